@@ -14,6 +14,7 @@ tracker that costs less, and --compute=eager shows what it costs to compute what
 It needs the distribution's Python with python3-gi and python3-gst-1.0.
 """
 import argparse
+import atexit
 import os
 import sys
 import time
@@ -82,6 +83,7 @@ def main():
     streams = [producers(pipeline.get_by_name(f'features{i}')) for i in range(options.streams)]
     bus = pipeline.get_bus()
     pipeline.set_state(Gst.State.PLAYING)
+    atexit.register(pipeline.set_state, Gst.State.NULL)
     print('second   frames     late   processors busy')
     seen, late, fewest, late_at_start = 0, 0, 0, 0
     started, busy = time.monotonic(), sum(os.times()[:2])
@@ -110,4 +112,5 @@ def main():
 
 
 if __name__ == '__main__':
-    sys.exit(main())
+    from integralhist import console
+    console.run(main)

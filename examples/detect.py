@@ -166,10 +166,12 @@ def main():
         problem = run(pipeline)
     except (KeyboardInterrupt, BrokenPipeError):  # stopped, or nobody reads on
         sys.stdout = open(os.devnull, 'w')
-    pipeline.set_state(Gst.State.NULL)
+    finally:
+        pipeline.set_state(Gst.State.NULL)
     if problem:
         sys.exit(f'detect.py: {options.video}: {problem}')
 
 
 if __name__ == '__main__':
-    main()
+    from integralhist import console
+    console.run(main)

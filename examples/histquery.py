@@ -152,4 +152,5 @@ if __name__ == '__main__':
     parser.add_argument('--feature', default='luma', help='what is counted (luma)',
                         choices=[value.value_nick for value in features])
     options = parser.parse_args()
-    main(options.video, options.feature)
+    from integralhist import console
+    console.run(lambda: main(options.video, options.feature))

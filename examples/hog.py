@@ -360,4 +360,5 @@ def main():
 
 
 if __name__ == '__main__':
-    main()
+    from integralhist import console
+    console.run(main)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
 # Installs what is missing, builds, runs all tests, and ends in: N passed, N failed, N skipped.
+# Tests see none of the caller's environment but what `bare` of tools/setup.sh names.
 #
 #   tests/run.sh [-b BUILD_DIR] [-o TARGET]... [-t 'MESON TEST ARGUMENTS'] [MESON OPTION...]
 #
@@ -19,7 +20,7 @@ while [ $# -gt 0 ]; do
     -b) dir=$(realpath -m "${2:?-b needs a directory}"); shift 2 ;;
     -o) target+=("${2:?-o needs a target}"); shift 2 ;;
     -t) read -ra test_arguments <<<"${2:?-t needs arguments}"; shift 2 ;;
-    -h | --help) sed -n '4,11s/^# \{0,1\}//p' "$0"; exit 0 ;;
+    -h | --help) sed -n '4,12s/^# \{0,1\}//p' "$0"; exit 0 ;;
     *) break ;;
   esac
 done
@@ -41,7 +42,7 @@ esac
 rm -f "$dir/meson-logs/testlog.json"
 export GST_REGISTRY=$dir/registry.bin  # leaves the user's own alone
 status=0
-meson test -C "$dir" --no-rebuild --print-errorlogs "${test_arguments[@]}" || status=$?
+bare meson test -C "$dir" --no-rebuild --print-errorlogs "${test_arguments[@]}" || status=$?
 [ -e "$dir/meson-logs/testlog.json" ] || die "meson test did not run (exit status $status)"
 tested=$SECONDS
 echo "seconds: $configured to configure, $((built - configured)) to build," \

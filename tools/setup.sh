@@ -93,6 +93,22 @@ build() {
   meson compile -C "$dir" "$@" || die "the build failed"
 }
 
+# bare COMMAND...: runs a command without the caller's environment, but for the names below. So tests
+# hold on any machine, whatever its user has set.
+bare() {
+  local name kept=()
+  while IFS= read -r name; do
+    case $name in
+      PATH | HOME | LANG | TMPDIR | DISPLAY | WAYLAND_DISPLAY | XAUTHORITY | XDG_RUNTIME_DIR) ;;
+      INTHIST_* | INTEGRALHIST_* | RESULTS_* | ARCHIVE_* | CK_* | CCACHE_* | CUDA_* | NVIDIA_*) ;;
+      GST_REGISTRY* | ?SAN_OPTIONS | UBSAN_OPTIONS | G_SLICE | MESON_TESTTHREADS) ;;
+      *) continue ;;
+    esac
+    kept+=("$name=${!name}")
+  done < <(compgen -e)
+  env -i "${kept[@]}" "$@"
+}
+
 # python_venv FOLDER: makes a virtual environment with PyPI's packages of venv_packages, once;
 # docs/testing.md has its size. Where it fails, it says so, and tests that want it are skipped.
 venv_packages=(numpy opencv-contrib-python-headless matplotlib scikit-image mypy pyarrow nats-py

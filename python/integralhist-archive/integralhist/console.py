@@ -4,10 +4,10 @@
     if __name__ == '__main__':
         console.run(main)
 
-A print never raises an error in the middle of the work. The exit status is that of `main ()`. It is
-1 in place of 0 if stdout took no more, but 0 if the reader of a pipe has gone, as `head` does.
-Python itself would exit with 120, and print a traceback.
+The exit status is that of `main ()`. It is 1 in place of 0 if stdout took no more, but not if the
+reader of a pipe has gone, as `head` does. Python itself would exit with 120, or print a traceback.
 """
+import contextlib
 import errno
 import io
 import os
@@ -19,11 +19,11 @@ PATIENCE = 60  # seconds until a terminal or pipe that does not block takes more
 
 
 class Sink(io.RawIOBase):
-    """A file descriptor that takes everything, and remembers the first error"""
+    """A file descriptor that remembers its first error, and takes everything from there on"""
 
-    def __init__(self, descriptor):
+    def __init__(self, descriptor, raises):
         super().__init__()
-        self.descriptor, self.error = descriptor, None
+        self.descriptor, self.raises, self.error = descriptor, raises, None
 
     def writable(self):
         return True
@@ -45,26 +45,45 @@ class Sink(io.RawIOBase):
                     self.error = problem
             except OSError as problem:
                 self.error = problem
+            if self.error and self.raises:
+                raise self.error
         return count
 
 
-def wrapped(stream, is_line_buffered):
+def discard(stream):
+    """What is in its buffer, which the interpreter would try to write at its end"""
+    kept, nowhere = os.dup(stream.fileno()), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    stream.flush()
+    os.dup2(kept, stream.fileno())
+    for descriptor in kept, nowhere:
+        os.close(descriptor)
+
+
+def wrapped(stream, is_line_buffered, raises=False):
     """(stream over a Sink, the Sink); (None, None) of one that was closed from the start"""
     if stream is None:
         return None, None
     try:
-        sink = Sink(stream.fileno())
-        stream.flush()
+        sink = Sink(stream.fileno(), raises)
     except (OSError, ValueError):  # as of a test that collects what is printed
         return stream, None
+    try:
+        stream.flush()
+    except OSError:
+        discard(stream)
     return io.TextIOWrapper(io.BufferedWriter(sink), stream.encoding, stream.errors,
                             line_buffering=is_line_buffered), sink
 
 
-def run(main):
-    """Ends the process with what `main ()` returns, or raises, once everything is printed"""
+def run(main, goes_on=False):
+    """Ends the process with what `main ()` returns, or raises, once everything is printed
+
+    A print to a stdout that takes no more raises an OSError, which ends a program whose output is
+    its purpose. With `goes_on` the work goes on.
+    """
     is_lined = sys.stdout is not None and (sys.stdout.line_buffering or sys.stdout.write_through)
-    sys.stdout, out = wrapped(sys.stdout, is_lined)
+    sys.stdout, out = wrapped(sys.stdout, is_lined, not goes_on)
     sys.stderr, _ = wrapped(sys.stderr, True)
     try:
         status = main() or 0
@@ -72,10 +91,12 @@ def run(main):
         status = 130
     except SystemExit as ended:
         status = ended.code or 0
-    except Exception:
-        status = traceback.format_exc().rstrip()
+    except Exception as problem:
+        is_known = out and problem is out.error
+        status = 0 if is_known else traceback.format_exc().rstrip()
     if sys.stdout:
-        sys.stdout.flush()  # before what stderr says of the end
+        with contextlib.suppress(OSError):
+            sys.stdout.flush()  # before what stderr says of the end
     text, status = (status, 1) if isinstance(status, str) else ('', status)
     if out and out.error and out.error.errno != errno.EPIPE:
         lost = f'{os.path.basename(sys.argv[0])}: stdout: {out.error.strerror}'

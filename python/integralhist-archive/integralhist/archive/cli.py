@@ -305,7 +305,7 @@ def main():
 
 
 def program():
-    console.run(main)
+    console.run(main, goes_on=True)
 
 
 if __name__ == '__main__':
