@@ -93,8 +93,8 @@ build() {
   meson compile -C "$dir" "$@" || die "the build failed"
 }
 
-# bare COMMAND...: runs a command without the caller's environment, but for the names below. So tests
-# hold on any machine, whatever its user has set.
+# bare COMMAND...: runs a command without the caller's environment, but for the names below. So the
+# tests do not depend on what a machine has set.
 bare() {
   local name kept=()
   while IFS= read -r name; do

@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <glib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -35,6 +36,7 @@ using Strings = std::unique_ptr<gchar *, void (*) (gchar **)>;
 constexpr std::size_t kMostBytes = 1 << 20;  // of the file
 constexpr int kMostGroups = 8;               // of a device
 constexpr double kLeastMicroseconds = 1e-3;  // of a frame; no device is faster
+constexpr int kMostTurns = 20;               // of other processes that measure, to wait for
 
 std::string file_name ()
 {
@@ -213,6 +215,23 @@ std::unique_lock<std::mutex> turn (const std::atomic<bool> *cancelled)
   return lock;
 }
 
+/// Locks the file's folder against other processes: two that measure at once would both be wrong,
+/// and each would write over what the other has stored. Waits for `milliseconds` at most, and until
+/// `cancelled` is set. Without the lock, as where the folder cannot be written, measuring goes on.
+File locked_folder (const std::string &file, unsigned milliseconds,
+                    const std::atomic<bool> *cancelled)
+{
+  using namespace std::chrono;
+  g_autofree char *folder = g_path_get_dirname (file.c_str ());
+  g_mkdir_with_parents (folder, 0700);
+  const int fd = open (folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const auto until = steady_clock::now () + std::chrono::milliseconds (milliseconds);
+  while (fd >= 0 && flock (fd, LOCK_EX | LOCK_NB) != 0 && (errno == EWOULDBLOCK || errno == EINTR)
+         && steady_clock::now () < until && !inthist::is_set (cancelled))
+    std::this_thread::sleep_for (std::chrono::milliseconds (2));
+  return File (fd);
+}
+
 }  // namespace
 
 Expected<std::optional<Choice>> choice_in (std::string_view text, const std::string &group,
@@ -300,10 +319,17 @@ static Expected<Plan> find_plan (Device device, const Shape &shape, const inthis
   const std::string file = file_name (), fingerprint = inthist::device_fingerprint (device),
                     group = group_of (fingerprint);
   Expected<std::optional<Choice>> cached;
-  if (!fingerprint.empty ())
-    cached = load (file, group, device, shape, milliseconds);
-  if (cached && *cached)
-    return Plan{ **cached, "cached", "from the cache " + file };
+  const auto find_cached = [&] {
+    if (!fingerprint.empty ())
+      cached = load (file, group, device, shape, milliseconds);
+    return cached && *cached;
+  };
+  const auto from_cache = [&] { return Plan{ **cached, "cached", "from the cache " + file }; };
+  if (find_cached ())
+    return from_cache ();
+  const File folder = locked_folder (file, kMostTurns * milliseconds, cancelled);
+  if (find_cached ())  // another process may have measured it
+    return from_cache ();
   const auto start = std::chrono::steady_clock::now ();
   const auto choice = inthist::tune (device, shape, inthist::layout_of (shape), tensor,
                                      milliseconds / 1e3, slots, cancelled);

@@ -344,7 +344,7 @@ class Bad(archive_truth.Archive):
         self.assertRegex(self.said(), 'broken.mkv: done: frames end after 2.[0-9] of 5.0 s')
 
     def test_several_videos(self):
-        """It is told which of the video streams of a file was read"""
+        """A warning says which of the video streams of a file was read"""
         one = ('videotestsrc num-buffers={} ! video/x-raw,format=I420,width={},height=120,'
                'framerate=10/1 ! jpegenc ! queue ! mux.')
         archive_truth.launch(f'{one.format(5, 160)} {one.format(5, 320)} matroskamux name=mux ! '
@@ -352,14 +352,14 @@ class Bad(archive_truth.Archive):
         self.run_archive('two.mkv')
         marker, = self.markers('_done')
         text, = marker['warnings']
-        found = re.fullmatch(r'number ([12]) of 2 video streams is read: 1 is image/jpeg (\d+)x120, '
-                             r'2 is image/jpeg (\d+)x120', text)
+        found = re.fullmatch(r'number ([12]) of 2 video streams is read: '
+                             r'1 is image/jpeg (\d+)x120, 2 is image/jpeg (\d+)x120', text)
         self.assertTrue(found, text)
         self.assertEqual(int(found[1 + int(found[1])]), marker['width'])
         self.assertEqual({found[2], found[3]}, {'160', '320'})
 
     def test_without_histograms(self):
-        """A video is not done while frames of it have no histogram, and it is told which"""
+        """A video with frames that have no histogram is not done, and the reason lists them"""
         program = '''
 from integralhist.archive import job
 real = job.Video.meta

@@ -24,7 +24,7 @@ MOUNT = os.geteuid() != 0 and 'a full disk wants root, who may mount one'
 
 
 class Elsewhere:
-    """A clock for Leases, whose sleep () is what an owner on another machine does meanwhile"""
+    """A clock for Leases. Its sleep () calls `act`, in place of an owner on another machine"""
 
     def __init__(self, act=lambda: None):
         self.act, self.slept = act, 0
@@ -102,7 +102,7 @@ class Gc(archive_truth.Archive):
         self.assertEqual(self.files(), self.files('whole'))
 
     def test_same_table(self):
-        """A table that nobody names is taken, while a job begins that writes the same: it stays"""
+        """A job begins that writes the table which gc takes at that moment: the table stays"""
         self.run_archive(f'{self.videos}/000.avi')
         marker = 'out/_done/' + os.listdir(self.path('out/_done'))[0]
         table = self.path('out/regions/' + os.listdir(self.path('out/regions'))[0])

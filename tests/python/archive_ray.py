@@ -10,8 +10,10 @@ import os
 import signal
 import sys
 import unittest
+from unittest import mock
 
 import archive_truth
+from integralhist.archive import commit, lease
 from integralhist.archive.engines.ray import KEEPALIVE
 
 os.environ.update(KEEPALIVE)
@@ -86,6 +88,22 @@ class OnRay(archive_truth.Archive):
         self.assertRegex(said, '^12 done, 0 there before, 0 bad, 0 given up, 0 left')
         self.assertRegex(self.said(), r'no element "\w+" \(on 127.0.0.5, where the last 5 jobs')
         self.archive('verify', 'out')
+
+    def test_gc(self):
+        """It takes nothing from jobs of nodes, whether it knows their processes or not"""
+        self.run_archive(out='whole')
+        process, passes = self.on_ray(), 0
+        while process.poll() is None:
+            if os.path.isdir(self.path('out/_leases')):
+                other = mock.patch.object(lease, '_machine', lambda: 'ffffffffffff')
+                with other if passes % 2 else contextlib.nullcontext():
+                    for path in commit.orphans(self.path('out'), 0):
+                        commit.remove(path)
+                passes += 1
+        self.assertGreater(passes, 5)
+        self.assertRegex(self.finish(process), '^12 done, 0 there before, 0 bad, 0 given up')
+        self.archive('verify', 'out')
+        self.assertEqual(self.files(), self.files('whole'))
 
     def test_own_node(self):
         """A driver whose machine has lost its raylet would wait for ever; it ends"""

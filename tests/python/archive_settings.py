@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Settings of integralhist-archive: what is wrong is told with its line before anything runs"""
+"""Settings of integralhist-archive: an error names the line before anything runs"""
 import os
 import subprocess
 import sys
@@ -82,7 +82,7 @@ class Settings(archive_truth.Archive):
             self.refuse(text, line, said)
 
     def test_elements(self):
-        """What an element refuses is told as soon, though a sink would wait for its frames"""
+        """The values that an element refuses are an error, though a sink would wait for frames"""
         started = time.monotonic()
         for text, key, said in (
                 ('bins = 300', 'bins', 'give a whole number from 1 to 256'),

@@ -63,7 +63,8 @@ class Console(unittest.TestCase):
             command = [sys.executable, '-c', PROGRAM.format(ended, True)]
             for done in self.run_all(command, stdout=self.full(), stderr=subprocess.PIPE):
                 self.assertEqual(done.returncode, status or 1)
-                self.assertEqual(done.stderr.splitlines()[-1], '-c: stdout: No space left on device')
+                self.assertEqual(done.stderr.splitlines()[-1],
+                                 '-c: stdout: No space left on device')
                 self.assertIn(text, done.stderr)
             for done in self.run_all(command, stdout=self.closed_pipe(), stderr=subprocess.PIPE):
                 self.assertEqual(done.returncode, status)

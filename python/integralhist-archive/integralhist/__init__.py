@@ -19,5 +19,5 @@ def printable(path):
 
 
 def escaped(text):
-    """Of a text with any bytes what any terminal takes"""
+    """Escapes the bytes of a text that a terminal does not take"""
     return text.encode('utf-8', 'surrogateescape').decode('utf-8', 'backslashreplace')

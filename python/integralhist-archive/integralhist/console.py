@@ -51,7 +51,7 @@ class Sink(io.RawIOBase):
 
 
 def discard(stream):
-    """What is in its buffer, which the interpreter would try to write at its end"""
+    """Drops the buffer of a stream, which the interpreter would try to write at its end"""
     kept, nowhere = os.dup(stream.fileno()), os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, stream.fileno())
     stream.flush()

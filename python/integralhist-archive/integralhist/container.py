@@ -61,7 +61,7 @@ class Container:
         return ' '.join([self._kind(pad), *['x'.join(map(str, sizes))] * (len(sizes) == 2)])
 
     def seconds(self, pad):
-        """Where the packets of a stream end, in its own time; 0 of a stream without times"""
+        """The end of the packets of a stream, in its own time; 0 of a stream without times"""
         event = pad.get_sticky_event(self.gst.EventType.SEGMENT, 0)
         if pad not in self.ends or event is None:
             return 0.0

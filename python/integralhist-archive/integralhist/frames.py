@@ -361,7 +361,7 @@ class Stream:
                 for i, box in enumerate(self.rectangles)]
 
     def note_late(self, number):
-        """Of a frame that should have a histogram"""
+        """Counts a frame that should have a histogram"""
         self.late += 1
         if self.gaps and number <= self.gaps[-1][1] + self.interval:
             self.gaps[-1][1] = number

@@ -208,7 +208,7 @@ class Commit:
 
 
 def are_there(out, files):
-    """Whether all files of a marker are there, as long as they were"""
+    """Returns whether all files of a marker exist, with the sizes that it has"""
     try:
         return all(os.stat(os.path.join(out, name)).st_size == wanted['bytes']
                    for name, wanted in files.items())
@@ -272,7 +272,7 @@ def what_is_wrong(path, wanted):
 
 
 def is_named(out, key, name):
-    """Whether a marker names a table, or may have done so before it was damaged"""
+    """Returns whether a marker names a table, or may have named it before a damage"""
     found = fresh_marker(out, '_done', key)
     if found:
         return name in found['files']
@@ -328,7 +328,7 @@ def orphans(out, older, tell=lambda text: None):
         yield from filter(is_old, leases.ended())  # whose owners notice that
         for folder in (*TABLES, '_running', '_aside'):
             names = os.listdir(os.path.join(out, folder))
-            # in this order: a job has a lease until its marker is there
+            # in this order: a job keeps its lease until it has written its marker
             keys, owners = leases.keys_and_owners()
             for name in names:
                 path, key = os.path.join(out, folder, name), key_of(name)

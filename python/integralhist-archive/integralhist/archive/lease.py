@@ -50,7 +50,7 @@ def owner():
 
 
 def has_ended(name):
-    """Whether an owner is a process of this machine that has ended; None if it is elsewhere"""
+    """True of a process of this machine that has ended, None of one on another machine"""
     machine, pid, started = name.split('-')
     if machine != _machine():
         return None
@@ -103,7 +103,7 @@ class Lease:
 
 
 class Leases:
-    """What is leased in OUT, as gc sees it"""
+    """The leases in OUT, for gc"""
 
     def __init__(self, out, older=0, clock=time):
         self.folder, self.clock = os.path.join(out, '_leases'), clock
@@ -147,12 +147,12 @@ class Leases:
         return is_lease(name) and name not in self.expired and not has_ended(owner_of(name))
 
     def keys_and_owners(self):
-        """Both of the leases that hold now"""
+        """The keys and the owners of the leases that hold now"""
         live = [name for name in self._times() if self._is_live(name)]
         return {name.split('.')[0] for name in live}, {owner_of(name) for name in live}
 
     def ended(self):
-        """Paths of the leases that hold no more, and of what else is there"""
+        """Paths of the leases that hold no more, and of other files"""
         return [os.path.join(self.folder, name) for name in self._times()
                 if not self._is_live(name)]
 

@@ -20,7 +20,7 @@ class PlanError(Exception):
 
 
 class Wrong(Exception):
-    """What is wrong with a value; `where` is (section, number from 1 on, key or None)"""
+    """A value is wrong; `where` is (section, number from 1 on, key or None)"""
 
     def __init__(self, text, section, key=None, number=1):
         table = f'[[{section}]] {number}' if section == 'likelihood' else f'[{section}]'
