@@ -47,12 +47,14 @@ def histograms(source, settings):
     sink, bus = pipeline.get_by_name("sink"), pipeline.get_bus()
     pipeline.set_state(Gst.State.PLAYING)
     try:
-        while sample := sink.pull_sample():
+        while sample := sink.try_pull_sample(60 * Gst.SECOND):
             yield GstIntegralHist.buffer_get_integral_histogram_meta(
                 sample.get_buffer()).histogram
         message = bus.pop_filtered(Gst.MessageType.ERROR)
         if message:
             raise RuntimeError(message.parse_error().gerror.message)
+        if not sink.is_eos():
+            raise RuntimeError("no frame came for 60 s")
     finally:
         pipeline.set_state(Gst.State.NULL)
 

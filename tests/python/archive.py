@@ -18,6 +18,7 @@ import subprocess
 import sys
 import time
 import unittest
+from unittest import mock
 
 import archive_truth
 import numpy
@@ -444,6 +445,27 @@ job.main()
         environment = self.write_aborting('silent.avi', 'SILENCED')
         self.run_archive('silent.avi', '--retries=0', status=1, **environment)
         self.assertIn('silent.avi: given up: nothing has read it for 10 s', self.said())
+
+    def test_stalled(self):
+        """A file that stalls in the middle, and a picture that never comes, are errors"""
+        from integralhist import frames
+        options = argparse.Namespace(video=f'{self.videos}/000.avi', launch=None, targets=[],
+                                     regions=[(0, 0, 9, 9)], grid=None, detections=False,
+                                     feature='luma', bins=4)
+        with mock.patch.object(frames, 'STALLED', 1):
+            # the sink keeps a tensor, so the only one never comes free
+            with frames.Stream(options, counting='max-tensors=1') as stream, \
+                    self.assertRaisesRegex(frames.StreamError, 'no frame came for 1 s, after 1$'):
+                for _ in stream:
+                    pass
+            pipeline = frames.Gst.parse_launch('appsrc ! appsink name=sink')
+            self.addCleanup(pipeline.set_state, frames.Gst.State.NULL)
+            with self.assertRaisesRegex(frames.StreamError, 'a picture was not counted in 1 s'):
+                frames.one_sample(pipeline)
+        pipeline = frames.Gst.parse_launch('filesrc location=/none ! appsink name=sink')
+        self.addCleanup(pipeline.set_state, frames.Gst.State.NULL)
+        with self.assertRaisesRegex(frames.StreamError, 'Resource not found'):
+            frames.one_sample(pipeline)
 
     def test_deadline(self):
         """A video that never comes is ended, and its job too"""

@@ -14,6 +14,7 @@ from unittest import mock
 import archive_truth
 from integralhist.archive import commit, driver
 from integralhist.archive.child import Outcome
+from integralhist.archive.engines import local
 from integralhist.archive.engines.local import Local, cores
 from integralhist.archive.engines.ray import places, reason_of
 
@@ -214,6 +215,17 @@ class Engines(archive_truth.Archive):
             os.environ.pop('CUDA_VISIBLE_DEVICES')
             if previous is not None:
                 os.environ['CUDA_VISIBLE_DEVICES'] = previous
+
+    def test_stuck_driver(self):
+        """An nvidia-smi that never answers ends the run, with a reason"""
+        self.write('nvidia-smi', '#!/bin/sh\nexec sleep 1000\n')
+        os.chmod(self.path('nvidia-smi'), 0o755)
+        environment = {**os.environ, 'PATH': f'{self.folder}:{os.environ["PATH"]}'}
+        environment.pop('CUDA_VISIBLE_DEVICES', None)
+        with mock.patch.dict(os.environ, environment, clear=True), \
+                mock.patch.object(local, 'ANSWERS', 1), \
+                self.assertRaisesRegex(OSError, 'nvidia-smi has not answered for 1 s'):
+            Local(sys.executable, gpus_per_file=1)
 
     def test_places_of_ray(self):
         """As Ray gives them out: a part of a GPU is of one, and each job has a core, too"""

@@ -42,7 +42,7 @@ def run(properties, form='NV12'):
             raise AssertionError('neither an error nor a frame')
         if message.type == Gst.MessageType.ERROR:
             return message.parse_error()[0].message, None
-        return None, pipeline.get_by_name('sink').pull_sample().get_buffer()
+        return None, pipeline.get_by_name('sink').try_pull_sample(20 * Gst.SECOND).get_buffer()
     finally:
         pipeline.set_state(Gst.State.NULL)
 

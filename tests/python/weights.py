@@ -278,7 +278,7 @@ class Weights(unittest.TestCase):
             'video/x-raw,format=GRAY8,width=64,height=48 ! cudaintegralhist feature=gradient '
             'bins=3 weight=gradient soft=true regions="0,0,64,48;5,6,7,8" ! appsink name=sink')
         pipeline.set_state(Gst.State.PLAYING)
-        buffer = pipeline.get_by_name('sink').pull_sample().get_buffer()
+        buffer = pipeline.get_by_name('sink').try_pull_sample(20 * Gst.SECOND).get_buffer()
         histogram = GstIntegralHist.buffer_get_integral_histogram_meta(buffer).histogram
         message = pipeline.get_bus().timed_pop_filtered(
             20 * Gst.SECOND, Gst.MessageType.ELEMENT | Gst.MessageType.ERROR)
@@ -306,7 +306,7 @@ class Weights(unittest.TestCase):
                     f'{source} ! {launch} ! appsink name=sink sync=false')
                 pipeline.set_state(Gst.State.PLAYING)
                 sink = pipeline.get_by_name('sink')
-                buffers = [sink.pull_sample().get_buffer() for _ in range(3)]
+                buffers = [sink.try_pull_sample(20 * Gst.SECOND).get_buffer() for _ in range(3)]
                 for feature in (names.HUE, names.GRADIENT, names.LUMA):
                     for buffer in buffers:
                         meta = GstIntegralHist.buffer_get_integral_histogram_meta_of_feature(

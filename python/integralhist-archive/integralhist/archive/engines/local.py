@@ -9,6 +9,8 @@ import subprocess
 
 from integralhist.archive.child import Child
 
+ANSWERS = 60  # seconds until a driver must have said which GPUs there are
+
 
 def gpus():
     """The GPUs that this process may use, as CUDA_VISIBLE_DEVICES names them"""
@@ -17,7 +19,12 @@ def gpus():
         return [name for name in visible.split(',') if name.strip()]
     if not shutil.which('nvidia-smi'):
         return []
-    found = subprocess.run(['nvidia-smi', '-L'], capture_output=True, text=True, check=False)
+    try:
+        found = subprocess.run(['nvidia-smi', '-L'], capture_output=True, text=True, check=False,
+                               timeout=ANSWERS)
+    except subprocess.TimeoutExpired:
+        raise OSError(f'nvidia-smi has not answered for {ANSWERS} s: look at the driver, or leave '
+                      '--gpus-per-file out') from None
     return [str(i) for i, line in enumerate(found.stdout.splitlines()) if line.startswith('GPU ')]
 
 
