@@ -2,18 +2,18 @@
 """The streams of a file, as its demuxer shows them: how many are video, and where each one ends
 
 GStreamer tells the duration of the whole file only. Sound or subtitles may be longer than the
-video, so the end of the packets says whether frames are missing.
+video, so the ends of the packets say whether frames are missing.
 """
 import time
 
-PATIENCE = 10  # seconds until the demuxer has read on, behind the last frame
+PATIENCE = 60  # seconds without another packet
 
 
 class Container:
+    """The video streams of a pipeline's demuxers, in the file's order"""
+
     def __init__(self, pipeline, gst):
-        self.gst = gst
-        self.pads, self.ends, self.ended = [], {}, set()  # of demuxers, in the file's order
-        found = []
+        self.gst, self.pads, found = gst, [], []
         pipeline.iterate_recurse().foreach(found.append)
         for element in found:
             self._watch(element)
@@ -23,27 +23,7 @@ class Container:
         factory = element.get_factory()
         kind = factory.get_metadata('klass') if factory else ''
         if kind.startswith('Codec/Demuxer') and not kind.endswith(('Adaptive', 'Metadata')):
-            element.connect('pad-added', self._add)
-
-    def _add(self, _, pad):
-        kinds = self.gst.PadProbeType
-        self.pads.append(pad)
-        pad.add_probe(kinds.BUFFER, self._note_packet)
-        pad.add_probe(kinds.EVENT_DOWNSTREAM, self._note_end)
-
-    def _note_packet(self, pad, info):
-        buffer = info.get_buffer()
-        if buffer.pts != self.gst.CLOCK_TIME_NONE:
-            end = buffer.pts
-            if buffer.duration != self.gst.CLOCK_TIME_NONE:
-                end += buffer.duration
-            self.ends[pad] = max(end, self.ends.get(pad, 0))
-        return self.gst.PadProbeReturn.OK
-
-    def _note_end(self, pad, info):
-        if info.get_event().type == self.gst.EventType.EOS:
-            self.ended.add(pad)
-        return self.gst.PadProbeReturn.OK
+            element.connect('pad-added', lambda _, pad: self.pads.append(pad))
 
     @staticmethod
     def _kind(pad):
@@ -60,28 +40,59 @@ class Container:
                  if structure.has_field(name)]
         return ' '.join([self._kind(pad), *['x'.join(map(str, sizes))] * (len(sizes) == 2)])
 
-    def seconds(self, pad):
-        """The end of the packets of a stream, in its own time; 0 of a stream without times"""
-        event = pad.get_sticky_event(self.gst.EventType.SEGMENT, 0)
-        if pad not in self.ends or event is None:
-            return 0.0
-        end = event.parse_segment().to_stream_time(self.gst.Format.TIME, self.ends[pad])
-        return 0.0 if end == self.gst.CLOCK_TIME_NONE else end / self.gst.SECOND
 
-    def video_seconds(self, taken, whole, slack):
-        """The duration of the video stream itself, where the container's is `whole`
+def stream_ends(uri, gst):
+    """{stream id: where its packets end, in seconds of its own time}, as far as the file goes
 
-        A file that was cut off ends in all its streams at about the same time: then the video was
-        as long as the container says. If another stream goes on, the video ends where its packets
-        end. A demuxer may send the end of the video long before it has read the others.
-        """
-        others = [pad for pad in self.pads if pad is not taken]
-        until = time.monotonic() + PATIENCE
-        while taken is not None:
-            end = self.seconds(taken)
-            if any(self.seconds(pad) > end + slack for pad in others):
-                return end
-            if self.ended.issuperset(others) or time.monotonic() > until:
-                break
-            time.sleep(0.02)
-        return whole
+    It reads the whole file, and decodes nothing.
+    """
+    pipeline = gst.Pipeline()
+    source, parser = (gst.ElementFactory.make(name) for name in ('urisourcebin', 'parsebin'))
+    source.set_property('uri', uri)
+    ends, counts = {}, {}
+
+    def note(pad, info):
+        buffer = info.get_buffer()
+        counts[pad] = counts.get(pad, 0) + 1
+        if buffer.pts != gst.CLOCK_TIME_NONE:
+            length = 0 if buffer.duration == gst.CLOCK_TIME_NONE else buffer.duration
+            ends[pad] = max(buffer.pts + length, ends.get(pad, 0))
+        return gst.PadProbeReturn.OK
+
+    def add(_, pad):
+        pad.add_probe(gst.PadProbeType.BUFFER, note)
+        sink = gst.ElementFactory.make('fakesink')
+        sink.set_property('async', False)
+        pipeline.add(sink)
+        sink.sync_state_with_parent()
+        pad.link(sink.get_static_pad('sink'))
+
+    pipeline.add(source)
+    pipeline.add(parser)
+    source.connect('pad-added', lambda _, pad: pad.link(parser.get_static_pad('sink')))
+    parser.connect('pad-added', add)
+    pipeline.set_state(gst.State.PLAYING)
+    bus, seen, until = pipeline.get_bus(), 0, time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        if bus.timed_pop_filtered(gst.SECOND // 10, gst.MessageType.EOS | gst.MessageType.ERROR):
+            break  # an error is where the file is cut off
+        if sum(counts.values()) > seen:
+            seen, until = sum(counts.values()), time.monotonic() + PATIENCE
+    found = {}
+    for pad, end in ends.items():
+        segment = pad.get_sticky_event(gst.EventType.SEGMENT, 0).parse_segment()
+        end = segment.to_stream_time(gst.Format.TIME, end)
+        found[pad.get_stream_id()] = 0.0 if end == gst.CLOCK_TIME_NONE else end / gst.SECOND
+    pipeline.set_state(gst.State.NULL)
+    return found
+
+
+def video_seconds(uri, taken, whole, slack, gst):
+    """The duration of the video stream `taken`, where that of the whole file is `whole`
+
+    A file that was cut off ends in all its streams at about the same time: then the video was as
+    long as the container says. If another stream goes on, the video ends where its packets end.
+    """
+    ends = stream_ends(uri, gst)
+    own = ends.pop(taken, None)
+    return own if own is not None and max(ends.values(), default=0) > own + slack else whole

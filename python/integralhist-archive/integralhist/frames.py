@@ -306,7 +306,7 @@ class Stream:
         names = [pad.get_stream_id() for pad in pads]
         name = start.parse_stream_start() if start else None
         self.taken = names.index(name) if name in names else 0 if len(pads) == 1 else None
-        self.taken_pad = None if self.taken is None else pads[self.taken]
+        self.taken_id = None if self.taken is None else names[self.taken]
         if len(pads) > 1:
             self.warnings.insert(0, self.which())
 

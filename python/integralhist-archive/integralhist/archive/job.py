@@ -23,6 +23,7 @@ from integralhist.archive import commit
 from integralhist.archive.lease import Lease
 from integralhist.archive.plan import fingerprint, is_uri
 from integralhist.archive.settings import Wrong, is_number
+from integralhist.container import video_seconds
 from integralhist.frames import GLib, Gst
 
 BAD = 3
@@ -135,6 +136,13 @@ class Video(frames.Stream):
             raise frames.StreamError(f'{self.name}: {self.decoder} does not decode it; '
                                      f'{", ".join(self.decoders)} would', bad=True)
 
+    def uri(self):
+        """The URI of the source; None of a FIFO"""
+        found = []
+        self.pipeline.iterate_recurse().foreach(found.append)
+        return next((element.get_property('uri') for element in found
+                     if element.get_factory().get_name() == 'uridecodebin'), None)
+
     def seconds(self):
         duration = self.pipeline.query_duration(Gst.Format.TIME)[1]
         return duration / Gst.SECOND if duration > 0 else None
@@ -161,8 +169,8 @@ class Video(frames.Stream):
         if not seconds:
             return
         end, slack = self.end / Gst.SECOND, max(1, seconds / 50)
-        if end < seconds - slack:
-            seconds = self.container.video_seconds(self.taken_pad, seconds, slack)
+        if end < seconds - slack and (uri := self.uri()):
+            seconds = video_seconds(uri, self.taken_id, seconds, slack, Gst)
         if end < seconds - slack:
             self.warnings.append(f'frames end after {end:.1f} of {seconds:.1f} s')
 
@@ -261,7 +269,7 @@ def run_leased(item, lease):
                 for name, table in files.items():
                     table.add([row[:3] + row[4:] for row in rows[name]], video.bins)
                 count += 1
-            video.what_is_missing(seconds)
+        video.what_is_missing(seconds)
         for table in files.values():
             table.close(video.count_bins())
         if fingerprint(item) != seen:
