@@ -8,6 +8,7 @@
 #include <locale.h>
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 
 #include <gst/app/gstappsink.h>
 #include <gst/gst.h>
@@ -362,5 +363,7 @@ int main (int argc, char **argv)
   }
   if (!ok)
     g_printerr ("histquery: %s: %s\n", test ? "test picture" : input, error->message);
-  return ok ? 0 : 1;
+  if (ferror (stdout))
+    g_printerr ("histquery: stdout takes no more text: look for a full disk\n");
+  return ok && !ferror (stdout) ? 0 : 1;
 }

@@ -207,5 +207,7 @@ int main (int argc, char **argv)
     g_printerr ("trackdemo: %s: %s\n", test ? "the street" : input, error->message);
   if (scene)
     scene_free (scene);
-  return ok ? 0 : 1;
+  if (ferror (stdout))
+    g_printerr ("trackdemo: stdout takes no more text: look for a full disk\n");
+  return ok && !ferror (stdout) ? 0 : 1;
 }

@@ -458,6 +458,10 @@ job.main()
                     self.assertRaisesRegex(frames.StreamError, 'no frame came for 1 s, after 1$'):
                 for _ in stream:
                     pass
+            os.mkfifo(self.path('fifo'))
+            options.video = self.path('fifo')
+            with self.assertRaisesRegex(frames.StreamError, 'nothing was written to it for 1 s'):
+                frames.Stream(options)
             pipeline = frames.Gst.parse_launch('appsrc ! appsink name=sink')
             self.addCleanup(pipeline.set_state, frames.Gst.State.NULL)
             with self.assertRaisesRegex(frames.StreamError, 'a picture was not counted in 1 s'):

@@ -129,6 +129,18 @@ class Console(unittest.TestCase):
                 self.assertNotIn('Exception ignored', done.stderr)
                 self.assertNotIn('Broken pipe', done.stderr)
 
+    def test_examples_in_c(self):
+        for name, arguments in ('HISTQUERY', []), ('TRACKDEMO', ['--frames=20']):
+            program = os.environ.get(name, '')
+            if not os.path.exists(program):
+                self.skipTest(f'no {name}: the build has no examples')
+            command = [program, *arguments, self.video]
+            for stdout, status in (self.full(), 1), (subprocess.DEVNULL, 0):
+                done = subprocess.run(command, cwd=self.folder, stdout=stdout, text=True,
+                                      stderr=subprocess.PIPE, timeout=TIMEOUT, check=False)
+                self.assertEqual(done.returncode, status, done.stderr)
+                self.assertEqual(status, int('stdout takes no more text' in done.stderr))
+
     def test_bare_environment(self):
         """tests/run.sh runs the tests without what only this machine has set"""
         kept = {'PATH': os.environ['PATH'], 'HOME': '/a b', 'LANG': 'C', 'CK_RUN_CASE': 'x',

@@ -13,6 +13,7 @@ import argparse
 import collections
 import os
 import pathlib
+import select
 import signal
 import stat
 import sys
@@ -128,9 +129,21 @@ def source_of(options):
         raise StreamError(f'{video}: no such file')
     status = os.stat(path)
     if not stat.S_ISREG(status.st_mode):  # a FIFO, which GStreamer would open twice
-        return f'fdsrc fd={os.open(path, os.O_RDONLY)} ! decodebin', video, {'video': path}
+        return f'fdsrc fd={open_pipe(path)} ! decodebin', video, {'video': path}
     return (f'uridecodebin uri="{pathlib.Path(path).as_uri()}"', video,
             {'video': path, 'bytes': status.st_size, 'modified': status.st_mtime_ns})
+
+
+def open_pipe(path):
+    """The descriptor of a FIFO that somebody writes to. To open it as a file would wait for ever"""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+    waiting = select.poll()
+    waiting.register(descriptor, select.POLLIN)
+    if not waiting.poll(STALLED * 1000):
+        os.close(descriptor)
+        raise StreamError(f'{path}: nothing was written to it for {STALLED} s')
+    os.set_blocking(descriptor, True)
+    return descriptor
 
 
 def is_file(pipeline, sink):

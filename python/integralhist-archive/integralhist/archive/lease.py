@@ -16,6 +16,8 @@ So a clock that jumps, of any machine or of the file server, ends no lease: its 
 while gc watches. A full disk ends none either, as a renewal needs no space.
 """
 import contextlib
+import errno
+import functools
 import hashlib
 import os
 import threading
@@ -27,6 +29,7 @@ WATCHED = 35
 EXPIRY = 300
 
 
+@functools.cache
 def _machine():
     """Tells the processes of this machine, or of this container, from all others"""
     with open('/proc/sys/kernel/random/boot_id', encoding='ascii') as file:
@@ -44,9 +47,14 @@ def _process(pid):
     return fields[0], fields[19]
 
 
+@functools.cache
+def _owner(pid):
+    return f'{_machine()}-{pid}-{_process(pid)[1]}'
+
+
 def owner():
     """A name for this process that no other one has, or will have"""
-    return f'{_machine()}-{os.getpid()}-{_process("self")[1]}'
+    return _owner(os.getpid())
 
 
 def has_ended(name):
@@ -81,7 +89,11 @@ class Lease:
         self.thread = threading.Thread(target=self._renew_always, daemon=True)
 
     def renew(self):
-        os.utime(self.path)
+        try:
+            os.utime(self.path)
+        except FileNotFoundError:
+            raise FileNotFoundError(errno.ENOENT, 'gc has ended this lease, which was not renewed '
+                                    'for minutes', self.path) from None
 
     def _renew_always(self):
         while not self.done.wait(RENEWED):
