@@ -101,6 +101,20 @@ class Gc(archive_truth.Archive):
         self.archive('verify', 'out')
         self.assertEqual(self.files(), self.files('whole'))
 
+    def test_beginning(self):
+        """Each command works, or says that no run was begun, while a run makes the folders"""
+        real = commit.make_folder
+
+        def make(path):
+            real(path)
+            status = 0 if os.path.isdir(self.path('out/_done')) else 1
+            for command in 'gc', 'status', 'verify':
+                said = self.archive(command, 'out', status=status)
+                self.assertEqual('no run was begun there' in said, status == 1)
+
+        with mock.patch.object(commit, 'make_folder', make):
+            commit.prepare(self.path('out'))
+
     def test_same_table(self):
         """A job begins that writes the table which gc takes at that moment: the table stays"""
         self.run_archive(f'{self.videos}/000.avi')

@@ -30,7 +30,7 @@ from integralhist.archive.lease import Lease, Leases, owner
 from integralhist.durable import make_folder, sync_folder, write_json
 
 TABLES = 'regions', 'tracks', 'likelihood'
-FOLDERS = *TABLES, '_done', '_failed', '_running', '_aside', '_leases'
+FOLDERS = *TABLES, '_failed', '_running', '_aside', '_leases', '_done'  # last: then all exist
 
 
 def prepare(out):
