@@ -294,15 +294,14 @@ GBytes *bytes_of (const Grid &grid, gsize a_window, GError **error, Fill &&fill)
   return answers && fill (answers) ? g_bytes_new_take (g_steal_pointer (&answers), bytes) : nullptr;
 }
 
-/// Returns whether there are as many numbers as `takes`; `unit` says what that is a number of.
-gboolean check_length (gsize n, gsize takes, const char *what, const std::string &unit,
+/// Returns whether the length is right; `wanted` says what it has to be.
+gboolean check_length (bool is_right, gsize n, const char *what, const std::string &wanted,
                        GError **error)
 {
-  if (n == takes)
-    return TRUE;
-  set_gerror (error, Error (Error::Kind::bad_question,
-                            joined (n, " numbers are no ", what, ": it takes ", takes, unit)));
-  return FALSE;
+  if (!is_right)
+    set_gerror (error, Error (Error::Kind::bad_question,
+                              joined (n, " numbers are no ", what, ": it takes ", wanted)));
+  return is_right;
 }
 
 }  // namespace
@@ -454,7 +453,8 @@ GBytes *gst_integral_histogram_query_likelihood_map (GstIntegralHistogram *histo
                                                      Best *best, GError **error)
 {
   g_return_val_if_fail (histogram && grid && (model || n_model == 0), nullptr);
-  if (!check_length (n_model, gst_integral_histogram_get_bins (histogram), "model", "", error))
+  const gsize bins = gst_integral_histogram_get_bins (histogram);
+  if (!check_length (n_model == bins, n_model, "model", std::to_string (bins), error))
     return nullptr;
   return bytes_of (*grid, sizeof (gfloat), error, [&] (guint8 *answers) {
     return ask_likelihood_maps (histogram, grid, 1, model, number_of (measure),
@@ -481,13 +481,12 @@ GBytes *gst_integral_histogram_query_vote_map (GstIntegralHistogram *histogram, 
 {
   g_return_val_if_fail (
       histogram && grid && (patches || n_values == 0) && (models || n_models == 0), nullptr);
-  const gsize n_patches = (n_values + 3) / 4, bins = gst_integral_histogram_get_bins (histogram);
-  if (!check_length (n_values, n_patches * 4, "list of patches", ", x,y,width,height of each patch",
-                     error)
-      || (n_patches > 0
-          && !check_length (n_models, n_patches * bins, "list of models",
-                            joined (", a number for each of ", bins, " bins of each patch"),
-                            error)))
+  const gsize n_patches = n_values / 4,
+              n_wanted = n_patches * gst_integral_histogram_get_bins (histogram);
+  if (!check_length (n_values % 4 == 0, n_values, "list of patches",
+                     "4 for each patch: x,y,width,height", error)
+      || !check_length (n_models == n_wanted || n_patches == 0, n_models, "list of models",
+                        joined (n_wanted, ", one for each bin of each patch"), error))
     return nullptr;
   const Search search = { *grid, reinterpret_cast<const GstVideoRectangle *> (patches),
                           guint (n_patches), models, rank };

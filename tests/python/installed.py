@@ -75,7 +75,7 @@ class PkgConfig(unittest.TestCase):
 class Inspect(unittest.TestCase):
     def test_plugin(self):
         said = output('gst-inspect-1.0', 'cudaintegralhist')
-        self.assertRegex(said, r'Origin URL\s+gst-integralhist\n')
+        self.assertRegex(said, r'Origin URL\s+https://\S+\n')
         self.assertRegex(said, rf'Version\s+{re.escape(RELEASE)}\n')
 
     def test_exists(self):
