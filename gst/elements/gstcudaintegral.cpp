@@ -448,12 +448,11 @@ static void note_arrival (GstCudaIntegral *self, GstBuffer *buffer)
   arrival.live = state.live;
   if (!GST_CLOCK_TIME_IS_VALID (arrival.duration) && state.info.fps_n > 0)
     arrival.duration = gst_util_uint64_scale_int (GST_SECOND, state.info.fps_d, state.info.fps_n);
-  if (g_autoptr (GstClock) clock = gst_element_get_clock (GST_ELEMENT (self));
-      clock && GST_CLOCK_TIME_IS_VALID (times.running_time))
-    arrival.early =
-        GST_CLOCK_DIFF (gst_clock_get_time (clock), gst_element_get_base_time (GST_ELEMENT (self))
-                                                        + times.running_time + arrival.latency);
-  state.shedder.arrive (arrival, LoadShedder::Moment::now ());
+  const auto now = LoadShedder::Moment::now (GST_ELEMENT (self));
+  if (GST_CLOCK_TIME_IS_VALID (now.clock) && GST_CLOCK_TIME_IS_VALID (times.running_time))
+    arrival.early = GST_CLOCK_DIFF (now.clock, gst_element_get_base_time (GST_ELEMENT (self))
+                                                   + times.running_time + arrival.latency);
+  state.shedder.arrive (arrival, now);
 }
 
 /// Measures how long the thread is in the element and behind it, so that only this delay sheds.
@@ -467,7 +466,7 @@ static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, Gs
     return state.transform_chain (pad, parent, buffer);
   note_arrival (self, buffer);
   const GstFlowReturn flow = state.transform_chain (pad, parent, buffer);
-  state.shedder.leave (LoadShedder::Moment::now ());
+  state.shedder.leave (LoadShedder::Moment::now (GST_ELEMENT (self)));
   return flow;
 }
 
@@ -492,8 +491,10 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
     INFO (self, "following the input to CUDA device %d", *device);
     drop_engine (state);
   }
-  if (!engine_of (state))
+  if (!engine_of (state)) {
     TRY (renew_engine (self));
+    state.shedder.reset ();  // the first frame takes longer than those to come
+  }
   const auto engine = engine_of (state);
   const Scores scores = TRY (next_scores (self, properties));
   const auto [tensor, hold] = TRY (submit (state, *engine, buffer, scores));

@@ -37,9 +37,11 @@ GstClockTime read_clock (clockid_t clock)
 
 }  // namespace
 
-LoadShedder::Moment LoadShedder::Moment::now ()
+LoadShedder::Moment LoadShedder::Moment::now (GstElement *element)
 {
-  return { read_clock (CLOCK_MONOTONIC), read_clock (CLOCK_THREAD_CPUTIME_ID) };
+  g_autoptr (GstClock) clock = gst_element_get_clock (element);
+  return { read_clock (CLOCK_MONOTONIC), read_clock (CLOCK_THREAD_CPUTIME_ID),
+           clock ? gst_clock_get_time (clock) : GST_CLOCK_TIME_NONE };
 }
 
 void LoadShedder::reset ()
@@ -193,7 +195,9 @@ void LoadShedder::leave (const Moment &now)
   const std::lock_guard lock (mutex_);
   if (!arrived_)
     return;  // reset since then
-  service_ = minus (now.wall, arrived_->wall);
+  service_ = GST_CLOCK_TIME_IS_VALID (now.clock) && GST_CLOCK_TIME_IS_VALID (arrived_->clock)
+                 ? std::min (minus (now.wall, arrived_->wall), minus (now.clock, arrived_->clock))
+                 : 0;
   // A sink that waits for the clock does so for each frame; one frame may meet its time by chance.
   const bool on_time =
       frame_.early && std::abs (GstClockTimeDiff (service_) - *frame_.early) <= kClockTolerance;

@@ -5,7 +5,8 @@
 //
 // Only the delay that the element causes counts. A frame's service is the time that the streaming
 // thread spends in the element and in the elements behind it, without the wait of a sink for the
-// clock. The backlog is Lindley's recursion for the waiting time in a queue (1952):
+// clock. It has to pass on the pipeline's clock, too. The backlog is Lindley's recursion for the
+// waiting time in a queue (1952):
 //
 //   backlog = max (0, backlog + service - interval)
 //
@@ -36,10 +37,11 @@ namespace integralhist {
 
 class LoadShedder {
 public:
-  /// A time on the monotonic clock, which never jumps, and of the calling thread's processor time.
+  /// A time on the monotonic clock, which never jumps; of the calling thread's processor time; and
+  /// on the pipeline's clock, which may jump or stand still.
   struct Moment {
-    GstClockTime wall, cpu;
-    static Moment now ();
+    GstClockTime wall, cpu, clock;
+    static Moment now (GstElement *element);
   };
 
   struct Arrival {

@@ -123,13 +123,15 @@ struct Simulation {
   Simulation &run (LoadShedder &shedder, const Source &source)
   {
     GstClockTime last = 0;
-    LoadShedder::Moment now = { GST_SECOND, 0 };  // of the thread
+    LoadShedder::Moment now = { GST_SECOND, 0, GST_SECOND };  // of the thread
     const auto spend = [&now] (GstClockTime time) {
       now.wall += time;
       now.cpu += time;
+      now.clock += time;
     };
     for (const SourceFrame &frame : source.frames) {
       now.wall = std::max (now.wall, GST_SECOND + frame.available);
+      now.clock = now.wall;
       spend (upstream);
       const GstClockTime arrival = now.wall - GST_SECOND;
       most_delay = std::max (most_delay, arrival - frame.available);
@@ -277,8 +279,8 @@ namespace {
 /// A shedder whose frames come one behind the other.
 struct Frames {
   LoadShedder shedder;
-  LoadShedder::Moment now = { GST_SECOND, 0 };
-  bool live = true;
+  LoadShedder::Moment now = { GST_SECOND, 0, GST_SECOND };
+  bool live = true, stands_still = false;  // the pipeline's clock
   GstClockTime latency = 0;
 
   bool sheds (GstClockTime running_time, std::optional<GstClockTimeDiff> early,
@@ -290,9 +292,11 @@ struct Frames {
     arrival.early = early;
     arrival.latency = latency;
     arrival.live = live;
+    now.clock = stands_still ? GST_SECOND : now.wall;
     shedder.arrive (arrival, now);
     const bool shed = shedder.sheds ();
     now.wall += in_chain;
+    now.clock = stands_still ? GST_SECOND : now.wall;
     shedder.leave (now);
     return shed;
   }
@@ -323,6 +327,20 @@ GST_START_TEST (sinks_that_wait)
     fail_unless (!frames.sheds (n * kFrame, GST_CLOCK_DIFF (start, n * kFrame + frames.latency),
                                 std::max (room, start + GST_MSECOND) - start),
                  "frame %d", n);
+  }
+}
+GST_END_TEST;
+
+/// A stream whose clock stands still, as a test's, is not late, however long its frames take.
+GST_START_TEST (clock_that_stands_still)
+{
+  for (const bool stands_still : { false, true }) {
+    Frames frames;
+    frames.stands_still = stands_still;
+    guint shed = 0;
+    for (int n = 0; n < 300; n++)
+      shed += frames.sheds (n * kFrame, std::nullopt, 10 * kFrame);
+    fail_unless ((shed > 0) == !stands_still);
   }
 }
 GST_END_TEST;
@@ -588,6 +606,7 @@ static Suite *load_shedding_suite ()
   tcase_add_test (tests, files);
   tcase_add_test (tests, seconds_for_a_frame);
   tcase_add_test (tests, sinks_that_wait);
+  tcase_add_test (tests, clock_that_stands_still);
   tcase_add_test (tests, late_on_arrival);
   tcase_add_test (tests, said_by_a_sink);
   tcase_add_test (tests, events);
