@@ -75,9 +75,10 @@ GValue other_value (GObject *object, const GParamSpec *spec)
     g_value_set_uint (&value, g_value_get_uint (&value) + 1);
   else if (G_VALUE_HOLDS_UINT64 (&value))
     g_value_set_uint64 (&value, g_value_get_uint64 (&value) + 1);
-  else if (G_VALUE_HOLDS_ENUM (&value))
-    g_value_set_enum (&value, g_value_get_enum (&value) == 0);
-  else if (G_VALUE_HOLDS_STRING (&value))
+  else if (G_VALUE_HOLDS_ENUM (&value)) {  // its numbers need not follow one another
+    const GEnumValue *const all = G_PARAM_SPEC_ENUM (spec)->enum_class->values;
+    g_value_set_enum (&value, all[g_value_get_enum (&value) == all[0].value ? 1 : 0].value);
+  } else if (G_VALUE_HOLDS_STRING (&value))
     g_value_set_string (&value, "1,2,3");
   else
     fail ("%s has another type", spec->name);
