@@ -234,7 +234,7 @@ GST_START_TEST (as_gstvideo)
 }
 GST_END_TEST;
 
-/// What is drawn on interlaced rows is what is drawn on each field alone, which GstVideo does here.
+/// Drawings on an interlaced picture equal those that GstVideo draws on each of its fields.
 GST_START_TEST (fields)
 {
   for (const GstVideoFormat format : formats ()) {

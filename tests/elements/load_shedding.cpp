@@ -45,7 +45,7 @@ Source source (const char *name, const Distortion &distort, int n_frames = 1800)
   return made;
 }
 
-/// What cameras, networks and relays do.
+/// Sources such as cameras, networks and relays.
 std::vector<Source> sources ()
 {
   const auto random = std::make_shared<Random> (7);
@@ -99,7 +99,7 @@ std::vector<Source> sources ()
                 available = -1;
             }),
   };
-  // Frames that nobody knows the duration of have intervals only by their timestamps.
+  // Without durations only the timestamps tell the intervals.
   const std::size_t n = all.size ();
   for (std::size_t i = 0; i < n; i++) {
     Source same = all[i];
