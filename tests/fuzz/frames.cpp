@@ -121,8 +121,9 @@ public:
     g_object_set (element_, "regions", regions.text.c_str (), nullptr);
     if (random.with (0.1))
       GST_BUFFER_FLAG_SET (frame.buffer, GST_BUFFER_FLAG_GAP);
-    const bool skipped = GST_BUFFER_FLAG_IS_SET (frame.buffer, GST_BUFFER_FLAG_GAP)
-                         || number_ % setup_.interval != 0;
+    const bool is_empty_gap = GST_BUFFER_FLAG_IS_SET (frame.buffer, GST_BUFFER_FLAG_GAP)
+                              && gst_buffer_get_size (frame.buffer) == 0;
+    const bool skipped = is_empty_gap || number_ % setup_.interval != 0;
     doing += format ("\n  regions=\"%s\"%s", regions.text.c_str (), skipped ? ", skipped" : "");
     GST_BUFFER_PTS (frame.buffer) = number_ * GST_MSECOND;
     const guint64 number = number_++;

@@ -336,7 +336,7 @@ class Scores(unittest.TestCase):
                 (f'lut="{text_of([1] * 257)}"', ('more than 256 numbers', scores)),
                 ('lut=1 lut-location=/nowhere', ('lut and lut-location are both set',)),
                 ('lut-location=/nowhere', ('/nowhere', 'No such file')),
-                ('feature=hsv quantization=1,2', ('a comma is missing',)),
+                ('feature=hsv quantization=1,2', ('a number is missing',)),
                 ('feature=hue quantization=6,6,6', ('feature=hue is not joint',))):
             with self.subTest(properties), stream_of(properties) as stream:
                 error = self.error_of(stream, picture)

@@ -34,8 +34,8 @@ IMAGE = 'cudaintegralimage backend=cpu tuning-time=0'
 INT_MAX, INT_MIN = 2**31 - 1, -2**31
 
 REGIONS = [
-    ('1,2,3', 'comma'),
-    ('1,2,3,4,5', 'semicolon'),
+    ('1,2,3', 'number is missing'),
+    ('1,2,3,4,5', 'more than four numbers'),
     ('1,2,0,4', 'empty'),
     ('1,2,3,-4', 'empty'),
     ('64,0,1,1', 'outside'),
@@ -43,13 +43,13 @@ REGIONS = [
     (f'{INT_MIN},{INT_MIN},{INT_MAX},{INT_MAX}', 'outside'),
     (f'{INT_MAX + 1},0,1,1', 'out of range'),
     ('+1,1,1,1', 'number'),
-    ('1.5,1,1,1', 'comma'),
+    ('1.5,1,1,1', 'no whole number'),
     (';1,1,1,1', 'number'),
     ('1,1,1,1;;1,1,1,1', 'number'),
     ('a', 'number'),
     ('\t1,1,1,1', 'number'),
     ('1,1,1,1 1,1,1,1', 'semicolon'),
-    ('0x1,1,1,1', 'comma'),
+    ('0x1,1,1,1', 'no whole number'),
     ('\uff12,1,1,1', 'number'),
 ]
 DEVICE_IDS = ['0,0', '-1', '99999999999', '0,', ',', '0;1', '0x1', '0 1', '\uff12', ' ']
@@ -69,7 +69,7 @@ NUMBERS = {  # of the properties that say themselves what is out of range
 }
 NO_VALUE = ['backend=quantum', 'strategy=fastest', 'counter=u8', 'download=sometimes']
 MODELS = [  # bins, a property of integralhistlikelihood
-    (8, 'model="1,2,3"', 'comma'),
+    (8, 'model="1,2,3"', 'number is missing'),
     (8, 'model="1,1,1,1;2,2,2,2"', '2 regions'),
     (8, 'model="64,0,4,4"', 'outside'),
     (8, 'model="0,0,0,4"', 'empty'),
