@@ -493,7 +493,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   }
   if (!engine_of (state)) {
     TRY (renew_engine (self));
-    state.shedder.reset ();  // the first frame takes longer than those to come
+    state.shedder.ignore_service ();  // the first frame takes longer than those to come
   }
   const auto engine = engine_of (state);
   const Scores scores = TRY (next_scores (self, properties));

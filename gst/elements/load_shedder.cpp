@@ -190,11 +190,18 @@ bool LoadShedder::sheds ()
   return false;
 }
 
+void LoadShedder::ignore_service ()
+{
+  const std::lock_guard lock (mutex_);
+  arrived_ = left_ = std::nullopt;
+  backlog_ = upstream_backlog_ = 0;
+}
+
 void LoadShedder::leave (const Moment &now)
 {
   const std::lock_guard lock (mutex_);
   if (!arrived_)
-    return;  // reset since then
+    return;  // reset or ignored since then
   service_ = GST_CLOCK_TIME_IS_VALID (now.clock) && GST_CLOCK_TIME_IS_VALID (arrived_->clock)
                  ? std::min (minus (now.wall, arrived_->wall), minus (now.clock, arrived_->clock))
                  : 0;

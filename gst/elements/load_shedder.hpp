@@ -63,6 +63,9 @@ public:
   /// Returns whether the frame that arrived last passes without a histogram.
   bool sheds ();
 
+  /// Lets the service of the frame that arrived last not count.
+  void ignore_service ();
+
   /// Notes that the frame that arrived last has left, downstream too.
   void leave (const Moment &now);
 

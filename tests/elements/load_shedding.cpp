@@ -345,6 +345,30 @@ GST_START_TEST (clock_that_stands_still)
 }
 GST_END_TEST;
 
+/// The service of a frame that is ignored sheds none of the next.
+GST_START_TEST (ignored_service)
+{
+  for (const bool ignored : { false, true }) {
+    Frames frames;
+    guint shed = 0;
+    for (int n = 0; n < 60; n++) {
+      LoadShedder::Arrival arrival;
+      arrival.running_time = n * kFrame;
+      arrival.duration = kFrame;
+      arrival.live = true;
+      frames.shedder.arrive (arrival, frames.now);
+      shed += frames.shedder.sheds ();
+      if (n == 30 && ignored)
+        frames.shedder.ignore_service ();
+      frames.now.wall += n == 30 ? kSecond : kMs;
+      frames.now.clock = frames.now.wall;
+      frames.shedder.leave (frames.now);
+    }
+    fail_unless ((shed > 0) == !ignored);
+  }
+}
+GST_END_TEST;
+
 /// A sink's reports count without the lateness that frames of a live source arrived with.
 GST_START_TEST (late_on_arrival)
 {
@@ -607,6 +631,7 @@ static Suite *load_shedding_suite ()
   tcase_add_test (tests, seconds_for_a_frame);
   tcase_add_test (tests, sinks_that_wait);
   tcase_add_test (tests, clock_that_stands_still);
+  tcase_add_test (tests, ignored_service);
   tcase_add_test (tests, late_on_arrival);
   tcase_add_test (tests, said_by_a_sink);
   tcase_add_test (tests, events);
