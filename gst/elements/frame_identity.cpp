@@ -209,6 +209,7 @@ struct FrameIdentity::Probe {
       watch->open (are_frames ? nullptr : frame_of (list, watches->bin), pts_of (list));
     } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_FLUSH_STOP) {
       watch->drop ();
+      watch->is_trusted = true;  // what was held back is gone
     } else if (gst_event_type_get_flags (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)))
                & GST_EVENT_TYPE_SERIALIZED) {
       watch->close ();

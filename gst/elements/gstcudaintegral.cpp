@@ -493,7 +493,8 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   }
   if (!engine_of (state)) {
     TRY (renew_engine (self));
-    state.shedder.ignore_service ();  // the first frame takes longer than those to come
+    if (state.attached == 0)
+      state.shedder.ignore_service ();  // the first frame takes longer than those to come
   }
   const auto engine = engine_of (state);
   const Scores scores = TRY (next_scores (self, properties));
@@ -547,7 +548,7 @@ static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent 
       state.error_posted = false;
       state.shedder.reset ();
       break;
-    case GST_EVENT_SEGMENT: state.shedder.reset (); break;
+    case GST_EVENT_SEGMENT: state.shedder.forget_times (); break;
     case GST_EVENT_STREAM_START:
       // An upstream that asks what is possible sends no caps where they do not suit.
       if (g_autoptr (GstCaps) caps = counts_labels (self) ? gst_pad_peer_query_caps (

@@ -103,7 +103,7 @@ struct State {
   std::map<gint, Trail> trails;            // by id
   guint64 frames = 0;
   bool absence_logged = false;  // of histograms
-  bool order_checked = false;   // of elements, when a frame had nothing to draw
+  int undrawn = 0;              // frames in a row from the first, until one is drawn on
 
   // what is to be drawn on the frame that is on its way
   bool draws = false;
@@ -325,7 +325,8 @@ static gboolean gst_integral_hist_overlay_stop (GstBaseTransform *trans)
 {
   State &state = Element::state_of (trans);
   state.trails.clear ();
-  state.absence_logged = state.order_checked = false;
+  state.absence_logged = false;
+  state.undrawn = 0;
   state.cuda.clear ();
   return TRUE;
 }
@@ -346,6 +347,8 @@ static gboolean gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, Gst
   state.is_cuda = is_cuda (in_caps);
   return TRUE;
 }
+
+constexpr int kFramesBeforeAdvice = 30;  // a detector may find nothing in some
 
 /// Warns of a tracker behind the element, whose tracks it cannot draw.
 static void check_order (GstBaseTransform *trans)
@@ -374,7 +377,10 @@ static GstFlowReturn gst_integral_hist_overlay_prepare_output_buffer (GstBaseTra
     }
     self->state->draws = *planned;
   }
-  if (!self->state->draws && !std::exchange (self->state->order_checked, true))
+  State &state = *self->state;
+  if (state.draws)
+    state.undrawn = kFramesBeforeAdvice;  // what comes before the element is drawn
+  else if (state.undrawn < kFramesBeforeAdvice && ++state.undrawn == kFramesBeforeAdvice)
     check_order (trans);
   if (self->state->draws)
     return prepare_with_tensors (trans, in, out);

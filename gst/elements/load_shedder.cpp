@@ -14,6 +14,7 @@ constexpr GstClockTime kMinAllowance = 100 * GST_MSECOND;      // of backlog, or
 constexpr GstClockTimeDiff kClockTolerance = 2 * GST_MSECOND;  // of a sink that waits for the clock
 constexpr GstClockTime kMaxEqualIntervals = 4;            // counted in advance for equal timestamps
 constexpr double kExtraShare = 1 / 24., kMostExtra = 24;  // of all frames, and frames
+constexpr int kShedFramesToLearn = 64;                    // what a frame without a histogram takes
 constexpr int kMeanWeight = 8;                            // a new interval is 1/8 of the mean
 
 /// Adds a signed difference, within the valid times.
@@ -44,18 +45,28 @@ LoadShedder::Moment LoadShedder::Moment::now (GstElement *element)
            clock ? gst_clock_get_time (clock) : GST_CLOCK_TIME_NONE };
 }
 
-void LoadShedder::reset ()
+void LoadShedder::forget_times ()
 {
   const std::lock_guard lock (mutex_);
-  arrived_ = left_ = std::nullopt;
   last_running_time_ = last_arrival_ = late_until_ = GST_CLOCK_TIME_NONE;
   last_computed_ = last_computed_arrival_ = GST_CLOCK_TIME_NONE;
-  service_ = mean_interval_ = advance_ = backlog_ = upstream_backlog_ = cost_ = 0;
+  advance_ = 0;
   equal_timestamps_ = 0;
-  behind_ = waited_ = is_extra_ = sink_waits_ = false;
-  was_on_time_ = true;
-  extra_ = 0;
   n_lateness_ = 0;
+  sink_waits_ = false;
+}
+
+void LoadShedder::reset ()
+{
+  forget_times ();
+  const std::lock_guard lock (mutex_);
+  arrived_ = left_ = std::nullopt;
+  service_ = foreign_service_ = mean_interval_ = backlog_ = foreign_backlog_ = cost_ = 0;
+  least_shed_service_ = GST_CLOCK_TIME_NONE;
+  n_shed_ = 0;
+  was_on_time_ = true;
+  behind_ = waited_ = is_extra_ = is_shed_ = is_ignored_ = false;
+  extra_ = 0;
 }
 
 GstClockTimeDiff LoadShedder::lateness_on_arrival (GstClockTime running_time) const
@@ -76,7 +87,8 @@ void LoadShedder::note_qos (GstClockTime timestamp, GstClockTimeDiff late)
   if (!GST_CLOCK_TIME_IS_VALID (timestamp))
     return;
   if (late > 0)
-    late = std::max<GstClockTimeDiff> (0, late - lateness_on_arrival (timestamp));
+    late = std::max<GstClockTimeDiff> (
+        0, late - std::max<GstClockTimeDiff> (0, lateness_on_arrival (timestamp)));
   late_until_ = add_clamped (timestamp, late);
 }
 
@@ -108,6 +120,7 @@ GstClockTime LoadShedder::interval_before (const Arrival &frame, GstClockTime el
   if (now < last || interval > std::max (2 * mean_interval_, backlog_ + elapsed + mean_interval_)) {
     if (now < last)
       late_until_ = GST_CLOCK_TIME_NONE;
+    n_lateness_ = 0;
     if (GST_CLOCK_TIME_IS_VALID (last_computed_))
       last_computed_ = minus (now, minus (last, last_computed_) + mean_interval_);
     return mean_interval_;
@@ -138,23 +151,25 @@ void LoadShedder::update_backlog (const Arrival &frame, const Moment &now)
   const bool in_time = frame.early && *frame.early > 0
                        && (sink_waits_ || *frame.early <= GstClockTimeDiff (frame.latency));
   if (waited_ || in_time) {
-    backlog_ = upstream_backlog_ = 0;
+    backlog_ = foreign_backlog_ = 0;
+    foreign_service_ = 0;
     is_extra_ = false;
     return;
   }
   if (std::exchange (is_extra_, false))
     return;  // the last frame made up for what was not counted
   backlog_ = minus (backlog_ + service_ + upstream, interval);
-  upstream_backlog_ = minus (upstream_backlog_ + upstream, interval);
+  foreign_backlog_ =
+      minus (foreign_backlog_ + upstream + std::min (service_, foreign_service_), interval);
 }
 
 void LoadShedder::arrive (const Arrival &frame, const Moment &now)
 {
   const std::lock_guard lock (mutex_);
   update_backlog (frame, now);
-  if (upstream_backlog_ > allowance ())
-    backlog_ = upstream_backlog_;
-  const GstClockTime own = backlog_ - upstream_backlog_;
+  if (foreign_backlog_ > allowance ())
+    backlog_ = foreign_backlog_;
+  const GstClockTime own = backlog_ - foreign_backlog_;
   extra_ = std::min (extra_ + kExtraShare, kMostExtra);
   if (own > allowance ())
     behind_ = true;
@@ -166,9 +181,7 @@ void LoadShedder::arrive (const Arrival &frame, const Moment &now)
   } else if (own <= mean_interval_)
     behind_ = false;
   if (frame.live && frame.early && GST_CLOCK_TIME_IS_VALID (frame.running_time))
-    lateness_[n_lateness_++ % lateness_.size ()] = {
-      frame.running_time, std::max<GstClockTimeDiff> (0, -*frame.early)
-    };
+    lateness_[n_lateness_++ % lateness_.size ()] = { frame.running_time, -*frame.early };
   frame_ = frame;
   arrived_ = now;
 }
@@ -182,7 +195,8 @@ bool LoadShedder::sheds ()
   const bool late =
       (frame_.live && behind_)
       || (timed && GST_CLOCK_TIME_IS_VALID (late_until_) && frame_.running_time <= late_until_);
-  if (late && !is_due ())
+  is_shed_ = late && !is_due ();
+  if (is_shed_)
     return true;
   if (timed)
     last_computed_ = frame_.running_time;
@@ -193,8 +207,18 @@ bool LoadShedder::sheds ()
 void LoadShedder::ignore_service ()
 {
   const std::lock_guard lock (mutex_);
-  arrived_ = left_ = std::nullopt;
-  backlog_ = upstream_backlog_ = 0;
+  is_ignored_ = true;
+}
+
+/// Learns the least service of frames without a histogram, which shedding does not save.
+void LoadShedder::note_shed_service ()
+{
+  least_shed_service_ = std::min (least_shed_service_, service_);
+  if (++n_shed_ < kShedFramesToLearn)
+    return;
+  foreign_service_ = least_shed_service_;
+  least_shed_service_ = GST_CLOCK_TIME_NONE;
+  n_shed_ = 0;
 }
 
 void LoadShedder::leave (const Moment &now)
@@ -210,6 +234,10 @@ void LoadShedder::leave (const Moment &now)
       frame_.early && std::abs (GstClockTimeDiff (service_) - *frame_.early) <= kClockTolerance;
   if (std::exchange (was_on_time_, on_time) && on_time)
     service_ = 0;
+  if (std::exchange (is_ignored_, false))
+    service_ = 0;
+  else if (is_shed_)
+    note_shed_service ();
   if (last_computed_arrival_ == arrived_->wall)
     cost_ = service_;
   left_ = now;
@@ -224,7 +252,8 @@ bool LoadShedder::is_due () const
   if (!GST_CLOCK_TIME_IS_VALID (last) || now < last)
     return true;
   const GstClockTime period = std::max<GstClockTime> (GST_SECOND, 2 * cost_);
-  return now - last >= period && backlog_ - upstream_backlog_ <= allowance ();
+  return now - last >= period
+         && (backlog_ - foreign_backlog_ <= allowance () || now - last >= 3 * period);
 }
 
 }  // namespace integralhist

@@ -18,8 +18,9 @@
 // shed beyond the backlog, until the thread waits.
 //
 // The thread's work upstream, such as decoding, is added to the service, because it leaves less of
-// the interval. A second backlog counts this work alone. If upstream alone cannot keep up, frames
-// without a histogram would not help, and none is shed.
+// the interval. A second backlog counts foreign work alone: that, and what frames without a
+// histogram take behind the element. If foreign work alone cannot keep up, frames without a
+// histogram do not help, and none is shed.
 //
 // A sink that reports late frames (a QoS event) sheds as in GstBaseTransform. For a live source the
 // part of the lateness that a frame had when it arrived is subtracted first.
@@ -54,6 +55,9 @@ public:
 
   void reset ();
 
+  /// Forgets timestamps and what sinks said, for those of another segment. The backlog stays.
+  void forget_times ();
+
   /// Notes a QoS event: the frame of this running time came `late` nanoseconds too late.
   void note_qos (GstClockTime timestamp, GstClockTimeDiff late);
 
@@ -75,6 +79,7 @@ private:
   GstClockTime allowance () const;
   bool is_due () const;
   GstClockTimeDiff lateness_on_arrival (GstClockTime running_time) const;
+  void note_shed_service ();
 
   std::mutex mutex_;  // guards all below; QoS events come from downstream
 
@@ -91,7 +96,12 @@ private:
   GstClockTime advance_ = 0;                         // counted for frames with equal timestamps
   guint equal_timestamps_ = 0;                       // frames in a row
 
-  GstClockTime backlog_ = 0, upstream_backlog_ = 0;
+  GstClockTime backlog_ = 0, foreign_backlog_ = 0;
+  bool is_shed_ = false, is_ignored_ = false;  // the frame in service
+
+  // of frames without a histogram, and the least of so many
+  GstClockTime foreign_service_ = 0, least_shed_service_ = GST_CLOCK_TIME_NONE;
+  int n_shed_ = 0;
   bool waited_ = false;  // the thread, for this frame
   bool behind_ = false;
   double extra_ = 0;  // frames that may be shed to see the thread wait

@@ -28,7 +28,7 @@ std::vector<std::string> warnings_of (GstBus *bus)
 /// The warnings of a stream of some frames.
 std::vector<std::string> warnings_of (const std::string &elements)
 {
-  Pipeline pipeline ("videotestsrc num-buffers=9 ! video/x-raw,format=I420,width=96,height=64 ! "
+  Pipeline pipeline ("videotestsrc num-buffers=40 ! video/x-raw,format=I420,width=96,height=64 ! "
                      + elements + " ! fakesink");
   pipeline.set_state (GST_STATE_PLAYING);
   std::vector<std::string> warnings;

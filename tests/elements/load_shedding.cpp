@@ -113,6 +113,7 @@ std::vector<Source> sources ()
 struct Simulation {
   GstClockTime work;          // of a frame with a histogram
   GstClockTime upstream = 0;  // work on each frame before the element
+  GstClockTime behind = 0;    // and behind it
   bool live = true, sheds = true;
   guint slow_frame = G_MAXUINT;  // takes `once`
   GstClockTime once = 0;
@@ -149,6 +150,7 @@ struct Simulation {
         last = arrival;
         spend (is_slow ? once : work);
       }
+      spend (behind);
       shedder.leave (now);
     }
     end = now.wall - GST_SECOND;
@@ -220,6 +222,23 @@ GST_START_TEST (sources_that_are_too_fast)
         fail_unless (slow.computed >= can - .05 * slow.frames - 2,
                      "%s: %u of %u computed, %.0f can be", what.c_str (), slow.computed,
                      slow.frames, can);
+      }
+}
+GST_END_TEST;
+
+/// Elements behind alone cannot keep up: few frames are shed, as that does not help.
+GST_START_TEST (behind_alone_is_too_slow)
+{
+  for (const Source &source : sources ())
+    if (tells_intervals (source))
+      for (const GstClockTime behind : { 50 * kMs, 120 * kMs }) {
+        LoadShedder shedder;
+        Simulation slow = { 2 * kMs };
+        slow.behind = behind;
+        slow.run (shedder, source);
+        fail_unless (slow.computed > slow.frames / 2, "%s%s, %d ms behind: %u of %u computed",
+                     source.name, source.timed ? "" : ", no durations", ms_of (behind),
+                     slow.computed, slow.frames);
       }
 }
 GST_END_TEST;
@@ -626,6 +645,7 @@ static Suite *load_shedding_suite ()
   suite_add_tcase (suite, tests);
   tcase_add_test (tests, sources_that_are_kept_up_with);
   tcase_add_test (tests, sources_that_are_too_fast);
+  tcase_add_test (tests, behind_alone_is_too_slow);
   tcase_add_test (tests, one_slow_frame);
   tcase_add_test (tests, files);
   tcase_add_test (tests, seconds_for_a_frame);
