@@ -190,6 +190,9 @@ private:
         || (setup_.limited && has ("emory"))
         // a flat region has no gradient to look for
         || (!is_alone () && setup_.weighted && has ("no pixel that counts"))
+        // a meta of an interlaced frame may leave out the last row of a field's chroma
+        || (!is_alone () && frame.caps.find ("interlace-mode=interleaved") != std::string::npos
+            && has ("reaches past"))
         // an element behind maps the frames itself, and has GStreamer convert them, which takes
         // words
         || (!is_alone ()
