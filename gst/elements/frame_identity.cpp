@@ -250,7 +250,7 @@ struct FrameIdentity::Probe {
   }
 };
 
-/// Returns the element's only pad of a list; null if there are none or several.
+/// Returns the element's only pad of a list; null if the list has no pad or several.
 static GstPad *only_pad (const GList *pads)
 {
   return pads && !pads->next ? GST_PAD (pads->data) : nullptr;
