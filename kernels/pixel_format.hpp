@@ -14,7 +14,7 @@ namespace inthist {
 /// the pixel's first, `step` bytes from one to the next. 2^right columns and 2^down rows have them
 /// in common, such as the chroma of 4:2:0. No bytes: the image has no such colour.
 ///
-/// If the image is interlaced, rows of the image and of the plane belong to two fields in turn. Rows
+/// If the image is interlaced, rows of image and plane belong to two fields in turn. Rows
 /// have a row of chroma in common only with rows of the same field (ITU-T H.264, 6.2): those of
 /// 4:2:0 are 0, 1, 0, 1, 2, 3, 2, 3, ...
 struct Channel {
