@@ -91,6 +91,7 @@ struct Frame {
   std::string caps, description;
   Picture picture;
   Expected expected = Expected::answer;
+  bool lacks_a_row = false;  // of chroma, in the last field
 };
 
 struct Block {
@@ -174,6 +175,7 @@ public:
     frame_ = {};
     frame_.caps = caps_;
     frame_.buffer = gst_buffer_new ();
+    may_lack_a_row_ = random_.with (0.25);
     const double kind = random_.share ();
     if (kind < 0.25)
       plain ();
@@ -227,8 +229,15 @@ private:
     for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&info); p++) {
       gint components[GST_VIDEO_MAX_COMPONENTS];
       gst_video_format_info_component (info.finfo, p, components);
-      const gsize rows =
+      gsize rows =
           gsize (GST_VIDEO_FORMAT_INFO_SCALE_HEIGHT (info.finfo, components[0], info.height));
+      // 4:2:0 of 4n + 2 interleaved rows has 2n + 2 rows of chroma, n + 1 a field, and GStreamer
+      // says 2n + 1
+      if (rows * 2 == gsize (info.height) && rows % 2 == 1
+          && GST_VIDEO_INFO_INTERLACE_MODE (&info_) == GST_VIDEO_INTERLACE_MODE_INTERLEAVED) {
+        rows += may_lack_a_row_ ? 0 : 1;
+        frame_.lacks_a_row |= may_lack_a_row_;
+      }
       const bool pairs = name_ == "YUY2" || name_ == "UYVY";
       const gsize row_bytes =
           p > 0 ? gsize (info.stride[p])
@@ -489,5 +498,6 @@ private:
   const int width_, height_, unit_;
   GstVideoInfo info_;
   std::string caps_;
+  bool may_lack_a_row_ = false;
   Frame frame_;
 };
