@@ -13,8 +13,8 @@
 #include <cuda_runtime.h>
 #endif
 
-#include <gst/elements/overlay_canvas.hpp>
-#include <gst/elements/video_formats.hpp>
+#include <gst/elements/drawing/overlay_canvas.hpp>
+#include <gst/elements/frame/video_formats.hpp>
 #include <gst/integralhist/cuda/cuda_context.hpp>
 #include <gst/video/video.h>
 

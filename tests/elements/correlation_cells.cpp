@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Cells of the correlation tracker, against the weighted sum of each pixel's share in each cell.
-#include "../../gst/elements/correlation/cells.hpp"
+#include <gst/track/correlation/cells.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The Fourier transform of the correlation tracker, against the sum that defines it, in double.
-#include "../../gst/elements/correlation/fft.hpp"
+#include <gst/track/correlation/fft.hpp>
 
 #include <cmath>
 #include <complex>

@@ -2,7 +2,7 @@
 //
 // The correlation filter, against what it must do by its definition, worked out pixel by pixel in
 // double.
-#include "../../gst/elements/correlation/filter.hpp"
+#include <gst/track/correlation/filter.hpp>
 
 #include <algorithm>
 #include <cmath>

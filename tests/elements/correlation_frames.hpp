@@ -9,7 +9,7 @@
 
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 
-#include "../../gst/elements/correlation/cells.hpp"
+#include <gst/track/correlation/cells.hpp>
 #include "frames.hpp"
 
 /// A picture of RGB pixels.

@@ -2,7 +2,7 @@
 //
 // The correlation tracker and its parts, on pictures of targets whose places, sizes and colours are
 // known.
-#include "../../gst/elements/correlation/tracker.hpp"
+#include <gst/track/correlation/tracker.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,7 +2,7 @@
 //
 // A stream that cannot keep up lets frames pass without a histogram, by simulated sources and by
 // QoS events. The delay of a live pipeline stays bounded.
-#include "../../gst/elements/load_shedder.hpp"
+#include <gst/elements/producer/load_shedder.hpp>
 
 #include <functional>
 #include <optional>

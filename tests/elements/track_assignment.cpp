@@ -7,8 +7,8 @@
 
 #include <gst/check/gstcheck.h>
 
-#include "../../gst/elements/assignment.hpp"
-#include "../../gst/elements/detector_pace.hpp"
+#include <gst/track/assignment.hpp>
+#include <gst/track/detector_pace.hpp>
 
 using namespace integralhist;
 

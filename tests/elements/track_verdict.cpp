@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The tracker's verdict on a frame, for costs and verdicts worked out by hand.
-#include "../../gst/elements/fragments_tracker.hpp"
+#include <gst/track/fragments/fragments_tracker.hpp>
 
 #include <cmath>
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include <gst/elements/counted.hpp>
-#include <gst/elements/parse.hpp>
+#include <gst/elements/base/counted.hpp>
+#include <gst/elements/base/parse.hpp>
 #include <gst/integralhist/sharded/fault.hpp>
 #include <gst/integralhist/tuning_cache.hpp>
 

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "histogram_consumer.hpp"
+
+#include <string>
+#include <utility>
+
+#include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/placed.hpp>
+
+#include <gst/elements/base/counted.hpp>
+#include <gst/elements/base/parse.hpp>
+#include <gst/elements/base/producer_query.hpp>
+
+namespace integralhist {
+
+// Too many frames without a histogram from the start on: kPatience frames, and kPatientIntervals of
+// the producer's intervals, and as many frames to which it has attached one (few under load).
+static constexpr guint kPatience = 100, kPatientIntervals = 10;
+
+/// Returns whether some of so many frames should have carried one of the producer's histograms.
+static bool has_attached_enough (const Producer &producer, guint frames)
+{
+  return producer.attached >= kPatientIntervals && frames >= kPatience
+         && frames / kPatientIntervals >= producer.interval;
+}
+
+void HistogramConsumer::start ()
+{
+  refusal_.set_flushing (false);
+  refusal_.set_stopping (false);
+  start_again ();
+}
+
+void HistogramConsumer::start_again ()
+{
+  found_ = false;
+  missing_ = 0;
+}
+
+void HistogramConsumer::take_event (GstBaseTransform *element, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && !found_ && missing_ > 0)
+    GST_ELEMENT_WARNING (element, STREAM, FAILED,
+                         ("The stream ended, and none of its %u frames carried an integral "
+                          "histogram: something between cudaintegralhist and %s drops the meta, or "
+                          "the stream is too short for its interval.",
+                          std::exchange (missing_, 0), GST_OBJECT_NAME (element)),
+                         (nullptr));
+  if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START)
+    refusal_.set_flushing (true);
+  else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
+    refusal_.set_flushing (false);
+}
+
+void HistogramConsumer::take_transition (GstStateChange transition)
+{
+  // pads cannot be deactivated while the streaming thread waits here
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    refusal_.set_stopping (true);
+}
+
+Expected<GstIntegralHistogramMeta *> HistogramConsumer::find (GstBuffer *buffer,
+                                                              const std::string &feature)
+{
+  if (feature != feature_) {
+    feature_ = feature;
+    start_again ();
+  }
+  const auto parsed = parse_feature (feature);
+  const auto wanted = parsed ? *parsed : std::nullopt;
+  const auto is_candidate = [&] (GstIntegralHistogram *histogram) {
+    return gst_integral_histogram_get_content (histogram) != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
+           && (!wanted || counted_of (histogram).feature == *wanted);
+  };
+  GstIntegralHistogramMeta *found = nullptr;
+  for (const bool weights : { false, true })
+    if (!found)
+      found = find_meta (buffer, [&] (GstIntegralHistogram *histogram) {
+        const bool has_weights = gst_integral_histogram_get_content (histogram)
+                                 == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS;
+        return is_candidate (histogram) && !counted_of (histogram).part
+               && (wanted || has_weights == weights);
+      });
+  if (!found && !found_)  // a range of the bins, which is refused
+    if (const auto *const part = find_meta (buffer, is_candidate))
+      TRY (want_all_bins (part->histogram));
+  return found;
+}
+
+Expected<> HistogramConsumer::await (GstIntegralHistogram *histogram)
+{
+  found_ = true;
+  return integralhist::await (tensor_of (histogram), [this] { return refusal_.is_set (); });
+}
+
+Expected<> HistogramConsumer::note_missing (GstBaseTransform *element)
+{
+  if (found_)
+    return {};
+  missing_++;
+  GstElementFactory *const factory = gst_element_get_factory (GST_ELEMENT (element));
+  const std::string name = GST_OBJECT_NAME (element),
+                    setting = feature_.empty () ? "" : " feature=" + feature_;
+  const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (element), feature_);
+  if (!producer) {
+    missing_ = 0;  // the end of the stream says nothing more
+    return error (Error::Kind::no_histogram, "The frames carry no integral histogram",
+                  feature_.empty () ? "" : " of", setting, ": put cudaintegralhist", setting,
+                  " before ", name, ", as in \"... ! cudaintegralhist", setting, " bins=16 ! ",
+                  factory ? GST_OBJECT_NAME (factory) : name.c_str (), setting,
+                  " ! ...\", with nothing between them that drops it");
+  }
+  if (!has_attached_enough (*producer, missing_))
+    return {};
+  return error (Error::Kind::no_histogram, "None of ", std::exchange (missing_, 0),
+                " frames carried an integral histogram, and cudaintegralhist has attached ",
+                producer->attached, ": something between it and ", name,
+                " drops the meta, or each frame that has one. Put ", name,
+                " right behind cudaintegralhist");
+}
+
+bool HistogramConsumer::may_come (GstBaseTransform *element, std::span<const Wanted> all)
+{
+  if (found_)
+    return true;
+  missing_++;
+  for (const auto &[feature, content] : all)
+    if (const auto producer =
+            find_producer (GST_BASE_TRANSFORM_SINK_PAD (element), feature, content);
+        !producer || has_attached_enough (*producer, missing_)) {
+      missing_ = 0;  // the end of the stream says nothing more
+      return false;
+    }
+  return true;
+}
+
+}  // namespace integralhist

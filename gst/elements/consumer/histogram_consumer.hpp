@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What consumers share: which of a frame's histograms they use, waits, which a flush or a stop
+// ends, and a limit on frames without a histogram.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include <gst/base/gstbasetransform.h>
+#include <gst/integralhist/gstintegralhistogrammeta.h>
+
+#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/interruptible.hpp>
+#include <kernels/inthist.hpp>
+
+#include <gst/elements/base/refusal.hpp>
+
+namespace integralhist {
+
+/// Of the property `feature`.
+inline constexpr char kFeatureBlurb[] =
+    "Which of the frame's integral histograms to use, where cudaintegralhist elements in a row "
+    "attach several: the nick of its feature, as \"hue\". Empty takes the first, of pixels rather "
+    "than of weights";
+
+class HistogramConsumer {
+public:
+  /// Resets the counts at the start of a stream.
+  void start ();
+  /// Does so where something else is wanted from now on.
+  void start_again ();
+  /// Notes an event from upstream before it is handled, or a change of state. Warns at the end of a
+  /// stream that wanted histograms and had none.
+  void take_event (GstBaseTransform *element, GstEvent *event);
+  void take_transition (GstStateChange transition);
+
+  /// Returns the frame's first histogram of the feature with this nick; of any where that is empty,
+  /// of pixels rather than of weights. Null where there is none; an error for users where there are
+  /// but some of its bins, and frames before had no more.
+  Expected<GstIntegralHistogramMeta *> find (GstBuffer *buffer, const std::string &feature);
+
+  /// Waits for the tensor. Returns an Error::Kind::flushing after a flush or a stop.
+  Expected<> await (GstIntegralHistogram *histogram);
+  /// Returns whether a frame had what is wanted, since the start.
+  bool has_found () const { return found_; }
+  /// Lets a flush or a stop end what this thread asks, as long as the result lives.
+  Interruptible interruptible () const { return Interruptible (*refusal_.flag ()); }
+
+  /// Counts a frame in which `find` found none. Returns an error with a launch
+  /// line, unless frames had one before or a producer upstream leaves frames out.
+  Expected<> note_missing (GstBaseTransform *element);
+  /// What a producer attaches.
+  struct Wanted {
+    const char *feature;
+    inthist::Content content;
+  };
+  /// Counts a frame that lacks some of several tensors, likewise. Returns whether later ones may
+  /// have all: frames had before, or a producer of each is upstream and leaves frames out.
+  bool may_come (GstBaseTransform *element, std::span<const Wanted> all);
+
+private:
+  Refusal refusal_;
+  std::string feature_;  // last looked for
+  bool found_ = false;
+  guint missing_ = 0;  // frames since the start
+};
+
+}  // namespace integralhist

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:element-cudaintegralhist
+ * @title: cudaintegralhist
+ *
+ * Computes the integral histogram of every frame, on a GPU or on the CPU, and attaches it to the
+ * buffer as a #GstIntegralHistogramMeta. The frame itself passes through untouched and at once;
+ * whoever asks the meta for a histogram waits until it is there.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 -m videotestsrc num-buffers=30 ! video/x-raw,format=I420 ! \
+ *     cudaintegralhist bins=8 regions="100,100,64,128" ! fakesink
+ * ]| prints the histogram of one rectangle for each frame.
+ */
+#include <gst/elements/producer/gstcudaintegral.h>
+
+G_DECLARE_FINAL_TYPE (GstCudaIntegralHist, gst_cuda_integral_hist, GST, CUDA_INTEGRAL_HIST,
+                      GstCudaIntegral)
+struct _GstCudaIntegralHist {
+  GstCudaIntegral parent;
+};
+
+G_DEFINE_FINAL_TYPE (GstCudaIntegralHist, gst_cuda_integral_hist, GST_TYPE_CUDA_INTEGRAL)
+GST_ELEMENT_REGISTER_DEFINE (cudaintegralhist, "cudaintegralhist", GST_RANK_NONE,
+                             gst_cuda_integral_hist_get_type ())
+
+static void gst_cuda_integral_hist_init (GstCudaIntegralHist *) {}
+
+static void gst_cuda_integral_hist_class_init (GstCudaIntegralHistClass *klass)
+{
+  GstDebugCategory *category = nullptr;
+  GST_DEBUG_CATEGORY_INIT (category, "cudaintegralhist", 0, "integral histograms");
+  gst_cuda_integral_class_compute (GST_CUDA_INTEGRAL_CLASS (klass), inthist::Content::bins,
+                                   category);
+  gst_element_class_set_static_metadata (
+      GST_ELEMENT_CLASS (klass), "Integral histogram", "Filter/Analyzer/Video/Hardware",
+      "Attaches the integral histogram of each video frame (GstIntegralHistogramMeta), computed "
+      "with CUDA or on the CPU",
+      "The gst-integralhist authors");
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:element-cudatrackfeatures
+ * @title: cudatrackfeatures
+ * @see_also: integralhisttrack
+ *
+ * Attaches all that `integralhisttrack` follows targets by with its
+ * #integralhisttrack:method `correlation`, the default: integral histograms of weighted gradients
+ * and of colours, and an integral image of luma. The frame itself passes through untouched and at
+ * once. What is around the targets is computed, when the tracker asks: of frames in CUDA memory by
+ * their GPU, and of those in host memory by a GPU, if there is one and the targets are a good part
+ * of the frame, or else by the CPU.
+ *
+ * It is a bin with three elements in a row: `gradients`, which is `cudaintegralhist
+ * feature=signed-gradient bins=18 weight=gradient soft=true`, `colours`, which is `cudaintegralhist
+ * feature=hsv`, and `luma`, which is `cudaintegralimage`. Its properties are set in all three. What
+ * they limit, as #cudatrackfeatures:max-tensors, each of them has for itself; `luma` computes on
+ * the first of #cudatrackfeatures:cuda-device-ids, and has no limit of memory. Other properties of
+ * one of them are set by its name: `cudatrackfeatures colours::counter=u8-tiled`.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 filesrc location=video.mp4 ! decodebin ! videoconvert ! cudatrackfeatures ! \
+ *     integralhisttrack targets="210,117,30,100" ! integralhistoverlay ! videoconvert ! \
+ *     autovideosink
+ * ]| follows what is in the box in the first frame.
+ */
+#include <gst/integralhist/gstintegralhist.h>
+
+#include <gst/elements/producer/compute_devices.hpp>
+#include <gst/track/correlation/cells.hpp>
+#include <gst/elements/base/messages.hpp>
+#include <gst/elements/base/parse.hpp>
+#include <gst/elements/producer/producer_properties.hpp>
+#include <gst/elements/frame/video_formats.hpp>
+
+using namespace integralhist;
+
+G_DECLARE_FINAL_TYPE (GstCudaTrackFeatures, gst_cuda_track_features, GST, CUDA_TRACK_FEATURES,
+                      GstBin)
+struct _GstCudaTrackFeatures {
+  GstBin parent;
+
+  GstElement *gradients, *colours, *luma;  // owned by the bin
+};
+
+G_DEFINE_FINAL_TYPE (GstCudaTrackFeatures, gst_cuda_track_features, GST_TYPE_BIN)
+GST_ELEMENT_REGISTER_DEFINE (cudatrackfeatures, "cudatrackfeatures", GST_RANK_NONE,
+                             gst_cuda_track_features_get_type ())
+
+/// Sets the device of the luma, which has one alone, to the first of the others'. Where these are
+/// none, the others say what is wrong.
+static void follow_device_ids (GstCudaTrackFeatures *self)
+{
+  g_autofree gchar *text = nullptr;
+  int device = -1;
+  g_object_get (self->gradients, "cuda-device-ids", &text, "cuda-device-id", &device, nullptr);
+  if (const auto ids = parse_device_ids (text ? text : ""); ids && !ids->empty ())
+    device = ids->front ();
+  g_object_set (self->luma, "cuda-device-id", device, nullptr);
+}
+
+static void gst_cuda_track_features_set_property (GObject *object, guint, const GValue *value,
+                                                  GParamSpec *spec)
+{
+  auto *self = GST_CUDA_TRACK_FEATURES (object);
+  GST_OBJECT_LOCK (self);
+  const bool fixed = is_fixed (GST_ELEMENT (self), spec);
+  GST_OBJECT_UNLOCK (self);
+  if (fixed) {
+    warn_of_fixed (GST_ELEMENT (self), spec, value);
+    return;
+  }
+  for (GstElement *const child : { self->gradients, self->colours, self->luma })
+    if (g_object_class_find_property (G_OBJECT_GET_CLASS (child), spec->name))
+      g_object_set_property (G_OBJECT (child), spec->name, value);
+  if (g_str_has_prefix (spec->name, "cuda-device-id"))
+    follow_device_ids (self);
+}
+
+static void gst_cuda_track_features_get_property (GObject *object, guint, GValue *value,
+                                                  GParamSpec *spec)
+{
+  g_object_get_property (G_OBJECT (GST_CUDA_TRACK_FEATURES (object)->gradients), spec->name, value);
+}
+
+/// Has a pad of the bin be that of a child.
+static void add_pad (GstCudaTrackFeatures *self, const char *name, GstElement *child)
+{
+  g_autoptr (GstPad) target = gst_element_get_static_pad (child, name);
+  gst_element_add_pad (
+      GST_ELEMENT (self),
+      gst_ghost_pad_new_from_template (
+          name, target, gst_element_class_get_pad_template (GST_ELEMENT_GET_CLASS (self), name)));
+}
+
+/// Says why the pad will refuse caps. The elements in the bin never see such an event.
+static GstPadProbeReturn gst_cuda_track_features_probe_caps (GstPad *pad, GstPadProbeInfo *info,
+                                                             gpointer self)
+{
+  GstEvent *const event = GST_PAD_PROBE_INFO_EVENT (info);
+  if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
+    return GST_PAD_PROBE_OK;
+  GstCaps *caps = nullptr;
+  gst_event_parse_caps (event, &caps);
+  g_autoptr (GstCaps) readable = gst_pad_get_pad_template_caps (pad);
+  if (const auto checked = check_caps (caps, readable, GST_OBJECT_NAME (self)); !checked)
+    post_error (self, checked.error ());
+  return GST_PAD_PROBE_OK;
+}
+
+static void gst_cuda_track_features_init (GstCudaTrackFeatures *self)
+{
+  self->gradients = gst_element_factory_make ("cudaintegralhist", "gradients");
+  self->colours = gst_element_factory_make ("cudaintegralhist", "colours");
+  self->luma = gst_element_factory_make ("cudaintegralimage", "luma");
+  g_object_set (self->gradients, "feature", GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT, "bins",
+                guint (kDirections), "weight", GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT, "soft", TRUE,
+                nullptr);
+  g_object_set (self->colours, "feature", GST_INTEGRAL_HISTOGRAM_FEATURE_HSV, nullptr);
+  for (GstElement *const child : { self->gradients, self->colours, self->luma })
+    gst_util_set_object_arg (G_OBJECT (child), "compute", "on-demand");
+  gst_bin_add_many (GST_BIN (self), self->gradients, self->colours, self->luma, nullptr);
+  gst_element_link_many (self->gradients, self->colours, self->luma, nullptr);
+  add_pad (self, "sink", self->gradients);
+  add_pad (self, "src", self->luma);
+  g_autoptr (GstPad) sink = gst_element_get_static_pad (GST_ELEMENT (self), "sink");
+  gst_pad_add_probe (sink, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, gst_cuda_track_features_probe_caps,
+                     self, nullptr);
+}
+
+static void gst_cuda_track_features_class_init (GstCudaTrackFeaturesClass *klass)
+{
+  auto *object_class = G_OBJECT_CLASS (klass);
+  object_class->set_property = gst_cuda_track_features_set_property;
+  object_class->get_property = gst_cuda_track_features_get_property;
+  shared_producer_properties ().install (object_class);
+
+  auto *element_class = GST_ELEMENT_CLASS (klass);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (kReadableCaps);
+  gst_element_class_add_pad_template (
+      element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template (
+      element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+  gst_element_class_set_static_metadata (
+      element_class, "Features for tracking", "Filter/Analyzer/Video/Hardware",
+      "Attaches what integralhisttrack follows targets by (three GstIntegralHistogramMeta), "
+      "computed with CUDA or on the CPU",
+      "The gst-integralhist authors");
+}

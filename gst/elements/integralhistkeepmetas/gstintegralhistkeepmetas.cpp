@@ -1,0 +1,455 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:element-integralhistkeepmetas
+ * @title: integralhistkeepmetas
+ *
+ * Runs elements that drop metas, and puts these on what comes out: `cudaupload`, `cudadownload`,
+ * `cudaconvert`, `cudascale`, `gldownload` and others hand on no meta that is about places in the
+ * picture. Those are integral histograms, #GstVideoRegionOfInterestMeta and the relations of
+ * GstAnalytics; and tensors, which GStreamer 1.26 does not copy.
+ *
+ * It is a bin around #integralhistkeepmetas:element, an element or several as in `gst-launch-1.0`,
+ * that show the whole picture, as it is or scaled. They may queue frames, drop them, repeat them
+ * and give them other timestamps. A frame is known by a meta without tags, which most elements hand
+ * on; an element that hands on none has to give each frame at once. Frames that are unknown get no
+ * metas, and a warning says so once a stream. The metas of scaled frames are scaled; where the
+ * aspect ratio changes there may be borders, and they are dropped, but for tensors, which never
+ * follow. A kind of meta that the elements hand on by themselves stays as they made it.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 filesrc location=video.mp4 ! qtdemux ! h264parse ! nvh264dec ! cudaintegralhist !
+ * \
+ *     integralhisttrack method=fragments targets="210,117,30,100" ! \
+ *     integralhistkeepmetas element=cudadownload ! integralhistoverlay ! videoconvert ! \
+ *     autovideosink
+ * ]| tracks on the GPU and draws in system memory.
+ */
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <type_traits>
+
+#include <gst/integralhist/placed.hpp>
+#include <gst/video/video.h>
+
+#include <gst/elements/base/element_plumbing.hpp>
+#include <gst/elements/frame/frame_identity.hpp>
+#include <gst/elements/base/messages.hpp>
+#include <gst/elements/frame/probed_buffers.hpp>
+#include <gst/elements/base/properties.hpp>
+#include <gst/elements/base/tensor_metas.hpp>
+
+using namespace integralhist;
+
+GST_DEBUG_CATEGORY_STATIC (category);
+#define GST_CAT_DEFAULT category
+
+namespace {
+
+struct KeepProperties {
+  std::string element;
+};
+
+PropertyTable<KeepProperties> make_table ()
+{
+  PropertyTable<KeepProperties> table;
+  table.text ("element", FIELD (element), kReady,
+              "The element that drops metas, or several as in gst-launch-1.0, such as "
+              "\"cudadownload\" or \"cudascale ! video/x-raw(memory:CUDAMemory),width=640\"; they "
+              "show the whole picture, as it is or scaled",
+              [] (const KeepProperties &) -> Expected<> { return {}; });
+  return table;
+}
+
+struct State {
+  KeepProperties properties;    // guarded by the object lock
+  GstElement *inner = nullptr;  // owned by the bin
+
+  FrameIdentity identity;
+
+  std::mutex mutex;  // guards what follows
+  GstVideoInfo in = {}, out = {};
+  bool has_metas = false;    // a frame of this stream had some
+  bool loss_warned = false;  // of frames that came out unknown
+};
+
+/// Returns whether a meta is about places in the picture, and not about the memory.
+bool is_about_places (GType api)
+{
+  const auto has = [api] (const char *tag) {
+    return gst_meta_api_type_has_tag (api, g_quark_from_string (tag));
+  };
+  return !has (GST_META_TAG_MEMORY_STR)
+         && (has (GST_META_TAG_VIDEO_SIZE_STR) || has (GST_META_TAG_VIDEO_ORIENTATION_STR));
+}
+
+/// Calls `visit` for each meta about places, and for tensors.
+template <class Visit>
+void each_meta (GstBuffer *buffer, Visit &&visit)
+{
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta (buffer, &state))
+    if (is_about_places (meta->info->api) || has_tensors (meta))
+      visit (meta);
+}
+
+void copy_meta (GstBuffer *to, GstMeta *meta, GstBuffer *from)
+{
+  if (has_tensors (meta)) {
+    copy_tensors (to, meta);
+    return;
+  }
+  GstMetaTransformCopy whole = { FALSE, 0, gsize (-1) };
+  if (meta->info->transform_func)
+    meta->info->transform_func (to, meta, from, g_quark_from_static_string ("gst-copy"), &whole);
+}
+
+bool same_size (const GstVideoInfo &a, const GstVideoInfo &b)
+{
+  return a.width == b.width && a.height == b.height;
+}
+
+/// Puts what the frame had on what became of it.
+void put_metas (GstBuffer *to, const KeptFrame &frame, GstVideoInfo out)
+{
+  GstBuffer *const from = frame.metas.get ();
+  std::vector<GType> theirs;
+  each_meta (to, [&] (GstMeta *meta) { theirs.push_back (meta->info->api); });
+  GstVideoInfo in = frame.info;
+  GstVideoMetaTransform scale = { &in, &out };
+  const bool is_scaled = in.finfo && out.finfo && !same_size (in, out),
+             has_borders = is_scaled && !same_aspect (in, out);
+  if (has_borders)
+    GST_INFO ("%dx%d to %dx%d changes the aspect ratio, so there may be borders: metas about "
+              "places are dropped",
+              in.width, in.height, out.width, out.height);
+  each_meta (from, [&] (GstMeta *meta) {
+    if (std::ranges::count (theirs, meta->info->api))
+      return;
+    if (!is_scaled || has_tensors (meta))
+      copy_meta (to, meta, from);
+    else if (!has_borders && meta->info->transform_func)
+      meta->info->transform_func (to, meta, from, gst_video_meta_transform_scale_get_quark (),
+                                  &scale);
+  });
+}
+
+/// Returns why an element may show another picture, or nothing.
+std::string refusal_of (GstElement *element)
+{
+  const auto has = [element] (const char *name) {
+    return g_object_class_find_property (G_OBJECT_GET_CLASS (element), name);
+  };
+  if (has ("left") && has ("right") && has ("top") && has ("bottom"))
+    return "crops the picture, or adds to it";
+  if (GST_IS_VIDEO_DIRECTION (element)) {
+    GstVideoOrientationMethod method;
+    g_object_get (element, "video-direction", &method, nullptr);
+    if (method != GST_VIDEO_ORIENTATION_IDENTITY)
+      return "turns the picture";
+  }
+  return "";
+}
+
+}  // namespace
+
+G_DECLARE_FINAL_TYPE (GstIntegralHistKeepMetas, gst_integral_hist_keep_metas, GST,
+                      INTEGRAL_HIST_KEEP_METAS, GstBin)
+struct _GstIntegralHistKeepMetas {
+  GstBin parent;
+
+  State *state;
+};
+
+#define gst_integral_hist_keep_metas_parent_class parent_class
+G_DEFINE_FINAL_TYPE (GstIntegralHistKeepMetas, gst_integral_hist_keep_metas, GST_TYPE_BIN)
+GST_ELEMENT_REGISTER_DEFINE (integralhistkeepmetas, "integralhistkeepmetas", GST_RANK_NONE,
+                             gst_integral_hist_keep_metas_get_type ())
+
+namespace {
+
+struct Element : ElementPlumbing<Element> {
+  static const auto &table_of (gpointer)
+  {
+    static const auto table = make_table ();
+    return table;
+  }
+  static State &state_of (gpointer element)
+  {
+    return *static_cast<GstIntegralHistKeepMetas *> (element)->state;
+  }
+  static void take_transition (gpointer, GstStateChange) {}
+};
+
+// frames
+
+bool has_metas (GstBuffer *buffer)
+{
+  bool some = false;
+  each_meta (buffer, [&] (GstMeta *) { some = true; });
+  return some;
+}
+
+GstBuffer *take_in (State &state, GstBuffer *buffer)
+{
+  // a buffer without memory, which others may want back
+  auto frame = std::make_shared<KeptFrame> (
+      KeptFrame{ {}, { gst_buffer_new (), [] (GstBuffer *its) { gst_buffer_unref (its); } } });
+  each_meta (buffer, [&] (GstMeta *meta) { copy_meta (frame->metas.get (), meta, buffer); });
+  {
+    const std::lock_guard lock (state.mutex);
+    frame->info = state.in;
+    state.has_metas = state.has_metas || has_metas (frame->metas.get ());
+  }
+  return state.identity.mark (buffer, std::move (frame));
+}
+
+/// Says once a stream that metas are lost.
+void warn_of_loss (GstIntegralHistKeepMetas *self)
+{
+  State &state = *self->state;
+  {
+    const std::lock_guard lock (state.mutex);
+    if (!state.has_metas || std::exchange (state.loss_warned, true))
+      return;
+  }
+  const std::string name = state.identity.losing_element ();
+  GST_ELEMENT_WARNING (
+      self, STREAM, FAILED,
+      ("Frames pass without their metas: %s makes new buffers, and not one for each frame at once "
+       "with its timestamp, so it is unknown which frames they are. Attach the metas behind it, or "
+       "take it out of element.",
+       name.empty () ? "An element inside" : name.c_str ()),
+      (nullptr));
+}
+
+GstBuffer *let_out (GstIntegralHistKeepMetas *self, GstBuffer *buffer)
+{
+  State &state = *self->state;
+  const KeptFrameRef frame = state.identity.take (&buffer);
+  if (!frame) {
+    warn_of_loss (self);
+    return buffer;
+  }
+  if (!has_metas (frame->metas.get ()))
+    return buffer;
+  GstVideoInfo out;
+  {
+    const std::lock_guard lock (state.mutex);
+    out = state.out;
+  }
+  buffer = gst_buffer_make_writable (buffer);
+  put_metas (buffer, *frame, out);
+  return buffer;
+}
+
+bool is_event (GstPadProbeInfo *info)
+{
+  return GST_PAD_PROBE_INFO_TYPE (info)
+         & (GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM | GST_PAD_PROBE_TYPE_EVENT_FLUSH);
+}
+
+/// Takes the caps of an event.
+void take_event (State &state, GstEvent *event, GstVideoInfo &info)
+{
+  const std::lock_guard lock (state.mutex);
+  if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
+    return;
+  GstCaps *caps;
+  gst_event_parse_caps (event, &caps);
+  if (!gst_video_info_from_caps (&info, caps))
+    info = {};
+}
+
+GstPadProbeReturn at_sink (GstPad *, GstPadProbeInfo *info, gpointer element)
+{
+  State &state = Element::state_of (element);
+  if (is_event (info))
+    take_event (state, GST_PAD_PROBE_INFO_EVENT (info), state.in);
+  else
+    change_buffers (info, [&] (GstBuffer *buffer) { return take_in (state, buffer); });
+  return GST_PAD_PROBE_OK;
+}
+
+GstPadProbeReturn at_src (GstPad *, GstPadProbeInfo *info, gpointer element)
+{
+  State &state = Element::state_of (element);
+  if (is_event (info))
+    take_event (state, GST_PAD_PROBE_INFO_EVENT (info), state.out);
+  else
+    change_buffers (info, [&] (GstBuffer *buffer) {
+      return let_out (GST_INTEGRAL_HIST_KEEP_METAS (element), buffer);
+    });
+  return GST_PAD_PROBE_OK;
+}
+
+// the elements inside
+
+void add_pad (GstIntegralHistKeepMetas *self, const char *name, GstPadProbeCallback at)
+{
+  GstPad *pad = gst_ghost_pad_new_no_target_from_template (
+      name, gst_element_class_get_pad_template (GST_ELEMENT_GET_CLASS (self), name));
+  gst_pad_add_probe (pad,
+                     GstPadProbeType (GST_PAD_PROBE_TYPE_BUFFER | GST_PAD_PROBE_TYPE_BUFFER_LIST
+                                      | GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM
+                                      | GST_PAD_PROBE_TYPE_EVENT_FLUSH),
+                     at, self, nullptr);
+  gst_element_add_pad (GST_ELEMENT (self), pad);
+}
+
+void set_target (GstIntegralHistKeepMetas *self, const char *name)
+{
+  State &state = Element::state_of (self);
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (GST_ELEMENT (self), name);
+  g_autoptr (GstPad) target =
+      state.inner ? gst_element_get_static_pad (state.inner, name) : nullptr;
+  gst_ghost_pad_set_target (GST_GHOST_PAD (pad), target);
+}
+
+/// Returns whether a line ends in caps, behind which GStreamer's parser wants an element.
+bool ends_in_caps (const std::string &description)
+{
+  const std::size_t begin = description.find_first_not_of (" \"", description.rfind ('!') + 1);
+  if (begin == std::string::npos)
+    return false;
+  const std::string type =
+      description.substr (begin, description.find_first_of (" ,(;", begin) - begin);
+  return type.find ('/') != std::string::npos && type.find ('=') == std::string::npos;
+}
+
+/// Calls `visit` for each element of a bin and of the bins in it; again for all when some change.
+template <class Visit>
+void each_inside (GstElement *bin, Visit &&visit)
+{
+  g_autoptr (GstIterator) all = gst_bin_iterate_recurse (GST_BIN (bin));
+  while (gst_iterator_foreach (
+             all,
+             [] (const GValue *item, gpointer visit) {
+               (*static_cast<std::remove_reference_t<Visit> *> (visit)) (
+                   GST_ELEMENT (g_value_get_object (item)));
+             },
+             &visit)
+         == GST_ITERATOR_RESYNC)
+    gst_iterator_resync (all);
+}
+
+/// Puts the elements inside, in place of others.
+Expected<> fill (GstIntegralHistKeepMetas *self, const std::string &description)
+{
+  State &state = Element::state_of (self);
+  if (state.inner) {
+    gst_element_set_state (state.inner, GST_STATE_NULL);
+    gst_bin_remove (GST_BIN (self), std::exchange (state.inner, nullptr));
+    state.identity.forget_elements ();
+  }
+  if (!description.empty ()) {
+    GError *problem = nullptr;
+    GstElement *inner = gst_parse_bin_from_description (
+        (description + (ends_in_caps (description) ? " ! identity" : "")).c_str (), TRUE, &problem);
+    if (!inner || problem) {
+      if (inner)
+        gst_object_unref (gst_object_ref_sink (inner));
+      const std::string why = problem ? problem->message : "it is none";
+      g_clear_error (&problem);
+      return error (Error::Kind::bad_setting, "element=\"", description,
+                    "\" cannot be made: ", why);
+    }
+    state.inner = inner;
+    gst_bin_add (GST_BIN (self), inner);
+    each_inside (inner, [&] (GstElement *element) { state.identity.watch (element); });
+  }
+  set_target (self, "sink");
+  set_target (self, "src");
+  return {};
+}
+
+Expected<> check_inside (GstIntegralHistKeepMetas *self)
+{
+  State &state = Element::state_of (self);
+  const std::string description = Element::properties_of (self).element;
+  if (!state.inner)
+    TRY (fill (self, description));  // says why there is none
+  if (!state.inner)
+    return error (Error::Kind::bad_setting,
+                  "There is nothing to run: set element to what drops metas, as in "
+                  "integralhistkeepmetas element=cudadownload");
+  for (const char *name : { "sink", "src" }) {
+    g_autoptr (GstPad) pad = gst_element_get_static_pad (state.inner, name);
+    if (!pad)
+      return error (Error::Kind::bad_setting, "element=\"", description, "\" has no ", name,
+                    " pad that is always there: name elements that take frames and give them");
+  }
+  std::string refusal;
+  each_inside (state.inner, [&] (GstElement *element) {
+    if (const std::string why = refusal_of (element); !why.empty ())
+      refusal = joined (GST_OBJECT_NAME (element), " ", why);
+  });
+  if (!refusal.empty ())
+    return error (Error::Kind::bad_setting, "element=\"", description, "\": ", refusal,
+                  ", and metas would say wrong places: put it outside of integralhistkeepmetas");
+  return {};
+}
+
+}  // namespace
+
+// GObject
+
+static void gst_integral_hist_keep_metas_set_property (GObject *object, guint id,
+                                                       const GValue *value, GParamSpec *spec)
+{
+  if (!Element::take_property (object, id, value, spec))
+    return;  // the elements inside run
+  // what goes wrong is reported when the elements are wanted
+  (void) fill (GST_INTEGRAL_HIST_KEEP_METAS (object), Element::properties_of (object).element);
+}
+
+static GstStateChangeReturn gst_integral_hist_keep_metas_change_state (GstElement *element,
+                                                                       GstStateChange transition)
+{
+  auto *self = GST_INTEGRAL_HIST_KEEP_METAS (element);
+  // the property may be set in READY
+  if (transition == GST_STATE_CHANGE_NULL_TO_READY
+      || transition == GST_STATE_CHANGE_READY_TO_PAUSED)
+    if (const auto valid = check_inside (self); !valid) {
+      post_error (self, valid.error ());
+      return GST_STATE_CHANGE_FAILURE;
+    }
+  const GstStateChangeReturn result =
+      GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
+    self->state->identity.reset ();
+    const std::lock_guard lock (self->state->mutex);
+    self->state->has_metas = self->state->loss_warned = false;
+  }
+  return result;
+}
+
+static void gst_integral_hist_keep_metas_init (GstIntegralHistKeepMetas *self)
+{
+  self->state = new State;
+  add_pad (self, "sink", at_sink);
+  add_pad (self, "src", at_src);
+}
+
+static void gst_integral_hist_keep_metas_class_init (GstIntegralHistKeepMetasClass *klass)
+{
+  GST_DEBUG_CATEGORY_INIT (category, "integralhistkeepmetas", 0, "metas across other elements");
+  Element::init_class (klass);
+  Element::install_properties (klass, Element::table_of (nullptr));
+  G_OBJECT_CLASS (klass)->set_property = gst_integral_hist_keep_metas_set_property;
+  auto *element_class = GST_ELEMENT_CLASS (klass);
+  element_class->change_state = gst_integral_hist_keep_metas_change_state;
+  for (const auto &[name, direction] :
+       { std::pair ("sink", GST_PAD_SINK), std::pair ("src", GST_PAD_SRC) }) {
+    g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw(ANY)");
+    gst_element_class_add_pad_template (
+        element_class, gst_pad_template_new (name, direction, GST_PAD_ALWAYS, caps));
+  }
+  gst_element_class_set_static_metadata (
+      element_class, "Keeper of metas", "Filter/Video",
+      "Runs elements that drop metas about places, and puts these on what comes out",
+      "The gst-integralhist authors");
+}

@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:element-integralhistlikelihood
+ * @title: integralhistlikelihood
+ *
+ * Shows where a frame looks like a model: for every position the histogram of the window around it
+ * is compared with the model's, and what comes out is a picture of the frame's size, the brighter
+ * the more alike. The frame must carry a #GstIntegralHistogramMeta, as cudaintegralhist attaches
+ * it; one that carries none shows the last map again.
+ *
+ * The model is the histogram of a region of the first frame, or is given as numbers. It is taken
+ * anew after a flush, with a new stream, when it is set, and when `bins` changes. A histogram of
+ * another feature, quantization or table than the model's is an error.
+ *
+ * A window is centred on its pixel, its first column being width / 2 before it, and has the pixels
+ * that are inside of the frame. Windows lie `step` pixels apart, and every pixel shows the nearest
+ * one. On a frame that was scaled behind cudaintegralhist, they are windows of the original.
+ *
+ * Frames in CUDA memory are drawn on where they lie, in their own format: with mode=gray and
+ * mode=heat the map covers them.
+ *
+ * With mode=blend the colours are laid over the frame: the more alike, the more of them. There and
+ * with mode=heat a small bar shows which colour is 0 and which is 1.
+ *
+ * Brightness goes from 0 to 1, whatever the measure: intersection is taken as it is, and
+ * correlation and linear too, from 0 to 1. Of a distance d with a bound it is 1 - d / bound: 1 for
+ * bhattacharyya and kolmogorov-smirnov, 2 for l1, the root of 2 for l2, 4 for chi-square-alt, bins
+ * - 1 for emd. Of chi-square and kullback-leibler, which have none, it is 1 / (1 + d).
+ *
+ * With measure=linear the model has a weight for each bin, and a window's value is the mean of its
+ * pixels' weights. `histogram` then takes any numbers, also below 0; a region gives its histogram,
+ * the largest bin being 1: the mean of the histogram's back projection (Swain and Ballard 1991).
+ *
+ * With `messages`, each map's best window goes out as an element message
+ * `integral-histogram-likelihood`: `timestamp`, `stream-time`, `running-time`, `duration`
+ * (#guint64), `x`, `y`, `width`, `height`
+ * (#gint, in pixels of the frame, and maybe over its border), `value` (#gdouble, of the measure).
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 videotestsrc pattern=ball ! video/x-raw,format=I420,width=640,height=480 ! \
+ *     cudaintegralhist ! integralhistlikelihood model=300,220,40,40 ! videoconvert ! autovideosink
+ * ]| shows where the ball is, wherever it goes.
+ */
+#include <cmath>
+#include <span>
+#include <string>
+
+#include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/placed.hpp>
+#include <gst/video/gstvideofilter.h>
+
+#include <gst/elements/consumer/consumer_element.hpp>
+#include <gst/elements/drawing/cuda_drawing.hpp>
+#include "likelihood_model.hpp"
+#include "likelihood_picture.hpp"
+#include <gst/elements/frame/mapped_frame.hpp>
+#include <gst/elements/base/messages.hpp>
+#include <gst/elements/drawing/overlay_canvas.hpp>
+#include <gst/elements/base/parse.hpp>
+#include <gst/elements/base/properties.hpp>
+#include <gst/elements/base/tensor_metas.hpp>
+#include <gst/elements/frame/video_formats.hpp>
+
+using namespace integralhist;
+
+GST_DEBUG_CATEGORY_STATIC (category);
+#define GST_CAT_DEFAULT category
+
+namespace {
+
+enum class Mode { gray, heat, blend };
+
+struct LikelihoodProperties {
+  Mode mode = Mode::blend;
+  std::string feature, model, histogram;
+  guint64 model_changes = 0;  // how often these two were set
+  guint window_width = 0, window_height = 0, step = 2;
+  GstIntegralHistogramMeasure measure = GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA;
+  double opacity = 0.9;
+  bool scale = true, messages = false;
+};
+
+struct State {
+  LikelihoodProperties properties;  // guarded by the object lock
+  HistogramConsumer consumer;
+
+  // of the streaming thread
+  LikelihoodModel model;
+  guint64 known_changes = 0;  // LikelihoodProperties::model_changes when it was taken
+  MapMemory memory;
+  LikelihoodPicture picture;
+  CudaDrawing cuda;
+};
+
+GType mode_get_type ()
+{
+  static const GEnumValue values[] = {
+    { int (Mode::gray), "The map in gray, bright where it is alike", "gray" },
+    { int (Mode::heat), "The map in colours from dark blue over green to yellow, where it is alike",
+      "heat" },
+    { int (Mode::blend), "These colours over the frame, the more of them the more alike", "blend" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstIntegralHistLikelihoodMode", values);
+  return type;
+}
+
+Expected<WrittenHistogram> written_histogram (const LikelihoodProperties &properties)
+{
+  return parse_histogram (properties.histogram,
+                          properties.measure == GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR);
+}
+
+PropertyTable<LikelihoodProperties> make_table ()
+{
+  PropertyTable<LikelihoodProperties> table;
+  table.choice ("mode", FIELD (mode), mode_get_type (), kPlaying, "What is shown");
+  table.text ("feature", FIELD (feature), kPlaying, kFeatureBlurb,
+              [] (const std::string &text) { return parse_feature (text); });
+  table.text ("model", FIELD (model), kPlaying,
+              "Region \"x,y,width,height\" in pixels of the first frame whose histogram is looked "
+              "for; empty is the quarter of width and height in the middle. Setting it takes it "
+              "anew, from the next frame",
+              parse_model);
+  table.text ("histogram", FIELD (histogram), kPlaying,
+              "The histogram to look for, a number for each bin, separated by commas; what they "
+              "sum up to does not matter. The feature may stand before them, and its parts, as in "
+              "\"hue-saturation 2,2: 5,0,1,0\": another one of the frames is an error then. Empty "
+              "takes that of model, of which otherwise only the size counts. With measure=linear "
+              "they are weights, of any sign, which are taken as they are",
+              written_histogram);
+  table.number<guint> ("window-width", FIELD (window_width), 0, G_MAXINT, kPlaying,
+                       "Columns of the windows, in pixels; 0 takes the model's, and scales with "
+                       "the frame");
+  table.number<guint> ("window-height", FIELD (window_height), 0, G_MAXINT, kPlaying,
+                       "Rows of the windows, in pixels; 0 takes the model's, and scales with the "
+                       "frame");
+  table.number<guint> ("step", FIELD (step), 1, 64, kPlaying,
+                       "Pixels from one window to the next; the pixels between show the nearest. "
+                       "The work goes down with its square");
+  table.choice (
+      "measure", FIELD (measure), GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, kPlaying,
+      "How to compare. Brightness is 0 to 1: a similarity s gives max (0, s), and linear, "
+      "whose values are not bounded, 1 from there on; a distance d gives 1 - d / its bound, and "
+      "one without a bound (chi-square, "
+      "kullback-leibler) 1 / (1 + d)");
+  table.number<double> ("opacity", FIELD (opacity), 0, 1, kPlaying,
+                        "With mode=blend, how much of the colours is seen where the frame is "
+                        "wholly alike; elsewhere less, in proportion. 0 shows the frame alone");
+  table.flag ("scale", FIELD (scale), kPlaying,
+              "With mode=heat and mode=blend, show which colour is 0 and which is 1, in frames of "
+              "at least 160x120");
+  table.flag ("messages", FIELD (messages), kPlaying,
+              "Post the best window of each map as an element message "
+              "\"integral-histogram-likelihood\"");
+  return table;
+}
+
+}  // namespace
+
+G_DECLARE_FINAL_TYPE (GstIntegralHistLikelihood, gst_integral_hist_likelihood, GST,
+                      INTEGRAL_HIST_LIKELIHOOD, GstVideoFilter)
+struct _GstIntegralHistLikelihood {
+  GstVideoFilter parent;
+
+  State *state;
+};
+
+#define gst_integral_hist_likelihood_parent_class parent_class
+G_DEFINE_FINAL_TYPE (GstIntegralHistLikelihood, gst_integral_hist_likelihood, GST_TYPE_VIDEO_FILTER)
+GST_ELEMENT_REGISTER_DEFINE (integralhistlikelihood, "integralhistlikelihood", GST_RANK_NONE,
+                             gst_integral_hist_likelihood_get_type ())
+
+using Element = ConsumerElement<GstIntegralHistLikelihood, State, make_table>;
+
+// the map
+
+static void report (GstIntegralHistLikelihood *self, GstBuffer *buffer,
+                    const GstVideoRectangle &window, double value)
+{
+  GstStructure *structure = frame_message ("integral-histogram-likelihood",
+                                           FrameTimes::of (GST_BASE_TRANSFORM (self), buffer));
+  gst_structure_set (structure, "x", G_TYPE_INT, window.x, "y", G_TYPE_INT, window.y, "width",
+                     G_TYPE_INT, window.w, "height", G_TYPE_INT, window.h, "value", G_TYPE_DOUBLE,
+                     value, nullptr);
+  post_message (self, structure);
+}
+
+namespace {
+
+const char *nick_of (GstIntegralHistogramMeasure measure)
+{
+  static auto *const klass =
+      static_cast<GEnumClass *> (g_type_class_ref (GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE));
+  return g_enum_get_value (klass, measure)->value_nick;
+}
+
+/// Maps a buffer as long as it lives.
+class Written {
+public:
+  explicit Written (GstBuffer *buffer)
+      : buffer_ (buffer), is_mapped_ (buffer && gst_buffer_map (buffer, &map_, GST_MAP_WRITE))
+  {
+  }
+  ~Written ()
+  {
+    if (is_mapped_)
+      gst_buffer_unmap (buffer_, &map_);
+  }
+  Written (const Written &) = delete;
+  Written &operator= (const Written &) = delete;
+
+  /// Returns null where there is no memory, or it could not be mapped.
+  gfloat *values () const { return is_mapped_ ? reinterpret_cast<gfloat *> (map_.data) : nullptr; }
+
+private:
+  GstBuffer *const buffer_;
+  GstMapInfo map_;
+  const bool is_mapped_;
+};
+
+}  // namespace
+
+/// Computes the map of a frame, and first the model where there is none for it. It is attached to
+/// `out`.
+static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProperties &properties,
+                           GstBuffer *buffer, GstBuffer *out, GstIntegralHistogramMeta *meta,
+                           int width, int height)
+{
+  State &state = *self->state;
+  GstIntegralHistogram *histogram = meta->histogram;
+  const int bins = int (gst_integral_histogram_get_bins (histogram));
+  const Interruptible asking = state.consumer.interruptible ();
+  TRY (state.consumer.await (histogram));
+  const bool is_new = state.model.bins.empty () || state.known_changes != properties.model_changes;
+  if (!is_new)
+    TRY (check_feature (state.model, histogram));
+  if (is_new || int (state.model.bins.size ()) != bins) {
+    state.model = TRY (
+        take_model (properties.model, TRY (written_histogram (properties)), meta, width, height));
+    state.known_changes = properties.model_changes;
+  }
+
+  const auto window = [] (guint wanted, double part, int pixels) {
+    return wanted > 0 ? wanted : guint (CLAMP (std::llround (part * pixels), 1, G_MAXINT));
+  };
+  const guint window_width = window (properties.window_width, state.model.width, width);
+  const guint window_height = window (properties.window_height, state.model.height, height);
+  const MapSide x (int (gst_integral_histogram_get_width (histogram)), width, window_width,
+                   properties.step);
+  const MapSide y (int (gst_integral_histogram_get_height (histogram)), height, window_height,
+                   properties.step);
+  const GstIntegralHistogramGrid grid = {
+    x.window,  y.window, x.first - x.window / 2, y.first - y.window / 2, x.step, y.step,
+    x.windows, y.windows
+  };
+  const gsize n = gsize (x.windows) * gsize (y.windows);
+  g_autoptr (GstBuffer) values = state.memory.take (n * sizeof (gfloat));
+  GstIntegralHistogramBest best;
+  {
+    const Written map (values);
+    if (!map.values ())
+      return error (Error::Kind::no_memory, "a likelihood map of ", n,
+                    " windows: set step to a larger number");
+    GError *problem = nullptr;
+    if (!gst_integral_histogram_likelihood_maps (histogram, &grid, 1, state.model.bins.data (),
+                                                 properties.measure, map.values (),
+                                                 properties.messages ? &best : nullptr, &problem))
+      return take_gerror (problem, "The likelihood map failed: ");
+    state.picture.set_map (x, y, std::span (map.values (), n), properties.measure, bins);
+  }
+  const double x_scale = double (width) / x.pixels, y_scale = double (height) / y.pixels;
+  attach_map_tensors (out, values,
+                      { gsize (y.windows), gsize (x.windows), grid.x * x_scale, grid.y * y_scale,
+                        x.step * x_scale, y.step * y_scale, x.window * x_scale,
+                        y.window * y_scale },
+                      nick_of (properties.measure));
+  if (properties.messages)
+    report (self, buffer,
+            { x.centre (best.index % x.windows, width) - int (window_width / 2),
+              y.centre (best.index / x.windows, height) - int (window_height / 2),
+              int (window_width), int (window_height) },
+            best.value);
+  return {};
+}
+
+// GstVideoFilter
+
+/// Computes the map of a frame that carries a histogram, and attaches it to `out`. Returns false
+/// where there is none to show yet.
+static Expected<bool> make_map (GstIntegralHistLikelihood *self,
+                                const LikelihoodProperties &properties, GstBuffer *buffer,
+                                GstBuffer *out, const GstVideoRectangle &area)
+{
+  State &state = *self->state;
+  TRY (Element::table ().check (properties));
+  GstIntegralHistogramMeta *const meta = TRY (state.consumer.find (buffer, properties.feature));
+  if (meta && !shows_all (meta))
+    return error (Error::Kind::no_histogram,
+                  "The frames were cropped, mirrored, turned or got borders behind "
+                  "cudaintegralhist: put ",
+                  GST_OBJECT_NAME (self), " before what does that");
+  if (meta)
+    TRY (compute (self, properties, buffer, out, meta, area.w, area.h));
+  else
+    TRY (state.consumer.note_missing (GST_BASE_TRANSFORM (self)));
+  return state.picture.has_map ();
+}
+
+static bool shows_scale (const LikelihoodProperties &properties)
+{
+  const bool is_frame_alone = properties.mode == Mode::blend && properties.opacity == 0;
+  return properties.scale && properties.mode != Mode::gray && !is_frame_alone;
+}
+
+static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVideoFrame *in,
+                                         GstVideoFrame *out)
+{
+  State &state = *self->state;
+  const LikelihoodProperties properties = Element::properties_of (self);
+  const GstVideoRectangle area = TRY (frame_area (in->buffer, GST_VIDEO_FILTER (self)->in_info));
+  if (!TRY (make_map (self, properties, in->buffer, out->buffer, area)))
+    return GST_BASE_TRANSFORM_FLOW_DROPPED;
+  // the caps decide, as the mode may just have changed
+  if (GST_VIDEO_FRAME_FORMAT (out) == GST_VIDEO_FORMAT_GRAY8) {
+    state.picture.paint_gray (*out);
+    return GST_FLOW_OK;
+  }
+  if (properties.mode == Mode::heat)
+    state.picture.paint_heat (*out);
+  else
+    TRY (state.picture.paint_blend (*in, area, properties.opacity, *out));
+  if (shows_scale (properties))
+    LikelihoodPicture::draw_scale (*out);
+  return GST_FLOW_OK;
+}
+
+/// Lays the map over a frame in CUDA memory.
+static Expected<GstFlowReturn> draw_map (GstIntegralHistLikelihood *self, GstBuffer *buffer)
+{
+  State &state = *self->state;
+  const GstVideoInfo &info = GST_VIDEO_FILTER (self)->in_info;
+  const LikelihoodProperties properties = Element::properties_of (self);
+  const GstVideoRectangle area = TRY (frame_area (buffer, info));
+  if (!TRY (make_map (self, properties, buffer, buffer, area)))
+    return GST_BASE_TRANSFORM_FLOW_DROPPED;
+  const LevelColours colours = properties.mode == Mode::gray   ? gray_levels ()
+                               : properties.mode == Mode::heat ? heat_levels ()
+                                                               : blend_levels (properties.opacity);
+  const LevelPicture map = state.picture.over (area, colours);
+  DrawingList list;
+  if (const auto scale = LevelScale::of (area.w, area.h); scale && shows_scale (properties)) {
+    GstVideoRectangle place = scale->place;
+    place.x += area.x;
+    place.y += area.y;
+    TRY (list.blend (scale->pixels, place));
+  }
+  TRY (state.cuda.draw (buffer, info, &map, list.drawings ()));
+  return GST_FLOW_OK;
+}
+
+static GstFlowReturn gst_integral_hist_likelihood_transform_frame (GstVideoFilter *filter,
+                                                                   GstVideoFrame *in,
+                                                                   GstVideoFrame *out)
+{
+  const auto flow = show_map (GST_INTEGRAL_HIST_LIKELIHOOD (filter), in, out);
+  if (flow)
+    return *flow;
+  return post_error_of_consumer (filter, in->buffer, flow.error ());
+}
+
+/// Refuses a frame that contradicts the caps or cannot be mapped. GstVideoFilter would warn, and
+/// hand on a picture without pixels.
+static GstFlowReturn gst_integral_hist_likelihood_transform (GstBaseTransform *trans, GstBuffer *in,
+                                                             GstBuffer *out)
+{
+  if (!has_picture (in))
+    return GST_FLOW_OK;  // it is the output, too
+  constexpr int kFlags = int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF);
+  if (const auto mapped = MappedFrame::map (in, GST_VIDEO_FILTER (trans)->in_info, kFlags);
+      !mapped) {
+    post_error (trans, mapped.error ());
+    return GST_FLOW_ERROR;
+  }
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->transform (trans, in, out);
+}
+
+static GstFlowReturn gst_integral_hist_likelihood_transform_ip (GstBaseTransform *trans,
+                                                                GstBuffer *buffer)
+{
+  if (!has_picture (buffer))
+    return GST_FLOW_OK;
+  const auto flow = draw_map (GST_INTEGRAL_HIST_LIKELIHOOD (trans), buffer);
+  if (flow)
+    return *flow;
+  return post_error_of_consumer (trans, buffer, flow.error ());
+}
+
+static gboolean gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, GstCaps *in_caps,
+                                                       GstVideoInfo *, GstCaps *, GstVideoInfo *)
+{
+  if (const auto info = video_info_of (in_caps); !info) {
+    post_error (filter, info.error ());
+    return FALSE;
+  }
+  Element::state_of (filter).picture.forget_formats ();
+  gst_base_transform_set_in_place (GST_BASE_TRANSFORM (filter), is_cuda (in_caps));
+  return TRUE;
+}
+
+// GstBaseTransform
+
+static gboolean gst_integral_hist_likelihood_stop (GstBaseTransform *trans)
+{
+  State &state = Element::state_of (trans);
+  state.model = {};
+  state.memory.clear ();
+  state.picture = {};
+  state.cuda.clear ();
+  return TRUE;
+}
+
+static gboolean gst_integral_hist_likelihood_sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  Element::state_of (trans).consumer.take_event (trans, event);
+  if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START
+      || GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
+    Element::state_of (trans).model = {};
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
+}
+
+/// Changes the format of pixels in system memory only.
+static GstCaps *gst_integral_hist_likelihood_transform_caps (GstBaseTransform *trans,
+                                                             GstPadDirection direction,
+                                                             GstCaps *caps, GstCaps *filter)
+{
+  const char *format = Element::properties_of (trans).mode == Mode::gray ? "GRAY8" : "BGRx";
+  GstCaps *other = gst_caps_new_empty (), *in_place = gst_caps_new_empty ();
+  for (guint i = 0; i < gst_caps_get_size (caps); i++) {
+    GstCaps *const one = gst_caps_copy_nth (caps, i);
+    gst_caps_append (is_cuda (one) ? in_place : other, one);
+  }
+  if (direction == GST_PAD_SRC) {
+    g_autoptr (GstCaps) made =
+        gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING, format, nullptr);
+    gst_caps_take (&other, gst_caps_make_writable (
+                               gst_caps_intersect_full (other, made, GST_CAPS_INTERSECT_FIRST)));
+  }
+  for (guint i = 0; i < gst_caps_get_size (other); i++) {
+    GstStructure *structure = gst_caps_get_structure (other, i);
+    gst_structure_remove_fields (structure, "format", "colorimetry", "chroma-site", nullptr);
+    if (direction == GST_PAD_SINK)
+      gst_structure_set (structure, "format", G_TYPE_STRING, format, nullptr);
+  }
+  gst_caps_append (in_place, other);
+  if (filter)
+    gst_caps_take (&in_place, gst_caps_intersect_full (filter, in_place, GST_CAPS_INTERSECT_FIRST));
+  return in_place;
+}
+
+static GstFlowReturn gst_integral_hist_likelihood_prepare_output_buffer (GstBaseTransform *trans,
+                                                                         GstBuffer *in,
+                                                                         GstBuffer **out)
+{
+  if (has_picture (in))
+    return prepare_with_tensors (trans, in, out);
+  *out = in;
+  return GST_FLOW_OK;
+}
+
+/// Keeps metas about places in the frame, which hold for the picture too.
+static gboolean gst_integral_hist_likelihood_transform_meta (GstBaseTransform *trans,
+                                                             GstBuffer *out, GstMeta *meta,
+                                                             GstBuffer *in)
+{
+  if (meta->info->api == GST_VIDEO_CROP_META_API_TYPE)
+    return FALSE;  // the picture shows what it leaves
+  static const char *const kept[] = { GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
+                                      GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr };
+  const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);
+  while (tags && *tags && g_strv_contains (kept, *tags))
+    tags++;
+  return !tags || !*tags
+         || GST_BASE_TRANSFORM_CLASS (parent_class)->transform_meta (trans, out, meta, in);
+}
+
+// GObject
+
+static void gst_integral_hist_likelihood_set_property (GObject *object, guint id,
+                                                       const GValue *value, GParamSpec *spec)
+{
+  const auto is = [spec] (const char *name) { return g_str_equal (spec->name, name); };
+  GST_OBJECT_LOCK (object);
+  LikelihoodProperties &properties = Element::state_of (object).properties;
+  Element::table ().set (properties, id, value);
+  properties.model_changes += is ("model") || is ("histogram");
+  GST_OBJECT_UNLOCK (object);
+  if (is ("mode"))
+    gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (object));
+}
+
+static void gst_integral_hist_likelihood_init (GstIntegralHistLikelihood *self)
+{
+  self->state = new State;
+  gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
+}
+
+static void gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodClass *klass)
+{
+  GST_DEBUG_CATEGORY_INIT (category, "integralhistlikelihood", 0, "likelihood maps as pictures");
+
+  g_autoptr (GstCaps) sink_caps =
+      with_canvas_caps (gst_caps_from_string (GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL)));
+  g_autoptr (GstCaps) src_caps =
+      with_canvas_caps (gst_caps_from_string (GST_VIDEO_CAPS_MAKE ("{ BGRx, GRAY8 }")));
+  Element::init_class (klass,
+                       { "Integral histogram likelihood", "Filter/Effect/Video",
+                         "Shows where video frames look like a model, by their integral histograms",
+                         sink_caps, src_caps });
+  G_OBJECT_CLASS (klass)->set_property = gst_integral_hist_likelihood_set_property;
+  auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+  trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_stop);
+  trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_sink_event);
+  trans_class->transform_caps = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_caps);
+  trans_class->transform_meta = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_meta);
+  trans_class->prepare_output_buffer =
+      GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_prepare_output_buffer);
+  trans_class->transform = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform);
+  trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_ip);
+  auto *filter_class = GST_VIDEO_FILTER_CLASS (klass);
+  filter_class->set_info = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_set_info);
+  filter_class->transform_frame = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_frame);
+}

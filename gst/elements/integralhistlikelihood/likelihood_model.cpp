@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "likelihood_model.hpp"
+
+#include <algorithm>
+
+#include <gst/elements/base/counted.hpp>
+
+namespace integralhist {
+
+/// Returns the histogram of the part of a region inside the frame, divided by its largest bin.
+static Expected<std::vector<gfloat>> count_region (GstIntegralHistogramMeta *meta,
+                                                   const GstVideoRectangle &region)
+{
+  gsize n = 0;
+  GError *problem = nullptr;
+  g_autofree guint64 *counts = gst_integral_histogram_meta_region_sums (
+      meta, region.x, region.y, region.w, region.h, &n, &problem);
+  if (!counts)
+    return take_gerror (problem, "The histogram of the model failed: ");
+  const guint64 most = *std::max_element (counts, counts + n);
+  if (most == 0)
+    return error (
+        Error::Kind::bad_setting,
+        "the model has no pixel that counts: set model to a larger region, or to one that has the "
+        "feature, as gray pixels have no hue");
+  std::vector<gfloat> bins (n);
+  std::transform (counts, counts + n, bins.begin (),
+                  [most] (guint64 count) { return gfloat (double (count) / double (most)); });
+  return bins;
+}
+
+/// Refuses numbers that are said to be of something else than the frame's histogram.
+static Expected<> check_numbers (const WrittenHistogram &written, const Counted &counted)
+{
+  Counted of = counted;
+  of.feature = written.feature.value_or (counted.feature);
+  if (of.feature != counted.feature)
+    of.quantization = {};
+  of.quantization = written.quantization.value_or (of.quantization);
+  if (of.feature == counted.feature && of.quantization == counted.quantization)
+    return {};
+  of.has_lut = false;
+  return error (Error::Kind::bad_setting, "histogram is of ", settings_of (of),
+                ", and the frames' histograms are of ", settings_of (counted),
+                ": set cudaintegralhist to ", settings_of (of),
+                ", or write numbers of what it counts");
+}
+
+Expected<> check_feature (const LikelihoodModel &model, const GstIntegralHistogram *histogram)
+{
+  const Counted &now = counted_of (histogram);
+  if (model.counted == now)
+    return {};
+  return error (Error::Kind::bad_setting, "the model is of ", settings_of (model.counted),
+                ", and this frame's histogram is of ", settings_of (now),
+                ": set cudaintegralhist to ", settings_of (model.counted),
+                ", or set model (or histogram) again before such frames come");
+}
+
+Expected<LikelihoodModel> take_model (const std::string &text, const WrittenHistogram &written,
+                                      GstIntegralHistogramMeta *meta, int width, int height)
+{
+  const auto wanted = TRY (parse_model (text));
+  GstVideoRectangle region = { 0, 0, std::max (width / 4, 1), std::max (height / 4, 1) };
+  region.x = (width - region.w) / 2;
+  region.y = (height - region.h) / 2;
+  if (wanted)
+    region = *wanted;
+  const Counted &counted = counted_of (meta->histogram);
+  TRY (check_numbers (written, counted));
+  LikelihoodModel model = { written.bins, counted };
+  if (model.bins.empty ()) {
+    const gint64 right = std::min<gint64> (gint64 (region.x) + region.w, width),
+                 bottom = std::min<gint64> (gint64 (region.y) + region.h, height);
+    region.x = std::max (region.x, 0);
+    region.y = std::max (region.y, 0);
+    if (right <= region.x || bottom <= region.y)
+      return error (Error::Kind::bad_setting, "model=\"", text, "\" lies outside of the ", width,
+                    "x", height, " frame: set it to a region inside, x,y,width,height");
+    region.w = int (right) - region.x;
+    region.h = int (bottom) - region.y;
+    model.bins = TRY (count_region (meta, region));
+  } else if (const guint bins = gst_integral_histogram_get_bins (meta->histogram);
+             model.bins.size () != bins) {
+    return error (Error::Kind::bad_setting, "histogram has ", model.bins.size (),
+                  " numbers, and the frames' histograms have ", bins, " bins: write ", bins,
+                  " numbers, or set bins of cudaintegralhist to ", model.bins.size ());
+  }
+  model.width = double (region.w) / width;
+  model.height = double (region.h) / height;
+  return model;
+}
+
+}  // namespace integralhist

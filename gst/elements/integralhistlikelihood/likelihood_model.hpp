@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What integralhistlikelihood looks for: a region of the frame, or a histogram.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/gstintegralhistogrammeta.h>
+#include <gst/integralhist/histogram.hpp>
+#include <gst/video/video.h>
+
+#include <gst/elements/base/parse.hpp>
+
+namespace integralhist {
+
+struct LikelihoodModel {
+  std::vector<gfloat> bins;      // empty before there is one
+  Counted counted;               // what they are of
+  double width = 0, height = 0;  // of its region, as a share of the frame's
+};
+
+/// Makes the model from the two properties for a frame of this size; empty ones mean its middle.
+/// The largest bin of a region's histogram is 1.
+Expected<LikelihoodModel> take_model (const std::string &text, const WrittenHistogram &written,
+                                      GstIntegralHistogramMeta *meta, int width, int height);
+
+/// Refuses a frame whose histogram is of something else than the model.
+Expected<> check_feature (const LikelihoodModel &model, const GstIntegralHistogram *histogram);
+
+}  // namespace integralhist

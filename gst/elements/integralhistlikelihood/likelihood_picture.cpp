@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "likelihood_picture.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "colour_map.hpp"
+#include <gst/elements/frame/mapped_frame.hpp>
+
+namespace integralhist {
+namespace {
+
+constexpr std::array<Bgrx, 256> kColours = colour_map ();
+
+/// Returns the pixel of a line of `to` pixels that lies where `at` lies in one of `from`.
+int scaled (int at, int from, int to)
+{
+  return int ((2 * gint64 (at) + 1) * to / (2 * gint64 (from)));
+}
+
+/// Returns how alike, from 0 to 1.
+double brightness (GstIntegralHistogramMeasure measure, double value, int bins)
+{
+  const auto below = [value] (double bound) { return 1 - value / bound; };
+  switch (measure) {
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION:
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION:
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR: return value;
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA:
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV: return below (1);
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_L1: return below (2);
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_L2: return below (G_SQRT2);
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE_ALT: return below (4);
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_EMD: return below (std::max (bins - 1, 1));
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE:
+    case GST_INTEGRAL_HISTOGRAM_MEASURE_KULLBACK_LEIBLER: break;
+  }
+  return 1 / (1 + std::max (value, 0.0));
+}
+
+void copy_row (guint8 *out, const guint8 *row, gsize bytes)
+{
+  std::copy_n (row, bytes, out);
+}
+
+/// Mixes pixels with a row whose fourth bytes say how much of it is seen.
+void mix_row (guint8 *out, const guint8 *row, gsize bytes)
+{
+  for (gsize i = 0; i < bytes; i += 4)
+    for (gsize c = i; c < i + 3; c++)
+      out[c] = guint8 ((out[c] * (255 - row[i + 3]) + row[c] * row[i + 3] + 127) / 255);
+}
+
+/// Returns a colour, premultiplied by an alpha of 0 to 255.
+inthist::Argb argb (const Bgrx &colour, guint alpha)
+{
+  const auto part = [alpha] (guint8 value) { return (value * alpha + 127) / 255; };
+  return alpha << 24 | part (colour[2]) << 16 | part (colour[1]) << 8 | part (colour[0]);
+}
+
+inthist::Argb opaque (const Bgrx &colour)
+{
+  return argb (colour, 255);
+}
+
+/// Returns how much of a level's colour is seen, 0 to 255.
+guint8 opacity_of (double opacity, int level)
+{
+  return guint8 (std::lround (opacity * level));
+}
+
+template <class ColourOf>
+LevelColours each_level (ColourOf &&colour_of)
+{
+  LevelColours colours;
+  for (int level = 0; level < 256; level++)
+    colours[gsize (level)] = colour_of (level);
+  return colours;
+}
+
+}  // namespace
+
+LevelColours gray_levels ()
+{
+  return each_level ([] (int level) {
+    const auto gray = guint8 (level);
+    return opaque ({ gray, gray, gray, 255 });
+  });
+}
+
+LevelColours heat_levels ()
+{
+  return each_level ([] (int level) { return opaque (kColours[gsize (level)]); });
+}
+
+LevelColours blend_levels (double opacity)
+{
+  return each_level ([opacity] (int level) {
+    return argb (kColours[gsize (level)], opacity_of (opacity, level));
+  });
+}
+
+MapSide::MapSide (int pixels, int of_frame, guint window_of_frame, guint step_of_frame)
+    : pixels (pixels)
+{
+  const auto in_original = [&] (guint length) {
+    return std::llround (double (length) * pixels / of_frame);
+  };
+  window = int (CLAMP (in_original (window_of_frame), 1,
+                       2 * gint64 (pixels) + 1));  // a larger one has the same pixels
+  step = int (CLAMP (in_original (step_of_frame), 1, pixels));
+  first = (pixels - 1) % step / 2;
+  windows = (pixels - 1) / step + 1;
+}
+
+int MapSide::centre (int window_index, int length) const
+{
+  return scaled (first + window_index * step, pixels, length);
+}
+
+int MapSide::nearest (int pixel, int length) const
+{
+  return std::min ((scaled (pixel, length, pixels) - first + step / 2) / step, windows - 1);
+}
+
+void LikelihoodPicture::set_map (const MapSide &x, const MapSide &y, std::span<const gfloat> values,
+                                 GstIntegralHistogramMeasure measure, int bins)
+{
+  x_ = x;
+  y_ = y;
+  levels_.resize (values.size ());
+  std::ranges::transform (values, levels_.begin (), [&] (gfloat value) {
+    return guint8 (std::lround (255 * CLAMP (brightness (measure, value, bins), 0, 1)));
+  });
+}
+
+/// Calls `paint` for every row of the frame with that row's pixels, each made from its level by
+/// `pixel_of`.
+template <class Pixel, class PixelOf, class Paint>
+void LikelihoodPicture::each_row (GstVideoFrame &frame, PixelOf &&pixel_of, Paint &&paint) const
+{
+  const int width = GST_VIDEO_FRAME_WIDTH (&frame), height = GST_VIDEO_FRAME_HEIGHT (&frame);
+  std::vector<int> columns (static_cast<gsize> (width));
+  for (int x = 0; x < width; x++)
+    columns[gsize (x)] = x_.nearest (x, width);
+  std::vector<Pixel> line (columns.size ());
+  for (int y = 0, in_line = -1; y < height; y++) {
+    const int row = y_.nearest (y, height);
+    if (row != std::exchange (in_line, row)) {
+      const guint8 *levels = &levels_[gsize (row) * gsize (x_.windows)];
+      std::ranges::transform (columns, line.begin (),
+                              [&] (int column) { return pixel_of (levels[column]); });
+    }
+    guint8 *out = static_cast<guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, 0))
+                  + gssize (y) * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0);
+    paint (out, reinterpret_cast<const guint8 *> (line.data ()), line.size () * sizeof (Pixel));
+  }
+}
+
+void LikelihoodPicture::paint_gray (GstVideoFrame &out) const
+{
+  each_row<guint8> (
+      out, [] (guint8 level) { return level; }, copy_row);
+}
+
+void LikelihoodPicture::paint_heat (GstVideoFrame &out) const
+{
+  each_row<Bgrx> (
+      out, [] (guint8 level) { return kColours[level]; }, copy_row);
+}
+
+Expected<> LikelihoodPicture::paint_blend (const GstVideoFrame &in, const GstVideoRectangle &area,
+                                           double opacity, GstVideoFrame &out)
+{
+  TRY (check_planes (in));
+  const std::array converted = { in.info.width, in.info.height, area.x, area.y, area.w, area.h };
+  if (!converter_ || converted != converted_) {
+    GstStructure *options = gst_structure_new (
+        "options", GST_VIDEO_CONVERTER_OPT_SRC_X, G_TYPE_INT, area.x, GST_VIDEO_CONVERTER_OPT_SRC_Y,
+        G_TYPE_INT, area.y, GST_VIDEO_CONVERTER_OPT_SRC_WIDTH, G_TYPE_INT, area.w,
+        GST_VIDEO_CONVERTER_OPT_SRC_HEIGHT, G_TYPE_INT, area.h, nullptr);
+    converter_.reset (gst_video_converter_new (&in.info, &out.info, options));
+    converted_ = converted;
+  }
+  if (!converter_)
+    return error (Error::Kind::bad_frame, "Frames of these caps cannot be converted to blend with "
+                                          "the map: set mode=heat, or put videoconvert before");
+  gst_video_converter_frame (converter_.get (), &in, &out);
+  each_row<Bgrx> (
+      out,
+      [opacity] (guint8 level) {
+        Bgrx pixel = kColours[level];
+        pixel[3] = opacity_of (opacity, level);
+        return pixel;
+      },
+      mix_row);
+  return {};
+}
+
+LevelPicture LikelihoodPicture::over (const GstVideoRectangle &area, const LevelColours &colours)
+{
+  const auto nearest = [] (const MapSide &side, std::vector<int> &pixels, int length) {
+    pixels.resize (gsize (length));
+    for (int i = 0; i < length; i++)
+      pixels[gsize (i)] = side.nearest (i, length);
+  };
+  nearest (x_, columns_, area.w);
+  nearest (y_, rows_, area.h);
+  return { levels_, x_.windows, columns_, rows_, colours, area.x, area.y };
+}
+
+std::optional<LevelScale> LevelScale::of (int width, int height)
+{
+  if (width < 160 || height < 120)
+    return {};
+  // the digits, of three by five points each, the left one of a row in the highest bit
+  constexpr int kZero[] = { 7, 5, 5, 5, 7 }, kOne[] = { 2, 6, 2, 2, 7 };
+  constexpr inthist::Argb kPanel = 0xff282828, kInk = 0xffffffff;
+  const int dot = std::clamp (height / 240, 1, width / 84), gap = 3 * dot, tall = 5 * dot,
+            digit = 3 * dot;
+  const int bar = width / 4, all = bar + 2 * digit + 4 * gap, high = tall + 2 * gap;
+  LevelScale scale = { { width - all - gap, height - high - gap, all, high }, {} };
+  scale.pixels.assign (gsize (all) * gsize (high), kPanel);
+  const auto put = [&] (int x, int y, inthist::Argb colour) {
+    scale.pixels[gsize (y) * gsize (all) + gsize (x)] = colour;
+  };
+  const auto write = [&] (const int (&rows)[5], int at) {
+    for (int y = 0; y < tall; y++)
+      for (int x = 0; x < digit; x++)
+        if (rows[y / dot] & (4 >> (x / dot)))
+          put (at + x, gap + y, kInk);
+  };
+  for (int y = gap; y < gap + tall; y++)
+    for (int x = 0; x < bar; x++)
+      put (2 * gap + digit + x, y, opaque (kColours[gsize (x * 255 / (bar - 1))]));
+  write (kZero, gap);
+  write (kOne, 3 * gap + digit + bar);
+  return scale;
+}
+
+void LikelihoodPicture::draw_scale (GstVideoFrame &out)
+{
+  const auto scale = LevelScale::of (GST_VIDEO_FRAME_WIDTH (&out), GST_VIDEO_FRAME_HEIGHT (&out));
+  if (!scale)
+    return;
+  const GstVideoRectangle &at = scale->place;
+  for (int y = 0; y < at.h; y++) {
+    auto *to = static_cast<guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&out, 0))
+               + gssize (at.y + y) * GST_VIDEO_FRAME_PLANE_STRIDE (&out, 0) + gssize (at.x) * 4;
+    for (int x = 0; x < at.w; x++, to += 4)
+      GST_WRITE_UINT32_LE (to, scale->pixels[gsize (y) * gsize (at.w) + gsize (x)]);
+  }
+}
+
+}  // namespace integralhist

@@ -1,0 +1,445 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:element-integralhistoverlay
+ * @title: integralhistoverlay
+ *
+ * Draws on raw video, in place, also in CUDA memory: each #GstVideoRegionOfInterestMeta of a frame
+ * as a box with its type, its id and the confidence of a tracker, and where tracks have been of
+ * late. Bar charts of the boxes' histograms stand side by side along an edge, where the frame
+ * carries a #GstIntegralHistogramMeta; bars of hue, hue-saturation, hsv, rgb and ycbcr have the
+ * colours of their bins. A frame with nothing to draw passes as it is.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 videotestsrc ! video/x-raw,format=I420,width=640,height=480 ! cudaintegralhist ! \
+ *     integralhistoverlay regions="100,100,64,128;300,40,200,200" ! videoconvert ! autovideosink
+ * ]| shows the histograms of two rectangles.
+ */
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/number.hpp>
+
+#include "bin_colours.hpp"
+#include <gst/elements/consumer/consumer_element.hpp>
+#include <gst/elements/base/counted.hpp>
+#include <gst/elements/drawing/cuda_drawing.hpp>
+#include <gst/elements/frame/mapped_frame.hpp>
+#include <gst/elements/base/messages.hpp>
+#include <gst/elements/drawing/overlay_canvas.hpp>
+#include "overlay_painter.hpp"
+#include <gst/elements/base/parse.hpp>
+#include <gst/elements/base/producer_query.hpp>
+#include <gst/elements/base/properties.hpp>
+#include <gst/elements/frame/video_formats.hpp>
+
+using namespace integralhist;
+
+GST_DEBUG_CATEGORY_STATIC (category);
+#define GST_CAT_DEFAULT category
+
+namespace {
+
+struct OverlayProperties {
+  std::string feature, regions;
+  guint trail = 30, line_width = 0;
+  bool labels = true, histograms = true;
+};
+
+PropertyTable<OverlayProperties> make_table ()
+{
+  PropertyTable<OverlayProperties> table;
+  table.text ("feature", FIELD (feature), kPlaying, kFeatureBlurb,
+              [] (const std::string &text) { return parse_feature (text); });
+  table.text ("regions", FIELD (regions), kPlaying,
+              "Rectangles \"x,y,width,height;...\" in pixels to draw on every frame; what lies "
+              "outside of it is not drawn",
+              [] (const std::string &text) { return parse_regions (text); });
+  table.number<guint> ("trail", FIELD (trail), 0, 1000, kPlaying,
+                       "How many of its last positions a track draws behind itself, and after how "
+                       "many frames without it they vanish; 0 draws none");
+  table.flag ("labels", FIELD (labels), kPlaying,
+              "Write type, id and confidence of a region of interest next to it, and type and id "
+              "above its histogram; rectangles of the property regions are numbered");
+  table.flag ("histograms", FIELD (histograms), kPlaying,
+              "Draw a bar chart of every region's histogram, where the frame carries its integral "
+              "histogram: side by side along the lower edge, or the upper one where that hides "
+              "less; +n says how many do not fit. Bars of hue, hue-saturation, hsv, rgb and ycbcr "
+              "have the colours of their bins; with labels another feature than luma is named "
+              "behind the charts, and weights are");
+  table.number<guint> ("line-width", FIELD (line_width), 0, 32, kPlaying,
+                       "Pixels that lines are wide; 0 goes by the height of the frame, and takes "
+                       "at least 2");
+  return table;
+}
+
+/// The centres of a track, the newest last.
+struct Trail {
+  std::vector<Point> points;
+  guint64 seen = 0;  // the last frame with it
+};
+
+struct Mark {
+  Box box;
+  Colour colour;
+  std::string name, label;  // what its chart is called, and what is written next to it
+};
+
+struct State {
+  OverlayProperties properties;  // guarded by the object lock
+  HistogramConsumer consumer;
+
+  // of the streaming thread
+  GstVideoInfo info = {};
+  bool is_cuda = false;  // frames are in CUDA memory
+  CudaDrawing cuda;
+  std::string parsed_text;                 // regions of the last frame's OverlayProperties,
+  std::vector<GstVideoRectangle> regions;  // parsed
+  std::map<gint, Trail> trails;            // by id
+  guint64 frames = 0;
+  bool absence_logged = false;  // of histograms
+  int undrawn = 0;              // frames in a row from the first, until one is drawn on
+
+  // what is to be drawn on the frame that is on its way
+  bool draws = false;
+  GstVideoRectangle area = {};  // of the picture, that is the frame
+  OverlayProperties current;
+  std::vector<Mark> marks;
+};
+
+// Okabe and Ito's colours, which the colour-blind can tell apart, without black
+constexpr Colour kPalette[] = { { 0.90, 0.62, 0.00 }, { 0.34, 0.71, 0.91 }, { 0.00, 0.62, 0.45 },
+                                { 0.94, 0.89, 0.26 }, { 0.00, 0.45, 0.70 }, { 0.84, 0.37, 0.00 },
+                                { 0.80, 0.47, 0.65 } };
+constexpr Colour kWhite = { 1, 1, 1 };
+
+const Colour &colour_of (gint id)
+{
+  return kPalette[guint (id) % std::size (kPalette)];
+}
+
+}  // namespace
+
+G_DECLARE_FINAL_TYPE (GstIntegralHistOverlay, gst_integral_hist_overlay, GST, INTEGRAL_HIST_OVERLAY,
+                      GstBaseTransform)
+struct _GstIntegralHistOverlay {
+  GstBaseTransform parent;
+
+  State *state;
+};
+
+#define gst_integral_hist_overlay_parent_class parent_class
+G_DEFINE_FINAL_TYPE (GstIntegralHistOverlay, gst_integral_hist_overlay, GST_TYPE_BASE_TRANSFORM)
+GST_ELEMENT_REGISTER_DEFINE (integralhistoverlay, "integralhistoverlay", GST_RANK_NONE,
+                             gst_integral_hist_overlay_get_type ())
+
+using Element = ConsumerElement<GstIntegralHistOverlay, State, make_table>;
+
+// what is to be drawn
+
+/// Calls `visit` for each region of interest. Regions that hang over the left or the upper border
+/// have coordinates below zero, in an unsigned field.
+template <class Visit>
+static void each_roi (GstBuffer *buffer, Visit &&visit)
+{
+  gpointer position = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
+             buffer, &position, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
+    auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
+    visit (roi, Box{ gint (roi->x), gint (roi->y), roi->w, roi->h });
+  }
+}
+
+static std::string name_of (GstVideoRegionOfInterestMeta *roi)
+{
+  const char *type = g_quark_to_string (roi->roi_type);
+  g_autofree char *valid = g_utf8_make_valid (type ? type : "", -1);
+  return joined (valid, " ", roi->id);
+}
+
+/// Returns the name, and how sure a tracker is. A confidence of 1 is left out: targets start with
+/// it.
+static std::string label_of (GstVideoRegionOfInterestMeta *roi)
+{
+  const GstStructure *track = gst_video_region_of_interest_meta_get_param (roi, "track");
+  const auto confidence =
+      number_of (track ? gst_structure_get_value (track, "confidence") : nullptr);
+  if (!confidence || *confidence >= 1)
+    return name_of (roi);
+  return joined (name_of (roi), " ", std::lround (std::max (*confidence, 0.0) * 100), "%");
+}
+
+static void update_trails (State &state, GstBuffer *buffer)
+{
+  const guint limit = state.current.trail;
+  const guint64 now = ++state.frames;
+  static const GQuark kTrack = g_quark_from_static_string ("track");
+  if (limit > 0)
+    each_roi (buffer, [&] (GstVideoRegionOfInterestMeta *roi, const Box &box) {
+      if (roi->roi_type != kTrack)
+        return;
+      Trail &trail = state.trails[roi->id];
+      if (trail.seen == now)
+        return;
+      trail.seen = now;
+      trail.points.push_back (
+          { double (box.x) + double (box.width) / 2, double (box.y) + double (box.height) / 2 });
+    });
+  std::erase_if (state.trails,
+                 [&] (const auto &entry) { return now - entry.second.seen >= limit; });
+  for (auto &[id, trail] : state.trails)
+    if (trail.points.size () > limit)
+      trail.points.erase (trail.points.begin (), trail.points.end () - limit);
+}
+
+static bool is_in_frame (const State &state, const Trail &trail)
+{
+  return trail.points.size () > 1 && std::ranges::any_of (trail.points, [&] (const Point &p) {
+           return p.x >= 0 && p.y >= 0 && p.x < state.area.w && p.y < state.area.h;
+         });
+}
+
+/// Decides what to draw on the frame; returns false where that is nothing.
+static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
+{
+  State &state = *self->state;
+  state.marks.clear ();
+  state.current = Element::properties_of (self);
+  TRY (Element::table ().check (state.current));
+  state.area = TRY (frame_area (buffer, state.info));
+  if (state.current.regions != state.parsed_text) {
+    state.regions = TRY (parse_regions (state.current.regions));
+    state.parsed_text = state.current.regions;
+  }
+  const auto add = [&] (const Box &box, const Colour &colour, const std::string &name,
+                        const std::string &label) {
+    if (visible (box, state.area.w, state.area.h).width <= 0)
+      return;
+    state.marks.push_back ({ box, colour, "", "" });
+    if (state.current.labels)
+      state.marks.back () = { box, colour, name, label };
+  };
+  for (std::size_t i = 0; i < state.regions.size (); i++) {
+    const GstVideoRectangle &r = state.regions[i];
+    const std::string name = joined ("region ", i + 1);
+    add ({ r.x, r.y, r.w, r.h }, kWhite, name, name);
+  }
+  each_roi (buffer, [&] (GstVideoRegionOfInterestMeta *roi, const Box &box) {
+    add (box, colour_of (roi->id), name_of (roi), label_of (roi));
+  });
+  update_trails (state, buffer);
+  return !state.marks.empty () || std::ranges::any_of (state.trails, [&] (const auto &entry) {
+    return is_in_frame (state, entry.second);
+  });
+}
+
+// drawing
+
+/// Returns what is written behind the charts: a feature other than luma, and weights.
+static std::string note_of (const Counted &counted)
+{
+  const char *const nick = inthist::info_of (counted.feature).nick;
+  if (counted.weight != inthist::Weight::one || counted.soft)
+    return joined (nick, " weights");
+  return counted.feature == inthist::Feature::luma ? "" : nick;
+}
+
+static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &painter,
+                               GstBuffer *buffer)
+{
+  State &state = *self->state;
+  const auto found = state.consumer.find (buffer, state.current.feature);
+  if (!found && state.marks.empty ())
+    return {};  // nothing is drawn of it
+  GstIntegralHistogramMeta *const meta = TRY (found);
+  if (!meta) {
+    if (!state.current.feature.empty () && !state.marks.empty ())
+      return state.consumer.note_missing (GST_BASE_TRANSFORM (self));
+    if (!std::exchange (state.absence_logged, true))
+      GST_DEBUG_OBJECT (self, "no histograms to draw: the frame has no integral histogram; put "
+                              "cudaintegralhist before this element");
+    return {};
+  }
+  const Interruptible asking = state.consumer.interruptible ();
+  if (!state.marks.empty ())
+    TRY (state.consumer.await (meta->histogram));
+  std::vector<Box> boxes;
+  for (const Mark &mark : state.marks)
+    boxes.push_back (mark.box);
+  const Counted &counted = counted_of (meta->histogram);
+  const std::string name = state.current.labels ? note_of (counted) : "";
+  const auto chart_of = [&] (std::size_t i) -> Expected<Chart> {
+    const Mark &mark = state.marks[i];
+    const Box box = visible (mark.box, state.area.w, state.area.h);
+    gsize n = 0;
+    GError *problem = nullptr;
+    g_autofree guint64 *counts = gst_integral_histogram_meta_region_sums (
+        meta, int (box.x), int (box.y), int (box.width), int (box.height), &n, &problem);
+    if (!counts)
+      return take_gerror (problem, "The histogram of a region failed: ");
+    return Chart{ mark.colour, mark.name, { counts, counts + n }, bin_colours (counted, int (n)) };
+  };
+  return painter.charts (boxes, state.current.labels, name, chart_of);
+}
+
+static Expected<> paint (GstIntegralHistOverlay *self, OverlayCanvas &canvas, GstBuffer *buffer)
+{
+  State &state = *self->state;
+  OverlayPainter painter (canvas, state.info, state.area, state.current.line_width);
+  for (const auto &[id, trail] : state.trails)
+    if (is_in_frame (state, trail))
+      painter.trail (trail.points, colour_of (id),
+                     1 - double (state.frames - trail.seen) / state.current.trail);
+  for (const Mark &mark : state.marks)
+    painter.outline (mark.box, mark.colour);
+  if (state.current.histograms)
+    TRY (draw_charts (self, painter, buffer));
+  for (const Mark &mark : state.marks)
+    painter.label (mark.box, mark.colour, mark.label);
+  return painter.outcome ();
+}
+
+static Expected<> draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
+{
+  State &state = *self->state;
+  if (state.is_cuda) {
+    DrawingList list;
+    TRY (paint (self, list, buffer));
+    return state.cuda.draw (buffer, state.info, nullptr, list.drawings ());
+  }
+  MappedFrame frame = TRY (MappedFrame::map (
+      buffer, state.info, int (GST_MAP_READWRITE) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF)));
+  TRY (check_planes (frame.video ()));
+  SystemCanvas canvas (frame.video ());
+  return paint (self, canvas, buffer);
+}
+
+// GstBaseTransform
+
+static gboolean gst_integral_hist_overlay_stop (GstBaseTransform *trans)
+{
+  State &state = Element::state_of (trans);
+  state.trails.clear ();
+  state.absence_logged = false;
+  state.undrawn = 0;
+  state.cuda.clear ();
+  return TRUE;
+}
+
+static gboolean gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, GstCaps *in_caps,
+                                                    GstCaps *)
+{
+  State &state = Element::state_of (trans);
+  const auto from_caps = video_info_of (in_caps);
+  if (!from_caps) {
+    post_error (trans, from_caps.error ());
+    return FALSE;
+  }
+  const GstVideoInfo &info = *from_caps;
+  if (!state.info.finfo || !gst_video_info_is_equal (&info, &state.info))
+    state.trails.clear ();
+  state.info = info;
+  state.is_cuda = is_cuda (in_caps);
+  return TRUE;
+}
+
+constexpr int kFramesBeforeAdvice = 30;  // a detector may find nothing in some
+
+/// Warns of a tracker behind the element, whose tracks it cannot draw.
+static void check_order (GstBaseTransform *trans)
+{
+  if (finds_tracker (GST_BASE_TRANSFORM_SRC_PAD (trans))
+      && !finds_tracker (GST_BASE_TRANSFORM_SINK_PAD (trans)))
+    GST_ELEMENT_WARNING (trans, STREAM, FAILED,
+                         ("There is nothing to draw on a frame, and integralhisttrack comes behind "
+                          "%s, which cannot draw its tracks: put %s behind integralhisttrack.",
+                          GST_OBJECT_NAME (trans), GST_OBJECT_NAME (trans)),
+                         (nullptr));
+}
+
+/// Decides here what is to be drawn, so that a frame on which nothing is need not be writable.
+static GstFlowReturn gst_integral_hist_overlay_prepare_output_buffer (GstBaseTransform *trans,
+                                                                      GstBuffer *in,
+                                                                      GstBuffer **out)
+{
+  auto *self = GST_INTEGRAL_HIST_OVERLAY (trans);
+  self->state->draws = false;
+  if (has_picture (in)) {
+    const auto planned = plan (self, in);
+    if (!planned) {
+      post_error (self, planned.error ());
+      return GST_FLOW_ERROR;
+    }
+    self->state->draws = *planned;
+  }
+  State &state = *self->state;
+  if (state.draws)
+    state.undrawn = kFramesBeforeAdvice;  // what comes before the element is drawn
+  else if (state.undrawn < kFramesBeforeAdvice && ++state.undrawn == kFramesBeforeAdvice)
+    check_order (trans);
+  if (self->state->draws)
+    return prepare_with_tensors (trans, in, out);
+  *out = in;
+  return GST_FLOW_OK;
+}
+
+static GstFlowReturn gst_integral_hist_overlay_transform_ip (GstBaseTransform *trans,
+                                                             GstBuffer *buffer)
+{
+  auto *self = GST_INTEGRAL_HIST_OVERLAY (trans);
+  const auto drawn = self->state->draws ? draw (self, buffer) : Expected<> ();
+  if (drawn)
+    return GST_FLOW_OK;
+  return post_error_of_consumer (self, buffer, drawn.error ());
+}
+
+static gboolean gst_integral_hist_overlay_sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  Element::state_of (trans).consumer.take_event (trans, event);
+  // what comes now may be from another place of the stream; one follows every flush too
+  if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
+    Element::state_of (trans).trails.clear ();
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
+}
+
+// GObject
+
+static void gst_integral_hist_overlay_init (GstIntegralHistOverlay *self)
+{
+  self->state = new State;
+  gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
+  gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
+}
+
+/// Raw video of all formats that can be drawn on.
+static GstCaps *paintable_caps ()
+{
+  std::vector<GstVideoFormat> formats;
+  guint n;
+  const GstVideoFormat *all = gst_video_formats_raw (&n);
+  std::copy_if (all, all + n, std::back_inserter (formats), can_paint);
+  return with_canvas_caps (gst_video_make_raw_caps (formats.data (), guint (formats.size ())));
+}
+
+static void gst_integral_hist_overlay_class_init (GstIntegralHistOverlayClass *klass)
+{
+  GST_DEBUG_CATEGORY_INIT (category, "integralhistoverlay", 0,
+                           "drawing of regions, tracks and histograms");
+
+  g_autoptr (GstCaps) caps = paintable_caps ();
+  Element::init_class (klass, { "Integral histogram overlay", "Filter/Editor/Video",
+                                "Draws regions, tracks and their histograms on video frames", caps,
+                                caps });
+  auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+  trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_stop);
+  trans_class->set_caps = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_set_caps);
+  trans_class->prepare_output_buffer =
+      GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_prepare_output_buffer);
+  trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_transform_ip);
+  trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_sink_event);
+}

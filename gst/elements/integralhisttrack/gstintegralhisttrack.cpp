@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+/**
+ * SECTION:element-integralhisttrack
+ * @title: integralhisttrack
+ *
+ * Follows targets from frame to frame by a correlation filter on cells of gradients, by their
+ * colours, and by a filter of their size. What that wants of a frame `cudatrackfeatures` attaches.
+ *
+ * With #integralhisttrack:method `fragments` it follows them by the histograms of their fragments
+ * (Adam, Rivlin and Shimshoni, CVPR 2006), which wants one integral histogram, as
+ * `cudaintegralhist bins=16` attaches it. With a histogram on a GPU the search is done there. Where
+ * elements in a row attached several, #integralhisttrack:feature says which one it is.
+ *
+ * A target starts from the property #integralhisttrack:targets, from each
+ * #GstVideoRegionOfInterestMeta or object detection of GstAnalytics that is no target's yet, or
+ * from a box that is drawn with the mouse in a video window; a click drops the target under it,
+ * until upstream detects it again. Each later detection of a target, also of a lost one, says where
+ * it is and how large, and a target without any for #integralhisttrack:max-misses frames of the
+ * detector is lost. Every frame with an integral histogram then carries, for each target, a
+ * #GstVideoRegionOfInterestMeta of the type `track` with the target's id, the id of what it was
+ * started from as its parent, and a parameter `track` with a field `confidence`; where GstAnalytics
+ * is there, a tracking mtd with an object detection of the type `track` as well. And for each frame
+ * with targets there is an element message `integral-histogram-track` with
+ * `timestamp`, `stream-time`, `running-time`, `duration` and `tracks`, an array of structures with
+ * `id`, `parent`, `x`, `y`, `width`, `height`, `confidence` and `lost`. A target that was detected
+ * has the fields `class` and `detection-confidence` in both, of its last detection, as far as that
+ * says so.
+ *
+ * A lost target has no region of interest, and its message says so, with the place where it was
+ * last; it is searched for in a growing area, and starts again where it is detected. One that was
+ * detected before, by a detector that goes on, is not searched for. After a seek the targets of the
+ * property start again, and the others are gone. Where the histograms become those of another
+ * feature, or have other bins, or the method changes, targets start again where they are, and lost
+ * ones stay lost until they are detected. A target without a pixel that counts, as a gray one by
+ * its hue, is lost from the start, and a warning says so.
+ *
+ * ## Example launch line
+ * |[
+ * gst-launch-1.0 filesrc location=video.mp4 ! decodebin ! videoconvert ! \
+ *     cudatrackfeatures ! integralhisttrack targets="210,117,30,100" ! \
+ *     integralhistoverlay ! videoconvert ! autovideosink
+ * ]| follows what is in the box in the first frame.
+ */
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gst/integralhist/gstintegralhist.h>
+#include <gst/video/navigation.h>
+
+#include <gst/elements/consumer/consumer_element.hpp>
+#include <gst/track/frame_boxes.hpp>
+#include <gst/elements/base/messages.hpp>
+#include <gst/elements/base/parse.hpp>
+#include <gst/elements/base/producer_query.hpp>
+#include <gst/elements/base/properties.hpp>
+#include <gst/track/target_list.hpp>
+
+using namespace integralhist;
+
+GST_DEBUG_CATEGORY (integralhisttrack_debug);  // target_list.cpp logs there
+
+namespace {
+
+constexpr GstClockTime kContinues = GST_SECOND;  // no seek: segments are nearer than this
+constexpr double kLeastDrag = 4;                 // pixels each way; less is a click
+
+enum class Method { fragments, correlation };
+
+#define OF_FRAGMENTS "method=fragments: "  // before what one method alone uses
+
+struct TrackProperties {
+  Method method = Method::correlation;
+  std::string feature;
+  bool detections = true, navigation = true;
+  ListOptions list;
+  TrackOptions track;
+};
+
+GType method_get_type ()
+{
+  static const GEnumValue values[] = {
+    { int (Method::fragments),
+      "By the histograms of its fragments; wants cudaintegralhist before it, as with bins=16",
+      "fragments" },
+    { int (Method::correlation),
+      "By a correlation filter on gradients, its colours, and a filter of its size; wants "
+      "cudatrackfeatures before it",
+      "correlation" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstIntegralHistTrackMethod", values);
+  return type;
+}
+
+PropertyTable<TrackProperties> make_table ()
+{
+  PropertyTable<TrackProperties> table;
+  table.choice ("method", FIELD (method), method_get_type (), kPlaying,
+                "How to follow targets. When it is set later, they start again where they are");
+  table.text ("feature", FIELD (feature), kPlaying,
+              g_intern_string (joined (OF_FRAGMENTS, kFeatureBlurb).c_str ()),
+              [] (const std::string &text) { return parse_feature (text); });
+  table.text ("targets", FIELD (list.targets), kPlaying,
+              "Boxes \"x,y,width,height;...\" in pixels of the first frame to follow from there, "
+              "as far as they lie in it; one outside is an error. When it is set later, the "
+              "targets that it gave before are dropped, and these start in the next frame",
+              [] (const std::string &text) { return parse_regions (text, "targets"); });
+  table.flag ("detections", FIELD (detections), kPlaying,
+              "Follow each region of interest of a frame, and, with GStreamer 1.24 or newer, each "
+              "object detection of GstAnalytics. One that is a target's, also a lost one's, says "
+              "where that target is and how large; another starts a target");
+  table.number<guint> ("max-misses", FIELD (list.max_misses), 0, G_MAXUINT, kPlaying,
+                       "A target that was detected is lost once so many frames in a row had "
+                       "detections, but none of it; where there are none for more than three usual "
+                       "intervals, each interval counts; 0 for never");
+  table.text ("area", FIELD (list.area), kPlaying,
+              "Regions \"x,y,width,height;...\" in pixels of the frame: detections with their "
+              "middle outside start nothing, and a target whose middle leaves them ends; empty for "
+              "the whole frame",
+              [] (const std::string &text) { return parse_regions (text, "area"); });
+  table.flag ("navigation", FIELD (navigation), kPlaying,
+              "Follow what the mouse draws a box around in a video window; a click on a target "
+              "drops it, until upstream detects it again");
+  table.choice ("measure", FIELD (track.measure), GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, kPlaying,
+                OF_FRAGMENTS
+                "How to compare a patch and its model; linear compares no histograms, and is an "
+                "error",
+                [] (const TrackProperties &properties) -> Expected<> {
+                  if (properties.track.measure == GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR)
+                    return error (Error::Kind::bad_setting,
+                                  "measure=linear: it adds up weights, and compares no histograms: "
+                                  "set another measure, as bhattacharyya");
+                  return {};
+                });
+  table.number<double> ("quantile", FIELD (track.quantile), 0, 1, kPlaying,
+                        OF_FRAGMENTS
+                        "Which of the patches' distances, from 0 for the least to 1 for the "
+                        "largest, is that of a position; the patches above it may be hidden");
+  table.number<guint> ("search-range", FIELD (track.search_range), 1, 256, kPlaying,
+                       OF_FRAGMENTS
+                       "How far a target moves at most from frame to frame, in pixels each way");
+  table.number<guint> ("strips", FIELD (track.strips), 1, 32, kPlaying,
+                       OF_FRAGMENTS
+                       "How many strips of patches a box is cut into along each side, each of two "
+                       "patches; for targets that start from now on");
+  table.number<double> ("update-rate", FIELD (track.update_rate), 0, 1, kPlaying,
+                        OF_FRAGMENTS
+                        "How much of a patch's histogram goes into its model with each frame, for "
+                        "patches that agree, and none while the target may be hidden. 0 keeps the "
+                        "first frame's models, as in the paper; 0.1 follows slow changes, and is "
+                        "better on most video");
+  table.flag ("scale-search", FIELD (track.scale_search), kPlaying,
+              OF_FRAGMENTS "Look for the target 5 % smaller and larger, too");
+  table.number<guint> (
+      "lost-after", FIELD (track.lost_after), 0, 1000, kPlaying,
+      "After how many bad frames in a row a target is lost; 0: none are too many. A frame "
+      "is bad with a confidence below 0.5, and with method=fragments below "
+      "min-confidence");
+  table.number<guint> ("forget-after", FIELD (list.forget_after), 0, G_MAXUINT, kPlaying,
+                       "After how many frames a lost target is given up, unless it is one of the "
+                       "property targets; 0 for never");
+  table.number<double> ("min-confidence", FIELD (track.min_confidence), 0, 1, kPlaying,
+                        OF_FRAGMENTS
+                        "Below which confidence a frame is bad; confidence is how much less the "
+                        "best position costs than half of those nearby, 0 to 1. Where all "
+                        "positions are the same, as of a flat target on a flat ground, it is 0 and "
+                        "the frame is not bad: the target stays where it is");
+  return table;
+}
+
+struct Point {
+  double x, y;
+};
+
+struct State {
+  explicit State (gpointer element) : targets (element) {}
+
+  TrackProperties properties;  // guarded by the object lock
+
+  HistogramConsumer consumer;
+
+  // of the streaming thread
+  TargetList targets;
+  Method method = Method::correlation;  // of the last frame
+  bool cost_warned = false;             // of histograms that take long to compare
+  GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
+
+  std::mutex mutex;  // guards the mouse, which comes from downstream
+  std::optional<Point> pressed;
+  std::vector<GstVideoRectangle> drawn;
+  std::vector<Point> clicked;
+};
+
+}  // namespace
+
+G_DECLARE_FINAL_TYPE (GstIntegralHistTrack, gst_integral_hist_track, GST, INTEGRAL_HIST_TRACK,
+                      GstBaseTransform)
+struct _GstIntegralHistTrack {
+  GstBaseTransform parent;
+
+  State *state;
+};
+
+#define gst_integral_hist_track_parent_class parent_class
+G_DEFINE_FINAL_TYPE (GstIntegralHistTrack, gst_integral_hist_track, GST_TYPE_BASE_TRANSFORM)
+GST_ELEMENT_REGISTER_DEFINE (integralhisttrack, "integralhisttrack", GST_RANK_NONE,
+                             gst_integral_hist_track_get_type ())
+
+using Element = ConsumerElement<GstIntegralHistTrack, State, make_table>;
+
+// frames
+
+namespace {
+
+/// Starts and drops targets as the mouse says.
+void take_mouse (State &state, const TargetFrame &frame)
+{
+  std::vector<GstVideoRectangle> drawn;
+  std::vector<Point> clicked;
+  {
+    const std::lock_guard lock (state.mutex);
+    drawn.swap (state.drawn);
+    clicked.swap (state.clicked);
+  }
+  for (const Point &point : clicked)
+    state.targets.drop_at (point.x, point.y, frame);
+  for (const GstVideoRectangle &box : drawn)
+    state.targets.start (box, frame);
+}
+
+/// Writes the tracks into the buffer, and posts them as a message.
+void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &frame,
+              const std::vector<AnalyticsTrack> &tracks)
+{
+  if (tracks.empty ())
+    return;
+  std::vector<Track> all;
+  for (const AnalyticsTrack &of : tracks)
+    all.push_back (of.track);
+  auto *const meta = add_tracks (buffer, frame.width, frame.height, std::move (all));
+  write_analytics (buffer, tracks);
+  GstStructure *message =
+      frame_message ("integral-histogram-track", FrameTimes::of (trans, buffer));
+  set_array (message, "tracks", tracks.size (), [&] (std::size_t i) {
+    GstStructure *const track = gst_integral_histogram_tracks_meta_get_track (meta, guint (i));
+    return gvalue<gconstpointer> (GST_TYPE_STRUCTURE, g_value_take_boxed, track);
+  });
+  post_message (trans, message);
+}
+
+/// Has the targets followed in a frame, all of whose tensors are awaited. `colours` is the one that
+/// tells targets apart.
+template <class Follow>
+Expected<> follow_targets (State &state, const TrackProperties &properties, GstBuffer *buffer,
+                           const TargetFrame &frame,
+                           std::initializer_list<GstIntegralHistogram *> tensors,
+                           GstIntegralHistogram *colours, Follow &&follow)
+{
+  state.targets.fit (colours, frame);
+  TRY (state.targets.configure (properties.list, frame));
+  take_mouse (state, frame);
+  const Interruptible asking = state.consumer.interruptible ();
+  for (GstIntegralHistogram *const tensor : tensors)
+    TRY (state.consumer.await (tensor));
+  TRY (state.targets.detect (properties.detections ? read_detections (buffer)
+                                                   : std::vector<Detection> (),
+                             colours, frame));
+  TRY (follow ());
+  state.targets.end (frame);
+  return {};
+}
+
+}  // namespace
+
+/// Lets the next frame start the configured targets.
+static void restart (State &state)
+{
+  state.targets.clear ();
+  state.last_stream_time = GST_CLOCK_TIME_NONE;
+}
+
+// GstBaseTransform
+
+static gboolean gst_integral_hist_track_stop (GstBaseTransform *trans)
+{
+  State &state = Element::state_of (trans);
+  restart (state);
+  state.targets.reset ();
+  state.cost_warned = false;
+  const std::lock_guard lock (state.mutex);
+  state.pressed.reset ();
+  state.drawn.clear ();
+  state.clicked.clear ();
+  return TRUE;
+}
+
+/// Writes what was found in a frame.
+static void finish_frame (GstBaseTransform *trans, State &state, GstBuffer *buffer,
+                          const TargetFrame &frame)
+{
+  publish (trans, buffer, frame, state.targets.tracks (frame));
+  if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
+    state.last_stream_time =
+        gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
+}
+
+/// Follows the targets with method=correlation. A frame that lacks something is left out where
+/// producers may leave it out.
+static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
+                                   const TrackProperties &properties, GstBuffer *buffer)
+{
+  const CorrelationMetas metas = CorrelationMetas::of (buffer);
+  if (!metas.are_complete ()) {
+    if (metas.part && !state.consumer.has_found ())
+      TRY (want_all_bins (metas.part->histogram));
+    static constexpr HistogramConsumer::Wanted kAll[] = {
+      { "signed-gradient", inthist::Content::bins },
+      { "hsv", inthist::Content::bins },
+      { "luma", inthist::Content::powers },
+    };
+    if (state.consumer.may_come (trans, kAll) && (state.consumer.has_found () || !metas.has_other))
+      return {};
+    return error (Error::Kind::no_histogram, "method=correlation: The frames carry ",
+                  metas.missing (), ": put ", kCorrelationProducer, " before ",
+                  GST_OBJECT_NAME (trans), ", with nothing between them that drops it",
+                  state.consumer.find (buffer, properties.feature).value_or (nullptr)
+                      ? "; or set method=fragments, which follows by one integral histogram"
+                      : "");
+  }
+  const TargetFrame frame (buffer, metas.gradients);
+  const FrameTensors tensors = metas.tensors ();
+  TRY (follow_targets (state, properties, buffer, frame,
+                       { tensors.gradients, tensors.colours, tensors.luma }, tensors.colours, [&] {
+                         return state.targets.follow (tensors, properties.track.lost_after, frame);
+                       }));
+  finish_frame (trans, state, buffer, frame);
+  return {};
+}
+
+/// Warns once of a search by the histograms that cudatrackfeatures makes for the other method.
+static void warn_of_cost (GstBaseTransform *trans, State &state, GstBuffer *buffer,
+                          const GstIntegralHistogramMeta *meta)
+{
+  const CorrelationMetas metas = CorrelationMetas::of (buffer);
+  if (state.cost_warned || !metas.are_complete () || meta != metas.colours)
+    return;
+  state.cost_warned = true;
+  GST_ELEMENT_WARNING (
+      trans, RESOURCE, SETTINGS,
+      ("method=fragments compares the %u bins of the colours of cudatrackfeatures, which takes "
+       "many "
+       "times as long as 16 bins: put cudaintegralhist bins=16 in its place, or set "
+       "method=correlation.",
+       gst_integral_histogram_get_bins (meta->histogram)),
+      (nullptr));
+}
+
+static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
+{
+  GstBaseTransform *const trans = GST_BASE_TRANSFORM (self);
+  State &state = *self->state;
+  const TrackProperties current = Element::properties_of (self);
+  if (!has_picture (buffer))
+    return {};
+  if (std::exchange (state.method, current.method) != current.method)
+    state.consumer.start_again ();
+  if (current.method == Method::correlation)
+    return correlate_frame (trans, state, current, buffer);
+  const GstIntegralHistogramMeta *meta = TRY (state.consumer.find (buffer, current.feature));
+  if (!meta && parse_feature (current.feature))
+    return state.consumer.note_missing (trans);
+  TRY (Element::table ().check (current));
+  if (!state.cost_warned && current.feature.empty ())
+    warn_of_cost (trans, state, buffer, meta);
+  const TargetFrame frame (buffer, meta);
+  TRY (follow_targets (state, current, buffer, frame, { frame.histogram }, frame.histogram,
+                       [&] { return state.targets.follow (current.track, frame); }));
+  finish_frame (trans, state, buffer, frame);
+  return {};
+}
+
+static GstFlowReturn gst_integral_hist_track_transform_ip (GstBaseTransform *trans,
+                                                           GstBuffer *buffer)
+{
+  const auto tracked = track_frame (GST_INTEGRAL_HIST_TRACK (trans), buffer);
+  if (tracked)
+    return GST_FLOW_OK;
+  return post_error_of_consumer (trans, buffer, tracked.error (), "Tracking failed: ");
+}
+
+static gboolean gst_integral_hist_track_sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  State &state = Element::state_of (trans);
+  const GstSegment *segment;
+  state.consumer.take_event (trans, event);
+  switch (GST_EVENT_TYPE (event)) {
+    case GST_EVENT_STREAM_START:
+    case GST_EVENT_FLUSH_STOP: restart (state); break;
+    case GST_EVENT_SEGMENT:
+      // a segment may go on where the last one ended
+      gst_event_parse_segment (event, &segment);
+      if (!(segment->format == GST_FORMAT_TIME && GST_CLOCK_TIME_IS_VALID (state.last_stream_time)
+            && std::llabs (gint64 (segment->time) - gint64 (state.last_stream_time))
+                   < gint64 (kContinues)))
+        restart (state);
+      break;
+    default: break;
+  }
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
+}
+
+/// Takes the mouse, in pixels of the output frames.
+static void take_navigation (State &state, GstEvent *event)
+{
+  gint button;
+  Point point;
+  switch (gst_navigation_event_get_type (event)) {
+    case GST_NAVIGATION_EVENT_MOUSE_BUTTON_PRESS:
+      if (gst_navigation_event_parse_mouse_button_event (event, &button, &point.x, &point.y)
+          && button == 1) {
+        const std::lock_guard lock (state.mutex);
+        state.pressed = point;
+      }
+      break;
+    case GST_NAVIGATION_EVENT_MOUSE_BUTTON_RELEASE:
+      if (gst_navigation_event_parse_mouse_button_event (event, &button, &point.x, &point.y)
+          && button == 1) {
+        const std::lock_guard lock (state.mutex);
+        if (!state.pressed)
+          break;
+        const Point from = *state.pressed;
+        state.pressed.reset ();
+        const double width = std::fabs (point.x - from.x), height = std::fabs (point.y - from.y);
+        if (width < kLeastDrag && height < kLeastDrag)
+          state.clicked.push_back (point);
+        else
+          state.drawn.push_back ({ whole_pixel (std::floor (std::min (point.x, from.x))),
+                                   whole_pixel (std::floor (std::min (point.y, from.y))),
+                                   std::max (1, whole_pixel (std::floor (width))),
+                                   std::max (1, whole_pixel (std::floor (height))) });
+      }
+      break;
+    default: break;
+  }
+}
+
+static gboolean gst_integral_hist_track_src_event (GstBaseTransform *trans, GstEvent *event)
+{
+  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION && Element::properties_of (trans).navigation)
+    take_navigation (Element::state_of (trans), event);
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (trans, event);
+}
+
+static gboolean gst_integral_hist_track_query (GstBaseTransform *trans, GstPadDirection direction,
+                                               GstQuery *query)
+{
+  return answer_tracker_query (query)
+         || GST_BASE_TRANSFORM_CLASS (parent_class)->query (trans, direction, query);
+}
+
+// GObject
+
+static void gst_integral_hist_track_init (GstIntegralHistTrack *self)
+{
+  self->state = new State (self);
+  gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
+  gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
+}
+
+static void gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass)
+{
+  GST_DEBUG_CATEGORY_INIT (integralhisttrack_debug, "integralhisttrack", 0,
+                           "tracking by integral histograms");
+
+  g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw(ANY)");
+  Element::init_class (
+      klass, { "Integral histogram tracker", "Filter/Analyzer/Video",
+               "Follows targets by what cudatrackfeatures or cudaintegralhist attaches. Posts "
+               "the element message integral-histogram-track, and attaches a "
+               "GstVideoRegionOfInterestMeta of the type track for each target, and a "
+               "GstIntegralHistogramTracksMeta",
+               caps, caps });
+  auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+  trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_track_stop);
+  trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_integral_hist_track_transform_ip);
+  trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_integral_hist_track_sink_event);
+  trans_class->query = GST_DEBUG_FUNCPTR (gst_integral_hist_track_query);
+  trans_class->src_event = GST_DEBUG_FUNCPTR (gst_integral_hist_track_src_event);
+}

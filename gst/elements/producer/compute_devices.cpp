@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "compute_devices.hpp"
+
+#include <gst/integralhist/cuda/pinned_memory.hpp>
+
+#include "allocation_offer.hpp"
+#include <gst/elements/base/parse.hpp>
+
+namespace integralhist {
+
+Expected<std::string> ComputeDevices::open (GstElement *element,
+                                            const ProducerProperties &properties)
+{
+  const inthist::Strategy *wanted = properties.options.strategy;
+  if (wanted && properties.backend != Backend::automatic
+      && (wanted->device == inthist::Device::cuda) != (properties.backend == Backend::cuda))
+    return error (Error::Kind::bad_setting, "strategy=", wanted->name, " runs on ",
+                  wanted->device == inthist::Device::cuda ? "CUDA" : "the CPU",
+                  " only: set backend=auto, or strategy=auto");
+
+  devices_.ids = TRY (parse_device_ids (properties.cuda_device_ids));
+  const bool may_cuda =
+      properties.backend != Backend::cpu && !(wanted && wanted->device == inthist::Device::cpu);
+  const bool named = may_cuda && properties.cuda_device_id >= 0,
+             listed = may_cuda && !devices_.ids.empty ();
+  // What would let the element take the CPU, where the settings do not.
+  std::string cpu_instead;
+  for (const auto &[demanded, setting] :
+       { std::pair (properties.backend == Backend::cuda, "backend=auto"),
+         std::pair (may_cuda && wanted, "strategy=auto"), std::pair (named, "cuda-device-id=-1"),
+         std::pair (listed, "no cuda-device-ids") })
+    if (demanded)
+      cpu_instead += (cpu_instead.empty () ? "" : " and ") + std::string (setting);
+  const std::string why = may_cuda ? TRY (open_cuda (element, properties)) : "";
+  if (!devices_.contexts.empty ())
+    return "CUDA device" + std::string (listed ? "s " : " ")
+           + (listed ? properties.cuda_device_ids : std::to_string (cuda_.device ()));
+  if (!cpu_instead.empty ()) {
+    const std::string device = named    ? " device " + std::to_string (properties.cuda_device_id)
+                               : listed ? " devices " + properties.cuda_device_ids
+                                        : "";
+    return error (Error::Kind::no_device, "CUDA", device, " cannot be used: ", why, ". Set ",
+                  cpu_instead, " to compute on the CPU");
+  }
+  return "CPU" + (may_cuda ? "; CUDA: " + why : "");
+}
+
+Expected<std::string> ComputeDevices::open_cuda (GstElement *element,
+                                                 const ProducerProperties &properties)
+{
+  const auto counted = CudaContext::device_count ();
+  if (!counted)
+    return counted.error ().message;
+  const int devices = *counted;
+  const std::string last = std::to_string (devices - 1);
+  for (const int id : devices_.ids)
+    if (id >= devices)
+      return error (Error::Kind::no_device, "CUDA device ", id, " of cuda-device-ids=\"",
+                    properties.cuda_device_ids, "\" does not exist: name devices 0..", last);
+  if (properties.cuda_device_id >= devices)
+    return error (Error::Kind::no_device, "CUDA device ", properties.cuda_device_id,
+                  " does not exist: set cuda-device-id to 0..", last, ", or to -1");
+  const auto open_all = [&] () -> Expected<std::vector<std::shared_ptr<CudaContext>>> {
+    std::vector<std::shared_ptr<CudaContext>> contexts (1);  // the first is opened last
+    for (std::size_t i = 1; i < devices_.ids.size (); i++) {
+      contexts.push_back (TRY (CudaContext::primary (devices_.ids[i])));
+      others_.push_back (use_device (devices_.ids[i]));
+    }
+    contexts.front () = TRY (cuda_.open (element, properties.first_device (), devices));
+    return contexts;
+  };
+  auto opened = open_all ();
+  if (!opened) {
+    others_.clear ();
+    return opened.error ().message;
+  }
+  devices_.contexts = std::move (*opened);
+  return "";
+}
+
+void ComputeDevices::close ()
+{
+  devices_ = {};
+  others_.clear ();
+  cuda_.clear ();
+}
+
+Expected<std::optional<int>> ComputeDevices::follow (GstBuffer *buffer, int device_id)
+{
+  if (devices_.contexts.empty () || devices_.are_several ())
+    return std::nullopt;
+  auto context = TRY (cuda_.follow (buffer, device_id));
+  if (!context)
+    return std::nullopt;
+  devices_.contexts.front () = std::move (context);
+  return cuda_.device ();
+}
+
+Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const GstVideoInfo &info,
+                                           const inthist::PixelFormat &format, Frame &frame)
+{
+  const bool on_cuda = !devices_.contexts.empty ();
+  if (on_cuda && devices_.are_several ())
+    frame.context = TRY (CudaDevice::context_of (buffer));
+  const bool on_device = frame.context || (on_cuda && cuda_.owns (buffer));
+  MappedFrame mapped = TRY (MappedFrame::map (
+      buffer, info,
+      int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF) | (on_device ? kMapCuda : 0)));
+  frame.image = TRY (mapped.image (format));
+  const PicturePlanes planes (frame.image, mapped.area.w, mapped.area.h);
+  const auto is_upright = [] (const PictureRows &rows) { return rows.stride >= 0; };
+  // rows neither overlap nor go from the bottom up
+  const auto is_pinned_plane = [buffer] (const PictureRows &rows) {
+    return rows.stride >= std::ptrdiff_t (rows.bytes)
+           && is_pinned (gst_buffer_peek_memory (buffer, 0), rows.data,
+                         std::size_t (rows.stride) * (rows.n - 1) + rows.bytes);
+  };
+  if (on_device) {
+    if (!std::ranges::all_of (planes.all (), is_upright))
+      return error (Error::Kind::bad_frame,
+                    "The frame cannot be read: in CUDA memory its rows go from the bottom up");
+    frame.place = Place::device;
+    frame.producer = CudaDevice::producer_stream (buffer);
+  } else if (on_cuda && std::ranges::all_of (planes.all (), is_pinned_plane)) {
+    frame.place = Place::pinned;
+  }
+  return mapped;
+}
+
+bool ComputeDevices::answer_query (GstElement *element, GstQuery *query,
+                                   const ProducerProperties &properties)
+{
+  const inthist::Strategy *wanted = properties.options.strategy;
+  const bool may_cuda = properties.backend != Backend::cpu
+                        && !(wanted && wanted->device == inthist::Device::cpu)
+                        && properties.cuda_device_ids.empty ();
+  return cuda_.answer_query (element, query,
+                             may_cuda ? std::optional (properties.cuda_device_id) : std::nullopt);
+}
+
+bool ComputeDevices::propose_allocation (GstQuery *query, unsigned in_flight)
+{
+  if (devices_.contexts.empty ())
+    return false;
+  offer_allocation (query, cuda_, devices_.contexts.front (), in_flight);
+  return true;
+}
+
+}  // namespace integralhist

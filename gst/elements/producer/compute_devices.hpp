@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Where an element computes: on the CPU, on a CUDA device, or on several. Elements reach CUDA
+// through this alone, which every build has.
+#pragma once
+
+#include <gst/integralhist/make_engine.hpp>
+
+#include <gst/elements/frame/cuda_device.hpp>
+#include <gst/elements/frame/mapped_frame.hpp>
+#include "producer_properties.hpp"
+
+namespace integralhist {
+
+class ComputeDevices {
+public:
+  /// Picks and opens the devices. Returns what they are, for the log.
+  Expected<std::string> open (GstElement *element, const ProducerProperties &properties);
+  void close ();
+
+  /// Returns the open devices, for make_engine ().
+  const Devices &all () const { return devices_; }
+  /// Goes on in the context of the buffer's CUDA memory, where that is another one and on a device
+  /// that the element may use (-1 for any). Returns that device, if any.
+  Expected<std::optional<int>> follow (GstBuffer *buffer, int device_id);
+  /// Maps a buffer where its pixels lie, and sets `frame` to them.
+  Expected<MappedFrame> map (GstBuffer *buffer, const GstVideoInfo &info,
+                             const inthist::PixelFormat &format, Frame &frame);
+
+  /// Shares contexts with the pipeline: GstElement::set_context and the CONTEXT query.
+  void set_context (GstElement *element, GstContext *context, int device_id)
+  {
+    cuda_.set_context (element, context, device_id);
+  }
+  bool answer_query (GstElement *element, GstQuery *query, const ProducerProperties &properties);
+  /// Completes an ALLOCATION query for so many frames in flight. Returns false on the CPU.
+  bool propose_allocation (GstQuery *query, unsigned in_flight);
+
+private:
+  /// Opens the devices, or returns why there is no context. Fails only where the settings name a
+  /// device that is missing.
+  Expected<std::string> open_cuda (GstElement *element, const ProducerProperties &properties);
+
+  CudaDevice cuda_;                // the first device, and the pipeline's contexts
+  std::vector<DeviceUse> others_;  // all devices but the first
+  Devices devices_;
+};
+
+}  // namespace integralhist

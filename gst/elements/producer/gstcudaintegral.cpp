@@ -1,0 +1,708 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "gstcudaintegral.h"
+
+#include <algorithm>
+#include <vector>
+
+#include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/part.hpp>
+#include <gst/integralhist/picture_planes.hpp>
+#include <gst/integralhist/retire.hpp>
+
+#include "compute_devices.hpp"
+#include <gst/elements/base/element_plumbing.hpp>
+#include "load_shedder.hpp"
+#include <gst/elements/frame/mapped_frame.hpp>
+#include <gst/elements/base/messages.hpp>
+#include "producer_properties.hpp"
+#include <gst/elements/base/producer_query.hpp>
+#include "producer_stats.hpp"
+#include <gst/elements/base/refusal.hpp>
+#include "region_reporter.hpp"
+#include "reported_regions.hpp"
+#include <gst/elements/base/tensor_metas.hpp>
+#include <gst/elements/frame/video_formats.hpp>
+
+using namespace integralhist;
+
+namespace {
+
+/// The scores that a table adds up.
+struct Scores {
+  std::shared_ptr<const inthist::Lut> lut;
+  guint32 seqnum = GST_SEQNUM_INVALID;  // of the event that brought them
+  guint lut_sets = 0;                   // how often the property had been set by then
+};
+
+struct State {
+  ProducerProperties properties;  // guarded by the object lock
+
+  // Set in start and stop, used by the streaming thread. Of the properties that the element runs
+  // with only sync, interval, regions, qos and a table's lut change later.
+  ProducerProperties started;
+  BinRange range;        // the bins that are made, of a histogram
+  inthist::Lut lut;      // from the pixels' values to these bins, or to scores
+  Scores scores;         // of a table, by the properties
+  inthist::Shape shape;  // of the last frame; 0x0 before
+  GstVideoInfo info = {};
+  inthist::PixelFormat format;
+  guint64 frames = 0;
+  // The feature of the frames from start to stop, for any thread; -1 else.
+  std::atomic<int> feature = -1;
+  bool live = false;  // by the last latency query
+  ReportedRegions regions;
+  ComputeDevices devices;
+  LoadShedder shedder;
+  GstPadChainFunction transform_chain = nullptr;   // of GstBaseTransform, which has no vfunc for it
+  std::atomic<GstClockTime> latency = 0;           // of the pipeline, by the last event
+  std::atomic<bool> error_posted = false;          // of the engine
+  std::atomic<guint64> attached = 0, skipped = 0;  // frames with a histogram, late frames
+  Refusal refusal;                                 // ends all waiting
+
+  std::mutex mutex;  // guards all below against flushes, events and the stats; taken last
+  std::shared_ptr<Engine> engine;
+  Scores sent_scores;  // by the last event
+  // Made in start and dropped in stop, when nothing streams: the streaming thread needs no lock.
+  std::unique_ptr<RegionReporter> reporter;
+};
+
+}  // namespace
+
+struct GstCudaIntegralPrivate {
+  State *state;
+};
+
+#define gst_cuda_integral_parent_class parent_class
+G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (GstCudaIntegral, gst_cuda_integral, GST_TYPE_BASE_TRANSFORM)
+
+static GstDebugCategory *category_of (gpointer element)
+{
+  return GST_CUDA_INTEGRAL_GET_CLASS (element)->category;
+}
+
+#define INFO(self, ...) GST_CAT_INFO_OBJECT (category_of (self), self, __VA_ARGS__)
+#define DEBUG(self, ...) GST_CAT_DEBUG_OBJECT (category_of (self), self, __VA_ARGS__)
+#define LOG(self, ...) GST_CAT_LOG_OBJECT (category_of (self), self, __VA_ARGS__)
+
+static inthist::Content content_of (gpointer element)
+{
+  return GST_CUDA_INTEGRAL_GET_CLASS (element)->content;
+}
+
+namespace {
+
+struct Element : ElementPlumbing<Element> {
+  static State &state_of (gpointer element)
+  {
+    return *static_cast<GstCudaIntegralPrivate *> (
+                gst_cuda_integral_get_instance_private (GST_CUDA_INTEGRAL (element)))
+                ->state;
+  }
+  static const auto &table_of (gpointer element)
+  {
+    return producer_properties (content_of (element));
+  }
+  static void take_transition (gpointer element, GstStateChange transition);
+};
+
+}  // namespace
+
+static std::shared_ptr<Engine> engine_of (State &state)
+{
+  const std::lock_guard lock (state.mutex);
+  return state.engine;
+}
+
+static bool engine_has_failed (State &state)
+{
+  const auto engine = engine_of (state);
+  return engine && engine->has_failed ();
+}
+
+/// Posts an error unless another thread has posted the same trouble.
+static void post_error_once (GstCudaIntegral *self, const Error &error)
+{
+  if (error.kind != Error::Kind::flushing && !Element::state_of (self).error_posted.exchange (true))
+    post_error (self, error);
+}
+
+// device and engine
+
+/// Lets the engine finish; the next frame gets a new one.
+static void drop_engine (State &state)
+{
+  std::shared_ptr<Engine> last;
+  {
+    const std::lock_guard lock (state.mutex);
+    last = std::move (state.engine);
+    state.engine = nullptr;
+  }
+  retire (std::move (last), [&] { return state.refusal.is_set (); });
+}
+
+static void forget_frame_size (State &state)
+{
+  drop_engine (state);
+  state.shape.width = state.shape.height = 0;
+  state.error_posted = false;
+  state.regions = {};
+}
+
+static void warn_of_wait (GstCudaIntegral *self, unsigned most, const Options &options)
+{
+  const bool set = options.max_tensors == most, memory = options.max_device_memory > 0;
+  g_autofree char *allowed =
+      set ? g_strdup_printf ("max-tensors=%u allows", most)
+          : g_strdup_printf ("fits %s (%u)", memory ? "max-device-memory" : "the devices", most);
+  GST_ELEMENT_WARNING (
+      self, RESOURCE, BUSY,
+      ("Every tensor that %s is held downstream: waiting for one. A sink keeps its last frame; set "
+       "its enable-last-sample=false, or %s.",
+       allowed,
+       set      ? "raise max-tensors"
+       : memory ? "raise max-device-memory, or lower it so that tensors go to host memory"
+                : "lower bins"),
+      (nullptr));
+}
+
+static Expected<> renew_engine (GstCudaIntegral *self)
+{
+  State &state = Element::state_of (self);
+  const inthist::Shape &shape = state.shape;
+  Options options = state.started.options;
+  TRY (state.started.check_shape (shape));
+  options.cancelled = state.refusal.flag ();
+  options.still_waiting = [self, of = state.started.options] (unsigned most) {
+    warn_of_wait (self, most, of);
+  };
+  options.failed = [self] (const Error &error) { post_error_once (self, error); };
+
+  const std::shared_ptr<Engine> engine =
+      TRY (make_engine (shape, state.lut, options, state.devices.all (), state.format));
+  const Plan &plan = engine->plan ();
+  INFO (self, "strategy %s, tile %d, threads %d: %s", plan.choice.strategy->name,
+        plan.choice.tuning.tile, plan.choice.tuning.threads, engine->description ().c_str ());
+  state.error_posted = false;
+  const std::lock_guard lock (state.mutex);
+  engine->set_flushing (state.refusal.is_set ());
+  // The streaming thread may have given up on the last engine.
+  state.reporter->set_flushing (state.refusal.is_set ());
+  state.engine = engine;
+  return {};
+}
+
+/// Sets flushing or stopping, and ends all waits of the streaming thread.
+static void set_refusal (State &state, void (Refusal::*set) (bool), bool value)
+{
+  (state.refusal.*set) (value);  // before the mutex, whose owner may take long
+  const std::lock_guard lock (state.mutex);
+  const bool refusing = state.refusal.is_set ();
+  if (state.engine)
+    state.engine->set_flushing (refusing);
+  if (state.reporter)
+    state.reporter->set_flushing (refusing);
+}
+
+// GstBaseTransform
+
+static Expected<> start (GstCudaIntegral *self)
+{
+  State &state = Element::state_of (self);
+  state.started = Element::properties_of (self);
+  TRY (state.started.check (content_of (self)));
+  const BinTable table = TRY (state.started.table (content_of (self)));
+  state.range = content_of (self) == inthist::Content::bins ? state.started.range () : BinRange ();
+  // a range is computed as other parts of a frame are: its bins are all that there are
+  state.lut = lut_of_part (table.lut, { .bins = state.range.all_bins },
+                           { .first_bin = state.range.first_bin, .bins = state.range.bins });
+  if (table.n_outside > 0)
+    INFO (self, "numbers of the lut that are bins=%u or more, whose values count nowhere: %d",
+          state.started.bins, table.n_outside);
+  state.shape = state.started.shape (content_of (self));
+  const std::string description = TRY (state.devices.open (GST_ELEMENT (self), state.started));
+  INFO (self, "backend: %s", description.c_str ());
+  state.feature = state.started.feature;
+  state.frames = state.attached = state.skipped = 0;
+  state.scores = {};
+  state.error_posted = false;
+  state.shedder.reset ();
+  auto reporter = TRY (RegionReporter::start (GST_ELEMENT (self), state.started.options.async_depth,
+                                              state.error_posted));
+  {
+    const std::lock_guard lock (state.mutex);
+    state.reporter = std::move (reporter);
+    state.sent_scores = {};
+  }
+  set_refusal (state, &Refusal::set_flushing, false);
+  set_refusal (state, &Refusal::set_stopping, false);
+  return {};
+}
+
+static gboolean gst_cuda_integral_start (GstBaseTransform *trans)
+{
+  auto *self = GST_CUDA_INTEGRAL (trans);
+  const auto started = start (self);
+  if (started)
+    return TRUE;
+  post_error (self, started.error ());
+  Element::state_of (self).feature = -1;
+  Element::state_of (self).devices.close ();
+  return FALSE;
+}
+
+static gboolean gst_cuda_integral_stop (GstBaseTransform *trans)
+{
+  State &state = Element::state_of (trans);
+  set_refusal (state, &Refusal::set_stopping, true);
+  std::unique_ptr<RegionReporter> reporter;
+  {
+    const std::lock_guard lock (state.mutex);
+    reporter = std::move (state.reporter);
+  }
+  reporter = nullptr;
+  forget_frame_size (state);
+  state.devices.close ();
+  state.feature = -1;
+  return TRUE;
+}
+
+/// Returns whether frames are labels, which are GRAY8; before the start, whether they would be.
+static bool counts_labels (gpointer self)
+{
+  const int running = Element::state_of (self).feature;
+  return (running >= 0 ? running : int (Element::properties_of (self).feature))
+         == int (inthist::Feature::labels);
+}
+
+/// Returns caps of GRAY8 alone, in any memory.
+static GstCaps *label_caps ()
+{
+  return gst_caps_from_string ("video/x-raw(ANY), format=GRAY8");
+}
+
+static GstCaps *gst_cuda_integral_transform_caps (GstBaseTransform *trans,
+                                                  GstPadDirection direction, GstCaps *caps,
+                                                  GstCaps *filter)
+{
+  g_autoptr (GstCaps) same =
+      GST_BASE_TRANSFORM_CLASS (parent_class)->transform_caps (trans, direction, caps, filter);
+  if (!same || !counts_labels (trans))
+    return static_cast<GstCaps *> (g_steal_pointer (&same));
+  g_autoptr (GstCaps) labels = label_caps ();
+  return gst_caps_intersect_full (same, labels, GST_CAPS_INTERSECT_FIRST);
+}
+
+/// Says why a negotiation will fail: upstream itself only says that it did. `caps` is what upstream
+/// has.
+static void refuse_unless_labels (GstCudaIntegral *self, GstCaps *caps)
+{
+  g_autoptr (GstCaps) labels = label_caps ();
+  if (!counts_labels (self) || gst_caps_is_empty (caps) || gst_caps_can_intersect (caps, labels))
+    return;
+  const char *const format = gst_structure_get_string (gst_caps_get_structure (caps, 0), "format");
+  post_error_once (self, { Error::Kind::bad_setting,
+                           joined ("feature=labels counts GRAY8 pixels, not ",
+                                   format ? format : "what upstream has",
+                                   ": put video/x-raw,format=GRAY8 before the element") });
+}
+
+/// Looks at caps before the pad refuses them.
+static GstPadProbeReturn gst_cuda_integral_probe_caps (GstPad *pad, GstPadProbeInfo *info, gpointer)
+{
+  GstEvent *const event = GST_PAD_PROBE_INFO_EVENT (info);
+  g_autoptr (GstObject) self = gst_pad_get_parent (pad);
+  if (self && GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
+    GstCaps *caps = nullptr;
+    gst_event_parse_caps (event, &caps);
+    refuse_unless_labels (GST_CUDA_INTEGRAL (self), caps);
+    g_autoptr (GstCaps) readable = gst_pad_get_pad_template_caps (pad);
+    if (const auto checked = check_caps (caps, readable, GST_OBJECT_NAME (self)); !checked)
+      post_error_once (GST_CUDA_INTEGRAL (self), checked.error ());
+  }
+  return GST_PAD_PROBE_OK;
+}
+
+static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *)
+{
+  auto *self = GST_CUDA_INTEGRAL (trans);
+  State &state = Element::state_of (self);
+  const auto from_caps = video_info_of (in_caps);
+  if (!from_caps) {
+    post_error_once (self, from_caps.error ());
+    return FALSE;
+  }
+  const GstVideoInfo &info = *from_caps;
+  // The first frame shows whether the new size works: it fails once, not at each negotiation.
+  const Counted counted = state.started.counted ();
+  inthist::Quantization quantization = counted.quantization;
+  if (const auto &feature = inthist::info_of (counted.feature); feature.is_gradient ())
+    quantization[0] =
+        guint8 (content_of (self) != inthist::Content::bins || state.started.has_lut ()
+                    ? feature.n_values
+                    : state.range.all_bins);
+  inthist::PixelFormat format = pixel_format_of (info, counted.feature, quantization);
+  format.pixel_weight = counted.weight;
+  if (counted.soft)
+    format.soft = inthist::SoftBins::of (counted.feature, state.range.all_bins);
+  const auto picture_bytes = [&shape = state.shape] (const inthist::PixelFormat &of) {
+    return shape.width > 0 ? most_picture_bytes (of, shape.width, shape.height, shape.height) : 0;
+  };
+  if (GST_VIDEO_INFO_WIDTH (&info) != GST_VIDEO_INFO_WIDTH (&state.info)
+      || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.info)
+      || picture_bytes (format) > picture_bytes (state.format))
+    forget_frame_size (state);  // larger pictures leave less memory
+  state.info = info;
+  state.format = format;
+  return TRUE;
+}
+
+static void set_frame_size (State &state, int width, int height)
+{
+  if (width == state.shape.width && height == state.shape.height)
+    return;
+  if (state.shape.width > 0)
+    forget_frame_size (state);
+  state.shape.width = width;
+  state.shape.height = height;
+}
+
+/// Returns the scores of the next frame: what came last of the property and events. Those of a
+/// histogram are empty.
+static Expected<Scores> next_scores (GstCudaIntegral *self, const ProducerProperties &properties)
+{
+  State &state = Element::state_of (self);
+  const inthist::Content content = content_of (self);
+  if (content == inthist::Content::bins)
+    return Scores ();
+  if (!state.scores.lut)
+    state.scores = { std::make_shared<const inthist::Lut> (state.lut), GST_SEQNUM_INVALID,
+                     state.started.lut_sets };
+  if (properties.lut_sets != state.scores.lut_sets) {
+    ProducerProperties changed = state.started;
+    changed.lut = properties.lut;
+    if (!changed.lut.empty ())
+      changed.lut_location.clear ();  // what came last holds
+    TRY (changed.check (content));
+    const bool is_file = !changed.lut_location.empty ();  // which was read at the start
+    const inthist::Lut lut = is_file ? state.lut : TRY (changed.table (content)).lut;
+    state.scores = { std::make_shared<const inthist::Lut> (lut), GST_SEQNUM_INVALID,
+                     properties.lut_sets };
+  }
+  const std::lock_guard lock (state.mutex);
+  const bool by_event =
+      state.sent_scores.lut && state.sent_scores.lut_sets >= state.scores.lut_sets;
+  return by_event ? state.sent_scores : state.scores;
+}
+
+/// Takes the scores of an event, from the next frame on.
+static gboolean take_scores (GstCudaIntegral *self, GstEvent *event)
+{
+  State &state = Element::state_of (self);
+  g_autoptr (GError) error = nullptr;
+  g_autoptr (GBytes) scores = gst_integral_image_lut_event_parse (event, &error);
+  if (!scores) {
+    GST_ELEMENT_WARNING (self, STREAM, FAILED, ("The scores stay as they are: %s.", error->message),
+                         (nullptr));
+    return FALSE;
+  }
+  const auto lut = std::make_shared<inthist::Lut> ();
+  std::copy_n (static_cast<const guint8 *> (g_bytes_get_data (scores, nullptr)), lut->size (),
+               lut->begin ());
+  const guint lut_sets = Element::properties_of (self).lut_sets;
+  const guint32 seqnum = gst_event_get_seqnum (event);
+  DEBUG (self, "scores of event %u, from the next frame on", seqnum);
+  const std::lock_guard lock (state.mutex);
+  state.sent_scores = { lut, seqnum, lut_sets };
+  return TRUE;
+}
+
+static Expected<SubmittedFrame> submit (State &state, Engine &engine, GstBuffer *buffer,
+                                        const Scores &scores)
+{
+  Frame frame;
+  frame.lut = scores.lut;
+  const MappedFrame mapped = TRY (state.devices.map (buffer, state.info, state.format, frame));
+  return engine.submit (frame);
+}
+
+/// Returns whether the source is live, as elements upstream say.
+static bool is_live (GstBaseTransform *trans)
+{
+  g_autoptr (GstQuery) query = gst_query_new_latency ();
+  gboolean live = FALSE;
+  if (gst_pad_peer_query (GST_BASE_TRANSFORM_SINK_PAD (trans), query))
+    gst_query_parse_latency (query, &live, nullptr, nullptr);
+  return live;
+}
+
+/// Tells the load shedder of a frame that arrives.
+static void note_arrival (GstCudaIntegral *self, GstBuffer *buffer)
+{
+  State &state = Element::state_of (self);
+  const auto times = FrameTimes::of (GST_BASE_TRANSFORM (self), buffer);
+  LoadShedder::Arrival arrival;
+  arrival.running_time = times.running_time;
+  arrival.duration = times.duration;
+  arrival.latency = state.latency;
+  arrival.live = state.live;
+  if (!GST_CLOCK_TIME_IS_VALID (arrival.duration) && state.info.fps_n > 0)
+    arrival.duration = gst_util_uint64_scale_int (GST_SECOND, state.info.fps_d, state.info.fps_n);
+  const auto now = LoadShedder::Moment::now (GST_ELEMENT (self));
+  if (GST_CLOCK_TIME_IS_VALID (now.clock) && GST_CLOCK_TIME_IS_VALID (times.running_time))
+    arrival.early = GST_CLOCK_DIFF (now.clock, gst_element_get_base_time (GST_ELEMENT (self))
+                                                   + times.running_time + arrival.latency);
+  state.shedder.arrive (arrival, now);
+}
+
+/// Measures how long the thread is in the element and behind it, so that only this delay sheds.
+static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
+{
+  auto *self = GST_CUDA_INTEGRAL (parent);
+  State &state = Element::state_of (self);
+  if (state.frames == 0)
+    state.live = is_live (GST_BASE_TRANSFORM (self));
+  if (!Element::properties_of (self).sheds (state.live))
+    return state.transform_chain (pad, parent, buffer);
+  note_arrival (self, buffer);
+  const GstFlowReturn flow = state.transform_chain (pad, parent, buffer);
+  state.shedder.leave (LoadShedder::Moment::now (GST_ELEMENT (self)));
+  return flow;
+}
+
+static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
+{
+  State &state = Element::state_of (self);
+  const ProducerProperties properties = Element::properties_of (self);
+  if (properties.interval == 0)  // set since the start, which checks the other properties
+    TRY (properties.check (content_of (self)));
+  const guint64 number = state.frames++;
+  if (number % properties.interval != 0 || !has_picture (buffer))
+    return {};
+  if (properties.sheds (state.live) && state.shedder.sheds ()) {
+    state.skipped++;
+    LOG (self, "frame %" G_GUINT64_FORMAT " is late: it passes", number);
+    return {};
+  }
+  const GstVideoRectangle area = TRY (frame_area (buffer, state.info));
+  set_frame_size (state, area.w, area.h);
+  TRY (state.regions.update (properties.regions, state.shape));
+  if (const auto device = TRY (state.devices.follow (buffer, state.started.first_device ()))) {
+    INFO (self, "following the input to CUDA device %d", *device);
+    drop_engine (state);
+  }
+  if (!engine_of (state)) {
+    TRY (renew_engine (self));
+    if (state.attached == 0)
+      state.shedder.ignore_service ();  // the first frame takes longer than those to come
+  }
+  const auto engine = engine_of (state);
+  const Scores scores = TRY (next_scores (self, properties));
+  const auto [tensor, hold] = TRY (submit (state, *engine, buffer, scores));
+  if (properties.sync)
+    if (const auto done = await (*tensor, [&] { return state.refusal.is_set (); }); !done) {
+      (void) hold (buffer);  // other devices than a failed one may still read it
+      return done;
+    }
+  Counted counted = state.started.counted ();
+  counted.lut_seqnum = scores.seqnum;
+  if (state.range.bins < state.range.all_bins)
+    counted.part = state.range;
+  g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor, counted);
+  gst_buffer_add_integral_histogram_meta (buffer, histogram);
+  state.attached++;
+  if (const auto &regions = state.regions.all (); !regions.empty ()) {
+    const auto answers = std::make_shared<RegionAnswers> (histogram, regions);
+    add_regions_meta (buffer, answers);
+    attach_region_tensors (buffer, answers);
+    state.reporter->push ({ HistogramRef (gst_integral_histogram_ref (histogram)), number,
+                            FrameTimes::of (GST_BASE_TRANSFORM (self), buffer), answers });
+  }
+  return hold (buffer);
+}
+
+static GstFlowReturn gst_cuda_integral_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
+{
+  auto *self = GST_CUDA_INTEGRAL (trans);
+  const auto done = process (self, buffer);
+  if (done)
+    return GST_FLOW_OK;
+  post_error_once (self, done.error ());
+  return flow_of (done.error ());
+}
+
+static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent *event)
+{
+  auto *self = GST_CUDA_INTEGRAL (trans);
+  State &state = Element::state_of (trans);
+  switch (GST_EVENT_TYPE (event)) {
+    case GST_EVENT_FLUSH_START:
+      DEBUG (self, "a flush starts: all waits end");
+      set_refusal (state, &Refusal::set_flushing, true);
+      break;
+    case GST_EVENT_FLUSH_STOP:
+      DEBUG (self, "a flush stops");
+      if (engine_has_failed (state))
+        drop_engine (state);  // while nobody waits for it
+      set_refusal (state, &Refusal::set_flushing, false);
+      state.error_posted = false;
+      state.shedder.reset ();
+      break;
+    case GST_EVENT_SEGMENT: state.shedder.forget_times (); break;
+    case GST_EVENT_STREAM_START:
+      // An upstream that asks what is possible sends no caps where they do not suit.
+      if (g_autoptr (GstCaps) caps = counts_labels (self) ? gst_pad_peer_query_caps (
+                                         GST_BASE_TRANSFORM_SINK_PAD (trans), nullptr)
+                                                          : nullptr)
+        refuse_unless_labels (self, caps);
+      break;
+    case GST_EVENT_EOS:
+      if (state.reporter)
+        state.reporter->drain ();  // all messages come before EOS
+      if (const auto engine = engine_of (state))
+        if (const auto finished = engine->finish (); !finished)
+          post_error_once (self, finished.error ());
+      break;
+    default: break;
+  }
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
+}
+
+static gboolean gst_cuda_integral_src_event (GstBaseTransform *trans, GstEvent *event)
+{
+  if (content_of (trans) == inthist::Content::powers
+      && gst_event_has_name (event, GST_INTEGRAL_IMAGE_LUT_EVENT)) {
+    const gboolean taken = take_scores (GST_CUDA_INTEGRAL (trans), event);
+    gst_event_unref (event);
+    return taken;
+  }
+  if (GST_EVENT_TYPE (event) == GST_EVENT_LATENCY) {
+    GstClockTime latency;
+    gst_event_parse_latency (event, &latency);
+    Element::state_of (trans).latency = latency;
+  } else if (GST_EVENT_TYPE (event) == GST_EVENT_QOS) {
+    GstClockTimeDiff late;
+    GstClockTime timestamp;
+    gst_event_parse_qos (event, nullptr, nullptr, &late, &timestamp);
+    Element::state_of (trans).shedder.note_qos (timestamp, late);
+  }
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (trans, event);
+}
+
+static gboolean gst_cuda_integral_propose_allocation (GstBaseTransform *trans,
+                                                      GstQuery *decide_query, GstQuery *query)
+{
+  const gboolean answered =
+      GST_BASE_TRANSFORM_CLASS (parent_class)->propose_allocation (trans, decide_query, query);
+  State &state = Element::state_of (trans);
+  return state.devices.propose_allocation (query, state.started.options.async_depth) || answered;
+}
+
+static gboolean gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirection direction,
+                                         GstQuery *query)
+{
+  if (direction == GST_PAD_SRC) {
+    const auto properties = Element::properties_of (trans);
+    if (answer_producer_query (query, content_of (trans),
+                               inthist::info_of (inthist::Feature (properties.feature)).nick,
+                               { properties.interval, Element::state_of (trans).attached.load () }))
+      return TRUE;
+  }
+  if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT
+      && Element::state_of (trans).devices.answer_query (GST_ELEMENT (trans), query,
+                                                         Element::properties_of (trans)))
+    return TRUE;
+  return GST_BASE_TRANSFORM_CLASS (parent_class)->query (trans, direction, query);
+}
+
+// GstElement
+
+static void gst_cuda_integral_set_context (GstElement *element, GstContext *context)
+{
+  Element::state_of (element).devices.set_context (
+      element, context, Element::properties_of (element).first_device ());
+  GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
+}
+
+void Element::take_transition (gpointer element, GstStateChange transition)
+{
+  // pads cannot be deactivated while the streaming thread waits for a tensor
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
+    set_refusal (state_of (element), &Refusal::set_stopping, true);
+  // a frame that waits in a paused sink delays nothing
+  if (transition == GST_STATE_CHANGE_PAUSED_TO_PLAYING
+      || transition == GST_STATE_CHANGE_PLAYING_TO_PAUSED)
+    state_of (element).shedder.reset ();
+}
+
+// GObject
+
+static GstStructure *stats_of (GstCudaIntegral *self)
+{
+  State &state = Element::state_of (self);
+  // Without a reference: it might be the last, dropped in any thread.
+  std::unique_lock lock (state.mutex);
+  const Stats stats = state.engine ? state.engine->stats () : Stats ();
+  const Plan plan = state.engine ? state.engine->plan () : Plan ();
+  lock.unlock ();
+  return producer_stats (stats, plan, state.skipped);
+}
+
+static void gst_cuda_integral_get_property (GObject *object, guint id, GValue *value,
+                                            GParamSpec *spec)
+{
+  if (G_PARAM_SPEC_VALUE_TYPE (spec) == GST_TYPE_STRUCTURE)
+    g_value_take_boxed (value, stats_of (GST_CUDA_INTEGRAL (object)));
+  else
+    Element::get_property (object, id, value, spec);
+}
+
+static void gst_cuda_integral_init (GstCudaIntegral *self)
+{
+  static_cast<GstCudaIntegralPrivate *> (gst_cuda_integral_get_instance_private (self))->state =
+      new State;
+  gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
+  gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
+  Element::state_of (self).transform_chain = GST_PAD_CHAINFUNC (GST_BASE_TRANSFORM_SINK_PAD (self));
+  gst_pad_set_chain_function (GST_BASE_TRANSFORM_SINK_PAD (self),
+                              GST_DEBUG_FUNCPTR (gst_cuda_integral_chain));
+  gst_pad_add_probe (GST_BASE_TRANSFORM_SINK_PAD (self), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
+                     gst_cuda_integral_probe_caps, nullptr, nullptr);
+}
+
+void gst_cuda_integral_class_compute (GstCudaIntegralClass *klass, inthist::Content content,
+                                      GstDebugCategory *category)
+{
+  klass->content = content;
+  klass->category = category;
+  const guint stats = Element::install_properties (klass, producer_properties (content));
+  auto *object_class = G_OBJECT_CLASS (klass);
+  object_class->get_property = gst_cuda_integral_get_property;
+  g_object_class_install_property (object_class, stats, producer_stats_spec ());
+}
+
+static void gst_cuda_integral_class_init (GstCudaIntegralClass *klass)
+{
+  Element::init_class (klass);
+  gst_type_mark_as_plugin_api (GST_TYPE_CUDA_INTEGRAL, GstPluginAPIFlags (0));
+
+  auto *element_class = GST_ELEMENT_CLASS (klass);
+  element_class->set_context = GST_DEBUG_FUNCPTR (gst_cuda_integral_set_context);
+  g_autoptr (GstCaps) caps = gst_caps_from_string (kReadableCaps);
+  gst_element_class_add_pad_template (
+      element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
+  gst_element_class_add_pad_template (
+      element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
+
+  auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+  trans_class->start = GST_DEBUG_FUNCPTR (gst_cuda_integral_start);
+  trans_class->stop = GST_DEBUG_FUNCPTR (gst_cuda_integral_stop);
+  trans_class->transform_caps = GST_DEBUG_FUNCPTR (gst_cuda_integral_transform_caps);
+  trans_class->set_caps = GST_DEBUG_FUNCPTR (gst_cuda_integral_set_caps);
+  trans_class->prepare_output_buffer = GST_DEBUG_FUNCPTR (prepare_with_tensors);
+  trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_cuda_integral_transform_ip);
+  trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_cuda_integral_sink_event);
+  trans_class->src_event = GST_DEBUG_FUNCPTR (gst_cuda_integral_src_event);
+  trans_class->propose_allocation = GST_DEBUG_FUNCPTR (gst_cuda_integral_propose_allocation);
+  trans_class->query = GST_DEBUG_FUNCPTR (gst_cuda_integral_query);
+}

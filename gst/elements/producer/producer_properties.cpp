@@ -1,0 +1,470 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "producer_properties.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <span>
+
+#include <gst/integralhist/regular_file.hpp>
+#include <kernels/registry.hpp>
+#include <kernels/tiles.hpp>
+
+#include <gst/elements/base/counted.hpp>
+#include <gst/elements/base/parse.hpp>
+
+namespace integralhist {
+namespace {
+
+using inthist::Content;
+
+constexpr guint kMaxAsyncDepth = 64, kMaxTuningTime = 60000, kMaxTaskBins = 256, kMaxBins = 256;
+
+GType backend_get_type ()
+{
+  static const GEnumValue values[] = {
+    { int (Backend::automatic), "CUDA when a device answers, else the CPU", "auto" },
+    { int (Backend::cuda), "CUDA, or an error", "cuda" },
+    { int (Backend::cpu), "The CPU", "cpu" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstCudaIntegralBackend", values);
+  return type;
+}
+
+/// Returns whether the strategy refuses some shape of this content; users are then told its limit.
+bool is_limited (const inthist::Strategy &strategy, inthist::Content content)
+{
+  using inthist::Content, inthist::Type;
+  constexpr int kLong = 1 << 20;  // pixels
+  const bool bins = content == Content::bins;
+  for (const auto &[width, height] :
+       { std::pair (8192, 8192), std::pair (kLong, 3), std::pair (3, kLong) })
+    for (const int planes : { 1, bins ? 32 : 1, bins ? 256 : 2 })
+      for (const Type counter : { Type::u32, bins ? Type::u16 : Type::u32 })
+        if (!inthist::accepts (strategy, { width, height, planes, counter, content, Type::u8 }))
+          return true;
+  return false;
+}
+
+/// Returns auto (0) and the strategies for such content (1 + the row in the table of strategies).
+std::vector<GEnumValue> strategy_values (const inthist::Shape &example)
+{
+  std::vector<GEnumValue> values = { { 0, "The fastest for the shape and the device", "auto" } };
+  inthist::Shape tiled = example;
+  tiled.counter = inthist::Type::u8_tiled;
+  int row = 0;
+  for (const inthist::Strategy &strategy : inthist::strategies ()) {
+    row++;
+    if (!inthist::accepts (strategy, example) && !inthist::accepts (strategy, tiled))
+      continue;
+    const std::string limit =
+        is_limited (strategy, example.content) ? joined (" (limit: ", strategy.limit, ")") : "";
+    values.push_back (
+        { row, g_intern_string ((strategy.description + limit).c_str ()), strategy.name });
+  }
+  values.push_back ({ 0, nullptr, nullptr });
+  return values;
+}
+
+GType strategy_get_type (inthist::Content content)
+{
+  using inthist::Content, inthist::Type;
+  static const std::vector<GEnumValue> of_histograms =
+      strategy_values ({ 640, 480, 32, Type::u32, Content::bins, Type::u8 });
+  static const std::vector<GEnumValue> of_tables =
+      strategy_values ({ 640, 480, 1, Type::u32, Content::powers, Type::u8 });
+  static const GType histograms =
+      g_enum_register_static ("GstCudaIntegralHistStrategy", of_histograms.data ());
+  static const GType tables =
+      g_enum_register_static ("GstCudaIntegralImageStrategy", of_tables.data ());
+  return content == Content::bins ? histograms : tables;
+}
+
+GType download_get_type ()
+{
+  static const GEnumValue values[] = {
+    { int (Download::lazy), "Copy the tensor to the host when somebody maps it", "lazy" },
+    { int (Download::eager), "Start the copy right behind the computation", "eager" },
+    { int (Download::never), "Leave the tensor on the GPU; region queries still work", "never" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstCudaIntegralDownload", values);
+  return type;
+}
+
+GType compute_get_type ()
+{
+  static const GEnumValue values[] = {
+    { int (Compute::automatic),
+      "When somebody asks, and as much as is asked; at once while consumers keep asking for all, "
+      "and on a GPU for frames in host memory",
+      "auto" },
+    { int (Compute::eager), "At once, while the frame is passed on", "eager" },
+    { int (Compute::on_demand), "When somebody asks, and as much as is asked", "on-demand" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstCudaIntegralCompute", values);
+  return type;
+}
+
+const inthist::Strategy *strategy_of (int value)
+{
+  return value == 0 ? nullptr : &inthist::strategies ()[value - 1];
+}
+
+int value_of (const inthist::Strategy *strategy)
+{
+  return strategy ? int (strategy - inthist::strategies ().data ()) + 1 : 0;
+}
+
+/// Adds what says of each pixel where it is counted, or what is added up.
+void add_feature (PropertyTable<ProducerProperties> &table, Content content)
+{
+  using P = ProducerProperties;
+  const bool bins = content == Content::bins;
+  table.choice ("feature", FIELD (feature), GST_TYPE_INTEGRAL_HISTOGRAM_FEATURE, kReady,
+                bins ? "What of a pixel is counted"
+                     : "What of a pixel is added up, or is given a score by lut");
+  table.text ("quantization", FIELD (quantization), kReady,
+              bins ? "Into how many parts a joint feature divides each of its values, \"16,4,4\"; "
+                     "the bins are all combinations, at most 256. Empty takes 6,6,6 of rgb, 4,8,8 "
+                     "of ycbcr, 16,8 of hue-saturation and 16,4,4 of hsv"
+                   : "Into how many parts a joint feature divides each of its values, \"16,4,4\"; "
+                     "lut has the scores of all combinations, at most 256. Empty takes 6,6,6 of "
+                     "rgb, 4,8,8 of ycbcr, 16,8 of hue-saturation and 16,4,4 of hsv",
+              [] (const std::string &) { return Expected<> (); });
+  table.add (
+      text_spec (
+          "lut",
+          bins ? "Table from the feature's values to bins: up to 256 bins, the first of value 0, "
+                 "separated by commas. bins, at most 255, is then set as well; values whose bin is "
+                 "bins or more count nowhere. Gradients then have 180 values, of one degree each, "
+                 "or of two"
+               : "Table from the feature's values to scores, which are added up instead: up to 256 "
+                 "scores of 0 to 255, the first of value 0, separated by commas; others are 0. "
+                 "Gradients have 180 values, of one degree each, or of two. It may change from "
+                 "frame to frame, as elements downstream may change it by an event "
+                 "\"integral-image-lut\"; what came last holds",
+          "", bins ? kReady : kPlaying),
+      [] (P &p, const GValue *value) {
+        const char *const text = g_value_get_string (value);
+        p.lut = text ? text : "";
+        p.lut_sets++;
+      },
+      [] (const P &p, GValue *value) { g_value_set_string (value, p.lut.c_str ()); },
+      [content] (const P &p) -> Expected<> {
+        if (!p.lut.empty ())
+          TRY (parse_lut (p.lut, "lut", content));
+        return {};
+      });
+  table.text ("lut-location", FIELD (lut_location), kReady,
+              "File with such a table, read when the element goes to PAUSED",
+              [] (const std::string &) { return Expected<> (); });
+}
+
+PropertyTable<ProducerProperties> make_table (Content content,
+                                              const ProducerProperties &by_default = {})
+{
+  using P = ProducerProperties;
+  const bool bins = content == Content::bins;
+  PropertyTable<P> table (by_default);
+  table.choice ("backend", FIELD (backend), backend_get_type (), kReady, "Where to compute");
+  table.add (
+      choice_spec ("strategy",
+                   bins ? "Algorithm; all give the same counts"
+                        : "Algorithm; all give the same sums",
+                   strategy_get_type (content), 0, kReady),
+      [] (P &p, const GValue *value) {
+        p.options.strategy = strategy_of (g_value_get_enum (value));
+      },
+      [] (const P &p, GValue *value) { g_value_set_enum (value, value_of (p.options.strategy)); });
+  table.number<int> ("cuda-device-id", FIELD (cuda_device_id), -1, G_MAXINT, kReady,
+                     "CUDA device, an error where it is not there; -1 follows the input's memory, "
+                     "else takes the one that the fewest elements of this process use");
+  table.choice ("download", FIELD (options.download), download_get_type (), kReady,
+                "When a tensor on a GPU is copied to the host");
+  table.choice ("compute", FIELD (options.compute), compute_get_type (), kReady,
+                "When tensors are computed");
+  table.number<guint> ("async-depth", FIELD (options.async_depth), 1, kMaxAsyncDepth, kReady,
+                       "Frames, and so tensors, that may be in flight at once; the next waits for "
+                       "the oldest");
+  table.number<guint> ("max-tensors", FIELD (options.max_tensors), 0, G_MAXUINT, kReady,
+                       "Most tensors of one frame size alive at once, 0 for no limit; at the limit "
+                       "the element waits until one is released. A sink keeps its last frame, so 1 "
+                       "wants its enable-last-sample=false");
+  table.flag ("sync", FIELD (sync), kPlaying,
+              "Wait for each frame's tensor before pushing it, where it is computed at once");
+  table.number<guint> ("interval", FIELD (interval), 1, G_MAXINT, kPlaying,
+                       "Compute every n-th frame; the others pass without the meta");
+  table.text ("regions", FIELD (regions), kPlaying,
+              bins ? "Regions \"x,y,width,height;...\" in pixels whose histograms go out as an "
+                     "element message \"integral-histogram\" for each frame; one partly outside "
+                     "of the frame is clipped to it, one wholly outside is an error"
+                   : "Regions \"x,y,width,height;...\" in pixels whose sum and mean, and with "
+                     "squared their sum of squares and variance, go out as an element message "
+                     "\"integral-image\" for each frame; one partly outside of the frame is "
+                     "clipped to it, one wholly outside is an error",
+              [] (const std::string &text) { return parse_regions (text); });
+  table.number<guint> ("tuning-time", FIELD (options.tuning_time), 0, kMaxTuningTime, kReady,
+                       "About how many milliseconds to spend at most on measuring which "
+                       "algorithm is the fastest for a frame size that this machine has not "
+                       "measured yet; what was measured is kept in the user's cache. 0 takes the "
+                       "built-in choice, as the CPU does unless compute=eager");
+  table.add (
+      flag_spec ("qos",
+                 "Let a frame that is late pass without a histogram, so that the stream's "
+                 "delay stays bounded. As long as nothing sets it, it is true for live sources "
+                 "and false for all others",
+                 true, kPlaying),
+      [] (P &p, const GValue *value) { p.qos = g_value_get_boolean (value); },
+      [] (const P &p, GValue *value) { g_value_set_boolean (value, p.qos.value_or (true)); });
+  if (bins) {
+    table.number<guint> (
+        "bins", FIELD (bins), 1, kMaxBins, kReady,
+        "Number of histogram bins; a pixel's bin is value * bins / 256, with "
+        "feature=hue value * bins / 180. Of joint features quantization says it, and "
+        "patterns have 256 or 59");
+    table.number<guint> (
+        "first-bin", FIELD (first_bin), 0, kMaxBins - 1, kReady,
+        "First of the bins that are made, where elements of several processes share the bins of a "
+        "frame; pixels of other bins count nowhere. An error where it is bins or more");
+    table.number<guint> (
+        "n-bins", FIELD (n_bins), 0, kMaxBins, kReady,
+        "Number of bins that are made, from first-bin on: the tensor has so many planes; 0 for all "
+        "from first-bin on. An error where they reach beyond bins");
+  } else {
+    table.flag ("squared", FIELD (squared), kReady,
+                "Adds a second table, of the squares of the values, or of the scores. Its elements "
+                "are modulo 2^32; region queries are exact with both");
+  }
+  add_feature (table, content);
+  if (!bins)
+    return table;
+  table.choice ("weight", FIELD (weight), GST_TYPE_INTEGRAL_HISTOGRAM_WEIGHT, kReady,
+                "What a pixel adds to its bin");
+  table.flag ("soft", FIELD (soft), kReady,
+              "Share a pixel's weight between the two bins whose middles its value lies between, "
+              "in parts of 1/256. Not with patterns, labels, joint features and a lut");
+  table.choice ("counter", FIELD (counter), GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER, kReady,
+                "Type of the tensor's elements; region queries are exact with all");
+  table.text ("cuda-device-ids", FIELD (cuda_device_ids), kReady,
+              "Devices \"0,1,2,3\" that the bins of each frame are shared out over, each taking "
+              "the next few bins when it is free. One alone is like cuda-device-id, which is not "
+              "to be set as well. With backend=cpu they are pretend devices, to try this without a "
+              "GPU",
+              parse_device_ids);
+  table.number<guint64> (
+      "max-device-memory", FIELD (options.max_device_memory), 0, G_MAXUINT64, kReady,
+      "Bytes that may be taken of each device (on the CPU: of its memory) for tensors and what "
+      "they are computed in, 0 for what is free. No more tensors are alive at once than fit; where "
+      "two do not fit, or one with max-tensors=1 or download=never, frames are computed in rounds, "
+      "each downloaded while the next is computed, and tensors lie in host memory");
+  table.number<guint> ("task-bins", FIELD (options.task_bins), 0, kMaxTaskBins, kReady,
+                       "Most bins that a device takes at once, of frames that are shared out or "
+                       "computed in rounds; 0 for what suits, at most 32, or 8 that are "
+                       "downloaded. A single device computes frames in such tasks, too, where this "
+                       "is set");
+  return table;
+}
+
+}  // namespace
+
+const PropertyTable<ProducerProperties> &producer_properties (Content content)
+{
+  static const auto of_histograms = make_table (Content::bins);
+  static const auto of_tables = make_table (Content::powers);
+  return content == Content::bins ? of_histograms : of_tables;
+}
+
+const PropertyTable<ProducerProperties> &shared_producer_properties ()
+{
+  static const auto shared = [] {
+    ProducerProperties by_default;
+    by_default.options.compute = Compute::on_demand;
+    auto table = make_table (Content::bins, by_default);
+    table.keep ({ "backend", "cuda-device-id", "cuda-device-ids", "download", "compute",
+                  "async-depth", "max-tensors", "max-device-memory", "sync", "interval",
+                  "tuning-time", "qos" });
+    return table;
+  }();
+  return shared;
+}
+
+Expected<> ProducerProperties::check (Content content) const
+{
+  TRY (producer_properties (content).check (*this));
+  if (!TRY (parse_device_ids (cuda_device_ids)).empty () && cuda_device_id >= 0)
+    return error (Error::Kind::bad_setting, "cuda-device-id=", cuda_device_id,
+                  " and cuda-device-ids=\"", cuda_device_ids, "\" are both set: set one of them");
+  TRY (parse_quantization (quantization, inthist::Feature (feature)));
+  if (!lut.empty () && !lut_location.empty ())
+    return error (Error::Kind::bad_setting, "lut and lut-location are both set: set one of them");
+  if (content != Content::bins)
+    return {};
+  if (has_lut () && bins > inthist::kNoValue)
+    return error (Error::Kind::bad_setting, "bins=", bins, " with a lut: at most ",
+                  int (inthist::kNoValue), " are possible, as bin ", int (inthist::kNoValue),
+                  " is of pixels that count nowhere; set bins=", int (inthist::kNoValue),
+                  " or less");
+  const inthist::FeatureInfo &info = inthist::info_of (inthist::Feature (feature));
+  if (is_weighted () && counter != GST_INTEGRAL_HISTOGRAM_COUNTER_U32)
+    return error (Error::Kind::bad_setting, soft ? "soft=true" : "weight=gradient",
+                  " wants elements of 32 bits: set counter=u32");
+  if (soft && (has_lut () || !info.can_be_shared ()))
+    return error (Error::Kind::bad_setting, "soft=true with ",
+                  has_lut () ? "a lut" : joined ("feature=", info.nick),
+                  ": these bins have no order in which two are neighbours; set soft=false");
+  if (soft && bins > guint (inthist::SoftBins::kMost))
+    return error (Error::Kind::bad_setting, "soft=true with bins=", bins,
+                  ": set bins=", int (inthist::SoftBins::kMost), " or less");
+  const auto most = guint (info.n_values);
+  if (info.bins == 0 && bins > most && !has_lut ())
+    return error (Error::Kind::bad_setting, "feature=", info.nick, " has at most ", most,
+                  " bins, not ", bins, ": set bins=", most, " or less");
+  return check_range ();
+}
+
+Expected<> ProducerProperties::check_range () const
+{
+  const guint all = guint (all_bins ());
+  const inthist::FeatureInfo &info = inthist::info_of (inthist::Feature (feature));
+  const bool are_set = has_lut () || (info.bins == 0 && !info.is_joint ());
+  const std::string whole =
+      are_set
+          ? joined ("bins=", all)
+          : joined ("feature=", info.nick,
+                    info.is_joint () ? " quantization=" + text_of (counted ().quantization) : "",
+                    " (", all, " bins)");
+  if (first_bin >= all)
+    return error (Error::Kind::bad_setting, "first-bin=", first_bin, " is beyond ", whole,
+                  ": set first-bin=", all - 1, " or less");
+  if (n_bins > all - first_bin)
+    return error (Error::Kind::bad_setting, "first-bin=", first_bin, " n-bins=", n_bins,
+                  " reach beyond ", whole, ": set n-bins=", all - first_bin,
+                  " or less, or 0 for all from first-bin on");
+  return {};
+}
+
+Counted ProducerProperties::counted () const
+{
+  const auto of = inthist::Feature (feature);
+  return { .feature = of,
+           .quantization = parse_quantization (quantization, of).value_or (inthist::Quantization{}),
+           .weight = inthist::Weight (weight),
+           .soft = soft,
+           .has_lut = has_lut (),
+           .part = {} };
+}
+
+int ProducerProperties::all_bins () const
+{
+  const inthist::FeatureInfo &info = inthist::info_of (inthist::Feature (feature));
+  if (has_lut ())
+    return int (bins);
+  if (info.bins > 0)
+    return info.bins;
+  if (!info.is_joint ())
+    return int (bins);
+  int n = 1;
+  for (const int parts : counted ().quantization)
+    n *= std::max (parts, 1);
+  return n;
+}
+
+BinRange ProducerProperties::range () const
+{
+  const int all = all_bins (), first = int (first_bin);
+  return { first, n_bins > 0 ? int (n_bins) : all - first, all };
+}
+
+/// Reads a file with a table, and no more of it than a table has.
+static Expected<std::string> read_table (const std::string &path)
+{
+  constexpr std::size_t kMostBytes = 64 << 10;
+  const auto refuse = [&path] (const auto &...why) {
+    g_autofree gchar *name = g_filename_display_name (path.c_str ());
+    return error (Error::Kind::bad_setting, "lut-location=\"", name, "\": ", why...,
+                  "; name a file with up to 256 numbers, separated by commas");
+  };
+  const auto text = read_regular_file (path, kMostBytes);
+  if (!text)
+    return refuse (text.error ().message);
+  if (!*text)
+    return refuse (g_strerror (ENOENT));
+  return **text;
+}
+
+Expected<BinTable> ProducerProperties::table (Content content) const
+{
+  if (soft)
+    return BinTable{ inthist::uniform_lut (256) };  // bins are the frame's
+  if (!has_lut ()) {
+    if (content == Content::bins)
+      return BinTable{ inthist::lut_of_feature (inthist::Feature (feature), int (bins)) };
+    // the values themselves, and nothing of pixels that have none
+    BinTable values = {};
+    for (int value = 0; value < inthist::info_of (inthist::Feature (feature)).n_values; value++)
+      values.lut[value] = std::uint8_t (value);
+    return values;
+  }
+  const char *const name = lut.empty () ? "lut-location" : "lut";
+  const std::string text = lut.empty () ? TRY (read_table (lut_location)) : lut;
+  const ParsedLut parsed = TRY (parse_lut (text, name, content));
+  if (content != Content::bins)
+    return BinTable{ parsed.lut };
+  const std::span numbers (parsed.lut.data (), std::size_t (parsed.n));
+  const auto outside =
+      std::ranges::count_if (numbers, [this] (int bin) { return bin >= int (bins); });
+  if (outside == parsed.n)
+    return error (Error::Kind::bad_setting, name, ": no number is below bins=", bins,
+                  ", so that every pixel counts nowhere; write bins from 0 to ", bins - 1,
+                  ", or raise bins above the numbers, to at most ", int (inthist::kNoValue));
+  return BinTable{ parsed.lut, int (outside) };
+}
+
+Expected<> ProducerProperties::check_shape (const inthist::Shape &shape) const
+{
+  const inthist::Strategy *const strategy = options.strategy;
+  if (shape.counter == inthist::Type::u16_anchored && !inthist::is_valid (shape))
+    return error (Error::Kind::bad_setting,
+                  "counter=u16-anchored takes frames of at most 65535 columns, not ", shape.width,
+                  ": set counter=u16 or u32");
+  const bool tiled = shape.counter == inthist::Type::u8_tiled;
+  if (tiled && !inthist::is_valid (shape))
+    return error (Error::Kind::bad_setting, "counter=u8-tiled takes frames of at most ",
+                  inthist::kMostTiledSide, " columns and rows, not ", shape.width, "x",
+                  shape.height, ": set counter=u16 or u32");
+  if (!strategy || inthist::accepts (*strategy, shape))
+    return {};
+  const inthist::Strategy *const other = inthist::preferred_strategy (strategy->device, shape);
+  return error (Error::Kind::bad_setting, "strategy=", strategy->name, " does not compute ",
+                describe (shape), " (",
+                shape.content == Content::weights && !strategy->takes_weights
+                    ? "it takes no weights"
+                : tiled && !strategy->makes_tiles ? "it makes no tiles"
+                                                  : strategy->limit,
+                "): set strategy=auto", other ? joined (" or ", other->name) : "");
+}
+
+int ProducerProperties::first_device () const
+{
+  const auto ids = parse_device_ids (cuda_device_ids);
+  if (!ids)
+    return -1;  // check () reports what is wrong
+  return ids->empty () ? cuda_device_id : ids->front ();
+}
+
+inthist::Shape ProducerProperties::shape (Content content) const
+{
+  using inthist::Type;
+  constexpr Type kTypes[] = { Type::u32, Type::u16, Type::u16_anchored, Type::u8_tiled };
+  if (content == Content::bins) {
+    const int n = range ().bins;
+    if (is_weighted ())
+      return { 0, 0, n, Type::u32, Content::weights, Type::u32 };
+    return { 0, 0, n, kTypes[counter], content, Type::u8 };
+  }
+  return { 0, 0, squared ? 2 : 1, Type::u32, content, Type::u8 };
+}
+
+}  // namespace integralhist

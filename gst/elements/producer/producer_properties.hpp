@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The properties of cudaintegralhist and cudaintegralimage.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/options.hpp>
+#include <gst/integralhist/gstintegralhistogram.h>
+
+#include <gst/elements/base/properties.hpp>
+
+namespace integralhist {
+
+enum class Backend { automatic, cuda, cpu };
+
+/// A table from values to bins.
+struct BinTable {
+  inthist::Lut lut;
+  int n_outside = 0;  // of the numbers that a user wrote, those that are no bin
+};
+
+struct ProducerProperties {
+  Backend backend = Backend::automatic;
+  int cuda_device_id = -1;
+  Options options = { .compute = Compute::automatic };
+  bool sync = false;
+  std::optional<bool> qos;  // unset: on for live sources
+  guint interval = 1;
+  std::string regions, cuda_device_ids;
+  GstIntegralHistogramFeature feature = GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA;
+  std::string quantization, lut, lut_location;
+  guint lut_sets = 0;  // how often lut was set
+  // of cudaintegralhist
+  guint bins = 32, first_bin = 0, n_bins = 0;
+  GstIntegralHistogramCounter counter = GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
+  GstIntegralHistogramWeight weight = GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE;
+  bool soft = false;
+  // of cudaintegralimage
+  bool squared = false;
+
+  /// Returns an error for users where a value is out of range, or two do not go together.
+  Expected<> check (inthist::Content content) const;
+  /// Returns an error for users where tensors of this shape cannot be computed.
+  Expected<> check_shape (const inthist::Shape &shape) const;
+  /// Does so where first-bin and n-bins are none of the bins.
+  Expected<> check_range () const;
+  bool is_weighted () const { return weight != GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE || soft; }
+  bool has_lut () const { return !lut.empty () || !lut_location.empty (); }
+  /// Returns whether late frames pass without a histogram.
+  bool sheds (bool live) const { return qos.value_or (live); }
+  /// Returns the first device of the settings; -1 for any.
+  int first_device () const;
+  /// Returns how many bins the whole histogram has.
+  int all_bins () const;
+  /// Returns those that the element makes, once check () has found no error.
+  BinRange range () const;
+  /// Returns the shape that the element computes, without the frame's size.
+  inthist::Shape shape (inthist::Content content) const;
+  /// Returns what is counted, once check () has found no error.
+  Counted counted () const;
+  /// Returns the table from values to bins, or to scores. Reads the file that has it. An error for
+  /// users where no value has a bin.
+  Expected<BinTable> table (inthist::Content content) const;
+};
+
+/// Returns the properties of the element that computes such content.
+const PropertyTable<ProducerProperties> &producer_properties (inthist::Content content);
+
+/// Returns those that say where, when and in how much memory to compute, for an element that has
+/// producers in it, which compute when somebody asks by default: who asks for parts of frames
+/// waits least so, also beside a GPU. An integral image has all but cuda-device-ids and
+/// max-device-memory.
+const PropertyTable<ProducerProperties> &shared_producer_properties ();
+
+}  // namespace integralhist

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "region_reporter.hpp"
+
+#include <algorithm>
+#include <array>
+#include <span>
+
+#include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/interruptible.hpp>
+
+#include <gst/elements/base/counted.hpp>
+
+namespace integralhist {
+
+Expected<std::unique_ptr<RegionReporter>>
+RegionReporter::start (GstElement *element, unsigned limit, std::atomic<bool> &error_posted)
+{
+  std::unique_ptr<RegionReporter> reporter (new RegionReporter (element, limit, error_posted));
+  reporter->thread_ =
+      TRY (Thread::start ("integralhist-regions", [r = reporter.get ()] { r->work (); }));
+  return reporter;
+}
+
+RegionReporter::~RegionReporter ()
+{
+  {
+    const std::lock_guard lock (mutex_);
+    stopping_ = true;
+    refusing_ = true;
+    queue_.clear ();
+    changed_.notify_all ();
+  }
+  thread_.join ();
+}
+
+void RegionReporter::set_flushing (bool flushing)
+{
+  const std::lock_guard lock (mutex_);
+  flushing_ = flushing;
+  refusing_ = flushing || stopping_;
+  if (flushing) {
+    flushes_++;
+    queue_.clear ();
+  } else {
+    failed_ = false;
+  }
+  changed_.notify_all ();
+}
+
+void RegionReporter::push (Frame frame)
+{
+  std::unique_lock lock (mutex_);
+  changed_.wait (lock, [this] { return flushing_ || failed_ || queue_.size () < limit_; });
+  if (flushing_ || failed_)
+    return;
+  queue_.push_back (std::move (frame));
+  changed_.notify_all ();
+}
+
+void RegionReporter::drain ()
+{
+  std::unique_lock lock (mutex_);
+  changed_.wait (lock, [this] { return flushing_ || (queue_.empty () && !busy_); });
+}
+
+void RegionReporter::work ()
+{
+  const Interruptible asking (refusing_);
+  std::unique_lock lock (mutex_);
+  for (;;) {
+    changed_.wait (lock, [this] { return stopping_ || !queue_.empty (); });
+    if (queue_.empty ())
+      return;
+    Frame frame = std::move (queue_.front ());
+    queue_.pop_front ();
+    busy_ = true;
+    const guint flushes = flushes_;
+    lock.unlock ();
+    const bool posted = !await (frame, flushes) || post (frame, flushes);
+    frame.histogram.reset ();
+    lock.lock ();
+    if (!posted) {
+      failed_ = true;  // one error is enough
+      queue_.clear ();
+    }
+    busy_ = false;
+    changed_.notify_all ();
+  }
+}
+
+bool RegionReporter::await (const Frame &frame, guint flushes)
+{
+  for (;;) {
+    const auto done = tensor_of (frame.histogram.get ()).wait (20 * GST_MSECOND);
+    const std::lock_guard lock (mutex_);
+    if (flushes != flushes_ || stopping_)
+      return false;
+    if (done || done.error ().kind != Error::Kind::timeout)
+      return true;
+  }
+}
+
+namespace {
+
+/// Adds what the bins are of: the feature, the parts of a joint one, and which bins, where they are
+/// not all.
+void add_feature (GstStructure *structure, const Counted &counted)
+{
+  gst_structure_set (structure, "feature", G_TYPE_STRING, inthist::info_of (counted.feature).nick,
+                     nullptr);
+  const auto &parts = counted.quantization;
+  if (const auto n = std::size_t (std::ranges::count_if (parts, [] (int p) { return p > 0; })))
+    set_array (structure, "quantization", n, [&] (std::size_t i) {
+      return gvalue<gint> (G_TYPE_INT, g_value_set_int, parts[i]);
+    });
+  if (const auto &range = counted.part)
+    gst_structure_set (structure, "first-bin", G_TYPE_UINT, guint (range->first_bin), "all-bins",
+                       G_TYPE_UINT, guint (range->all_bins), nullptr);
+}
+
+/// Adds for each region an array with each plane's number.
+template <class T>
+void add_planes (GstStructure *structure, const char *field, const RegionQuestion &asked,
+                 std::span<const guint64> values, GType type, void (*set) (GValue *, T))
+{
+  set_array (structure, field, asked.regions.size (), [&] (std::size_t i) {
+    return gvalue_array (asked.planes, [&] (std::size_t b) {
+      return gvalue<T> (type, set, T (values[i * asked.planes + b]));
+    });
+  });
+}
+
+void add_sums (GstStructure *structure, const RegionQuestion &asked,
+               std::span<const guint64> values)
+{
+  const std::size_t planes = asked.planes, n = asked.regions.size ();
+  const auto add_u64 = [&] (const char *field, std::size_t plane) {
+    set_array (structure, field, n, [&] (std::size_t i) {
+      return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64, values[i * planes + plane]);
+    });
+  };
+  // returns the mean of region i's values or squares
+  const auto mean = [&] (std::size_t i, std::size_t plane) {
+    return double (values[i * planes + plane]) / double (asked.pixels[i]);
+  };
+  const auto add_double = [&] (const char *field, auto &&number) {
+    set_array (structure, field, n, [&] (std::size_t i) {
+      return gvalue<double> (G_TYPE_DOUBLE, g_value_set_double, number (i));
+    });
+  };
+  add_u64 ("sum", 0);
+  if (planes > 1)
+    add_u64 ("sum-of-squares", 1);
+  add_double ("mean", [&] (std::size_t i) { return mean (i, 0); });
+  if (planes > 1)
+    add_double ("variance", [&] (std::size_t i) {
+      return std::max (mean (i, 1) - mean (i, 0) * mean (i, 0), 0.0);
+    });
+}
+
+GstStructure *message_of (const RegionReporter::Frame &frame, std::span<const guint64> values)
+{
+  const RegionQuestion &asked = frame.answers->asked;
+  const bool bins = asked.content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+  GstStructure *structure =
+      frame_message (bins ? "integral-histogram" : "integral-image", frame.times);
+  gst_structure_set (structure, "frame", G_TYPE_UINT64, frame.number, nullptr);
+  if (bins)
+    add_feature (structure, asked.counted);
+  set_array (structure, "rectangles", asked.regions.size (), [&] (std::size_t i) {
+    const GstVideoRectangle &r = asked.regions[i];
+    return gvalue_array (4, [&] (std::size_t n) {
+      return gvalue<gint> (G_TYPE_INT, g_value_set_int, std::array{ r.x, r.y, r.w, r.h }[n]);
+    });
+  });
+  switch (asked.content) {
+    case GST_INTEGRAL_HISTOGRAM_CONTENT_BINS:
+      add_planes<guint> (structure, "counts", asked, values, G_TYPE_UINT, g_value_set_uint);
+      break;
+    case GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS:
+      add_planes<guint64> (structure, "weights", asked, values, G_TYPE_UINT64, g_value_set_uint64);
+      gst_structure_set (structure, "weight-unit", G_TYPE_UINT, asked.weight_unit, nullptr);
+      break;
+    case GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS: add_sums (structure, asked, values); break;
+  }
+  return structure;
+}
+
+}  // namespace
+
+bool RegionReporter::post (const Frame &frame, guint flushes)
+{
+  const auto asked = frame.answers->ask ();
+  GstStructure *const structure = asked ? message_of (frame, *asked) : nullptr;
+  std::unique_lock lock (mutex_);
+  const bool is_stale = flushes != flushes_ || stopping_;
+  lock.unlock ();
+  if (is_stale) {
+    if (structure)
+      gst_structure_free (structure);
+    return true;
+  }
+  if (!asked) {
+    if (tensor_of (frame.histogram.get ()).flags->failure_reported)
+      return true;
+    const bool bins = frame.answers->asked.content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+    if (!error_posted_.exchange (true))
+      post_error (element_, asked.error (),
+                  joined ("The integral ", bins ? "histogram" : "image", " of frame ", frame.number,
+                          " failed: ")
+                      .c_str ());
+    return false;
+  }
+  post_message (element_, structure);
+  return true;
+}
+
+}  // namespace integralhist

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/region_answers.hpp>
+#include <gst/integralhist/thread.hpp>
+
+#include <gst/elements/base/messages.hpp>
+
+namespace integralhist {
+
+/// Posts the element message `integral-histogram` with regions' histograms, or `integral-image`
+/// with sums, for each frame. Its thread waits for the tensors, so that frames travel on meanwhile.
+class RegionReporter {
+public:
+  struct Frame {
+    HistogramRef histogram;
+    guint64 number;
+    FrameTimes times;
+    std::shared_ptr<RegionAnswers> answers;
+  };
+
+  /// Starts the thread; at most `limit` frames wait for it. It posts no error once `error_posted`
+  /// is set.
+  static Expected<std::unique_ptr<RegionReporter>> start (GstElement *element, unsigned limit,
+                                                          std::atomic<bool> &error_posted);
+  /// Drops the frames that still wait.
+  ~RegionReporter ();
+
+  /// Adds a frame; waits while the queue is full, so that frames do not pile up behind a slow
+  /// application. Drops the frame when flushing.
+  void push (Frame frame);
+  void set_flushing (bool flushing);
+  /// Waits until all messages are posted, or until flushing.
+  void drain ();
+
+private:
+  RegionReporter (GstElement *element, unsigned limit, std::atomic<bool> &error_posted)
+      : element_ (element), limit_ (limit), error_posted_ (error_posted)
+  {
+  }
+
+  void work ();
+  // A stop or another flush drops a frame. `flushes` counts those when it left the queue.
+  /// Waits for the frame's tensor. Returns false when the frame is dropped.
+  bool await (const Frame &frame, guint flushes);
+  /// Asks and posts, unless the frame is dropped meanwhile. Returns false after an element error.
+  bool post (const Frame &frame, guint flushes);
+
+  GstElement *const element_;
+  const unsigned limit_;
+  std::atomic<bool> &error_posted_;
+  std::atomic<bool> refusing_ = false;  // after a flush or a stop: ends what is computed
+  std::mutex mutex_;                    // guards all below
+  std::condition_variable changed_;
+  std::deque<Frame> queue_;
+  guint flushes_ = 0;
+  bool busy_ = false, failed_ = false, flushing_ = false, stopping_ = false;
+
+  Thread thread_;
+};
+
+}  // namespace integralhist

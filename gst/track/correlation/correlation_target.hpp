@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A target of integralhisttrack that the correlation tracker follows, and what of a frame that
+// wants.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include <gst/integralhist/gstintegralhistogrammeta.h>
+
+#include "tracker.hpp"
+#include <gst/elements/base/counted.hpp>
+#include <gst/track/target_box.hpp>
+
+namespace integralhist {
+
+/// The element that gives all that is wanted.
+inline constexpr char kCorrelationProducer[] = "cudatrackfeatures";
+
+/// What a frame carries of it; null where something is missing, or has other settings.
+struct CorrelationMetas {
+  GstIntegralHistogramMeta *gradients, *colours, *luma;
+  bool has_other;                  // of gradients or luma, with other settings
+  GstIntegralHistogramMeta *part;  // of what is missing, some bins; null for none
+
+  static CorrelationMetas of (GstBuffer *buffer);
+  bool are_complete () const { return gradients && colours && luma; }
+  /// Returns what is missing, for users.
+  std::string missing () const;
+  FrameTensors tensors () const;
+};
+
+class CorrelationTarget {
+public:
+  explicit CorrelationTarget (const TargetBox &box) : box_ (box) {}
+
+  /// Goes on from this box in the next frame. Of the models half is kept, unless it is elsewhere.
+  void restart (const TargetBox &box);
+  /// Returns what of the frame follow () will ask for; nothing where that is not known.
+  inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const
+  {
+    return tracker_ && !is_lost () ? tracker_->region (frame, motion) : inthist::Region ();
+  }
+  /// Goes on in frames of another size.
+  void resize (double x_factor, double y_factor);
+  /// Begins to look for the target in the next frame; a new one starts there. Returns what finishes
+  /// that (tracker.hpp), or null where there is nothing to do.
+  Expected<CorrelationTracker *> follow (const FrameTensors &frame, unsigned lost_after,
+                                         const ExpectedMotion &motion = {});
+  /// Goes on where that has failed by a fault of a GPU.
+  void give_up_device ()
+  {
+    if (tracker_)
+      tracker_->give_up_device ();
+  }
+  /// Takes the place once that is finished.
+  void take_box ();
+
+  const TargetBox &box () const { return box_; }
+  bool is_lost () const { return tracker_ && !is_corrected_ && tracker_->is_lost (); }
+  double confidence () const { return tracker_ ? tracker_->confidence () : 1; }
+  bool is_empty () const { return false; }
+
+private:
+  TargetBox box_;
+  std::pair<Counted, unsigned> colours_;  // of the last frame, and their bins
+  std::optional<CorrelationTracker> tracker_;
+  bool is_corrected_ = false;  // it goes on from the box
+};
+
+}  // namespace integralhist

@@ -1,0 +1,519 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "fragments_tracker.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <utility>
+
+#include <kernels/likeness.hpp>
+
+#include <gst/elements/base/counted.hpp>
+
+namespace integralhist {
+
+namespace {
+
+// bounds of a bad and a suspicious frame: multiples of the usual cost, shares of the median cost
+constexpr double kBadCost = 1.8, kBadShare = 0.9, kSuspiciousCost = 1.3, kSuspiciousShare = 0.8;
+constexpr unsigned kLeastGood = 5, kMostGood = 30;  // costs of the median
+constexpr double kFoundAgain = 0.5;                 // of the way from the usual to the lost cost
+// Positions each way of a search for a lost target: enough, and the most.
+constexpr int kCoarse = 31, kMostCoarse = 128;
+constexpr int kCandidates = 8;
+// Costs that differ by less (a share, or of 1) are equal: measures are no more exact.
+constexpr double kSame = 1e-5;
+constexpr double kScaleStep = 1.05, kScaleGain = 0.95;  // other scales must cost less
+
+int rounded (double x)
+{
+  return int (std::lrint (x));
+}
+
+double median (std::vector<double> values)
+{
+  const auto middle = values.begin () + std::ptrdiff_t (values.size () / 2);
+  std::nth_element (values.begin (), middle, values.end ());
+  return *middle;
+}
+
+/// Returns p: 0 where one position stands out, 1 where none does.
+double share_of_median (double cost, double middle)
+{
+  return middle - cost <= kSame * std::max (1.0, middle) ? 1 : cost / middle;
+}
+
+/// A vote of all patches on a grid of positions of the box.
+struct Search {
+  const Target *target;
+  double scale;
+  int x, y;  // the middle of the search
+  GstIntegralHistogramGrid grid;
+  std::vector<GstVideoRectangle> patches;
+
+  std::vector<double> costs;
+  int best = 0;
+
+  double cost () const { return costs[best]; }
+  int x_of (int i) const { return grid.x + i % grid.columns * grid.step_x; }
+  int y_of (int i) const { return grid.y + i / grid.columns * grid.step_y; }
+};
+
+}  // namespace
+
+Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
+                    const TrackOptions &settings)
+{
+  const double share = share_of_median (costs.least, costs.median);
+  const auto costs_more = [&] (double times) {
+    return usual && costs.least > times * *usual + kSame;
+  };
+  // At least half of the positions of a search away from the border tell.
+  const double side = 2.0 * settings.search_range + 1;
+  const bool telling = double (costs.positions) >= side * side / 2;
+  const bool all_same = share == 1 && !costs_more (kBadCost);
+  const bool stands_out = share <= 1 - settings.min_confidence || all_same || !telling;
+  const bool bad = usual && settings.lost_after > 0
+                   && ((costs_more (kBadCost) && (share > kBadShare || !telling)) || !stands_out);
+  const bool suspicious = costs_more (kSuspiciousCost) && share > kSuspiciousShare;
+  return { share, !all_same,
+           bad          ? Verdict::Frame::bad
+           : suspicious ? Verdict::Frame::suspicious
+                        : Verdict::Frame::good };
+}
+
+/// Finds the targets in the tensor of one frame.
+class FrameSearch {
+public:
+  FrameSearch (GstIntegralHistogram *histogram, const TrackOptions &settings)
+      : histogram_ (histogram), settings_ (settings),
+        width_ (int (gst_integral_histogram_get_width (histogram))),
+        height_ (int (gst_integral_histogram_get_height (histogram))),
+        bins_ (gst_integral_histogram_get_bins (histogram))
+  {
+  }
+
+  Expected<> run (std::span<Target *const> targets)
+  {
+    std::vector<Search> searches;
+    std::vector<std::size_t> firsts;
+    for (Target *target : targets) {
+      fit (*target);
+      firsts.push_back (searches.size ());
+      const bool is_stale = target->bins_ != bins_ || target->counted_ != counted_of (histogram_);
+      if (!target->is_started_ || (is_stale && !target->lost_))
+        TRY (start (*target));
+      else if (is_stale || target->is_empty ())
+        continue;  // it stays lost
+      else if (target->lost_)
+        searches.push_back (look_everywhere (*target));
+      else
+        look_nearby (*target, searches);
+    }
+    TRY (ask (searches));
+    firsts.push_back (searches.size ());
+    for (std::size_t i = 0; i < targets.size (); i++)
+      if (const auto found = std::span (searches).subspan (firsts[i], firsts[i + 1] - firsts[i]);
+          found.empty ())
+        continue;  // it starts in this frame, or cannot be found
+      else if (targets[i]->lost_)
+        TRY (find_again (*targets[i], found[0]));
+      else
+        TRY (judge (*targets[i], found));
+    return {};
+  }
+
+private:
+  using Patch = Target::Patch;
+
+  /// Prepares the target for this tensor, and these settings.
+  void fit (Target &target) const
+  {
+    if (!std::exchange (target.is_placed_, true)) {
+      const auto inside = [] (double at, double least, double most) {
+        return std::clamp (std::round (at), least, most);
+      };
+      const TargetBox &box = target.box_;
+      const double x0 = inside (box.x, 0, width_ - 1),
+                   x1 = inside (box.x + box.width, x0 + 1, width_);
+      const double y0 = inside (box.y, 0, height_ - 1),
+                   y1 = inside (box.y + box.height, y0 + 1, height_);
+      target.box_ = { x0, y0, x1 - x0, y1 - y0 };
+    }
+    if (target.measure_ != settings_.measure
+        || target.quantile_ != settings_.quantile) {  // costs of another kind
+      target.good_costs_.clear ();
+      target.bad_ = 0;
+      target.usual_ = target.lost_cost_ = -1;
+      target.measure_ = settings_.measure;
+      target.quantile_ = settings_.quantile;
+    }
+  }
+
+  /// Adds as many whole strips of the box as fit, in its middle.
+  static void tile (std::vector<Patch> &patches, int width, int height, int patch_width,
+                    int patch_height)
+  {
+    const int columns = std::max (1, width / patch_width),
+              rows = std::max (1, height / patch_height);
+    const int w = std::min (width, patch_width), h = std::min (height, patch_height);
+    const int x = (width - columns * w) / 2, y = (height - rows * h) / 2;
+    for (int j = 0; j < rows; j++)
+      for (int i = 0; i < columns; i++)
+        patches.push_back ({ double (x + i * w), double (y + j * h), double (x + (i + 1) * w),
+                             double (y + (j + 1) * h) });
+  }
+
+  /// Takes patches and models from this tensor, also again where its bins are of something else.
+  Expected<> start (Target &target)
+  {
+    const int width = std::max (1, rounded (target.box_.width)),
+              height = std::max (1, rounded (target.box_.height));
+    const auto thin = [&] (int side) {
+      return 2 * std::max (1, rounded (double (side) / (2 * settings_.strips)));
+    };
+    const auto half = [] (int side) { return 2 * std::max (1, side / 4); };
+    target.patches_.clear ();
+    tile (target.patches_, width, height, half (width), thin (height));
+    tile (target.patches_, width, height, thin (width), half (height));
+    target.models_ = TRY (histograms (patches_at (target, 1, true)));
+    drop_empty (target);
+    if (target.bins_ != bins_ || target.counted_ != counted_of (histogram_))
+      target.good_costs_.clear ();  // costs of another kind
+    target.is_started_ = true;
+    target.bins_ = bins_;
+    target.counted_ = counted_of (histogram_);
+    target.lost_ = target.models_.empty ();
+    target.confidence_ = target.lost_ ? 0 : 1;
+    target.bad_ = 0;
+    return {};
+  }
+
+  /// Drops the patches without a pixel that counts, and their models.
+  void drop_empty (Target &target) const
+  {
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < target.patches_.size (); i++)
+      if (const auto model = target.models_.begin () + std::ptrdiff_t (i * bins_);
+          !is_empty (&*model)) {
+        std::copy_n (model, bins_, target.models_.begin () + std::ptrdiff_t (kept * bins_));
+        target.patches_[kept++] = target.patches_[i];
+      }
+    target.patches_.resize (kept);
+    target.models_.resize (kept * bins_);
+  }
+
+  bool is_empty (const float *shares) const
+  {
+    return std::all_of (shares, shares + bins_, [] (float share) { return share == 0; });
+  }
+
+  /// Returns the patches of the box at `scale` in pixels, relative to its corner or `absolute`.
+  static std::vector<GstVideoRectangle> patches_at (const Target &target, double scale,
+                                                    bool absolute)
+  {
+    std::vector<GstVideoRectangle> rectangles;
+    const int x = absolute ? rounded (target.box_.x) : 0,
+              y = absolute ? rounded (target.box_.y) : 0;
+    for (const Patch &patch : target.patches_) {
+      const int x0 = rounded (patch.x0 * scale), x1 = std::max (x0 + 1, rounded (patch.x1 * scale));
+      const int y0 = rounded (patch.y0 * scale), y1 = std::max (y0 + 1, rounded (patch.y1 * scale));
+      rectangles.push_back ({ x + x0, y + y0, x1 - x0, y1 - y0 });
+    }
+    return rectangles;
+  }
+
+  /// Returns normalised histograms; one without a pixel that counts is 0.
+  Expected<std::vector<float>> histograms (const std::vector<GstVideoRectangle> &rectangles) const
+  {
+    std::vector<guint64> counts (rectangles.size () * bins_);
+    GError *problem = nullptr;
+    if (!gst_integral_histogram_regions_sums (histogram_, rectangles.data (),
+                                              guint (rectangles.size ()), counts.data (), &problem))
+      return take_gerror (problem);
+    std::vector<float> shares (counts.size ());
+    for (std::size_t first = 0; first < counts.size (); first += bins_) {
+      guint64 pixels = 0;
+      for (unsigned b = 0; b < bins_; b++)
+        pixels += counts[first + b];
+      for (unsigned b = 0; b < bins_; b++)
+        shares[first + b] = pixels > 0 ? float (double (counts[first + b]) / double (pixels)) : 0;
+    }
+    return shares;
+  }
+
+  /// Returns positions up to `range` from (x, y), every `step` pixels, with the box inside the
+  /// frame.
+  Search around (const Target &target, double scale, int x, int y, int range_x, int range_y,
+                 int step_x, int step_y) const
+  {
+    const auto axis = [] (int at, int range, int step, int most) {
+      int first = at - range / step * step;
+      if (first < 0)
+        first += (step - 1 - first) / step * step;
+      const int last = std::min (at + range, most);
+      return first <= last ? std::pair (first, (last - first) / step + 1)
+                           : std::pair (std::clamp (at, 0, most), 1);
+    };
+    const auto [x0, columns] =
+        axis (x, range_x, step_x, std::max (0, width_ - rounded (target.box_.width * scale)));
+    const auto [y0, rows] =
+        axis (y, range_y, step_y, std::max (0, height_ - rounded (target.box_.height * scale)));
+    return { &target,
+             scale,
+             x,
+             y,
+             { 1, 1, x0, y0, step_x, step_y, columns, rows },
+             patches_at (target, scale, false),
+             {},
+             0 };
+  }
+
+  void look_nearby (const Target &target, std::vector<Search> &searches) const
+  {
+    const int range = int (settings_.search_range), x = rounded (target.box_.x),
+              y = rounded (target.box_.y);
+    for (const double scale : { 1.0, 1 / kScaleStep, kScaleStep })
+      if (scale == 1 || (settings_.scale_search && is_possible (target, scale)))
+        searches.push_back (
+            around (target, scale, rounded (x + target.box_.width * (1 - scale) / 2),
+                    rounded (y + target.box_.height * (1 - scale) / 2), range, range, 1, 1));
+  }
+
+  bool is_possible (const Target &target, double scale) const
+  {
+    constexpr double kLeast = 8;  // pixels
+    const double width = target.box_.width * scale, height = target.box_.height * scale;
+    return (scale > 1 || (width >= kLeast && height >= kLeast)) && width <= width_
+           && height <= height_;
+  }
+
+  /// Returns the search for a lost target. A target is found from a quarter of its width and an
+  /// eighth of its height; steps are no longer, unless that makes too many positions.
+  Search look_everywhere (Target &target) const
+  {
+    target.radius_ =
+        std::min (target.radius_ + int (settings_.search_range), std::max (width_, height_));
+    const int side = 2 * target.radius_ + 1;
+    const auto step = [&] (double reach) {
+      return std::max (
+          { 1, std::min ((side - 1) / kCoarse + 1, int (reach)), (side - 1) / kMostCoarse + 1 });
+    };
+    return around (target, 1, rounded (target.box_.x), rounded (target.box_.y), target.radius_,
+                   target.radius_, step (target.box_.width / 4), step (target.box_.height / 8));
+  }
+
+  Expected<> ask (std::span<Search> searches) const
+  {
+    if (searches.empty ())
+      return {};
+    std::vector<GstIntegralHistogramSearch> questions;
+    std::size_t positions = 0;
+    for (const Search &search : searches) {
+      const guint n = guint (search.patches.size ());
+      const guint rank = std::min (n - 1, guint (settings_.quantile * n));
+      questions.push_back (
+          { search.grid, search.patches.data (), n, search.target->models_.data (), rank });
+      positions += std::size_t (search.grid.columns) * search.grid.rows;
+    }
+    std::vector<float> votes (positions);
+    GError *problem = nullptr;
+    if (!gst_integral_histogram_vote_maps (histogram_, questions.data (), guint (questions.size ()),
+                                           settings_.measure, votes.data (), nullptr, &problem))
+      return take_gerror (problem);
+    const bool similarity = inthist::is_similarity (inthist::Measure (settings_.measure));
+    auto vote = votes.begin ();
+    for (Search &search : searches) {
+      search.costs.resize (std::size_t (search.grid.columns) * search.grid.rows);
+      for (double &cost : search.costs)
+        cost = similarity ? 1 - *vote++ : *vote++;
+      search.best = least (search);
+    }
+    return {};
+  }
+
+  /// Returns the position of least cost, of equals the nearest to the search's middle: a target on
+  /// uniform ground stays. The tensor's own answer takes the grid's middle, another at the border.
+  static int least (const Search &search)
+  {
+    const auto distance = [&] (int i) {
+      return std::hypot (search.x_of (i) - search.x, search.y_of (i) - search.y);
+    };
+    int best = 0;
+    for (int i = 1; i < int (search.costs.size ()); i++)
+      if (search.costs[i] < search.costs[best]
+          || (search.costs[i] == search.costs[best] && distance (i) < distance (best)))
+        best = i;
+    return best;
+  }
+
+  static void move (Target &target, const Search &search)
+  {
+    target.box_ = { double (search.x_of (search.best)), double (search.y_of (search.best)),
+                    target.box_.width * search.scale, target.box_.height * search.scale };
+    resize (target, search.scale);
+  }
+
+  /// Scales the patches to a box of another size.
+  static void resize (Target &target, double scale)
+  {
+    if (scale != 1)
+      for (Patch &patch : target.patches_)
+        patch = { patch.x0 * scale, patch.y0 * scale, patch.x1 * scale, patch.y1 * scale };
+  }
+
+  /// Returns the search at the box's own scale, the first, unless another costs clearly less.
+  static const Search &best_of (std::span<const Search> scales)
+  {
+    const Search &same = scales[0];
+    const Search *best = &same;
+    for (const Search &other : scales.subspan (1))
+      if (other.cost () < same.cost () * kScaleGain && other.cost () < best->cost ())
+        best = &other;
+    return *best;
+  }
+
+  Expected<> judge (Target &target, std::span<const Search> scales)
+  {
+    const Search &best = best_of (scales);
+    const std::vector<double> &costs = scales[0].costs;
+    std::optional<double> usual;
+    if (target.good_costs_.size () >= kLeastGood)
+      usual = median ({ target.good_costs_.begin (), target.good_costs_.end () });
+    const Verdict verdict =
+        verdict_of ({ best.cost (), median (costs), costs.size () }, usual, settings_);
+    return apply (target, best, usual.value_or (0), verdict);
+  }
+
+  /// Moves the target to the best position and keeps its state: good costs, or bad frames and loss.
+  Expected<> apply (Target &target, const Search &best, double usual, const Verdict &verdict)
+  {
+    const TargetBox last = target.box_;
+    if (verdict.moves)
+      move (target, best);
+    target.confidence_ = 1 - verdict.share;
+    if (verdict.frame != Verdict::Frame::bad) {
+      target.bad_ = 0;
+      if (verdict.frame == Verdict::Frame::suspicious)
+        return {};
+      target.good_costs_.push_back (best.cost ());
+      if (target.good_costs_.size () > kMostGood)
+        target.good_costs_.pop_front ();
+      if (settings_.update_rate > 0)
+        return update (target, best.cost ());
+      return {};
+    }
+    if (target.bad_++ == 0)
+      target.before_ = last;
+    if (target.bad_ >= settings_.lost_after) {
+      target.lost_ = true;
+      target.confidence_ = 0;
+      resize (target, target.before_.width / target.box_.width);
+      target.box_ = target.before_;
+      target.usual_ = usual;
+      target.lost_cost_ = best.cost ();
+      target.radius_ = int (settings_.search_range);
+    }
+    return {};
+  }
+
+  /// Searches pixel by pixel around the best positions of a coarse search that are not neighbours.
+  Expected<> find_again (Target &target, const Search &coarse)
+  {
+    const auto &grid = coarse.grid;
+    std::vector<int> order (coarse.costs.size ());
+    for (std::size_t i = 0; i < order.size (); i++)
+      order[i] = int (i);
+    std::ranges::stable_sort (order, {}, [&] (int i) { return coarse.costs[i]; });
+    std::vector<int> chosen;
+    for (const int i : order) {
+      const auto is_neighbour = [&] (int other) {
+        return std::abs (other % grid.columns - i % grid.columns) <= 1
+               && std::abs (other / grid.columns - i / grid.columns) <= 1;
+      };
+      if (std::ranges::none_of (chosen, is_neighbour))
+        chosen.push_back (i);
+      if (chosen.size () == kCandidates)
+        break;
+    }
+    std::vector<Search> fine;
+    for (const int i : chosen)
+      fine.push_back (around (target, 1, coarse.x_of (i), coarse.y_of (i), grid.step_x - 1,
+                              grid.step_y - 1, 1, 1));
+    TRY (ask (fine));
+    const Search &best = *std::ranges::min_element (fine, {}, &Search::cost);
+    // The measure has changed: take the cost without the target.
+    if (target.lost_cost_ < 0) {
+      target.usual_ = 0;
+      target.lost_cost_ = best.cost ();
+      return {};
+    }
+    if (best.cost ()
+        > target.usual_ + kFoundAgain * std::max (0.0, target.lost_cost_ - target.usual_))
+      return {};
+    move (target, best);
+    target.lost_ = false;
+    target.bad_ = 0;
+    target.confidence_ = 1 - share_of_median (best.cost (), median (coarse.costs));
+    return {};
+  }
+
+  /// Updates the models of the patches that are no further from theirs than the box's cost.
+  Expected<> update (Target &target, double cost)
+  {
+    const auto now = TRY (histograms (patches_at (target, 1, true)));
+    const float rate = float (settings_.update_rate);
+    for (std::size_t first = 0; first < now.size (); first += bins_)
+      if (!is_empty (&now[first]) && distance (&now[first], &target.models_[first]) <= cost + kSame)
+        for (std::size_t b = first; b < first + bins_; b++)
+          target.models_[b] += rate * (now[b] - target.models_[b]);
+    return {};
+  }
+
+  double distance (const float *p, const float *q) const
+  {
+    std::vector<float> model (q, q + bins_);
+    inthist::prepare (inthist::Measure (settings_.measure), model);
+    return inthist::with_measure (inthist::Measure (settings_.measure), [&] (auto measure) {
+      inthist::MeasureSum<measure.value> sum (1, 0);
+      for (unsigned b = 0; b < bins_; b++)
+        sum.add_share (int (b), p[b], model[b]);
+      return double (is_similarity (measure.value) ? 1 - sum.value () : sum.value ());
+    });
+  }
+
+  GstIntegralHistogram *const histogram_;
+  const TrackOptions settings_;
+  const int width_, height_;
+  const unsigned bins_;
+};
+
+void Target::restart (const TargetBox &box)
+{
+  box_ = box;
+  is_placed_ = is_started_ = false;
+  lost_ = false;
+}
+
+void Target::resize (double x_factor, double y_factor)
+{
+  for (TargetBox *box : { &box_, &before_ }) {
+    *box = resized (*box, x_factor, y_factor);
+    if (is_placed_) {
+      box->x = std::round (box->x);
+      box->y = std::round (box->y);
+    }
+  }
+  for (Patch &patch : patches_)
+    patch = { patch.x0 * x_factor, patch.y0 * y_factor, patch.x1 * x_factor, patch.y1 * y_factor };
+  good_costs_.clear ();
+  radius_ = int (radius_ * std::max (x_factor, y_factor));
+}
+
+Expected<> follow (GstIntegralHistogram *histogram, const TrackOptions &settings,
+                   std::span<Target *const> targets)
+{
+  return targets.empty () ? Expected<> () : FrameSearch (histogram, settings).run (targets);
+}
+
+}  // namespace integralhist

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The fragments tracker (Adam, Rivlin and Shimshoni, "Robust fragments-based tracking using the
+// integral histogram", CVPR 2006).
+//
+// A target is a box, cut into patches: ten strips along each side, each half as long as the other
+// side. Each patch has a model, its histogram in the first frame. In the next frame every nearby
+// position of the box is a window. Each patch is compared with its model there. A quantile combines
+// the patches' distances into the position's cost, so that hidden patches have no vote. The target
+// is at the position of least cost. One query to the tensor answers all of that.
+//
+// Beyond the paper, a target is lost when no position stands out; a cost alone does not tell. Let V
+// be the least cost, p its share of the median cost of the positions, and m the median cost of the
+// last good frames. A frame is bad where p > 1 - min_confidence, or where V > 1.8 m and p > 0.9.
+// With few positions to compare, or equal costs, V > 1.8 m decides. After lost_after bad frames in
+// a row the target is lost: its box returns to where it was before them. The search area around it
+// then grows by the search range each frame, until a cost is nearer to m than to the cost at the
+// loss. Patches without a pixel that counts, as gray ones have no hue, have no vote; a target of
+// such patches alone is lost from the start. Optional are a search for another scale, and updates
+// of the models: of patches that agree, and never in a suspicious frame.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/histogram.hpp>
+
+#include <gst/track/target_box.hpp>
+
+namespace integralhist {
+
+struct TrackOptions {
+  GstIntegralHistogramMeasure measure = GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA;
+  double quantile = 0.35;     // of the patches' distances; 0 is the least
+  unsigned search_range = 7;  // pixels each way
+  unsigned strips = 10;       // patches along each side
+  double update_rate = 0;     // weight of the new histogram, each frame
+  bool scale_search = false;
+  unsigned lost_after = 5;  // bad frames; 0 for never
+  double min_confidence = 0.06;
+};
+
+/// The costs of a target's positions in one frame.
+struct FrameCosts {
+  double least;   // V, at the best scale
+  double median;  // of the positions at the box's own scale
+  std::size_t positions;
+};
+
+struct Verdict {
+  double share;  // p
+  bool moves;    // to the best position; a target on uniform ground stays
+  enum class Frame { good, suspicious, bad } frame;
+};
+
+/// Returns the verdict by the rule above; a frame is suspicious where V > 1.3 m and p > 0.8.
+/// Without `usual`, which is m, every frame is good.
+Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
+                    const TrackOptions &settings);
+
+class Target {
+public:
+  /// Makes a target of the part of the box inside the frame; there must be one. Its corner is
+  /// whole from the first tensor on.
+  explicit Target (const TargetBox &box) : box_ (box) {}
+
+  /// Starts again from this box in the next tensor; its costs are as usual then as they were.
+  void restart (const TargetBox &box);
+  /// Goes on in tensors of another size.
+  void resize (double x_factor, double y_factor);
+
+  const TargetBox &box () const { return box_; }
+  bool is_lost () const { return lost_; }
+  /// Returns whether it started at a place without a pixel that counts: it cannot be found again.
+  bool is_empty () const { return is_started_ && models_.empty (); }
+  /// Returns how much the best position stood out: 1 - p, from 0 to 1; 0 when lost.
+  double confidence () const { return confidence_; }
+
+private:
+  friend class FrameSearch;
+
+  /// A patch, relative to the box's corner.
+  struct Patch {
+    double x0, y0, x1, y1;
+  };
+
+  TargetBox box_;
+  std::vector<Patch> patches_;  // those with a pixel that counts
+  std::vector<float> models_;   // one patch after another
+  bool is_placed_ = false;      // its corner is whole, and inside of the tensor
+  bool is_started_ = false;     // it has models of its box
+  unsigned bins_ = 0;           // of the last models, and of the costs
+  Counted counted_;             // what these bins are of
+  GstIntegralHistogramMeasure measure_ = {};
+  double quantile_ = 0;            // of the costs
+  std::deque<double> good_costs_;  // of the last good frames
+  unsigned bad_ = 0;               // bad frames in a row
+  bool lost_ = false;
+  TargetBox before_;  // the box before the bad frames
+  double usual_ = 0, lost_cost_ = 0;
+  int radius_ = 0;  // of the search for a lost target
+  double confidence_ = 1;
+};
+
+/// Follows the targets in the next frame's tensor; new ones start there.
+Expected<> follow (GstIntegralHistogram *histogram, const TrackOptions &settings,
+                   std::span<Target *const> targets);
+
+}  // namespace integralhist

@@ -1,0 +1,534 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "target_list.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/tasks.hpp>
+
+#include "appearance.hpp"
+#include <gst/elements/base/counted.hpp>
+#include "detection_matching.hpp"
+#include "motion.hpp"
+#include <gst/elements/base/parse.hpp>
+
+GST_DEBUG_CATEGORY_EXTERN (integralhisttrack_debug);
+#define GST_CAT_DEFAULT integralhisttrack_debug
+
+namespace integralhist {
+
+static constexpr guint kMaxTargets = 1000;
+// How far a target may be from where it is expected, in sides of its box: at once, more with each
+// frame, and at most.
+static constexpr double kReach = 0.5, kReachGrows = 0.1, kMostReach = 3;
+// How far a target may come from where its velocity takes it in one frame, likewise.
+static constexpr double kSwerve = 0.5;
+static constexpr guint kMostShared = 5;  // frames on one spot
+
+/// A target, and what the list knows of it.
+struct TargetList::Followed {
+  const guint id;
+  const gint parent;  // the detection that started it, or -1
+  const bool configured;
+  std::variant<Target, CorrelationTarget> target;
+  GstClockTime first_seen, last_seen;
+  guint lost_frames = 0;
+
+  bool is_detected = false;          // some detection was its
+  bool is_matched = false;           // one of this frame is
+  bool waits = false;                // lost, and only a detection brings it back,
+  bool waits_for_detector = false;   // as long as there is a detector,
+  TargetBox place = {};              // to here
+  guint misses = 0;                  // frames of the detector in a row
+  guint shares = 0;                  // frames in a row on one spot with another
+  bool yields = false;               // to that one: it is lost as long as they are there
+  bool is_hidden = false;            // no pixel of the frame shows it: it is lost so long
+  double shared_confidence = 0;      // the sum of its confidence there
+  std::vector<guint> together = {};  // ids of those on whose spot it started: that was wanted
+  std::string kind = {};             // of the last detection,
+  std::optional<double> sure = {};   // and its confidence
+  std::optional<guint> mtd = {};     // of this frame's detection
+  Appearance appearance = {};        // when it was detected last
+  Motion motion = {};
+
+  TargetBox box () const
+  {
+    return waits ? place : std::visit ([] (const auto &its) { return its.box (); }, target);
+  }
+  /// Returns whether nothing is followed.
+  bool is_gone () const
+  {
+    return waits || std::visit ([] (const auto &its) { return its.is_lost (); }, target);
+  }
+  bool is_lost () const { return yields || is_hidden || is_gone (); }
+  bool is_empty () const
+  {
+    return !waits && std::visit ([] (const auto &its) { return its.is_empty (); }, target);
+  }
+  double own_confidence () const
+  {
+    return std::visit ([] (const auto &its) { return its.confidence (); }, target);
+  }
+  double confidence () const { return is_lost () ? 0 : own_confidence (); }
+  bool began_with (const Followed &other) const
+  {
+    return std::ranges::count (together, other.id) > 0;
+  }
+  void wait (bool for_detector = false)
+  {
+    if (!waits)
+      place = box ();
+    waits = true;
+    waits_for_detector = for_detector;
+  }
+  void restart (const TargetBox &at)
+  {
+    waits = is_hidden = false;
+    std::visit ([&] (auto &its) { its.restart (at); }, target);
+  }
+  /// Returns the target as one of this kind. If it was of the other it starts again, or waits where
+  /// it is lost: nothing is known by which to look for it. Null while it waits.
+  template <class Kind>
+  Kind *as ()
+  {
+    if (!waits && !std::holds_alternative<Kind> (target)) {
+      if (is_gone ())
+        wait ();
+      else
+        target.emplace<Kind> (box ());
+    }
+    return waits ? nullptr : &std::get<Kind> (target);
+  }
+  /// Returns what its detections tell of how it moves.
+  ExpectedMotion expected_motion () const
+  {
+    if (!motion.has_velocity () || is_lost ())
+      return {};
+    const TargetBox now = box (), next = motion.expected (now);
+    return { next.x - now.x, next.y - now.y, kSwerve };
+  }
+  /// Returns how far it may be from where it is expected, in sides of its box.
+  double reach () const
+  {
+    return std::min (kReach + kReachGrows * (is_lost () ? motion.unseen () : motion.undetected ()),
+                     kMostReach);
+  }
+};
+
+/// Returns whether the CPU may go on after an error of a GPU.
+static bool is_of_device (const Error &error)
+{
+  return error.kind == Error::Kind::failed || error.kind == Error::Kind::no_memory;
+}
+
+TargetList::TargetList (gpointer element) : element_ (element) {}
+
+TargetList::~TargetList () = default;
+
+TargetList::Followed *TargetList::add (const GstVideoRectangle &box, gint parent, bool configured,
+                                       const TargetFrame &frame)
+{
+  if (followed_.size () >= kMaxTargets) {
+    if (!std::exchange (excess_warned_, true))
+      GST_WARNING_OBJECT (element_, "%u targets are the most: others are not followed",
+                          kMaxTargets);
+    return nullptr;
+  }
+  const guint id = next_id_++;
+  GST_INFO_OBJECT (element_, "target %u starts at %d,%d %dx%d", id, box.x, box.y, box.w, box.h);
+  auto followed = std::make_unique<Followed> (
+      Followed{ id, parent, configured, Target (frame.in_tensor (box)), frame.time, frame.time });
+  const auto seen = [&] (const Followed &its) {  // a named box may be far larger than the frame
+    return frame.in_tensor (frame.clip (frame.in_frame (its.box ())));
+  };
+  for (const auto &other : followed_)
+    if (!other->is_gone () && are_on_one_spot (seen (*other), seen (*followed)))
+      followed->together.push_back (other->id);
+  return followed_.emplace_back (std::move (followed)).get ();
+}
+
+Expected<> TargetList::configure (const ListOptions &options, const TargetFrame &frame)
+{
+  if (options.area != area_text_) {
+    area_ = TRY (parse_regions (options.area, "area"));
+    area_text_ = options.area;
+  }
+  options_ = options;
+  const std::string &text = options.targets;
+  if (configured_ == text)
+    return {};
+  const auto boxes = TRY (parse_regions (text, "targets"));
+  std::erase_if (followed_, [] (const auto &followed) { return followed->configured; });
+  for (const GstVideoRectangle &box : boxes) {
+    if (frame.clip (box).w == 0)
+      return error (Error::Kind::bad_setting, "targets=\"", text, "\": ", box.x, ",", box.y, ",",
+                    box.w, ",", box.h, " lies outside of the ", frame.width, "x", frame.height,
+                    " frame: set targets that lie in it, x,y,width,height");
+    add (box, -1, true, frame);
+  }
+  configured_ = text;
+  empty_warned_ = false;
+  return {};
+}
+
+bool TargetList::is_in_area (const GstVideoRectangle &box) const
+{
+  const double x = box.x + box.w / 2.0, y = box.y + box.h / 2.0;
+  return area_.empty () || std::ranges::any_of (area_, [&] (const GstVideoRectangle &part) {
+           return x >= part.x && x < double (part.x) + part.w && y >= part.y
+                  && y < double (part.y) + part.h;
+         });
+}
+
+void TargetList::fit (GstIntegralHistogram *colours, const TargetFrame &frame)
+{
+  const int width = int (gst_integral_histogram_get_width (frame.histogram)),
+            height = int (gst_integral_histogram_get_height (frame.histogram));
+  if (width_ > 0 && (width != width_ || height != height_)) {
+    const double x = double (width) / width_, y = double (height) / height_;
+    for (const auto &followed : followed_) {
+      followed->place = resized (followed->place, x, y);
+      std::visit ([&] (auto &its) { its.resize (x, y); }, followed->target);
+      followed->motion.forget_places ();
+    }
+  }
+  width_ = width;
+  height_ = height;
+  if (counted_ && *counted_ != counted_of (colours))
+    for (const auto &followed : followed_)
+      followed->appearance.clear ();
+  counted_ = counted_of (colours);
+}
+
+namespace {
+
+/// Returns the detections inside of the frame, in pixels of the tensor. Of several on one spot the
+/// surest counts, or the first.
+std::vector<std::pair<const Detection *, SoughtDetection>>
+sought (const std::vector<Detection> &detections, const TargetFrame &frame)
+{
+  std::vector<std::pair<const Detection *, SoughtDetection>> kept;
+  std::vector<const Detection *> order;
+  for (const Detection &detection : detections)
+    order.push_back (&detection);
+  std::ranges::stable_sort (order, std::ranges::greater{}, [] (const Detection *its) {
+    const double unsaid = its->bad_confidence.empty () ? 1 : -G_MAXDOUBLE;
+    return its->confidence.value_or (unsaid);
+  });
+  for (const Detection *const detection : order) {
+    if (kept.size () == kMaxTargets)
+      break;  // the least sure
+    const GstVideoRectangle part = frame.clip (detection->box);
+    const TargetBox box = frame.in_tensor (part);
+    if (part.w > 0 && std::ranges::none_of (kept, [&] (const auto &other) {
+          return are_on_one_spot (box, other.second.box);
+        }))
+      kept.push_back ({ detection, { box, {}, detection->kind } });
+  }
+  return kept;
+}
+
+}  // namespace
+
+void TargetList::warn_of_confidence (const std::vector<Detection> &detections)
+{
+  const auto bad = std::ranges::find_if (
+      detections, [] (const Detection &its) { return !its.bad_confidence.empty (); });
+  if (bad == detections.end () || std::exchange (confidence_warned_, true))
+    return;
+  GST_ELEMENT_WARNING (
+      element_, STREAM, FORMAT,
+      ("The confidence of a detection is no finite number but %s: such a detection counts as the "
+       "least sure. Let the detector write a number, such as confidence=(double)0.75.",
+       bad->bad_confidence.c_str ()),
+      ("it is at %d,%d,%d,%d", bad->box.x, bad->box.y, bad->box.w, bad->box.h));
+}
+
+Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHistogram *colours,
+                               const TargetFrame &frame)
+{
+  for (const auto &followed : followed_) {
+    followed->is_matched = false;
+    followed->mtd.reset ();
+  }
+  const unsigned looks = pace_.note (!all.empty ());
+  if (!pace_.is_known ())
+    for (const auto &followed : followed_)
+      if (std::exchange (followed->waits_for_detector, false))
+        followed->waits = false;
+  warn_of_confidence (all);
+  const auto kept = sought (all, frame);
+  std::vector<SoughtDetection> detections;
+  std::vector<TargetBox> boxes;
+  for (const auto &[its, detection] : kept) {
+    detections.push_back (detection);
+    boxes.push_back (detection.box);
+  }
+  const auto appearances = TRY (appearances_of (colours, boxes));
+  for (std::size_t d = 0; d < detections.size (); d++)
+    detections[d].appearance = appearances[d];
+  std::vector<SoughtTarget> targets;
+  if (!detections.empty ())
+    for (const auto &followed : followed_)
+      targets.push_back ({ { followed->motion.expected (followed->box ()),
+                             followed->motion.expected_by_detections (followed->box ()) },
+                           followed->is_detected && !followed->is_lost () && followed->misses == 0,
+                           followed->reach (),
+                           followed->appearance,
+                           followed->kind });
+  const std::vector<int> detection_of = match_detections (targets, detections);
+
+  const auto take = [&] (Followed &followed, std::size_t d) {
+    followed.is_detected = followed.is_matched = true;
+    followed.yields = false;
+    followed.misses = 0;
+    followed.kind = kept[d].first->kind;
+    followed.sure = kept[d].first->confidence;
+    followed.mtd = kept[d].first->mtd;
+    followed.appearance = appearances[d];
+    followed.motion.detect (boxes[d]);
+  };
+  std::vector<char> taken (detections.size ());
+  for (std::size_t t = 0; t < detection_of.size (); t++)
+    if (const int d = detection_of[t]; d >= 0) {
+      followed_[t]->restart (boxes[std::size_t (d)]);
+      take (*followed_[t], std::size_t (d));
+      taken[std::size_t (d)] = 1;
+    }
+  for (const auto &followed : followed_)
+    if (followed->is_detected && !followed->is_matched)
+      followed->misses += looks;
+  // a second box of what is there already starts nothing
+  const auto is_there = [&] (std::size_t d) {
+    return std::ranges::any_of (followed_, [&] (const auto &followed) {
+      return !followed->is_lost () && are_on_one_spot (followed->box (), boxes[d]);
+    });
+  };
+  for (std::size_t d = 0; d < detections.size (); d++)
+    if (const GstVideoRectangle box = frame.clip (kept[d].first->box);
+        !taken[d] && is_in_area (box) && !is_there (d))
+      if (Followed *const followed = add (box, kept[d].first->id, false, frame))
+        take (*followed, d);
+  return {};
+}
+
+void TargetList::start (const GstVideoRectangle &box, const TargetFrame &frame)
+{
+  if (frame.clip (box).w > 0)
+    add (box, -1, false, frame);
+}
+
+void TargetList::drop_at (double x, double y, const TargetFrame &frame)
+{
+  std::erase_if (followed_, [&] (const auto &followed) {
+    const GstVideoRectangle box = frame.in_frame (followed->box ());
+    return x >= box.x && x < box.x + box.w && y >= box.y && y < box.y + box.h;
+  });
+}
+
+void TargetList::warn_of_empty (const Followed &followed, const TargetFrame &frame)
+{
+  if (std::exchange (empty_warned_, true))
+    return;
+  const GstVideoRectangle box = frame.in_frame (followed.box ());
+  GST_ELEMENT_WARNING (
+      element_, RESOURCE, SETTINGS,
+      ("Target %u has no pixel that counts, and is lost: set targets to a box that "
+       "has some, or feature of cudaintegralhist to one that counts its pixels, as "
+       "hue-saturation counts gray ones, which have no hue.",
+       followed.id),
+      ("it is at %d,%d,%d,%d, and counted is %s", box.x, box.y, box.w, box.h,
+       settings_of (counted_of (frame.histogram)).c_str ()));
+}
+
+Expected<> TargetList::follow (const TrackOptions &options, const TargetFrame &frame)
+{
+  std::vector<Target *> targets;
+  for (const auto &followed : followed_)
+    if (Target *const target = followed->as<Target> ())
+      targets.push_back (target);
+  TRY (integralhist::follow (frame.histogram, options, targets));
+  note_followed (frame);
+  return {};
+}
+
+Expected<> TargetList::follow (const FrameTensors &of_frame, unsigned lost_after,
+                               const TargetFrame &frame)
+{
+  std::vector<std::pair<CorrelationTarget *, ExpectedMotion>> targets;
+  std::vector<inthist::Region> regions;
+  for (const auto &followed : followed_)
+    if (CorrelationTarget *const target = followed->as<CorrelationTarget> ()) {
+      targets.push_back ({ target, followed->expected_motion () });
+      regions.push_back (target->region (of_frame, targets.back ().second));
+    }
+  FrameTensors tensors = of_frame;
+  bool together = false;  // where a GPU answers
+  if (!targets.empty ())
+    for (GstIntegralHistogram *const tensor : { tensors.gradients, tensors.colours, tensors.luma })
+      together |= TRY (tensor_of (tensor).expect (regions));
+  if (together && !device_failed_) {
+    tensors.filters = tensor_of (tensors.gradients).device_filters ();
+    if (tensors.filters && !tensors.filters->takes (tensor_of (tensors.luma)))
+      tensors.filters = nullptr;
+  }
+  std::vector<CorrelationTracker *> trackers (targets.size ());
+  const auto begin = [&] (int i) -> Expected<> {
+    const auto &[target, motion] = targets[std::size_t (i)];
+    trackers[std::size_t (i)] = TRY (target->follow (tensors, lost_after, motion));
+    return {};
+  };
+  const auto finish_one = [&] (int i) -> Expected<> {
+    TRY (begin (i));
+    return trackers[std::size_t (i)] ? finish (tensors, std::span (&trackers[std::size_t (i)], 1))
+                                     : Expected<> ();
+  };
+  const int n = int (targets.size ());
+  const auto finish_all = [&] () -> Expected<> {
+    TRY (in_parallel (n, begin));
+    std::erase (trackers, nullptr);
+    return finish (tensors, trackers);
+  };
+  const auto followed = together ? finish_all () : in_parallel (n, finish_one);
+  if (!followed && tensors.filters && is_of_device (followed.error ())) {
+    GST_WARNING_OBJECT (element_, "the CPU goes on with the filters of a GPU: %s",
+                        followed.error ().message.c_str ());
+    device_failed_ = true;
+    for (const auto &[target, motion] : targets)
+      target->give_up_device ();
+  } else {
+    TRY (followed);
+  }
+  for (const auto &[target, motion] : targets)
+    target->take_box ();
+  note_followed (frame);
+  return {};
+}
+
+void TargetList::note_followed (const TargetFrame &frame)
+{
+  for (const auto &followed : followed_) {
+    followed->is_hidden = frame.clip (frame.in_frame (followed->box ())).w == 0;
+    if (followed->is_lost ()) {
+      if (followed->is_empty ())
+        warn_of_empty (*followed, frame);
+      followed->lost_frames++;
+      followed->motion.miss ();
+      // the detector tells better than a search of the frame where it is
+      if (followed->is_detected && pace_.is_known () && !followed->waits)
+        followed->wait (true);
+    } else {
+      followed->lost_frames = 0;
+      followed->last_seen = frame.time;
+      if (!followed->is_matched)
+        followed->motion.follow (followed->box ());
+    }
+  }
+}
+
+/// Ends one of two targets that are on one spot for some frames: the one that the detector has not
+/// seen for longer, or else the younger.
+void TargetList::end_on_one_spot ()
+{
+  const auto may_go = [] (const Followed &its) { return its.is_detected && !its.configured; };
+  std::vector<char> shares (followed_.size ());
+  for (std::size_t i = 0; i < followed_.size (); i++)
+    for (std::size_t j = i + 1; j < followed_.size (); j++) {
+      const Followed &a = *followed_[i], &b = *followed_[j];
+      if (a.is_lost () || b.is_lost () || (a.is_matched && b.is_matched)
+          || !are_on_one_spot (a.box (), b.box ()))
+        continue;
+      if (may_go (a) && (a.misses > b.misses || !may_go (b)))
+        shares[i] = 1;
+      else if (may_go (b))
+        shares[j] = 1;
+    }
+  for (std::size_t i = 0; i < followed_.size (); i++)
+    if (Followed &followed = *followed_[i]; may_go (followed)) {
+      followed.shares = shares[i] ? followed.shares + 1 : 0;
+      if (followed.shares >= kMostShared)
+        followed.wait ();
+    }
+}
+
+/// Has a target yield to a more confident one on its spot, of those that no detector has seen, and
+/// so cannot bring back. It is lost as long as it is there, give or take some frames, and is
+/// followed on.
+void TargetList::yield_on_one_spot ()
+{
+  std::vector<Followed *> all;
+  for (const auto &followed : followed_)
+    if (!followed->is_detected && !followed->is_gone ())
+      all.push_back (followed.get ());
+    else
+      followed->yields = false;
+  const auto share = [] (const Followed *a, const Followed *b) {
+    return a != b && are_on_one_spot (a->box (), b->box ()) && !a->began_with (*b)
+           && !b->began_with (*a);
+  };
+  for (Followed *const its : all)
+    if (std::ranges::any_of (all, [&] (const Followed *other) { return share (its, other); })) {
+      its->shares = std::min (its->shares + 1, 2 * kMostShared);
+      its->shared_confidence += its->own_confidence ();
+    } else if (its->shares > 0 && --its->shares == 0) {
+      its->shared_confidence = 0;
+    }
+  // who yields stays behind, else the most confident one comes first
+  std::ranges::stable_sort (all, {}, [] (const Followed *its) {
+    return std::pair (its->yields, -its->shared_confidence);
+  });
+  std::vector<const Followed *> staying;
+  for (Followed *const its : all) {
+    its->yields = its->shares >= kMostShared
+                  && (its->yields || std::ranges::any_of (staying, [&] (const Followed *other) {
+                        return share (its, other);
+                      }));
+    if (!its->yields)
+      staying.push_back (its);
+  }
+}
+
+void TargetList::end (const TargetFrame &frame)
+{
+  for (const auto &followed : followed_)
+    if (options_.max_misses > 0 && followed->misses >= options_.max_misses)
+      followed->wait ();
+  end_on_one_spot ();
+  yield_on_one_spot ();
+  std::erase_if (followed_, [&] (const auto &followed) {
+    return !is_in_area (frame.in_frame (followed->box ()))
+           || (options_.forget_after > 0 && !followed->configured
+               && followed->lost_frames > options_.forget_after);
+  });
+}
+
+std::vector<AnalyticsTrack> TargetList::tracks (const TargetFrame &frame) const
+{
+  std::vector<AnalyticsTrack> tracks;
+  for (const auto &followed : followed_)
+    tracks.push_back (
+        { { followed->id, followed->parent, frame.nearest (frame.in_frame (followed->box ())),
+            followed->confidence (), followed->is_lost (), followed->kind, followed->sure },
+          followed->first_seen,
+          followed->last_seen,
+          followed->mtd });
+  return tracks;
+}
+
+void TargetList::clear ()
+{
+  followed_.clear ();
+  configured_.reset ();
+  pace_ = {};
+}
+
+void TargetList::reset ()
+{
+  clear ();
+  next_id_ = 1;
+  device_failed_ = confidence_warned_ = false;
+}
+
+}  // namespace integralhist

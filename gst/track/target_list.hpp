@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gst/integralhist/error.hpp>
+
+#include <gst/track/correlation/correlation_target.hpp>
+#include <gst/elements/base/counted.hpp>
+#include "detector_pace.hpp"
+#include <gst/track/fragments/fragments_tracker.hpp>
+#include "frame_boxes.hpp"
+#include "target_frame.hpp"
+
+namespace integralhist {
+
+/// Where targets start, and when they end.
+struct ListOptions {
+  std::string targets;       // boxes to start (parse_regions)
+  std::string area;          // regions that targets stay in, likewise; empty for the whole frame
+  guint max_misses = 5;      // frames of the detector; 0 for any number
+  guint forget_after = 100;  // frames; 0 for never
+};
+
+/// The targets of integralhisttrack. Decides which start, restart and end; has them followed.
+class TargetList {
+public:
+  /// Makes an empty list; `element` is whom its log lines name.
+  explicit TargetList (gpointer element);
+  ~TargetList ();
+
+  /// Lets the targets go on in the next frame, before all else: its tensor may be of another size,
+  /// and `colours`, by which detections are told apart, of another feature.
+  void fit (GstIntegralHistogram *colours, const TargetFrame &frame);
+  /// Takes the options. Where `targets` is another text than before, its boxes start, and those of
+  /// the last one are dropped. A box outside of the frame is an error.
+  Expected<> configure (const ListOptions &options, const TargetFrame &frame);
+  /// Notes the detections of the next frame, none for most frames of a detector that leaves some
+  /// out. Targets go on from the ones that are theirs, lost ones too; others start targets. What a
+  /// box looks like is asked of `colours`, whose tensor is computed.
+  Expected<> detect (const std::vector<Detection> &detections, GstIntegralHistogram *colours,
+                     const TargetFrame &frame);
+  /// Starts a target from a box, unless it lies outside of the frame.
+  void start (const GstVideoRectangle &box, const TargetFrame &frame);
+  /// Drops the targets under a point of the frame.
+  void drop_at (double x, double y, const TargetFrame &frame);
+
+  /// Looks for all targets in the next frame, whose tensors are computed; by their fragments, or by
+  /// a correlation filter. Those that were followed otherwise before start again.
+  Expected<> follow (const TrackOptions &options, const TargetFrame &frame);
+  Expected<> follow (const FrameTensors &tensors, unsigned lost_after, const TargetFrame &frame);
+  /// Ends targets whose middle has left the area, those on one spot with another, and, but for the
+  /// configured ones, those that have been lost for long.
+  void end (const TargetFrame &frame);
+
+  /// Returns all targets, lost ones too, in pixels of the frame.
+  std::vector<AnalyticsTrack> tracks (const TargetFrame &frame) const;
+
+  /// Drops all targets; the next configure starts those of its text.
+  void clear ();
+  /// Clears, and counts ids from 1 again.
+  void reset ();
+
+private:
+  struct Followed;
+
+  void warn_of_confidence (const std::vector<Detection> &detections);
+  void warn_of_empty (const Followed &followed, const TargetFrame &frame);
+  void note_followed (const TargetFrame &frame);
+  void end_on_one_spot ();
+  void yield_on_one_spot ();
+  bool is_in_area (const GstVideoRectangle &box) const;
+  Followed *add (const GstVideoRectangle &box, gint parent, bool configured,
+                 const TargetFrame &frame);
+
+  const gpointer element_;
+  std::vector<std::unique_ptr<Followed>> followed_;
+  ListOptions options_;
+  std::optional<std::string> configured_;  // the text whose targets have started
+  std::string area_text_;
+  std::vector<GstVideoRectangle> area_;
+  guint next_id_ = 1;
+  bool device_failed_ = false;  // a GPU, which has no filters any more
+  DetectorPace pace_;
+  int width_ = 0, height_ = 0;      // of the last tensor
+  std::optional<Counted> counted_;  // what the appearances are of
+  bool confidence_warned_ = false;  // of one that is no number
+  bool excess_warned_ = false;      // of more targets than are followed
+  bool empty_warned_ = false;       // of one that cannot be followed, since the last configure
+};
+
+}  // namespace integralhist
