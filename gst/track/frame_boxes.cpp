@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include <gst/integralhist/error.hpp>
-#include <gst/integralhist/number.hpp>
+#include <gst/integralhist/base/error.hpp>
+#include <gst/integralhist/base/number.hpp>
 
 #if HAVE_ANALYTICS
 #include <gst/analytics/analytics.h>

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <gst/integralhist/tracks.hpp>
+#include <gst/integralhist/meta/tracks.hpp>
 
 namespace integralhist {
 

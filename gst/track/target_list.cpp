@@ -5,13 +5,13 @@
 #include <utility>
 #include <variant>
 
-#include <gst/integralhist/histogram.hpp>
-#include <gst/integralhist/tasks.hpp>
+#include <gst/integralhist/api/histogram.hpp>
+#include <gst/integralhist/base/tasks.hpp>
 
-#include "appearance.hpp"
-#include <gst/elements/base/counted.hpp>
-#include "detection_matching.hpp"
-#include "motion.hpp"
+#include <gst/track/association/appearance.hpp>
+#include <gst/integralhist/api/counted.hpp>
+#include <gst/track/association/detection_matching.hpp>
+#include <gst/track/association/motion.hpp>
 #include <gst/elements/base/parse.hpp>
 
 GST_DEBUG_CATEGORY_EXTERN (integralhisttrack_debug);

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/base/error.hpp>
 
 #include <gst/track/correlation/correlation_target.hpp>
-#include <gst/elements/base/counted.hpp>
-#include "detector_pace.hpp"
+#include <gst/integralhist/api/counted.hpp>
+#include <gst/track/association/detector_pace.hpp>
 #include <gst/track/fragments/fragments_tracker.hpp>
 #include "frame_boxes.hpp"
-#include "target_frame.hpp"
+#include <gst/track/base/target_frame.hpp>
 
 namespace integralhist {
 

@@ -22,9 +22,9 @@
 
 #include <tbb/global_control.h>
 
-#include <gst/integralhist/cpu_engine.hpp>
+#include <gst/integralhist/host/cpu_engine.hpp>
 #include <gst/integralhist/cuda/cuda_engine.hpp>
-#include <gst/integralhist/make_engine.hpp>
+#include <gst/integralhist/factory/make_engine.hpp>
 #include <gst/integralhist/sharded/sharded_engine.hpp>
 #include <kernels/clock.hpp>
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/api/histogram.hpp>
 
 #include "correlation_frames.hpp"
 

@@ -3,7 +3,7 @@
 // integralhistlikelihood runs in a stream and posts messages. Frames come without a histogram or
 // scaled, caps change, and what goes wrong is one error.
 
-#include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/api/histogram.hpp>
 
 #include "broken_tensor.hpp"
 #include "maps.hpp"

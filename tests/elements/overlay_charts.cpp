@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/api/histogram.hpp>
 
 #include "broken_tensor.hpp"
 #include "drawn.hpp"

@@ -7,8 +7,8 @@
 
 #include <gst/check/gstcheck.h>
 
-#include <gst/track/assignment.hpp>
-#include <gst/track/detector_pace.hpp>
+#include <gst/track/association/assignment.hpp>
+#include <gst/track/association/detector_pace.hpp>
 
 using namespace integralhist;
 

@@ -12,10 +12,10 @@
 #include <string>
 #include <string_view>
 
-#include <gst/elements/base/counted.hpp>
+#include <gst/integralhist/api/counted.hpp>
 #include <gst/elements/base/parse.hpp>
 #include <gst/integralhist/sharded/fault.hpp>
-#include <gst/integralhist/tuning_cache.hpp>
+#include <gst/integralhist/engine/tuning_cache.hpp>
 
 #include "require.hpp"
 

@@ -11,7 +11,7 @@
 #include <gst/cuda/gstcudaloader.h>
 #include <gst/cuda/gstcudautils.h>
 #endif
-#include <gst/integralhist/dlpack.hpp>
+#include <gst/integralhist/api/dlpack.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 
 #define EXPORT extern "C" __attribute__ ((visibility ("default")))

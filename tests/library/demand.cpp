@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <gst/integralhist/demand.hpp>
+#include <gst/integralhist/on_demand/demand.hpp>
 
 #include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <thread>
 
-#include <gst/integralhist/dlpack.hpp>
+#include <gst/integralhist/api/dlpack.hpp>
 
 #if INTHIST_CUDA
 #include <cuda_runtime.h>

@@ -10,7 +10,7 @@
 
 #include <gst/check/gstcheck.h>
 
-#include <gst/integralhist/frame_geometry.hpp>
+#include <gst/integralhist/meta/frame_geometry.hpp>
 
 #include "repeats.hpp"
 

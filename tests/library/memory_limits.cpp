@@ -11,8 +11,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <gst/integralhist/host_memory.hpp>
-#include <gst/integralhist/make_engine.hpp>
+#include <gst/integralhist/memory/host_memory.hpp>
+#include <gst/integralhist/factory/make_engine.hpp>
 #include <gst/integralhist/sharded/sharded_engine.hpp>
 
 #include "alone.hpp"

@@ -5,7 +5,7 @@
 
 #include <gst/elements/frame/video_formats.hpp>
 #include <gst/integralhist/gstintegralhist.h>
-#include <gst/integralhist/picture_planes.hpp>
+#include <gst/integralhist/engine/picture_planes.hpp>
 
 #include "formats.hpp"
 

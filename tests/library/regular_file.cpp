@@ -9,7 +9,7 @@
 
 #include <sys/stat.h>
 
-#include <gst/integralhist/regular_file.hpp>
+#include <gst/integralhist/base/regular_file.hpp>
 
 #include "alone.hpp"
 #include "must.hpp"

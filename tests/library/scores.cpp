@@ -6,7 +6,7 @@
 // Environment:
 //   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)
 #include <gst/integralhist/gstintegralhist.h>
-#include <gst/integralhist/make_engine.hpp>
+#include <gst/integralhist/factory/make_engine.hpp>
 
 #include <cstdio>
 #include <random>

@@ -4,8 +4,8 @@
 // bits that one tensor answers, and what is counted pixel by pixel.
 //
 // Environment: devices.hpp
-#include <gst/integralhist/cpu_engine.hpp>
-#include <gst/integralhist/cpu_tensor.hpp>
+#include <gst/integralhist/host/cpu_engine.hpp>
+#include <gst/integralhist/host/cpu_tensor.hpp>
 #include <gst/integralhist/cuda/cuda_engine.hpp>
 #include <gst/integralhist/sharded/shards.hpp>
 

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include <gst/integralhist/interruptible.hpp>
-#include <gst/integralhist/tasks.hpp>
+#include <gst/integralhist/base/interruptible.hpp>
+#include <gst/integralhist/base/tasks.hpp>
 
 #include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
 

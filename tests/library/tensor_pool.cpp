@@ -2,8 +2,8 @@
 //
 // The pool of tensors and the fence by themselves, with tensors of the test's own: it counts how
 // many there are, which is the truth that the pool's limits are compared with.
-#include <gst/integralhist/host_fence.hpp>
-#include <gst/integralhist/tensor_pool.hpp>
+#include <gst/integralhist/host/host_fence.hpp>
+#include <gst/integralhist/engine/tensor_pool.hpp>
 
 #include <atomic>
 #include <thread>

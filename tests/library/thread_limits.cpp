@@ -12,8 +12,8 @@
 
 #include <tbb/global_control.h>
 
-#include <gst/integralhist/check_threads.hpp>
-#include <gst/integralhist/host_memory.hpp>
+#include <gst/integralhist/base/check_threads.hpp>
+#include <gst/integralhist/memory/host_memory.hpp>
 
 #include "alone.hpp"
 #include "must.hpp"

@@ -13,7 +13,7 @@
 
 #include <glib/gstdio.h>
 #include <gst/integralhist/gstintegralhist.h>
-#include <gst/integralhist/tuning_cache.hpp>
+#include <gst/integralhist/engine/tuning_cache.hpp>
 #include <kernels/fingerprint.hpp>
 #include <kernels/tuner.hpp>
 

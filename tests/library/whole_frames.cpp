@@ -2,10 +2,10 @@
 //
 // The engine behind frames on demand, with engines of the test's own: they compute when the test
 // says so, and fail when it says so. What they count is the truth.
-#include <gst/integralhist/host_fence.hpp>
-#include <gst/integralhist/interruptible.hpp>
-#include <gst/integralhist/on_demand_engine.hpp>
-#include <gst/integralhist/whole_frames.hpp>
+#include <gst/integralhist/host/host_fence.hpp>
+#include <gst/integralhist/base/interruptible.hpp>
+#include <gst/integralhist/on_demand/on_demand_engine.hpp>
+#include <gst/integralhist/engine/whole_frames.hpp>
 
 #include <atomic>
 #include <optional>

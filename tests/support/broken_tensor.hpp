@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <gst/integralhist/tensor.hpp>
+#include <gst/integralhist/engine/tensor.hpp>
 
 /// A tensor of 64x48 pixels that cannot be had.
 class BrokenTensor final : public integralhist::Tensor {

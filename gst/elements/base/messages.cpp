@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "messages.hpp"
 
-#include <gst/integralhist/histogram.hpp>
-#include <gst/integralhist/log.hpp>
+#include <gst/integralhist/api/histogram.hpp>
+#include <gst/integralhist/base/log.hpp>
 
 namespace integralhist {
 

@@ -6,7 +6,7 @@
 #include <atomic>
 
 #include <gst/base/gstbasetransform.h>
-#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 
 namespace integralhist {

@@ -11,7 +11,7 @@
 
 #include <gst/video/video.h>
 
-#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/base/error.hpp>
 #include <kernels/binning.hpp>
 #include <kernels/shape.hpp>
 

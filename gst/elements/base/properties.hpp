@@ -15,7 +15,7 @@
 
 #include <gst/gst.h>
 
-#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/base/error.hpp>
 
 namespace integralhist {
 

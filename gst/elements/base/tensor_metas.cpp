@@ -11,9 +11,9 @@
 #include <gst/analytics/analytics.h>
 #endif
 
-#include <gst/integralhist/log.hpp>
+#include <gst/integralhist/base/log.hpp>
 
-#include "counted.hpp"
+#include <gst/integralhist/api/counted.hpp>
 
 namespace integralhist {
 

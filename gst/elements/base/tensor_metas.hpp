@@ -10,7 +10,7 @@
 
 #include <gst/base/gstbasetransform.h>
 
-#include <gst/integralhist/region_answers.hpp>
+#include <gst/integralhist/meta/region_answers.hpp>
 
 namespace integralhist {
 

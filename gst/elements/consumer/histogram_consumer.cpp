@@ -4,10 +4,10 @@
 #include <string>
 #include <utility>
 
-#include <gst/integralhist/histogram.hpp>
-#include <gst/integralhist/placed.hpp>
+#include <gst/integralhist/api/histogram.hpp>
+#include <gst/integralhist/meta/placed.hpp>
 
-#include <gst/elements/base/counted.hpp>
+#include <gst/integralhist/api/counted.hpp>
 #include <gst/elements/base/parse.hpp>
 #include <gst/elements/base/producer_query.hpp>
 

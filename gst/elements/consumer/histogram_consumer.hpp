@@ -10,8 +10,8 @@
 #include <gst/base/gstbasetransform.h>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 
-#include <gst/integralhist/error.hpp>
-#include <gst/integralhist/interruptible.hpp>
+#include <gst/integralhist/base/error.hpp>
+#include <gst/integralhist/base/interruptible.hpp>
 #include <kernels/inthist.hpp>
 
 #include <gst/elements/base/refusal.hpp>

@@ -6,7 +6,7 @@
 #include <memory>
 
 #include <gst/integralhist/cuda/cuda_context.hpp>
-#include <gst/integralhist/device_canvas.hpp>
+#include <gst/integralhist/engine/device_canvas.hpp>
 #include <gst/video/video.h>
 
 namespace integralhist {

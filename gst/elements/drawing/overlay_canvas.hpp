@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include <gst/integralhist/device_canvas.hpp>
+#include <gst/integralhist/engine/device_canvas.hpp>
 #include <gst/video/video.h>
 
 namespace integralhist {

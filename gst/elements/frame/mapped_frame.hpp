@@ -8,8 +8,8 @@
 
 #include <gst/video/video.h>
 
-#include <gst/integralhist/error.hpp>
-#include <gst/integralhist/picture_planes.hpp>
+#include <gst/integralhist/base/error.hpp>
+#include <gst/integralhist/engine/picture_planes.hpp>
 
 namespace integralhist {
 

@@ -3,7 +3,7 @@
 
 #include <gst/video/video.h>
 
-#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/base/error.hpp>
 #include <kernels/blend.hpp>
 #include <kernels/pixel_format.hpp>
 

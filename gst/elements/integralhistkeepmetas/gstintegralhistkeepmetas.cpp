@@ -32,7 +32,7 @@
 #include <string>
 #include <type_traits>
 
-#include <gst/integralhist/placed.hpp>
+#include <gst/integralhist/meta/placed.hpp>
 #include <gst/video/video.h>
 
 #include <gst/elements/base/element_plumbing.hpp>

@@ -47,7 +47,7 @@
 #include <string>
 
 #include <gst/integralhist/gstintegralhist.h>
-#include <gst/integralhist/placed.hpp>
+#include <gst/integralhist/meta/placed.hpp>
 #include <gst/video/gstvideofilter.h>
 
 #include <gst/elements/consumer/consumer_element.hpp>

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <gst/elements/base/counted.hpp>
+#include <gst/integralhist/api/counted.hpp>
 
 namespace integralhist {
 

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
-#include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/api/histogram.hpp>
 #include <gst/video/video.h>
 
 #include <gst/elements/base/parse.hpp>

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include <gst/integralhist/device_canvas.hpp>
+#include <gst/integralhist/engine/device_canvas.hpp>
 #include <gst/integralhist/gstintegralhistogramquery.h>
 #include <gst/video/video.h>
 

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/api/histogram.hpp>
 
 #include "overlay_painter.hpp"
 

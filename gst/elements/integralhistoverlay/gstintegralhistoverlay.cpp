@@ -23,11 +23,11 @@
 #include <utility>
 
 #include <gst/integralhist/gstintegralhist.h>
-#include <gst/integralhist/number.hpp>
+#include <gst/integralhist/base/number.hpp>
 
 #include "bin_colours.hpp"
 #include <gst/elements/consumer/consumer_element.hpp>
-#include <gst/elements/base/counted.hpp>
+#include <gst/integralhist/api/counted.hpp>
 #include <gst/elements/drawing/cuda_drawing.hpp>
 #include <gst/elements/frame/mapped_frame.hpp>
 #include <gst/elements/base/messages.hpp>

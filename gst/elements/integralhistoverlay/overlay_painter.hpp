@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <cairo.h>
-#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/base/error.hpp>
 #include <gst/video/video.h>
 
 #include <gst/elements/drawing/overlay_canvas.hpp>

@@ -4,7 +4,7 @@
 // through this alone, which every build has.
 #pragma once
 
-#include <gst/integralhist/make_engine.hpp>
+#include <gst/integralhist/factory/make_engine.hpp>
 
 #include <gst/elements/frame/cuda_device.hpp>
 #include <gst/elements/frame/mapped_frame.hpp>

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include <gst/integralhist/gstintegralhist.h>
-#include <gst/integralhist/histogram.hpp>
-#include <gst/integralhist/part.hpp>
-#include <gst/integralhist/picture_planes.hpp>
-#include <gst/integralhist/retire.hpp>
+#include <gst/integralhist/api/histogram.hpp>
+#include <gst/integralhist/memory/part.hpp>
+#include <gst/integralhist/engine/picture_planes.hpp>
+#include <gst/integralhist/engine/retire.hpp>
 
 #include "compute_devices.hpp"
 #include <gst/elements/base/element_plumbing.hpp>

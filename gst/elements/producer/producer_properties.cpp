@@ -5,11 +5,11 @@
 #include <cerrno>
 #include <span>
 
-#include <gst/integralhist/regular_file.hpp>
+#include <gst/integralhist/base/regular_file.hpp>
 #include <kernels/registry.hpp>
 #include <kernels/tiles.hpp>
 
-#include <gst/elements/base/counted.hpp>
+#include <gst/integralhist/api/counted.hpp>
 #include <gst/elements/base/parse.hpp>
 
 namespace integralhist {

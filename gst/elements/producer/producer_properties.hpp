@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include <gst/integralhist/histogram.hpp>
-#include <gst/integralhist/options.hpp>
+#include <gst/integralhist/api/histogram.hpp>
+#include <gst/integralhist/engine/options.hpp>
 #include <gst/integralhist/gstintegralhistogram.h>
 
 #include <gst/elements/base/properties.hpp>

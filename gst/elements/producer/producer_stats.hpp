@@ -5,7 +5,7 @@
 
 #include <gst/gst.h>
 
-#include <gst/integralhist/engine.hpp>
+#include <gst/integralhist/engine/engine.hpp>
 
 namespace integralhist {
 

@@ -5,10 +5,10 @@
 #include <array>
 #include <span>
 
-#include <gst/integralhist/histogram.hpp>
-#include <gst/integralhist/interruptible.hpp>
+#include <gst/integralhist/api/histogram.hpp>
+#include <gst/integralhist/base/interruptible.hpp>
 
-#include <gst/elements/base/counted.hpp>
+#include <gst/integralhist/api/counted.hpp>
 
 namespace integralhist {
 

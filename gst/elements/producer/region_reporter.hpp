@@ -9,8 +9,8 @@
 #include <string>
 
 #include <gst/integralhist/gstintegralhist.h>
-#include <gst/integralhist/region_answers.hpp>
-#include <gst/integralhist/thread.hpp>
+#include <gst/integralhist/meta/region_answers.hpp>
+#include <gst/integralhist/base/thread.hpp>
 
 #include <gst/elements/base/messages.hpp>
 

@@ -8,7 +8,7 @@
 
 #include <gst/video/video.h>
 
-#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/base/error.hpp>
 #include <kernels/inthist.hpp>
 
 namespace integralhist {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "../device_values.hpp"
+#include <gst/integralhist/engine/device_values.hpp>
 #include "cuda_context.hpp"
 
 namespace integralhist {

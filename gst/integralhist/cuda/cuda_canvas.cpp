@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "../device_canvas.hpp"
+#include <gst/integralhist/engine/device_canvas.hpp>
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
 #include "in_context.hpp"

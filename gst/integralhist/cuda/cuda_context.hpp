@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "../error.hpp"
+#include <gst/integralhist/base/error.hpp>
 
 namespace integralhist {
 

@@ -19,10 +19,10 @@
 #include <optional>
 #include <utility>
 
-#include "../log.hpp"
-#include "../tensor_pool.hpp"
-#include "../trace.hpp"
-#include "../tuning_cache.hpp"
+#include <gst/integralhist/base/log.hpp>
+#include <gst/integralhist/engine/tensor_pool.hpp>
+#include <gst/integralhist/base/trace.hpp>
+#include <gst/integralhist/engine/tuning_cache.hpp>
 #include "buffer_holds.hpp"
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "../options.hpp"
-#include "../part_engine.hpp"
+#include <gst/integralhist/engine/options.hpp>
+#include <gst/integralhist/engine/part_engine.hpp>
 #include "cuda_context.hpp"
 
 namespace integralhist {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "cuda_error.hpp"
 
-#include "../memory_messages.hpp"
+#include <gst/integralhist/memory/memory_messages.hpp>
 
 namespace integralhist {
 

@@ -7,7 +7,7 @@
 
 #include <kernels/cuda/raii.hpp>
 
-#include "../host_memory.hpp"
+#include <gst/integralhist/memory/host_memory.hpp>
 
 namespace inthist::cuda {
 

@@ -3,7 +3,7 @@
 
 #include <thread>
 
-#include "../host_fence.hpp"
+#include <gst/integralhist/host/host_fence.hpp>
 #include "cuda_error.hpp"
 
 namespace integralhist {

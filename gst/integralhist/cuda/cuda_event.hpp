@@ -7,7 +7,7 @@
 
 #include <kernels/cuda/raii.hpp>
 
-#include "../error.hpp"
+#include <gst/integralhist/base/error.hpp>
 
 namespace integralhist {
 

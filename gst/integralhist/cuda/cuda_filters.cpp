@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-#include "../tasks.hpp"
+#include <gst/integralhist/base/tasks.hpp>
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
 #include "cuda_values.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include "../device_filters.hpp"
+#include <gst/integralhist/engine/device_filters.hpp>
 #include "in_context.hpp"
 
 namespace integralhist {

@@ -5,7 +5,7 @@
 // the GPU compute a tensor of the box around what is asked, and answer from it.
 #pragma once
 
-#include "../on_demand_engine.hpp"
+#include <gst/integralhist/on_demand/on_demand_engine.hpp>
 #include "cuda_context.hpp"
 
 namespace integralhist {

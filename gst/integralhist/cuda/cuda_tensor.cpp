@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "../memory_messages.hpp"
+#include <gst/integralhist/memory/memory_messages.hpp>
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
 

@@ -3,8 +3,8 @@
 // A tensor on a GPU. Its fence is a CUDA event; its host copy is pinned memory that stays with it.
 #pragma once
 
-#include "../engine_tensor.hpp"
-#include "../options.hpp"
+#include <gst/integralhist/engine/engine_tensor.hpp>
+#include <gst/integralhist/engine/options.hpp>
 #include "query_buffers.hpp"
 
 namespace integralhist {

@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "../picture_planes.hpp"
-#include "../tasks.hpp"
+#include <gst/integralhist/engine/picture_planes.hpp>
+#include <gst/integralhist/base/tasks.hpp>
 #include "cuda_beside.hpp"
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"

@@ -6,7 +6,7 @@
 
 #include <kernels/cuda/raii.hpp>
 
-#include "../device_values.hpp"
+#include <gst/integralhist/engine/device_values.hpp>
 #include "in_context.hpp"
 #include "query_buffers.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What callers need of CUDA in builds without it: there is no device.
-#include "../device_canvas.hpp"
+#include <gst/integralhist/engine/device_canvas.hpp>
 #include "pinned_memory.hpp"
 
 namespace integralhist {

@@ -8,7 +8,7 @@
 
 #include <mutex>
 
-#include "../part_engine.hpp"
+#include <gst/integralhist/engine/part_engine.hpp>
 #include "cuda_context.hpp"
 
 namespace integralhist {

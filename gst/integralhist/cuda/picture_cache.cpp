@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "picture_cache.hpp"
 
-#include "../trace.hpp"
+#include <gst/integralhist/base/trace.hpp>
 #include "cuda_error.hpp"
 #include "picture_upload.hpp"
 

@@ -10,9 +10,9 @@
 
 #include <kernels/cuda/raii.hpp>
 
-#include "../part.hpp"
-#include "../part_engine.hpp"
-#include "../picture_planes.hpp"
+#include <gst/integralhist/memory/part.hpp>
+#include <gst/integralhist/engine/part_engine.hpp>
+#include <gst/integralhist/engine/picture_planes.hpp>
 #include "in_context.hpp"
 
 namespace integralhist {

@@ -3,7 +3,7 @@
 
 #include <kernels/cuda/raii.hpp>
 
-#include "../picture_planes.hpp"
+#include <gst/integralhist/engine/picture_planes.hpp>
 
 namespace integralhist {
 

@@ -5,7 +5,7 @@
 
 #include <cstring>
 
-#include "../log.hpp"
+#include <gst/integralhist/base/log.hpp>
 #include "cuda_error.hpp"
 #include "in_context.hpp"
 

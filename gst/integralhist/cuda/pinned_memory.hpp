@@ -3,7 +3,7 @@
 // Pinned host memory, which all devices read and write in place.
 #pragma once
 
-#include "../host_memory.hpp"
+#include <gst/integralhist/memory/host_memory.hpp>
 #include "cuda_context.hpp"
 
 namespace integralhist {

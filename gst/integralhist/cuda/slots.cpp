@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "../log.hpp"
-#include "../trace.hpp"
+#include <gst/integralhist/base/log.hpp>
+#include <gst/integralhist/base/trace.hpp>
 #include "cuda_event.hpp"
 
 namespace integralhist {

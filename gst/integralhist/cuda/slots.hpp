@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "../engine.hpp"
-#include "../part_memory.hpp"
+#include <gst/integralhist/engine/engine.hpp>
+#include <gst/integralhist/memory/part_memory.hpp>
 #include "picture_cache.hpp"
 
 namespace integralhist {

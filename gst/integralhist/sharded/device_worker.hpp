@@ -5,8 +5,8 @@
 #include <list>
 #include <memory>
 
-#include "../tensor_pool.hpp"
-#include "../thread.hpp"
+#include <gst/integralhist/engine/tensor_pool.hpp>
+#include <gst/integralhist/base/thread.hpp>
 #include "frame_queue.hpp"
 #include "partition.hpp"
 

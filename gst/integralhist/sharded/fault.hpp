@@ -7,7 +7,7 @@
 #include <optional>
 #include <string_view>
 
-#include "../error.hpp"
+#include <gst/integralhist/base/error.hpp>
 
 namespace integralhist {
 

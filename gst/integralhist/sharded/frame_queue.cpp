@@ -5,7 +5,7 @@
 #include <iterator>
 #include <list>
 
-#include "../interruptible.hpp"
+#include <gst/integralhist/base/interruptible.hpp>
 
 namespace integralhist {
 

@@ -11,9 +11,9 @@
 #include <optional>
 #include <set>
 
-#include "../buffer_hold.hpp"
-#include "../memory_returns.hpp"
-#include "../part_engine.hpp"
+#include <gst/integralhist/engine/buffer_hold.hpp>
+#include <gst/integralhist/memory/memory_returns.hpp>
+#include <gst/integralhist/engine/part_engine.hpp>
 #include "reports.hpp"
 #include "sharded_tensor.hpp"
 

@@ -7,8 +7,8 @@
 
 #include <kernels/registry.hpp>
 
-#include "../memory_messages.hpp"
-#include "../part_memory.hpp"
+#include <gst/integralhist/memory/memory_messages.hpp>
+#include <gst/integralhist/memory/part_memory.hpp>
 
 namespace integralhist {
 namespace {

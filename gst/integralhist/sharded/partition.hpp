@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "../options.hpp"
-#include "../part_engine.hpp"
+#include <gst/integralhist/engine/options.hpp>
+#include <gst/integralhist/engine/part_engine.hpp>
 
 namespace integralhist {
 

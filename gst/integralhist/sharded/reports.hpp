@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include "../options.hpp"
+#include <gst/integralhist/engine/options.hpp>
 
 namespace integralhist {
 

@@ -3,10 +3,10 @@
 
 #include <utility>
 
-#include "../check_threads.hpp"
-#include "../picture_planes.hpp"
-#include "../tensor_pool.hpp"
-#include "../trace.hpp"
+#include <gst/integralhist/base/check_threads.hpp>
+#include <gst/integralhist/engine/picture_planes.hpp>
+#include <gst/integralhist/engine/tensor_pool.hpp>
+#include <gst/integralhist/base/trace.hpp>
 #include "device_worker.hpp"
 #include "fault.hpp"
 #include "frame_queue.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "sharded_tensor.hpp"
 
-#include "../cpu_tensor.hpp"
-#include "../memory_messages.hpp"
+#include <gst/integralhist/host/cpu_tensor.hpp>
+#include <gst/integralhist/memory/memory_messages.hpp>
 
 namespace integralhist {
 

@@ -3,8 +3,8 @@
 // A frame's tensor from several devices: shards that stay there, or one tensor in host memory.
 #pragma once
 
-#include "../engine_tensor.hpp"
-#include "../host_fence.hpp"
+#include <gst/integralhist/engine/engine_tensor.hpp>
+#include <gst/integralhist/host/host_fence.hpp>
 #include "partition.hpp"
 #include "shards.hpp"
 

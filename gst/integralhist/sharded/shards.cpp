@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "../memory_messages.hpp"
+#include <gst/integralhist/memory/memory_messages.hpp>
 
 namespace integralhist {
 

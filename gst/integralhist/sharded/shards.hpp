@@ -3,7 +3,7 @@
 // A tensor in shards: groups of consecutive bins, maybe on several devices. Queries see one tensor.
 #pragma once
 
-#include "../tensor.hpp"
+#include <gst/integralhist/engine/tensor.hpp>
 
 namespace integralhist {
 

@@ -4,7 +4,7 @@
 #include <mutex>
 #include <vector>
 
-#include "../host_memory.hpp"
+#include <gst/integralhist/memory/host_memory.hpp>
 
 namespace integralhist {
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 
 namespace integralhist {

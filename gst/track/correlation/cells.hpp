@@ -17,7 +17,7 @@
 #include <span>
 #include <vector>
 
-#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <kernels/cells.hpp>
 #include <kernels/filters.hpp>

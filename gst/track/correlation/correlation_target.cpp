@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <gst/integralhist/placed.hpp>
+#include <gst/integralhist/meta/placed.hpp>
 
 namespace integralhist {
 namespace {

@@ -11,8 +11,8 @@
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 
 #include "tracker.hpp"
-#include <gst/elements/base/counted.hpp>
-#include <gst/track/target_box.hpp>
+#include <gst/integralhist/api/counted.hpp>
+#include <gst/track/base/target_box.hpp>
 
 namespace integralhist {
 

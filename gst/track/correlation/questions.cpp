@@ -3,8 +3,8 @@
 
 #include <functional>
 
-#include <gst/integralhist/histogram.hpp>
-#include <gst/integralhist/tasks.hpp>
+#include <gst/integralhist/api/histogram.hpp>
+#include <gst/integralhist/base/tasks.hpp>
 
 #include "asked.hpp"
 

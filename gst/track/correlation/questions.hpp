@@ -10,8 +10,8 @@
 #include <span>
 #include <vector>
 
-#include <gst/integralhist/device_filters.hpp>
-#include <gst/integralhist/tensor.hpp>
+#include <gst/integralhist/engine/device_filters.hpp>
+#include <gst/integralhist/engine/tensor.hpp>
 
 #include "cells.hpp"
 

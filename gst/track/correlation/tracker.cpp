@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <gst/integralhist/tasks.hpp>
+#include <gst/integralhist/base/tasks.hpp>
 
 #include "peak.hpp"
 

@@ -8,7 +8,7 @@
 
 #include <kernels/likeness.hpp>
 
-#include <gst/elements/base/counted.hpp>
+#include <gst/integralhist/api/counted.hpp>
 
 namespace integralhist {
 

@@ -26,11 +26,11 @@
 #include <span>
 #include <vector>
 
-#include <gst/integralhist/error.hpp>
+#include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/gstintegralhist.h>
-#include <gst/integralhist/histogram.hpp>
+#include <gst/integralhist/api/histogram.hpp>
 
-#include <gst/track/target_box.hpp>
+#include <gst/track/base/target_box.hpp>
 
 namespace integralhist {
 

@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include <gst/integralhist/answer_cost.hpp>
+#include <gst/integralhist/engine/answer_cost.hpp>
 #include <kernels/registry.hpp>
 
 using namespace inthist;

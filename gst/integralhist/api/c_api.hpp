@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <type_traits>
+#include <utility>
+
+#include <gst/integralhist/engine/tensor.hpp>
+
+namespace integralhist {
+
+/// Returns the value of a C function, or `failed` with the GError set.
+template <class Result, class T>
+Result to_c (Expected<T> &&expected, Result failed, GError **error)
+{
+  if (!expected) {
+    set_gerror (error, expected.error ());
+    return failed;
+  }
+  if constexpr (std::is_void_v<T>)
+    return TRUE;
+  else
+    return std::move (*expected);
+}
+
+/// The most windows of a query, for which indices of windows and threads fit 32 bits.
+constexpr gint64 kMostWindows = G_MAXINT / 8;
+
+/// Returns the rectangles, of which there must be at least one, as windows without a copy.
+inline Expected<inthist::Windows> windows_of (const GstVideoRectangle *rectangles, guint n)
+{
+  using inthist::Region;
+  static_assert (sizeof (Region) == sizeof (GstVideoRectangle)
+                 && offsetof (Region, y) == offsetof (GstVideoRectangle, y)
+                 && offsetof (Region, width) == offsetof (GstVideoRectangle, w)
+                 && offsetof (Region, height) == offsetof (GstVideoRectangle, h));
+  if (n > kMostWindows)
+    return error (Error::Kind::bad_question, n, " rectangles at once are too many: ask in parts");
+  return inthist::Windows{ reinterpret_cast<const Region *> (rectangles), int (n), {} };
+}
+
+/// Allocates `n` answers; g_free () releases them.
+template <class Answer>
+Expected<Answer *> answers_for (std::size_t n)
+{
+  if (Answer *const answers = g_try_new (Answer, std::max<std::size_t> (n, 1)))
+    return answers;
+  return error (Error::Kind::no_memory, "there is no memory for what is asked: ask in parts");
+}
+
+}  // namespace integralhist

@@ -1,0 +1,553 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <gst/integralhist/gstintegralhistogram.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+#include <kernels/tensor_view.hpp>
+
+#include "c_api.hpp"
+#include "histogram.hpp"
+#include <gst/integralhist/sharded/shards.hpp>
+
+GST_DEFINE_MINI_OBJECT_TYPE (GstIntegralHistogram, gst_integral_histogram);
+
+GQuark gst_integral_histogram_error_quark (void)
+{
+  // G_DEFINE_QUARK is a data race
+  static const GQuark quark = g_quark_from_static_string ("gst-integral-histogram-error-quark");
+  return quark;
+}
+
+GType gst_integral_histogram_counter_get_type (void)
+{
+  static const GEnumValue values[] = {
+    { GST_INTEGRAL_HISTOGRAM_COUNTER_U32, "32 bits, exact below 2^32 pixels", "u32" },
+    { GST_INTEGRAL_HISTOGRAM_COUNTER_U16, "16 bits, counts modulo 65536; region queries stay exact",
+      "u16" },
+    { GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED,
+      "16 bits, and a few counts of 32 bits beside them: exact in one step for any region",
+      "u16-anchored" },
+    { GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED,
+      "8 bits and a few more, in tiles of 16x16: exact in one step, and little more than a quarter "
+      "of u32's bytes to write, keep and download (limit: 2^20 columns and rows)",
+      "u8-tiled" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstIntegralHistogramCounter", values);
+  return type;
+}
+
+namespace {
+
+/// A feature by all of its names.
+struct FeatureNames {
+  inthist::Feature feature;
+  GstIntegralHistogramFeature value;
+  std::string_view name;
+};
+
+#define FEATURE(name, NAME) \
+  { \
+    inthist::Feature::name, GST_INTEGRAL_HISTOGRAM_FEATURE_##NAME, #name \
+  }
+constexpr FeatureNames kFeatureNames[] = {
+  FEATURE (luma, LUMA),
+  FEATURE (labels, LABELS),
+  FEATURE (red, RED),
+  FEATURE (green, GREEN),
+  FEATURE (blue, BLUE),
+  FEATURE (cb, CB),
+  FEATURE (cr, CR),
+  FEATURE (hue, HUE),
+  FEATURE (saturation, SATURATION),
+  FEATURE (value, VALUE),
+  FEATURE (rgb, RGB),
+  FEATURE (ycbcr, YCBCR),
+  FEATURE (hue_saturation, HUE_SATURATION),
+  FEATURE (hsv, HSV),
+  FEATURE (gradient, GRADIENT),
+  FEATURE (signed_gradient, SIGNED_GRADIENT),
+  FEATURE (lbp, LBP),
+  FEATURE (uniform_lbp, UNIFORM_LBP),
+};
+#undef FEATURE
+
+/// Returns whether a feature has the same row in all tables. Its nick is its name with hyphens.
+constexpr bool have_one_order ()
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (kFeatureNames); i++) {
+    const auto &[feature, value, name] = kFeatureNames[i];
+    const std::string_view nick = inthist::kFeatures[i].nick;
+    if (gsize (feature) != i || gsize (value) != i
+        || !std::ranges::equal (name, nick,
+                                [] (char a, char b) { return (a == '_' ? '-' : a) == b; }))
+      return false;
+  }
+  return G_N_ELEMENTS (kFeatureNames) == G_N_ELEMENTS (inthist::kFeatures);
+}
+static_assert (have_one_order (),
+               "inthist::Feature, kFeatures and GstIntegralHistogramFeature differ");
+
+}  // namespace
+
+GType gst_integral_histogram_feature_get_type (void)
+{
+  constexpr gsize kN = G_N_ELEMENTS (inthist::kFeatures);
+  static const auto values = [] {
+    std::array<GEnumValue, kN + 1> all = {};
+    for (gsize i = 0; i < kN; i++)
+      all[i] = { gint (i), inthist::kFeatures[i].blurb, inthist::kFeatures[i].nick };
+    return all;
+  }();
+  static const GType type = g_enum_register_static ("GstIntegralHistogramFeature", values.data ());
+  return type;
+}
+
+GType gst_integral_histogram_weight_get_type (void)
+{
+  static const GEnumValue values[] = {
+    { GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE, "1: pixels are counted", "one" },
+    { GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT, "The length of luma's gradient, in eighths",
+      "gradient" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstIntegralHistogramWeight", values);
+  return type;
+}
+
+GType gst_integral_histogram_content_get_type (void)
+{
+  static const GEnumValue values[] = {
+    { GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, "Pixels of each bin: an integral histogram", "bins" },
+    { GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS,
+      "Sums of values and of their squares: summed-area tables", "sums" },
+    { GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS, "Weights of each bin's pixels", "weights" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_enum_register_static ("GstIntegralHistogramContent", values);
+  return type;
+}
+
+namespace integralhist {
+
+using inthist::Question;
+
+/// Answers with what rectangles add up to in each plane: counts (guint32) or sums (guint64).
+template <class Answer>
+static Expected<> add_up (Tensor &tensor, const GstVideoRectangle *rectangles, guint n,
+                          Answer *answers)
+{
+  if (n == 0)
+    return {};
+  const inthist::Windows windows = TRY (windows_of (rectangles, n));
+  const bool sums_wanted = sizeof (Answer) == sizeof (guint64);
+  if (sums_wanted || tensor.shape.content == inthist::Content::bins) {
+    const Query query = { .question = sums_wanted ? Question::sums : Question::counts,
+                          .windows = windows,
+                          .answers = answers };
+    return tensor.ask ({ &query, 1 });
+  }
+  const gsize n_sums = gsize (n) * tensor.shape.bins;
+  g_autofree guint64 *sums = TRY (answers_for<guint64> (n_sums));
+  const Query query = { .question = Question::sums, .windows = windows, .answers = sums };
+  TRY (tensor.ask ({ &query, 1 }));
+  for (gsize i = 0; i < n_sums; i++) {
+    if (sums[i] > G_MAXUINT32)
+      return error (Error::Kind::overflow, "the sum ", sums[i],
+                    " does not fit 32 bits: ask gst_integral_histogram_region_sums or "
+                    "gst_integral_histogram_regions_sums");
+    answers[i] = Answer (sums[i]);
+  }
+  return {};
+}
+
+template <class Answer>
+static gboolean add_up_c (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles,
+                          guint n, Answer *answers, GError **error)
+{
+  g_return_val_if_fail (histogram && (n == 0 || (rectangles && answers)), FALSE);
+  return to_c (add_up (*histogram->tensor, rectangles, n, answers), FALSE, error);
+}
+
+/// Answers one rectangle with an array for language bindings.
+template <class Answer>
+static Answer *add_up_one (GstIntegralHistogram *histogram, const GstVideoRectangle &rectangle,
+                           gsize *n_answers, GError **error)
+{
+  g_return_val_if_fail (histogram, nullptr);
+  const gsize planes = histogram->tensor->shape.bins;
+  g_autofree Answer *answers = g_new (Answer, planes);
+  const bool answered = add_up_c (histogram, &rectangle, 1, answers, error);
+  if (n_answers)
+    *n_answers = answered ? planes : 0;
+  return answered ? static_cast<Answer *> (g_steal_pointer (&answers)) : nullptr;
+}
+
+template <class Answer>
+static Expected<GBytes *> add_up_bytes (Tensor &tensor, const gint *values, gsize n_values)
+{
+  if (n_values % 4 != 0)
+    return error (Error::Kind::bad_question, n_values,
+                  " numbers are no list of rectangles: each is x, y, width, height");
+  static_assert (sizeof (GstVideoRectangle) == 4 * sizeof (gint));
+  const gsize n = n_values / 4, n_answers = n * tensor.shape.bins;
+  g_autofree Answer *answers = TRY (answers_for<Answer> (n_answers));
+  const auto n_asked = guint (std::min<gsize> (n, G_MAXUINT));  // refused as too many
+  TRY (add_up (tensor, reinterpret_cast<const GstVideoRectangle *> (values), n_asked, answers));
+  return g_bytes_new_take (g_steal_pointer (&answers), n_answers * sizeof (Answer));
+}
+
+/// Answers many rectangles for language bindings; four of the `n_values` are a rectangle.
+template <class Answer>
+static GBytes *add_up_bytes_c (GstIntegralHistogram *histogram, const gint *values, gsize n_values,
+                               GError **error)
+{
+  g_return_val_if_fail (histogram, nullptr);
+  return to_c (add_up_bytes<Answer> (*histogram->tensor, values, n_values),
+               static_cast<GBytes *> (nullptr), error);
+}
+
+static bool has_place (const inthist::Shape &shape, guint bin, gint x, gint y)
+{
+  return bin < guint (shape.bins) && x >= -1 && x < shape.width && y >= -1 && y < shape.height;
+}
+
+/// Returns H at a place that there is; `bytes` are those of Tensor::host ().
+static guint32 element_of (const Tensor &tensor, const void *bytes, guint bin, gint x, gint y)
+{
+  if (x < 0 || y < 0)
+    return 0;
+  return inthist::TensorView (tensor.shape, tensor.layout, bytes)
+      .with_planes ([&] (const auto &plane) -> guint32 { return plane (int (bin)) (y, x); });
+}
+
+static Expected<guint32> element_in (const Tensor &tensor, GstBuffer *buffer, guint bin, gint x,
+                                     gint y)
+{
+  const inthist::Shape &shape = tensor.shape;
+  if (!has_place (shape, bin, x, y))
+    return error (Error::Kind::bad_question, "there is no element ", x, ",", y, " of bin ", bin,
+                  ": there are ", shape.width, "x", shape.height, " of ", shape.bins, " bins");
+  GstMapInfo map;
+  if (!gst_buffer_map (buffer, &map, GST_MAP_READ))
+    return error (Error::Kind::failed, "the buffer could not be mapped");
+  const bool fits = map.size == tensor.bytes ();
+  const guint32 element = fits ? element_of (tensor, map.data, bin, x, y) : 0;
+  gst_buffer_unmap (buffer, &map);
+  if (!fits)
+    return error (Error::Kind::bad_question,
+                  "the buffer is none of this histogram: pass what get_buffer has returned");
+  return element;
+}
+
+}  // namespace integralhist
+
+GstIntegralHistogram *gst_integral_histogram_ref (GstIntegralHistogram *histogram)
+{
+  return reinterpret_cast<GstIntegralHistogram *> (
+      gst_mini_object_ref (GST_MINI_OBJECT_CAST (histogram)));
+}
+
+void gst_integral_histogram_unref (GstIntegralHistogram *histogram)
+{
+  gst_mini_object_unref (GST_MINI_OBJECT_CAST (histogram));
+}
+
+guint gst_integral_histogram_get_width (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return histogram->tensor->shape.width;
+}
+
+guint gst_integral_histogram_get_height (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return histogram->tensor->shape.height;
+}
+
+guint gst_integral_histogram_get_bins (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return histogram->tensor->shape.bins;
+}
+
+guint gst_integral_histogram_get_first_bin (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return histogram->range.first_bin;
+}
+
+guint gst_integral_histogram_get_all_bins (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return histogram->range.all_bins;
+}
+
+GstIntegralHistogramContent gst_integral_histogram_get_content (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
+  switch (histogram->tensor->shape.content) {
+    case inthist::Content::weights: return GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS;
+    case inthist::Content::powers: return GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+    case inthist::Content::bins: break;
+  }
+  return GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
+}
+
+GstIntegralHistogramFeature gst_integral_histogram_get_feature (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA);
+  return GstIntegralHistogramFeature (histogram->counted.feature);
+}
+
+void gst_integral_histogram_get_quantization (GstIntegralHistogram *histogram, guint parts[3])
+{
+  g_return_if_fail (histogram && parts);
+  std::ranges::copy (histogram->counted.quantization, parts);
+}
+
+GstIntegralHistogramWeight gst_integral_histogram_get_weight (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE);
+  return GstIntegralHistogramWeight (histogram->counted.weight);
+}
+
+gboolean gst_integral_histogram_get_soft (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, FALSE);
+  return histogram->counted.soft;
+}
+
+guint gst_integral_histogram_get_weight_unit (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return guint (inthist::unit_of (histogram->counted.weight, histogram->counted.soft));
+}
+
+guint32 gst_integral_histogram_get_lut_seqnum (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, GST_SEQNUM_INVALID);
+  return histogram->counted.lut_seqnum;
+}
+
+GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_COUNTER_U32);
+  switch (histogram->tensor->shape.counter) {
+    case inthist::Type::u16: return GST_INTEGRAL_HISTOGRAM_COUNTER_U16;
+    case inthist::Type::u16_anchored: return GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED;
+    case inthist::Type::u8_tiled: return GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED;
+    case inthist::Type::u32:
+    case inthist::Type::u8:
+    case inthist::Type::s32:
+    case inthist::Type::f32:
+    case inthist::Type::f64:
+    case inthist::Type::f32x4: break;
+  }
+  return GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
+}
+
+gboolean gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gsize *offset,
+                                             guint *row_step, guint *column_step)
+{
+  g_return_val_if_fail (histogram, FALSE);
+  const inthist::Shape &shape = histogram->tensor->shape;
+  const bool has = shape.counter == inthist::Type::u16_anchored;
+  const inthist::Anchors anchors = has ? inthist::anchors_of (shape) : inthist::Anchors ();
+  if (offset)
+    *offset = has ? histogram->tensor->layout.plane_pitch * shape.bins : 0;
+  if (row_step)
+    *row_step = has ? 1u << anchors.row_shift : 0;
+  if (column_step)
+    *column_step = has ? 1u << anchors.column_shift : 0;
+  return has;
+}
+
+gboolean gst_integral_histogram_get_tiles (GstIntegralHistogram *histogram, guint *columns,
+                                           guint *rows, gsize *tile_bytes, gboolean *wide)
+{
+  g_return_val_if_fail (histogram, FALSE);
+  const inthist::Shape &shape = histogram->tensor->shape;
+  const bool has = shape.counter == inthist::Type::u8_tiled;
+  const inthist::Tiles tiles = has ? inthist::tiles_of (shape) : inthist::Tiles ();
+  if (columns)
+    *columns = tiles.columns;
+  if (rows)
+    *rows = tiles.rows;
+  if (tile_bytes)
+    *tile_bytes = has ? tiles.bytes () : 0;
+  if (wide)
+    *wide = tiles.wide;
+  return has;
+}
+
+gsize gst_integral_histogram_get_row_pitch (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return histogram->tensor->layout.row_pitch;
+}
+
+gsize gst_integral_histogram_get_plane_pitch (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return histogram->tensor->layout.plane_pitch;
+}
+
+guint gst_integral_histogram_get_n_shards (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  const auto shards = histogram->tensor->shards ();
+  return shards ? std::max (1u, guint (shards->size ())) : 0;
+}
+
+GstIntegralHistogram *gst_integral_histogram_get_shard (GstIntegralHistogram *histogram,
+                                                        guint index, guint *first_bin)
+{
+  g_return_val_if_fail (histogram, nullptr);
+  if (first_bin)
+    *first_bin = 0;
+  const auto shards = histogram->tensor->shards ();
+  if (!shards)
+    return nullptr;
+  if (shards->empty () && index == 0)
+    return gst_integral_histogram_ref (histogram);
+  if (index >= shards->size ())
+    return nullptr;
+  const integralhist::Shard &shard = (*shards)[index];
+  if (first_bin)
+    *first_bin = guint (shard.first_bin);
+  GstIntegralHistogram *const made = integralhist::new_histogram (
+      std::shared_ptr<integralhist::Tensor> (histogram->tensor, shard.tensor.get ()),
+      histogram->counted);
+  made->range = { histogram->range.first_bin + shard.first_bin, shard.tensor->shape.bins,
+                  histogram->range.all_bins };
+  return made;
+}
+
+gboolean gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockTime timeout,
+                                      GError **error)
+{
+  g_return_val_if_fail (histogram, FALSE);
+  return integralhist::to_c (histogram->tensor->wait (timeout), FALSE, error);
+}
+
+gboolean gst_integral_histogram_add_reader (GstIntegralHistogram *histogram, gpointer stream,
+                                            GError **error)
+{
+  g_return_val_if_fail (histogram, FALSE);
+  return integralhist::to_c (histogram->tensor->add_reader (static_cast<inthist::Stream> (stream)),
+                             FALSE, error);
+}
+
+gboolean gst_integral_histogram_regions (GstIntegralHistogram *histogram,
+                                         const GstVideoRectangle *rectangles, guint n,
+                                         guint32 *counts, GError **error)
+{
+  return integralhist::add_up_c (histogram, rectangles, n, counts, error);
+}
+
+gboolean gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x, gint y, gint width,
+                                        gint height, guint32 *counts, GError **error)
+{
+  const GstVideoRectangle rectangle = { x, y, width, height };
+  return integralhist::add_up_c (histogram, &rectangle, 1, counts, error);
+}
+
+gboolean gst_integral_histogram_regions_sums (GstIntegralHistogram *histogram,
+                                              const GstVideoRectangle *rectangles, guint n,
+                                              guint64 *sums, GError **error)
+{
+  return integralhist::add_up_c (histogram, rectangles, n, sums, error);
+}
+
+gboolean gst_integral_histogram_region_sums (GstIntegralHistogram *histogram, gint x, gint y,
+                                             gint width, gint height, guint64 *sums, GError **error)
+{
+  const GstVideoRectangle rectangle = { x, y, width, height };
+  return integralhist::add_up_c (histogram, &rectangle, 1, sums, error);
+}
+
+guint32 *gst_integral_histogram_query_region (GstIntegralHistogram *histogram, gint x, gint y,
+                                              gint width, gint height, gsize *n_counts,
+                                              GError **error)
+{
+  return integralhist::add_up_one<guint32> (histogram, { x, y, width, height }, n_counts, error);
+}
+
+GBytes *gst_integral_histogram_query_regions (GstIntegralHistogram *histogram,
+                                              const gint *rectangles, gsize n_values,
+                                              GError **error)
+{
+  return integralhist::add_up_bytes_c<guint32> (histogram, rectangles, n_values, error);
+}
+
+guint64 *gst_integral_histogram_query_region_sums (GstIntegralHistogram *histogram, gint x, gint y,
+                                                   gint width, gint height, gsize *n_sums,
+                                                   GError **error)
+{
+  return integralhist::add_up_one<guint64> (histogram, { x, y, width, height }, n_sums, error);
+}
+
+GBytes *gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogram,
+                                                   const gint *rectangles, gsize n_values,
+                                                   GError **error)
+{
+  return integralhist::add_up_bytes_c<guint64> (histogram, rectangles, n_values, error);
+}
+
+GstBuffer *gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, GError **error)
+{
+  g_return_val_if_fail (histogram, nullptr);
+  const auto data =
+      integralhist::to_c (histogram->tensor->host (), static_cast<const void *> (nullptr), error);
+  if (!data)
+    return nullptr;
+  const gsize bytes = histogram->tensor->bytes ();
+  const auto release = [] (gpointer h) {
+    gst_integral_histogram_unref (static_cast<GstIntegralHistogram *> (h));
+  };
+  return gst_buffer_new_wrapped_full (GST_MEMORY_FLAG_READONLY, const_cast<void *> (data), bytes, 0,
+                                      bytes, gst_integral_histogram_ref (histogram), release);
+}
+
+guint32 gst_integral_histogram_get_element (GstIntegralHistogram *histogram, gconstpointer tensor,
+                                            guint bin, gint x, gint y)
+{
+  g_return_val_if_fail (
+      histogram && tensor && integralhist::has_place (histogram->tensor->shape, bin, x, y), 0);
+  return integralhist::element_of (*histogram->tensor, tensor, bin, x, y);
+}
+
+guint32 gst_integral_histogram_query_element (GstIntegralHistogram *histogram, GstBuffer *buffer,
+                                              guint bin, gint x, gint y, GError **error)
+{
+  g_return_val_if_fail (histogram && buffer, 0);
+  return integralhist::to_c (integralhist::element_in (*histogram->tensor, buffer, bin, x, y), 0u,
+                             error);
+}
+
+guint64 gst_integral_histogram_get_device_pointer (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, 0);
+  return histogram->tensor->cuda ().pointer;
+}
+
+gpointer gst_integral_histogram_get_cuda_event (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, nullptr);
+  return histogram->tensor->cuda ().event;
+}
+
+gpointer gst_integral_histogram_get_cuda_context (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, nullptr);
+  return histogram->tensor->cuda ().context;
+}
+
+gint gst_integral_histogram_get_cuda_device (GstIntegralHistogram *histogram)
+{
+  g_return_val_if_fail (histogram, -1);
+  return histogram->tensor->cuda ().device;
+}

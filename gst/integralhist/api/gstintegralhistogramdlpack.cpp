@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <gst/integralhist/gstintegralhistogramdlpack.h>
+
+#include <dlfcn.h>
+
+#include "c_api.hpp"
+#include "dlpack.hpp"
+#include "histogram.hpp"
+
+namespace integralhist {
+namespace {
+
+/// An array with its shape, which holds the histogram.
+template <class Managed>
+struct Exported {
+  Managed managed = {};
+  std::int64_t shape[3] = {}, strides[3] = {};
+  GstIntegralHistogram *histogram = nullptr;
+
+  /// Ends the reading of an array. Any thread may, also while the process ends: neither Python nor
+  /// a log is needed.
+  static void drop (Managed *managed)
+  {
+    auto *const exported = static_cast<Exported *> (managed->owner);
+    if (managed->array.device.type == dlpack::cuda)
+      exported->histogram->tensor->add_all_readers ();
+    gst_integral_histogram_unref (exported->histogram);
+    delete exported;
+  }
+};
+
+Expected<> check_one_piece (Tensor &tensor)
+{
+  const auto shards = TRY (tensor.shards ());
+  if (shards.size () > 1)
+    return error (Error::Kind::bad_question, "the tensor is in ", shards.size (),
+                  " shards, and an array is in one piece: take each by get_shard (), or have all "
+                  "copied to host memory (GST_INTEGRAL_HISTOGRAM_DLPACK_HOST; in Python numpy ())");
+  return {};
+}
+
+Expected<dlpack::DataType> type_of (const inthist::Shape &shape, bool is_signed)
+{
+  const auto code = is_signed ? dlpack::signed_integer : dlpack::unsigned_integer;
+  switch (shape.counter) {
+    case inthist::Type::u8: return dlpack::DataType{ code, 8, 1 };
+    case inthist::Type::u16:
+    case inthist::Type::u16_anchored: return dlpack::DataType{ code, 16, 1 };
+    case inthist::Type::u32: return dlpack::DataType{ code, 32, 1 };
+    case inthist::Type::s32: return dlpack::DataType{ dlpack::signed_integer, 32, 1 };
+    case inthist::Type::f32: return dlpack::DataType{ dlpack::floating_point, 32, 1 };
+    case inthist::Type::f64: return dlpack::DataType{ dlpack::floating_point, 64, 1 };
+    case inthist::Type::f32x4: return dlpack::DataType{ dlpack::floating_point, 32, 4 };
+    case inthist::Type::u8_tiled: break;
+  }
+  return error (Error::Kind::bad_question,
+                "the tensor is in tiles (counter=u8-tiled), and an array is not: ask regions (), "
+                "read get_element (), or set counter to u32 or u16-anchored");
+}
+
+/// Returns where the tensor is for whoever takes it as an array, and lets `stream` wait for it.
+Expected<dlpack::Array> place_of (Tensor &tensor, guint flags, gint64 stream)
+{
+  dlpack::Array array = {};
+  if (!(flags & GST_INTEGRAL_HISTOGRAM_DLPACK_HOST)) {
+    TRY (check_one_piece (tensor));
+    if (const CudaView view = tensor.cuda (); view.pointer) {
+      if (!view.is_primary)
+        return error (
+            Error::Kind::bad_question,
+            "the tensor is in a CUDA context of another element's, and "
+            "kernels of PyTorch, CuPy and Numba, which use the primary one of device ",
+            view.device,
+            ", cannot read it: give the pipeline the primary context (GST_MESSAGE_NEED_CONTEXT, "
+            "gst_cuda_context_new_wrapped ()), or take a copy in host memory "
+            "(GST_INTEGRAL_HISTOGRAM_DLPACK_HOST; in Python numpy ())");
+      if (stream != -1)
+        TRY (tensor.wait_on (reinterpret_cast<inthist::Stream> (stream)));
+      array.data = reinterpret_cast<void *> (view.pointer);
+      array.device = { dlpack::cuda, view.device };
+      return array;
+    }
+  }
+  array.data = const_cast<void *> (TRY (tensor.host ()));
+  array.device = { dlpack::cpu, 0 };
+  return array;
+}
+
+template <class Managed>
+Expected<void *> exported (GstIntegralHistogram *histogram, guint flags, gint64 stream)
+{
+  Tensor &tensor = *histogram->tensor;
+  const inthist::Shape &shape = tensor.shape;
+  const inthist::Layout &layout = tensor.layout;
+  const dlpack::DataType type = TRY (type_of (shape, flags & GST_INTEGRAL_HISTOGRAM_DLPACK_SIGNED));
+  if (stream == 0 || stream < -1)
+    return error (Error::Kind::bad_question, "there is no stream ", stream,
+                  ": 1 is the legacy default stream, 2 the per-thread one, -1 none");
+  dlpack::Array array = TRY (place_of (tensor, flags, stream));
+
+  using Own = Exported<Managed>;
+  const auto element = std::int64_t (inthist::bytes_of (shape.counter));
+  auto *const own = new Own{ {},
+                             { shape.bins, shape.height, shape.width },
+                             { std::int64_t (layout.plane_pitch) / element,
+                               std::int64_t (layout.row_pitch) / element, 1 },
+                             gst_integral_histogram_ref (histogram) };
+  array.n_dimensions = 3;
+  array.type = type;
+  array.shape = own->shape;
+  array.strides = own->strides;
+  own->managed.array = array;
+  own->managed.owner = own;
+  own->managed.deleter = Own::drop;
+  if constexpr (std::is_same_v<Managed, dlpack::Versioned>) {
+    own->managed.version = { Managed::kMajor, Managed::kMinor };
+    own->managed.flags = Managed::kReadOnly;
+  }
+  return static_cast<void *> (&own->managed);
+}
+
+Expected<dlpack::Device> device_of (Tensor &tensor)
+{
+  TRY (check_one_piece (tensor));
+  const CudaView view = tensor.cuda ();
+  return view.pointer ? dlpack::Device{ dlpack::cuda, view.device }
+                      : dlpack::Device{ dlpack::cpu, 0 };
+}
+
+/// Calls the deleter of an array that is still in a capsule of this name.
+template <class Managed>
+void free_in (void *capsule, const char *name)
+{
+  using IsValid = int (void *, const char *);
+  using GetPointer = void *(void *, const char *);
+  const auto is_valid = reinterpret_cast<IsValid *> (dlsym (RTLD_DEFAULT, "PyCapsule_IsValid"));
+  const auto get_pointer =
+      reinterpret_cast<GetPointer *> (dlsym (RTLD_DEFAULT, "PyCapsule_GetPointer"));
+  if (!is_valid || !get_pointer || !is_valid (capsule, name))
+    return;
+  auto *const managed = static_cast<Managed *> (get_pointer (capsule, name));
+  managed->deleter (managed);
+}
+
+}  // namespace
+}  // namespace integralhist
+
+GType gst_integral_histogram_dlpack_flags_get_type (void)
+{
+  static const GFlagsValue values[] = {
+    { GST_INTEGRAL_HISTOGRAM_DLPACK_NONE, "Versioned, of where the tensor lies", "none" },
+    { GST_INTEGRAL_HISTOGRAM_DLPACK_UNVERSIONED, "As before DLPack 1.0", "unversioned" },
+    { GST_INTEGRAL_HISTOGRAM_DLPACK_SIGNED, "Signed integers", "signed" },
+    { GST_INTEGRAL_HISTOGRAM_DLPACK_HOST, "In host memory", "host" },
+    { 0, nullptr, nullptr },
+  };
+  static const GType type = g_flags_register_static ("GstIntegralHistogramDLPackFlags", values);
+  return type;
+}
+
+gpointer gst_integral_histogram_get_dlpack (GstIntegralHistogram *histogram,
+                                            GstIntegralHistogramDLPackFlags flags, gint64 stream,
+                                            GError **error)
+{
+  g_return_val_if_fail (histogram, nullptr);
+  using namespace integralhist;
+  return to_c (flags & GST_INTEGRAL_HISTOGRAM_DLPACK_UNVERSIONED
+                   ? exported<dlpack::Unversioned> (histogram, flags, stream)
+                   : exported<dlpack::Versioned> (histogram, flags, stream),
+               static_cast<void *> (nullptr), error);
+}
+
+gint gst_integral_histogram_get_dlpack_device (GstIntegralHistogram *histogram, gint *id,
+                                               GError **error)
+{
+  g_return_val_if_fail (histogram, 0);
+  const auto device = integralhist::to_c (integralhist::device_of (*histogram->tensor),
+                                          integralhist::dlpack::Device{ 0, 0 }, error);
+  if (id)
+    *id = device.id;
+  return device.type;
+}
+
+void gst_integral_histogram_dlpack_capsule_free (gpointer capsule)
+{
+  using namespace integralhist;
+  free_in<dlpack::Versioned> (capsule, "dltensor_versioned");
+  free_in<dlpack::Unversioned> (capsule, "dltensor");
+}

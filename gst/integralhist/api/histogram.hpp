@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The payload of the C API, a reference to a tensor.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include <gst/integralhist/gstintegralhistogram.h>
+#include <gst/integralhist/engine/tensor.hpp>
+
+namespace integralhist {
+
+/// A range of a histogram's bins: those that a tensor has planes of.
+struct BinRange {
+  int first_bin = 0, bins = 0, all_bins = 0;
+
+  bool operator== (const BinRange &) const = default;
+};
+
+/// Returns "bins 8 to 15 of 32".
+std::string describe (const BinRange &range);
+
+/// What a histogram's bins are of.
+struct Counted {
+  inthist::Feature feature = inthist::Feature::luma;
+  inthist::Quantization quantization = {};  // of a joint feature
+  inthist::Weight weight = inthist::Weight::one;
+  bool soft = false;
+  guint32 lut_seqnum = GST_SEQNUM_INVALID;  // of the event that brought a table's scores
+  bool has_lut = false;                     // which makes the bins of its values
+  std::optional<BinRange> part = {};        // of the bins, where the producer makes no others
+
+  bool operator== (const Counted &) const = default;
+};
+
+}  // namespace integralhist
+
+struct _GstIntegralHistogram {
+  GstMiniObject parent;
+  std::shared_ptr<integralhist::Tensor> tensor;
+  integralhist::Counted counted;
+  integralhist::BinRange range;  // also of a shard
+};
+
+namespace integralhist {
+
+GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor, const Counted &counted = {});
+Tensor &tensor_of (GstIntegralHistogram *histogram);
+
+struct HistogramUnref {
+  void operator() (GstIntegralHistogram *h) const { gst_integral_histogram_unref (h); }
+};
+using HistogramRef = std::unique_ptr<GstIntegralHistogram, HistogramUnref>;
+
+}  // namespace integralhist

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The values of a frame on a GPU, wherever the frame lies. Where many small questions come
+// together, as those of many targets, a GPU answers faster from its pixels than the CPU does.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <span>
+
+#include <kernels/binning.hpp>
+
+#include "device_filters.hpp"
+#include <gst/integralhist/memory/host_memory.hpp>
+#include "tensor.hpp"
+
+namespace integralhist {
+
+/// Any thread may ask, also while others do.
+class DeviceValues {
+public:
+  virtual ~DeviceValues () = default;
+  /// Makes the values of a picture in host memory, which stays until the next one.
+  virtual Expected<> keep (const inthist::Binning &picture) = 0;
+  /// Enqueues the same for a picture in the GPU's memory, on its stream, behind what `producer` has
+  /// been given, unless that is null.
+  virtual Expected<> keep_in_place (const inthist::Binning &picture, inthist::Stream producer) = 0;
+  virtual inthist::Stream stream () const = 0;
+  /// Returns the memory that it has on the GPU.
+  virtual std::size_t bytes () const = 0;
+  /// Returns whether it answers such a question; what fits no memory by far is not for it.
+  virtual bool takes (std::span<const CellsQuery> queries) const = 0;
+  /// Adds up cells; `lut` is from values to bins.
+  virtual Expected<> add_up_cells (std::span<const CellsQuery> queries,
+                                   const inthist::Lut &lut) = 0;
+  /// Counts windows of the frame: [window][bin].
+  virtual Expected<> count (std::span<const inthist::Region> windows, const inthist::Lut &lut,
+                            guint32 *counts) = 0;
+};
+
+/// Has a GPU count the windows of a query from the pixels. Returns false where it had better not,
+/// as for very many.
+Expected<bool> count_windows (DeviceValues &values, const inthist::Shape &shape,
+                              const inthist::Lut &lut, const Query &query);
+
+/// A GPU that answers from pixels.
+struct DeviceBeside {
+  /// Allocates memory that it reads in place, or other memory where no more can be pinned.
+  AllocateHost allocate;
+  /// Makes values of frames, which count their answers.
+  std::function<Expected<std::unique_ptr<DeviceValues>> (const inthist::Shape &shape,
+                                                         std::atomic<guint64> &answers)>
+      make;
+  std::shared_ptr<DeviceFilters> filters;
+};
+
+}  // namespace integralhist

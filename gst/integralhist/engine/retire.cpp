@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "retire.hpp"
+
+#include <atomic>
+#include <future>
+
+#include <gst/integralhist/base/log.hpp>
+#include <gst/integralhist/base/thread.hpp>
+
+namespace integralhist {
+namespace {
+
+/// Counts the engines being dropped. The process's end waits for them: they use other libraries.
+struct Retired {
+  std::atomic<unsigned> n = 0;
+
+  ~Retired ()
+  {
+    for (unsigned left = n; left > 0; left = n)
+      n.wait (left);
+  }
+};
+
+struct Drop {
+  std::shared_ptr<Engine> engine;
+  std::promise<void> done;
+};
+
+}  // namespace
+
+void retire (std::shared_ptr<Engine> engine, const std::function<bool ()> &hurry)
+{
+  constexpr std::chrono::milliseconds kMoment (100), kPoll (10);
+  if (!engine)
+    return;
+  GST_DEBUG ("dropping an engine");
+  engine->abandon ();
+  static Retired retired;
+  retired.n++;
+  const auto dropped = std::make_shared<Drop> (Drop{ std::move (engine), {} });
+  const auto drop = [dropped] {
+    dropped->engine.reset ();
+    dropped->done.set_value ();
+    retired.n--;
+    retired.n.notify_all ();
+  };
+  const auto done = dropped->done.get_future ();
+  auto thread = Thread::start ("integralhist-retire", drop);
+  if (!thread)
+    return drop ();
+  const auto start = std::chrono::steady_clock::now ();
+  while (done.wait_for (kPoll) == std::future_status::timeout)
+    if (std::chrono::steady_clock::now () - start > kMoment && hurry ()) {
+      GST_DEBUG ("the engine still computes what is held: not waiting for it");
+      return thread->detach ();
+    }
+  thread->join ();
+}
+
+}  // namespace integralhist

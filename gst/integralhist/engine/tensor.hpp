@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A frame's tensor as its consumers see it. It is computed in the background, and each function
+// waits for the fence; or on demand, by who asks, and then there is no fence to wait for.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include <kernels/cells.hpp>
+#include <kernels/query.hpp>
+
+#include <gst/integralhist/base/error.hpp>
+
+namespace integralhist {
+
+using inthist::Query;
+
+struct Shard;
+class DeviceValues;
+class DeviceFilters;
+
+/// What CUDA callers need; all null for a tensor in host memory.
+struct CudaView {
+  guint64 pointer = 0;
+  void *event = nullptr, *context = nullptr;
+  int device = -1;
+  bool is_primary = false;  // whether the context is the device's primary one
+};
+
+/// Asks for cells of several grids: [cell][plane] in 1/kCellParts^2 pixel, or with scores of an
+/// integral histogram's bins a number a cell (kernels/cells.hpp).
+struct CellsQuery {
+  std::span<const inthist::Cells> grids;
+  inthist::Scores scores;
+  std::int64_t *sums;  // of one grid after another
+};
+
+class Tensor;
+/// Answers by rectangles of whole pixels.
+Expected<> ask_cells_by_rectangles (Tensor &tensor, std::span<const CellsQuery> queries);
+
+/// One frame's tensor. Any thread may query it; queries wait for the fence.
+class Tensor {
+public:
+  inthist::Shape shape;
+  inthist::Layout layout;
+
+  explicit Tensor (const inthist::Shape &of)
+      : shape (of), layout (inthist::layout_of (of)), flags (std::make_shared<Flags> ())
+  {
+  }
+  virtual ~Tensor () = default;
+  Tensor (const Tensor &) = delete;
+  Tensor &operator= (const Tensor &) = delete;
+
+  /// Waits at most `timeout` nanoseconds, then returns an Error::Kind::timeout.
+  virtual Expected<> wait (GstClockTime timeout) = 0;
+  /// Answers into host memory, where carried values lie, too. Null `answers` ask for the best only.
+  virtual Expected<> ask (std::span<const Query> queries) = 0;
+  /// Says that these regions, which lie in the frame, will be asked for, in questions to come: what
+  /// they have in common is done at once. Returns whether these had better come together.
+  virtual Expected<bool> expect (std::span<const inthist::Region> /*regions*/) { return false; }
+  /// Returns its values on a GPU, and the filters there, where expect () has said that questions
+  /// had better come together for a GPU's sake; else null.
+  virtual DeviceValues *device_values () { return nullptr; }
+  virtual std::shared_ptr<DeviceFilters> device_filters () { return nullptr; }
+  /// Answers into host memory.
+  virtual Expected<> ask_cells (std::span<const CellsQuery> queries)
+  {
+    return ask_cells_by_rectangles (*this, queries);
+  }
+  /// Enqueues queries on `stream`, which is of the tensor's context. Answers and carried values lie
+  /// in device memory. The inputs lie in host memory and are read before this returns.
+  virtual Expected<> ask_on (inthist::Stream /*stream*/, std::span<const Query>)
+  {
+    return error (
+        Error::Kind::failed,
+        "the tensor is in host memory, where no stream orders anything: ask without a stream");
+  }
+  virtual Expected<const void *> host () = 0;
+  virtual CudaView cuda () { return {}; }
+  /// Waits for the shards and returns them in the order of bins; none where the tensor is whole.
+  virtual Expected<std::span<const Shard>> shards () { return std::span<const Shard> (); }
+  /// Keeps the tensor as it is until the work enqueued on `stream`, of its context, is done.
+  virtual Expected<> add_reader (inthist::Stream /*stream*/)
+  {
+    return error (Error::Kind::failed, "the tensor is in host memory, which no stream reads: keep "
+                                       "a reference for as long as it is read");
+  }
+  /// Does so until all work is done that any stream of its context has been given by now.
+  virtual void add_all_readers () {}
+  /// Lets `stream`, of any context, wait until the tensor in a GPU's memory is computed.
+  virtual Expected<> wait_on (inthist::Stream /*stream*/)
+  {
+    return error (Error::Kind::failed, "the tensor is in host memory, which no stream reads");
+  }
+
+  std::size_t bytes () const { return inthist::tensor_bytes (shape, layout); }
+
+  struct Flags {
+    /// Of the buffer that the tensor is computed from: a BufferHold holds it; since then it was
+    /// copied into a buffer that shares its memory.
+    std::atomic<bool> buffer_held = false, buffer_copied = false;
+    /// Tells that Options::failed has been called for this tensor's failure.
+    std::atomic<bool> failure_reported = false;
+  };
+  /// Whoever has the tensor, or one that forwards to it, sees these.
+  const std::shared_ptr<Flags> flags;
+
+protected:
+  /// Makes a tensor that forwards to another.
+  Tensor (const Tensor &to, std::shared_ptr<Flags> its)
+      : shape (to.shape), layout (to.layout), flags (std::move (its))
+  {
+  }
+};
+
+/// Waits for the tensor until `is_refusing ()`, then returns an Error::Kind::flushing.
+template <class IsRefusing>
+Expected<> await (Tensor &tensor, IsRefusing &&is_refusing)
+{
+  for (;;) {
+    const auto done = tensor.wait (20 * GST_MSECOND);
+    if (done || done.error ().kind != Error::Kind::timeout)
+      return done;
+    if (is_refusing ())
+      return error (Error::Kind::flushing, "flushing");
+  }
+}
+
+}  // namespace integralhist

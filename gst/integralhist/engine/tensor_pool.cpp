@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tensor_pool.hpp"
+
+#include <algorithm>
+
+#include <gst/integralhist/base/log.hpp>
+
+namespace integralhist {
+
+TensorPool::TensorPool (Make make, const Options &options)
+    : make_ (std::move (make)), limit_ (options.max_tensors), waits_ (options.waits_for_tensors),
+      still_waiting_ (options.still_waiting), least_kept_ (options.async_depth + 1),
+      wanted_ (options.async_depth), kept_ (least_kept_)
+{
+}
+
+Expected<std::shared_ptr<TensorPool>> TensorPool::create (Make make, const Options &options)
+{
+  const std::shared_ptr<TensorPool> pool (new TensorPool (std::move (make), options));
+  pool->idle_.push_back (TRY (pool->make_ (0)));
+  pool->alive_ = 1;
+  return pool;
+}
+
+/// Waits until a tensor is idle or may be made.
+void TensorPool::await_room (std::unique_lock<std::mutex> &lock)
+{
+  const auto go_on = [this] { return flushing_ || !idle_.empty () || may_grow (); };
+  if (!go_on ())
+    GST_LOG ("all %u tensors are held: waiting for one", alive_);
+  if (!returned_.wait_for (lock, std::chrono::seconds (1), go_on)) {
+    lock.unlock ();
+    if (still_waiting_)
+      still_waiting_ (limit_);
+    lock.lock ();
+    returned_.wait (lock, go_on);
+  }
+}
+
+/// Makes a tensor, without the lock, and puts it in front of the idle ones. Where there is no
+/// memory for it, succeeds all the same if another is idle.
+Expected<> TensorPool::grow (std::unique_lock<std::mutex> &lock)
+{
+  const unsigned alive = alive_++;
+  lock.unlock ();  // allocating may take long
+  auto made = make_ (alive);
+  GST_DEBUG ("tensor %u: %s", alive + 1, made ? "made" : made.error ().message.c_str ());
+  lock.lock ();
+  if (made) {
+    idle_.push_front (std::move (*made));
+    return {};
+  }
+  alive_--;
+  if (idle_.empty () || made.error ().kind != Error::Kind::no_memory)
+    return tl::make_unexpected (std::move (made).error ());
+  wanted_ = alive_;  // the most that fit
+  return {};
+}
+
+Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire ()
+{
+  std::unique_lock lock (mutex_);
+  if (!waits_ && idle_.empty () && !may_grow ())
+    return error (Error::Kind::no_memory, "all ", alive_, " tensors are held");
+  await_room (lock);
+  if (flushing_)
+    return error (Error::Kind::flushing, "flushing");
+  if (idle_.empty () || (may_grow () && alive_ < wanted_ && !idle_.front ()->check_idle ()))
+    TRY (grow (lock));
+  EngineTensor *tensor = idle_.front ().release ();
+  idle_.pop_front ();
+  most_out_ = std::max (most_out_, alive_ - unsigned (idle_.size ()));
+  if (++acquired_ % kRecent == 0) {
+    kept_ = std::max (least_kept_, most_out_);
+    most_out_ = 0;
+  }
+  lock.unlock ();
+  return std::shared_ptr<EngineTensor> (
+      tensor, [pool = shared_from_this ()] (EngineTensor *t) { pool->give_back (t); });
+}
+
+Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire (MemoryReturns &returns)
+{
+  for (;;) {
+    // what came back meanwhile may have been the missing memory
+    const guint64 before = returns.n_returned ();
+    auto tensor = acquire ();
+    if (tensor || tensor.error ().kind != Error::Kind::no_memory
+        || !TRY (returns.await_more (before)))
+      return tensor;
+  }
+}
+
+void TensorPool::give_back (EngineTensor *tensor)
+{
+  std::unique_ptr<EngineTensor> surplus (tensor);  // freed outside of the lock
+  tensor->released ();
+  std::unique_lock lock (mutex_);
+  if (alive_ <= std::max (kept_, most_out_))
+    idle_.push_back (std::move (surplus));
+  else
+    alive_--;
+  returned_.notify_one ();
+  lock.unlock ();
+  if (surplus)
+    GST_LOG ("freeing a tensor that is not needed of late");
+}
+
+unsigned TensorPool::n_out ()
+{
+  const std::lock_guard lock (mutex_);
+  return alive_ - unsigned (idle_.size ());
+}
+
+bool TensorPool::is_exhausted ()
+{
+  const std::lock_guard lock (mutex_);
+  return !flushing_ && idle_.empty () && limit_ > 0 && alive_ >= limit_;
+}
+
+void TensorPool::set_flushing (bool flushing)
+{
+  const std::lock_guard lock (mutex_);
+  flushing_ = flushing;
+  returned_.notify_all ();
+}
+
+void TensorPool::close ()
+{
+  std::deque<std::unique_ptr<EngineTensor>> idle;
+  const std::lock_guard lock (mutex_);
+  kept_ = wanted_ = most_out_ = 0;
+  alive_ -= unsigned (idle_.size ());
+  idle.swap (idle_);
+}
+
+}  // namespace integralhist

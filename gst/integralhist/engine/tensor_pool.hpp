@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+
+#include "engine_tensor.hpp"
+#include <gst/integralhist/memory/memory_returns.hpp>
+#include "options.hpp"
+
+namespace integralhist {
+
+/// A pool of tensors of one shape. It outlives its engine while tensors are out.
+class TensorPool : public std::enable_shared_from_this<TensorPool> {
+public:
+  using Make = std::function<Expected<std::unique_ptr<EngineTensor>> (unsigned alive)>;
+
+  /// Makes the first tensor at once, so that a shape that does not fit fails now. At most
+  /// options.max_tensors exist. acquire makes another where all are out. Up to
+  /// options.async_depth it also makes one where the device still works on those that came back,
+  /// so that frames in flight do not wait for each other's memory. The pool keeps as many for reuse
+  /// as were out at once of late.
+  static Expected<std::shared_ptr<TensorPool>> create (Make make, const Options &options);
+
+  /// Returns a tensor. At the limit it waits for one; an Error::Kind::flushing ends that. Without
+  /// options.waits_for_tensors it returns an Error::Kind::no_memory instead.
+  Expected<std::shared_ptr<EngineTensor>> acquire ();
+  /// Does the same, and where memory is short tries again as long as some comes back.
+  Expected<std::shared_ptr<EngineTensor>> acquire (MemoryReturns &returns);
+  /// Returns how many tensors are held.
+  unsigned n_out ();
+  /// Returns whether acquire would wait; false when flushing.
+  bool is_exhausted ();
+  void set_flushing (bool flushing);
+  /// Ends reuse: tensors that come back from now on are freed at once.
+  void close ();
+
+private:
+  static constexpr unsigned kRecent = 256;
+
+  TensorPool (Make make, const Options &options);
+
+  bool may_grow () const { return limit_ == 0 || alive_ < limit_; }
+  void await_room (std::unique_lock<std::mutex> &lock);
+  Expected<> grow (std::unique_lock<std::mutex> &lock);
+  void give_back (EngineTensor *tensor);
+
+  const Make make_;
+  const unsigned limit_;  // 0 for none
+  const bool waits_;      // at the limit
+  const std::function<void (unsigned)> still_waiting_;
+  std::mutex mutex_;  // guards all below
+  std::condition_variable returned_;
+  std::deque<std::unique_ptr<EngineTensor>> idle_;  // the longest idle in front
+  unsigned alive_ = 0;
+  const unsigned least_kept_;
+  unsigned wanted_;  // with fewer, acquire makes one rather than wait for the device
+  unsigned kept_;    // with more, one that comes back is freed
+  unsigned acquired_ = 0, most_out_ = 0;  // most of the last kRecent calls of acquire
+  bool flushing_ = false;
+};
+
+}  // namespace integralhist

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Histograms and tables on the CPU. The streaming thread turns pixels into bin indices in 1 % of
+// the time; then the buffer is no longer needed. A worker thread fills the tensor on all cores.
+#include "cpu_engine.hpp"
+
+#include <deque>
+
+#include <gst/integralhist/base/check_threads.hpp>
+#include "cpu_tensor.hpp"
+#include <gst/integralhist/base/log.hpp>
+#include <gst/integralhist/memory/memory_messages.hpp>
+#include <gst/integralhist/memory/part_memory.hpp>
+#include <gst/integralhist/engine/tensor_pool.hpp>
+#include <gst/integralhist/base/thread.hpp>
+#include <gst/integralhist/engine/tuning_cache.hpp>
+
+namespace integralhist {
+namespace {
+
+using inthist::PixelPlane;
+
+class CpuEngine final : public PartEngine {
+public:
+  CpuEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+             const PartLimit &limit)
+      : shape_ (shape), largest_part_ (limit.of (shape)), lut_ (lut), slots_ (options.async_depth)
+  {
+  }
+
+  /// Allocates what frames in flight need, chooses the strategy, and starts the worker.
+  Expected<> open (const Options &options)
+  {
+    const auto make = [shape = largest_part_, cancelled = options.cancelled] (unsigned alive) {
+      return CpuTensor::create (shape, alive, cancelled);
+    };
+    pool_ = TRY (TensorPool::create (make, options));
+    TRY (check_threads (options.cancelled.get ()));
+    const auto first = TRY (pool_->acquire ());
+    plan_ =
+        TRY (plan_for (inthist::Device::cpu, largest_part_, options.strategy, options.tuning_time,
+                       1, static_cast<CpuTensor &> (*first).data (), options.cancelled.get ()));
+    const PartMemory memory = memory_of (largest_part_, plan_.choice.strategy, plan_.choice.tuning);
+    for (Slot &slot : slots_) {
+      for (const auto &[owner, bytes] : { std::pair{ &slot.pixels, memory.pixels },
+                                          std::pair{ &slot.workspace, memory.workspace } })
+        *owner = TRY (allocate_on_host (
+            bytes,
+            [bytes = bytes] (const Available &available) {
+              return no_memory ("what a frame in flight needs besides its tensor", bytes, available)
+                     + ": lower async-depth";
+            },
+            options.cancelled));
+      idle_.push_back (&slot);
+    }
+    if (largest_part_.height < shape_.height)
+      above_.resize (memory.above / sizeof (std::uint32_t));
+    worker_ = TRY (Thread::start ("integralhist-cpu", [this] { work (); }));
+    return {};
+  }
+
+  ~CpuEngine () override
+  {
+    {
+      const std::lock_guard lock (mutex_);
+      stopping_ = true;
+      changed_.notify_all ();
+    }
+    worker_.join ();
+    if (pool_)
+      pool_->close ();
+  }
+
+  Expected<SubmittedFrame> submit (const Frame &frame) override
+  {
+    return SubmittedFrame{ TRY (
+        submit_part (PartFrame{ frame }, { 0, shape_.bins, 0, shape_.height }, nullptr)) };
+  }
+
+  bool is_free () override
+  {
+    const std::lock_guard lock (mutex_);
+    return !idle_.empty () && !pool_->is_exhausted ();
+  }
+
+  Expected<std::shared_ptr<EngineTensor>> submit_part (const PartFrame &frame, const Part &part,
+                                                       std::byte *host) override
+  {
+    const auto tensor = std::static_pointer_cast<CpuTensor> (TRY (pool_->acquire ()));
+    tensor->begin ();
+    tensor->set_shape (part_of (shape_, part.bins, part.rows));
+
+    std::unique_lock lock (mutex_);
+    if (idle_.empty ())
+      GST_LOG ("all %zu slots are in flight: waiting for one", slots_.size ());
+    changed_.wait (lock, [this] { return flushing_ || !idle_.empty (); });
+    if (idle_.empty ())
+      return error (Error::Kind::flushing, "flushing");
+    Slot *slot = idle_.back ();
+    idle_.pop_back ();
+    lock.unlock ();
+
+    const gint64 start = now ();
+    const inthist::Binning binning = { rows_of_part (frame.image, part),
+                                       lut_of_part (frame.lut_or (lut_), shape_, part) };
+    const auto binned =
+        check_host (inthist::cpu::bin_image (binning, shape_.width, part.rows, pixels_of (*slot)));
+    lock.lock ();
+    if (!binned) {
+      idle_.push_back (slot);
+      return tl::make_unexpected (binned.error ());
+    }
+    slot->tensor = tensor;
+    slot->destination = { host, shape_, part };
+    stats_.frames++;
+    stats_.upload.add (now () - start);
+    queue_.push_back (slot);
+    changed_.notify_all ();
+    return tensor;
+  }
+
+  void set_flushing (bool flushing) override
+  {
+    pool_->set_flushing (flushing);
+    const std::lock_guard lock (mutex_);
+    flushing_ = flushing;
+    outcome_ = {};  // what comes after a flush has nothing to do with it
+    changed_.notify_all ();
+  }
+
+  Expected<> finish () override
+  {
+    std::unique_lock lock (mutex_);
+    changed_.wait (lock, [this] { return flushing_ || (queue_.empty () && !running_); });
+    return std::exchange (outcome_, {});
+  }
+
+  void abandon () override
+  {
+    // Declared first, so that the tensors return to the pool without the lock.
+    std::vector<std::shared_ptr<CpuTensor>> dropped;
+    const std::lock_guard lock (mutex_);
+    const auto is_unheld = [] (const Slot *slot) { return slot->tensor.use_count () == 1; };
+    for (Slot *slot : queue_)
+      if (is_unheld (slot)) {
+        dropped.push_back (std::move (slot->tensor));
+        idle_.push_back (slot);
+      }
+    std::erase_if (queue_, [] (const Slot *slot) { return !slot->tensor; });
+    if (running_ && is_unheld (running_))
+      given_up_ = true;
+    changed_.notify_all ();
+  }
+
+  Stats stats () override
+  {
+    const std::lock_guard lock (mutex_);
+    Stats stats = stats_;
+    stats.backend = "cpu";
+    stats.in_flight = slots_.size () - idle_.size ();
+    return stats;
+  }
+
+  const Plan &plan () const override { return plan_; }
+
+private:
+  /// A frame in flight.
+  struct Slot {
+    HostMemory pixels, workspace;
+    std::shared_ptr<CpuTensor> tensor;
+    HostDestination destination;
+  };
+
+  PixelPlane pixels_of (const Slot &slot) const
+  {
+    return { reinterpret_cast<std::uint8_t *> (slot.pixels.get ()),
+             inthist::binned_stride (shape_) };
+  }
+
+  Expected<> compute (const Slot &slot)
+  {
+    CpuTensor &tensor = *slot.tensor;
+    TRY (check_host (inthist::run (*plan_.choice.strategy, { .shape = tensor.shape,
+                                                             .layout = tensor.layout,
+                                                             .pixels = pixels_of (slot),
+                                                             .tensor = tensor.data (),
+                                                             .workspace = slot.workspace.get (),
+                                                             .tuning = plan_.choice.tuning,
+                                                             .cancelled = &given_up_ })));
+    const Part &part = slot.destination.part;
+    if (part.rows < shape_.height) {
+      if (part.first_row == 0)
+        std::ranges::fill (above_, 0);
+      TRY (check_host (
+          inthist::cpu::add_above (tensor.shape, tensor.layout, tensor.data (), above_.data ())));
+    }
+    if (slot.destination.tensor)
+      slot.destination.copy (tensor.data ());
+    return {};
+  }
+
+  static guint64 now ()
+  {
+    return std::chrono::nanoseconds (std::chrono::steady_clock::now ().time_since_epoch ())
+        .count ();
+  }
+
+  void work ()
+  {
+    std::unique_lock lock (mutex_);
+    for (;;) {
+      changed_.wait (lock, [this] { return stopping_ || !queue_.empty (); });
+      if (queue_.empty ())
+        return;
+      Slot *slot = running_ = queue_.front ();
+      queue_.pop_front ();
+      given_up_ = false;
+      lock.unlock ();
+
+      const guint64 start = now ();
+      const auto outcome = compute (*slot);
+      const guint64 duration = now () - start;
+      slot->tensor->finish (outcome);
+
+      lock.lock ();
+      running_ = nullptr;
+      if (outcome_)
+        outcome_ = outcome;
+      auto tensor = std::move (slot->tensor);
+      stats_.compute.add (duration);
+      idle_.push_back (slot);
+      changed_.notify_all ();
+      lock.unlock ();
+      tensor.reset ();  // frees much memory, maybe
+      lock.lock ();
+    }
+  }
+
+  const inthist::Shape shape_, largest_part_;  // shape_ is the whole frame
+  const inthist::Lut lut_;
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> above_;  // the worker's: H in the row above the next strip
+  std::shared_ptr<TensorPool> pool_;
+  Plan plan_;
+
+  std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  std::vector<Slot *> idle_;
+  std::deque<Slot *> queue_;
+  Slot *running_ = nullptr;
+  std::atomic<bool> given_up_ = false;  // drops the running frame
+  Expected<> outcome_;                  // the first failure of any frame
+  Stats stats_;
+  bool flushing_ = false, stopping_ = false;
+
+  Thread worker_;
+};
+
+}  // namespace
+
+Expected<std::unique_ptr<PartEngine>> make_cpu_engine (const inthist::Shape &shape,
+                                                       const inthist::Lut &lut,
+                                                       const Options &options,
+                                                       const PartLimit &limit)
+{
+  auto engine = std::make_unique<CpuEngine> (shape, lut, options, limit);
+  TRY (engine->open (options));
+  return engine;
+}
+
+}  // namespace integralhist

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <gst/integralhist/engine/options.hpp>
+#include <gst/integralhist/engine/part_engine.hpp>
+
+namespace integralhist {
+
+/// Makes a part engine on the CPU. It measures strategies (plan_for) unless the options name one,
+/// which must take the shape.
+Expected<std::unique_ptr<PartEngine>> make_cpu_engine (const inthist::Shape &shape,
+                                                       const inthist::Lut &lut,
+                                                       const Options &options,
+                                                       const PartLimit &limit = {});
+
+}  // namespace integralhist

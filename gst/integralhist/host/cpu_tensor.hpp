@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A tensor in host memory, which the CPU computes.
+#pragma once
+
+#include <gst/integralhist/engine/engine_tensor.hpp>
+#include "host_fence.hpp"
+#include <gst/integralhist/memory/host_memory.hpp>
+
+namespace integralhist {
+
+/// Answers queries from a tensor in host memory.
+Expected<> answer_on_host (const inthist::TensorView &tensor, std::span<const Query> queries);
+
+class CpuTensor final : public EngineTensor {
+public:
+  /// Allocates the memory; `alive` other tensors exist.
+  static Expected<std::unique_ptr<EngineTensor>>
+  create (const inthist::Shape &shape, unsigned alive, const Cancelled &cancelled);
+
+  Expected<> wait (GstClockTime timeout) override { return computed_.wait (timeout); }
+  Expected<> ask (std::span<const Query> queries) override;
+  Expected<const void *> host () override;
+
+  // The engine calls these.
+
+  std::byte *data () { return memory_.get (); }
+  void begin () { computed_.reset (); }
+  void finish (const Expected<> &outcome) { computed_.signal (outcome); }
+
+private:
+  CpuTensor (const inthist::Shape &of, HostMemory memory)
+      : EngineTensor (of), memory_ (std::move (memory))
+  {
+  }
+
+  const HostMemory memory_;
+  HostFence computed_;
+};
+
+}  // namespace integralhist

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Host memory for tensors and pictures. Free memory is checked before each allocation: an
+// allocation beyond it would succeed, and the system would kill a process later.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include <gst/integralhist/base/error.hpp>
+
+namespace integralhist {
+
+using HostMemory = std::shared_ptr<std::byte>;
+
+/// A flag that ends what takes long: measuring, touching much memory, waiting.
+using Cancelled = std::shared_ptr<const std::atomic<bool>>;
+
+inline bool is_set (const Cancelled &cancelled)
+{
+  return cancelled && cancelled->load (std::memory_order_relaxed);
+}
+
+/// How much memory can be had, and of which kind: "host memory", for instance.
+struct Available {
+  std::size_t bytes = 0;
+  const char *of = "host memory";
+};
+
+/// Returns the bytes free without swapping, and the nearest limit: the system's, that of a control
+/// group (v1 or v2) or one around it, or the address space's. Tests replace / by `root`.
+Available available_memory (const std::string &root = "");
+
+using NoMemoryMessage = std::function<std::string (const Available &available)>;
+
+/// Allocates whole tensors and pictures in memory that all devices reach.
+using AllocateHost = std::function<Expected<HostMemory> (
+    std::size_t bytes, const NoMemoryMessage &message, const Cancelled &cancelled)>;
+
+/// Allocates page-aligned memory; large blocks use huge pages where the system has them. Where
+/// memory is short, the error is `message` of what is free.
+Expected<HostMemory> allocate_on_host (std::size_t bytes, const NoMemoryMessage &message,
+                                       const Cancelled &cancelled = nullptr);
+
+}  // namespace integralhist

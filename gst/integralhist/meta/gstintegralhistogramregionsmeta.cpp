@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <gst/integralhist/gstintegralhistogramregionsmeta.h>
+
+#include <memory>
+
+#include "placed_meta.hpp"
+#include "region_answers.hpp"
+
+using namespace integralhist;
+
+namespace {
+
+constexpr int kMostBins = 256;
+
+/// Returns whether there are as many parts as a joint feature has values, and none of another. How
+/// many bins they make says nothing: a lookup table may have put some together.
+bool are_parts (const inthist::Quantization &parts, inthist::Feature feature)
+{
+  return std::ranges::equal (
+      parts, inthist::info_of (feature).quantization,
+      [] (int has, int of_feature) { return (has > 0) == (of_feature > 0); });
+}
+
+/// What was asked of a frame, and the answer, which the metas of a buffer's copies share.
+/// docs/pipelines.md has their bytes.
+struct Regions {
+  static constexpr char kName[] = "GstIntegralHistogramRegionsMeta",
+                        kWhat[] = "regions of an integral histogram";
+  static constexpr auto get_api = gst_integral_histogram_regions_meta_api_get_type;
+  static constexpr auto get_info = gst_integral_histogram_regions_meta_get_info;
+  // with a range of the bins, which readers of the first version would take for all
+  static constexpr guint8 kWithRange = 2, kLatest = kWithRange;
+
+  std::shared_ptr<RegionAnswers> answers;
+  int width, height;
+
+  Regions () : Regions (std::make_shared<RegionAnswers> (RegionQuestion{}, std::vector<guint64>{}))
+  {
+  }
+  explicit Regions (std::shared_ptr<RegionAnswers> of)
+      : answers (std::move (of)), width (answers->asked.width), height (answers->asked.height)
+  {
+  }
+
+  guint8 version () const { return answers->asked.counted.part ? kWithRange : 1; }
+
+  Expected<> write (ByteWriter &writer, const Placed &placed) const
+  {
+    const RegionQuestion &asked = answers->asked;
+    const auto values = TRY (answers->ask ());
+    const FrameGeometry geometry = placed.geometry_of (width, height);
+    writer.add (guint8 (asked.content));
+    writer.add (guint16 (asked.planes));
+    writer.add (guint32 (asked.counted.feature));
+    writer.add (guint32 (asked.weight_unit));
+    for (const guint16 part : asked.counted.quantization)
+      writer.add (part);
+    if (const auto &range = asked.counted.part) {
+      writer.add (guint16 (range->first_bin));
+      writer.add (guint16 (range->all_bins));
+    }
+    writer.add (guint32 (placed.width));
+    writer.add (guint32 (placed.height));
+    writer.add (guint32 (asked.regions.size ()));
+    for (std::size_t i = 0; i < asked.regions.size (); i++) {
+      const GstVideoRectangle r = geometry.in_frame (asked.regions[i]);
+      for (const gint number : { r.x, r.y, r.w, r.h })
+        writer.add (number);
+      writer.add (asked.pixels[i]);
+    }
+    for (const guint64 value : values)
+      if (asked.content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS)
+        writer.add (guint32 (value));
+      else
+        writer.add (value);
+    return {};
+  }
+
+  static inthist::Expected<Regions, const char *> read (ByteReader &reader, guint8 version)
+  {
+    RegionQuestion asked;
+    const guint content = reader.take<guint8> ();
+    asked.planes = reader.take<guint16> ();
+    const guint32 feature = reader.take<guint32> ();
+    asked.weight_unit = reader.take<guint32> ();
+    std::array<guint16, 3> parts;
+    for (guint16 &part : parts)
+      part = reader.take<guint16> ();
+    if (version == kWithRange) {
+      const guint16 first_bin = reader.take<guint16> (), all_bins = reader.take<guint16> ();
+      if (content == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS || all_bins > kMostBins
+          || asked.planes >= all_bins || first_bin + asked.planes > all_bins)
+        return BadBytes ("there is no such range of bins");
+      asked.counted.part = { first_bin, int (asked.planes), all_bins };
+    }
+    const guint32 width = reader.take<guint32> (), height = reader.take<guint32> (),
+                  n = reader.take<guint32> ();
+    if (content > GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS
+        || feature >= std::size (inthist::kFeatures) || asked.planes < 1
+        || asked.planes > guint (kMostBins) || asked.weight_unit < 1 || !is_size (width, height)
+        || std::ranges::any_of (parts, [] (guint16 part) { return part >= kMostBins; }))
+      return BadBytes ("a number is out of its range");
+    asked.content = GstIntegralHistogramContent (content);
+    asked.counted.feature = inthist::Feature (feature);
+    std::ranges::transform (parts, asked.counted.quantization.begin (),
+                            [] (guint16 part) { return std::uint8_t (part); });
+    if (asked.content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
+        && !are_parts (asked.counted.quantization, asked.counted.feature))
+      return BadBytes ("the feature has no such parts");
+    asked.width = int (width);
+    asked.height = int (height);
+    const bool are_counts = asked.content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
+    const guint64 of_region = 4 * sizeof (gint32) + sizeof (guint64)
+                              + asked.planes * (are_counts ? sizeof (guint32) : sizeof (guint64));
+    if (n * of_region != reader.left ())
+      return BadBytes ("they are cut off, or too many");
+    for (guint32 i = 0; i < n; i++) {
+      GstVideoRectangle r;
+      for (gint *const number : { &r.x, &r.y, &r.w, &r.h })
+        *number = reader.take<gint32> ();
+      if (!is_place (r))
+        return BadBytes ("a rectangle is out of its range");
+      asked.regions.push_back (r);
+      asked.pixels.push_back (reader.take<guint64> ());
+    }
+    std::vector<guint64> values (asked.n_values ());
+    for (guint64 &value : values)
+      value = are_counts ? reader.take<guint32> () : reader.take<guint64> ();
+    return Regions (std::make_shared<RegionAnswers> (std::move (asked), std::move (values)));
+  }
+};
+
+using RegionsMeta = PlacedMeta<GstIntegralHistogramRegionsMeta, Regions>;
+
+const RegionQuestion &asked_of (const GstIntegralHistogramRegionsMeta *meta)
+{
+  return RegionsMeta::of (meta).content.answers->asked;
+}
+
+Expected<guint64 *> values_of (RegionAnswers &answers, guint index)
+{
+  const RegionQuestion &asked = answers.asked;
+  if (index >= asked.regions.size ())
+    return error (Error::Kind::bad_question, "there is no region ", index, ": there are ",
+                  asked.regions.size ());
+  const auto values = TRY (answers.ask ());
+  guint64 *const copy = TRY (answers_for<guint64> (asked.planes));
+  std::ranges::copy (values.subspan (gsize (index) * asked.planes, asked.planes), copy);
+  return copy;
+}
+
+}  // namespace
+
+void integralhist::add_regions_meta (GstBuffer *buffer, std::shared_ptr<RegionAnswers> answers)
+{
+  RegionsMeta::add (buffer, Regions (std::move (answers)));
+}
+
+GType gst_integral_histogram_regions_meta_api_get_type (void)
+{
+  static const GType type = RegionsMeta::register_api ();
+  return type;
+}
+
+const GstMetaInfo *gst_integral_histogram_regions_meta_get_info (void)
+{
+  static const GstMetaInfo *const info = RegionsMeta::register_meta ();
+  return info;
+}
+
+GstIntegralHistogramRegionsMeta *
+gst_buffer_add_integral_histogram_regions_meta (GstBuffer *buffer, GstIntegralHistogram *histogram,
+                                                const gint *coordinates, gsize n_coordinates)
+{
+  g_return_val_if_fail (GST_IS_BUFFER (buffer) && histogram, nullptr);
+  g_return_val_if_fail (gst_buffer_is_writable (buffer), nullptr);
+  g_return_val_if_fail (coordinates && n_coordinates % 4 == 0, nullptr);
+  std::vector<GstVideoRectangle> regions;
+  for (gsize i = 0; i < n_coordinates; i += 4)
+    regions.push_back (
+        { coordinates[i], coordinates[i + 1], coordinates[i + 2], coordinates[i + 3] });
+  return RegionsMeta::add (buffer, Regions (std::make_shared<RegionAnswers> (histogram, regions)));
+}
+
+GstIntegralHistogramRegionsMeta *gst_buffer_get_integral_histogram_regions_meta (GstBuffer *buffer)
+{
+  g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
+  return RegionsMeta::get (buffer);
+}
+
+guint gst_integral_histogram_regions_meta_get_n_regions (GstIntegralHistogramRegionsMeta *meta)
+{
+  g_return_val_if_fail (meta, 0);
+  return guint (asked_of (meta).regions.size ());
+}
+
+GstIntegralHistogramContent
+gst_integral_histogram_regions_meta_get_content (GstIntegralHistogramRegionsMeta *meta)
+{
+  g_return_val_if_fail (meta, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
+  return asked_of (meta).content;
+}
+
+GstIntegralHistogramFeature
+gst_integral_histogram_regions_meta_get_feature (GstIntegralHistogramRegionsMeta *meta)
+{
+  g_return_val_if_fail (meta, GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA);
+  return GstIntegralHistogramFeature (asked_of (meta).counted.feature);
+}
+
+void gst_integral_histogram_regions_meta_get_quantization (GstIntegralHistogramRegionsMeta *meta,
+                                                           guint parts[3])
+{
+  g_return_if_fail (meta && parts);
+  std::ranges::copy (asked_of (meta).counted.quantization, parts);
+}
+
+guint gst_integral_histogram_regions_meta_get_weight_unit (GstIntegralHistogramRegionsMeta *meta)
+{
+  g_return_val_if_fail (meta, 0);
+  return asked_of (meta).weight_unit;
+}
+
+guint gst_integral_histogram_regions_meta_get_bins (GstIntegralHistogramRegionsMeta *meta)
+{
+  g_return_val_if_fail (meta, 0);
+  return asked_of (meta).planes;
+}
+
+guint gst_integral_histogram_regions_meta_get_first_bin (GstIntegralHistogramRegionsMeta *meta)
+{
+  g_return_val_if_fail (meta, 0);
+  const auto &range = asked_of (meta).counted.part;
+  return range ? range->first_bin : 0;
+}
+
+guint gst_integral_histogram_regions_meta_get_all_bins (GstIntegralHistogramRegionsMeta *meta)
+{
+  g_return_val_if_fail (meta, 0);
+  const auto &range = asked_of (meta).counted.part;
+  return range ? range->all_bins : asked_of (meta).planes;
+}
+
+gboolean gst_integral_histogram_regions_meta_get_region (GstIntegralHistogramRegionsMeta *meta,
+                                                         guint index, gint *x, gint *y, gint *width,
+                                                         gint *height)
+{
+  g_return_val_if_fail (meta, FALSE);
+  const auto &regions = asked_of (meta).regions;
+  if (index >= regions.size ())
+    return FALSE;
+  const GstVideoRectangle r = RegionsMeta::of (meta).in_frame (regions[index]);
+  const auto set = [] (gint *target, gint value) {
+    if (target)
+      *target = value;
+  };
+  set (x, r.x);
+  set (y, r.y);
+  set (width, r.w);
+  set (height, r.h);
+  return TRUE;
+}
+
+guint64 gst_integral_histogram_regions_meta_get_pixels (GstIntegralHistogramRegionsMeta *meta,
+                                                        guint index)
+{
+  g_return_val_if_fail (meta, 0);
+  const auto &pixels = asked_of (meta).pixels;
+  return index < pixels.size () ? pixels[index] : 0;
+}
+
+guint64 *gst_integral_histogram_regions_meta_get_values (GstIntegralHistogramRegionsMeta *meta,
+                                                         guint index, gsize *n_values,
+                                                         GError **error)
+{
+  g_return_val_if_fail (meta, nullptr);
+  guint64 *const values = to_c (values_of (*RegionsMeta::of (meta).content.answers, index),
+                                static_cast<guint64 *> (nullptr), error);
+  if (n_values)
+    *n_values = values ? asked_of (meta).planes : 0;
+  return values;
+}
+
+GBytes *gst_integral_histogram_regions_meta_to_bytes (GstIntegralHistogramRegionsMeta *meta,
+                                                      GError **error)
+{
+  g_return_val_if_fail (meta, nullptr);
+  return RegionsMeta::to_bytes (meta, error);
+}
+
+GstIntegralHistogramRegionsMeta *
+gst_buffer_add_integral_histogram_regions_meta_from_bytes (GstBuffer *buffer, GBytes *bytes,
+                                                           GError **error)
+{
+  g_return_val_if_fail (GST_IS_BUFFER (buffer) && bytes, nullptr);
+  g_return_val_if_fail (gst_buffer_is_writable (buffer), nullptr);
+  return RegionsMeta::add_from_bytes (buffer, bytes, error);
+}

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include <gst/integralhist/gstintegralhistogramtracksmeta.h>
+
+#include <cmath>
+#include <unordered_set>
+
+#include <gst/integralhist/base/number.hpp>
+#include "placed_meta.hpp"
+#include "tracks.hpp"
+
+using namespace integralhist;
+
+namespace {
+
+/// Bits of a track's flags in the bytes.
+enum : guint8 { kIsLost = 1, kHasDetectionConfidence = 2 };
+
+bool is_valid (const Track &track)
+{
+  return is_place (track.box) && is_class (track.kind) && std::isfinite (track.confidence)
+         && std::isfinite (track.detection_confidence.value_or (0));
+}
+
+void add_detection (GstStructure *structure, const Track &track)
+{
+  if (!track.kind.empty ())
+    gst_structure_set (structure, "class", G_TYPE_STRING, track.kind.c_str (), nullptr);
+  if (track.detection_confidence)
+    gst_structure_set (structure, "detection-confidence", G_TYPE_DOUBLE,
+                       *track.detection_confidence, nullptr);
+}
+
+void add_region (GstBuffer *buffer, const Track &track)
+{
+  const GstVideoRectangle &box = track.box;
+  auto *const roi = gst_buffer_add_video_region_of_interest_meta (
+      buffer, "track", guint (box.x), guint (box.y), guint (box.w), guint (box.h));
+  roi->id = gint (track.id);
+  roi->parent_id = track.parent;
+  GstStructure *const param =
+      gst_structure_new ("track", "confidence", G_TYPE_DOUBLE, track.confidence, nullptr);
+  add_detection (param, track);
+  gst_video_region_of_interest_meta_add_param (roi, param);
+}
+
+/// Returns the ids of the tracks that have a region of interest.
+std::unordered_set<guint> ids_of_regions (GstBuffer *buffer)
+{
+  std::unordered_set<guint> ids;
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
+             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
+    if (const auto *roi = reinterpret_cast<const GstVideoRegionOfInterestMeta *> (meta);
+        roi->roi_type == g_quark_from_static_string ("track"))
+      ids.insert (guint (roi->id));
+  return ids;
+}
+
+/// The tracks of a frame. docs/pipelines.md has their bytes.
+struct Tracks {
+  static constexpr char kName[] = "GstIntegralHistogramTracksMeta", kWhat[] = "tracks";
+  static constexpr auto get_api = gst_integral_histogram_tracks_meta_api_get_type;
+  static constexpr auto get_info = gst_integral_histogram_tracks_meta_get_info;
+  static constexpr guint8 kLatest = 1;
+
+  int width = 1, height = 1;
+  std::vector<Track> all;
+
+  guint8 version () const { return kLatest; }
+
+  Expected<> write (ByteWriter &writer, const Placed &placed) const
+  {
+    const FrameGeometry geometry = placed.geometry_of (width, height);
+    writer.add (guint32 (placed.width));
+    writer.add (guint32 (placed.height));
+    writer.add (guint32 (all.size ()));
+    for (const Track &track : all) {
+      const GstVideoRectangle box = geometry.in_frame (track.box);
+      writer.add (guint32 (track.id));
+      for (const gint number : { track.parent, box.x, box.y, box.w, box.h })
+        writer.add (number);
+      writer.add (track.confidence);
+      writer.add (guint8 ((track.is_lost ? kIsLost : 0)
+                          | (track.detection_confidence ? kHasDetectionConfidence : 0)));
+      writer.add (track.detection_confidence.value_or (0));
+      writer.add (track.kind);
+    }
+    return {};
+  }
+
+  static inthist::Expected<Tracks, const char *> read (ByteReader &reader, guint8 /*version*/)
+  {
+    const guint32 width = reader.take<guint32> (), height = reader.take<guint32> (),
+                  n = reader.take<guint32> ();
+    if (!is_size (width, height))
+      return BadBytes ("a number is out of its range");
+    Tracks tracks = { int (width), int (height), {} };
+    for (guint32 i = 0; i < n && !reader.is_short (); i++) {
+      Track track;
+      track.id = reader.take<guint32> ();
+      for (gint *const number :
+           { &track.parent, &track.box.x, &track.box.y, &track.box.w, &track.box.h })
+        *number = reader.take<gint32> ();
+      track.confidence = reader.take_double ();
+      const guint8 flags = reader.take<guint8> ();
+      track.is_lost = flags & kIsLost;
+      track.detection_confidence = reader.take_double ();
+      track.kind = reader.take_text ();
+      if (!is_valid (track) || (flags & ~(kIsLost | kHasDetectionConfidence)) != 0)
+        return BadBytes ("a track is out of its range");
+      if (!(flags & kHasDetectionConfidence))
+        track.detection_confidence.reset ();
+      tracks.all.push_back (std::move (track));
+    }
+    return tracks;
+  }
+
+  /// Adds the regions of interest that integralhisttrack had added, unless they are there. Of a
+  /// track that a crop took away there is none.
+  void arrive (GstBuffer *buffer) const
+  {
+    const auto present = ids_of_regions (buffer);
+    for (const Track &track : all)
+      if (const GstVideoRectangle &box = track.box; !track.is_lost && !present.contains (track.id)
+                                                    && box.x < width && box.y < height
+                                                    && box.x + box.w > 0 && box.y + box.h > 0)
+        add_region (buffer, track);
+  }
+};
+
+using TracksMeta = PlacedMeta<GstIntegralHistogramTracksMeta, Tracks>;
+
+}  // namespace
+
+bool integralhist::is_class (const std::string &kind)
+{
+  constexpr std::size_t kLongest = 1024;
+  return kind.size () <= kLongest && g_utf8_validate (kind.data (), gssize (kind.size ()), nullptr);
+}
+
+GstIntegralHistogramTracksMeta *integralhist::add_tracks (GstBuffer *buffer, int width, int height,
+                                                          std::vector<Track> tracks)
+{
+  for (const Track &track : tracks)
+    if (!track.is_lost)
+      add_region (buffer, track);
+  return TracksMeta::add (buffer, Tracks{ width, height, std::move (tracks) });
+}
+
+GType gst_integral_histogram_tracks_meta_api_get_type (void)
+{
+  static const GType type = TracksMeta::register_api ();
+  return type;
+}
+
+const GstMetaInfo *gst_integral_histogram_tracks_meta_get_info (void)
+{
+  static const GstMetaInfo *const info = TracksMeta::register_meta ();
+  return info;
+}
+
+GstIntegralHistogramTracksMeta *
+gst_buffer_add_integral_histogram_tracks_meta (GstBuffer *buffer, guint width, guint height)
+{
+  g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
+  g_return_val_if_fail (gst_buffer_is_writable (buffer), nullptr);
+  g_return_val_if_fail (is_size (width, height), nullptr);
+  return TracksMeta::add (buffer, Tracks{ int (width), int (height), {} });
+}
+
+GstIntegralHistogramTracksMeta *gst_buffer_get_integral_histogram_tracks_meta (GstBuffer *buffer)
+{
+  g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
+  return TracksMeta::get (buffer);
+}
+
+gboolean gst_integral_histogram_tracks_meta_add_track (GstIntegralHistogramTracksMeta *meta,
+                                                       const GstStructure *track)
+{
+  g_return_val_if_fail (meta && track, FALSE);
+  Track known;
+  const auto field = [track] (const char *name) { return gst_structure_get_value (track, name); };
+  const auto id = integer_of<guint> (field ("id"));
+  if (!id)
+    return FALSE;
+  known.id = *id;
+  for (const auto &[name, number] :
+       { std::pair ("x", &known.box.x), std::pair ("y", &known.box.y),
+         std::pair ("width", &known.box.w), std::pair ("height", &known.box.h) })
+    if (const auto given = integer_of<gint> (field (name)))
+      *number = *given;
+    else
+      return FALSE;
+  known.parent = integer_of<gint> (field ("parent")).value_or (-1);
+  known.detection_confidence = number_of (field ("detection-confidence"));
+  const auto confidence = number_of (field ("confidence"));
+  if ((field ("confidence") && !confidence)
+      || (field ("detection-confidence") && !known.detection_confidence))
+    return FALSE;
+  known.confidence = confidence.value_or (0);
+  gboolean is_lost = FALSE;
+  (void) gst_structure_get_boolean (track, "lost", &is_lost);
+  known.is_lost = is_lost;
+  if (const char *const kind = gst_structure_get_string (track, "class"))
+    known.kind = kind;
+  if (!is_valid (known))
+    return FALSE;
+  TracksMeta::of (meta).content.all.push_back (std::move (known));
+  return TRUE;
+}
+
+guint gst_integral_histogram_tracks_meta_get_n_tracks (GstIntegralHistogramTracksMeta *meta)
+{
+  g_return_val_if_fail (meta, 0);
+  return guint (TracksMeta::of (meta).content.all.size ());
+}
+
+GstStructure *gst_integral_histogram_tracks_meta_get_track (GstIntegralHistogramTracksMeta *meta,
+                                                            guint index)
+{
+  g_return_val_if_fail (meta, nullptr);
+  const TracksMeta &tracks = TracksMeta::of (meta);
+  if (index >= tracks.content.all.size ())
+    return nullptr;
+  const Track &track = tracks.content.all[index];
+  const GstVideoRectangle box = tracks.in_frame (track.box);
+  GstStructure *const structure =
+      gst_structure_new ("track", "id", G_TYPE_UINT, track.id, "parent", G_TYPE_INT, track.parent,
+                         "x", G_TYPE_INT, box.x, "y", G_TYPE_INT, box.y, "width", G_TYPE_INT, box.w,
+                         "height", G_TYPE_INT, box.h, "confidence", G_TYPE_DOUBLE, track.confidence,
+                         "lost", G_TYPE_BOOLEAN, track.is_lost, nullptr);
+  add_detection (structure, track);
+  return structure;
+}
+
+GBytes *gst_integral_histogram_tracks_meta_to_bytes (GstIntegralHistogramTracksMeta *meta,
+                                                     GError **error)
+{
+  g_return_val_if_fail (meta, nullptr);
+  return TracksMeta::to_bytes (meta, error);
+}
+
+GstIntegralHistogramTracksMeta *
+gst_buffer_add_integral_histogram_tracks_meta_from_bytes (GstBuffer *buffer, GBytes *bytes,
+                                                          GError **error)
+{
+  g_return_val_if_fail (GST_IS_BUFFER (buffer) && bytes, nullptr);
+  g_return_val_if_fail (gst_buffer_is_writable (buffer), nullptr);
+  return TracksMeta::add_from_bytes (buffer, bytes, error);
+}

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "placed.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include <gst/integralhist/base/error.hpp>
+
+namespace integralhist {
+
+namespace {
+
+tl::unexpected<std::string> no (std::string reason)
+{
+  return tl::unexpected<std::string> (std::move (reason));
+}
+
+std::string size_of (const GstVideoInfo *info)
+{
+  return joined (info->width, "x", info->height);
+}
+
+GstVideoRectangle all_of (const GstVideoInfo *info)
+{
+  return { 0, 0, info->width, info->height };
+}
+
+/// Returns the place after a step from one kind of frame, of geometry `before`, to another.
+inthist::Expected<Placed, std::string> after (const Placed &placed, const FrameGeometry &before,
+                                              const GstVideoInfo *in, const GstVideoInfo *out,
+                                              const FrameStep &step)
+{
+  if (guint (in->width) != placed.width || guint (in->height) != placed.height)
+    return no (joined ("it is of a frame of ", placed.width, "x", placed.height, ", not of ",
+                       size_of (in)));
+  Placed now = { guint (out->width), guint (out->height), std::nullopt };
+  const auto is_all = [] (const GstVideoRectangle &r, const GstVideoInfo *info) {
+    return r.x == 0 && r.y == 0 && r.w == info->width && r.h == info->height;
+  };
+  const bool only_scales = !step.mirrors_columns && !step.mirrors_rows && !step.is_turned
+                           && is_all (step.in, in) && is_all (step.out, out);
+  if (only_scales && !placed.geometry)
+    return now;
+  now.geometry = before.after (step);
+  if (!now.geometry)
+    return no ("nothing of it is seen, or where cannot be said exactly");
+  return now;
+}
+
+#if GST_CHECK_VERSION(1, 28, 0)
+/// Reads a step from its matrix. Rectangles say where the picture lies, as integers; the matrix, of
+/// floats, says how it is turned. Its places are of edges, or of pixels where it mirrors.
+std::optional<FrameStep> step_of (const GstVideoMetaTransformMatrix &transform)
+{
+  const auto &m = transform.matrix;
+  const GstVideoRectangle &in = transform.in_rectangle, &out = transform.out_rectangle;
+  const bool is_upright = m[0][1] == 0 && m[1][0] == 0, is_turned = m[0][0] == 0 && m[1][1] == 0;
+  if (is_upright == is_turned || m[2][0] != 0 || m[2][1] != 0 || m[2][2] != 1)
+    return std::nullopt;
+  // whether it fills the output's length with the input's, to a pixel
+  const auto fills = [] (float scale, float offset, int in_length, int out_length) {
+    const double a = offset, b = double (scale) * in_length + offset;
+    return std::fabs (std::min (a, b)) < 1.5 && std::fabs (std::max (a, b) - out_length) < 1.5;
+  };
+  const float across = is_turned ? m[0][1] : m[0][0], down = is_turned ? m[1][0] : m[1][1];
+  if (!fills (across, m[0][2], is_turned ? in.h : in.w, out.w)
+      || !fills (down, m[1][2], is_turned ? in.w : in.h, out.h))
+    return std::nullopt;
+  return FrameStep{ in,
+                    out,
+                    transform.out_info->width,
+                    transform.out_info->height,
+                    (is_turned ? down : across) < 0,
+                    (is_turned ? across : down) < 0,
+                    is_turned };
+}
+#endif
+
+}  // namespace
+
+bool same_aspect (const GstVideoInfo &in, const GstVideoInfo &out)
+{
+  const double height = double (out.width) * in.height * in.par_d * out.par_n
+                        / (double (in.width) * in.par_n * out.par_d);
+  const double width = double (out.height) * in.width * in.par_n * out.par_d
+                       / (double (in.height) * in.par_d * out.par_n);
+  return std::abs (height - out.height) <= 1 || std::abs (width - out.width) <= 1;
+}
+
+FrameGeometry Placed::geometry_of (int original_width, int original_height) const
+{
+  return geometry ? *geometry
+                  : FrameGeometry (int (std::max (width, 1u)), int (std::max (height, 1u)),
+                                   original_width, original_height);
+}
+
+inthist::Expected<Placed, std::string> transformed (const Placed &placed, int original_width,
+                                                    int original_height, GQuark type, gpointer data)
+{
+  const FrameGeometry before = placed.geometry_of (original_width, original_height);
+  if (GST_META_TRANSFORM_IS_COPY (type)) {
+    if (static_cast<const GstMetaTransformCopy *> (data)->region)
+      return no ("");  // some bytes are no frame
+    return placed;
+  }
+  if (GST_VIDEO_META_TRANSFORM_IS_SCALE (type)) {
+    const auto *const scale = static_cast<const GstVideoMetaTransform *> (data);
+    const GstVideoInfo *const in = scale->in_info, *const out = scale->out_info;
+    if (!same_aspect (*in, *out))
+      return no (joined (size_of (in), " to ", size_of (out),
+                         " changes the aspect ratio, so there may be borders"));
+    return after (placed, before, in, out, { all_of (in), all_of (out), out->width, out->height });
+  }
+#if GST_CHECK_VERSION(1, 28, 0)
+  if (GST_VIDEO_META_TRANSFORM_IS_MATRIX (type)) {
+    const auto &transform = *static_cast<const GstVideoMetaTransformMatrix *> (data);
+    const auto step = step_of (transform);
+    if (!step)
+      return no ("it is sheared, or turned by other angles than quarters");
+    return after (placed, before, transform.in_info, transform.out_info, *step);
+  }
+#endif
+  return no ("");
+}
+
+}  // namespace integralhist

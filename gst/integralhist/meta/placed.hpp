@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The metas of places in a frame: how they follow what GStreamer's elements do with it.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <kernels/expected.hpp>
+
+#include "frame_geometry.hpp"
+#include <gst/integralhist/gstintegralhistogrammeta.h>
+
+namespace integralhist {
+
+/// The size of the frame that carries a meta, and what was done to it besides scaling.
+struct Placed {
+  guint width, height;
+  std::optional<FrameGeometry> geometry;  // null where the frame shows all of the original, upright
+
+  FrameGeometry geometry_of (int original_width, int original_height) const;
+};
+
+/// Returns whether a scaled frame shows the whole original and nothing else. Scalers that keep the
+/// picture's shape add borders where the aspect ratio changes, and do not say so.
+bool same_aspect (const GstVideoInfo &in, const GstVideoInfo &out);
+
+/// Returns the place after a GstMeta's transformation, of a meta whose original has this size.
+/// Where the meta must not go along, the error is the reason, or empty.
+inthist::Expected<Placed, std::string> transformed (const Placed &placed, int original_width,
+                                                    int original_height, GQuark type,
+                                                    gpointer data);
+
+/// Returns where the pixels of the frame that carries the meta come from.
+FrameGeometry geometry_of (const GstIntegralHistogramMeta *meta);
+/// Returns whether that frame shows all that was computed, upright and without borders.
+bool shows_all (const GstIntegralHistogramMeta *meta);
+
+/// Returns the first meta whose histogram is of what is visible, and is wanted; null for none.
+template <class IsWanted>
+GstIntegralHistogramMeta *find_meta (GstBuffer *buffer, IsWanted &&is_wanted)
+{
+  const GstVideoCropMeta *const crop = gst_buffer_get_video_crop_meta (buffer);
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state,
+                                                           GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
+    auto *const found = reinterpret_cast<GstIntegralHistogramMeta *> (meta);
+    // the frame was cropped since then, so its pixels do not match
+    if (crop && (crop->width != found->width || crop->height != found->height))
+      continue;
+    if (found->histogram && is_wanted (found->histogram))
+      return found;
+  }
+  return nullptr;
+}
+
+}  // namespace integralhist

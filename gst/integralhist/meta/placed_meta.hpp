@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Metas of places in a frame that follow its crops, scaling and turns, and go across processes as
+// bytes. What they are about is their Content.
+#pragma once
+
+#include <utility>
+
+#include <gst/integralhist/api/c_api.hpp>
+#include <gst/integralhist/base/log.hpp>
+#include "meta_bytes.hpp"
+#include "placed.hpp"
+
+namespace integralhist {
+
+/// Why bytes are none of a meta.
+using BadBytes = tl::unexpected<const char *>;
+
+/// What the C struct `Meta`, { GstMeta meta; gpointer priv; }, points to. A Content has
+///   kName, kWhat               name of the meta, and of its content in errors,
+///   get_api, get_info          functions of the C API,
+///   width, height              of the frame that its places are in,
+///   kLatest, version ()        the latest version of its bytes, and that of this content's: a
+///   later
+///                              one where older readers would take them for something else,
+///   write (writer, placed)     its bytes, with places in the frame that carries the meta,
+///   read (reader, version)     a Content from such bytes, or why there is none,
+///   arrive (buffer)            what else it adds to the buffer where it was read; optional.
+/// Without an argument it is of a frame of one pixel, and has nothing in it.
+template <class Meta, class Content>
+struct PlacedMeta {
+  Content content;
+  Placed placed;
+
+  static PlacedMeta &of (const Meta *meta) { return *static_cast<PlacedMeta *> (meta->priv); }
+
+  /// Returns where a rectangle of the content is in the frame that carries the meta.
+  GstVideoRectangle in_frame (const GstVideoRectangle &r) const
+  {
+    return placed.geometry_of (content.width, content.height).in_frame (r);
+  }
+
+  static Meta *add (GstBuffer *buffer, Content content)
+  {
+    const Placed all = { guint (content.width), guint (content.height), std::nullopt };
+    return add (buffer, PlacedMeta{ std::move (content), all });
+  }
+
+  static Meta *get (GstBuffer *buffer)
+  {
+    return cast (gst_buffer_get_meta (buffer, Content::get_api ()));
+  }
+
+  static GBytes *to_bytes (const Meta *meta, GError **error)
+  {
+    const auto bytes = bytes_of (of (meta));
+    if (bytes)
+      return to_gbytes (*bytes);
+    set_gerror (error, bytes.error ());
+    return nullptr;
+  }
+
+  static Meta *add_from_bytes (GstBuffer *buffer, GBytes *bytes, GError **error)
+  {
+    return to_c (read (buffer, span_of (bytes)), static_cast<Meta *> (nullptr), error);
+  }
+
+  static GType register_api ()
+  {
+    static const gchar *tags[] = { GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
+                                   GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr };
+    return gst_meta_api_type_register (joined (Content::kName, "API").c_str (), tags);
+  }
+
+  /// From GStreamer 1.24 on with the functions that make bytes of it.
+  static const GstMetaInfo *register_meta ()
+  {
+#if GST_CHECK_VERSION(1, 24, 0)
+    auto *const info = const_cast<GstMetaInfo *> (
+        gst_meta_info_new (Content::get_api (), Content::kName, sizeof (Meta)));
+    info->init_func = init;
+    info->free_func = free;
+    info->transform_func = transform;
+    info->serialize_func = serialize;
+    info->deserialize_func = deserialize;
+    return gst_meta_info_register (info);
+#else
+    return gst_meta_register (Content::get_api (), Content::kName, sizeof (Meta), init, free,
+                              transform);
+#endif
+  }
+
+private:
+  static Meta *cast (GstMeta *meta)
+  {
+    return reinterpret_cast<Meta *> (meta);
+  }
+
+  static Meta *add (GstBuffer *buffer, PlacedMeta value)
+  {
+    return cast (gst_buffer_add_meta (buffer, Content::get_info (), &value));
+  }
+
+  static Expected<Bytes> bytes_of (const PlacedMeta &meta)
+  {
+    ByteWriter writer;
+    writer.add (meta.content.version ());
+    TRY (meta.content.write (writer, meta.placed));
+    return writer.take ();
+  }
+
+  static Expected<Meta *> read (GstBuffer *buffer, std::span<const guint8> bytes)
+  {
+    ByteReader reader (bytes);
+    const auto version = reader.take<guint8> ();
+    auto content = version < 1                  ? BadBytes ("no known version")
+                   : version > Content::kLatest ? BadBytes ("they are of a later version")
+                                                : Content::read (reader, version);
+    if (content && !reader.is_done ())
+      content = BadBytes ("they are cut off, or too many");
+    if (!content)
+      return error (Error::Kind::bad_question, "these bytes are no ", Content::kWhat, ": ",
+                    content.error ());
+    if constexpr (requires { content->arrive (buffer); })
+      content->arrive (buffer);
+    return add (buffer, std::move (*content));
+  }
+
+  // functions of the GstMetaInfo
+
+  /// With what add () gives, or, where others add the meta, with nothing in it.
+  static gboolean init (GstMeta *meta, gpointer value, GstBuffer *)
+  {
+    cast (meta)->priv = value ? new PlacedMeta (std::move (*static_cast<PlacedMeta *> (value)))
+                              : new PlacedMeta{ {}, { 1, 1, std::nullopt } };
+    return TRUE;
+  }
+
+  static void free (GstMeta *meta, GstBuffer *)
+  {
+    delete static_cast<PlacedMeta *> (std::exchange (cast (meta)->priv, nullptr));
+  }
+
+  static gboolean transform (GstBuffer *target, GstMeta *meta, GstBuffer *, GQuark type,
+                             gpointer data)
+  {
+    const PlacedMeta &its = of (cast (meta));
+    const auto placed = transformed (its.placed, its.content.width, its.content.height, type, data);
+    if (!placed)
+      return FALSE;
+    add (target, PlacedMeta{ its.content, *placed });
+    return TRUE;
+  }
+
+#if GST_CHECK_VERSION(1, 24, 0)
+  static gboolean serialize (const GstMeta *meta, GstByteArrayInterface *data, guint8 *version)
+  {
+    const PlacedMeta &its = of (reinterpret_cast<const Meta *> (meta));
+    const auto bytes = bytes_of (its);
+    if (!bytes) {
+      GST_WARNING ("a meta is left out of what is sent: %s", bytes.error ().message.c_str ());
+      return FALSE;
+    }
+    *version = its.content.version ();
+    return gst_byte_array_interface_append_data (data, bytes->data (), bytes->size ());
+  }
+
+  static GstMeta *deserialize (const GstMetaInfo *, GstBuffer *buffer, const guint8 *data,
+                               gsize size, guint8)
+  {
+    const auto added = read (buffer, { data, size });
+    if (added)
+      return &(*added)->meta;
+    GST_WARNING ("a meta that was received is left out: %s", added.error ().message.c_str ());
+    return nullptr;
+  }
+#endif
+};
+
+}  // namespace integralhist

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "region_answers.hpp"
+
+#include <algorithm>
+
+#include <kernels/region.hpp>
+
+#include <gst/integralhist/base/interruptible.hpp>
+
+namespace integralhist {
+
+RegionQuestion::RegionQuestion (GstIntegralHistogram *histogram,
+                                std::span<const GstVideoRectangle> of_frame)
+    : width (int (gst_integral_histogram_get_width (histogram))),
+      height (int (gst_integral_histogram_get_height (histogram))), counted (histogram->counted),
+      content (gst_integral_histogram_get_content (histogram)),
+      planes (gst_integral_histogram_get_bins (histogram)),
+      weight_unit (gst_integral_histogram_get_weight_unit (histogram))
+{
+  for (const GstVideoRectangle &r : of_frame) {
+    const inthist::Region part =
+        inthist::clip ({ r.x, r.y, r.w, r.h }, inthist::Shape{ width, height });
+    regions.push_back ({ part.x, part.y, part.width, part.height });
+    pixels.push_back (guint64 (part.width) * guint64 (part.height));
+  }
+}
+
+RegionAnswers::RegionAnswers (GstIntegralHistogram *histogram,
+                              std::span<const GstVideoRectangle> regions)
+    : asked (histogram, regions), state_ (State::open),
+      histogram_ (gst_integral_histogram_ref (histogram))
+{
+}
+
+RegionAnswers::RegionAnswers (RegionQuestion question, std::vector<guint64> values)
+    : asked (std::move (question)), state_ (State::answered), values_ (std::move (values))
+{
+}
+
+Expected<std::span<const guint64>> RegionAnswers::ask ()
+{
+  std::unique_lock lock (mutex_);
+  TRY (Interruptible::wait (changed_, lock, [this] { return state_ != State::asking; }));
+  if (state_ == State::answered)
+    return values_;
+  state_ = State::asking;
+  lock.unlock ();
+  const auto done = ask_once ();
+  HistogramRef answered;  // dropped without the lock
+  if (done)
+    answered = std::move (histogram_);
+  lock.lock ();
+  state_ = done ? State::answered : State::open;
+  changed_.notify_all ();
+  lock.unlock ();
+  TRY (done);
+  return values_;
+}
+
+Expected<> RegionAnswers::ask_once ()
+{
+  values_.resize (asked.n_values ());
+  const GstVideoRectangle *const regions = asked.regions.data ();
+  const auto n = guint (asked.regions.size ());
+  GError *problem = nullptr;
+  if (asked.content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS) {
+    std::vector<guint32> counts (values_.size ());
+    if (!gst_integral_histogram_regions (histogram_.get (), regions, n, counts.data (), &problem))
+      return take_gerror (problem);
+    std::ranges::copy (counts, values_.begin ());
+  } else if (!gst_integral_histogram_regions_sums (histogram_.get (), regions, n, values_.data (),
+                                                   &problem)) {
+    return take_gerror (problem);
+  }
+  return {};
+}
+
+}  // namespace integralhist

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What regions of a frame count or add up to.
+#pragma once
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include <gst/video/video.h>
+
+#include <gst/integralhist/gstintegralhistogram.h>
+#include <gst/integralhist/api/histogram.hpp>
+
+namespace integralhist {
+
+/// Regions of a frame, and what the numbers asked about them are.
+struct RegionQuestion {
+  int width = 1, height = 1;               // of the frame
+  std::vector<GstVideoRectangle> regions;  // of a histogram's frame within it
+  std::vector<guint64> pixels;             // of each region, in the frame that was computed
+  Counted counted = {};
+  GstIntegralHistogramContent content = GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
+  guint planes = 1;  // bins, or the tables of an integral image
+  guint weight_unit = 1;
+
+  RegionQuestion () = default;
+  /// Of a histogram; regions are clipped to its frame.
+  RegionQuestion (GstIntegralHistogram *histogram, std::span<const GstVideoRectangle> of_frame);
+
+  /// Returns how many numbers answer it.
+  std::size_t n_values () const { return regions.size () * planes; }
+};
+
+/// A question about a frame's regions, and its answer. It is asked once, by whoever wants it first:
+/// a message, or who reads a meta or a tensor. The histogram is held until then.
+class RegionAnswers {
+public:
+  RegionAnswers (GstIntegralHistogram *histogram, std::span<const GstVideoRectangle> regions);
+  /// An answer that is known.
+  RegionAnswers (RegionQuestion question, std::vector<guint64> values);
+  RegionAnswers (const RegionAnswers &) = delete;
+  RegionAnswers &operator= (const RegionAnswers &) = delete;
+
+  const RegionQuestion asked;
+
+  /// Returns the answer, a value for each plane of each region, region by region. Asks, unless that
+  /// is done. Waits for the tensor, and for another thread that asks; an Interruptible ends both.
+  /// After an error the next one asks again.
+  Expected<std::span<const guint64>> ask ();
+
+private:
+  Expected<> ask_once ();
+
+  std::mutex mutex_;  // guards the two below
+  std::condition_variable changed_;
+  enum class State { open, asking, answered } state_;
+
+  // of the thread that asks, and constant once answered
+  HistogramRef histogram_;
+  std::vector<guint64> values_;
+};
+
+/// Attaches them as a GstIntegralHistogramRegionsMeta.
+void add_regions_meta (GstBuffer *buffer, std::shared_ptr<RegionAnswers> answers);
+
+}  // namespace integralhist

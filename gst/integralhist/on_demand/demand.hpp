@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Chooses the cheapest way to answer what is asked of a frame. All give the same numbers:
+//
+//   pixels   a few small windows are counted pixel by pixel
+//   box      windows near each other have a tensor of the box around them, which is kept for the
+//            next question
+//   whole    all else, and everything afterwards
+//
+// In all, a frame costs at most twice what its tensor costs.
+#pragma once
+
+#include <optional>
+
+#include <kernels/query.hpp>
+
+#include <gst/integralhist/engine/answer_cost.hpp>
+#include <gst/integralhist/engine/tensor.hpp>
+
+namespace integralhist {
+
+using inthist::Region;
+
+inline bool is_within (const Region &inner, const Region &outer)
+{
+  return inner.x >= outer.x && inner.y >= outer.y && inner.x + inner.width <= outer.x + outer.width
+         && inner.y + inner.height <= outer.y + outer.height;
+}
+
+/// Returns whether a query can be answered by counting pixels.
+inline bool adds_up (const Query &query)
+{
+  return query.answers
+         && (query.question == inthist::Question::counts
+             || query.question == inthist::Question::sums);
+}
+
+class Demand {
+public:
+  Demand (const inthist::Shape &shape, const AnswerCost &cost)
+      : shape_ (shape), answer_cost_ (&cost), frame_{ 0, 0, shape.width, shape.height }
+  {
+  }
+
+  /// Returns the part of the frame to answer a query from: what the last tensor is of, or what to
+  /// compute a tensor of. Returns nothing where the query's windows are counted from pixels.
+  std::optional<Region> tensor_for (const Query &query);
+  /// Returns whether cells are counted from pixels: those of a grid share none.
+  bool counts_cells (std::span<const CellsQuery> queries);
+  /// Notes that a tensor of this part has replaced the last one.
+  void note_computed (const Region &part);
+  /// Returns whether the frame had better been computed at once, and whole.
+  bool is_for_all () const
+  {
+    return is_within (frame_, box_) || spent_in_all_ > answer_cost_->at_once * cost_of (frame_);
+  }
+  const Region &frame () const { return frame_; }
+  void forget () { *this = Demand (shape_, *answer_cost_); }
+
+private:
+  double cost_of (const Region &part) const;
+  bool is_worth_counting (double counting, double lookups, const Region &all);
+
+  inthist::Shape shape_;
+  const AnswerCost *answer_cost_;
+  Region frame_;
+  Region box_;  // of the last tensor
+  // Windows that were counted from pixels since: what is around them, and their cost.
+  Region asked_;
+  double spent_ = 0;
+  double spent_in_all_ = 0;  // on pixels and tensors of this frame
+};
+
+}  // namespace integralhist

@@ -1,0 +1,433 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Histograms and tables on the CPU when somebody asks (on_demand_tensor.hpp). The streaming thread
+// copies a byte a pixel; then the buffer is no longer needed. Who asks computes.
+//
+// Where consumers ask for whole tensors, frame after frame, an eager engine computes the next frame
+// while they look at this one. What they ask of its tensors tells when that ends. On a GPU it
+// computes the first frames, too, and all those that come in host memory.
+#include "on_demand_engine.hpp"
+
+#include <chrono>
+#include <mutex>
+
+#include <gst/integralhist/base/check_threads.hpp>
+#include <gst/integralhist/engine/forwarding_tensor.hpp>
+#include <gst/integralhist/base/log.hpp>
+#include "on_demand_tensor.hpp"
+#include <gst/integralhist/engine/tensor_pool.hpp>
+#include <gst/integralhist/engine/tuning_cache.hpp>
+
+namespace integralhist {
+namespace {
+
+/// An eager engine's tensor that notes what, on demand, would have been computed.
+class ObservedTensor final : public ForwardingTensor {
+public:
+  ObservedTensor (std::shared_ptr<OnDemandFrames> frames, std::shared_ptr<Tensor> tensor,
+                  const AnswerCost &cost)
+      : ForwardingTensor (std::move (tensor)), frames_ (std::move (frames)), demand_ (shape, cost)
+  {
+  }
+  ~ObservedTensor () override { frames_->note_released (demand_.is_for_all ()); }
+
+  Expected<> ask (std::span<const Query> queries) override
+  {
+    note (queries);
+    return tensor_->ask (queries);
+  }
+  Expected<> ask_cells (std::span<const CellsQuery> queries) override
+  {
+    const bool would_count = [&] {
+      const std::lock_guard lock (mutex_);
+      return demand_.counts_cells (queries);
+    }();
+    return would_count ? tensor_->ask_cells (queries) : Tensor::ask_cells (queries);
+  }
+  Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override
+  {
+    note (queries);
+    return tensor_->ask_on (stream, queries);
+  }
+  Expected<const void *> host () override
+  {
+    note_all ();
+    return tensor_->host ();
+  }
+  CudaView cuda () override
+  {
+    note_all ();
+    return tensor_->cuda ();
+  }
+
+private:
+  void note (std::span<const Query> queries)
+  {
+    const std::lock_guard lock (mutex_);
+    for (const Query &query : queries)
+      if (const auto part = demand_.tensor_for (query))
+        demand_.note_computed (*part);
+  }
+  void note_all ()
+  {
+    const std::lock_guard lock (mutex_);
+    demand_.note_computed (demand_.frame ());
+  }
+
+  const std::shared_ptr<OnDemandFrames> frames_;
+  std::mutex mutex_;
+  Demand demand_;
+};
+
+/// A tensor of a frame in a GPU's memory, and the frame's values there, for many questions at once.
+/// The values are made of frames after one of which such questions were to come.
+class TensorWithValues final : public ForwardingTensor {
+public:
+  TensorWithValues (std::shared_ptr<OnDemandFrames> frames, std::shared_ptr<Tensor> tensor,
+                    std::unique_ptr<DeviceValues> values)
+      : ForwardingTensor (std::move (tensor)), frames_ (std::move (frames)),
+        values_ (std::move (values))
+  {
+  }
+  ~TensorWithValues () override
+  {
+    if (values_ && !expected_)
+      frames_->values_wanted = false;
+    if (values_)
+      frames_->give_back (std::move (values_));
+  }
+
+  Expected<bool> expect (std::span<const Region>) override
+  {
+    frames_->values_wanted = true;
+    expected_ = true;
+    return values_ != nullptr;
+  }
+  DeviceValues *device_values () override { return expected_ ? values_.get () : nullptr; }
+  std::shared_ptr<DeviceFilters> device_filters () override
+  {
+    return device_values () ? frames_->beside->filters : nullptr;
+  }
+  Expected<> ask (std::span<const Query> queries) override
+  {
+    if (!device_values ())
+      return tensor_->ask (queries);
+    for (const Query &query : queries)
+      if (!TRY (count_windows (*values_, shape, frames_->lut, query)))
+        TRY (tensor_->ask ({ &query, 1 }));
+    return {};
+  }
+  Expected<> ask_cells (std::span<const CellsQuery> queries) override
+  {
+    return device_values () && values_->takes (queries)
+               ? values_->add_up_cells (queries, frames_->lut)
+               : tensor_->ask_cells (queries);
+  }
+
+private:
+  const std::shared_ptr<OnDemandFrames> frames_;
+  std::unique_ptr<DeviceValues> values_;  // may be null
+  std::atomic<bool> expected_ = false;
+};
+
+/// When frames are computed, and why.
+struct When {
+  bool is_eager;
+  const char *why;
+};
+constexpr When kFirst = { true, "the first frames" },
+               kInHostMemory = { true, "frames in host memory" },
+               kElsewhere = { true, "frames that other devices have, or share" },
+               kAllAsked = { true, "all is asked" },
+               kLessAsked = { false, "less than all is asked" },
+               kFailed = { false, "to compute ahead has failed" }, kSet = { false, Stats ().why };
+
+class OnDemandEngine final : public Engine {
+public:
+  OnDemandEngine (const Options &options, LazyEngine::Make make_eager,
+                  std::unique_ptr<DeviceFrames> on_device)
+      : options_ (options), automatic_ (options.compute == Compute::automatic),
+        eager_ (std::move (make_eager)), on_device_ (std::move (on_device)),
+        begins_eager_ (automatic_ && on_device_), when_ (automatic_ ? &kLessAsked : &kSet)
+  {
+  }
+
+  Expected<> open (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+                   std::shared_ptr<WholeFrames> behind, std::optional<DeviceBeside> beside)
+  {
+    if (begins_eager_) {
+      const auto engine = eager_.get ();
+      if (engine) {
+        frames_ = std::make_shared<OnDemandFrames> (shape, lut, (*engine)->plan (),
+                                                    std::move (behind), std::nullopt);
+        when_ = &kFirst;
+        return {};
+      }
+      if (engine.error ().kind != Error::Kind::no_memory)
+        return tl::make_unexpected (engine.error ());
+      begins_eager_ = false;  // frames in host memory wait for questions, too
+      stay_on_demand (engine.error ());
+      choose (kFailed);
+    }
+    TRY (check_threads (options.cancelled.get ()));
+    const bool is_cpu = options.strategy && options.strategy->device == inthist::Device::cpu;
+    Plan plan = TRY (plan_for (inthist::Device::cpu, shape, is_cpu ? options.strategy : nullptr, 0,
+                               1, nullptr, options.cancelled.get ()));
+    plan.description += ", when somebody asks";
+    frames_ =
+        std::make_shared<OnDemandFrames> (shape, lut, plan, std::move (behind), std::move (beside));
+    pool_ = TRY (TensorPool::create (
+        [frames = frames_, cancelled = options.cancelled] (unsigned alive) {
+          return HostOnDemandTensor::create (frames, alive, cancelled);
+        },
+        options));
+    return {};
+  }
+
+  ~OnDemandEngine () override
+  {
+    for (const auto &pool : { pool_, device_pool_ })
+      if (pool)
+        pool->close ();
+    if (frames_ && frames_->behind)
+      frames_->behind->end ();
+  }
+
+  Expected<SubmittedFrame> submit (const Frame &frame) override
+  {
+    // with Compute::automatic it is the tensors that tell what is asked
+    const bool may_have_values = frame.place == Place::device && !automatic_ && frames_->beside
+                                 && !frame.context && !frames_->beside_failed;
+    if (!may_have_values)
+      return submit_tensor (frame);
+    auto values = frames_->values_wanted ? take_values (frame) : nullptr;
+    Frame behind = frame;
+    // who waits for the stream that makes the values has them read the pixels, too
+    if (values)
+      behind.producer = values->stream ();
+    auto submitted = submit_tensor (behind);
+    if (submitted)
+      submitted->tensor = std::make_shared<TensorWithValues> (
+          frames_, std::move (submitted->tensor), std::move (values));
+    else if (values)
+      frames_->drop (std::move (values));
+    return submitted;
+  }
+
+  void set_flushing (bool flushing) override
+  {
+    {
+      const std::lock_guard lock (mutex_);
+      flushing_ = flushing;
+      for (const auto &pool : { pool_, device_pool_ })
+        if (pool)
+          pool->set_flushing (flushing);
+    }
+    eager_.set_flushing (flushing);
+  }
+
+  Expected<> finish () override
+  {
+    const auto engine = eager_.engine ();
+    return engine ? engine->finish () : Expected<> ();
+  }
+
+  bool has_failed () override
+  {
+    const auto engine = eager_.engine ();
+    return engine && engine->has_failed ();
+  }
+
+  void abandon () override
+  {
+    if (const auto engine = eager_.engine ())
+      engine->abandon ();
+  }
+
+  Stats stats () override
+  {
+    Stats stats = eager_.stats ();
+    stats.backend = on_device_ ? "cuda" : "cpu";
+    const When &when = *when_;
+    stats.when = when.is_eager ? "eager" : "on-demand";
+    stats.why = when.why;
+    if (frames_->behind) {
+      if (frames_->behind->device == inthist::Device::cuda)
+        stats.backend = "cuda";
+      Stats asked = frames_->behind->stats ();
+      asked.frames = 0;  // they are counted here
+      stats.add (asked);
+    }
+    if (on_device_)
+      stats.device = std::max (stats.device, on_device_->device ());
+    stats.in_flight += frames_->computing;
+    stats.pixel_answers = frames_->pixel_answers;
+    stats.device_answers = frames_->device_answers;
+    stats.part_tensors = frames_->part_tensors;
+    stats.tensors = frames_->tensors;
+    stats.bytes_on_demand = frames_->bytes () + (on_device_ ? on_device_->bytes () : 0);
+    stats.compute.add (frames_->time ());
+    const std::lock_guard lock (mutex_);
+    stats.add (stats_);
+    return stats;
+  }
+
+  const Plan &plan () const override
+  {
+    // which lives as long as this one where an engine is behind it
+    const auto engine = frames_->behind ? eager_.engine () : nullptr;
+    return engine ? engine->plan () : frames_->plan;
+  }
+
+private:
+  // How many frames in a row decide; judged, not measured.
+  static constexpr unsigned kAll = 4;     // begin to compute at once: one look at a tensor does not
+  static constexpr unsigned kLess = 8;    // end that: a short pause of the consumers does not
+  static constexpr unsigned kIdle = 256;  // free the engine's memory: it takes long to make again
+
+  /// Makes the values of a frame in the GPU's memory; null where there is no room for them.
+  std::unique_ptr<DeviceValues> take_values (const Frame &frame)
+  {
+    auto values = frames_->values_for (frame);
+    if (values)
+      return std::move (*values);
+    frames_->beside_failed = true;
+    GST_WARNING ("the GPU keeps no values of frames, and answers from tensors alone: %s",
+                 values.error ().message.c_str ());
+    return nullptr;
+  }
+
+  Expected<SubmittedFrame> submit_tensor (const Frame &frame)
+  {
+    const bool on_device = frame.place == Place::device;
+    // The pixels of other devices would have to be fetched.
+    if (on_device ? !on_device_ || !on_device_->takes (frame) : begins_eager_) {
+      TRY (eager_.get ());
+      choose (on_device ? kElsewhere : kInHostMemory);
+      return eager_.engine ()->submit (frame);
+    }
+    if (TRY (is_eager ())) {
+      auto submitted = submit_at_once (frame);
+      if (submitted || submitted.error ().kind != Error::Kind::no_memory)
+        return submitted;
+      stay_on_demand (submitted.error ());
+    }
+    return on_device ? keep_on_device (frame) : keep (frame);
+  }
+
+  Expected<SubmittedFrame> submit_at_once (const Frame &frame)
+  {
+    auto submitted = TRY (eager_.engine ()->submit (frame));
+    submitted.tensor = std::make_shared<ObservedTensor> (
+        frames_, std::move (submitted.tensor), frame.place == Place::device ? kGpuCost : kCpuCost);
+    return submitted;
+  }
+
+  /// Copies a frame's values in host memory.
+  Expected<SubmittedFrame> keep (const Frame &frame)
+  {
+    const auto start = std::chrono::steady_clock::now ();
+    auto tensor = std::static_pointer_cast<HostOnDemandTensor> (TRY (pool_->acquire ()));
+    TRY (tensor->keep (frame));
+    const std::lock_guard lock (mutex_);
+    stats_.frames++;
+    stats_.upload.add (
+        std::chrono::nanoseconds (std::chrono::steady_clock::now () - start).count ());
+    return SubmittedFrame{ std::move (tensor) };
+  }
+
+  Expected<SubmittedFrame> keep_on_device (const Frame &frame)
+  {
+    if (!device_pool_) {
+      auto pool = TRY (
+          TensorPool::create ([this] (unsigned) { return on_device_->make (frames_); }, options_));
+      const std::lock_guard lock (mutex_);
+      pool->set_flushing (flushing_);
+      device_pool_ = std::move (pool);
+    }
+    MemoryReturns &returns = *TRY (on_device_->returns ());
+    auto submitted = TRY (on_device_->keep (frame, TRY (device_pool_->acquire (returns))));
+    const std::lock_guard lock (mutex_);
+    stats_.frames++;
+    return submitted;
+  }
+
+  /// Returns whether this frame is computed at once, by the frames before.
+  Expected<bool> is_eager ()
+  {
+    if (!automatic_ || stays_on_demand_) {
+      choose (stays_on_demand_ ? kFailed : kSet);
+      return false;
+    }
+    const OnDemandFrames::Streak streak = frames_->streak ();
+    const bool was = when_.load ()->is_eager, now = was ? streak.less < kLess : streak.all >= kAll;
+    if (streak.less >= kIdle)
+      TRY (drop_eager ());
+    if (now && !eager_.engine ()) {
+      frames_->memory->free_idle ();
+      const auto engine = eager_.get ();
+      if (!engine && engine.error ().kind == Error::Kind::flushing)
+        return tl::make_unexpected (engine.error ());
+      if (!engine) {
+        stay_on_demand (engine.error ());
+        return false;
+      }
+    }
+    if (now != was || streak.all >= kAll)
+      choose (now ? kAllAsked : kLessAsked);
+    return now;
+  }
+
+  void choose (const When &when)
+  {
+    if (when_.exchange (&when) != &when)
+      GST_DEBUG ("frames are computed %s: %s", when.is_eager ? "at once" : "when somebody asks",
+                 when.why);
+  }
+
+  /// To compute ahead is to be faster, no more: where it fails, frames wait for questions.
+  void stay_on_demand (const Error &why)
+  {
+    GST_INFO ("to compute ahead fails: %s", why.message.c_str ());
+    stays_on_demand_ = true;
+    (void) drop_eager ();  // what failed is told by its frames
+  }
+
+  /// Frees the eager engine's memory, once its frames are done.
+  Expected<> drop_eager ()
+  {
+    auto outcome = finish ();
+    eager_.drop ();
+    return outcome;
+  }
+
+  const Options options_;
+  const bool automatic_;
+  LazyEngine eager_;
+  const std::unique_ptr<DeviceFrames> on_device_;
+  bool begins_eager_;  // and stays so for frames in host memory; set before the first frame
+  std::shared_ptr<OnDemandFrames> frames_;
+  std::shared_ptr<TensorPool> pool_;
+  bool stays_on_demand_ = false;    // the streaming thread's
+  std::atomic<const When *> when_;  // of the next frame; the streaming thread chooses
+
+  std::mutex mutex_;  // guards all below; only the streaming thread makes the pool
+  Stats stats_;       // of frames on demand
+  std::shared_ptr<TensorPool> device_pool_;
+  bool flushing_ = false;
+};
+
+}  // namespace
+
+Expected<std::unique_ptr<Engine>>
+make_on_demand_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+                       LazyEngine::Make make_eager, std::shared_ptr<WholeFrames> behind,
+                       std::unique_ptr<DeviceFrames> on_device, std::optional<DeviceBeside> beside)
+{
+  auto engine =
+      std::make_unique<OnDemandEngine> (options, std::move (make_eager), std::move (on_device));
+  TRY (engine->open (shape, lut, options, std::move (behind), std::move (beside)));
+  return engine;
+}
+
+}  // namespace integralhist

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How a box moves: at a constant velocity, in sides of the box a frame, so that it holds for
+// tensors of any size. Where the box is not seen, it slows down.
+#pragma once
+
+#include <optional>
+
+#include <gst/track/base/target_box.hpp>
+
+namespace integralhist {
+
+class Motion {
+public:
+  /// Notes where the box is in the next frame: followed there, or detected, which is surer.
+  void follow (const TargetBox &box);
+  void detect (const TargetBox &box);
+  /// Notes a frame in which it is not seen.
+  void miss ();
+  /// Forgets places, which are of another tensor's size.
+  void forget_places ();
+
+  /// Returns where a box that was last seen at this place is expected in the next frame.
+  TargetBox expected (const TargetBox &last) const;
+  /// Returns where it is expected from its detections alone; that place where it had none.
+  TargetBox expected_by_detections (const TargetBox &last) const;
+  /// Returns whether detections have told its velocity.
+  bool has_velocity () const { return has_velocity_; }
+  /// Returns the frames since it was seen, and since it was detected.
+  unsigned unseen () const { return unseen_; }
+  unsigned undetected () const { return undetected_; }
+
+private:
+  TargetBox moved (const TargetBox &box, unsigned frames) const;
+  void learn (const TargetBox &from, const TargetBox &to, unsigned frames);
+
+  std::optional<TargetBox> last_, detected_;
+  double x_ = 0, y_ = 0;
+  bool has_velocity_ = false;  // by detections
+  unsigned unseen_ = 0, undetected_ = 0;
+};
+
+}  // namespace integralhist
