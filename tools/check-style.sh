@@ -6,7 +6,7 @@
 #   - .clang-format holds for every C, C++ and CUDA file; clang-format -i FILE repairs it;
 #   - no line of code or prose is longer than 100 characters, but for tables and links in Markdown;
 #   - kernels/ knows no GStreamer and no GLib;
-#   - in gst/integralhist/, only make_engine and the C API know cuda/ and sharded/;
+#   - a folder knows the layers below it alone (tools/check-layers);
 #   - an algorithm is called as its file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -49,11 +49,7 @@ if grep -rniE 'gst|glib' kernels/; then
   echo "kernels/ must not know GStreamer or GLib; see above" >&2
   failed=1
 fi
-if grep -rE '#include "(\.\./)?(cuda|sharded)/' gst/integralhist/ |
-  grep -vE '^gst/integralhist/(make_engine|gstintegralhistogram)\.cpp:'; then
-  echo "only make_engine and the C API may know cuda/ and sharded/; see above" >&2
-  failed=1
-fi
+tools/check-layers || failed=1
 # An algorithm is called as its file is
 for file in $(grep -lE '^extern .*const Strategy k' -r kernels/); do
   stem=$(basename "${file%.*}" | tr _ -)

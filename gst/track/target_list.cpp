@@ -12,7 +12,6 @@
 #include <gst/integralhist/api/counted.hpp>
 #include <gst/track/association/detection_matching.hpp>
 #include <gst/track/association/motion.hpp>
-#include <gst/elements/base/parse.hpp>
 
 GST_DEBUG_CATEGORY_EXTERN (integralhisttrack_debug);
 #define GST_CAT_DEFAULT integralhisttrack_debug
@@ -149,26 +148,38 @@ TargetList::Followed *TargetList::add (const GstVideoRectangle &box, gint parent
   return followed_.emplace_back (std::move (followed)).get ();
 }
 
+namespace {
+
+bool are_equal (const GstVideoRectangle &a, const GstVideoRectangle &b)
+{
+  return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
+}
+
+/// Returns boxes as users write them, "x,y,width,height;...".
+std::string text_of (const std::vector<GstVideoRectangle> &boxes)
+{
+  std::string text;
+  for (const GstVideoRectangle &box : boxes)
+    text += joined (text.empty () ? "" : ";", box.x, ",", box.y, ",", box.w, ",", box.h);
+  return text;
+}
+
+}  // namespace
+
 Expected<> TargetList::configure (const ListOptions &options, const TargetFrame &frame)
 {
-  if (options.area != area_text_) {
-    area_ = TRY (parse_regions (options.area, "area"));
-    area_text_ = options.area;
-  }
   options_ = options;
-  const std::string &text = options.targets;
-  if (configured_ == text)
+  if (configured_ && std::ranges::equal (*configured_, options.targets, are_equal))
     return {};
-  const auto boxes = TRY (parse_regions (text, "targets"));
   std::erase_if (followed_, [] (const auto &followed) { return followed->configured; });
-  for (const GstVideoRectangle &box : boxes) {
+  for (const GstVideoRectangle &box : options.targets) {
     if (frame.clip (box).w == 0)
-      return error (Error::Kind::bad_setting, "targets=\"", text, "\": ", box.x, ",", box.y, ",",
-                    box.w, ",", box.h, " lies outside of the ", frame.width, "x", frame.height,
-                    " frame: set targets that lie in it, x,y,width,height");
+      return error (Error::Kind::bad_setting, "targets=\"", text_of (options.targets),
+                    "\": ", text_of ({ box }), " lies outside of the ", frame.width, "x",
+                    frame.height, " frame: set targets that lie in it, x,y,width,height");
     add (box, -1, true, frame);
   }
-  configured_ = text;
+  configured_ = options.targets;
   empty_warned_ = false;
   return {};
 }
@@ -176,10 +187,11 @@ Expected<> TargetList::configure (const ListOptions &options, const TargetFrame 
 bool TargetList::is_in_area (const GstVideoRectangle &box) const
 {
   const double x = box.x + box.w / 2.0, y = box.y + box.h / 2.0;
-  return area_.empty () || std::ranges::any_of (area_, [&] (const GstVideoRectangle &part) {
-           return x >= part.x && x < double (part.x) + part.w && y >= part.y
-                  && y < double (part.y) + part.h;
-         });
+  return options_.area.empty ()
+         || std::ranges::any_of (options_.area, [&] (const GstVideoRectangle &part) {
+              return x >= part.x && x < double (part.x) + part.w && y >= part.y
+                     && y < double (part.y) + part.h;
+            });
 }
 
 void TargetList::fit (GstIntegralHistogram *colours, const TargetFrame &frame)

@@ -19,10 +19,10 @@ namespace integralhist {
 
 /// Where targets start, and when they end.
 struct ListOptions {
-  std::string targets;       // boxes to start (parse_regions)
-  std::string area;          // regions that targets stay in, likewise; empty for the whole frame
-  guint max_misses = 5;      // frames of the detector; 0 for any number
-  guint forget_after = 100;  // frames; 0 for never
+  std::vector<GstVideoRectangle> targets;  // boxes to start
+  std::vector<GstVideoRectangle> area;     // that targets stay in; empty for the whole frame
+  guint max_misses = 5;                    // frames of the detector; 0 for any number
+  guint forget_after = 100;                // frames; 0 for never
 };
 
 /// The targets of integralhisttrack. Decides which start, restart and end; has them followed.
@@ -35,8 +35,8 @@ public:
   /// Lets the targets go on in the next frame, before all else: its tensor may be of another size,
   /// and `colours`, by which detections are told apart, of another feature.
   void fit (GstIntegralHistogram *colours, const TargetFrame &frame);
-  /// Takes the options. Where `targets` is another text than before, its boxes start, and those of
-  /// the last one are dropped. A box outside of the frame is an error.
+  /// Takes the options. If `targets` are others than before, they start, and those before are
+  /// dropped. A box outside of the frame is an error.
   Expected<> configure (const ListOptions &options, const TargetFrame &frame);
   /// Notes the detections of the next frame, none for most frames of a detector that leaves some
   /// out. Targets go on from the ones that are theirs, lost ones too; others start targets. What a
@@ -79,9 +79,7 @@ private:
   const gpointer element_;
   std::vector<std::unique_ptr<Followed>> followed_;
   ListOptions options_;
-  std::optional<std::string> configured_;  // the text whose targets have started
-  std::string area_text_;
-  std::vector<GstVideoRectangle> area_;
+  std::optional<std::vector<GstVideoRectangle>> configured_;  // whose targets have started
   guint next_id_ = 1;
   bool device_failed_ = false;  // a GPU, which has no filters any more
   DetectorPace pace_;

@@ -76,7 +76,7 @@ enum class Method { fragments, correlation };
 
 struct TrackProperties {
   Method method = Method::correlation;
-  std::string feature;
+  std::string feature, targets, area;
   bool detections = true, navigation = true;
   ListOptions list;
   TrackOptions track;
@@ -106,7 +106,7 @@ PropertyTable<TrackProperties> make_table ()
   table.text ("feature", FIELD (feature), kPlaying,
               g_intern_string (joined (OF_FRAGMENTS, kFeatureBlurb).c_str ()),
               [] (const std::string &text) { return parse_feature (text); });
-  table.text ("targets", FIELD (list.targets), kPlaying,
+  table.text ("targets", FIELD (targets), kPlaying,
               "Boxes \"x,y,width,height;...\" in pixels of the first frame to follow from there, "
               "as far as they lie in it; one outside is an error. When it is set later, the "
               "targets that it gave before are dropped, and these start in the next frame",
@@ -119,7 +119,7 @@ PropertyTable<TrackProperties> make_table ()
                        "A target that was detected is lost once so many frames in a row had "
                        "detections, but none of it; where there are none for more than three usual "
                        "intervals, each interval counts; 0 for never");
-  table.text ("area", FIELD (list.area), kPlaying,
+  table.text ("area", FIELD (area), kPlaying,
               "Regions \"x,y,width,height;...\" in pixels of the frame: detections with their "
               "middle outside start nothing, and a target whose middle leaves them ends; empty for "
               "the whole frame",
@@ -262,8 +262,11 @@ Expected<> follow_targets (State &state, const TrackProperties &properties, GstB
                            std::initializer_list<GstIntegralHistogram *> tensors,
                            GstIntegralHistogram *colours, Follow &&follow)
 {
+  ListOptions options = properties.list;
+  options.targets = TRY (parse_regions (properties.targets, "targets"));
+  options.area = TRY (parse_regions (properties.area, "area"));
   state.targets.fit (colours, frame);
-  TRY (state.targets.configure (properties.list, frame));
+  TRY (state.targets.configure (options, frame));
   take_mouse (state, frame);
   const Interruptible asking = state.consumer.interruptible ();
   for (GstIntegralHistogram *const tensor : tensors)
