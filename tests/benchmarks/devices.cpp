@@ -24,7 +24,7 @@
 
 #include <gst/integralhist/host/cpu_engine.hpp>
 #include <gst/integralhist/cuda/cuda_engine.hpp>
-#include <gst/integralhist/factory/make_engine.hpp>
+#include <gst/integralhist/factory/shard_devices.hpp>
 #include <gst/integralhist/sharded/sharded_engine.hpp>
 #include <kernels/clock.hpp>
 

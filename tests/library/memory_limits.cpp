@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include <gst/integralhist/memory/host_memory.hpp>
-#include <gst/integralhist/factory/make_engine.hpp>
+#include <gst/integralhist/factory/shard_devices.hpp>
 #include <gst/integralhist/sharded/sharded_engine.hpp>
 
 #include "alone.hpp"

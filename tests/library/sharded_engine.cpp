@@ -3,7 +3,7 @@
 // The queue gives tasks to devices of unequal speed, that are full, or whose consumers hold on to
 // everything. They compute as the CPU does, and sleep.
 #include <gst/integralhist/gstintegralhist.h>
-#include <gst/integralhist/factory/make_engine.hpp>
+#include <gst/integralhist/factory/shard_devices.hpp>
 #include <gst/integralhist/sharded/sharded_engine.hpp>
 
 #include <atomic>

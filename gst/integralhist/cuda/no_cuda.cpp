@@ -2,6 +2,8 @@
 //
 // What callers need of CUDA in builds without it: there is no device.
 #include <gst/integralhist/engine/device_canvas.hpp>
+#include "cuda_beside.hpp"
+#include "cuda_on_demand.hpp"
 #include "pinned_memory.hpp"
 
 namespace integralhist {
@@ -14,6 +16,21 @@ Expected<int> CudaContext::device_count ()
 Expected<std::shared_ptr<CudaContext>> CudaContext::primary (int)
 {
   return error (Error::Kind::no_device, kNoCuda);
+}
+
+Expected<std::size_t> CudaContext::free_memory () const
+{
+  return error (Error::Kind::no_device, kNoCuda);
+}
+
+DeviceBeside cuda_beside (std::shared_ptr<CudaContext>)
+{
+  return {};
+}
+
+std::unique_ptr<DeviceFrames> make_cuda_frames (std::shared_ptr<CudaContext>, Download)
+{
+  return nullptr;
 }
 
 Expected<std::unique_ptr<DeviceCanvas>> make_device_canvas (std::shared_ptr<CudaContext>)

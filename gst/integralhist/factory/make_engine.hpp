@@ -6,9 +6,6 @@
 
 namespace integralhist {
 
-struct DeviceFunctions;
-struct ShardDevice;
-
 /// Where frames are computed.
 struct Devices {
   std::vector<std::shared_ptr<CudaContext>> contexts;  // none: the CPU computes
@@ -22,14 +19,5 @@ struct Devices {
 Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, const inthist::Lut &lut,
                                                const Options &options, const Devices &devices,
                                                const inthist::PixelFormat &format);
-
-/// Returns the CPU as a device of its own, so that a sharded engine runs without a GPU.
-ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options);
-
-// Builds with CUDA have these two.
-Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext> context,
-                                         const inthist::Lut &lut, const Options &options);
-/// Returns the functions for devices with these contexts.
-DeviceFunctions cuda_functions (const std::vector<std::shared_ptr<CudaContext>> &contexts);
 
 }  // namespace integralhist

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "shard_devices.hpp"
+
+#include <gst/integralhist/cuda/cuda_engine.hpp>
+#include <gst/integralhist/cuda/peer_upload.hpp>
+#include <gst/integralhist/cuda/pinned_memory.hpp>
+#include <gst/integralhist/sharded/sharded_engine.hpp>
+
+namespace integralhist {
+
+Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext> context,
+                                         const inthist::Lut &lut, const Options &options)
+{
+  // 5 % are left to the driver and to other processes
+  const std::size_t available = TRY (context->free_memory ()) / 20 * 19;
+  return ShardDevice{
+    context->device (),
+    options.max_device_memory ? std::min<std::size_t> (options.max_device_memory, available)
+                              : available,
+    [lut, context] (const inthist::Shape &shape, const Options &o, const PartLimit &limit) {
+      return make_cuda_engine (shape, lut, o, context, limit);
+    }
+  };
+}
+
+DeviceFunctions cuda_functions (const std::vector<std::shared_ptr<CudaContext>> &contexts)
+{
+  if (contexts.empty ())
+    return {};
+  const std::shared_ptr<CudaContext> first = contexts.front ();
+  DeviceFunctions functions = {
+    inthist::Device::cuda,
+    [first] (std::size_t bytes, const auto &message, const auto &) {
+      return allocate_pinned (first, bytes, message);
+    },
+    [first] (const Frame &frame) {
+      return frame.producer ? (frame.context ? frame.context : first)->synchronize (frame.producer)
+                            : Expected<> ();
+    }
+  };
+  if (const auto peers = PeerUpload::between (contexts))
+    functions.upload = [peers] (PartFrame &frame, int width, int height) {
+      return peers->upload (frame, width, height);
+    };
+  return functions;
+}
+
+}  // namespace integralhist

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "engine_plan.hpp"
+
+namespace integralhist {
+
+EnginePlan choose (const EngineRequest &request)
+{
+  const EnginePlan at_once = {};
+  if (request.compute == Compute::eager)
+    return at_once;
+  // The CPU turns to an eager engine while frames stream: nothing is measured then.
+  if (request.is_plain_cpu ())
+    return { .on_demand = true, .measures = false };
+
+  const bool automatic = request.compute == Compute::automatic,
+             whole_gpu = request.on_gpu && !request.in_parts && !request.is_limited,
+             weighs = request.content == inthist::Content::weights,
+             // else eager engines say what is wrong, and the CPU computes frames in host memory
+      computes = !request.on_gpu || request.gpu_takes_shape;
+  const bool stays_on_gpu = whole_gpu && computes && !weighs;
+  // Automatic computes at once what takes several devices or rounds, pixels with weights on a GPU,
+  // what is downloaded anyway, and frames of a device whose memory is short.
+  if (automatic && (!stays_on_gpu || request.downloads || !request.has_room_to_turn))
+    return at_once;
+  return { .on_demand = true,
+           .stays_on_gpu = stays_on_gpu,
+           .gpu_assists = whole_gpu,
+           .has_whole = computes && !automatic && !weighs };
+}
+
+EagerEngine choose_eager (const EngineRequest &request, unsigned room, unsigned least)
+{
+  if (request.is_plain_cpu ())
+    return EagerEngine::cpu;
+  // Without a limit one tensor is enough; waits for tensors held downstream are warned about.
+  return !request.in_parts && room >= (request.is_limited ? least : 1) ? EagerEngine::one_device
+                                                                       : EagerEngine::sharded;
+}
+
+}  // namespace integralhist

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Which engine computes the frames of a stream: a function of what users have set and of what the
+// devices can do, and of nothing else.
+#pragma once
+
+#include <kernels/shape.hpp>
+
+#include <gst/integralhist/engine/options.hpp>
+
+namespace integralhist {
+
+struct EngineRequest {
+  Compute compute = Compute::eager;
+  inthist::Content content = inthist::Content::bins;
+  bool on_gpu = false;            // else the CPU computes
+  bool lists_devices = false;     // cuda-device-ids; of a CPU they are pretended
+  bool in_parts = false;          // for several devices, or task-bins
+  bool is_limited = false;        // max-device-memory
+  bool downloads = false;         // every tensor, at once
+  bool gpu_takes_shape = false;   // a strategy of the GPU does
+  bool has_room_to_turn = false;  // a GPU has, for eager and on-demand tensors side by side
+
+  /// Returns whether all frames go to one engine, of the CPU.
+  bool is_plain_cpu () const { return !on_gpu && !lists_devices && !in_parts && !is_limited; }
+};
+
+/// How frames are computed.
+struct EnginePlan {
+  bool on_demand = false;     // else at once
+  bool stays_on_gpu = false;  // frames in a GPU's memory wait there for questions
+  bool gpu_assists = false;   // answers many questions at once, of frames in host memory
+  bool has_whole = false;     // an engine computes a whole frame when all of it is asked
+  bool measures = true;       // which strategy is the fastest
+
+  bool operator== (const EnginePlan &) const = default;
+};
+
+EnginePlan choose (const EngineRequest &request);
+
+/// An engine that computes each frame at once.
+enum class EagerEngine { cpu, one_device, sharded };
+
+/// `room` tensors fit the device, and `least` are wanted where its memory is limited.
+EagerEngine choose_eager (const EngineRequest &request, unsigned room, unsigned least);
+
+}  // namespace integralhist

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "shard_devices.hpp"
+
+#include <gst/integralhist/host/cpu_engine.hpp>
+#include <gst/integralhist/sharded/sharded_engine.hpp>
+
+namespace integralhist {
+
+ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options)
+{
+  return { id, options.max_device_memory ? options.max_device_memory : available_memory ().bytes,
+           [lut] (const inthist::Shape &shape, const Options &o, const PartLimit &limit) {
+             return make_cpu_engine (shape, lut, o, limit);
+           } };
+}
+
+}  // namespace integralhist
