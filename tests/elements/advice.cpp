@@ -5,6 +5,7 @@
 #include <gst/check/gstharness.h>
 
 #include "pipelines.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -92,7 +93,7 @@ constexpr const char *kNames[] = { "cudaintegralhist", "cudaintegralimage", "cud
 
 /// A property that is read at the start only keeps its value while the element runs, and a warning
 /// says so. In READY it takes another value.
-GST_START_TEST (set_while_running)
+TEST (set_while_running)
 {
   for (const char *name : kNames) {
     GstElement *const element = gst_element_factory_make (name, nullptr);
@@ -150,10 +151,9 @@ GST_START_TEST (set_while_running)
     gst_object_unref (element);
   }
 }
-GST_END_TEST;
 
 /// Other properties take values while frames flow, also in all elements of a bin.
-GST_START_TEST (set_later)
+TEST (set_later)
 {
   GstElement *const element = gst_element_factory_make ("cudatrackfeatures", nullptr);
   GstBus *const bus = gst_bus_new ();
@@ -172,10 +172,9 @@ GST_START_TEST (set_later)
   gst_object_unref (bus);
   gst_object_unref (element);
 }
-GST_END_TEST;
 
 /// An error names the format that an element cannot read, before upstream says not-negotiated.
-GST_START_TEST (unreadable_format)
+TEST (unreadable_format)
 {
   const struct {
     const char *caps, *format, *remedy;  // null for a format that it reads
@@ -208,9 +207,8 @@ GST_START_TEST (unreadable_format)
       gst_harness_teardown (h);
     }
 }
-GST_END_TEST;
 
-GST_START_TEST (overlay_before_tracker)
+TEST (overlay_before_tracker)
 {
   if (!have_overlay ())
     return;
@@ -229,10 +227,9 @@ GST_START_TEST (overlay_before_tracker)
          features + "integralhisttrack ! integralhistoverlay ! " + track + "identity" })
     fail_unless (warnings_of (right).empty (), "%s", right.c_str ());
 }
-GST_END_TEST;
 
 /// Colours of cudatrackfeatures that are compared bin by bin.
-GST_START_TEST (slow_fragments)
+TEST (slow_fragments)
 {
   const std::string features = "cudatrackfeatures backend=cpu",
                     track = " ! integralhisttrack method=fragments targets=9,9,30,30";
@@ -247,20 +244,3 @@ GST_START_TEST (slow_fragments)
          features + track + " feature=hsv", features + " ! integralhisttrack targets=9,9,30,30" })
     fail_unless (warnings_of (right).empty (), "%s", right.c_str ());
 }
-GST_END_TEST;
-
-static Suite *advice_suite ()
-{
-  Suite *suite = suite_create ("advice");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, set_while_running);
-  tcase_add_test (tests, set_later);
-  tcase_add_test (tests, unreadable_format);
-  tcase_add_test (tests, overlay_before_tracker);
-  tcase_add_test (tests, slow_fragments);
-  return suite;
-}
-
-GST_CHECK_MAIN (advice);

@@ -6,6 +6,7 @@
 // Environment:
 //   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)
 #include "offered_buffers.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -165,21 +166,3 @@ SETUP_TEST (offer)
 SETUP_TEST (source)
 SETUP_TEST (disguised)
 SETUP_TEST (others_memory)
-
-static Suite *allocation_suite ()
-{
-  Suite *const suite = suite_create ("allocation");
-  TCase *const tcase = tcase_create ("allocation");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  printf ("INTHIST_SEED=%u\n", seed ());
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 120);
-  constexpr int kEnd = int (std::size (kSetups));
-  tcase_add_loop_test (tcase, offer, 0, kEnd);
-  tcase_add_loop_test (tcase, source, 0, kEnd);
-  tcase_add_loop_test (tcase, disguised, 0, kEnd);
-  tcase_add_loop_test (tcase, others_memory, 0, kEnd);
-  return suite;
-}
-
-GST_CHECK_MAIN (allocation);

@@ -20,6 +20,7 @@
 #include <kernels/registry.hpp>
 
 #include "several_devices.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -638,8 +639,10 @@ void run_consumers (const char *backend)
 
 }  // namespace
 
+TEST_TIMEOUT (240);
+
 /// A range that is none of the bins is one error when the element starts.
-GST_START_TEST (wrong_ranges)
+TEST (wrong_ranges)
 {
   struct Wrong {
     const char *properties, *culprit, *remedy;
@@ -682,56 +685,27 @@ GST_START_TEST (wrong_ranges)
     gst_object_unref (element);
   }
 }
-GST_END_TEST;
 
 /// A test on each backend; the loop's index is the backend's.
 #define BACKEND_TEST(name) \
-  GST_START_TEST (name) \
+  TEST_EACH (name, std::size (kBackends)) \
   { \
     if (have (kBackends[__i__])) { \
       const OpenDevices open (kBackends[__i__]); \
       run_##name (kBackends[__i__]); \
     } \
-  } \
-  GST_END_TEST
+  }
 
-BACKEND_TEST (features);
-BACKEND_TEST (counters);
-BACKEND_TEST (strategies);
-BACKEND_TEST (devices);
-BACKEND_TEST (shards);
-BACKEND_TEST (caps);
-BACKEND_TEST (counted);
-BACKEND_TEST (memory);
-BACKEND_TEST (lut_location);
-BACKEND_TEST (messages);
-BACKEND_TEST (questions);
-BACKEND_TEST (of_feature);
-BACKEND_TEST (consumers);
-
-static Suite *bin_ranges_suite ()
-{
-  Suite *suite = suite_create ("bin_ranges");
-  TCase *tests = tcase_create ("general");
-  printf ("INTHIST_SEED=%u\n", seed ());
-  suite_add_tcase (suite, tests);
-  tcase_set_timeout (tests, 240);
-  tcase_add_test (tests, wrong_ranges);
-  constexpr int kEnd = int (std::size (kBackends));
-  tcase_add_loop_test (tests, features, 0, kEnd);
-  tcase_add_loop_test (tests, counters, 0, kEnd);
-  tcase_add_loop_test (tests, strategies, 0, kEnd);
-  tcase_add_loop_test (tests, devices, 0, kEnd);
-  tcase_add_loop_test (tests, shards, 0, kEnd);
-  tcase_add_loop_test (tests, caps, 0, kEnd);
-  tcase_add_loop_test (tests, counted, 0, kEnd);
-  tcase_add_loop_test (tests, memory, 0, kEnd);
-  tcase_add_loop_test (tests, lut_location, 0, kEnd);
-  tcase_add_loop_test (tests, messages, 0, kEnd);
-  tcase_add_loop_test (tests, questions, 0, kEnd);
-  tcase_add_loop_test (tests, of_feature, 0, kEnd);
-  tcase_add_loop_test (tests, consumers, 0, kEnd);
-  return suite;
-}
-
-GST_CHECK_MAIN (bin_ranges);
+BACKEND_TEST (features)
+BACKEND_TEST (counters)
+BACKEND_TEST (strategies)
+BACKEND_TEST (devices)
+BACKEND_TEST (shards)
+BACKEND_TEST (caps)
+BACKEND_TEST (counted)
+BACKEND_TEST (memory)
+BACKEND_TEST (lut_location)
+BACKEND_TEST (messages)
+BACKEND_TEST (questions)
+BACKEND_TEST (of_feature)
+BACKEND_TEST (consumers)

@@ -18,7 +18,7 @@
 #include <gst/integralhist/cuda/cuda_context.hpp>
 #include <gst/video/video.h>
 
-#include <gst/check/gstcheck.h>
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 using namespace integralhist;
 
@@ -200,7 +200,7 @@ void say_skipped (bool there)
 
 }  // namespace
 
-GST_START_TEST (as_gstvideo)
+TEST (as_gstvideo)
 {
   bool there = false;
   for (const GstVideoFormat format : formats ())
@@ -232,10 +232,9 @@ GST_START_TEST (as_gstvideo)
     }
   say_skipped (there);
 }
-GST_END_TEST;
 
 /// Drawings on an interlaced picture equal those that GstVideo draws on each of its fields.
-GST_START_TEST (fields)
+TEST (fields)
 {
   for (const GstVideoFormat format : formats ()) {
     const int width = 61, height = 48;
@@ -274,10 +273,9 @@ GST_START_TEST (fields)
     });
   }
 }
-GST_END_TEST;
 
 /// A map covers its box with the colours of its levels, and drawings lie over it.
-GST_START_TEST (maps)
+TEST (maps)
 {
   bool there = false;
   for (const GstVideoFormat format : { GST_VIDEO_FORMAT_NV12, GST_VIDEO_FORMAT_RGBA })
@@ -316,10 +314,9 @@ GST_START_TEST (maps)
     }
   say_skipped (there);
 }
-GST_END_TEST;
 
 /// Drawings of a layer have no pixel in common, and one over another is in a later layer.
-GST_START_TEST (layers)
+TEST (layers)
 {
   for (int round = 0; round < 50; round++) {
     std::vector<inthist::Drawing> all;
@@ -339,19 +336,3 @@ GST_START_TEST (layers)
     fail_unless (*std::ranges::max_element (layers) < 29);
   }
 }
-GST_END_TEST;
-
-static Suite *canvas_suite ()
-{
-  Suite *suite = suite_create ("canvas");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, as_gstvideo);
-  tcase_add_test (tests, fields);
-  tcase_add_test (tests, maps);
-  tcase_add_test (tests, layers);
-  return suite;
-}
-
-GST_CHECK_MAIN (canvas);

@@ -9,6 +9,7 @@
 #include <gst/integralhist/api/histogram.hpp>
 
 #include "correlation_frames.hpp"
+#include "test.hpp"
 
 using namespace integralhist;
 
@@ -69,7 +70,7 @@ double sum_of (const CellGrid &grid, int column, int row, const std::vector<guin
 
 }  // namespace
 
-GST_START_TEST (anywhere)
+TEST (anywhere)
 {
   Frames frames (kWidth, kHeight);
   const FrameTensors frame = frames.of (squares (kWidth, kHeight, 1, 0, 255));
@@ -103,10 +104,9 @@ GST_START_TEST (anywhere)
     fail_unless (got == cells.data () + cells.size ());
   }
 }
-GST_END_TEST;
 
 // edges at 1/256 pixel are exact
-GST_START_TEST (exact)
+TEST (exact)
 {
   Frames frames (kWidth, kHeight);
   const FrameTensors frame = frames.of (squares (kWidth, kHeight, 2, 0, 255));
@@ -120,10 +120,9 @@ GST_START_TEST (exact)
         fail_unless (double (*got++) / kCellUnit
                      == sum_of (grid, column, row, pixels, kDirections, bin));
 }
-GST_END_TEST;
 
 // edges of large cells are whole pixels
-GST_START_TEST (large)
+TEST (large)
 {
   Frames frames (kWidth, kHeight);
   const FrameTensors frame = frames.of (squares (kWidth, kHeight, 3, 0, 255));
@@ -149,9 +148,8 @@ GST_START_TEST (large)
         fail_unless (double (*got++) / kCellUnit == double (sum));
     }
 }
-GST_END_TEST;
 
-GST_START_TEST (outside)
+TEST (outside)
 {
   Frames frames (kWidth, kHeight);
   const FrameTensors frame = frames.of (squares (kWidth, kHeight, 3, 0, 255));
@@ -162,10 +160,9 @@ GST_START_TEST (outside)
                  && std::ranges::all_of (cells, [] (std::int64_t sum) { return sum == 0; }));
   }
 }
-GST_END_TEST;
 
 // what is counted from pixels is what rectangles of whole pixels add up to; so are scores
-GST_START_TEST (by_rectangles)
+TEST (by_rectangles)
 {
   Frames frames (kWidth, kHeight);
   const FrameTensors frame = frames.of (squares (kWidth, kHeight, 4, 0, 255));
@@ -192,9 +189,8 @@ GST_START_TEST (by_rectangles)
   expect_alike (frame.colours, scores);
   expect_alike (frame.colours, std::span (scores).first (5));
 }
-GST_END_TEST;
 
-GST_START_TEST (areas)
+TEST (areas)
 {
   const CellGrid grid = { -2.5, 40.25, 4, 3.5, 20, 3 };
   const auto areas = areas_of (grid, kWidth, kHeight);
@@ -204,11 +200,10 @@ GST_START_TEST (areas)
       fail_unless (double (areas[std::size_t (row * grid.columns + column)]) / kCellUnit
                    == sum_of (grid, column, row, ones, 1, 0));
 }
-GST_END_TEST;
 
 // Of a picture with one edge, from dark to bright to the right, only direction 0 and its other
 // neighbour have a channel; each channel is at most the sum of four clipped shares.
-GST_START_TEST (channels)
+TEST (channels)
 {
   Frames frames (128, 128);
   Picture picture (128, 128);
@@ -237,21 +232,3 @@ GST_START_TEST (channels)
   // faded out towards the border, alike on both sides
   fail_unless (at (15, 0, 0) < 0.01F && std::fabs (at (15, 0, 0) - at (16, 31, 0)) < 1e-5);
 }
-GST_END_TEST;
-
-static Suite *correlation_cells_suite ()
-{
-  Suite *suite = suite_create ("correlation_cells");
-  TCase *tests = tcase_create ("general");
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, anywhere);
-  tcase_add_test (tests, exact);
-  tcase_add_test (tests, large);
-  tcase_add_test (tests, outside);
-  tcase_add_test (tests, by_rectangles);
-  tcase_add_test (tests, areas);
-  tcase_add_test (tests, channels);
-  return suite;
-}
-
-GST_CHECK_MAIN (correlation_cells);

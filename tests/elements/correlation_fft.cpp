@@ -8,7 +8,7 @@
 #include <numbers>
 #include <random>
 
-#include <gst/check/gstcheck.h>
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 using namespace integralhist;
 
@@ -39,7 +39,7 @@ constexpr double kExact = 1e-5;
 
 }  // namespace
 
-GST_START_TEST (lines)
+TEST (lines)
 {
   for (const int length : { 4, 8, 16, 32, 64 })
     for (const int lanes : { 1, 3, 16 }) {
@@ -56,9 +56,8 @@ GST_START_TEST (lines)
         }
     }
 }
-GST_END_TEST;
 
-GST_START_TEST (pictures)
+TEST (pictures)
 {
   constexpr int kSide = 32, kLanes = 2;
   const Complexes values = noise (kSide * kSide * kLanes, 7);
@@ -81,10 +80,9 @@ GST_START_TEST (pictures)
   for (std::size_t i = 0; i < values.size (); i++)
     fail_unless (std::abs (at (got, i) / double (kSide * kSide) - at (values, i)) < kExact);
 }
-GST_END_TEST;
 
 // a signal's numbers are the same bits whatever lies beside it
-GST_START_TEST (same_bits_in_any_lane)
+TEST (same_bits_in_any_lane)
 {
   constexpr int kLength = 32, kLanes = 11;
   const Complexes one = noise (kLength, 3);
@@ -97,17 +95,3 @@ GST_START_TEST (same_bits_in_any_lane)
   for (std::size_t i = 0; i < many.size (); i++)
     fail_unless (many.re[i] == alone.re[i / kLanes] && many.im[i] == alone.im[i / kLanes]);
 }
-GST_END_TEST;
-
-static Suite *correlation_fft_suite ()
-{
-  Suite *suite = suite_create ("correlation_fft");
-  TCase *tests = tcase_create ("general");
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, lines);
-  tcase_add_test (tests, pictures);
-  tcase_add_test (tests, same_bits_in_any_lane);
-  return suite;
-}
-
-GST_CHECK_MAIN (correlation_fft);

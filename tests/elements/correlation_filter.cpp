@@ -10,7 +10,7 @@
 #include <numbers>
 #include <random>
 
-#include <gst/check/gstcheck.h>
+#include "test.hpp"  // last: it has macros with names of the standard library
 #include <hwy/targets.h>
 
 using namespace integralhist;
@@ -201,7 +201,7 @@ std::size_t best_of (const std::vector<float> &response)
 
 }  // namespace
 
-GST_START_TEST (spectra)
+TEST (spectra)
 {
   const auto pictures = noise (1);
   const Complexes got = spectra_of (pictures);
@@ -218,10 +218,9 @@ GST_START_TEST (spectra)
                  "channel %d at %d, %d", c, kx, ky);
   }
 }
-GST_END_TEST;
 
 // the response is the weighted sum of the cells, shifted
-GST_START_TEST (response)
+TEST (response)
 {
   const auto pictures = noise (3), others = noise (4);
   CorrelationFilter filter;
@@ -234,9 +233,8 @@ GST_START_TEST (response)
                  dy, got[at (dx, dy)], wanted);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (no_weight_outside_of_the_box)
+TEST (no_weight_outside_of_the_box)
 {
   constexpr double kWidth = 11, kHeight = 6.5;
   CorrelationFilter filter;
@@ -260,10 +258,9 @@ GST_START_TEST (no_weight_outside_of_the_box)
     filter.renew ();
   }
 }
-GST_END_TEST;
 
 // what it has learned it finds, wherever it has moved to
-GST_START_TEST (peak_moves_with_the_picture)
+TEST (peak_moves_with_the_picture)
 {
   const auto pictures = smooth_noise (7);
   CorrelationFilter filter;
@@ -276,10 +273,9 @@ GST_START_TEST (peak_moves_with_the_picture)
     fail_unless (std::fabs (there[at (dx, dy)] - first[0]) < 1e-4);
   }
 }
-GST_END_TEST;
 
 // rounds of ADMM as filter.hpp has them, each channel and frequency by itself
-GST_START_TEST (same_as_in_double)
+TEST (same_as_in_double)
 {
   constexpr double kWidth = 7, kHeight = 12.5;
   const auto first = smooth_noise (8), next = smooth_noise (18);
@@ -300,9 +296,8 @@ GST_START_TEST (same_as_in_double)
     fail_unless (std::fabs (weights[i] - dense.weights[i]) < 1e-4 * most, "%d: %g, must be %g",
                  int (i), weights[i], dense.weights[i]);
 }
-GST_END_TEST;
 
-GST_START_TEST (misses_less_than_no_filter)
+TEST (misses_less_than_no_filter)
 {
   const auto spectra = spectra_of (smooth_noise (8));
   CorrelationFilter filter;
@@ -310,10 +305,9 @@ GST_START_TEST (misses_less_than_no_filter)
   fail_unless (miss (filter.respond (spectra), 8, 8)
                < 0.9 * miss (std::vector<float> (kCells), 8, 8));
 }
-GST_END_TEST;
 
 // the less is to be learned, the nearer a filter stays to the last one
-GST_START_TEST (learns_by_the_rate)
+TEST (learns_by_the_rate)
 {
   const auto first = spectra_of (smooth_noise (9)), next = spectra_of (smooth_noise (10));
   CorrelationFilter start;
@@ -340,10 +334,9 @@ GST_START_TEST (learns_by_the_rate)
     last_peak = std::max (peak, last_peak);
   }
 }
-GST_END_TEST;
 
 // what moves by whole cells is the picture that does so itself, and waves move by any part of one
-GST_START_TEST (moves)
+TEST (moves)
 {
   const auto picture = smooth_noise (8);
   std::vector<float> moved (picture.size ());
@@ -380,10 +373,9 @@ GST_START_TEST (moves)
   // of the highest wave only what cells can show is left
   expect_same (spectra, spectra_of (waves (-0.3, 1.6)));
 }
-GST_END_TEST;
 
 // the same bits with each instruction set of this machine
-GST_START_TEST (instruction_sets)
+TEST (instruction_sets)
 {
   const auto first = smooth_noise (11), next = smooth_noise (12);
   std::vector<float> wanted;
@@ -409,23 +401,3 @@ GST_START_TEST (instruction_sets)
   hwy::SetSupportedTargetsForTest (0);
   hwy::GetChosenTarget ().Update (hwy::SupportedTargets ());
 }
-GST_END_TEST;
-
-static Suite *correlation_filter_suite ()
-{
-  Suite *suite = suite_create ("correlation_filter");
-  TCase *tests = tcase_create ("general");
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, spectra);
-  tcase_add_test (tests, response);
-  tcase_add_test (tests, no_weight_outside_of_the_box);
-  tcase_add_test (tests, peak_moves_with_the_picture);
-  tcase_add_test (tests, moves);
-  tcase_add_test (tests, same_as_in_double);
-  tcase_add_test (tests, misses_less_than_no_filter);
-  tcase_add_test (tests, learns_by_the_rate);
-  tcase_add_test (tests, instruction_sets);
-  return suite;
-}
-
-GST_CHECK_MAIN (correlation_filter);

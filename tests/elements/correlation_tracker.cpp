@@ -8,6 +8,7 @@
 #include <cmath>
 
 #include "correlation_frames.hpp"
+#include "test.hpp"
 
 using namespace integralhist;
 
@@ -98,7 +99,7 @@ ScaleFilter::Sample sample (const ScaleFilter &filter, const FrameTensors &frame
 
 }  // namespace
 
-GST_START_TEST (colour_scores)
+TEST (colour_scores)
 {
   // a red target in a ring of blue and red, 3 to 1
   Picture picture (kWidth, kHeight);
@@ -130,10 +131,9 @@ GST_START_TEST (colour_scores)
   expect (20, 20, 30, 30, 0, 0);               // outside of the cells
   expect (232.8, 80, 40, 40, 0.2 / 2, 0.005);  // half of it, at the edge of the cells
 }
-GST_END_TEST;
 
 // Cells of one pixel give the sum over the pixels' scores.
-GST_START_TEST (score_of_pixels)
+TEST (score_of_pixels)
 {
   Frames frames (kWidth, kHeight);
   const FrameTensors frame = frames.of (squares (kWidth, kHeight, 5, 0, 255));
@@ -148,9 +148,8 @@ GST_START_TEST (score_of_pixels)
     sum += double (counts[i]) * scores[i];
   fail_unless (std::fabs (map.score (21, 27.5, 12, 9) - sum / (255 * 12 * 9)) < 1e-9);
 }
-GST_END_TEST;
 
-GST_START_TEST (sizes)
+TEST (sizes)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
@@ -162,10 +161,9 @@ GST_START_TEST (sizes)
     fail_unless (std::fabs (found / scale - 1) < 0.03, "%g, must be %g", found, scale);
   }
 }
-GST_END_TEST;
 
 // A sample that is made larger or smaller is nearly the one of such a box.
-GST_START_TEST (resized_sample)
+TEST (resized_sample)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
@@ -190,7 +188,6 @@ GST_START_TEST (resized_sample)
   ScaleFilter::Sample moved = before;
   fail_unless (!ScaleFilter::resize (moved, 1.031) && !ScaleFilter::resize (moved, 0.97));
 }
-GST_END_TEST;
 
 /// The confidence is the map that docs/tracking.md says.
 void expect_logistic (double confidence, const Evidence &evidence)
@@ -201,7 +198,7 @@ void expect_logistic (double confidence, const Evidence &evidence)
                evidence.sharpness, evidence.share);
 }
 
-GST_START_TEST (confidence)
+TEST (confidence)
 {
   // a peak of 8 on rows of 1 and -1, whose deviation is 1; what is near the peak does not count
   std::vector<float> response (kGrid * kGrid);
@@ -228,9 +225,8 @@ GST_START_TEST (confidence)
                    && confidence_of ({ s, share + 0.1 }) >= confidence_of (evidence));
     }
 }
-GST_END_TEST;
 
-GST_START_TEST (motion)
+TEST (motion)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
@@ -246,9 +242,8 @@ GST_START_TEST (motion)
   }
   fail_unless (tracker.confidence () > 0.5);
 }
-GST_END_TEST;
 
-GST_START_TEST (growth)
+TEST (growth)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
@@ -263,10 +258,9 @@ GST_START_TEST (growth)
                  36 * scale, 48 * scale);
   }
 }
-GST_END_TEST;
 
 // A box of another shape is as a first one for the sizes: both find how the target grows.
-GST_START_TEST (other_shape)
+TEST (other_shape)
 {
   const Scene scene;
   for (const double width : { 12, 110 }) {
@@ -285,10 +279,9 @@ GST_START_TEST (other_shape)
     }
   }
 }
-GST_END_TEST;
 
 // A target that is gone stays where it was, and is lost; elsewhere it is found again.
-GST_START_TEST (lost_and_found)
+TEST (lost_and_found)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
@@ -308,10 +301,9 @@ GST_START_TEST (lost_and_found)
   fail_unless (!tracker.is_lost () && overlap (tracker, 250, 180, 36, 48) > 0.7, "at %g, %g",
                tracker.x (), tracker.y ());
 }
-GST_END_TEST;
 
 // what hides a target is not learned
-GST_START_TEST (hidden)
+TEST (hidden)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
@@ -329,10 +321,9 @@ GST_START_TEST (hidden)
   fail_unless (!tracker.is_lost () && overlap (tracker, 166, 120, 36, 48) > 0.7, "at %g, %g",
                tracker.x (), tracker.y ());
 }
-GST_END_TEST;
 
 // targets whose questions are asked together take the same tracks as each alone
-GST_START_TEST (together)
+TEST (together)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
@@ -366,7 +357,6 @@ GST_START_TEST (together)
     }
   }
 }
-GST_END_TEST;
 
 /// Filters of no GPU: they keep what is written, see a target that stays where it is, of no size
 /// that could be told, and fail when they are told to.
@@ -429,7 +419,7 @@ private:
 
 // The filters of a GPU that fails are used again here: as they were, or as before where that is
 // lost. Frames with the GPU ask it, and no others.
-GST_START_TEST (failing_gpu)
+TEST (failing_gpu)
 {
   const Scene scene;
   for (const bool loses_all : { false, true }) {
@@ -461,10 +451,9 @@ GST_START_TEST (failing_gpu)
                  "%d: at %g, %g", loses_all, tracker.x (), tracker.y ());
   }
 }
-GST_END_TEST;
 
 // targets of a pixel, as large as the frame, and over its border are no error
-GST_START_TEST (anywhere)
+TEST (anywhere)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
@@ -486,10 +475,9 @@ GST_START_TEST (anywhere)
     }
   }
 }
-GST_END_TEST;
 
 // a target that is expected outside of the frame is looked for there, and goes on where it is seen
-GST_START_TEST (expected_outside)
+TEST (expected_outside)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
@@ -509,10 +497,9 @@ GST_START_TEST (expected_outside)
                  tracker.y ());
   }
 }
-GST_END_TEST;
 
 // a flat picture has no gradient, and one colour
-GST_START_TEST (flat)
+TEST (flat)
 {
   Frames frames (kWidth, kHeight);
   const Picture black (kWidth, kHeight);
@@ -521,30 +508,3 @@ GST_START_TEST (flat)
     follow (tracker, frames, black);
   fail_unless (tracker.x () >= 0 && tracker.x () <= kWidth && std::isfinite (tracker.width ()));
 }
-GST_END_TEST;
-
-static Suite *correlation_tracker_suite ()
-{
-  Suite *suite = suite_create ("correlation_tracker");
-  TCase *tests = tcase_create ("general");
-  suite_add_tcase (suite, tests);
-  tcase_set_timeout (tests, 60);
-  tcase_add_test (tests, colour_scores);
-  tcase_add_test (tests, score_of_pixels);
-  tcase_add_test (tests, sizes);
-  tcase_add_test (tests, resized_sample);
-  tcase_add_test (tests, confidence);
-  tcase_add_test (tests, motion);
-  tcase_add_test (tests, growth);
-  tcase_add_test (tests, other_shape);
-  tcase_add_test (tests, lost_and_found);
-  tcase_add_test (tests, hidden);
-  tcase_add_test (tests, together);
-  tcase_add_test (tests, failing_gpu);
-  tcase_add_test (tests, anywhere);
-  tcase_add_test (tests, expected_outside);
-  tcase_add_test (tests, flat);
-  return suite;
-}
-
-GST_CHECK_MAIN (correlation_tracker);

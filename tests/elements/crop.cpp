@@ -8,6 +8,7 @@
 #include "alone.hpp"
 #include "drawn.hpp"
 #include "pixel_sums.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -79,7 +80,7 @@ const GstVideoRectangle kParts[] = { { 0, 0, kWidth, kHeight },
 
 /// Noise in pictures that are larger than their caps, the visible part at odd places, on both
 /// producers.
-GST_START_TEST (counts)
+TEST_EACH (counts, std::size (kBackends))
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -113,10 +114,9 @@ GST_START_TEST (counts)
       }
     }
 }
-GST_END_TEST;
 
 /// The tensor has the size of each frame's visible part, whatever the caps say.
-GST_START_TEST (changes)
+TEST_EACH (changes, std::size (kBackends))
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -176,10 +176,9 @@ GST_START_TEST (changes)
       alone.refusal (in, "no pixel", GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS);
   fail_unless (text.find ("outside of the 1x48 frame") != text.npos, "%s", text.c_str ());
 }
-GST_END_TEST;
 
 /// videocrop only adds the meta where the sink takes it, which fakesink does not.
-GST_START_TEST (sinks)
+TEST_EACH (sinks, std::size (kBackends))
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -233,10 +232,9 @@ GST_START_TEST (sinks)
   }
   fail_unless (counts[0] == counts[1]);
 }
-GST_END_TEST;
 
 /// Drawn on is the visible part alone, and as if it were the frame.
-GST_START_TEST (overlay)
+TEST (overlay)
 {
   g_autoptr (GstElementFactory) factory = gst_element_factory_find ("integralhistoverlay");
   if (!factory) {
@@ -310,10 +308,9 @@ GST_START_TEST (overlay)
   fail_unless (drawn > 50, "%d pixels are drawn", drawn);
   gst_buffer_unref (out);
 }
-GST_END_TEST;
 
 /// Targets are placed, and found, in pixels of the visible part.
-GST_START_TEST (tracks)
+TEST (tracks)
 {
   const GstVideoInfo picture = padded_info ("GRAY8", 160, 120);
   const GstVideoRectangle part = { 31, 17, 101, 85 };
@@ -358,10 +355,9 @@ GST_START_TEST (tracks)
   }
   gst_buffer_unref (background);
 }
-GST_END_TEST;
 
 /// The picture shows the visible part, and needs no crop meta of its own.
-GST_START_TEST (likelihoods)
+TEST (likelihoods)
 {
   for (const char *mode : { "gray", "heat", "blend" })
     for (const char *format : { "GRAY8", "BGRx", "I420", "YUY2" }) {
@@ -401,10 +397,9 @@ GST_START_TEST (likelihoods)
       }
     }
 }
-GST_END_TEST;
 
 /// What is cropped must be in the picture.
-GST_START_TEST (outside)
+TEST (outside)
 {
   struct Bad {
     guint x, y, width, height;
@@ -439,23 +434,3 @@ GST_START_TEST (outside)
     }
   gst_buffer_unref (with_histogram);
 }
-GST_END_TEST;
-
-static Suite *crop_suite ()
-{
-  Suite *suite = suite_create ("crop");
-  TCase *tests = tcase_create ("general");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  tcase_set_timeout (tests, 60);
-  suite_add_tcase (suite, tests);
-  tcase_add_loop_test (tests, counts, 0, G_N_ELEMENTS (kBackends));
-  tcase_add_loop_test (tests, changes, 0, G_N_ELEMENTS (kBackends));
-  tcase_add_loop_test (tests, sinks, 0, G_N_ELEMENTS (kBackends));
-  tcase_add_test (tests, overlay);
-  tcase_add_test (tests, tracks);
-  tcase_add_test (tests, likelihoods);
-  tcase_add_test (tests, outside);
-  return suite;
-}
-
-GST_CHECK_MAIN (crop);

@@ -10,6 +10,7 @@
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "gpu_pipelines.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -154,8 +155,10 @@ constexpr const char *kCorrelation = "cudatrackfeatures ! integralhisttrack targ
 
 }  // namespace
 
+TEST_TIMEOUT (300);
+
 /// Boxes, trails, labels and charts in the formats that both sides can draw on.
-GST_START_TEST (overlay)
+TEST (overlay)
 {
   if (!have ("integralhistoverlay in CUDA memory",
              { "cudaupload", "cudadownload", "integralhistoverlay" }))
@@ -172,10 +175,9 @@ GST_START_TEST (overlay)
         fail_unless (compared.tracks > 0);
       }
 }
-GST_END_TEST;
 
 /// A tracker in CUDA memory has its filters there.
-GST_START_TEST (filters)
+TEST (filters)
 {
   if (!have ("filters of frames in CUDA memory", { "cudaupload" }))
     return;
@@ -188,10 +190,9 @@ GST_START_TEST (filters)
   for (const char *producer : { "gradients", "colours", "luma" })
     fail_unless (frames.stat (producer, "device-answers") >= 4, "%s", producer);
 }
-GST_END_TEST;
 
 /// A branch that is not drawn on keeps its pixels.
-GST_START_TEST (shared_frames)
+TEST (shared_frames)
 {
   if (!have ("a tee in CUDA memory", { "cudaupload", "cudadownload", "integralhistoverlay" }))
     return;
@@ -205,9 +206,8 @@ GST_START_TEST (shared_frames)
             .frames,
         12);
 }
-GST_END_TEST;
 
-GST_START_TEST (likelihood)
+TEST (likelihood)
 {
   if (!have ("integralhistlikelihood in CUDA memory", { "cudaupload", "cudadownload" }))
     return;
@@ -236,10 +236,9 @@ GST_START_TEST (likelihood)
     fail_unless_equals_int (n, 12);
   }
 }
-GST_END_TEST;
 
 /// The metas of each element that drops them: frames have a histogram and a track behind it.
-GST_START_TEST (kept)
+TEST (kept)
 {
   if (!have ("metas in CUDA memory", { "cudaupload", "cudadownload", "cudaconvert", "cudascale" }))
     return;
@@ -267,10 +266,9 @@ GST_START_TEST (kept)
     fail_unless_equals_int (n, 12);
   }
 }
-GST_END_TEST;
 
 /// From the decoder to the sink: on the GPU, and by way of system memory.
-GST_START_TEST (decoder)
+TEST (decoder)
 {
   const std::string video = decoded_on_gpu ("woman.mp4");
   if (video.empty () || !have ("woman.mp4", { "integralhistoverlay" }))
@@ -290,21 +288,3 @@ GST_START_TEST (decoder)
     }
   }
 }
-GST_END_TEST;
-
-static Suite *cuda_drawing_suite ()
-{
-  Suite *suite = suite_create ("cuda_drawing");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 300);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, overlay);
-  tcase_add_test (tests, filters);
-  tcase_add_test (tests, shared_frames);
-  tcase_add_test (tests, likelihood);
-  tcase_add_test (tests, kept);
-  tcase_add_test (tests, decoder);
-  return suite;
-}
-
-GST_CHECK_MAIN (cuda_drawing);

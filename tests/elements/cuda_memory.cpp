@@ -21,6 +21,7 @@
 #include <glib/gstdio.h>
 
 #include "gpu_pipelines.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -103,7 +104,7 @@ constexpr const char *kElements[][2] = {
 
 }  // namespace
 
-GST_START_TEST (formats)
+TEST (formats)
 {
   if (!have ("formats in CUDA memory", { "cudaupload", "cudadownload" }))
     return;
@@ -119,9 +120,8 @@ GST_START_TEST (formats)
         fail_unless_equals_uint64 (compare (source, on_gpu, on_cpu), 4);
     }
 }
-GST_END_TEST;
 
-GST_START_TEST (surveillance_video)
+TEST (surveillance_video)
 {
   if (!have ("video in CUDA memory", { "cudaupload", "cudadownload" }))
     return;
@@ -140,10 +140,9 @@ GST_START_TEST (surveillance_video)
         compare (source + " ! videoconvert ! video/x-raw,format=I420 ! cudaupload", on_gpu, on_cpu)
         >= 60);
 }
-GST_END_TEST;
 
 /// Frames that lie on one device, whichever it is, shared out over all, and in rounds.
-GST_START_TEST (shared_out)
+TEST (shared_out)
 {
   if (!have ("frames shared out from CUDA memory", { "cudaupload", "cudadownload" }))
     return;
@@ -167,10 +166,9 @@ GST_START_TEST (shared_out)
             6);
     }
 }
-GST_END_TEST;
 
 /// Frames of another process, which GStreamer 1.24 and newer share.
-GST_START_TEST (other_process)
+TEST (other_process)
 {
   // forked before this process knows CUDA, which a child cannot inherit
   g_autofree gchar *address =
@@ -209,10 +207,9 @@ GST_START_TEST (other_process)
   waitpid (child, nullptr, 0);
   g_unlink (address);
 }
-GST_END_TEST;
 
 /// The decoder's own surfaces, which it takes back as soon as the frame is released.
-GST_START_TEST (hardware_decoder)
+TEST (hardware_decoder)
 {
   const std::string source = decoded_on_gpu ("woman.mp4");
   if (source.empty ())
@@ -220,20 +217,3 @@ GST_START_TEST (hardware_decoder)
   for (const auto &[on_gpu, on_cpu] : kElements)
     fail_unless_equals_uint64 (compare (source, on_gpu, on_cpu), 596);
 }
-GST_END_TEST;
-
-static Suite *cuda_memory_suite ()
-{
-  Suite *suite = suite_create ("cuda_memory");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, other_process);
-  tcase_add_test (tests, formats);
-  tcase_add_test (tests, surveillance_video);
-  tcase_add_test (tests, hardware_decoder);
-  tcase_add_test (tests, shared_out);
-  return suite;
-}
-
-GST_CHECK_MAIN (cuda_memory);

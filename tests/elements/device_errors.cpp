@@ -7,6 +7,7 @@
 #endif
 
 #include "several_devices.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -84,7 +85,9 @@ void check_one_error (const std::string &properties, std::initializer_list<const
 
 }  // namespace
 
-GST_START_TEST (bad_settings)
+TEST_TIMEOUT (300);
+
+TEST (bad_settings)
 {
   check_one_error ("backend=cpu cuda-device-ids=0,1,0", { "device 0 is listed twice" });
   check_one_error ("backend=cpu cuda-device-ids=0,,1",
@@ -105,11 +108,10 @@ GST_START_TEST (bad_settings)
         std::string ("cuda-device-ids=0,77 backend=") + backend,
         { devices > 0 ? "CUDA device 77" : "no cuda-device-ids", devices > 0 ? "0.." : "0,77" });
 }
-GST_END_TEST;
 
 /// A device fails in mid-stream: one error, from whoever comes first, and nothing hangs. Pipelines
 /// on other devices go on.
-GST_START_TEST (fault)
+TEST_EACH (fault, 2)
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -141,10 +143,9 @@ GST_START_TEST (fault)
   g_unsetenv ("INTEGRALHIST_FAULT");
   fail_unless (errors_of (where + " bins=16 task-bins=2 cuda-device-ids=" + ids).empty ());
 }
-GST_END_TEST;
 
 /// Who holds payloads of a failed frame is told, and may let go of them later.
-GST_START_TEST (held_fault)
+TEST (held_fault)
 {
   g_setenv ("INTEGRALHIST_FAULT", "1:2", TRUE);
   GstHarness *h =
@@ -165,11 +166,10 @@ GST_START_TEST (held_fault)
   gst_buffer_unref (out);
   g_unsetenv ("INTEGRALHIST_FAULT");
 }
-GST_END_TEST;
 
 #if INTHIST_CUDA
 /// A CUDA call that fails says where it is, and not where it was checked for its caller.
-GST_START_TEST (call_sites)
+TEST (call_sites)
 {
   using integralhist::Error;
   const auto here = [] (int line) { return "device_errors.cpp:" + std::to_string (line); };
@@ -185,23 +185,4 @@ GST_START_TEST (call_sites)
   fail_unless (event.detail.find (here (of_event)) != std::string::npos, "%s",
                event.detail.c_str ());
 }
-GST_END_TEST;
 #endif
-
-static Suite *device_errors_suite ()
-{
-  Suite *suite = suite_create ("device_errors");
-  TCase *tcase = tcase_create ("device_errors");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 300);
-  tcase_add_test (tcase, bad_settings);
-  tcase_add_loop_test (tcase, fault, 0, 2);
-  tcase_add_test (tcase, held_fault);
-#if INTHIST_CUDA
-  tcase_add_test (tcase, call_sites);
-#endif
-  return suite;
-}
-
-GST_CHECK_MAIN (device_errors);

@@ -16,6 +16,7 @@
 
 #include "alone.hpp"
 #include "sample.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -165,7 +166,7 @@ struct Luma {
 
 }  // namespace
 
-GST_START_TEST (counts)
+TEST_EACH (counts, std::size (kCases))
 {
   const Case &c = kCases[__i__];
   for (const char *format : { "GRAY8", "I420" }) {
@@ -184,11 +185,10 @@ GST_START_TEST (counts)
     gst_sample_unref (sample);
   }
 }
-GST_END_TEST
 
 /// The tracker behind a crop, borders or a flip follows what it follows before it. Where the meta
 /// is dropped it says so.
-GST_START_TEST (tracks)
+TEST (tracks)
 {
   static const struct {
     const char *behind;
@@ -238,10 +238,9 @@ GST_START_TEST (tracks)
     }
   }
 }
-GST_END_TEST
 
 /// Nothing of the frame is left; the picture is turned by other angles than quarters.
-GST_START_TEST (dropped)
+TEST (dropped)
 {
   for (const char *behind : { "compositor sink_0::xpos=500 ! video/x-raw,width=200,height=150",
                               "videoconvert ! rotate angle=0.3 ! videoconvert" }) {
@@ -251,11 +250,10 @@ GST_START_TEST (dropped)
     gst_sample_unref (sample);
   }
 }
-GST_END_TEST
 
 #if GST_CHECK_VERSION(1, 28, 0)
 /// A likelihood map shows a whole frame, so that it does not take a part of one.
-GST_START_TEST (likelihood)
+TEST (likelihood)
 {
   Alone alone ("cudaintegralhist backend=cpu bins=16 tuning-time=0 ! videocrop left=16 ! "
                "integralhistlikelihood mode=gray",
@@ -265,10 +263,9 @@ GST_START_TEST (likelihood)
   const std::string text = alone.refusal (in, "crop", GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
   fail_unless (text.find ("cudaintegralhist") != text.npos, "%s", text.c_str ());
 }
-GST_END_TEST
 
 /// Matrices that no element of GStreamer makes.
-GST_START_TEST (matrices)
+TEST (matrices)
 {
   Alone alone ("cudaintegralhist backend=cpu bins=16 tuning-time=0",
                caps_of ("GRAY8", kWidth, kHeight));
@@ -307,25 +304,12 @@ GST_START_TEST (matrices)
     }));
   gst_buffer_unref (buffer);
 }
-GST_END_TEST
-#endif
 
-static Suite *follows_suite ()
-{
-  Suite *suite = suite_create ("follows");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 60);
-  suite_add_tcase (suite, tests);
-  tcase_add_loop_test (tests, counts, 0, G_N_ELEMENTS (kCases));
-  tcase_add_test (tests, tracks);
-  tcase_add_test (tests, dropped);
-#if GST_CHECK_VERSION(1, 28, 0)
-  tcase_add_test (tests, likelihood);
-  tcase_add_test (tests, matrices);
 #else
-  g_print ("SKIP: likelihood, matrices: GStreamer before 1.28 has no matrices\n");
-#endif
-  return suite;
+
+TEST (matrices)
+{
+  printf ("SKIP: likelihood, matrices: GStreamer before 1.28 has no matrices\n");
 }
 
-GST_CHECK_MAIN (follows);
+#endif

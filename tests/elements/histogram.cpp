@@ -6,6 +6,7 @@
 
 #include "frames.hpp"
 #include "pixel_sums.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -54,7 +55,7 @@ void check_counts (GstBuffer *buffer, const std::vector<guint8> &values, int bin
 
 }  // namespace
 
-GST_START_TEST (formats)
+TEST_EACH (formats, 2)
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -67,9 +68,8 @@ GST_START_TEST (formats)
     gst_harness_teardown (h);
   });
 }
-GST_END_TEST;
 
-GST_START_TEST (strides)
+TEST_EACH (strides, 2)
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -108,10 +108,9 @@ GST_START_TEST (strides)
     gst_harness_teardown (h);
   }
 }
-GST_END_TEST;
 
 /// All bins and counters that matter, every element of the mapped tensor.
-GST_START_TEST (whole_tensor)
+TEST_EACH (whole_tensor, 2)
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -153,10 +152,9 @@ GST_START_TEST (whole_tensor)
       gst_harness_teardown (h);
     }
 }
-GST_END_TEST;
 
 /// The header's formula: an element and its anchor give the count, which here often passes 65535.
-GST_START_TEST (anchors)
+TEST_EACH (anchors, 2)
 {
   constexpr int kWidth = 700, kHeight = 500;
   const char *backend = kBackends[__i__];
@@ -221,10 +219,9 @@ GST_START_TEST (anchors)
     gst_harness_teardown (h);
   }
 }
-GST_END_TEST;
 
 /// Both elements; the loop's index is the backend's and the element's.
-GST_START_TEST (pass_through)
+TEST_EACH (pass_through, 4)
 {
   const char *backend = kBackends[__i__ % 2], *element = kElements[__i__ / 2];
   if (!have (backend))
@@ -262,9 +259,8 @@ GST_START_TEST (pass_through)
   }
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
-GST_START_TEST (regions_are_clipped)
+TEST_EACH (regions_are_clipped, 2)
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -297,10 +293,9 @@ GST_START_TEST (regions_are_clipped)
   gst_buffer_unref (out);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /// Settings that are read at the start are refused later, whatever the caps do.
-GST_START_TEST (late_settings)
+TEST (late_settings)
 {
   GstHarness *h = hist_harness ("name=hist bins=4 backend=cpu",
                                 "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
@@ -325,10 +320,9 @@ GST_START_TEST (late_settings)
   gst_object_unref (element);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /// Messages without a time segment have no times, and no criticals.
-GST_START_TEST (segment_in_bytes)
+TEST (segment_in_bytes)
 {
   GstElement *pipeline =
       gst_parse_launch ("appsrc name=src format=bytes "
@@ -354,10 +348,9 @@ GST_START_TEST (segment_in_bytes)
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /// A sink's last sample holds the only tensor: the element waits, and says for what.
-GST_START_TEST (says_what_it_waits_for)
+TEST (says_what_it_waits_for)
 {
   GstElement *pipeline = gst_parse_launch ("videotestsrc num-buffers=3 ! cudaintegralhist "
                                            "backend=cpu max-tensors=1 ! fakesink name=sink",
@@ -377,10 +370,9 @@ GST_START_TEST (says_what_it_waits_for)
   gst_element_set_state (pipeline, GST_STATE_NULL);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
 /// An application that is slower than the frames holds them up; they do not pile up in memory.
-GST_START_TEST (messages_do_not_pile_up)
+TEST (messages_do_not_pile_up)
 {
   GstElement *pipeline = gst_parse_launch (
       "videotestsrc num-buffers=60 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
@@ -419,9 +411,8 @@ GST_START_TEST (messages_do_not_pile_up)
   gst_object_unref (bus);
   gst_object_unref (pipeline);
 }
-GST_END_TEST;
 
-GST_START_TEST (download_never)
+TEST (download_never)
 {
   if (!have ("cuda"))
     return;
@@ -459,26 +450,3 @@ GST_START_TEST (download_never)
     gst_harness_teardown (h);
   }
 }
-GST_END_TEST;
-
-static Suite *histogram_suite ()
-{
-  Suite *suite = suite_create ("histogram");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_loop_test (tests, formats, 0, 2);
-  tcase_add_loop_test (tests, strides, 0, 2);
-  tcase_add_loop_test (tests, whole_tensor, 0, 2);
-  tcase_add_loop_test (tests, anchors, 0, 2);
-  tcase_add_loop_test (tests, pass_through, 0, 4);
-  tcase_add_loop_test (tests, regions_are_clipped, 0, 2);
-  tcase_add_test (tests, late_settings);
-  tcase_add_test (tests, segment_in_bytes);
-  tcase_add_test (tests, says_what_it_waits_for);
-  tcase_add_test (tests, messages_do_not_pile_up);
-  tcase_add_test (tests, download_never);
-  return suite;
-}
-
-GST_CHECK_MAIN (histogram);

@@ -4,8 +4,9 @@
 // 32 and in 64 bits. Both elements may work on one buffer.
 #include "sample.hpp"
 #include "tables.hpp"
+#include "test.hpp"
 
-GST_START_TEST (formats)
+TEST_EACH (formats, 2)
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -18,9 +19,8 @@ GST_START_TEST (formats)
     gst_harness_teardown (h);
   });
 }
-GST_END_TEST;
 
-GST_START_TEST (test_pictures)
+TEST_EACH (test_pictures, 2)
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -39,10 +39,9 @@ GST_START_TEST (test_pictures)
         gst_sample_unref (sample);
       }
 }
-GST_END_TEST;
 
 /// Every strategy of the list that runs here gives the same sums; `auto` is one of them.
-GST_START_TEST (strategies)
+TEST (strategies)
 {
   GstElement *element = gst_element_factory_make ("cudaintegralimage", nullptr);
   GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), "strategy");
@@ -66,10 +65,9 @@ GST_START_TEST (strategies)
   }
   g_type_class_unref (strategies);
 }
-GST_END_TEST;
 
 /// Every element of the mapped tables, modulo 2^32.
-GST_START_TEST (whole_tables)
+TEST_EACH (whole_tables, 2)
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -101,12 +99,11 @@ GST_START_TEST (whole_tables)
   gst_buffer_unref (out);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /// 1920x1080 pixels of 255: the squares add up to 31 times 2^32. Exact in 64 bits; refused in 32,
 /// by every query; and, as the documentation of the buffer says, exact in the mapped table for
 /// small windows.
-GST_START_TEST (beyond_32_bits)
+TEST_EACH (beyond_32_bits, 2)
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -177,9 +174,8 @@ GST_START_TEST (beyond_32_bits)
   gst_buffer_unref (out);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
-GST_START_TEST (regions_are_clipped)
+TEST_EACH (regions_are_clipped, 2)
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -213,10 +209,9 @@ GST_START_TEST (regions_are_clipped)
   gst_buffer_unref (out);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /// `squared` is refused after the start.
-GST_START_TEST (late_squared)
+TEST (late_squared)
 {
   GstHarness *h = image_harness ("backend=cpu", nullptr);
   GstElement *element = gst_harness_find_element (h, "cudaintegralimage");
@@ -235,11 +230,10 @@ GST_START_TEST (late_squared)
   gst_object_unref (element);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /// Both elements on one buffer, in either order: two metas, told apart by their content, each
 /// right; a scaler takes both along.
-GST_START_TEST (both_elements)
+TEST (both_elements)
 {
   const std::string elements[] = { "cudaintegralhist bins=16 counter=u16 backend=cpu",
                                    "cudaintegralimage squared=true backend=cpu" };
@@ -285,10 +279,9 @@ GST_START_TEST (both_elements)
       gst_sample_unref (sample);
     }
 }
-GST_END_TEST;
 
 /// A buffer without tables has none, and one with tables alone has them in both lookups.
-GST_START_TEST (lookups)
+TEST (lookups)
 {
   struct Case {
     const char *element;
@@ -308,9 +301,8 @@ GST_START_TEST (lookups)
     gst_sample_unref (sample);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (queries_for_bindings)
+TEST (queries_for_bindings)
 {
   GstSample *sample = sample_of (
       "videotestsrc num-buffers=1 pattern=white ! video/x-raw,format=GRAY8,width=320,height=240 ! "
@@ -333,25 +325,3 @@ GST_START_TEST (queries_for_bindings)
   fail_unless_equals_string (g_enum_get_value (contents, kSums)->value_nick, "sums");
   gst_sample_unref (sample);
 }
-GST_END_TEST;
-
-static Suite *image_suite ()
-{
-  Suite *suite = suite_create ("image");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_loop_test (tests, formats, 0, 2);
-  tcase_add_loop_test (tests, test_pictures, 0, 2);
-  tcase_add_test (tests, strategies);
-  tcase_add_loop_test (tests, whole_tables, 0, 2);
-  tcase_add_loop_test (tests, beyond_32_bits, 0, 2);
-  tcase_add_loop_test (tests, regions_are_clipped, 0, 2);
-  tcase_add_test (tests, late_squared);
-  tcase_add_test (tests, both_elements);
-  tcase_add_test (tests, lookups);
-  tcase_add_test (tests, queries_for_bindings);
-  return suite;
-}
-
-GST_CHECK_MAIN (image);

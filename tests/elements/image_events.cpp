@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "tables.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -49,7 +50,7 @@ std::string text_of (const Lut &lut)
 
 }  // namespace
 
-GST_START_TEST (made_and_read)
+TEST (made_and_read)
 {
   const Lut lut = some_lut (1);
   g_autoptr (GstEvent) event = gst_integral_image_lut_event_new (lut.data ());
@@ -68,10 +69,9 @@ GST_START_TEST (made_and_read)
                                 GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION)
                && strstr (error->message, "none of a LUT"));
 }
-GST_END_TEST;
 
 /// Each holds from the next frame on, until another or the property comes.
-GST_START_TEST (from_the_next_frame_on)
+TEST_EACH (from_the_next_frame_on, std::size (kBackends))
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -99,10 +99,9 @@ GST_START_TEST (from_the_next_frame_on)
       gst_harness_teardown (h);
     }
 }
-GST_END_TEST;
 
 /// An element of histograms lets the event pass; that of tables behind it takes it.
-GST_START_TEST (other_elements)
+TEST (other_elements)
 {
   for (const bool hist : { false, true }) {
     GstHarness *h = gst_harness_new_parse (hist ? "cudaintegralhist backend=cpu"
@@ -119,11 +118,10 @@ GST_START_TEST (other_elements)
     gst_harness_teardown (h);
   }
 }
-GST_END_TEST;
 
 /// Events of another thread come while frames pass: each frame has the scores that its seqnum says,
 /// from the first pixel to the last.
-GST_START_TEST (from_another_thread)
+TEST (from_another_thread)
 {
   GstHarness *h = image_harness ("squared=true tuning-time=0 backend=cpu", kGray40x30);
   constexpr unsigned kEvents = 200;
@@ -161,20 +159,3 @@ GST_START_TEST (from_another_thread)
   sender.join ();
   gst_harness_teardown (h);
 }
-GST_END_TEST;
-
-static Suite *image_events_suite ()
-{
-  Suite *suite = suite_create ("image_events");
-  TCase *tcase = tcase_create ("image_events");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 120);
-  tcase_add_test (tcase, made_and_read);
-  tcase_add_loop_test (tcase, from_the_next_frame_on, 0, int (std::size (kBackends)));
-  tcase_add_test (tcase, other_elements);
-  tcase_add_test (tcase, from_another_thread);
-  return suite;
-}
-
-GST_CHECK_MAIN (image_events);

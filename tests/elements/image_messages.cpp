@@ -3,6 +3,7 @@
 // The messages of cudaintegralimage say what the pixels of regions add up to, and their variance by
 // its definition.
 #include "tables.hpp"
+#include "test.hpp"
 
 static guint64 u64_at (const GstStructure *structure, const char *field, guint i)
 {
@@ -22,7 +23,7 @@ static double double_at (const GstStructure *structure, const char *field, guint
 
 /// The fields of the message, for each of two regions, against sums of the picture; the variance
 /// against its definition.
-GST_START_TEST (messages)
+TEST (messages)
 {
   for (const bool squared : { false, true }) {
     GstHarness *h = image_harness (std::string ("backend=cpu regions=3,4,20,10;-5,-5,1000,1000 ")
@@ -82,10 +83,9 @@ GST_START_TEST (messages)
     gst_harness_teardown (h);
   }
 }
-GST_END_TEST;
 
 /// A picture of one value has no variance, not even a negative one.
-GST_START_TEST (no_variance)
+TEST (no_variance)
 {
   for (const int value : { 0, 1, 77, 255 }) {
     GstHarness *h =
@@ -109,17 +109,3 @@ GST_START_TEST (no_variance)
     gst_harness_teardown (h);
   }
 }
-GST_END_TEST;
-
-static Suite *image_messages_suite ()
-{
-  Suite *suite = suite_create ("image_messages");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, messages);
-  tcase_add_test (tests, no_variance);
-  return suite;
-}
-
-GST_CHECK_MAIN (image_messages);

@@ -9,6 +9,7 @@
 #include <gst/app/gstappsrc.h>
 
 #include "pipelines.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -148,7 +149,7 @@ void register_odd_element ()
 }  // namespace
 
 /// Every frame that comes out has its metas, also without a timestamp of its own.
-GST_START_TEST (known)
+TEST (known)
 {
   for (const Times times : kAllTimes)
     for (const auto &[inside, least] :
@@ -161,10 +162,9 @@ GST_START_TEST (known)
            std::pair ("integralhistkeepmetas element=\\\"gdppay ! gdpdepay\\\"", kFrames) })
       expect_own (inside, times, least);
 }
-GST_END_TEST;
 
 /// Frames in several packets, which come in lists. The first list has packets without a frame, too.
-GST_START_TEST (packets)
+TEST (packets)
 {
   for (const Times times : kAllTimes) {
     const Outcome is = run ("rtpgstpay mtu=100 ! rtpgstdepay", times);
@@ -172,10 +172,9 @@ GST_START_TEST (packets)
                  is.others);
   }
 }
-GST_END_TEST;
 
 /// Frames that are repeated, dropped and given other timestamps.
-GST_START_TEST (retimed)
+TEST (retimed)
 {
   const std::string rate = "videorate ! video/x-raw,framerate=",
                     bytes = std::string (" ! ") + kBytes;
@@ -188,11 +187,10 @@ GST_START_TEST (retimed)
   expect_own ("identity ts-offset=40000000" + bytes, Times::own, kFrames);
   expect_own ("imagefreeze num-buffers=9", Times::own, 9);
 }
-GST_END_TEST;
 
 /// An element makes new buffers late, in another order or thread, or not all of them. No frame gets
 /// the metas of another one. A warning says so, once, and names the element.
-GST_START_TEST (unknown)
+TEST (unknown)
 {
   register_odd_element ();
   std::deque<GstBuffer *> held;
@@ -297,19 +295,3 @@ GST_START_TEST (unknown)
   }
   odd_work = nullptr;
 }
-GST_END_TEST;
-
-static Suite *keep_identity_suite ()
-{
-  Suite *suite = suite_create ("keep_identity");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, known);
-  tcase_add_test (tests, packets);
-  tcase_add_test (tests, retimed);
-  tcase_add_test (tests, unknown);
-  return suite;
-}
-
-GST_CHECK_MAIN (keep_identity);

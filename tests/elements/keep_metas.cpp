@@ -7,6 +7,7 @@
 #include <mutex>
 
 #include "pipelines.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -142,7 +143,7 @@ std::string refusal (const std::string &elements)
 
 }  // namespace
 
-GST_START_TEST (kept)
+TEST (kept)
 {
   Stream without (kBytes);
   fail_unless_equals_int (n_metas (without.pull ()), 0);  // else this test shows nothing
@@ -153,10 +154,9 @@ GST_START_TEST (kept)
   Stream queued (keep ("queue ! gdppay ! queue ! gdpdepay ! queue"));
   fail_unless_equals_int (compare (queued, kFrames + 1, 1, 320, 240), kFrames);
 }
-GST_END_TEST;
 
 /// A frame that has come out holds no tensor any more.
-GST_START_TEST (few_tensors)
+TEST (few_tensors)
 {
   Pipeline pipeline ("videotestsrc num-buffers=10 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
                      "cudaintegralhist name=hist backend=cpu compute=eager max-tensors=1 ! "
@@ -164,10 +164,9 @@ GST_START_TEST (few_tensors)
   pipeline.set_state (GST_STATE_PLAYING);
   pipeline.wait_for_eos ();
 }
-GST_END_TEST;
 
 /// What is set in READY is looked at, too, and nothing is set while frames flow.
-GST_START_TEST (set_late)
+TEST (set_late)
 {
   GstElement *bin = gst_element_factory_make ("integralhistkeepmetas", nullptr);
   g_object_set (bin, "element", "identity", nullptr);
@@ -184,9 +183,8 @@ GST_START_TEST (set_late)
   gst_element_set_state (bin, GST_STATE_NULL);
   gst_object_unref (bin);
 }
-GST_END_TEST;
 
-GST_START_TEST (scaled)
+TEST (scaled)
 {
   Stream stream (keep ("videoscale ! video/x-raw,width=160,height=120 ! gdppay ! gdpdepay"));
   fail_unless_equals_int (compare (stream, kFrames + 1, 2, 160, 120), kFrames);
@@ -201,29 +199,26 @@ GST_START_TEST (scaled)
       "videoscale ! video/x-raw,width=160,height=160,pixel-aspect-ratio=1/1 ! gdppay ! gdpdepay"));
   fail_unless_equals_int (n_metas (square.pull ()), 0);
 }
-GST_END_TEST;
 
 /// What the elements hand on is there once.
-GST_START_TEST (handed_on)
+TEST (handed_on)
 {
   Stream stream (keep ("identity"));
   fail_unless_equals_int (compare (stream, kFrames + 1, 1, 320, 240), kFrames);
 }
-GST_END_TEST;
 
 /// Frames that are dropped inside do not shift what others get.
-GST_START_TEST (dropped)
+TEST (dropped)
 {
   Stream stream (
       keep ("videorate drop-only=true ! video/x-raw,framerate=10/1 ! gdppay ! gdpdepay"));
   const int n = compare (stream, kFrames + 1, 1, 320, 240);
   fail_unless (n >= 9 && n <= 11, "%d frames of 10", n);
 }
-GST_END_TEST;
 
 /// Without timestamps frames come out in the order in which they went in. A flush forgets those
 /// that did not.
-GST_START_TEST (no_timestamps)
+TEST (no_timestamps)
 {
   GstHarness *harness =
       gst_harness_new_parse (keep ("valve name=valve ! " + std::string (kBytes)).c_str ());
@@ -252,10 +247,9 @@ GST_START_TEST (no_timestamps)
   gst_object_unref (valve);
   gst_harness_teardown (harness);
 }
-GST_END_TEST;
 
 /// Buffers of a list are changed where they are.
-GST_START_TEST (lists)
+TEST (lists)
 {
   GstHarness *harness = gst_harness_new_parse (keep ("queue").c_str ());
   gst_harness_set_src_caps_str (harness, caps_text ("I420", 32, 24).c_str ());
@@ -276,10 +270,9 @@ GST_START_TEST (lists)
   }
   gst_harness_teardown (harness);
 }
-GST_END_TEST;
 
 /// A second run, with other elements inside.
-GST_START_TEST (again)
+TEST (again)
 {
   GstElement *bin = gst_element_factory_make ("integralhistkeepmetas", nullptr);
   for (const char *element : { "identity", "gdppay ! gdpdepay", "" }) {
@@ -294,9 +287,8 @@ GST_START_TEST (again)
   }
   gst_object_unref (bin);
 }
-GST_END_TEST;
 
-GST_START_TEST (refused)
+TEST (refused)
 {
   const auto expect = [] (const std::string &said, const char *part) {
     fail_unless (strstr (said.c_str (), part) != nullptr, "%s instead of %s", said.c_str (), part);
@@ -307,10 +299,9 @@ GST_START_TEST (refused)
   expect (refusal (keep ("gdppay ! gdpdepay ! videobox top=4")), "videobox0 crops the picture");
   expect (refusal (keep ("videoflip video-direction=90r")), "videoflip0 turns the picture");
 }
-GST_END_TEST;
 
 /// A frame in GL's memory and back. Where no GL is to be had, it is said.
-GST_START_TEST (gl)
+TEST (gl)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   printf ("SKIP: gldownload: drivers of OpenGL leak, and a sanitizer would say so\n");
@@ -339,26 +330,3 @@ GST_START_TEST (gl)
   Stream apart (keep ("glupload") + " ! " + keep ("gldownload"));
   fail_unless_equals_int (compare (apart, kFrames + 1, 1, 320, 240), kFrames);
 }
-GST_END_TEST;
-
-static Suite *keep_metas_suite ()
-{
-  Suite *suite = suite_create ("keep_metas");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, kept);
-  tcase_add_test (tests, few_tensors);
-  tcase_add_test (tests, set_late);
-  tcase_add_test (tests, scaled);
-  tcase_add_test (tests, handed_on);
-  tcase_add_test (tests, dropped);
-  tcase_add_test (tests, no_timestamps);
-  tcase_add_test (tests, lists);
-  tcase_add_test (tests, again);
-  tcase_add_test (tests, refused);
-  tcase_add_test (tests, gl);
-  return suite;
-}
-
-GST_CHECK_MAIN (keep_metas);

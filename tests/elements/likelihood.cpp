@@ -5,9 +5,10 @@
 #include <set>
 
 #include "maps.hpp"
+#include "test.hpp"
 
 /// Measures, sizes, windows and steps.
-GST_START_TEST (maps)
+TEST (maps)
 {
   for (const std::string &measure : measures ())
     for (const auto &[width, height] : { std::array{ 48, 36 }, std::array{ 37, 23 } })
@@ -24,10 +25,9 @@ GST_START_TEST (maps)
                                   step < 64);
         }
 }
-GST_END_TEST;
 
 /// A histogram stays where it was counted.
-GST_START_TEST (backends)
+TEST (backends)
 {
   for (const char *backend : kBackends) {
     if (!have (backend))
@@ -43,9 +43,8 @@ GST_START_TEST (backends)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (bins)
+TEST (bins)
 {
   for (const int bins : { 1, 2, 31, 256 })
     for (const std::string &measure : measures ()) {
@@ -56,10 +55,9 @@ GST_START_TEST (bins)
                     std::to_string (bins) + " bins, " + measure);
     }
 }
-GST_END_TEST;
 
 /// Regions over the border, the default model and windows of its size, on frames down to one pixel.
-GST_START_TEST (models)
+TEST (models)
 {
   struct Case {
     const char *model;
@@ -90,11 +88,10 @@ GST_START_TEST (models)
       check_levels (likelihood.bytes (counted (picture)), truth_of (picture, s), width, "tiny");
     }
 }
-GST_END_TEST;
 
 /// The window of a model that comes from numbers has the size of the model's region, wherever that
 /// lies.
-GST_START_TEST (numbers)
+TEST (numbers)
 {
   const Picture picture (48, 36, 4);
   const Search s = { 48, 36, { 5, 4, 12, 9 }, 12, 9, 1, "l1" };
@@ -119,10 +116,9 @@ GST_START_TEST (numbers)
   check_levels (likelihood.bytes (counted (picture)),
                 truth_of (picture, { 48, 36, {}, 12, 9, 2 }, model), 48, "numbers");
 }
-GST_END_TEST;
 
 /// Weights of any sign are a linear score, and a model for nothing else.
-GST_START_TEST (weights)
+TEST (weights)
 {
   const Picture picture (48, 36, 4);
   const Numbers model = { 0.5, -1, 2, 0, 1.5, -0.25, 1, 0 };
@@ -136,7 +132,6 @@ GST_START_TEST (weights)
   fail_unless (error.find ("-1 cannot be in a histogram unless measure=linear") != error.npos, "%s",
                error.c_str ());
 }
-GST_END_TEST;
 
 namespace {
 
@@ -157,7 +152,7 @@ void check_blend (const Bytes &blend, const Bytes &shown, const Bytes &colours, 
 }  // namespace
 
 /// Every mode of every format that is counted, and of some that are not but come from one that is.
-GST_START_TEST (formats)
+TEST (formats)
 {
   GstVideoInfo map_info, picture_info;
   const auto check = [&] (const char *text, GstBuffer *frame, const Bytes &gray) {
@@ -207,10 +202,9 @@ GST_START_TEST (formats)
     gst_buffer_unref (frame);
   }
 }
-GST_END_TEST;
 
 /// Any opacity, to within the rounding.
-GST_START_TEST (opacities)
+TEST (opacities)
 {
   const Picture picture (48, 36, 1);
   GstBuffer *frame = counted (picture);
@@ -226,10 +220,9 @@ GST_START_TEST (opacities)
   }
   gst_buffer_unref (frame);
 }
-GST_END_TEST;
 
 /// Where nothing is alike the frame itself is seen, and where all is, at full opacity, the colour.
-GST_START_TEST (ends_of_a_blend)
+TEST (ends_of_a_blend)
 {
   Bytes values (64 * 8, 0);
   for (gsize i = 0; i < values.size (); i++)
@@ -248,10 +241,9 @@ GST_START_TEST (ends_of_a_blend)
       fail_unless_equals_int (mixed[i], (i / 4 % 64 < 32 ? shown : colours)[i]);
   gst_buffer_unref (frame);
 }
-GST_END_TEST;
 
 /// In frames that have room for it a bar shows which colour is 0 and which is 1.
-GST_START_TEST (scale)
+TEST (scale)
 {
   for (const auto &[width, height, has_room] :
        { std::tuple (320, 240, true), std::tuple (160, 120, true), std::tuple (333, 481, true),
@@ -314,7 +306,6 @@ GST_START_TEST (scale)
       fail_unless_equals_int (inked[1], 8 * dot * dot);   // and of a 1
     }
 }
-GST_END_TEST;
 
 namespace {
 
@@ -336,7 +327,7 @@ std::array<double, 3> lab (const guint8 *bgrx)
 }  // namespace
 
 /// A colour for each level, lighter and lighter, in steps that look the same.
-GST_START_TEST (colours)
+TEST (colours)
 {
   // one window at each pixel, and each with another level: of two bins the first has 0 to 255 parts
   // of 255
@@ -364,26 +355,3 @@ GST_START_TEST (colours)
     fail_unless_equals_int (colour_of[i][3], 255);
   }
 }
-GST_END_TEST;
-
-static Suite *likelihood_suite ()
-{
-  Suite *suite = suite_create ("likelihood");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, maps);
-  tcase_add_test (tests, backends);
-  tcase_add_test (tests, bins);
-  tcase_add_test (tests, models);
-  tcase_add_test (tests, numbers);
-  tcase_add_test (tests, weights);
-  tcase_add_test (tests, formats);
-  tcase_add_test (tests, opacities);
-  tcase_add_test (tests, ends_of_a_blend);
-  tcase_add_test (tests, scale);
-  tcase_add_test (tests, colours);
-  return suite;
-}
-
-GST_CHECK_MAIN (likelihood);

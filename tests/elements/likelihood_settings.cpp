@@ -5,9 +5,10 @@
 #include <set>
 
 #include "maps.hpp"
+#include "test.hpp"
 
 /// The model is taken at certain times, and is the first picture's then, or the second's.
-GST_START_TEST (taken)
+TEST (taken)
 {
   const Picture first (48, 36, 1), second (48, 36, 2);
   const Search s = { 48, 36, { 5, 4, 12, 9 }, 12, 9, 2 };
@@ -56,7 +57,6 @@ GST_START_TEST (taken)
     check_levels (likelihood.bytes (counted (second)), is_anew ? anew : kept, 48, name);
   }
 }
-GST_END_TEST;
 
 namespace {
 
@@ -83,7 +83,7 @@ GstBuffer *counted_by (const Picture &picture, const std::string &settings, int 
 
 /// A histogram of something else than the model's is an error that names both, until the model is
 /// taken anew.
-GST_START_TEST (model_of_another_feature)
+TEST (model_of_another_feature)
 {
   const Picture first (48, 36, 1), second (48, 36, 2);
   const Search s = { 48, 36, { 5, 4, 12, 9 }, 12, 9, 2 };
@@ -116,10 +116,9 @@ GST_START_TEST (model_of_another_feature)
   gst_buffer_unref (likelihood.pass (counted_by (first, kLuma, 16)));
   check_levels (likelihood.bytes (counted_by (second, kLuma)), truth_of (second, s), 48, "bins");
 }
-GST_END_TEST;
 
 /// Numbers that say what they are of are taken for that alone; others for the first frame's.
-GST_START_TEST (numbers_of_a_feature)
+TEST (numbers_of_a_feature)
 {
   const Picture picture (48, 36, 1);
   const Search s = { 48, 36, { 5, 4, 12, 9 }, 12, 9, 2 };
@@ -153,11 +152,10 @@ GST_START_TEST (numbers_of_a_feature)
     }
   }
 }
-GST_END_TEST;
 
 /// Every setting that cannot be had is one error: at the start, where it shows without a frame, and
 /// on the way.
-GST_START_TEST (bad_settings)
+TEST (bad_settings)
 {
   struct Case {
     const char *property, *value, *culprit, *remedy;
@@ -234,9 +232,8 @@ GST_START_TEST (bad_settings)
     gst_object_unref (fresh);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (properties)
+TEST (properties)
 {
   GstElement *element = gst_element_factory_make ("integralhistlikelihood", nullptr);
   guint n;
@@ -260,20 +257,3 @@ GST_START_TEST (properties)
                                   "opacity", "scale", "step", "window-height", "window-width" }));
   gst_object_unref (element);
 }
-GST_END_TEST;
-
-static Suite *likelihood_settings_suite ()
-{
-  Suite *suite = suite_create ("likelihood_settings");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, taken);
-  tcase_add_test (tests, model_of_another_feature);
-  tcase_add_test (tests, numbers_of_a_feature);
-  tcase_add_test (tests, bad_settings);
-  tcase_add_test (tests, properties);
-  return suite;
-}
-
-GST_CHECK_MAIN (likelihood_settings);

@@ -8,6 +8,7 @@
 #include "broken_tensor.hpp"
 #include "maps.hpp"
 #include "missing.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -22,7 +23,7 @@ GstVideoRectangle window_of (const GstStructure *structure)
 }  // namespace
 
 /// The best window, of all measures, with its times.
-GST_START_TEST (messages)
+TEST (messages)
 {
   for (const std::string &measure : measures ())
     for (const auto &[window_width, window_height, step] :
@@ -64,10 +65,9 @@ GST_START_TEST (messages)
       fail_unless (!likelihood.message ());
     }
 }
-GST_END_TEST;
 
 /// Messages come for computed frames, and where they are wanted.
-GST_START_TEST (when_there_are_messages)
+TEST (when_there_are_messages)
 {
   const Picture picture (48, 36, 6);
   Likelihood likelihood ("model=12,8,12,9 step=1", picture.caps ());
@@ -90,10 +90,9 @@ GST_START_TEST (when_there_are_messages)
   likelihood.set ("messages", FALSE);
   fail_unless_equals_int (n (counted (picture)), 0);
 }
-GST_END_TEST;
 
 /// Frames without an integral histogram: an error before there is a map, and then that map.
-GST_START_TEST (frames_without)
+TEST (frames_without)
 {
   const Picture picture (48, 36, 1), other (48, 36, 2);
   const auto check = [&] (GstBuffer *buffer) {
@@ -144,9 +143,8 @@ GST_START_TEST (frames_without)
       fail ("pixel %d", int (i));
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
-GST_START_TEST (interval)
+TEST (interval)
 {
   const Picture picture (48, 36, 1);
   GstHarness *h = harness ("cudaintegralhist backend=cpu tuning-time=0 bins=8 interval=3 ! "
@@ -161,23 +159,20 @@ GST_START_TEST (interval)
   }
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /// The first frames with a histogram do not arrive.
-GST_START_TEST (lost_frames)
+TEST (lost_frames)
 {
   check_lost ("integralhistlikelihood step=8");
 }
-GST_END_TEST;
 
-GST_START_TEST (no_histograms)
+TEST (no_histograms)
 {
   check_none ("integralhistlikelihood step=8");
 }
-GST_END_TEST;
 
 /// Windows are of the frame that was counted, model and messages in pixels of the one that comes.
-GST_START_TEST (scaled_frames)
+TEST (scaled_frames)
 {
   struct Case {
     int width, height, to_width, to_height;
@@ -214,10 +209,9 @@ GST_START_TEST (scaled_frames)
       counted (picture.caps (), picture.buffer (), 8, " ! videoscale ! capsfilter caps=" + caps));
   fail_unless (error.find ("larger region") != error.npos, "%s", error.c_str ());
 }
-GST_END_TEST;
 
 /// Other sizes, formats and bins on the way.
-GST_START_TEST (changes)
+TEST (changes)
 {
   const Picture picture (48, 36, 1), large (96, 72, 2);
   const Numbers model = picture.histogram ({ 5, 4, 12, 9 }, 8);
@@ -269,10 +263,9 @@ GST_START_TEST (changes)
   modes.set_text ("mode", "gray");
   fail_unless (modes.bytes (noise (info, 1)) == gray);
 }
-GST_END_TEST;
 
 /// Size, rate and pixel shape go through both ways; the format is the mode's.
-GST_START_TEST (caps)
+TEST (caps)
 {
   for (const auto &[mode, format, others] :
        { std::tuple ("gray", "GRAY8", "{ BGRx, I420 }"),
@@ -330,10 +323,9 @@ GST_START_TEST (caps)
     gst_object_unref (sink);
   }
 }
-GST_END_TEST;
 
 /// What is known of places in the frame goes with the picture.
-GST_START_TEST (metas)
+TEST (metas)
 {
   const Picture picture (48, 36, 1);
   for (const char *mode : { "gray", "heat", "blend" }) {
@@ -350,9 +342,8 @@ GST_START_TEST (metas)
     gst_buffer_unref (out);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (failed_query)
+TEST (failed_query)
 {
   for (const char *properties : { "", "histogram=1,2,3,4,5,6,7,8" }) {
     Likelihood likelihood (properties, caps_of ("GRAY8", 64, 48));
@@ -366,26 +357,3 @@ GST_START_TEST (failed_query)
                  "%s", error.c_str ());
   }
 }
-GST_END_TEST;
-
-static Suite *likelihood_stream_suite ()
-{
-  Suite *suite = suite_create ("likelihood_stream");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, messages);
-  tcase_add_test (tests, when_there_are_messages);
-  tcase_add_test (tests, frames_without);
-  tcase_add_test (tests, interval);
-  tcase_add_test (tests, lost_frames);
-  tcase_add_test (tests, no_histograms);
-  tcase_add_test (tests, scaled_frames);
-  tcase_add_test (tests, changes);
-  tcase_add_test (tests, caps);
-  tcase_add_test (tests, metas);
-  tcase_add_test (tests, failed_query);
-  return suite;
-}
-
-GST_CHECK_MAIN (likelihood_stream);

@@ -9,6 +9,7 @@
 
 #include "attempts.hpp"
 #include "pipelines.hpp"
+#include "test.hpp"
 
 using integralhist::LoadShedder;
 
@@ -176,7 +177,7 @@ bool tells_intervals (const Source &source)
 
 /// A stream that keeps up loses nothing, whatever its source does. Nor does one whose upstream
 /// alone cannot keep up, as frames without a histogram would not help.
-GST_START_TEST (sources_that_are_kept_up_with)
+TEST (sources_that_are_kept_up_with)
 {
   for (const Source &source : sources ())
     for (const GstClockTime upstream : { 0 * kMs, 10 * kMs, 40 * kMs })
@@ -193,12 +194,11 @@ GST_START_TEST (sources_that_are_kept_up_with)
                      quick.computed, quick.frames);
       }
 }
-GST_END_TEST;
 
 /// A stream that cannot keep up loses no more frames than it must, and its delay is at most what a
 /// stream that just keeps up has with this source, 250 ms, and two frames' work: timestamps that
 /// step ahead may ask for this second's frame right after the last.
-GST_START_TEST (sources_that_are_too_fast)
+TEST (sources_that_are_too_fast)
 {
   for (const Source &source : sources ())
     for (const GstClockTime upstream : { 0 * kMs, 20 * kMs })
@@ -224,10 +224,9 @@ GST_START_TEST (sources_that_are_too_fast)
                      slow.frames, can);
       }
 }
-GST_END_TEST;
 
 /// Elements behind alone cannot keep up: few frames are shed, as that does not help.
-GST_START_TEST (behind_alone_is_too_slow)
+TEST (behind_alone_is_too_slow)
 {
   for (const Source &source : sources ())
     if (tells_intervals (source))
@@ -241,10 +240,9 @@ GST_START_TEST (behind_alone_is_too_slow)
                      slow.computed, slow.frames);
       }
 }
-GST_END_TEST;
 
 /// One slow frame loses the frames of that time and no others.
-GST_START_TEST (one_slow_frame)
+TEST (one_slow_frame)
 {
   for (const Source &source : sources ()) {
     if (!tells_intervals (source))
@@ -263,10 +261,9 @@ GST_START_TEST (one_slow_frame)
       }
   }
 }
-GST_END_TEST;
 
 /// A source that is not live waits, and so nothing is lost.
-GST_START_TEST (files)
+TEST (files)
 {
   for (const Source &source : sources ()) {
     LoadShedder shedder;
@@ -276,10 +273,9 @@ GST_START_TEST (files)
     fail_unless_equals_int (file.computed, file.frames);
   }
 }
-GST_END_TEST;
 
 /// A frame takes longer than a second: there is one now and then.
-GST_START_TEST (seconds_for_a_frame)
+TEST (seconds_for_a_frame)
 {
   for (const GstClockTime work : { 2 * kSecond, 7 * kSecond }) {
     LoadShedder shedder;
@@ -291,7 +287,6 @@ GST_START_TEST (seconds_for_a_frame)
     fail_unless (slow.longest_without <= 3 * work && slow.computed * work > 200 * GST_SECOND);
   }
 }
-GST_END_TEST;
 
 namespace {
 
@@ -325,7 +320,7 @@ struct Frames {
 
 /// A sink that waits for the clock is no load: neither in the same thread, nor behind a queue that
 /// is full.
-GST_START_TEST (sinks_that_wait)
+TEST (sinks_that_wait)
 {
   for (const GstClockTime latency : { 0 * kMs, 200 * kMs, 3 * kSecond }) {
     Frames frames;
@@ -348,10 +343,9 @@ GST_START_TEST (sinks_that_wait)
                  "frame %d", n);
   }
 }
-GST_END_TEST;
 
 /// A stream whose clock stands still, as a test's, is not late, however long its frames take.
-GST_START_TEST (clock_that_stands_still)
+TEST (clock_that_stands_still)
 {
   for (const bool stands_still : { false, true }) {
     Frames frames;
@@ -362,10 +356,9 @@ GST_START_TEST (clock_that_stands_still)
     fail_unless ((shed > 0) == !stands_still);
   }
 }
-GST_END_TEST;
 
 /// The service of a frame that is ignored sheds none of the next.
-GST_START_TEST (ignored_service)
+TEST (ignored_service)
 {
   for (const bool ignored : { false, true }) {
     Frames frames;
@@ -386,10 +379,9 @@ GST_START_TEST (ignored_service)
     fail_unless ((shed > 0) == !ignored);
   }
 }
-GST_END_TEST;
 
 /// A sink's reports count without the lateness that frames of a live source arrived with.
-GST_START_TEST (late_on_arrival)
+TEST (late_on_arrival)
 {
   for (const bool live : { true, false }) {
     Frames frames;
@@ -409,10 +401,9 @@ GST_START_TEST (late_on_arrival)
       fail_unless (sheds (61) && sheds (67) && !sheds (69));
   }
 }
-GST_END_TEST;
 
 /// What a sink says: frames until then are too late.
-GST_START_TEST (said_by_a_sink)
+TEST (said_by_a_sink)
 {
   for (const bool live : { false, true }) {
     Frames frames;
@@ -444,11 +435,10 @@ GST_START_TEST (said_by_a_sink)
     fail_unless (!sheds (3133));
   }
 }
-GST_END_TEST;
 
 /// A QoS event makes late frames pass without the meta, and `skipped` counts them; where it is
 /// asked for, or the source is live.
-GST_START_TEST (events)
+TEST (events)
 {
   struct Case {
     const char *properties;
@@ -518,7 +508,6 @@ GST_START_TEST (events)
       gst_object_unref (inside);
     }
 }
-GST_END_TEST;
 
 namespace {
 
@@ -625,7 +614,7 @@ static bool keeps_up (const char *behind)
 }
 
 /// A source of 30 frames a second that one thread cannot keep up with.
-GST_START_TEST (live)
+TEST_EACH (live, 2)
 {
   const char *const behinds[] = {
     "sync=true ! ",
@@ -634,29 +623,3 @@ GST_START_TEST (live)
   fail_unless (one_of_three ([behind = behinds[__i__]] { return keeps_up (behind); }),
                "in each of three attempts the delay was too long, or no histogram came");
 }
-GST_END_TEST;
-
-static Suite *load_shedding_suite ()
-{
-  Suite *suite = suite_create ("load_shedding");
-  TCase *tests = tcase_create ("general");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, sources_that_are_kept_up_with);
-  tcase_add_test (tests, sources_that_are_too_fast);
-  tcase_add_test (tests, behind_alone_is_too_slow);
-  tcase_add_test (tests, one_slow_frame);
-  tcase_add_test (tests, files);
-  tcase_add_test (tests, seconds_for_a_frame);
-  tcase_add_test (tests, sinks_that_wait);
-  tcase_add_test (tests, clock_that_stands_still);
-  tcase_add_test (tests, ignored_service);
-  tcase_add_test (tests, late_on_arrival);
-  tcase_add_test (tests, said_by_a_sink);
-  tcase_add_test (tests, events);
-  tcase_add_loop_test (tests, live, 0, 2);
-  return suite;
-}
-
-GST_CHECK_MAIN (load_shedding);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "alone.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -62,7 +63,7 @@ std::string gray ()
 }  // namespace
 
 /// A plugin that is loaded has the category, and its errors go there with their detail.
-GST_START_TEST (errors)
+TEST (errors)
 {
   gst_object_unref (gst_element_factory_make ("cudaintegralhist", nullptr));
   bool known = false;
@@ -85,11 +86,10 @@ GST_START_TEST (errors)
   g_unsetenv ("INTEGRALHIST_FAULT");
   fail_unless_equals_int (count ("default", GST_LEVEL_WARNING), 0);
 }
-GST_END_TEST;
 
 /// A maintainer reads what was chosen, what grew and what ended. A frame more is no line more above
 /// the level LOG.
-GST_START_TEST (decisions)
+TEST (decisions)
 {
   const auto run = [] (int frames) {
     start ();
@@ -121,10 +121,9 @@ GST_START_TEST (decisions)
   // the worker may still have a tensor when the next is taken
   fail_unless (many <= few + 2, "%ld lines instead of %ld", many, few);
 }
-GST_END_TEST;
 
 /// Where a frame waits for a tensor or for a slot, or passes because it is late, that is said.
-GST_START_TEST (waits)
+TEST (waits)
 {
   start ();
   {
@@ -156,10 +155,9 @@ GST_START_TEST (waits)
   fail_unless_equals_int (count ("cudaintegralhist", GST_LEVEL_LOG, "frame 1 is late"), 1);
   fail_unless_equals_int (count ("cudaintegralhist", GST_LEVEL_DEBUG, "is late"), 0);
 }
-GST_END_TEST;
 
 /// Numbers of a table that are no bin are counted once, at the start.
-GST_START_TEST (tables)
+TEST (tables)
 {
   const auto lines_of = [] (const char *lut) {
     start ();
@@ -173,20 +171,3 @@ GST_START_TEST (tables)
   fail_unless_equals_int (lines_of ("0,31,32,33,255"), 1);
   fail_unless_equals_int (lines_of ("0,31"), 0);
 }
-GST_END_TEST;
-
-static Suite *logging_suite ()
-{
-  Suite *suite = suite_create ("logging");
-  TCase *tests = tcase_create ("general");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, errors);
-  tcase_add_test (tests, decisions);
-  tcase_add_test (tests, tables);
-  tcase_add_test (tests, waits);
-  return suite;
-}
-
-GST_CHECK_MAIN (logging);

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <gst/check/gstcheck.h>
+#include "test.hpp"  // last: it has macros with names of the standard library
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "frames.hpp"

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "drawn.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -108,7 +109,7 @@ void check_bytes (const GstVideoInfo &info, const gsize *offset, const int *stri
 
 /// Every byte of frames in many formats, tight ones and those with padding, in even and odd sizes;
 /// boxes inside and over the borders.
-GST_START_TEST (outlines)
+TEST (outlines)
 {
   for (const char *format : { "GRAY8", "RGB", "BGRx", "I420", "NV12", "YUY2" })
     for (const auto &[width, height] : { std::array{ 96, 64 }, std::array{ 91, 57 } })
@@ -142,11 +143,10 @@ GST_START_TEST (outlines)
                          is_region ? kWhite : kBlue);
           }
 }
-GST_END_TEST;
 
 /// Every format that the element takes, by what GstVideo unpacks: the first component, luma or red,
 /// of every pixel, and all of those on the line.
-GST_START_TEST (all_formats)
+TEST (all_formats)
 {
   GstElement *element = gst_element_factory_make ("integralhistoverlay", nullptr);
   g_autoptr (GstCaps) caps = gst_pad_get_pad_template_caps (
@@ -223,10 +223,9 @@ GST_START_TEST (all_formats)
     }
   gst_object_unref (element);
 }
-GST_END_TEST;
 
 /// Frames with nothing to draw, which are not copied though they are not writable.
-GST_START_TEST (nothing_to_draw)
+TEST (nothing_to_draw)
 {
   struct Case {
     const char *properties;
@@ -258,10 +257,9 @@ GST_START_TEST (nothing_to_draw)
       }
     }
 }
-GST_END_TEST;
 
 /// Where somebody else holds the frame, a copy is drawn on; where nobody does, the frame itself.
-GST_START_TEST (in_place)
+TEST (in_place)
 {
   Overlay overlay ("regions=4,4,20,20", caps_of ("I420", 64, 48));
   GstBuffer *in = noise (overlay.info, 1);
@@ -274,10 +272,9 @@ GST_START_TEST (in_place)
   fail_unless (out == same && gst_buffer_peek_memory (out, 0) == memory);
   gst_buffer_unref (out);
 }
-GST_END_TEST;
 
 /// Everything at once, on frames of any size.
-GST_START_TEST (sizes)
+TEST (sizes)
 {
   for (const auto &[format, histograms] :
        { std::pair ("GRAY8", true), std::pair ("RGB", true), std::pair ("I420", true),
@@ -304,10 +301,9 @@ GST_START_TEST (sizes)
         }
       }
 }
-GST_END_TEST;
 
 /// A line of two rows is as many columns wide as look the same.
-GST_START_TEST (pixel_aspect)
+TEST (pixel_aspect)
 {
   for (const auto &[par, columns] :
        { std::pair (",pixel-aspect-ratio=1/2", 4), std::pair (",pixel-aspect-ratio=2/1", 1) }) {
@@ -320,9 +316,8 @@ GST_START_TEST (pixel_aspect)
     }
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (line_widths)
+TEST (line_widths)
 {
   for (const auto &[property, height, lines] :
        { std::tuple ("line-width=1", 240, 1), std::tuple ("line-width=7", 240, 7),
@@ -335,10 +330,9 @@ GST_START_TEST (line_widths)
       fail_unless_equals_int (bytes[gsize ((10 + i) * 80 + 40)] >= 234, i < lines);
   }
 }
-GST_END_TEST;
 
 /// An id has one colour in every frame, and seven of them have seven.
-GST_START_TEST (colours)
+TEST (colours)
 {
   std::map<int, std::set<guint32>> seen;
   Overlay overlay ("", caps_of ("RGB", 64, 48));
@@ -357,10 +351,9 @@ GST_START_TEST (colours)
   }
   fail_unless_equals_int (int (all.size ()), 7);
 }
-GST_END_TEST;
 
 /// Every setting that cannot be had is one error, at the start and on the way.
-GST_START_TEST (bad_settings)
+TEST (bad_settings)
 {
   struct Case {
     const char *property, *value, *culprit, *remedy;
@@ -403,10 +396,9 @@ GST_START_TEST (bad_settings)
     gst_object_unref (fresh);
   }
 }
-GST_END_TEST;
 
 /// Regions, sizes and formats that change on the way, and a second run.
-GST_START_TEST (changes)
+TEST (changes)
 {
   Overlay overlay ("regions=20,16,40,24", caps_of ("I420", 96, 64));
   const auto check = [&] (const GstVideoRectangle &box) {
@@ -433,9 +425,8 @@ GST_START_TEST (changes)
   overlay.set ("regions", nullptr);
   fail_unless (overlay.leaves_alone (noise (overlay.info, 1)));
 }
-GST_END_TEST;
 
-GST_START_TEST (properties)
+TEST (properties)
 {
   GstElement *element = gst_element_factory_make ("integralhistoverlay", nullptr);
   guint n;
@@ -458,26 +449,3 @@ GST_START_TEST (properties)
                    { "feature", "histograms", "labels", "line-width", "regions", "trail" }));
   gst_object_unref (element);
 }
-GST_END_TEST;
-
-static Suite *overlay_suite ()
-{
-  Suite *suite = suite_create ("overlay");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, outlines);
-  tcase_add_test (tests, all_formats);
-  tcase_add_test (tests, nothing_to_draw);
-  tcase_add_test (tests, in_place);
-  tcase_add_test (tests, sizes);
-  tcase_add_test (tests, pixel_aspect);
-  tcase_add_test (tests, line_widths);
-  tcase_add_test (tests, colours);
-  tcase_add_test (tests, bad_settings);
-  tcase_add_test (tests, changes);
-  tcase_add_test (tests, properties);
-  return suite;
-}
-
-GST_CHECK_MAIN (overlay);

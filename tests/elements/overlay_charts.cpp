@@ -10,6 +10,7 @@
 
 #include "broken_tensor.hpp"
 #include "drawn.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -51,7 +52,7 @@ GstBuffer *two_valued (const Overlay &overlay, const GstVideoRectangle &r)
 }  // namespace
 
 /// A chart for a frame of 240 rows is 32 columns of up to 16 rows.
-GST_START_TEST (bars)
+TEST (bars)
 {
   const std::string caps = caps_of ("GRAY8", 320, 240);
   const auto heights = [&] (const char *hist, const char *regions, const GstVideoRectangle &bright,
@@ -91,7 +92,6 @@ GST_START_TEST (bars)
   fail_unless (heights ("bins=1", "0,210,40,40", { 0, 0, 0, 0 }, { 0, 0, 320, 200 })
                == columns (32, 16));
 }
-GST_END_TEST;
 
 namespace {
 
@@ -147,7 +147,7 @@ private:
 }  // namespace
 
 /// Side by side along the lower edge, as many as fit; then it is written how many there are more.
-GST_START_TEST (charts_in_a_row)
+TEST (charts_in_a_row)
 {
   const GstVideoRectangle edge = { 0, 240 - kChartHeight, 320, kChartHeight };
   Charts charts ("");
@@ -172,10 +172,9 @@ GST_START_TEST (charts_in_a_row)
   }
   fail_unless_equals_int (int (notes.size ()), 3);
 }
-GST_END_TEST;
 
 /// How many more there are stays inside of the frame where a single chart fits.
-GST_START_TEST (one_chart_fits)
+TEST (one_chart_fits)
 {
   constexpr int kWidth = 44;
   Overlay overlay ("histograms=true labels=false", caps_of ("GRAY8", kWidth, 240),
@@ -195,10 +194,9 @@ GST_START_TEST (one_chart_fits)
   }
   fail_unless_equals_int (int (notes.size ()), 3);
 }
-GST_END_TEST;
 
 /// Charts hide no box where there is another edge for them.
-GST_START_TEST (charts_beside_boxes)
+TEST (charts_beside_boxes)
 {
   struct Case {
     const char *regions;
@@ -216,10 +214,9 @@ GST_START_TEST (charts_beside_boxes)
     fail_unless_equals_int (charts.changed ({ 14, low - c.y + 6, 16, 8 }), 0);
   }
 }
-GST_END_TEST;
 
 /// A caption above each chart, of the same name as its box's label.
-GST_START_TEST (captions)
+TEST (captions)
 {
   Charts plain (""), named ("labels=true");
   plain.draw (2);
@@ -234,11 +231,10 @@ GST_START_TEST (captions)
   const GstVideoRectangle bars = { 0, 240 - kChartHeight, 2 * kPitch, kChartHeight };
   fail_unless (plain.part (bars) == named.part (bars));
 }
-GST_END_TEST;
 
 /// Bars of regions of interest, in frames that were scaled, where they are asked for and where
 /// there is a histogram.
-GST_START_TEST (bars_where_there_are_histograms)
+TEST (bars_where_there_are_histograms)
 {
   struct Case {
     const char *before, *properties;
@@ -276,7 +272,6 @@ GST_START_TEST (bars_where_there_are_histograms)
                == std::vector<int> (16, 16));
   gst_buffer_unref (out);
 }
-GST_END_TEST;
 
 namespace {
 
@@ -315,7 +310,7 @@ int count_of (const Overlay &overlay, const std::vector<guint8> &bytes, const Rg
 
 /// Where bins are colours, bars have the colour in the middle of their bin, and end in a line of
 /// the region's, which is white. Three quarters of the region are of the first colour.
-GST_START_TEST (bars_in_colours)
+TEST (bars_in_colours)
 {
   constexpr Rgb kRed = { 255, 0, 0 }, kGreen = { 0, 255, 0 }, kPureBlue = { 0, 0, 255 };
   struct Case {
@@ -368,10 +363,9 @@ GST_START_TEST (bars_in_colours)
     fail_unless_equals_int (count_of (overlay, bytes, kWhite), c.left_columns + c.right_columns);
   }
 }
-GST_END_TEST;
 
 /// With labels, what the charts are of is written behind them, but for luma.
-GST_START_TEST (features_are_named)
+TEST (features_are_named)
 {
   const auto behind = [] (const char *feature, const char *labels, int regions) {
     Overlay overlay (std::string ("histograms=true labels=") + labels, caps_of ("RGB", 320, 240),
@@ -403,9 +397,8 @@ GST_START_TEST (features_are_named)
   fail_unless_equals_int (behind ("saturation", "true", 8).first, kChartWidth * kChartHeight);
   fail_unless (behind ("saturation", "true", 9) == behind ("luma", "true", 9));
 }
-GST_END_TEST;
 
-GST_START_TEST (failed_query)
+TEST (failed_query)
 {
   Overlay overlay ("histograms=true regions=1,1,20,20;5,5,20,20", caps_of ("GRAY8", 64, 48));
   GstBuffer *in = overlay.even (1);
@@ -417,9 +410,8 @@ GST_START_TEST (failed_query)
                    && error.find ("the device fell off the bus") != error.npos,
                "%s", error.c_str ());
 }
-GST_END_TEST;
 
-GST_START_TEST (labels)
+TEST (labels)
 {
   // how many pixels change above the box of a track
   const auto drawn = [] (const char *properties, const char *type, double confidence, int y) {
@@ -449,7 +441,6 @@ GST_START_TEST (labels)
   fail_unless (drawn ("labels=true", "track", -1, 0).second
                > drawn ("labels=false", "track", -1, 0).second);
 }
-GST_END_TEST;
 
 namespace {
 
@@ -474,7 +465,7 @@ std::map<int, int> pixels_by_id (const Overlay &overlay, const std::vector<guint
 }  // namespace
 
 /// Labels of boxes at one place are all seen whole, as far as the frame has room for them.
-GST_START_TEST (labels_beside_each_other)
+TEST (labels_beside_each_other)
 {
   for (const auto &[width, height, all_fit] :
        { std::tuple (320, 240, true), std::tuple (320, 60, true), std::tuple (70, 200, true),
@@ -507,10 +498,9 @@ GST_START_TEST (labels_beside_each_other)
                    whole);
     }
 }
-GST_END_TEST;
 
 /// A label that would lie on the charts lies elsewhere.
-GST_START_TEST (labels_beside_charts)
+TEST (labels_beside_charts)
 {
   // the first box sends the charts to the upper edge, to which the second is near
   const GstVideoRectangle charts_area = { 0, 0, 2 * kPitch, kChartHeight };
@@ -522,27 +512,3 @@ GST_START_TEST (labels_beside_charts)
   // nothing of it is missing
   fail_unless_equals_int (far.changed ({ 0, 0, 320, 240 }), near.changed ({ 0, 0, 320, 240 }));
 }
-GST_END_TEST;
-
-static Suite *overlay_charts_suite ()
-{
-  Suite *suite = suite_create ("overlay_charts");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, bars);
-  tcase_add_test (tests, charts_in_a_row);
-  tcase_add_test (tests, one_chart_fits);
-  tcase_add_test (tests, charts_beside_boxes);
-  tcase_add_test (tests, captions);
-  tcase_add_test (tests, bars_where_there_are_histograms);
-  tcase_add_test (tests, bars_in_colours);
-  tcase_add_test (tests, features_are_named);
-  tcase_add_test (tests, failed_query);
-  tcase_add_test (tests, labels);
-  tcase_add_test (tests, labels_beside_each_other);
-  tcase_add_test (tests, labels_beside_charts);
-  return suite;
-}
-
-GST_CHECK_MAIN (overlay_charts);

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "drawn.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -36,7 +37,7 @@ private:
 
 }  // namespace
 
-GST_START_TEST (trails_grow)
+TEST (trails_grow)
 {
   Walk walk ("trail=5");
   for (int n = 0; n < 12; n++) {
@@ -56,10 +57,9 @@ GST_START_TEST (trails_grow)
   walk.step ();
   fail_unless_equals_int (walk.between (12), 0);
 }
-GST_END_TEST;
 
 /// Two ids have a trail each, and other types have none.
-GST_START_TEST (trails_by_id)
+TEST (trails_by_id)
 {
   Overlay overlay ("trail=9", caps_of ("GRAY8", 100, 100));
   std::vector<guint8> bytes;
@@ -75,9 +75,8 @@ GST_START_TEST (trails_by_id)
     fail_unless_equals_int (bytes[gsize (100 * y + 50)] > 20,
                             y == 19 || y == 20 || y == 79 || y == 80);
 }
-GST_END_TEST;
 
-GST_START_TEST (trails_end)
+TEST (trails_end)
 {
   // a track that is gone fades for as many frames as its trail has points
   Walk walk ("trail=4");
@@ -142,18 +141,3 @@ GST_START_TEST (trails_end)
                  "%s", name);
   }
 }
-GST_END_TEST;
-
-static Suite *overlay_trails_suite ()
-{
-  Suite *suite = suite_create ("overlay_trails");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, trails_grow);
-  tcase_add_test (tests, trails_by_id);
-  tcase_add_test (tests, trails_end);
-  return suite;
-}
-
-GST_CHECK_MAIN (overlay_trails);

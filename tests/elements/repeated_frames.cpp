@@ -6,6 +6,7 @@
 #include <map>
 
 #include "pipelines.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -56,7 +57,7 @@ std::map<std::string, int> messages_of (Pipeline &pipeline)
 
 }  // namespace
 
-GST_START_TEST (tensors)
+TEST (tensors)
 {
   Random random (seed ());
   for (const auto &[element, message] :
@@ -68,9 +69,8 @@ GST_START_TEST (tensors)
     fail_unless_equals_int (messages_of (pipeline)[message], kRepeated);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (tracks)
+TEST (tracks)
 {
   for (const char *elements :
        { "cudaintegralhist backend=cpu bins=16 ! integralhisttrack method=fragments",
@@ -84,10 +84,9 @@ GST_START_TEST (tracks)
     fail_unless_equals_int (messages_of (pipeline)["integral-histogram-track"], kRepeated);
   }
 }
-GST_END_TEST;
 
 /// A repeated frame has the bytes of the frame before, and something is drawn on both.
-GST_START_TEST (pictures)
+TEST (pictures)
 {
   const std::string counted = "cudaintegralhist backend=cpu bins=16 ! ";
   for (const std::string &elements :
@@ -115,18 +114,3 @@ GST_START_TEST (pictures)
       fail_unless_equals_int (messages_of (pipeline)["integral-histogram-likelihood"], kRepeated);
   }
 }
-GST_END_TEST;
-
-static Suite *repeated_frames_suite ()
-{
-  Suite *suite = suite_create ("repeated_frames");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, tensors);
-  tcase_add_test (tests, tracks);
-  tcase_add_test (tests, pictures);
-  return suite;
-}
-
-GST_CHECK_MAIN (repeated_frames);

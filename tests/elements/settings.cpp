@@ -7,6 +7,7 @@
 #include <kernels/registry.hpp>
 
 #include "frames.hpp"
+#include "test.hpp"
 
 static GError *error_of (GstElement *pipeline)
 {
@@ -24,7 +25,7 @@ static GError *error_of (GstElement *pipeline)
 
 /// An error for each bad setting of either element: exactly one, of the right kind, that names the
 /// culprit and what to do.
-GST_START_TEST (bad_settings)
+TEST_EACH (bad_settings, 2)
 {
   const char *element = kElements[__i__];
   struct Case {
@@ -96,10 +97,9 @@ GST_START_TEST (bad_settings)
     gst_object_unref (pipeline);
   }
 }
-GST_END_TEST;
 
 /// A setting that failed can be mended on the same element.
-GST_START_TEST (mended_setting)
+TEST (mended_setting)
 {
   GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
   g_object_set (element, "bins", 300, nullptr);
@@ -110,9 +110,8 @@ GST_START_TEST (mended_setting)
   gst_element_set_state (element, GST_STATE_NULL);
   gst_object_unref (element);
 }
-GST_END_TEST;
 
-GST_START_TEST (no_such_device)
+TEST (no_such_device)
 {
   // without a device the message says why; with one, what there is
   const bool cuda = starts ("cuda");
@@ -135,10 +134,9 @@ GST_START_TEST (no_such_device)
     gst_object_unref (pipeline);
   }
 }
-GST_END_TEST;
 
 /// A tensor of a tebibyte: the error comes before the frame is even looked at.
-GST_START_TEST (too_large)
+TEST_EACH (too_large, 2)
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -165,10 +163,9 @@ GST_START_TEST (too_large)
   gst_object_unref (bus);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /// Without measuring, auto takes the strategy that is preferred on the device.
-GST_START_TEST (backend_auto)
+TEST (backend_auto)
 {
   const bool cuda = starts ("cuda");
   GstHarness *h = harness ("cudaintegralhist tuning-time=0",
@@ -186,11 +183,10 @@ GST_START_TEST (backend_auto)
   gst_object_unref (element);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /// Either element lists the strategies that can serve it, after auto; each runs on its own backend,
 /// and says so on the other.
-GST_START_TEST (strategy_and_backend)
+TEST_EACH (strategy_and_backend, 2)
 {
   GstElement *any = gst_element_factory_make (kElements[__i__], nullptr);
   GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (any), "strategy");
@@ -235,7 +231,6 @@ GST_START_TEST (strategy_and_backend)
                                        + (cuda ? 1 + cuda_strategies : 0));
   g_type_class_unref (strategies);
 }
-GST_END_TEST;
 
 /// The first frame of GRAY8 of this width ends in a wrong setting, whose words hold the limit and
 /// the remedy.
@@ -264,7 +259,7 @@ static void refuses_width (const std::string &launch, int width, const char *lim
 }
 
 /// A strategy says what it cannot take, and names one that can.
-GST_START_TEST (unsupported_shape)
+TEST_EACH (unsupported_shape, 2)
 {
   if (!inthist::find_strategy ("multi-pixel-scan"))
     g_print ("SKIP: unsupported_shape: built without the published strategies of CUDA\n");
@@ -272,24 +267,21 @@ GST_START_TEST (unsupported_shape)
     refuses_width (std::string (kElements[__i__]) + " backend=cuda strategy=multi-pixel-scan",
                    10000, "8192", "strategy=auto or ");
 }
-GST_END_TEST;
 
-GST_START_TEST (too_wide_for_anchors)
+TEST (too_wide_for_anchors)
 {
   refuses_width ("cudaintegralhist backend=cpu counter=u16-anchored bins=2", 65536, "65535",
                  "counter=u16 or u32");
 }
-GST_END_TEST;
 
-GST_START_TEST (too_wide_for_tiles)
+TEST (too_wide_for_tiles)
 {
   refuses_width ("cudaintegralhist backend=cpu counter=u8-tiled bins=2", (1 << 20) + 1, "1048576",
                  "counter=u16 or u32");
 }
-GST_END_TEST;
 
 /// A strategy makes tiles or the other counters.
-GST_START_TEST (tiles_and_strategy)
+TEST (tiles_and_strategy)
 {
   for (const inthist::Strategy &strategy : inthist::strategies ())
     if (strategy.device == inthist::Device::cpu) {
@@ -300,25 +292,3 @@ GST_START_TEST (tiles_and_strategy)
                      strategy.makes_tiles ? "strategy=auto or rows" : "strategy=auto or byte-rows");
     }
 }
-GST_END_TEST;
-
-static Suite *settings_suite ()
-{
-  Suite *suite = suite_create ("settings");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_loop_test (tests, bad_settings, 0, 2);
-  tcase_add_test (tests, mended_setting);
-  tcase_add_test (tests, no_such_device);
-  tcase_add_loop_test (tests, too_large, 0, 2);
-  tcase_add_test (tests, backend_auto);
-  tcase_add_loop_test (tests, strategy_and_backend, 0, 2);
-  tcase_add_loop_test (tests, unsupported_shape, 0, 2);
-  tcase_add_test (tests, too_wide_for_anchors);
-  tcase_add_test (tests, too_wide_for_tiles);
-  tcase_add_test (tests, tiles_and_strategy);
-  return suite;
-}
-
-GST_CHECK_MAIN (settings);

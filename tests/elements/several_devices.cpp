@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "several_devices.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -338,9 +339,11 @@ void run_uncut_tiles (const char *backend)
 
 }  // namespace
 
+TEST_TIMEOUT (300);
+
 /// Elements that may take any device are spread over those that there are, and what one has left is
 /// taken next.
-GST_START_TEST (spread)
+TEST (spread)
 {
   const int devices = cuda_devices ();
   if (devices == 0) {
@@ -366,11 +369,10 @@ GST_START_TEST (spread)
   all.push_back (start (device));
   fail_unless_equals_int (device, devices - 1);
 }
-GST_END_TEST;
 
 /// Pictures so large that they go up once, and from device to device where these are near each
 /// other; more frames than are in the making.
-GST_START_TEST (large_pictures)
+TEST_EACH (large_pictures, 2)
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -387,11 +389,10 @@ GST_START_TEST (large_pictures)
     check_same_tensor (histogram_of (plain), histogram_of (shared), kLarge, how);
   }
 }
-GST_END_TEST;
 
 /// Planes that are farther apart than one of CUDA's copies of several pieces takes (2^31 - 1
 /// bytes).
-GST_START_TEST (large_planes)
+TEST (large_planes)
 {
   constexpr Case kLarge = { 32764, 16448, 2, "u32" };
   const double wanted = 4.0 * double (tensor_bytes (kLarge)),
@@ -409,37 +410,15 @@ GST_START_TEST (large_planes)
   fail_unless (parts > 10, "%" G_GUINT64_FORMAT " parts", parts);
   check_same_tensor (histogram_of (plain), histogram_of (strips), kLarge, "in strips");
 }
-GST_END_TEST;
 
 #define BACKEND_TEST(name) \
-  GST_START_TEST (name) \
+  TEST_EACH (name, std::size (kBackends)) \
   { \
     if (have (kBackends[__i__])) \
       run_##name (kBackends[__i__]); \
-  } \
-  GST_END_TEST
+  }
 
-BACKEND_TEST (exact);
-BACKEND_TEST (shards);
-BACKEND_TEST (never);
-BACKEND_TEST (uncut_tiles);
-
-static Suite *several_devices_suite ()
-{
-  Suite *suite = suite_create ("several_devices");
-  TCase *tcase = tcase_create ("several_devices");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  printf ("INTHIST_SEED=%u\n", seed ());
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 300);
-  tcase_add_loop_test (tcase, exact, 0, 2);
-  tcase_add_loop_test (tcase, shards, 0, 2);
-  tcase_add_loop_test (tcase, never, 0, 2);
-  tcase_add_loop_test (tcase, uncut_tiles, 0, 2);
-  tcase_add_loop_test (tcase, large_pictures, 0, 2);
-  tcase_add_test (tcase, large_planes);
-  tcase_add_test (tcase, spread);
-  return suite;
-}
-
-GST_CHECK_MAIN (several_devices);
+BACKEND_TEST (exact)
+BACKEND_TEST (shards)
+BACKEND_TEST (never)
+BACKEND_TEST (uncut_tiles)

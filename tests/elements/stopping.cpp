@@ -6,6 +6,7 @@
 
 #include "attempts.hpp"
 #include "pipelines.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -87,7 +88,7 @@ bool can_run (const char *behind)
 }  // namespace
 
 /// A stop, to NULL.
-GST_START_TEST (stop)
+TEST_EACH (stop, std::size (kSettings))
 {
   const auto &[what, properties, behind] = kSettings[__i__];
   if (!can_run (behind)) {
@@ -104,12 +105,13 @@ GST_START_TEST (stop)
     return soon;
   });
 }
-GST_END_TEST;
+
+constexpr int kFlushed[] = { 0, 1, 2, 3, 9, 11 };  // of kSettings
 
 /// A flush, and a stop behind it.
-GST_START_TEST (flush)
+TEST_EACH (flush, std::size (kFlushed))
 {
-  const auto &[what, properties, behind] = kSettings[__i__];
+  const auto &[what, properties, behind] = kSettings[kFlushed[__i__]];
   in_three_attempts ([&, what = what, properties = properties, behind = behind] {
     Pipeline pipeline (line (properties, behind));
     pipeline.set_state (GST_STATE_PLAYING);
@@ -123,10 +125,9 @@ GST_START_TEST (flush)
     return flushed && stopped;
   });
 }
-GST_END_TEST;
 
 /// Messages of frames before a flush do not come behind it.
-GST_START_TEST (stale)
+TEST (stale)
 {
   // several frames wait for their turn
   Pipeline pipeline (
@@ -147,10 +148,9 @@ GST_START_TEST (stale)
     fail_unless (timestamp >= 5 * GST_SECOND, "a message of %d ms", int (timestamp / GST_MSECOND));
   }
 }
-GST_END_TEST;
 
 /// A flush after one device has failed, while the other computes.
-GST_START_TEST (failed)
+TEST (failed)
 {
   g_setenv ("INTEGRALHIST_FAULT", "0:1", TRUE);
   in_three_attempts ([] {
@@ -162,10 +162,9 @@ GST_START_TEST (failed)
     return at_once ("behind it", [&] { pipeline.set_state (GST_STATE_NULL); }) && flushed;
   });
 }
-GST_END_TEST;
 
 /// EOS waits for the messages of the frames before it, until a stop.
-GST_START_TEST (end)
+TEST_EACH (end, 3)
 {
   const char *const properties[] = { "", "regions=3,3,50,50", "cuda-device-ids=0,1" };
   in_three_attempts ([set = properties[__i__]] {
@@ -183,10 +182,9 @@ GST_START_TEST (end)
     return soon;
   });
 }
-GST_END_TEST;
 
 /// What the application holds is computed all the same, and exact.
-GST_START_TEST (held)
+TEST_EACH (held, 3)
 {
   const char *const properties[] = { "", "cuda-device-ids=0,1", "max-device-memory=300000000" };
   in_three_attempts ([set = properties[__i__]] {
@@ -207,10 +205,9 @@ GST_START_TEST (held)
     return soon;
   });
 }
-GST_END_TEST;
 
 /// Over and over, with engines that are still at work when the next one starts.
-GST_START_TEST (again)
+TEST (again)
 {
   in_three_attempts ([] {
     Pipeline pipeline (line ("max-tensors=2 async-depth=1"));
@@ -225,25 +222,3 @@ GST_START_TEST (again)
     return soon;
   });
 }
-GST_END_TEST;
-
-static Suite *stopping_suite ()
-{
-  Suite *suite = suite_create ("stopping");
-  TCase *tests = tcase_create ("general");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_loop_test (tests, stop, 0, G_N_ELEMENTS (kSettings));
-  tcase_add_loop_test (tests, flush, 0, 4);
-  tcase_add_loop_test (tests, flush, 9, 10);
-  tcase_add_loop_test (tests, flush, 11, 12);
-  tcase_add_test (tests, stale);
-  tcase_add_test (tests, failed);
-  tcase_add_loop_test (tests, end, 0, 3);
-  tcase_add_loop_test (tests, held, 0, 3);
-  tcase_add_test (tests, again);
-  return suite;
-}
-
-GST_CHECK_MAIN (stopping);

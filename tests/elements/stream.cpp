@@ -422,13 +422,17 @@ bool have_cuda ()
 
 }  // namespace
 
-/// A test of each setup; the loop's index is the setup's.
+static const bool cuda = have_cuda ();
+
+/// A test of each setup that this machine can run; the loop's index is the setup's.
 #define SETUP_TEST(name) \
-  GST_START_TEST (name) \
+  TEST_EACH (name, std::size (kSetups) / (cuda ? 1 : 2)) \
   { \
     run_##name (kSetups[__i__]); \
-  } \
-  GST_END_TEST
+  }
+
+TEST_TIMEOUT (120 + stress_frames () / 100);
+TEST_FIXTURE (nullptr, fail_on_leaks);
 
 SETUP_TEST (starts)
 SETUP_TEST (restarts)
@@ -443,47 +447,14 @@ SETUP_TEST (interval)
 SETUP_TEST (gaps)
 SETUP_TEST (truncated)
 
-GST_START_TEST (no_cuda)
+TEST (no_cuda)
 {
-  printf ("SKIP: stream: no CUDA device\n");
-}
-GST_END_TEST
-
-static Suite *stream_suite (bool cuda)
-{
-  Suite *const suite = suite_create ("stream");
-  TCase *const tcase = tcase_create ("stream");
-  const int setups = cuda ? int (std::size (kSetups)) : int (std::size (kSetups)) / 2;
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  printf ("INTHIST_SEED=%u\n", seed ());
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 120);
-  tcase_add_checked_fixture (tcase, nullptr, fail_on_leaks);
-  tcase_add_loop_test (tcase, starts, 0, setups);
-  tcase_add_loop_test (tcase, restarts, 0, setups);
-  tcase_add_loop_test (tcase, outlive, 0, setups);
-  tcase_add_loop_test (tcase, seeks, 0, setups);
-  tcase_add_loop_test (tcase, blocked, 0, setups);
-  tcase_add_loop_test (tcase, caps, 0, setups);
-  tcase_add_loop_test (tcase, eos, 0, setups);
-  tcase_add_loop_test (tcase, sync, 0, setups);
-  tcase_add_loop_test (tcase, interval, 0, setups);
-  tcase_add_loop_test (tcase, gaps, 0, setups);
-  tcase_add_loop_test (tcase, truncated, 0, setups);
   if (!cuda)
-    tcase_add_test (tcase, no_cuda);
-
-  TCase *const alone = tcase_create ("stress");  // with CK_RUN_CASE=stress
-  suite_add_tcase (suite, alone);
-  tcase_set_timeout (alone, 120 + stress_frames () / 100);
-  tcase_add_checked_fixture (alone, nullptr, fail_on_leaks);
-  tcase_add_loop_test (alone, stress, 0, setups);
-  return suite;
+    printf ("SKIP: stream: no CUDA device\n");
 }
 
 int main (int argc, char **argv)
 {
-  const bool cuda = have_cuda ();
   watch_leaks ();
   gst_check_init (&argc, &argv);
   g_log_set_default_handler (fail_on_critical, nullptr);
@@ -493,5 +464,5 @@ int main (int argc, char **argv)
       "GStreamer", G_LOG_LEVEL_CRITICAL,
       g_regex_new ("^gst_sample_set_caps: .*gst_sample_is_writable", {}, {}, nullptr), nullptr,
       nullptr, nullptr);
-  return gst_check_run_suite (stream_suite (cuda), "stream", __FILE__);
+  return testing::run_all ();
 }

@@ -13,6 +13,7 @@
 #include <gst/analytics/analytics.h>
 
 #include "tables.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -129,7 +130,7 @@ std::string producer (const std::string &properties = "")
 
 /// Every frame has the counts of its own pixels, once, whenever they are computed; a frame without
 /// a histogram has none.
-GST_START_TEST (regions)
+TEST (regions)
 {
   for (const char *backend : kBackends)
     for (const char *compute : { "eager", "on-demand" }) {
@@ -155,21 +156,19 @@ GST_START_TEST (regions)
       }
     }
 }
-GST_END_TEST
 
 /// Without regions there is no tensor.
-GST_START_TEST (nobody_asks)
+TEST (nobody_asks)
 {
   const Picture picture (kWidth, kHeight, 0);
   GstBuffer *buffer = counted (picture);
   fail_unless (metas_of (buffer).empty ());
   gst_buffer_unref (buffer);
 }
-GST_END_TEST
 
 /// Weights are whole pixels' shares, tables are sums. The truth is what the library says of the
 /// same frame, divided by its unit, and added pixels.
-GST_START_TEST (weights_and_sums)
+TEST (weights_and_sums)
 {
   const Picture picture (kWidth, kHeight, 3);
   const std::string caps = picture.caps ();
@@ -206,10 +205,9 @@ GST_START_TEST (weights_and_sums)
   gst_buffer_unref (buffer);
   gst_harness_teardown (h);
 }
-GST_END_TEST
 
 /// Several elements in a row attach a group each, which says of which feature it is.
-GST_START_TEST (several_features)
+TEST (several_features)
 {
   const std::string caps = caps_of ("RGB", kWidth, kHeight);
   GstHarness *h = harness (producer (kRegionsText)
@@ -233,10 +231,9 @@ GST_START_TEST (several_features)
   gst_buffer_unref (buffer);
   gst_harness_teardown (h);
 }
-GST_END_TEST
 
 /// Some of the bins: counts of these, which the group names.
-GST_START_TEST (some_bins)
+TEST (some_bins)
 {
   const std::string caps = caps_of ("GRAY8", kWidth, kHeight), start = "cudaintegralhist bins=32 ";
   GstHarness *h = harness (start + "backend=cpu " + kRegionsText + " ! " + start
@@ -255,11 +252,10 @@ GST_START_TEST (some_bins)
   gst_buffer_unref (buffer);
   gst_harness_teardown (h);
 }
-GST_END_TEST;
 
 /// Tensors of other elements are there behind each of ours, whether the buffer is theirs alone or
 /// has to be copied, and those of ours are, too.
-GST_START_TEST (beside_others)
+TEST (beside_others)
 {
   const Picture picture (kWidth, kHeight, 5);
   for (const bool shared : { false, true })
@@ -297,7 +293,6 @@ GST_START_TEST (beside_others)
       gst_harness_teardown (first);
     }
 }
-GST_END_TEST
 
 namespace {
 
@@ -314,7 +309,7 @@ GstTensor *ssd_tensor (const char *what, std::vector<gfloat> values)
 }  // namespace
 
 /// GStreamer's own decoder of an SSD finds its tensors in front of ours and behind them.
-GST_START_TEST (ssd_decoder)
+TEST (ssd_decoder)
 {
   g_autoptr (GstElementFactory) factory = gst_element_factory_find ("ssdobjectdetector");
   guint major, minor, micro, nano;
@@ -350,11 +345,10 @@ GST_START_TEST (ssd_decoder)
   gst_buffer_unref (buffer);
   gst_harness_teardown (h);
 }
-GST_END_TEST
 
 /// A map is the formula over counted pixels; its windows say where. A frame that shows the last map
 /// again has none.
-GST_START_TEST (maps)
+TEST (maps)
 {
   for (const int step : { 1, 3 })
     for (const char *measure : { "bhattacharyya", "intersection", "chi-square" }) {
@@ -404,10 +398,9 @@ GST_START_TEST (maps)
       }
     }
 }
-GST_END_TEST
 
 /// Behind a scaler the windows are in pixels of the frame that carries them.
-GST_START_TEST (scaled_map)
+TEST (scaled_map)
 {
   const Picture picture (kWidth, kHeight, 7);
   const std::string half = caps_of ("GRAY8", kWidth / 2, kHeight / 2);
@@ -421,11 +414,10 @@ GST_START_TEST (scaled_map)
   fail_unless (windows[2] == 2 && windows[3] == 2 && windows[4] == 8 && windows[5] == 6);
   gst_buffer_unref (out);
 }
-GST_END_TEST
 
 /// Many threads read one tensor while the message is made; all see the same. Some readers copy it,
 /// or read a part.
-GST_START_TEST (read_by_many)
+TEST (read_by_many)
 {
   const Picture picture (kWidth, kHeight, 8);
   GstHarness *h = harness (producer (std::string ("compute=on-demand ") + kRegionsText),
@@ -453,10 +445,9 @@ GST_START_TEST (read_by_many)
   }
   gst_harness_teardown (h);
 }
-GST_END_TEST
 
 /// A tensor that is kept does not keep its histogram once it has been read.
-GST_START_TEST (kept_tensor)
+TEST (kept_tensor)
 {
   const Picture picture (kWidth, kHeight, 9);
   GstHarness *h = harness (producer (std::string ("max-tensors=1 compute=eager ") + kRegionsText),
@@ -477,41 +468,13 @@ GST_START_TEST (kept_tensor)
     gst_tensor_free (tensor);
   }
 }
-GST_END_TEST
 
 #else
 
 /// Says loudly that nothing is tested.
-GST_START_TEST (no_tensors)
+TEST (no_tensors)
 {
   printf ("SKIP: tensor_metas: built without GstTensorMeta, which GStreamer 1.26 has\n");
 }
-GST_END_TEST
 
 #endif
-
-static Suite *tensor_metas_suite ()
-{
-  Suite *suite = suite_create ("tensor_metas");
-  TCase *tests = tcase_create ("general");
-  setvbuf (stdout, nullptr, _IOLBF, 0);
-  suite_add_tcase (suite, tests);
-#if HAVE_TENSORS
-  tcase_add_test (tests, regions);
-  tcase_add_test (tests, nobody_asks);
-  tcase_add_test (tests, weights_and_sums);
-  tcase_add_test (tests, several_features);
-  tcase_add_test (tests, some_bins);
-  tcase_add_test (tests, beside_others);
-  tcase_add_test (tests, ssd_decoder);
-  tcase_add_test (tests, maps);
-  tcase_add_test (tests, scaled_map);
-  tcase_add_test (tests, read_by_many);
-  tcase_add_test (tests, kept_tensor);
-#else
-  tcase_add_test (tests, no_tensors);
-#endif
-  return suite;
-}
-
-GST_CHECK_MAIN (tensor_metas);

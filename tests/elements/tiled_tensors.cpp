@@ -5,6 +5,7 @@
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "frames.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -116,7 +117,7 @@ void check_elements (GstIntegralHistogram *histogram, const Case &c, const std::
 }  // namespace
 
 /// The loop's index is the backend's.
-GST_START_TEST (elements)
+TEST_EACH (elements, 2)
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -138,16 +139,3 @@ GST_START_TEST (elements)
     }
   }
 }
-GST_END_TEST;
-
-static Suite *tiled_tensors_suite ()
-{
-  Suite *suite = suite_create ("tiled_tensors");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_loop_test (tests, elements, 0, 2);
-  return suite;
-}
-
-GST_CHECK_MAIN (tiled_tensors);

@@ -3,8 +3,9 @@
 // integralhisttrack follows a textured target over a textured background. It moves, is hidden,
 // jumps, and comes back, and the truth is known.
 #include "tracking.hpp"
+#include "test.hpp"
 
-GST_START_TEST (follows)
+TEST_EACH (follows, 7)
 {
   const char *const settings[] = { "",
                                    "measure=emd",
@@ -27,10 +28,9 @@ GST_START_TEST (follows)
                  tracks[0].confidence);
   }
 }
-GST_END_TEST
 
 /// A quarter of the target is hidden all the time.
-GST_START_TEST (partly_hidden)
+TEST (partly_hidden)
 {
   const Scene scene (160, 120);
   Tracking tracking ("targets=" + text_of (way (0)));
@@ -45,9 +45,8 @@ GST_START_TEST (partly_hidden)
     expect_at (tracking.follow (picture), 0, way (frame), frame);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (several_targets)
+TEST (several_targets)
 {
   const Scene scene (200, 140);
   const Place firsts[] = { { 36, 10, 24, 32 }, { 125, 12, 30, 20 }, { 80, 60, 16, 40 } };
@@ -67,10 +66,9 @@ GST_START_TEST (several_targets)
     }
   }
 }
-GST_END_TEST
 
 /// A target that is hidden is said to be lost, where it was last, and found where it comes back.
-GST_START_TEST (lost_and_found)
+TEST (lost_and_found)
 {
   const Scene scene (320, 240);
   Tracking tracking ("lost-after=3 targets=" + text_of (kFirst));
@@ -103,10 +101,9 @@ GST_START_TEST (lost_and_found)
   expect_at (tracks, 0, back, 30);
   expect_at (frame (&back), 0, back, 31);
 }
-GST_END_TEST
 
 /// Models follow a target that changes slowly, and not what hides it.
-GST_START_TEST (update)
+TEST (update)
 {
   const Scene scene (160, 120);
   const auto run = [&] (const char *settings,
@@ -149,10 +146,9 @@ GST_START_TEST (update)
   };
   expect_at ({ run ("lost-after=0 update-rate=0.5", hide, 32) }, 0, end, 31);
 }
-GST_END_TEST
 
 /// What confidence a frame must have is a setting.
-GST_START_TEST (min_confidence)
+TEST (min_confidence)
 {
   const Scene scene (160, 120);
   for (const bool strict : { false, true }) {
@@ -171,10 +167,9 @@ GST_START_TEST (min_confidence)
     fail_unless (lost == strict);
   }
 }
-GST_END_TEST
 
 /// Without the rule a hidden target drifts.
-GST_START_TEST (never_lost)
+TEST (never_lost)
 {
   const Scene scene (160, 120);
   Tracking tracking ("lost-after=0 targets=" + text_of (kFirst));
@@ -186,11 +181,10 @@ GST_START_TEST (never_lost)
   for (int i = 0; i < 20; i++)
     fail_unless (!tracking.follow (scene.background ())[0].lost);
 }
-GST_END_TEST
 
 /// Where nothing is to be told apart, nothing moves, and nothing is lost; whatever the rounding of
 /// a box's patches.
-GST_START_TEST (even_picture)
+TEST (even_picture)
 {
   const Place places[] = { { 50, 40, 20, 20 },    { 0, 0, 320, 240 },  { 100, 20, 44, 190 },
                            { 100, 20, 165, 164 }, { 100, 50, 41, 82 }, { 0, 0, 30, 30 },
@@ -210,10 +204,9 @@ GST_START_TEST (even_picture)
     }
   }
 }
-GST_END_TEST
 
 /// With nowhere else to be, a target is not lost as long as it looks as it did.
-GST_START_TEST (large_boxes)
+TEST (large_boxes)
 {
   const Scene scene (160, 120);
   Tracking tracking ("targets=0,0,160,120;1,1,158,118;0,0,154,114;5,3,1000000000,2147483647");
@@ -230,9 +223,8 @@ GST_START_TEST (large_boxes)
                  text_of (tracks[3].box).c_str ());
   }
 }
-GST_END_TEST
 
-GST_START_TEST (scale_search)
+TEST (scale_search)
 {
   const Scene background (200, 160);
   Tracking tracking ("scale-search=true targets=60,40,40,48");
@@ -258,11 +250,10 @@ GST_START_TEST (scale_search)
   fail_unless (tracks[0].box.width > 0.85 * wanted && tracks[0].box.width < 1.15 * wanted,
                "%d wide, must be %g", tracks[0].box.width, wanted);
 }
-GST_END_TEST
 
 /// The same track, to the last digit of the confidence, on every device and with every type of
 /// counter; and again in a second run.
-GST_START_TEST (devices_agree)
+TEST (devices_agree)
 {
   const Scene scene (320, 240);
   const auto run = [&] (const std::string &producer) {
@@ -289,26 +280,3 @@ GST_START_TEST (devices_agree)
         fail_unless (run ("backend=" + backend + " counter=" + counter) == wanted,
                      "%s, %s: another track", backend.c_str (), counter.c_str ());
 }
-GST_END_TEST
-
-static Suite *track_suite ()
-{
-  Suite *const suite = suite_create ("track");
-  TCase *const tcase = tcase_create ("track");
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 60);
-  tcase_add_loop_test (tcase, follows, 0, 7);
-  tcase_add_test (tcase, partly_hidden);
-  tcase_add_test (tcase, several_targets);
-  tcase_add_test (tcase, lost_and_found);
-  tcase_add_test (tcase, update);
-  tcase_add_test (tcase, min_confidence);
-  tcase_add_test (tcase, never_lost);
-  tcase_add_test (tcase, even_picture);
-  tcase_add_test (tcase, large_boxes);
-  tcase_add_test (tcase, scale_search);
-  tcase_add_test (tcase, devices_agree);
-  return suite;
-}
-
-GST_CHECK_MAIN (track)

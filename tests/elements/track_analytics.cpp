@@ -4,7 +4,7 @@
 // targets are, and what.
 #include <cstdio>
 
-#include <gst/check/gstcheck.h>
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 #if HAVE_ANALYTICS
 #include <gst/analytics/analytics.h>
@@ -129,7 +129,7 @@ bool is_near (const Place &a, const Place &b, int pixels)
 }  // namespace
 
 /// A detector of two things looks at every fifth frame. Their ids and classes go on in all others.
-GST_START_TEST (behind_a_detector)
+TEST (behind_a_detector)
 {
   const Scene scene (240, 160);
   const Place firsts[] = { kFirst, { 150, 40, 36, 28 } };
@@ -175,11 +175,10 @@ GST_START_TEST (behind_a_detector)
     gst_buffer_unref (buffer);
   }
 }
-GST_END_TEST
 
 /// Many targets have all of their mtds, whether a detector's meta grows for them or there was none;
 /// behind a scaler they are where the targets are then.
-GST_START_TEST (many)
+TEST (many)
 {
   constexpr int kColumns = 15, kRows = 10;
   const Scene scene (320, 240);
@@ -219,10 +218,9 @@ GST_START_TEST (many)
     }
   }
 }
-GST_END_TEST
 
 /// What is lost says so, with its last place, and is there again where it is detected.
-GST_START_TEST (lost_and_detected)
+TEST (lost_and_detected)
 {
   const Scene scene (160, 120);
   Tracking tracking ("method=correlation lost-after=2", "cudatrackfeatures backend=cpu");
@@ -255,10 +253,9 @@ GST_START_TEST (lost_and_detected)
   const Mtds again = pass (true, true);
   fail_unless (!again.lost && again.first_seen == 0 && again.last_seen == 16 * 40 * GST_MSECOND);
 }
-GST_END_TEST
 
 /// The same with the fragments tracker.
-GST_START_TEST (with_fragments)
+TEST (with_fragments)
 {
   const Scene scene (160, 120);
   Tracking tracking ("lost-after=2");
@@ -310,35 +307,14 @@ GST_START_TEST (with_fragments)
   }
   fail_unless (lost_frames > 5 && lost_frames < 15, "lost for %d frames", lost_frames);
 }
-GST_END_TEST
 
 #else
 
 /// Says loudly that nothing is tested.
-GST_START_TEST (no_analytics)
+TEST (no_analytics)
 {
   printf ("SKIP: track_analytics: built without gstreamer-analytics-1.0, which GStreamer 1.24 has "
           "(package libgstreamer-plugins-bad1.0-dev)\n");
 }
-GST_END_TEST
 
 #endif
-
-static Suite *track_analytics_suite ()
-{
-  Suite *suite = suite_create ("track_analytics");
-  TCase *tests = tcase_create ("general");
-  setvbuf (stdout, nullptr, _IOLBF, 0);
-  suite_add_tcase (suite, tests);
-#if HAVE_ANALYTICS
-  tcase_add_test (tests, behind_a_detector);
-  tcase_add_test (tests, many);
-  tcase_add_test (tests, lost_and_detected);
-  tcase_add_test (tests, with_fragments);
-#else
-  tcase_add_test (tests, no_analytics);
-#endif
-  return suite;
-}
-
-GST_CHECK_MAIN (track_analytics);

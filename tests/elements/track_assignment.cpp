@@ -5,7 +5,7 @@
 #include <numeric>
 #include <random>
 
-#include <gst/check/gstcheck.h>
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 #include <gst/track/association/assignment.hpp>
 #include <gst/track/association/detector_pace.hpp>
@@ -42,7 +42,7 @@ double best_of_all (const std::vector<double> &gains, std::size_t rows, std::siz
 }  // namespace
 
 /// Whole numbers, with many ties, and others; gains below 0 are never worth it.
-GST_START_TEST (all_permutations)
+TEST (all_permutations)
 {
   std::mt19937 random (1);
   for (int round = 0; round < 600; round++) {
@@ -63,10 +63,9 @@ GST_START_TEST (all_permutations)
                  columns, got, wanted);
   }
 }
-GST_END_TEST
 
 /// The greedy choice is wrong here; and a hundred have one best way.
-GST_START_TEST (not_greedy)
+TEST (not_greedy)
 {
   fail_unless (assign (std::vector<double>{ 9, 8, 8, 1 }, 2, 2) == (std::vector<int>{ 1, 0 }));
   constexpr std::size_t kMany = 100;
@@ -78,11 +77,10 @@ GST_START_TEST (not_greedy)
   }
   fail_unless (assign (gains, kMany, kMany) == wanted);
 }
-GST_END_TEST
 
 /// A silence counts where it is long, for all looks that are overdue; a detector that misses some
 /// frames keeps its pace. One that is silent for long is none.
-GST_START_TEST (pace)
+TEST (pace)
 {
   DetectorPace pace;
   const auto looks = [&] (int frames, auto &&has_detections) {
@@ -107,11 +105,10 @@ GST_START_TEST (pace)
   fail_unless (!pace.is_known ());  // after twenty intervals
   fail_unless_equals_int (looks (100, never), 0);
 }
-GST_END_TEST
 
 /// A detector slows down, up to three times at once: no silence counts, before its new pace is
 /// known nor after. Then its silence counts by the new pace, and again by the old one after that.
-GST_START_TEST (slower_pace)
+TEST (slower_pace)
 {
   for (unsigned usual : { 1u, 2u, 5u, 10u })
     for (unsigned slower = 2 * usual; slower <= 3 * usual; slower++) {
@@ -141,18 +138,3 @@ GST_START_TEST (slower_pace)
       fail_unless_equals_int (silent_looks (5 * usual + usual / 2), 5);
     }
 }
-GST_END_TEST
-
-static Suite *track_assignment_suite ()
-{
-  Suite *const suite = suite_create ("track_assignment");
-  TCase *const tcase = tcase_create ("track_assignment");
-  suite_add_tcase (suite, tcase);
-  tcase_add_test (tcase, all_permutations);
-  tcase_add_test (tcase, not_greedy);
-  tcase_add_test (tcase, pace);
-  tcase_add_test (tcase, slower_pace);
-  return suite;
-}
-
-GST_CHECK_MAIN (track_assignment)

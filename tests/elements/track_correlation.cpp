@@ -8,6 +8,7 @@
 
 #include "missing.hpp"
 #include "tracking.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -43,7 +44,7 @@ std::vector<guint8> picture_at (const Scene &scene, const Place &place)
 
 }  // namespace
 
-GST_START_TEST (follows)
+TEST (follows)
 {
   const Scene scene (200, 140);
   const Place firsts[] = { kFirst, { 130, 20, 30, 20 } };
@@ -64,10 +65,9 @@ GST_START_TEST (follows)
     }
   }
 }
-GST_END_TEST
 
 /// Of a large frame only what is around the target is computed.
-GST_START_TEST (asks_what_is_near)
+TEST (asks_what_is_near)
 {
   const Scene scene (800, 600);
   Tracking tracking ("method=correlation targets=" + text_of (way (0)), kAll);
@@ -87,10 +87,9 @@ GST_START_TEST (asks_what_is_near)
     gst_object_unref (element);
   }
 }
-GST_END_TEST
 
 /// Of a box that leaves the frame, frames carry what lies inside.
-GST_START_TEST (leaves_the_frame)
+TEST (leaves_the_frame)
 {
   const Scene scene (200, 140);
   Place place = { 60, 60, 40, 32 };
@@ -110,11 +109,10 @@ GST_START_TEST (leaves_the_frame)
   }
   fail_unless (cut > 0);
 }
-GST_END_TEST
 
 /// The error of the default method says what is missing, and which element gives all; with a
 /// histogram there it says what else goes.
-GST_START_TEST (missing)
+TEST (missing)
 {
   const struct {
     std::string before, missing;
@@ -137,10 +135,9 @@ GST_START_TEST (missing)
                  "%s", text.c_str ());
   }
 }
-GST_END_TEST
 
 /// Gradients with other settings are not taken for what is wanted.
-GST_START_TEST (other_settings)
+TEST (other_settings)
 {
   const char *const others[] = { "bins=9 weight=gradient soft=true", "bins=18 weight=gradient",
                                  "bins=18" };
@@ -156,10 +153,9 @@ GST_START_TEST (other_settings)
                  "%s", other);
   }
 }
-GST_END_TEST
 
 /// Frames that producers leave out have no track, and are no error.
-GST_START_TEST (interval)
+TEST (interval)
 {
   const Scene scene (160, 120);
   Tracking tracking ("method=correlation targets=" + text_of (way (0)),
@@ -172,10 +168,9 @@ GST_START_TEST (interval)
       expect_near (tracks, 0, way (frame / 3), frame);
   }
 }
-GST_END_TEST
 
 /// A target keeps its id and its place where the method changes.
-GST_START_TEST (method_changes)
+TEST (method_changes)
 {
   const Scene scene (160, 120);
   Tracking tracking ("feature=luma targets=" + text_of (way (0)),
@@ -190,10 +185,9 @@ GST_START_TEST (method_changes)
     fail_unless (tracks.size () == 1 && tracks[0].id == 1);
   }
 }
-GST_END_TEST
 
 /// The method changes at a frame that a producer has left out, which is no error.
-GST_START_TEST (method_changes_at_a_gap)
+TEST (method_changes_at_a_gap)
 {
   const Scene scene (160, 120);
   for (const int left_out : { 0, 1, 2 }) {
@@ -212,10 +206,9 @@ GST_START_TEST (method_changes_at_a_gap)
     }
   }
 }
-GST_END_TEST
 
 /// A lost target is not found by a change of the method, which knows nothing of it.
-GST_START_TEST (lost_while_the_method_changes)
+TEST (lost_while_the_method_changes)
 {
   const Scene scene (160, 120);
   for (const bool to_fragments : { false, true }) {
@@ -240,9 +233,8 @@ GST_START_TEST (lost_while_the_method_changes)
     expect_near (tracks, 0, kFirst, 0);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (caps_change)
+TEST (caps_change)
 {
   Tracking tracking ("method=correlation targets=" + text_of (kFirst), kAll);
   for (const int scale : { 1, 2 }) {
@@ -255,10 +247,9 @@ GST_START_TEST (caps_change)
     }
   }
 }
-GST_END_TEST
 
 /// A lost target has no region of interest, and starts again where it is detected.
-GST_START_TEST (lost_and_detected)
+TEST (lost_and_detected)
 {
   const Scene scene (320, 240);
   const Place first = { 40, 40, 36, 48 }, elsewhere = { 200, 150, 36, 48 };
@@ -284,10 +275,9 @@ GST_START_TEST (lost_and_detected)
     tracks = tracking.follow (picture_at (scene, elsewhere));
   expect_near (tracks, 0, elsewhere, 4);
 }
-GST_END_TEST
 
 /// Who computes what makes no difference: one track, to the pixel and the bit.
-GST_START_TEST (devices_agree)
+TEST (devices_agree)
 {
   const Scene scene (160, 120);
   std::vector<std::vector<Seen>> all[2];
@@ -305,10 +295,9 @@ GST_START_TEST (devices_agree)
   }
   fail_unless (all[0] == all[1]);
 }
-GST_END_TEST
 
 /// Nor does it matter how many threads follow how many targets.
-GST_START_TEST (threads_agree)
+TEST (threads_agree)
 {
   const Scene scene (320, 240);
   const auto place = [] (int target, int frame) {
@@ -336,11 +325,10 @@ GST_START_TEST (threads_agree)
     fail_unless (all[0] == all[1], "%d targets", targets);
   }
 }
-GST_END_TEST
 
 /// A GPU has the filters of one target and of many, and the tracks are the CPU's. Some targets are
 /// hidden, lost and found, or detected, in frames of two sizes.
-GST_START_TEST (filters_on_a_gpu)
+TEST (filters_on_a_gpu)
 {
   if (!have ("cuda"))
     return;
@@ -391,29 +379,3 @@ GST_START_TEST (filters_on_a_gpu)
     fail_unless (some_lost && all[0] == all[1], "%d targets", targets);
   }
 }
-GST_END_TEST
-
-static Suite *track_correlation_suite ()
-{
-  Suite *suite = suite_create ("track_correlation");
-  TCase *tests = tcase_create ("general");
-  suite_add_tcase (suite, tests);
-  tcase_set_timeout (tests, 120);
-  tcase_add_test (tests, follows);
-  tcase_add_test (tests, asks_what_is_near);
-  tcase_add_test (tests, leaves_the_frame);
-  tcase_add_test (tests, missing);
-  tcase_add_test (tests, other_settings);
-  tcase_add_test (tests, interval);
-  tcase_add_test (tests, method_changes);
-  tcase_add_test (tests, method_changes_at_a_gap);
-  tcase_add_test (tests, lost_while_the_method_changes);
-  tcase_add_test (tests, caps_change);
-  tcase_add_test (tests, lost_and_detected);
-  tcase_add_test (tests, devices_agree);
-  tcase_add_test (tests, threads_agree);
-  tcase_add_test (tests, filters_on_a_gpu);
-  return suite;
-}
-
-GST_CHECK_MAIN (track_correlation);

@@ -6,6 +6,8 @@
 
 #include <gst/video/navigation.h>
 
+#include "test.hpp"  // last: it has macros with names of the standard library
+
 namespace {
 
 const std::string kMethods[][2] = {
@@ -92,7 +94,7 @@ constexpr Place kOther = { 150, 60, 30, 40 };
 }  // namespace
 
 /// A detector of every fourth frame misses a third of them, and is not exact.
-GST_START_TEST (one_id_over_misses)
+TEST_EACH (one_id_over_misses, 2)
 {
   Walk walk (__i__, "");
   std::mt19937 random (5);
@@ -111,11 +113,10 @@ GST_START_TEST (one_id_over_misses)
       fail_unless (overlap (tracks[0].box, found) > 0.95, "frame %d: not at the detection", frame);
   }
 }
-GST_END_TEST
 
 /// A target that the detector does not see any more is lost after so many of its frames, not of
 /// all; and when it comes back nearby it has its id again.
-GST_START_TEST (lost_and_back)
+TEST_EACH (lost_and_back, 2)
 {
   Walk walk (__i__, "max-misses=3 lost-after=0");
   const Place at = kFirst, back = { at.x + 20, at.y + 8, at.width, at.height };
@@ -140,10 +141,9 @@ GST_START_TEST (lost_and_back)
                "%zu tracks", tracks.size ());
   fail_unless (overlap (tracks[0].box, back) > 0.95);
 }
-GST_END_TEST
 
 /// A detector that becomes slower, at once and by much, loses nothing, also one that is lost soon.
-GST_START_TEST (slower_detector)
+TEST_EACH (slower_detector, 2)
 {
   Walk walk (__i__, "max-misses=2");
   int next = 0;
@@ -156,10 +156,9 @@ GST_START_TEST (slower_detector)
     fail_unless (tracks.size () == 1 && tracks[0].id == 1 && !tracks[0].lost, "frame %d", frame);
   }
 }
-GST_END_TEST
 
 /// No target is left where the detector, which looks at every third frame, finds nothing any more.
-GST_START_TEST (no_ghost)
+TEST_EACH (no_ghost, 2)
 {
   Walk walk (__i__, "lost-after=0");
   for (int frame = 0; frame < 15; frame++)
@@ -169,10 +168,9 @@ GST_START_TEST (no_ghost)
     tracks = walk.with ({ kFirst });
   fail_unless (visible (tracks).empty ());
 }
-GST_END_TEST
 
 /// A lost target is looked for once the detector has gone, unless its silence has ended the target.
-GST_START_TEST (detector_gone)
+TEST_EACH (detector_gone, 2)
 {
   for (const bool ends : { false, true }) {
     Walk walk (__i__, std::string ("forget-after=0 lost-after=3 ")
@@ -191,19 +189,17 @@ GST_START_TEST (detector_gone)
     fail_unless (ends || overlap (tracks[0].box, kFirst) > 0.8);
   }
 }
-GST_END_TEST
 
 /// What no detection has found is not lost for the lack of one.
-GST_START_TEST (configured_without_detections)
+TEST_EACH (configured_without_detections, 2)
 {
   Walk walk (__i__, "max-misses=2 targets=" + text_of (kFirst));
   for (int frame = 0; frame < 20; frame++)
     fail_unless_equals_int (visible (walk.with ({ kFirst, kOther }, { { kOther } })).size (), 2);
 }
-GST_END_TEST
 
 /// A detector gives most objects twice.
-GST_START_TEST (duplicates)
+TEST_EACH (duplicates, 2)
 {
   Walk walk (__i__, "");
   for (int frame = 0; frame < 24; frame++) {
@@ -217,10 +213,9 @@ GST_START_TEST (duplicates)
                  tracks.size ());
   }
 }
-GST_END_TEST
 
 /// Two targets come to one spot, of which the detector sees one: one is left, with the older id.
-GST_START_TEST (one_spot)
+TEST_EACH (one_spot, 2)
 {
   Walk walk (__i__, "lost-after=0 max-misses=0");
   const Place left = { 40, 60, 30, 40 };
@@ -234,11 +229,10 @@ GST_START_TEST (one_spot)
   }
   fail_unless_equals_int (visible (tracks).size (), 1);
 }
-GST_END_TEST
 
 /// Without a detector the hidden one of two targets that come to one spot is lost while they are
 /// there, and neither is before or behind.
-GST_START_TEST (one_spot_alone)
+TEST_EACH (one_spot_alone, 2)
 {
   const Place still = { 100, 60, 30, 40 };
   // it passes so slowly that they are on one spot for more than five frames, and so soon that
@@ -275,10 +269,9 @@ GST_START_TEST (one_spot_alone)
   for (int frame = 1; frame < 20; frame++)
     fail_unless_equals_int (int (visible (twice.with ({ still })).size ()), 2);
 }
-GST_END_TEST
 
 /// Nobody yields whom a detector sees.
-GST_START_TEST (one_spot_named)
+TEST_EACH (one_spot_named, 2)
 {
   const Place left = { 100, 60, 30, 40 };
   Walk walk (__i__, "lost-after=0 max-misses=0 targets=\"" + text_of (left) + ";140,60,30,40\"");
@@ -290,9 +283,8 @@ GST_START_TEST (one_spot_named)
     fail_unless_equals_int (int (visible (tracks).size ()), int (tracks.size ()));
   }
 }
-GST_END_TEST
 
-GST_START_TEST (area)
+TEST_EACH (area, 2)
 {
   Walk walk (__i__, "area=0,0,120,160;200,0,40,40");
   auto tracks = walk.with ({ kFirst, kOther }, { { kFirst }, { kOther }, { { 210, 10, 20, 20 } } });
@@ -309,10 +301,9 @@ GST_START_TEST (area)
   fail_unless_equals_int (visible (walk.with ({ kFirst, kOther }, { { kOther } })).back ().box.x,
                           kOther.x);
 }
-GST_END_TEST
 
 /// Class and confidence of the last detection go along, where there is one.
-GST_START_TEST (class_and_confidence)
+TEST_EACH (class_and_confidence, 2)
 {
   Walk walk (__i__, "targets=" + text_of (kOther));
   for (int frame = 0; frame < 4; frame++) {
@@ -346,10 +337,9 @@ GST_START_TEST (class_and_confidence)
     gst_buffer_unref (buffer);
   }
 }
-GST_END_TEST
 
 /// Detections of each frame: a box that grows is followed in its size, too.
-GST_START_TEST (size_of_the_detection)
+TEST_EACH (size_of_the_detection, 2)
 {
   Walk walk (__i__, "");
   for (int frame = 0; frame < 25; frame++) {
@@ -359,11 +349,10 @@ GST_START_TEST (size_of_the_detection)
                  "frame %d", frame);
   }
 }
-GST_END_TEST
 
 /// Frames become twice as large, and with the first of them come detections, or a click: both are
 /// of the targets there.
-GST_START_TEST (frame_size)
+TEST_EACH (frame_size, 2)
 {
   const Scene large (480, 320, 2);
   const auto twice = [] (const Place &its) {
@@ -394,10 +383,9 @@ GST_START_TEST (frame_size)
     fail_unless (clicks || (tracks[1].id == 2 && overlap (tracks[1].box, twice (kOther)) > 0.9));
   }
 }
-GST_END_TEST
 
 /// A confidence of any type of number is that number.
-GST_START_TEST (numbers_of_confidence)
+TEST_EACH (numbers_of_confidence, 2)
 {
   const Confidence all[] = {
     { "(double)0.75", 0.75 }, { "(float)0.75", 0.75 },   { "(int)1", 1 },
@@ -422,11 +410,10 @@ GST_START_TEST (numbers_of_confidence)
     gst_buffer_unref (out);
   }
 }
-GST_END_TEST
 
 /// The surer one of two boxes on one spot counts, whatever the type of its confidence. A confidence
 /// that is not a number is never the surer one, and one warning says so.
-GST_START_TEST (surest)
+TEST_EACH (surest, 2)
 {
   const Place sure = { 66, 54, 80, 60 }, other = { 60, 50, 90, 70 };
   const struct {
@@ -457,10 +444,9 @@ GST_START_TEST (surest)
                  said.c_str ());
   }
 }
-GST_END_TEST
 
 /// A target is lost in frames that are too small for a pixel of it, and else lies in the frame.
-GST_START_TEST (no_pixel)
+TEST_EACH (no_pixel, 2)
 {
   int lost = 0;
   for (const auto &[width, height] : { std::pair (20, 15), std::pair (64, 9), std::pair (8, 8) }) {
@@ -484,32 +470,3 @@ GST_START_TEST (no_pixel)
   }
   fail_unless (lost > 0);
 }
-GST_END_TEST
-
-static Suite *track_detections_suite ()
-{
-  Suite *const suite = suite_create ("track_detections");
-  TCase *const tcase = tcase_create ("track_detections");
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 60);
-  tcase_add_loop_test (tcase, one_id_over_misses, 0, 2);
-  tcase_add_loop_test (tcase, lost_and_back, 0, 2);
-  tcase_add_loop_test (tcase, slower_detector, 0, 2);
-  tcase_add_loop_test (tcase, no_ghost, 0, 2);
-  tcase_add_loop_test (tcase, detector_gone, 0, 2);
-  tcase_add_loop_test (tcase, configured_without_detections, 0, 2);
-  tcase_add_loop_test (tcase, duplicates, 0, 2);
-  tcase_add_loop_test (tcase, one_spot, 0, 2);
-  tcase_add_loop_test (tcase, one_spot_alone, 0, 2);
-  tcase_add_loop_test (tcase, one_spot_named, 0, 2);
-  tcase_add_loop_test (tcase, area, 0, 2);
-  tcase_add_loop_test (tcase, class_and_confidence, 0, 2);
-  tcase_add_loop_test (tcase, size_of_the_detection, 0, 2);
-  tcase_add_loop_test (tcase, frame_size, 0, 2);
-  tcase_add_loop_test (tcase, numbers_of_confidence, 0, 2);
-  tcase_add_loop_test (tcase, surest, 0, 2);
-  tcase_add_loop_test (tcase, no_pixel, 0, 2);
-  return suite;
-}
-
-GST_CHECK_MAIN (track_detections)

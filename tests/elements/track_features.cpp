@@ -3,6 +3,7 @@
 // integralhisttrack where histograms become those of another feature, and where pixels count
 // nowhere.
 #include "tracking.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -36,7 +37,7 @@ const auto kLuma = counted_by ("bins=16"), kFine = counted_by ("bins=256"),
 }  // namespace
 
 /// A target goes on where it is.
-GST_START_TEST (another_feature)
+TEST (another_feature)
 {
   const Scene scene (160, 120);
   Tracking tracking ("targets=" + text_of (way (0)), "");
@@ -52,11 +53,10 @@ GST_START_TEST (another_feature)
       fail_unless (tracks[0].confidence == 1, "it has not started again");
   }
 }
-GST_END_TEST
 
 /// A lost target is not taken for what is where it was last. It is found by its own feature, or
 /// starts where it is detected.
-GST_START_TEST (another_feature_when_lost)
+TEST (another_feature_when_lost)
 {
   const Scene scene (160, 120);
   for (const bool is_detected : { false, true }) {
@@ -98,10 +98,9 @@ GST_START_TEST (another_feature_when_lost)
     }
   }
 }
-GST_END_TEST
 
 /// Of a target that is mostly of pixels that count nowhere the others are followed.
-GST_START_TEST (mostly_without_a_bin)
+TEST (mostly_without_a_bin)
 {
   constexpr Place kLarge = { 20, 30, 48, 64 };
   for (const char *settings : { "", "update-rate=0.1", "measure=intersection", "measure=l1" }) {
@@ -122,11 +121,10 @@ GST_START_TEST (mostly_without_a_bin)
     fail_unless (tracking.take_warnings ().empty ());
   }
 }
-GST_END_TEST
 
 /// A target without a pixel that counts is lost from the start, whatever comes near, and one
 /// warning says so.
-GST_START_TEST (without_a_bin)
+TEST (without_a_bin)
 {
   const Scene scene (160, 120);
   for (const char *feature : { "hue", "gradient" }) {
@@ -157,11 +155,10 @@ GST_START_TEST (without_a_bin)
     fail_unless (tracking.take_warnings ().find ("Target 3") != std::string::npos);
   }
 }
-GST_END_TEST
 
 /// A detection comes with the first frame of other bins, which cost more: they are not compared
 /// with the old ones. At the frame's corner there are few positions, so that the costs decide.
-GST_START_TEST (bins_with_a_detection)
+TEST (bins_with_a_detection)
 {
   const Scene scene (160, 120);
   const Place corner = { 0, 0, 32, 32 };
@@ -182,20 +179,3 @@ GST_START_TEST (bins_with_a_detection)
                  tracks.size ());
   }
 }
-GST_END_TEST
-
-static Suite *track_features_suite ()
-{
-  Suite *const suite = suite_create ("track_features");
-  TCase *const tcase = tcase_create ("track_features");
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 60);
-  tcase_add_test (tcase, another_feature);
-  tcase_add_test (tcase, another_feature_when_lost);
-  tcase_add_test (tcase, mostly_without_a_bin);
-  tcase_add_test (tcase, without_a_bin);
-  tcase_add_test (tcase, bins_with_a_detection);
-  return suite;
-}
-
-GST_CHECK_MAIN (track_features)

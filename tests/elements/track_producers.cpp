@@ -4,6 +4,7 @@
 // tracker behind it finds what it finds behind these elements one by one.
 #include "pipelines.hpp"
 #include "tracking.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -68,7 +69,7 @@ void expect_text (const std::string &got, const std::string &wanted)
 
 /// There are three tensors, which are those of the elements alone; the luma's is what its pixels
 /// add up to.
-GST_START_TEST (attaches)
+TEST (attaches)
 {
   for (const char *const format : { "GRAY8", "I420", "RGB" }) {
     const auto samples = samples_of (kBin, format);
@@ -102,10 +103,9 @@ GST_START_TEST (attaches)
     }
   }
 }
-GST_END_TEST
 
 /// All properties are those of the elements, with their defaults but for compute, and reach them.
-GST_START_TEST (properties)
+TEST (properties)
 {
   const struct {
     const char *name, *value;
@@ -161,11 +161,10 @@ GST_START_TEST (properties)
   for (GstElement *const element : { luma, other, bin })
     gst_object_unref (element);
 }
-GST_END_TEST
 
 /// Tracks are to the pixel and the bit those behind the three elements, also when all is computed
 /// at once.
-GST_START_TEST (tracks)
+TEST (tracks)
 {
   const Scene scene (200, 140);
   for (const char *const compute : { "auto", "eager" }) {
@@ -185,11 +184,10 @@ GST_START_TEST (tracks)
     fail_unless (all[0] == all[1]);
   }
 }
-GST_END_TEST
 
 /// It is what the tracker wants by default. Frames that it leaves out have no track, and are no
 /// error.
-GST_START_TEST (leaves_out_frames)
+TEST (leaves_out_frames)
 {
   g_autoptr (GstElement) track = gst_element_factory_make ("integralhisttrack", nullptr);
   expect_text (text_of_property (track, "method"), "correlation");
@@ -201,10 +199,9 @@ GST_START_TEST (leaves_out_frames)
   for (int frame = 0; frame < 12; frame++)
     fail_unless_equals_int (tracking.follow (picture).size (), frame % 3 == 0);
 }
-GST_END_TEST
 
 /// It runs again after a stop, with other caps, and after a flush.
-GST_START_TEST (runs_again)
+TEST (runs_again)
 {
   Pipeline pipeline ("videotestsrc num-buffers=90 pattern=ball ! capsfilter name=caps "
                      "caps=video/x-raw,format=I420,width=96,height=64,framerate=30/1 ! "
@@ -238,10 +235,9 @@ GST_START_TEST (runs_again)
     gst_object_unref (filter);
   }
 }
-GST_END_TEST
 
 /// What is wrong is said once, by the element in the bin.
-GST_START_TEST (bad_settings)
+TEST (bad_settings)
 {
   const struct {
     const char *settings, *said;
@@ -277,21 +273,3 @@ GST_START_TEST (bad_settings)
     gst_object_unref (pipeline);
   }
 }
-GST_END_TEST
-
-static Suite *track_producers_suite ()
-{
-  Suite *suite = suite_create ("track_producers");
-  TCase *tests = tcase_create ("general");
-  suite_add_tcase (suite, tests);
-  tcase_set_timeout (tests, 120);
-  tcase_add_test (tests, attaches);
-  tcase_add_test (tests, properties);
-  tcase_add_test (tests, tracks);
-  tcase_add_test (tests, leaves_out_frames);
-  tcase_add_test (tests, runs_again);
-  tcase_add_test (tests, bad_settings);
-  return suite;
-}
-
-GST_CHECK_MAIN (track_producers);

@@ -6,9 +6,10 @@
 
 #include "missing.hpp"
 #include "tracking.hpp"
+#include "test.hpp"
 
 /// Regions of interest start targets, but for one that a target covers.
-GST_START_TEST (from_detections)
+TEST (from_detections)
 {
   const Scene scene (160, 120);
   Tracking tracking ("");
@@ -38,11 +39,10 @@ GST_START_TEST (from_detections)
   };
   fail_unless (deaf.follow (scene.background (), add).empty ());
 }
-GST_END_TEST
 
 /// Upstream detects the same thing on each frame, over the border and larger and larger: one
 /// target. Where it is lost, the detection finds it again.
-GST_START_TEST (detected_on_each_frame)
+TEST (detected_on_each_frame)
 {
   const Scene scene (160, 120);
   const auto detect = [] (const Place &place) {
@@ -85,9 +85,8 @@ GST_START_TEST (detected_on_each_frame)
     fail_unless (++frames < 20, "not forgotten");
   fail_unless (frames > 10, "forgotten after %d frames", frames);
 }
-GST_END_TEST
 
-GST_START_TEST (from_the_mouse)
+TEST (from_the_mouse)
 {
   const Scene scene (160, 120);
   Tracking tracking ("");
@@ -112,10 +111,9 @@ GST_START_TEST (from_the_mouse)
   mouse ("mouse-button-release", kFirst.x + 9, kFirst.y + 10);
   fail_unless (tracking.follow (picture).empty ());
 }
-GST_END_TEST
 
 /// Caps change in mid-track, to another size and other bins.
-GST_START_TEST (caps_change)
+TEST (caps_change)
 {
   const Scene small (160, 120), large (320, 240, 2);
   Tracking tracking ("targets=" + text_of (way (0)),
@@ -135,10 +133,9 @@ GST_START_TEST (caps_change)
     expect_at (tracks, 0, place, frame);
   }
 }
-GST_END_TEST
 
 /// After a seek the targets start again as configured, the others are gone.
-GST_START_TEST (seek)
+TEST (seek)
 {
   const Scene scene (160, 120);
   Tracking tracking ("targets=" + text_of (kFirst));
@@ -165,11 +162,10 @@ GST_START_TEST (seek)
     expect_at (tracks, 0, way (frame), frame);
   }
 }
-GST_END_TEST
 
 /// A segment that goes on is no seek; one that jumps is, without a flush, too. Streams that have no
 /// time are tracked as others.
-GST_START_TEST (segments)
+TEST (segments)
 {
   const Scene scene (160, 120);
   auto picture = scene.background ();
@@ -190,9 +186,8 @@ GST_START_TEST (segments)
   gst_harness_push_event (tracking.harness (), gst_event_new_segment (&segment));
   expect_at (tracking.follow (picture), 0, kFirst, 12);
 }
-GST_END_TEST
 
-GST_START_TEST (changed_while_playing)
+TEST (changed_while_playing)
 {
   const Scene scene (160, 120);
   Tracking tracking ("targets=" + text_of (kFirst));
@@ -208,10 +203,9 @@ GST_START_TEST (changed_while_playing)
   tracking.set ("targets", "");
   fail_unless (tracking.follow (picture).empty ());
 }
-GST_END_TEST
 
 /// Every other frame has no histogram.
-GST_START_TEST (interval)
+TEST (interval)
 {
   const Scene scene (160, 120);
   Tracking tracking ("targets=" + text_of (kFirst),
@@ -227,20 +221,17 @@ GST_START_TEST (interval)
       fail_unless (tracks.empty ());
   }
 }
-GST_END_TEST
 
 /// The first frames with a histogram do not arrive.
-GST_START_TEST (lost_frames)
+TEST (lost_frames)
 {
   check_lost ("integralhisttrack method=fragments targets=8,8,12,12");
 }
-GST_END_TEST
 
-GST_START_TEST (no_histograms)
+TEST (no_histograms)
 {
   check_none ("integralhisttrack method=fragments targets=8,8,12,12");
 }
-GST_END_TEST
 
 static const struct {
   const char *properties, *producer, *error;
@@ -252,7 +243,7 @@ static const struct {
   { "targets=1,1,5,5", "cudaintegralimage backend=cpu", "put cudaintegralhist before" },
 };
 
-GST_START_TEST (errors)
+TEST_EACH (errors, std::size (kErrors))
 {
   const auto &[properties, producer, wanted] = kErrors[__i__];
   Tracking tracking (properties, producer);
@@ -263,9 +254,8 @@ GST_START_TEST (errors)
                error.c_str (), wanted);
   fail_unless (tracking.error () == "none", "more than one error");
 }
-GST_END_TEST
 
-GST_START_TEST (bad_settings)
+TEST (bad_settings)
 {
   const char *const cases[][2] = {
     { "targets=1,2,3", "targets=\"1,2,3\": a number is missing at the end" },
@@ -293,11 +283,10 @@ GST_START_TEST (bad_settings)
     gst_element_set_bus (track, nullptr);
   }
 }
-GST_END_TEST
 
 /// Boxes partly outside, of one pixel, and as large as the frame: nothing is read that is not
 /// there, and the box stays inside.
-GST_START_TEST (odd_boxes)
+TEST (odd_boxes)
 {
   const Scene scene (64, 48);
   const Place places[] = { { -10, -10, 30, 30 }, { 50, 40, 100, 100 }, { 63, 47, 1, 1 },
@@ -317,28 +306,3 @@ GST_START_TEST (odd_boxes)
                    "frame %d: track %u at %s", frame, track.id, text_of (track.box).c_str ());
   }
 }
-GST_END_TEST
-
-static Suite *track_stream_suite ()
-{
-  Suite *const suite = suite_create ("track_stream");
-  TCase *const tcase = tcase_create ("track_stream");
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 60);
-  tcase_add_test (tcase, from_detections);
-  tcase_add_test (tcase, detected_on_each_frame);
-  tcase_add_test (tcase, from_the_mouse);
-  tcase_add_test (tcase, caps_change);
-  tcase_add_test (tcase, seek);
-  tcase_add_test (tcase, segments);
-  tcase_add_test (tcase, changed_while_playing);
-  tcase_add_test (tcase, interval);
-  tcase_add_test (tcase, lost_frames);
-  tcase_add_test (tcase, no_histograms);
-  tcase_add_loop_test (tcase, errors, 0, int (std::size (kErrors)));
-  tcase_add_test (tcase, bad_settings);
-  tcase_add_test (tcase, odd_boxes);
-  return suite;
-}
-
-GST_CHECK_MAIN (track_stream)

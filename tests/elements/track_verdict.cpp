@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include <gst/check/gstcheck.h>
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 using namespace integralhist;
 using Frame = Verdict::Frame;
@@ -28,7 +28,7 @@ void expect (const FrameCosts &costs, std::optional<double> usual, const TrackOp
 
 }  // namespace
 
-GST_START_TEST (many_positions)
+TEST (many_positions)
 {
   const struct {
     double least, median, share;
@@ -48,9 +48,8 @@ GST_START_TEST (many_positions)
   for (const auto &c : cases)
     expect ({ c.least, c.median, kAll }, kUsual, {}, c.share, true, c.frame);
 }
-GST_END_TEST;
 
-GST_START_TEST (few_positions)
+TEST (few_positions)
 {
   expect ({ 0.095, 0.100, kEnough }, kUsual, {}, 0.95, true, Frame::bad);
   expect ({ 0.095, 0.100, kTooFew }, kUsual, {}, 0.95, true, Frame::good);
@@ -62,9 +61,8 @@ GST_START_TEST (few_positions)
   expect ({ 0.095, 0.100, 41 }, kUsual, near, 0.95, true, Frame::bad);
   expect ({ 0.095, 0.100, 40 }, kUsual, near, 0.95, true, Frame::good);
 }
-GST_END_TEST;
 
-GST_START_TEST (equal_costs)
+TEST (equal_costs)
 {
   expect ({ 0.1, 0.1, kAll }, kUsual, {}, 1, false, Frame::good);
   expect ({ 0.1, 0.100005, kAll }, kUsual, {}, 1, false, Frame::good);  // equal but for 1e-5
@@ -73,9 +71,8 @@ GST_START_TEST (equal_costs)
   expect ({ 0.2, 0.2, kAll }, kUsual, {}, 1, true, Frame::bad);
   expect ({ 0.2, 0.2, kTooFew }, kUsual, {}, 1, true, Frame::bad);
 }
-GST_END_TEST;
 
-GST_START_TEST (settings)
+TEST (settings)
 {
   // before there are enough good frames every one is good
   expect ({ 0.9, 0.92, kAll }, {}, {}, 0.9 / 0.92, true, Frame::good);
@@ -89,18 +86,3 @@ GST_START_TEST (settings)
   expect ({ 0.05, 0.1, kAll }, kUsual, sure, 0.5, true, Frame::bad);
   expect ({ 0.03, 0.1, kAll }, kUsual, sure, 0.3, true, Frame::good);
 }
-GST_END_TEST;
-
-static Suite *track_verdict_suite ()
-{
-  Suite *suite = suite_create ("track_verdict");
-  TCase *tests = tcase_create ("general");
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, many_positions);
-  tcase_add_test (tests, few_positions);
-  tcase_add_test (tests, equal_costs);
-  tcase_add_test (tests, settings);
-  return suite;
-}
-
-GST_CHECK_MAIN (track_verdict);

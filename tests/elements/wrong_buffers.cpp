@@ -3,6 +3,7 @@
 // A buffer that is not what its caps and metas say is one error, before a byte beside the memory is
 // read. What is odd but true is counted right.
 #include "alone.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -191,7 +192,7 @@ bool there_is (const char *element)
 
 }  // namespace
 
-GST_START_TEST (counts)
+TEST_EACH (counts, std::size (kBackends))
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -242,10 +243,9 @@ GST_START_TEST (counts)
   gst_harness_push_event (alone.get (), gst_event_new_segment (&segment));
   gst_buffer_unref (alone.pass (buffer_of (kLies[0])));
 }
-GST_END_TEST;
 
 /// Without a GstVideoMeta the buffer has as many bytes as the caps say, in any number of memories.
-GST_START_TEST (without_meta)
+TEST (without_meta)
 {
   const auto make = [] (std::vector<gsize> memories) {
     Lie lie = kLies[0];
@@ -271,10 +271,9 @@ GST_START_TEST (without_meta)
     gst_buffer_unref (alone.pass (make ({ kFrame + 100 })));
   }
 }
-GST_END_TEST;
 
 /// Elements read or write all planes. The histogram is of another frame of the size.
-GST_START_TEST (pictures)
+TEST (pictures)
 {
   for (const char *line :
        { "integralhistoverlay regions=0,0,64,64",
@@ -306,19 +305,3 @@ GST_START_TEST (pictures)
     }
   }
 }
-GST_END_TEST;
-
-static Suite *wrong_buffers_suite ()
-{
-  Suite *suite = suite_create ("wrong_buffers");
-  TCase *tests = tcase_create ("general");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  tcase_set_timeout (tests, 60);
-  suite_add_tcase (suite, tests);
-  tcase_add_loop_test (tests, counts, 0, G_N_ELEMENTS (kBackends));
-  tcase_add_test (tests, without_meta);
-  tcase_add_test (tests, pictures);
-  return suite;
-}
-
-GST_CHECK_MAIN (wrong_buffers);

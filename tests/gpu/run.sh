@@ -169,7 +169,7 @@ for tool in memcheck racecheck initcheck synccheck; do
       "$check" --cases small --device cuda
     for test in bin_image bin_features add_above region cells answer answer_weights look_back; do
       # a sanitizer runs one kernel after the other, and look_back's other case wants two at once
-      only=$([ $test != look_back ] || echo CK_RUN_CASE=look_back)
+      only=$([ $test != look_back ] || echo GST_CHECKS_IGNORE=one_processor)
       # shellcheck disable=SC2086  # nothing where it is empty
       part "$test-$tool" env $only INTHIST_CASES=small CK_FORK=no CK_TIMEOUT_MULTIPLIER=4 \
         "$sanitizer" --tool "$tool" --error-exitcode 1 "$build/tests/kernels/$test"
@@ -219,7 +219,7 @@ done
 part dlpack-python "${PYTHON:-python3}" "$root/tests/gpu/dlpack.py" "$build"
 
 # 100,000 frames of histograms, and as many of tables
-timed_part stress env CK_RUN_CASE=stress INTHIST_STRESS_FRAMES=50000 "$build/tests/elements/stream"
+timed_part stress env GST_CHECKS=stress INTHIST_STRESS_FRAMES=50000 "$build/tests/elements/stream"
 
 timed_part bench "$check" --bench --device cuda
 timed_part bench-tables "$check" look-back scanrow-scancolumn --bench --peers --device cuda \

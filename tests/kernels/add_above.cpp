@@ -10,6 +10,7 @@
 #include <kernels/registry.hpp>
 
 #include "devices.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -221,7 +222,7 @@ void run_workspaces (Device device)
 DEVICE_TEST (in_parts)
 DEVICE_TEST (workspaces)
 
-GST_START_TEST (lut)
+TEST (lut)
 {
   Random random (seed ());
   for (int round = 0; round < 300; round++) {
@@ -241,16 +242,3 @@ GST_START_TEST (lut)
     fail_unless (lut_of_bins (lut, 0, 256) == lut);
   }
 }
-GST_END_TEST
-
-static Suite *add_above_suite ()
-{
-  Suite *const suite = suite_create ("add_above");
-  TCase *const tcase = case_of_suite (suite, "add_above");
-  tcase_add_test (tcase, lut);
-  tcase_add_loop_test (tcase, in_parts, 0, int (std::size (kDevices)));
-  tcase_add_loop_test (tcase, workspaces, 0, int (std::size (kDevices)));
-  return suite;
-}
-
-GST_CHECK_MAIN (add_above)

@@ -12,6 +12,7 @@
 #include "asked.hpp"
 #include "formulas.hpp"
 #include "pixel_sums.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -404,21 +405,10 @@ DEVICE_TEST (likelihoods)
 DEVICE_TEST (maps)
 DEVICE_TEST (quantiles)
 DEVICE_TEST (votes)
-DEVICE_TEST (same_bits)
-DEVICE_TEST (groups)
 
-static Suite *answer_suite ()
+TEST_RANGE (same_bits, 1, std::size (kDevices))
 {
-  Suite *const suite = suite_create ("answer");
-  TCase *const tcase = case_of_suite (suite, "answer");
-  const int devices = int (std::size (kDevices));
-  tcase_add_loop_test (tcase, likelihoods, 0, devices);
-  tcase_add_loop_test (tcase, maps, 0, devices);
-  tcase_add_loop_test (tcase, quantiles, 0, devices);
-  tcase_add_loop_test (tcase, votes, 0, devices);
-  tcase_add_loop_test (tcase, same_bits, 1, devices);
-  tcase_add_loop_test (tcase, groups, 0, devices);
-  return suite;
+  if (have (kDevices[__i__], "same_bits"))
+    run_same_bits (kDevices[__i__]);
 }
-
-GST_CHECK_MAIN (answer)
+DEVICE_TEST (groups)

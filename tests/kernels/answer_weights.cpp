@@ -13,6 +13,7 @@
 #include "asked.hpp"
 #include "formulas.hpp"
 #include "pixel_sums.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -266,17 +267,3 @@ DEVICE_TEST (likelihoods)
 DEVICE_TEST (quantiles)
 DEVICE_TEST (votes)
 DEVICE_TEST (groups)
-
-static Suite *answer_weights_suite ()
-{
-  Suite *const suite = suite_create ("answer_weights");
-  TCase *const tcase = case_of_suite (suite, "answer_weights");
-  const int devices = int (std::size (kDevices));
-  tcase_add_loop_test (tcase, likelihoods, 0, devices);
-  tcase_add_loop_test (tcase, quantiles, 0, devices);
-  tcase_add_loop_test (tcase, votes, 0, devices);
-  tcase_add_loop_test (tcase, groups, 0, devices);
-  return suite;
-}
-
-GST_CHECK_MAIN (answer_weights)

@@ -9,6 +9,7 @@
 #include <kernels/registry.hpp>
 
 #include "devices.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -326,15 +327,3 @@ void run_weights (Device device)
 
 DEVICE_TEST (features)
 DEVICE_TEST (weights)
-
-static Suite *bin_features_suite ()
-{
-  Suite *const suite = suite_create ("bin_features");
-  TCase *const tcase = case_of_suite (suite, "bin_features");
-  const int devices = int (std::size (kDevices));
-  tcase_add_loop_test (tcase, features, 0, devices);
-  tcase_add_loop_test (tcase, weights, 0, devices);
-  return suite;
-}
-
-GST_CHECK_MAIN (bin_features)

@@ -17,6 +17,7 @@
 #include <kernels/registry.hpp>
 
 #include "devices.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -392,17 +393,3 @@ DEVICE_TEST (bin_image)
 DEVICE_TEST (binning)
 DEVICE_TEST (in_a_row)
 DEVICE_TEST (video)
-
-static Suite *bin_image_suite ()
-{
-  Suite *const suite = suite_create ("bin_image");
-  TCase *const tcase = case_of_suite (suite, "bin_image");
-  const int devices = int (std::size (kDevices));
-  tcase_add_loop_test (tcase, bin_image, 0, devices);
-  tcase_add_loop_test (tcase, binning, 0, devices);
-  tcase_add_loop_test (tcase, in_a_row, 0, devices);
-  tcase_add_loop_test (tcase, video, 0, devices);
-  return suite;
-}
-
-GST_CHECK_MAIN (bin_image)

@@ -10,6 +10,7 @@
 #endif
 
 #include "devices.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -46,18 +47,8 @@ void run_policies () {}
 
 }  // namespace
 
-GST_START_TEST (policies)
+TEST (policies)
 {
   if (have (Device::cuda, "policies"))
     run_policies ();
 }
-GST_END_TEST
-
-static Suite *byte_tiles_suite ()
-{
-  Suite *const suite = suite_create ("byte_tiles");
-  tcase_add_test (case_of_suite (suite, "byte_tiles"), policies);
-  return suite;
-}
-
-GST_CHECK_MAIN (byte_tiles)

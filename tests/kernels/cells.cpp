@@ -14,6 +14,7 @@
 #include <kernels/cells.hpp>
 
 #include "devices.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -48,7 +49,7 @@ struct Frame {
   }
 };
 
-std::mt19937 random_numbers;
+std::mt19937 random_numbers (seed ());
 
 int number (int most)
 {
@@ -286,7 +287,7 @@ DEVICE_TEST (large)
 
 #if INTHIST_CUDA
 // windows of the frame, also of nothing, by a LUT of which some bins count nowhere
-GST_START_TEST (windows)
+TEST (windows)
 {
   if (!have (Device::cuda, "windows"))
     return;
@@ -326,24 +327,6 @@ GST_START_TEST (windows)
       fail_unless (got == wanted);
     }
 }
-GST_END_TEST
 #endif
 
 }  // namespace
-
-static Suite *cells_suite ()
-{
-  Suite *const suite = suite_create ("cells");
-  TCase *const tcase = case_of_suite (suite, "cells");
-  random_numbers.seed (seed ());
-  const int devices = int (std::size (kDevices));
-  tcase_add_loop_test (tcase, anywhere, 0, devices);
-  tcase_add_loop_test (tcase, none, 0, devices);
-  tcase_add_loop_test (tcase, large, 0, devices);
-#if INTHIST_CUDA
-  tcase_add_test (tcase, windows);
-#endif
-  return suite;
-}
-
-GST_CHECK_MAIN (cells)

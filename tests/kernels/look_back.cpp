@@ -16,6 +16,7 @@
 #if INTHIST_CUDA
 #include "busy.hpp"
 #endif
+#include "test.hpp"
 
 namespace {
 
@@ -193,36 +194,20 @@ void run_at_once () {}
 
 }  // namespace
 
-GST_START_TEST (one_processor)
+TEST (one_processor)
 {
   if (have (Device::cuda, "one_processor"))
     run_one_processor ();
 }
-GST_END_TEST
 
-GST_START_TEST (beside)
+TEST (beside)
 {
   if (have (Device::cuda, "beside"))
     run_beside ();
 }
-GST_END_TEST
 
-GST_START_TEST (at_once)
+TEST (at_once)
 {
   if (have (Device::cuda, "at_once"))
     run_at_once ();
 }
-GST_END_TEST
-
-static Suite *look_back_suite ()
-{
-  Suite *const suite = suite_create ("look_back");
-  // a case of its own, as a sanitizer runs one kernel after the other
-  tcase_add_test (case_of_suite (suite, "one_processor"), one_processor);
-  TCase *const tcase = case_of_suite (suite, "look_back");
-  tcase_add_test (tcase, beside);
-  tcase_add_test (tcase, at_once);
-  return suite;
-}
-
-GST_CHECK_MAIN (look_back)

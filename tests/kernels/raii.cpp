@@ -12,7 +12,7 @@
 #include <kernels/cuda/raii.hpp>
 #endif
 
-#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 #if INTHIST_CUDA
 using namespace inthist::cuda;
@@ -37,7 +37,7 @@ static void expect_here (const CudaError &error, unsigned line)
 }
 
 /// An error is of this file's line, also where a function of raii.hpp has checked for it.
-GST_START_TEST (places)
+TEST (places)
 {
   fail_unless (bool (check (cudaSuccess)));
   const auto checked = check (cudaErrorInvalidValue);
@@ -59,16 +59,14 @@ GST_START_TEST (places)
   fail_unless (pinned.reserve (std::size_t (1) << 60).error ().memory == Memory::pinned);
   fail_unless (cudaGetLastError () != cudaErrorMemoryAllocation);  // the next launch is well
 }
-GST_END_TEST
 
 /// No bytes are no memory, and take no device.
-GST_START_TEST (none)
+TEST (none)
 {
   const auto device = make_device_memory (0);
   const auto pinned = make_pinned_memory (0);
   fail_unless (device && !*device && pinned && !*pinned);
 }
-GST_END_TEST
 
 static_assert (!std::is_move_constructible_v<
                    GrowingDeviceMemory> && !std::is_move_assignable_v<GrowingDeviceMemory>);
@@ -96,7 +94,7 @@ static void grow (std::size_t alignment)
   fail_unless (bool (memory.reserve (10)) && memory.get () && memory.bytes () == 10);
 }
 
-GST_START_TEST (growing)
+TEST (growing)
 {
   if (!have_device ("memory that grows"))
     return;
@@ -112,29 +110,9 @@ GST_START_TEST (growing)
   fail_unless (after + (std::size_t (640) << 20) > before, "%zu MiB are lost",
                (before - after) >> 20);
 }
-GST_END_TEST
 #else
-GST_START_TEST (skipped)
+TEST (skipped)
 {
   printf ("SKIP: owners of CUDA memory: this build has no CUDA\n");
 }
-GST_END_TEST
 #endif
-
-static Suite *raii_suite ()
-{
-  Suite *suite = suite_create ("raii");
-  TCase *tests = tcase_create ("general");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  suite_add_tcase (suite, tests);
-#if INTHIST_CUDA
-  tcase_add_test (tests, places);
-  tcase_add_test (tests, none);
-  tcase_add_test (tests, growing);
-#else
-  tcase_add_test (tests, skipped);
-#endif
-  return suite;
-}
-
-GST_CHECK_MAIN (raii);

@@ -11,10 +11,11 @@
 
 #include "devices.hpp"
 #include "pixel_sums.hpp"
+#include "test.hpp"
 
 /// Algorithm 1 equals its definition: in small images everywhere, in larger ones (u16 overflows) at
 /// some elements.
-GST_START_TEST (reference_counts_pixels)
+TEST (reference_counts_pixels)
 {
   static constexpr int kSizes[][2] = { { 1, 1 }, { 1, 9 }, { 9, 1 }, { 13, 11 }, { 300, 301 } };
   static constexpr Pattern kPatterns[] = { Pattern::zeros,        Pattern::full,   Pattern::noise,
@@ -52,11 +53,10 @@ GST_START_TEST (reference_counts_pixels)
           }
         }
 }
-GST_END_TEST
 
 /// Tensors of floats, which the recursion would round elsewhere, and of tiles are refused and stay
 /// as they are.
-GST_START_TEST (reference_refuses_floats_and_tiles)
+TEST (reference_refuses_floats_and_tiles)
 {
   for (const auto &[pixel, counter] :
        { std::pair{ Type::u8, Type::f32 }, std::pair{ Type::f32, Type::f32 },
@@ -73,15 +73,3 @@ GST_START_TEST (reference_refuses_floats_and_tiles)
     fail_unless (tensor == before);
   }
 }
-GST_END_TEST
-
-static Suite *reference_suite ()
-{
-  Suite *const suite = suite_create ("reference");
-  TCase *const tcase = case_of_suite (suite, "reference");
-  tcase_add_test (tcase, reference_counts_pixels);
-  tcase_add_test (tcase, reference_refuses_floats_and_tiles);
-  return suite;
-}
-
-GST_CHECK_MAIN (reference)

@@ -9,6 +9,7 @@
 
 #include "asked.hpp"
 #include "pixel_sums.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -119,7 +120,7 @@ void run_sum_regions (Device device)
 DEVICE_TEST (count_regions)
 DEVICE_TEST (sum_regions)
 
-GST_START_TEST (clipping)
+TEST (clipping)
 {
   std::mt19937 random (seed ());
   const auto some = [&] { return int (random () % 31) - 10; };
@@ -146,17 +147,3 @@ GST_START_TEST (clipping)
   fail_unless (far.x == 5 && far.y == 6 && far.width == 95 && far.height == 44);
   fail_unless (nowhere.width == 0 && nowhere.height == 0);
 }
-GST_END_TEST
-
-static Suite *region_suite ()
-{
-  Suite *const suite = suite_create ("region");
-  TCase *const tcase = case_of_suite (suite, "region");
-  const int devices = int (std::size (kDevices));
-  tcase_add_test (tcase, clipping);
-  tcase_add_loop_test (tcase, count_regions, 0, devices);
-  tcase_add_loop_test (tcase, sum_regions, 0, devices);
-  return suite;
-}
-
-GST_CHECK_MAIN (region)

@@ -7,8 +7,9 @@
 #include <kernels/registry.hpp>
 
 #include "devices.hpp"
+#include "test.hpp"
 
-GST_START_TEST (lut)
+TEST (lut)
 {
   for (int bins = 1; bins <= 256; bins++) {
     const Lut lut = uniform_lut (bins);
@@ -16,9 +17,8 @@ GST_START_TEST (lut)
       fail_unless_equals_int (lut[value], int (std::floor (double (value) * bins / 256)));
   }
 }
-GST_END_TEST
 
-GST_START_TEST (layout_and_table)
+TEST (layout_and_table)
 {
   for (const Type counter : { Type::u32, Type::u16, Type::f64, Type::f32x4 })
     for (int width = 1; width < 200; width++) {
@@ -44,10 +44,9 @@ GST_START_TEST (layout_and_table)
                  strategy.name);
   fail_unless (find_strategy ("none such") == nullptr);
 }
-GST_END_TEST
 
 /// Every combination of types and planes against the list that the header states.
-GST_START_TEST (valid_shapes)
+TEST (valid_shapes)
 {
   static constexpr Type kTypes[] = { Type::u8,  Type::u16, Type::u16_anchored,
                                      Type::u32, Type::s32, Type::u8_tiled,
@@ -75,10 +74,9 @@ GST_START_TEST (valid_shapes)
             }
         }
 }
-GST_END_TEST
 
 /// What is no tensor nobody takes, and auto finds a strategy for all that is one.
-GST_START_TEST (acceptance)
+TEST (acceptance)
 {
   for (const Strategy &strategy : strategies ()) {
     fail_unless (!accepts (strategy, {}), "%s takes nothing", strategy.name);
@@ -101,10 +99,9 @@ GST_START_TEST (acceptance)
                      name_of (shape).c_str (), preferred->name);
     }
 }
-GST_END_TEST
 
 /// What auto takes without a measurement needs little beside the tensor.
-GST_START_TEST (workspace)
+TEST (workspace)
 {
   static constexpr int kSizes[][2] = { { 512, 512 },   { 640, 480 },   { 1280, 720 },
                                        { 1920, 1080 }, { 3840, 2160 }, { 8192, 8192 } };
@@ -122,18 +119,3 @@ GST_START_TEST (workspace)
                        name_of (shape).c_str (), bytes, tensor);
         }
 }
-GST_END_TEST
-
-static Suite *registry_suite ()
-{
-  Suite *const suite = suite_create ("registry");
-  TCase *const tcase = case_of_suite (suite, "registry");
-  tcase_add_test (tcase, layout_and_table);
-  tcase_add_test (tcase, valid_shapes);
-  tcase_add_test (tcase, acceptance);
-  tcase_add_test (tcase, workspace);
-  tcase_add_test (tcase, lut);
-  return suite;
-}
-
-GST_CHECK_MAIN (registry)

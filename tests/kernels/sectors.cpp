@@ -7,7 +7,7 @@
 #include <numbers>
 #include <vector>
 
-#include <gst/check/gstcheck.h>
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 #include <kernels/features/sectors.hpp>
 
@@ -37,7 +37,9 @@ std::vector<HalfTurn> gradients ()
 
 }  // namespace
 
-GST_START_TEST (every_gradient)
+TEST_TIMEOUT (300);
+
+TEST (every_gradient)
 {
   const std::vector<HalfTurn> all = gradients ();
   fail_unless_equals_int (int (all.size ()), 255 + 255 * 511);
@@ -56,16 +58,3 @@ GST_START_TEST (every_gradient)
     }
   }
 }
-GST_END_TEST
-
-static Suite *sectors_suite ()
-{
-  Suite *const suite = suite_create ("sectors");
-  TCase *const tcase = tcase_create ("sectors");
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 300);
-  tcase_add_test (tcase, every_gradient);
-  return suite;
-}
-
-GST_CHECK_MAIN (sectors)

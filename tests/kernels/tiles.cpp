@@ -10,6 +10,7 @@
 #include <kernels/tensor_view.hpp>
 
 #include "devices.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -75,7 +76,7 @@ void run_frames (Device device)
 DEVICE_TEST (frames)
 
 /// Every byte of a tile counts where the format says, and nowhere else.
-GST_START_TEST (format)
+TEST (format)
 {
   fail_unless_equals_int (Tiles{}.bytes (), 288);
   fail_unless_equals_int ((Tiles{ 1, 1, true }).bytes (), 320);
@@ -109,10 +110,9 @@ GST_START_TEST (format)
       }
   }
 }
-GST_END_TEST
 
 /// With each instruction set of this machine the CPU makes the same tiles, and asks them the same.
-GST_START_TEST (instruction_sets)
+TEST (instruction_sets)
 {
   static constexpr int kSizes[][2] = { { 17, 33 }, { 257, 65 }, { 641, 79 }, { 4400, 21 } };
   const Strategy &strategy = *find_strategy ("byte-rows");
@@ -155,16 +155,3 @@ GST_START_TEST (instruction_sets)
     hwy::GetChosenTarget ().Update (hwy::SupportedTargets ());
   }
 }
-GST_END_TEST
-
-static Suite *tiles_suite ()
-{
-  Suite *const suite = suite_create ("tiles");
-  TCase *const tcase = case_of_suite (suite, "tiles");
-  tcase_add_test (tcase, format);
-  tcase_add_test (tcase, instruction_sets);
-  tcase_add_loop_test (tcase, frames, 0, int (std::size (kDevices)));
-  return suite;
-}
-
-GST_CHECK_MAIN (tiles)

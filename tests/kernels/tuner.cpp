@@ -11,7 +11,7 @@
 #include <kernels/registry.hpp>
 #include <kernels/tuner.hpp>
 
-#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 using namespace inthist;
 
@@ -141,7 +141,9 @@ Layout layout_of (const Shape &shape)
 
 }  // namespace inthist
 
-GST_START_TEST (the_candidates)
+TEST_FIXTURE (setup, nullptr);
+
+TEST (the_candidates)
 {
   const auto list = candidates (Device::cpu, kShape);
   fail_unless_equals_int (int (list.size ()),
@@ -150,9 +152,8 @@ GST_START_TEST (the_candidates)
                && list[2].tuning.tile == 32);
   fail_unless (default_choice (Device::cpu, kShape).strategy == &kTable[0]);
 }
-GST_END_TEST
 
-GST_START_TEST (the_fastest)
+TEST (the_fastest)
 {
   const Choice tile_32 = tuned ({ 30, 30 }, { 50, 2 }, 5);
   expect (tile_32, "second", 32);
@@ -160,34 +161,30 @@ GST_START_TEST (the_fastest)
   fail_unless (tile_32.seconds > 1.9e-3 && tile_32.seconds < 6e-3, "%g s", tile_32.seconds);
   expect (tuned ({ 2, 2 }, { 40, 50 }, 5), "first", 0);
 }
-GST_END_TEST
 
 /// What wins by less than a twentieth is not worth another strategy than the preferred one.
-GST_START_TEST (noise_unseats_nobody)
+TEST (noise_unseats_nobody)
 {
   expect (tuned ({ 60, 60 }, { 59, 100 }, 5), "first", 0);
 }
-GST_END_TEST
 
-GST_START_TEST (failures_are_passed_over)
+TEST (failures_are_passed_over)
 {
   expect (tuned ({ -1, -1 }, { 50, 2 }, 5), "second", 32);
   expect (tuned ({ 4, 4 }, { -1, -1 }, 5), "first", 0);
   expect (tuned ({ 50, 50 }, { -1, 1 }, 5), "second", 32);
 }
-GST_END_TEST
 
-GST_START_TEST (nothing_works)
+TEST (nothing_works)
 {
   const auto choice = try_tuning ({ -1, -1 }, { -1, -1 }, 5);
   fail_unless (!choice && !choice.error ().cancelled);
   fail_unless (choice.error ().why.find ("second: ") != std::string::npos, "%s",
                choice.error ().why.c_str ());
 }
-GST_END_TEST
 
 /// No run begins after the time is up, but for the first candidate's.
-GST_START_TEST (in_time)
+TEST (in_time)
 {
   const Choice first_only = tuned ({ 100, 100 }, { 1, 1 }, 0.05);
   expect (first_only, "first", 0);
@@ -200,18 +197,16 @@ GST_START_TEST (in_time)
   expect (some, "first", 0);
   fail_unless (!some.complete && runs[1] <= 1, "%d runs of the second", runs[1].load ());
 }
-GST_END_TEST
 
 /// A candidate that cannot win any more is not run again and again.
-GST_START_TEST (hopeless_ones_are_left_alone)
+TEST (hopeless_ones_are_left_alone)
 {
   expect (tuned ({ 2, 2 }, { 40, 40 }, 5), "first", 0);
   fail_unless_equals_int (runs[1], 2);  // each tile: to warm up
 }
-GST_END_TEST
 
 /// Hopeless candidates are not waited for, and what they would have taken is known well enough.
-GST_START_TEST (hopeless_ones_are_cut_off)
+TEST (hopeless_ones_are_cut_off)
 {
   obedient = true;
   Choice choice;
@@ -219,11 +214,10 @@ GST_START_TEST (hopeless_ones_are_cut_off)
   expect (choice, "first", 0);
   fail_unless (choice.complete && took < 3, "%g s", took);
 }
-GST_END_TEST
 
 /// When the time is up the run is cut off, and what was not seen to its end is not chosen, nor all
 /// said to be measured.
-GST_START_TEST (no_longer_than_the_budget)
+TEST (no_longer_than_the_budget)
 {
   struct Case {
     Times first, second;
@@ -239,11 +233,10 @@ GST_START_TEST (no_longer_than_the_budget)
     fail_unless (!choice.complete && took < c.budget + 0.1, "%g s of %g", took, c.budget);
   }
 }
-GST_END_TEST
 
 /// The default is not unseated by one that was fast once: a machine that does something else slows
 /// down now the one and now the other.
-GST_START_TEST (once_is_not_clearly)
+TEST (once_is_not_clearly)
 {
   int n = 0;
   at_run = [&] {
@@ -252,10 +245,9 @@ GST_START_TEST (once_is_not_clearly)
   };
   expect (tuned ({ 40, 40 }, { 11, 100 }, 20), "first", 0);
 }
-GST_END_TEST
 
 /// However long a run would last, and whatever becomes of the flag afterwards.
-GST_START_TEST (cancelled)
+TEST (cancelled)
 {
   obedient = true;
   for (const int after : { 0, 1, 3, 8 }) {  // runs
@@ -286,27 +278,3 @@ GST_START_TEST (cancelled)
   const auto choice = try_tuning ({ 1, 1 }, { 1, 1 }, 60, &flag);
   fail_unless (!choice && choice.error ().cancelled && runs[0] == 0);
 }
-GST_END_TEST
-
-static Suite *tuner_suite ()
-{
-  Suite *suite = suite_create ("tuner");
-  TCase *tests = tcase_create ("general");
-  suite_add_tcase (suite, tests);
-  tcase_add_checked_fixture (tests, setup, nullptr);
-  tcase_set_timeout (tests, 60);
-  tcase_add_test (tests, the_candidates);
-  tcase_add_test (tests, the_fastest);
-  tcase_add_test (tests, noise_unseats_nobody);
-  tcase_add_test (tests, failures_are_passed_over);
-  tcase_add_test (tests, nothing_works);
-  tcase_add_test (tests, in_time);
-  tcase_add_test (tests, hopeless_ones_are_left_alone);
-  tcase_add_test (tests, hopeless_ones_are_cut_off);
-  tcase_add_test (tests, no_longer_than_the_budget);
-  tcase_add_test (tests, once_is_not_clearly);
-  tcase_add_test (tests, cancelled);
-  return suite;
-}
-
-GST_CHECK_MAIN (tuner)

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "questions.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -41,7 +42,7 @@ constexpr Setup kHistogram = { "cudaintegralhist", "bins=32", "", "cpu" };
 }  // namespace
 
 /// What is not asked is not computed.
-GST_START_TEST (cost)
+TEST (cost)
 {
   constexpr guint64 kCount = 10;
   const std::string caps = caps_text ("GRAY8", 640, 480);
@@ -83,7 +84,6 @@ GST_START_TEST (cost)
   fail_unless (map.pixels == 0 && map.parts == kCount && map.tensors == 0);
   fail_unless (map.bytes > nobody.bytes + 4 * 32 * 70 * 70, "the part is not counted");
 }
-GST_END_TEST;
 
 namespace {
 
@@ -201,7 +201,7 @@ struct Behind {
 }  // namespace
 
 /// The engine behind frames on demand computes whole tensors, and nothing else.
-GST_START_TEST (behind)
+TEST_EACH (behind, std::size (kEngines))
 {
   constexpr guint64 kCount = 5, kTasks = 4;
   const auto &[properties, shards] = kEngines[__i__];
@@ -234,10 +234,9 @@ GST_START_TEST (behind)
                    && counted.behind == kCount * kTasks && counted.frames == kCount,
                "something was computed again");
 }
-GST_END_TEST;
 
 /// A GPU computes parts of frames that lie in its memory, and gives their buffers back.
-GST_START_TEST (on_gpu)
+TEST (on_gpu)
 {
   if (!have_upload ())
     return;
@@ -280,7 +279,6 @@ GST_START_TEST (on_gpu)
   fail_unless (all.tensors == kCount && all.parts == asked.parts);
   fail_unless (all.bytes >= asked.bytes + kCount * 32 * 1920 * 1080, "tensors are not counted");
 }
-GST_END_TEST;
 
 namespace {
 
@@ -296,7 +294,7 @@ struct OnGpu {
 }  // namespace
 
 /// On a GPU frames in its memory are computed at once, until consumers ask for less.
-GST_START_TEST (automatic_on_gpu)
+TEST_EACH (automatic_on_gpu, std::size (kOnGpu))
 {
   if (!have_upload ())
     return;
@@ -350,10 +348,9 @@ GST_START_TEST (automatic_on_gpu)
   fail_unless (compute_after (30, Ask::corner) == with_corners, "corners: not %s", with_corners);
   fail_unless (compute_after (30, Ask::map) == "eager", "it does not return");
 }
-GST_END_TEST;
 
 /// Frames that are held are asked while the stream is flushed: their pixels are there.
-GST_START_TEST (flushed)
+TEST (flushed)
 {
   constexpr guint64 kCount = 12, kTasks = 4;
   Stream stream (kEngines[1].properties);
@@ -381,10 +378,9 @@ GST_START_TEST (flushed)
   fail_unless_equals_uint64 (stream.counted (kCount * kTasks).behind, kCount * kTasks);
   stream.ask_tensor (stream.pass ());
 }
-GST_END_TEST;
 
 /// Where the engine behind fails, the CPU computes what it was asked. The next frame has another.
-GST_START_TEST (failure)
+TEST (failure)
 {
   constexpr guint64 kTasks = 4;
   g_setenv ("INTEGRALHIST_FAULT", "0:1", TRUE);  // the first part of each engine
@@ -402,10 +398,9 @@ GST_START_TEST (failure)
   fail_unless_equals_int (gst_integral_histogram_get_n_shards (frames[0]), 1);
   fail_unless (stream.pass () && stream.counted ().frames == 3);
 }
-GST_END_TEST;
 
 /// Whoever holds all the tensors that the engine behind has room for does not wait for itself.
-GST_START_TEST (held)
+TEST (held)
 {
   constexpr guint64 kCount = 5;
   Stream stream ("task-bins=8 max-device-memory=24000000");  // which has room for two
@@ -418,7 +413,6 @@ GST_START_TEST (held)
   const guint64 behind = stream.counted (1).behind;
   fail_unless (behind > 0 && behind < 4 * kCount, "%" G_GUINT64_FORMAT " parts", behind);
 }
-GST_END_TEST;
 
 namespace {
 
@@ -435,7 +429,7 @@ void note_drop (GstDebugCategory *, GstDebugLevel, const gchar *, const gchar *,
 
 /// Consumers that keep asking for whole tensors get them at once, as long as they do. The engine
 /// that computes them stays for 256 frames, and goes when nobody needs it any more.
-GST_START_TEST (automatic)
+TEST (automatic)
 {
   gst_debug_remove_log_function (gst_debug_log_default);
   gst_debug_add_log_function (note_drop, nullptr, nullptr);
@@ -511,23 +505,3 @@ GST_START_TEST (automatic)
   fail_unless (compute_after (40, Ask::corner) == "on-demand" && dropped == 1);
   fail_unless (compute_after (20, Ask::tensor) == "eager" && Counted (harness.get ()).frames == n);
 }
-GST_END_TEST;
-
-static Suite *computed_suite ()
-{
-  Suite *const suite = suite_create ("computed");
-  TCase *const tcase = tcase_create ("computed");
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 120);
-  tcase_add_test (tcase, cost);
-  tcase_add_loop_test (tcase, behind, 0, G_N_ELEMENTS (kEngines));
-  tcase_add_test (tcase, on_gpu);
-  tcase_add_loop_test (tcase, automatic_on_gpu, 0, G_N_ELEMENTS (kOnGpu));
-  tcase_add_test (tcase, flushed);
-  tcase_add_test (tcase, failure);
-  tcase_add_test (tcase, held);
-  tcase_add_test (tcase, automatic);
-  return suite;
-}
-
-GST_CHECK_MAIN (computed);

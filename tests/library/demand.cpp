@@ -9,7 +9,7 @@
 
 #include <gst/integralhist/on_demand/demand.hpp>
 
-#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 using namespace integralhist;
 using inthist::Question;
@@ -86,7 +86,7 @@ void expect (const Region &got, const Region &wanted)
 }  // namespace
 
 /// 5x5 pixels cost 25 + 10 + 4 - 4 = 35 each time, and their tensor 200: that is due at the sixth.
-GST_START_TEST (pixels_until_a_box_is_cheaper)
+TEST (pixels_until_a_box_is_cheaper)
 {
   const Shape shape = frame_shape ();
   Demand demand (shape, kCost);
@@ -101,10 +101,9 @@ GST_START_TEST (pixels_until_a_box_is_cheaper)
   // likelihoods are never counted
   expect (*ask (demand, { { 70, 70, 5, 5 } }, Question::likelihoods), { 70, 70, 5, 5 });
 }
-GST_END_TEST
 
 /// 2 x 2 cells of 5x5 pixels cost 25 + 4 x 4 - 4 x 4 each time, and their tensor 200.
-GST_START_TEST (cells_until_a_box_is_cheaper)
+TEST (cells_until_a_box_is_cheaper)
 {
   Shape shape = frame_shape (), of_bins = shape;
   shape.content = inthist::Content::weights;
@@ -142,10 +141,9 @@ GST_START_TEST (cells_until_a_box_is_cheaper)
   fail_unless (!counts (never, { part }));
   fail_unless (!counts (of_histograms, { part }) && counts (of_scores, { part }, scores));
 }
-GST_END_TEST
 
 /// A box grows where that costs at most twice what is asked now, and the last box.
-GST_START_TEST (boxes_that_grow)
+TEST (boxes_that_grow)
 {
   const Shape shape = frame_shape ();
   Demand near (shape, kNoPixels), far (shape, kNoPixels);
@@ -161,11 +159,10 @@ GST_START_TEST (boxes_that_grow)
   const Region pixel = compute (outside, { { 300, 300, 5, 5 } });
   fail_unless (pixel.width == 1 && pixel.height == 1);
 }
-GST_END_TEST
 
 /// The whole frame is computed where the box is most of it, where the frame has cost too much, and
 /// for votes of a list, which cannot be moved.
-GST_START_TEST (whole)
+TEST (whole)
 {
   const Shape shape = frame_shape ();
   const Region frame = { 0, 0, kSide, kSide };
@@ -187,10 +184,9 @@ GST_START_TEST (whole)
   expect (*votes.tensor_for (asked.query), frame);
   fail_unless (!votes.is_for_all ());
 }
-GST_END_TEST
 
 /// Of any questions: what is asked lies in the tensor, and all cost at most two whole tensors.
-GST_START_TEST (never_more_than_twice)
+TEST (never_more_than_twice)
 {
   const Shape shape = frame_shape ();
   std::mt19937 random (7);
@@ -228,19 +224,3 @@ GST_START_TEST (never_more_than_twice)
                  counted, computed, round);
   }
 }
-GST_END_TEST
-
-static Suite *demand_suite ()
-{
-  Suite *const suite = suite_create ("demand");
-  TCase *const tcase = tcase_create ("demand");
-  suite_add_tcase (suite, tcase);
-  tcase_add_test (tcase, pixels_until_a_box_is_cheaper);
-  tcase_add_test (tcase, cells_until_a_box_is_cheaper);
-  tcase_add_test (tcase, boxes_that_grow);
-  tcase_add_test (tcase, whole);
-  tcase_add_test (tcase, never_more_than_twice);
-  return suite;
-}
-
-GST_CHECK_MAIN (demand)

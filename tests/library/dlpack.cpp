@@ -14,6 +14,7 @@
 #endif
 
 #include "alone.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -101,7 +102,7 @@ void refuse (GstIntegralHistogram *histogram, int flags, gint64 stream, const ch
 
 }  // namespace
 
-GST_START_TEST (fields)
+TEST_EACH (fields, std::size (kBackends))
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -155,9 +156,8 @@ GST_START_TEST (fields)
       fail_unless_equals_int (references (frame.histogram ()), before);
     }
 }
-GST_END_TEST;
 
-GST_START_TEST (refusals)
+TEST_EACH (refusals, std::size (kBackends))
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -186,10 +186,9 @@ GST_START_TEST (refusals)
   fail_unless (part->array.device.type == cuda && part->array.shape[0] == 4);
   part->deleter (part);
 }
-GST_END_TEST;
 
 /// An array outlives buffer, element and plugin's state, and its deleter runs in any thread.
-GST_START_TEST (outlives)
+TEST_EACH (outlives, std::size (kBackends))
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -206,7 +205,6 @@ GST_START_TEST (outlives)
                             b == 100 * kBins / 256 ? kWidth * kHeight : 0);
   std::thread ([&] { array->deleter (array); }).join ();
 }
-GST_END_TEST;
 
 #if INTHIST_CUDA
 
@@ -221,7 +219,7 @@ void check_cuda (int error)
 
 /// A stream reads slowly when the array is dropped, and may be gone itself. The next frame waits
 /// for it; it does not where only the reference is dropped, which shows that the test can fail.
-GST_START_TEST (slow)
+TEST (slow)
 {
   if (!have ("cuda"))
     return;
@@ -283,26 +281,12 @@ GST_START_TEST (slow)
       }
     }
 }
-GST_END_TEST;
 
-#endif
-
-static Suite *dlpack_suite ()
-{
-  Suite *suite = suite_create ("dlpack");
-  TCase *tests = tcase_create ("general");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  tcase_set_timeout (tests, 60);
-  suite_add_tcase (suite, tests);
-  tcase_add_loop_test (tests, fields, 0, G_N_ELEMENTS (kBackends));
-  tcase_add_loop_test (tests, refusals, 0, G_N_ELEMENTS (kBackends));
-  tcase_add_loop_test (tests, outlives, 0, G_N_ELEMENTS (kBackends));
-#if INTHIST_CUDA
-  tcase_add_test (tests, slow);
 #else
+
+TEST (slow)
+{
   printf ("SKIP: dlpack: slow readers: this build has no CUDA\n");
-#endif
-  return suite;
 }
 
-GST_CHECK_MAIN (dlpack);
+#endif

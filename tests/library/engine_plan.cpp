@@ -10,7 +10,7 @@
 
 #include "must.hpp"
 
-#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 using namespace integralhist;
 
@@ -83,7 +83,7 @@ bool applies (const Rule &rule, char compute, char content, const EngineRequest 
 
 }  // namespace
 
-GST_START_TEST (every_request)
+TEST (every_request)
 {
   int n = 0, used[std::size (kRules)] = {};
   for (const auto &[compute, c] : { std::pair (Compute::eager, 'E'),
@@ -107,9 +107,8 @@ GST_START_TEST (every_request)
   for (std::size_t i = 0; i < std::size (kRules); i++)
     fail_unless (used[i] > 0, "rule %zu is never used", i);
 }
-GST_END_TEST;
 
-GST_START_TEST (eager_engines)
+TEST (eager_engines)
 {
   EngineRequest request;
   for (const unsigned room : { 0u, 1u, 5u })
@@ -126,16 +125,3 @@ GST_START_TEST (eager_engines)
     fail_unless (choose_eager (request, 5, 2) == EagerEngine::sharded);
   }
 }
-GST_END_TEST;
-
-static Suite *engine_plan_suite ()
-{
-  Suite *suite = suite_create ("engine_plan");
-  TCase *tests = tcase_create ("general");
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, every_request);
-  tcase_add_test (tests, eager_engines);
-  return suite;
-}
-
-GST_CHECK_MAIN (engine_plan);

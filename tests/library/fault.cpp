@@ -6,10 +6,11 @@
 
 #include "alone.hpp"
 #include "must.hpp"
+#include "test.hpp"
 
 using namespace integralhist;
 
-GST_START_TEST (faults)
+TEST (faults)
 {
   fail_unless (!must (parse_fault ("")));
   const Fault first = { 0, 1 }, other = { 12, 345 };
@@ -40,17 +41,3 @@ GST_START_TEST (faults)
   gst_buffer_unref (alone.pass (gst_buffer_new_allocate (nullptr, 64 * 48, nullptr)));
   g_unsetenv ("INTEGRALHIST_FAULT");
 }
-GST_END_TEST;
-
-static Suite *fault_suite ()
-{
-  Suite *suite = suite_create ("fault");
-  TCase *tests = tcase_create ("general");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, faults);
-  return suite;
-}
-
-GST_CHECK_MAIN (fault);

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include <gst/check/gstcheck.h>
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 #include <gst/integralhist/meta/frame_geometry.hpp>
 
@@ -110,7 +110,7 @@ std::mt19937 generator ()
 }  // namespace
 
 /// Without scaling every rectangle has exactly the pixels that lie under it.
-GST_START_TEST (exact)
+TEST (exact)
 {
   std::mt19937 random = generator ();
   for (int n = 0; n < repeats (2000); n++) {
@@ -144,10 +144,9 @@ GST_START_TEST (exact)
     }
   }
 }
-GST_END_TEST;
 
 /// Frames that are enlarged by whole numbers: rectangles between the enlarged pixels are exact.
-GST_START_TEST (enlarged)
+TEST (enlarged)
 {
   std::mt19937 random = generator ();
   for (int n = 0; n < repeats (500); n++) {
@@ -175,11 +174,10 @@ GST_START_TEST (enlarged)
     }
   }
 }
-GST_END_TEST;
 
 /// Any scales, one after another: an edge is the nearest one, as computed with 80 bits, and
 /// rectangles that touch in the frame touch in the original.
-GST_START_TEST (scaled)
+TEST (scaled)
 {
   std::mt19937 random = generator ();
   for (int n = 0; n < repeats (2000); n++) {
@@ -223,10 +221,9 @@ GST_START_TEST (scaled)
     fail_unless (geometry.visible ().h <= original_height);
   }
 }
-GST_END_TEST;
 
 /// Numbers that get too large, and steps that make no sense.
-GST_START_TEST (refusals)
+TEST (refusals)
 {
   const FrameGeometry geometry (640, 480, 640, 480);
   for (const FrameStep &step : { FrameStep{ { 0, 0, 0, 480 }, { 0, 0, 10, 10 }, 10, 10 },
@@ -249,19 +246,3 @@ GST_START_TEST (refusals)
   }
   fail_unless (steps > 3 && !now, "%d steps", steps);
 }
-GST_END_TEST;
-
-static Suite *frame_geometry_suite ()
-{
-  Suite *suite = suite_create ("frame_geometry");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 60);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, exact);
-  tcase_add_test (tests, enlarged);
-  tcase_add_test (tests, scaled);
-  tcase_add_test (tests, refusals);
-  return suite;
-}
-
-GST_CHECK_MAIN (frame_geometry);

@@ -11,6 +11,7 @@
 #include <string>
 
 #include "pipelines.hpp"
+#include "test.hpp"
 
 #if HAVE_CUPTI
 #include <cuda_runtime.h>
@@ -262,35 +263,16 @@ void run (const Way &way)
 
 }  // namespace
 
-GST_START_TEST (hot_path)
+TEST_EACH (hot_path, std::size (kWays))
 {
   run (kWays[__i__]);
 }
-GST_END_TEST
-
-constexpr int kTests = int (std::size (kWays));
 
 #else
 
-GST_START_TEST (hot_path)
+TEST (hot_path)
 {
   printf ("SKIP: hot path: built without CUPTI's header, cupti.h\n");
 }
-GST_END_TEST
-
-constexpr int kTests = 1;
 
 #endif
-
-static Suite *hot_path_suite ()
-{
-  Suite *const suite = suite_create ("hot_path");
-  TCase *const tcase = tcase_create ("hot_path");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 120);
-  tcase_add_loop_test (tcase, hot_path, 0, kTests);
-  return suite;
-}
-
-GST_CHECK_MAIN (hot_path);

@@ -15,6 +15,7 @@
 #endif
 
 #include "offered_buffers.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -262,24 +263,3 @@ SETUP_TEST (one_tensor)
 SETUP_TEST (latency)
 SETUP_TEST (one_context)
 SETUP_TEST (bounded)
-
-static Suite *in_flight_suite ()
-{
-  Suite *const suite = suite_create ("in_flight");
-  TCase *const tcase = tcase_create ("in_flight");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  printf ("INTHIST_SEED=%u\n", seed ());
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 120);
-  constexpr int kEnd = int (std::size (kSetups));
-  tcase_add_loop_test (tcase, painted_over, 0, kEnd);
-  tcase_add_loop_test (tcase, one_buffer, 0, kEnd);
-  tcase_add_loop_test (tcase, room_for_one, 0, kEnd);
-  tcase_add_loop_test (tcase, one_tensor, 0, kEnd);
-  tcase_add_loop_test (tcase, latency, 0, kEnd);
-  tcase_add_loop_test (tcase, one_context, 0, kEnd);
-  tcase_add_loop_test (tcase, bounded, 0, kEnd);
-  return suite;
-}
-
-GST_CHECK_MAIN (in_flight);

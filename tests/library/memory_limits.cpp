@@ -17,6 +17,7 @@
 
 #include "alone.hpp"
 #include "must.hpp"
+#include "test.hpp"
 
 using namespace integralhist;
 
@@ -63,7 +64,7 @@ constexpr const char *kSystem = "host memory", *kGroup = "control group";
 }  // namespace
 
 /// The nearest limit counts, of all versions of control groups, and of all groups around one.
-GST_START_TEST (memory_limits)
+TEST (memory_limits)
 {
   {
     const Root root;
@@ -143,10 +144,9 @@ GST_START_TEST (memory_limits)
     fail_unless (available_memory ("/nowhere at all").bytes == SIZE_MAX);
   }
 }
-GST_END_TEST;
 
 /// The error names the limit of the address space, and what is left of it.
-GST_START_TEST (address_space)
+TEST (address_space)
 {
 #if defined(__SANITIZE_ADDRESS__)
   printf ("SKIP: memory_limits: AddressSanitizer takes the whole address space\n");
@@ -183,7 +183,6 @@ GST_START_TEST (address_space)
                "%s, of %zu MiB", text.c_str (), left / kMiB);
 #endif
 }
-GST_END_TEST;
 
 // memory of a device that somebody else has taken since it was counted
 
@@ -261,7 +260,7 @@ guint32 first_bin (Tensor &tensor)
 
 /// While somebody holds a tensor, its memory is waited for; the application hears of that, and a
 /// stop ends it.
-GST_START_TEST (late_memory)
+TEST (late_memory)
 {
   const std::vector<guint8> pixels (160 * 120);
   Options options;
@@ -329,19 +328,3 @@ GST_START_TEST (late_memory)
     fail_unless_equals_int (int (first_bin (*held)), 160 * 120);
   }
 }
-GST_END_TEST;
-
-static Suite *memory_limits_suite ()
-{
-  Suite *suite = suite_create ("memory_limits");
-  TCase *tests = tcase_create ("general");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, memory_limits);
-  tcase_add_test (tests, address_space);
-  tcase_add_test (tests, late_memory);
-  return suite;
-}
-
-GST_CHECK_MAIN (memory_limits);

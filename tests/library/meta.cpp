@@ -9,6 +9,7 @@
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "sample.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -54,7 +55,7 @@ void check_meta (GstBuffer *buffer, const char *what, guint width, guint height)
 
 }  // namespace
 
-GST_START_TEST (kept)
+TEST (kept)
 {
   for (const char *behind :
        { "queue", "tee ! queue", "videoconvert ! video/x-raw,format=RGB",
@@ -65,9 +66,8 @@ GST_START_TEST (kept)
     gst_sample_unref (sample);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (follows_scaling)
+TEST (follows_scaling)
 {
   struct Case {
     const char *behind;
@@ -90,10 +90,9 @@ GST_START_TEST (follows_scaling)
     gst_sample_unref (sample);
   }
 }
-GST_END_TEST;
 
 /// Elements before GStreamer 1.28 do not say what they did; those of tests/elements/follows.cpp do.
-GST_START_TEST (dropped)
+TEST (dropped)
 {
 #if GST_CHECK_VERSION(1, 28, 0)
   g_print ("SKIP: elements of GStreamer 1.28 say where the picture is; follows looks at them\n");
@@ -110,11 +109,10 @@ GST_START_TEST (dropped)
     gst_sample_unref (sample);
   }
 }
-GST_END_TEST;
 
 /// The sample is pulled, the pipeline stopped and dropped by sample_of; the histogram answers as
 /// ever.
-GST_START_TEST (outlives_the_pipeline)
+TEST (outlives_the_pipeline)
 {
   for (const char *properties : { "backend=cpu", "backend=auto", "backend=auto download=eager" }) {
     GstSample *sample = sample_of (std::string ("videotestsrc num-buffers=3 pattern=snow ! "
@@ -144,9 +142,8 @@ GST_START_TEST (outlives_the_pipeline)
     gst_buffer_unref (tensor);
   }
 }
-GST_END_TEST;
 
-GST_START_TEST (two_producers)
+TEST (two_producers)
 {
   GstSample *sample =
       sample_of ("videotestsrc num-buffers=3 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
@@ -168,9 +165,8 @@ GST_START_TEST (two_producers)
   fail_unless (bins == std::vector<guint> ({ 4, 9 }));
   gst_sample_unref (sample);
 }
-GST_END_TEST;
 
-GST_START_TEST (copies_share)
+TEST (copies_share)
 {
   GstSample *sample = sample_of (line ("identity"));
   GstBuffer *buffer = gst_sample_get_buffer (sample);
@@ -189,10 +185,9 @@ GST_START_TEST (copies_share)
       gst_buffer_get_integral_histogram_meta (deep)->histogram, 0, 0, 320, 240, counts, nullptr));
   gst_buffer_unref (deep);
 }
-GST_END_TEST;
 
 /// Both branches of a tee see one tensor.
-GST_START_TEST (tee_shares)
+TEST (tee_shares)
 {
   GstElement *pipeline = gst_parse_launch ("videotestsrc num-buffers=1 ! cudaintegralhist ! tee "
                                            "name=t  t. ! queue ! appsink name=a sync=false  "
@@ -215,9 +210,8 @@ GST_START_TEST (tee_shares)
   gst_sample_unref (samples[0]);
   gst_sample_unref (samples[1]);
 }
-GST_END_TEST;
 
-GST_START_TEST (errors_of_queries)
+TEST (errors_of_queries)
 {
   GstSample *sample = sample_of (line ("identity"));
   GstIntegralHistogram *histogram =
@@ -241,23 +235,3 @@ GST_START_TEST (errors_of_queries)
   g_bytes_unref (bytes);
   gst_sample_unref (sample);
 }
-GST_END_TEST;
-
-static Suite *meta_suite ()
-{
-  Suite *suite = suite_create ("meta");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, kept);
-  tcase_add_test (tests, follows_scaling);
-  tcase_add_test (tests, dropped);
-  tcase_add_test (tests, outlives_the_pipeline);
-  tcase_add_test (tests, two_producers);
-  tcase_add_test (tests, copies_share);
-  tcase_add_test (tests, tee_shares);
-  tcase_add_test (tests, errors_of_queries);
-  return suite;
-}
-
-GST_CHECK_MAIN (meta);

@@ -7,6 +7,7 @@
 // Environment:
 //   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)
 #include "questions.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -161,7 +162,7 @@ void ask_at_random (const Pair &pair, Random &random)
 }  // namespace
 
 /// Questions of all kinds, one after another, of frames whose element is long gone.
-GST_START_TEST (sequences)
+TEST (sequences)
 {
   Random random (seed ());
   for (const Source &source : kFrames)
@@ -171,10 +172,9 @@ GST_START_TEST (sequences)
         ask_at_random (pair, random);
     }
 }
-GST_END_TEST;
 
 /// The same where an engine of several devices, of rounds, or of a GPU computes whole tensors.
-GST_START_TEST (sequences_behind)
+TEST (sequences_behind)
 {
   Random random (seed ());
   std::vector<const char *> backends (std::begin (kBehind), std::end (kBehind));
@@ -187,10 +187,9 @@ GST_START_TEST (sequences_behind)
         ask_at_random (pair, random);
     }
 }
-GST_END_TEST;
 
 /// The same of frames in a GPU's memory, which computes parts of them.
-GST_START_TEST (sequences_on_gpu)
+TEST (sequences_on_gpu)
 {
   if (!have_upload ())
     return;
@@ -202,10 +201,9 @@ GST_START_TEST (sequences_on_gpu)
         ask_at_random (pair, random);
     }
 }
-GST_END_TEST;
 
 /// Threads that ask one frame.
-GST_START_TEST (threads)
+TEST (threads)
 {
   const bool upload = have_upload ();
   for (int round = 0; round < (upload ? 8 : 6); round++) {
@@ -224,10 +222,9 @@ GST_START_TEST (threads)
       thread.join ();
   }
 }
-GST_END_TEST;
 
 /// Tables of values and squares.
-GST_START_TEST (tables)
+TEST (tables)
 {
   Random random (seed ());
   for (const bool squared : { false, true }) {
@@ -249,10 +246,9 @@ GST_START_TEST (tables)
     }
   }
 }
-GST_END_TEST;
 
 /// A tracker follows the same track, to the last digit, as its messages have it.
-GST_START_TEST (track)
+TEST (track)
 {
   const auto tracks = [] (const char *compute) {
     constexpr int kCount = 30;
@@ -275,23 +271,3 @@ GST_START_TEST (track)
   fail_unless (eager.find ("confidence") != std::string::npos, "%s", eager.c_str ());
   fail_unless (tracks ("on-demand") == eager);
 }
-GST_END_TEST;
-
-static Suite *on_demand_suite ()
-{
-  Suite *const suite = suite_create ("on_demand");
-  TCase *const tcase = tcase_create ("on_demand");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  printf ("INTHIST_SEED=%u\n", seed ());
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 120);
-  tcase_add_test (tcase, sequences);
-  tcase_add_test (tcase, sequences_behind);
-  tcase_add_test (tcase, sequences_on_gpu);
-  tcase_add_test (tcase, threads);
-  tcase_add_test (tcase, tables);
-  tcase_add_test (tcase, track);
-  return suite;
-}
-
-GST_CHECK_MAIN (on_demand);

@@ -11,7 +11,7 @@
 #include "must.hpp"
 #include "repeats.hpp"
 
-#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 using namespace integralhist;
 
@@ -29,7 +29,7 @@ std::size_t bytes_of_part (const Shape &shape, int bins, int rows)
 
 /// Whatever the devices and the shape: the parts make the frame, each device has room for what it
 /// may get, and there is an error only where not even a row fits, or of tiles a plane.
-GST_START_TEST (any_share)
+TEST (any_share)
 {
   constexpr int kTimes = kSlowed ? 1500 : 6000;
   std::mt19937 random (7);
@@ -109,11 +109,10 @@ GST_START_TEST (any_share)
   for (const char *kind : { "refused", "refused tiles", "resident", "strips", "rounds" })
     fail_unless (seen[kind] > kTimes / 100, "%s: %d", kind, seen[kind]);
 }
-GST_END_TEST;
 
 /// Where all fits, every device gets as many tasks of a frame, if there are bins enough; and
 /// several where they are downloaded.
-GST_START_TEST (even_share)
+TEST (even_share)
 {
   for (int n = 1; n <= 8; n++) {
     std::vector<ShardDevice> devices (n);
@@ -139,10 +138,9 @@ GST_START_TEST (even_share)
     fail_unless_equals_int (one.groups, 1);
   }
 }
-GST_END_TEST;
 
 /// The planes of tables stay together: a table of values is no table of squares.
-GST_START_TEST (tables)
+TEST (tables)
 {
   const Shape shape = { 640, 480, 2, Type::u32, Content::powers, Type::u8 };
   const std::size_t whole = bytes_of_part (shape, 2, shape.height);
@@ -157,19 +155,3 @@ GST_START_TEST (tables)
   }
   fail_unless (strips);
 }
-GST_END_TEST;
-
-static Suite *partition_suite ()
-{
-  Suite *suite = suite_create ("partition");
-  TCase *tcase = tcase_create ("partition");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 120);
-  tcase_add_test (tcase, any_share);
-  tcase_add_test (tcase, even_share);
-  tcase_add_test (tcase, tables);
-  return suite;
-}
-
-GST_CHECK_MAIN (partition);

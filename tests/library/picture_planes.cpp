@@ -9,13 +9,13 @@
 
 #include "formats.hpp"
 
-#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 using namespace integralhist;
 
 /// The bound holds for all formats, features and sizes, strips of rows, crops and strides; and it
 /// is the size where each row begins at a multiple of 512.
-GST_START_TEST (bound)
+TEST (bound)
 {
   constexpr int kSizes[] = { 1, 2, 3, 17, 255, 256, 257, 511, 640 };
   static std::byte memory[1];  // nothing is read
@@ -63,17 +63,3 @@ GST_START_TEST (bound)
               }
           }
 }
-GST_END_TEST;
-
-static Suite *picture_planes_suite ()
-{
-  Suite *suite = suite_create ("picture_planes");
-  TCase *tcase = tcase_create ("picture_planes");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 120);
-  tcase_add_test (tcase, bound);
-  return suite;
-}
-
-GST_CHECK_MAIN (picture_planes);

@@ -12,6 +12,7 @@
 
 #include "alone.hpp"
 #include "repeats.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -137,7 +138,7 @@ guint n_regions_of_interest (GstBuffer *buffer)
 }  // namespace
 
 /// The counts of the regions, asked late, of a copy, and behind the bytes.
-GST_START_TEST (regions)
+TEST (regions)
 {
   const auto pixels = noise_of (3);
   GstBuffer *const buffer = with_regions ("cudaintegralhist bins=256");
@@ -164,10 +165,9 @@ GST_START_TEST (regions)
   fail_unless_equals_int (gst_integral_histogram_regions_meta_get_pixels (meta, 3), 0);
   gst_buffer_unref (pixels);
 }
-GST_END_TEST;
 
 /// All kinds of numbers, through the bytes.
-GST_START_TEST (kinds)
+TEST (kinds)
 {
   for (const char *element :
        { "cudaintegralhist bins=8", "cudaintegralhist bins=256 counter=u16",
@@ -196,10 +196,9 @@ GST_START_TEST (kinds)
     fail_unless (g_bytes_equal (bytes, again));
   }
 }
-GST_END_TEST;
 
 /// The bytes are promised: others may read them.
-GST_START_TEST (format)
+TEST (format)
 {
   Alone alone ("cudaintegralhist bins=2 backend=cpu tuning-time=0 regions=\"1,0,3,2\"",
                caps_of ("GRAY8", 4, 2));
@@ -245,10 +244,9 @@ GST_START_TEST (format)
   fail_unless_equals_int (g_bytes_get_size (tracks), sizeof kTrack);
   fail_unless (!memcmp (g_bytes_get_data (tracks, nullptr), kTrack, sizeof kTrack));
 }
-GST_END_TEST;
 
 /// Some of the bins have a version of their own, and say which they are.
-GST_START_TEST (format_of_a_range)
+TEST (format_of_a_range)
 {
   const auto bytes_with = [] (const char *range) {
     g_autoptr (GstBuffer) buffer = with_regions (std::string ("cudaintegralhist bins=8 ") + range);
@@ -277,10 +275,9 @@ GST_START_TEST (format_of_a_range)
   }
   fail_unless (some == wanted);
 }
-GST_END_TEST;
 
 /// Tracks and the regions of interest that they bring along, once.
-GST_START_TEST (tracks)
+TEST (tracks)
 {
   g_autoptr (GstBuffer) buffer = with_tracks ();
   auto *const meta = gst_buffer_get_integral_histogram_tracks_meta (buffer);
@@ -338,10 +335,9 @@ GST_START_TEST (tracks)
   fail_unless (!gst_integral_histogram_tracks_meta_add_track (meta, bad));
   gst_structure_free (bad);
 }
-GST_END_TEST;
 
 /// The tracker's own: as many as it has regions of interest, at the same places.
-GST_START_TEST (of_the_tracker)
+TEST (of_the_tracker)
 {
   Alone alone ("cudaintegralhist backend=cpu bins=16 tuning-time=0 ! integralhisttrack "
                "method=fragments targets=\"10,10,20,15;30,20,20,15\"",
@@ -365,10 +361,9 @@ GST_START_TEST (of_the_tracker)
                  && w == gint (roi->w) && h == gint (roi->h));
   }
 }
-GST_END_TEST;
 
 /// Scaled frames: places are scaled, numbers stay.
-GST_START_TEST (scaled)
+TEST (scaled)
 {
   g_autoptr (GstBuffer) buffer = with_regions ("cudaintegralhist bins=8");
   auto *const tracks = gst_buffer_add_integral_histogram_tracks_meta (buffer, kWidth, kHeight);
@@ -399,11 +394,10 @@ GST_START_TEST (scaled)
   fail_unless (gst_structure_get (moved, "x", G_TYPE_INT, &x, "width", G_TYPE_INT, &w, nullptr));
   fail_unless (x == 20 && w == 60);
 }
-GST_END_TEST;
 
 /// A track outside of its frame, as behind a crop, has no region of interest; one that hangs out
 /// has.
-GST_START_TEST (outside)
+TEST (outside)
 {
   g_autoptr (GstBuffer) buffer = gst_buffer_new ();
   auto *const meta = gst_buffer_add_integral_histogram_tracks_meta (buffer, 100, 80);
@@ -426,10 +420,9 @@ GST_START_TEST (outside)
   const std::vector<gint> wanted = { 2, 3, 4 };
   fail_unless (ids == wanted);
 }
-GST_END_TEST;
 
 /// Metas that an application adds by what GStreamer knows of them have nothing in them.
-GST_START_TEST (empty)
+TEST (empty)
 {
   g_autoptr (GstBuffer) buffer = gst_buffer_new ();
   for (const GstMetaInfo *info :
@@ -449,7 +442,6 @@ GST_START_TEST (empty)
       gst_buffer_add_integral_histogram_regions_meta_from_bytes (other, bytes, nullptr);
   fail_unless (back && described (back) == described (regions));
 }
-GST_END_TEST;
 
 namespace {
 
@@ -491,7 +483,7 @@ std::vector<guint8> vector_of (GBytes *bytes)
 
 }  // namespace
 
-GST_START_TEST (hostile)
+TEST (hostile)
 {
   const char *const text = g_getenv ("INTHIST_SEED");
   const unsigned seed = text ? unsigned (g_ascii_strtoull (text, nullptr, 0)) : 20250;
@@ -547,10 +539,9 @@ GST_START_TEST (hostile)
     try_bytes (bytes);
   }
 }
-GST_END_TEST;
 
 /// Numbers that do not fit each other are refused, though each is within its range.
-GST_START_TEST (contradictions)
+TEST (contradictions)
 {
   const struct {
     const char *element;
@@ -579,10 +570,9 @@ GST_START_TEST (contradictions)
     fail_unless (!try_bytes (changed).regions, "%s: %u at %zu", element, value, at);
   }
 }
-GST_END_TEST;
 
 /// Through GStreamer's own bytes, as unixfdsink writes them.
-GST_START_TEST (by_gstreamer)
+TEST (by_gstreamer)
 {
 #if GST_CHECK_VERSION(1, 24, 0)
   g_autoptr (GstBuffer) buffer = with_regions ("cudaintegralhist bins=8");
@@ -613,27 +603,3 @@ GST_START_TEST (by_gstreamer)
   g_print ("SKIP: by_gstreamer: GStreamer before 1.24 makes no bytes of metas\n");
 #endif
 }
-GST_END_TEST;
-
-static Suite *portable_metas_suite ()
-{
-  Suite *suite = suite_create ("portable_metas");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, regions);
-  tcase_add_test (tests, kinds);
-  tcase_add_test (tests, format);
-  tcase_add_test (tests, format_of_a_range);
-  tcase_add_test (tests, tracks);
-  tcase_add_test (tests, of_the_tracker);
-  tcase_add_test (tests, scaled);
-  tcase_add_test (tests, outside);
-  tcase_add_test (tests, empty);
-  tcase_add_test (tests, hostile);
-  tcase_add_test (tests, contradictions);
-  tcase_add_test (tests, by_gstreamer);
-  return suite;
-}
-
-GST_CHECK_MAIN (portable_metas);

@@ -6,6 +6,7 @@
 // Environment:
 //   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)
 #include "questions.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -308,25 +309,3 @@ BACKEND_TEST (vote_maps)
 BACKEND_TEST (many_patches)
 BACKEND_TEST (far_away)
 BACKEND_TEST (many_windows)
-
-static Suite *query_answers_suite ()
-{
-  Suite *const suite = suite_create ("query_answers");
-  TCase *const tcase = tcase_create ("query_answers");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  printf ("INTHIST_SEED=%u\n", seed ());
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 120);
-  constexpr int kEnd = int (std::size (kBackends));
-  tcase_add_loop_test (tcase, grids, 0, kEnd);
-  tcase_add_loop_test (tcase, likelihoods, 0, kEnd);
-  tcase_add_loop_test (tcase, likelihood_maps, 0, kEnd);
-  tcase_add_loop_test (tcase, quantile_maps, 0, kEnd);
-  tcase_add_loop_test (tcase, vote_maps, 0, kEnd);
-  tcase_add_loop_test (tcase, many_patches, 0, kEnd);
-  tcase_add_loop_test (tcase, far_away, 0, kEnd);
-  tcase_add_loop_test (tcase, many_windows, 0, kEnd);
-  return suite;
-}
-
-GST_CHECK_MAIN (query_answers);

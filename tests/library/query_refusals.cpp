@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "questions.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -266,25 +267,3 @@ BACKEND_TEST (weights)
 BACKEND_TEST (tables)
 BACKEND_TEST (bindings)
 BACKEND_TEST (nothing)
-
-static Suite *query_refusals_suite ()
-{
-  Suite *const suite = suite_create ("query_refusals");
-  TCase *const tcase = tcase_create ("query_refusals");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 120);
-  constexpr int kEnd = int (std::size (kBackends));
-  tcase_add_loop_test (tcase, models, 0, kEnd);
-  tcase_add_loop_test (tcase, grids, 0, kEnd);
-  tcase_add_loop_test (tcase, searches, 0, kEnd);
-  tcase_add_loop_test (tcase, quantiles, 0, kEnd);
-  tcase_add_loop_test (tcase, measures, 0, kEnd);
-  tcase_add_loop_test (tcase, weights, 0, kEnd);
-  tcase_add_loop_test (tcase, tables, 0, kEnd);
-  tcase_add_loop_test (tcase, bindings, 0, kEnd);
-  tcase_add_loop_test (tcase, nothing, 0, kEnd);
-  return suite;
-}
-
-GST_CHECK_MAIN (query_refusals);

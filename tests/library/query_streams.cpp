@@ -10,6 +10,7 @@
 #endif
 
 #include "questions.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -321,22 +322,3 @@ BACKEND_TEST (no_stream)
 BACKEND_TEST (on_stream)
 BACKEND_TEST (outstanding)
 BACKEND_TEST (default_stream)
-
-static Suite *query_streams_suite ()
-{
-  Suite *const suite = suite_create ("query_streams");
-  TCase *const tcase = tcase_create ("query_streams");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  printf ("INTHIST_SEED=%u\n", seed ());
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 120);
-  constexpr int kEnd = int (std::size (kBackends));
-  tcase_add_loop_test (tcase, threads, 0, kEnd);
-  tcase_add_loop_test (tcase, no_stream, 0, kEnd);
-  tcase_add_loop_test (tcase, on_stream, 0, kEnd);
-  tcase_add_loop_test (tcase, outstanding, 0, kEnd);
-  tcase_add_loop_test (tcase, default_stream, 0, kEnd);
-  return suite;
-}
-
-GST_CHECK_MAIN (query_streams);

@@ -293,9 +293,8 @@ inline bool have_upload ()
 
 /// A test on each backend that there is; the loop's index is the backend's.
 #define BACKEND_TEST(name) \
-  GST_START_TEST (name) \
+  TEST_EACH (name, std::size (kBackends)) \
   { \
     if (have (kBackends[__i__])) \
       run_##name (kBackends[__i__]); \
-  } \
-  GST_END_TEST
+  }

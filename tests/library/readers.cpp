@@ -13,6 +13,7 @@
 #endif
 
 #include "alone.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -40,7 +41,7 @@ std::string line (const char *backend, const std::string &more)
 }  // namespace
 
 /// What lies in host memory, or in several shards, has no readers on a stream.
-GST_START_TEST (refusals)
+TEST_EACH (refusals, std::size (kBackends))
 {
   const char *backend = kBackends[__i__];
   if (!have (backend))
@@ -63,7 +64,6 @@ GST_START_TEST (refusals)
     gst_buffer_unref (out);
   }
 }
-GST_END_TEST;
 
 #if INTHIST_CUDA
 
@@ -159,7 +159,7 @@ int wrong (const std::vector<guint32> &tensor, GstIntegralHistogram *like, guint
 
 /// One slow reader: with add_reader the copy is the first frame's; without it is not, which shows
 /// that the memory is written to meanwhile.
-GST_START_TEST (slow)
+TEST (slow)
 {
   if (!have ("cuda"))
     return;
@@ -199,10 +199,9 @@ GST_START_TEST (slow)
       gst_buffer_unref (out);
     }
 }
-GST_END_TEST;
 
 /// Many readers on several streams, each of some frames, all of which are right.
-GST_START_TEST (many)
+TEST (many)
 {
   if (!have ("cuda"))
     return;
@@ -237,10 +236,9 @@ GST_START_TEST (many)
   }
   gst_buffer_unref (out);
 }
-GST_END_TEST;
 
 /// The questions that answer on a stream add themselves.
-GST_START_TEST (questions)
+TEST (questions)
 {
   if (!have ("cuda"))
     return;
@@ -276,10 +274,9 @@ GST_START_TEST (questions)
     gst_buffer_unref (out);
   }
 }
-GST_END_TEST;
 
 /// A shard is read like a tensor in one piece, and keeps its memory from the next frame.
-GST_START_TEST (shards)
+TEST (shards)
 {
   if (!have ("cuda"))
     return;
@@ -311,10 +308,9 @@ GST_START_TEST (shards)
   }
   gst_buffer_unref (out);
 }
-GST_END_TEST;
 
 /// Nor is the memory freed under a reader when the element goes.
-GST_START_TEST (freed)
+TEST (freed)
 {
   if (!have ("cuda"))
     return;
@@ -334,28 +330,12 @@ GST_START_TEST (freed)
   fail_unless_equals_int (wrong (copy->values (), histogram_of (like), 130), 0);
   gst_buffer_unref (like);
 }
-GST_END_TEST;
 
-#endif
-
-static Suite *readers_suite ()
-{
-  Suite *suite = suite_create ("readers");
-  TCase *tests = tcase_create ("general");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  tcase_set_timeout (tests, 60);
-  suite_add_tcase (suite, tests);
-  tcase_add_loop_test (tests, refusals, 0, G_N_ELEMENTS (kBackends));
-#if INTHIST_CUDA
-  tcase_add_test (tests, slow);
-  tcase_add_test (tests, many);
-  tcase_add_test (tests, questions);
-  tcase_add_test (tests, shards);
-  tcase_add_test (tests, freed);
 #else
+
+TEST (slow)
+{
   printf ("SKIP: readers: this build has no CUDA\n");
-#endif
-  return suite;
 }
 
-GST_CHECK_MAIN (readers);
+#endif

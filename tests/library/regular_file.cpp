@@ -13,6 +13,7 @@
 
 #include "alone.hpp"
 #include "must.hpp"
+#include "test.hpp"
 
 using namespace integralhist;
 namespace fs = std::filesystem;
@@ -46,7 +47,7 @@ std::string written (const std::string &name, const std::string &text)
 
 }  // namespace
 
-GST_START_TEST (texts)
+TEST (texts)
 {
   const Folder folder;
   for (const std::string &text : { std::string (), std::string ("1,2,3\n"), std::string (3, '\0'),
@@ -58,9 +59,8 @@ GST_START_TEST (texts)
   fail_unless (must (read_regular_file (folder / "link", kMost)) == std::string (kMost, 'x'));
   fail_unless (!must (read_regular_file (folder / "none", kMost)));
 }
-GST_END_TEST;
 
-GST_START_TEST (refusals)
+TEST (refusals)
 {
   const Folder folder;
   fail_unless (mkfifo ((folder / "fifo").c_str (), 0600) == 0);
@@ -83,11 +83,10 @@ GST_START_TEST (refusals)
                  name.c_str ());
   }
 }
-GST_END_TEST;
 
 /// Files of the kernel are regular and have no size. Reading /proc/kmsg takes messages from those
 /// who log them, and waits for the next one.
-GST_START_TEST (kernel_files)
+TEST (kernel_files)
 {
   const auto start = std::chrono::steady_clock::now ();
   for (const char *name : { "/proc/kmsg", "/proc/self/mem", "/proc/uptime" }) {
@@ -96,18 +95,3 @@ GST_START_TEST (kernel_files)
   }
   fail_unless (std::chrono::steady_clock::now () - start < std::chrono::seconds (5));
 }
-GST_END_TEST;
-
-static Suite *regular_file_suite ()
-{
-  Suite *suite = suite_create ("regular_file");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 30);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, texts);
-  tcase_add_test (tests, refusals);
-  tcase_add_test (tests, kernel_files);
-  return suite;
-}
-
-GST_CHECK_MAIN (regular_file);

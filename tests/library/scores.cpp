@@ -18,7 +18,7 @@
 #include "must.hpp"
 #include "pixel_sums.hpp"
 
-#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 using namespace integralhist;
 
@@ -150,15 +150,14 @@ const Way kWays[] = {
 
 }  // namespace
 
-GST_START_TEST (on_cpu)
+TEST_EACH (on_cpu, std::size (kWays))
 {
   const Way &way = kWays[__i__];
   for (const bool squared : { false, true })
     run (way, squared, { {}, way.devices });
 }
-GST_END_TEST;
 
-GST_START_TEST (on_cuda)
+TEST_EACH (on_cuda, std::size (kWays))
 {
 #if INTHIST_CUDA
   const auto count = CudaContext::device_count ();
@@ -172,19 +171,3 @@ GST_START_TEST (on_cuda)
 #endif
   printf ("SKIP: scores on CUDA: no device\n");
 }
-GST_END_TEST;
-
-static Suite *scores_suite ()
-{
-  Suite *suite = suite_create ("scores");
-  TCase *tcase = tcase_create ("scores");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  printf ("INTHIST_SEED=%u\n", seed ());
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 120);
-  tcase_add_loop_test (tcase, on_cpu, 0, int (std::size (kWays)));
-  tcase_add_loop_test (tcase, on_cuda, 0, int (std::size (kWays)));
-  return suite;
-}
-
-GST_CHECK_MAIN (scores);

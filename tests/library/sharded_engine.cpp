@@ -15,7 +15,7 @@
 #include "pixel_sums.hpp"
 #include "repeats.hpp"
 
-#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 using namespace integralhist;
 
@@ -94,7 +94,7 @@ bool is_right (Tensor &tensor, const std::vector<guint8> &pixels)
 
 /// A device of four times the speed computes about four times as much, so that they finish
 /// together; and a slow one does not keep the others from the frames behind.
-GST_START_TEST (unequal)
+TEST_EACH (unequal, 2)
 {
   Options options;
   options.task_bins = 2;
@@ -116,11 +116,10 @@ GST_START_TEST (unequal)
   fail_unless (devices[0].parts + devices[1].parts >= 12 * 16);
   fail_unless (ratio > (kSlowed ? 1.2 : 2.2) && ratio < 6, "%g", ratio);
 }
-GST_END_TEST;
 
 /// A picture that is brought to one device for all of them stays until the last has read it, and no
 /// more of them wait than frames are in the making.
-GST_START_TEST (relayed)
+TEST (relayed)
 {
   Options options;
   options.task_bins = 2;
@@ -168,11 +167,10 @@ GST_START_TEST (relayed)
   fail_unless (is_right (*must (engine->submit (frame_of (picture (1)))).tensor, picture (1)));
   fail_unless_equals_int (int (brought), 20);
 }
-GST_END_TEST;
 
 /// Where the host has room for one tensor only, a frame waits for the one before instead of
 /// failing, whenever that comes back.
-GST_START_TEST (one_at_a_time)
+TEST (one_at_a_time)
 {
   Options options;
   options.task_bins = 4;
@@ -196,11 +194,10 @@ GST_START_TEST (one_at_a_time)
   fail_unless (is_right (*must (engine->submit (frame_of (pixels))).tensor, pixels));
   fail_unless (refused > 0);
 }
-GST_END_TEST;
 
 /// Consumers that keep tensors are waited for; a flush ends the wait, and what was let in before is
 /// computed all the same.
-GST_START_TEST (held)
+TEST (held)
 {
   Options options;
   options.task_bins = 8;
@@ -230,10 +227,9 @@ GST_START_TEST (held)
   for (const auto &tensor : kept)
     fail_unless (is_right (*tensor, pixels));
 }
-GST_END_TEST;
 
 /// As fast as it goes, tensors kept and dropped at random by several threads.
-GST_START_TEST (many)
+TEST (many)
 {
   Options options;
   options.task_bins = 3;
@@ -258,21 +254,3 @@ GST_START_TEST (many)
     }
   }
 }
-GST_END_TEST;
-
-static Suite *sharded_engine_suite ()
-{
-  Suite *suite = suite_create ("sharded_engine");
-  TCase *tcase = tcase_create ("sharded_engine");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 120);
-  tcase_add_loop_test (tcase, unequal, 0, 2);
-  tcase_add_test (tcase, relayed);
-  tcase_add_test (tcase, one_at_a_time);
-  tcase_add_test (tcase, held);
-  tcase_add_test (tcase, many);
-  return suite;
-}
-
-GST_CHECK_MAIN (sharded_engine);

@@ -14,6 +14,7 @@
 #include "formulas.hpp"
 #include "must.hpp"
 #include "pixel_sums.hpp"
+#include "test.hpp"
 
 namespace {
 
@@ -312,10 +313,15 @@ void run_mixed (Device device)
 }  // namespace
 
 DEVICE_TEST (shards)
-DEVICE_TEST (mixed)
+
+TEST_RANGE (mixed, 1, std::size (kDevices))
+{
+  if (have (kDevices[__i__], "mixed"))
+    run_mixed (kDevices[__i__]);
+}
 
 /// What weights add up to is the same in shards: the tests of kernels/ see to the truth.
-GST_START_TEST (weights)
+TEST (weights)
 {
   std::mt19937 random (seed ());
   for (const auto &[width, height, bins, pattern] :
@@ -345,9 +351,8 @@ GST_START_TEST (weights)
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (broken)
+TEST (broken)
 {
   const Shape shape{ 64, 48, 5 };
   const Bytes picture (64 * 48);
@@ -363,18 +368,3 @@ GST_START_TEST (broken)
   fail_unless (!asked && asked.error ().kind == integralhist::Error::Kind::failed,
                "a shard that cannot be had");
 }
-GST_END_TEST
-
-static Suite *shards_suite ()
-{
-  Suite *const suite = suite_create ("shards");
-  TCase *const tcase = case_of_suite (suite, "shards");
-  const int devices = int (std::size (kDevices));
-  tcase_add_loop_test (tcase, shards, 0, devices);
-  tcase_add_loop_test (tcase, mixed, 1, devices);
-  tcase_add_test (tcase, weights);
-  tcase_add_test (tcase, broken);
-  return suite;
-}
-
-GST_CHECK_MAIN (shards)

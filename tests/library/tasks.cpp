@@ -11,11 +11,11 @@
 #include <gst/integralhist/base/interruptible.hpp>
 #include <gst/integralhist/base/tasks.hpp>
 
-#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 using namespace integralhist;
 
-GST_START_TEST (each_once)
+TEST (each_once)
 {
   for (const int n : { 0, 1, 2, 3, 100 }) {
     std::vector<std::atomic<int>> runs (std::size_t (n) * 3);
@@ -30,9 +30,8 @@ GST_START_TEST (each_once)
       fail_unless_equals_int (times, 1);
   }
 }
-GST_END_TEST
 
-GST_START_TEST (first_error)
+TEST (first_error)
 {
   for (int round = 0; round < 20; round++) {
     const auto done = in_parallel (40, [&] (int i) -> Expected<> {
@@ -45,9 +44,8 @@ GST_START_TEST (first_error)
     fail_unless (!done && done.error ().message == "task 7");
   }
 }
-GST_END_TEST
 
-GST_START_TEST (neighbours)
+TEST (neighbours)
 {
   for (const int n : { 0, 1, 2, 7, 100 })
     for (const int tasks : { 1, 2, 3, 7 }) {
@@ -65,9 +63,8 @@ GST_START_TEST (neighbours)
         fail_unless (runs[std::size_t (i)] <= 1 && (i > n / 2 || runs[std::size_t (i)] == 1));
     }
 }
-GST_END_TEST
 
-GST_START_TEST (copies)
+TEST (copies)
 {
   // none, too little for two threads, and as much as several have, of any size
   for (const int n : { 0, 1, 5, 60 }) {
@@ -85,9 +82,8 @@ GST_START_TEST (copies)
     }
   }
 }
-GST_END_TEST
 
-GST_START_TEST (interrupted)
+TEST (interrupted)
 {
   std::atomic<bool> flag = false;
   const Interruptible asking (flag);
@@ -102,19 +98,3 @@ GST_START_TEST (interrupted)
   fail_unless (runs >= 1 && runs < 1000, "%d", runs.load ());
   fail_unless (Interruptible::flag () == &flag);
 }
-GST_END_TEST
-
-static Suite *tasks_suite ()
-{
-  Suite *const suite = suite_create ("tasks");
-  TCase *const tcase = tcase_create ("tasks");
-  suite_add_tcase (suite, tcase);
-  tcase_add_test (tcase, each_once);
-  tcase_add_test (tcase, first_error);
-  tcase_add_test (tcase, neighbours);
-  tcase_add_test (tcase, copies);
-  tcase_add_test (tcase, interrupted);
-  return suite;
-}
-
-GST_CHECK_MAIN (tasks)

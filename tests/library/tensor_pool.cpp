@@ -11,7 +11,7 @@
 
 #include "must.hpp"
 
-#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 using namespace integralhist;
 
@@ -99,7 +99,7 @@ constexpr int kMoment = 50, kLong = 20000;  // milliseconds
 
 /// No more tensors than the limit are made; a wait ends with the first that comes back, and is told
 /// of after a second.
-GST_START_TEST (limit)
+TEST (limit)
 {
   Count count;
   std::atomic<unsigned> told = 0;
@@ -126,10 +126,9 @@ GST_START_TEST (limit)
   }
   fail_unless_equals_int (count.made, 2);
 }
-GST_END_TEST;
 
 /// Work that goes on has the pool make others up to async-depth, and none beyond.
-GST_START_TEST (growth)
+TEST (growth)
 {
   Count count;
   const Pool pool = must (pool_of (count, 3, 0));
@@ -153,11 +152,10 @@ GST_START_TEST (growth)
     must (limited->acquire ());
   fail_unless_equals_int (few.made, 2);
 }
-GST_END_TEST;
 
 /// Where no more fit, the pool goes on with those that there are, and does not ask again. It fails
 /// where there is none left, and for any other reason.
-GST_START_TEST (no_memory)
+TEST (no_memory)
 {
   Count none;
   none.room = 0;
@@ -188,10 +186,9 @@ GST_START_TEST (no_memory)
   const auto failed = other->acquire ();  // though one is there
   fail_unless (!failed && failed.error ().kind == Error::Kind::failed);
 }
-GST_END_TEST;
 
 /// Memory that is short is waited for as long as some comes back.
-GST_START_TEST (returns)
+TEST (returns)
 {
   struct Returns final : MemoryReturns {
     guint64 n_returned () override { return n; }
@@ -216,11 +213,10 @@ GST_START_TEST (returns)
   const auto none = pool->acquire (returns);
   fail_unless (!none && none.error ().kind == Error::Kind::no_memory);
 }
-GST_END_TEST;
 
 /// After a peak the pool keeps as many as were out at once in the last 256 frames, and at least
 /// async-depth and one.
-GST_START_TEST (surplus)
+TEST (surplus)
 {
   Count count;
   const Pool pool = must (pool_of (count, 2, 0));
@@ -239,10 +235,9 @@ GST_START_TEST (surplus)
   fail_unless_equals_int (count.alive, 3);
   fail_unless_equals_int (count.made, 10);  // nothing was made anew
 }
-GST_END_TEST;
 
 /// Tensors outlive the pool's end, and are freed with it from then on.
-GST_START_TEST (close_while_out)
+TEST (close_while_out)
 {
   Count count;
   Pool pool = must (pool_of (count, 3, 0));
@@ -260,10 +255,9 @@ GST_START_TEST (close_while_out)
   held.pop_back ();
   fail_unless_equals_int (count.alive, 0);
 }
-GST_END_TEST;
 
 /// A flush ends a wait, refuses all until it is over, and loses nothing.
-GST_START_TEST (flushing)
+TEST (flushing)
 {
   Count count;
   const Pool pool = must (pool_of (count, 3, 1));
@@ -283,10 +277,9 @@ GST_START_TEST (flushing)
   must (pool->acquire ());
   fail_unless (pool->n_out () == 0 && count.made == 1);
 }
-GST_END_TEST;
 
 /// A fence opens once for all who wait, with the first outcome, until new work begins.
-GST_START_TEST (fence)
+TEST (fence)
 {
   HostFence fence;
   const auto is_closed = [&] (GstClockTime timeout) {
@@ -318,24 +311,3 @@ GST_START_TEST (fence)
   fence.signal ({});
   fail_unless (bool (fence.wait (0)));  // and the failure is forgotten
 }
-GST_END_TEST;
-
-static Suite *tensor_pool_suite ()
-{
-  Suite *suite = suite_create ("tensor_pool");
-  TCase *tests = tcase_create ("general");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, limit);
-  tcase_add_test (tests, growth);
-  tcase_add_test (tests, no_memory);
-  tcase_add_test (tests, returns);
-  tcase_add_test (tests, surplus);
-  tcase_add_test (tests, close_while_out);
-  tcase_add_test (tests, flushing);
-  tcase_add_test (tests, fence);
-  return suite;
-}
-
-GST_CHECK_MAIN (tensor_pool);

@@ -17,6 +17,7 @@
 
 #include "alone.hpp"
 #include "must.hpp"
+#include "test.hpp"
 
 using namespace integralhist;
 
@@ -170,7 +171,7 @@ int verdict_in_child (const std::string &line, int threads)
 }  // namespace
 
 /// The system allows n threads more at once: none, some, and as many as there can be.
-GST_START_TEST (threads)
+TEST_EACH (threads, std::size (kThreaded))
 {
   const std::string line = std::string ("cudaintegralhist bins=16 ") + kThreaded[__i__];
   int failed = 0, passed = 0;
@@ -184,11 +185,10 @@ GST_START_TEST (threads)
   printf ("%s: %d fail, %d pass\n", line.c_str (), failed, passed);
   fail_unless (failed > 0 && passed > 0);
 }
-GST_END_TEST;
 
 /// TBB has all of its threads before an element computes. They would start one another when there
 /// is work, and where one of them could not, the process would end.
-GST_START_TEST (workers)
+TEST (workers)
 {
   const int before = threads_alive;
   must (check_threads ());
@@ -197,10 +197,9 @@ GST_START_TEST (workers)
   must (check_threads ());
   fail_unless (threads_alive == before + workers, "%d more", threads_alive - before - workers);
 }
-GST_END_TEST;
 
 /// Threads that an application does not let TBB have are not waited for, nor is a stop.
-GST_START_TEST (workers_refused)
+TEST (workers_refused)
 {
   const gint64 start = g_get_monotonic_time ();
   {
@@ -213,19 +212,3 @@ GST_START_TEST (workers_refused)
   const double seconds = double (g_get_monotonic_time () - start) / 1e6;
   fail_unless (seconds < 0.5, "%.2f s", seconds);
 }
-GST_END_TEST;
-
-static Suite *thread_limits_suite ()
-{
-  Suite *suite = suite_create ("thread_limits");
-  TCase *tests = tcase_create ("general");
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_test (tests, workers);
-  tcase_add_test (tests, workers_refused);
-  tcase_add_loop_test (tests, threads, 0, G_N_ELEMENTS (kThreaded));
-  return suite;
-}
-
-GST_CHECK_MAIN (thread_limits);

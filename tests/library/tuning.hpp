@@ -172,9 +172,8 @@ inline Outcome run (int element, const std::string &properties = "", const char 
   return outcome;
 }
 
-/// Runs a suite with a cache of its own.
-inline int run_with_own_cache (int argc, char **argv, Suite *(*suite) (), const char *name,
-                               const char *source)
+/// Runs the tests with a cache of its own.
+inline int run_with_own_cache (int argc, char **argv)
 {
   // before GLib has a look at it
   std::string cache = (fs::temp_directory_path () / "inthist-tuning-XXXXXX").string ();
@@ -182,7 +181,7 @@ inline int run_with_own_cache (int argc, char **argv, Suite *(*suite) (), const 
     return 1;
   g_setenv ("XDG_CACHE_HOME", cache.c_str (), TRUE);
   gst_check_init (&argc, &argv);
-  const int failed = gst_check_run_suite (suite (), name, source);
+  const int failed = testing::run_all ();
   fs::remove_all (cache);
   return failed;
 }

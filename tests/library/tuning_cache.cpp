@@ -17,8 +17,10 @@ static std::vector<std::string> groups_of (const std::string &text)
   return groups;
 }
 
+TEST_FIXTURE (setup, nullptr);
+
 /// The loop's index is the element's and the backend's.
-GST_START_TEST (measures_once)
+TEST_EACH (measures_once, 4)
 {
   const int element = __i__ % 2;
   const char *backend = kBackends[__i__ / 2];
@@ -45,10 +47,9 @@ GST_START_TEST (measures_once)
   fail_unless (run (element, "", backend) == outcome);
   fail_unless (content () == kept);
 }
-GST_END_TEST;
 
 /// Every candidate is taken from the file, whether it is fast or not.
-GST_START_TEST (cache_decides)
+TEST_EACH (cache_decides, 4)
 {
   const int element = __i__ % 2;
   const char *backend = kBackends[__i__ / 2];
@@ -62,7 +63,6 @@ GST_START_TEST (cache_decides)
                  "%s", entry (choice).c_str ());
   }
 }
-GST_END_TEST;
 
 /// What is missing, stale, broken or forged is measured, and the file is good afterwards. The
 /// loop's index is the element's, here and below.
@@ -75,7 +75,7 @@ void expect_measured (int element, const std::string &what, const std::string &t
   }
 }
 
-GST_START_TEST (no_file_is_believed)
+TEST_EACH (no_file_is_believed, 2)
 {
   const std::string good = entry (another (__i__)), name = key (__i__),
                     version = device () + " / " PACKAGE_VERSION;
@@ -106,10 +106,9 @@ GST_START_TEST (no_file_is_believed)
   for (const auto &[what, text] : cases)
     expect_measured (__i__, what, text);
 }
-GST_END_TEST;
 
 /// Every case differs from an entry that is taken in one field.
-GST_START_TEST (no_field_is_believed)
+TEST_EACH (no_field_is_believed, 2)
 {
   static const std::vector<std::string> kWrong[] = {
     { "", "quicksort", "wf-tis", "serial", "rows", "WAVEFRONT", "wavefront ", "\xff\xfe" },
@@ -140,11 +139,10 @@ GST_START_TEST (no_field_is_believed)
   for (const char *other : { "wf-tis;64;1024;1.5;0;", "strip;0;0;1.5;0;", "serial;0;0;1.5;0;" })
     expect_measured (__i__, other, ini (group (), key (__i__), other));
 }
-GST_END_TEST;
 
 /// Writing keeps what others wrote: of other devices, and of this one with another driver, version
 /// or build. What was stored last is the last.
-GST_START_TEST (merges)
+TEST_EACH (merges, 2)
 {
   const std::string name = device ().substr (0, device ().find (','));
   const std::string others[] = { "Some GPU, 99 SMs, driver 1 / 0.0.1", device () + " / 0.0.1",
@@ -163,7 +161,6 @@ GST_START_TEST (merges)
        { std::pair (others[0], "a"), std::pair (others[1], "c"), std::pair (others[2], "e") })
     fail_unless (g_key_file_has_key (keys, other.c_str (), entry, nullptr));
 }
-GST_END_TEST;
 
 static bool is_found (const integralhist::Expected<std::optional<inthist::Choice>> &found,
                       const inthist::Choice &wanted)
@@ -173,7 +170,7 @@ static bool is_found (const integralhist::Expected<std::optional<inthist::Choice
 }
 
 /// Two builds side by side measure once each, in whatever order they start.
-GST_START_TEST (two_builds)
+TEST_EACH (two_builds, 2)
 {
   const std::string other = device () + " / " PACKAGE_VERSION " " + build (0, 1);
   const auto choice = another (__i__);
@@ -189,10 +186,9 @@ GST_START_TEST (two_builds)
                content ().c_str ());
   fail_unless (run (__i__).tuning == "cached");
 }
-GST_END_TEST;
 
 /// Of a device the eight groups that were stored last are kept; those of others are left alone.
-GST_START_TEST (many_builds)
+TEST_EACH (many_builds, 2)
 {
   std::string text;
   std::vector<std::string> wanted;
@@ -209,10 +205,9 @@ GST_START_TEST (many_builds)
   run (__i__);
   fail_unless (groups_of (content ()) == wanted, "%s", content ().c_str ());
 }
-GST_END_TEST;
 
 /// A text says what is chosen, without a file.
-GST_START_TEST (choice_in_text)
+TEST_EACH (choice_in_text, 2)
 {
   const auto choice = another (__i__);
   const auto look = [&] (const std::string &text) {
@@ -233,10 +228,9 @@ GST_START_TEST (choice_in_text)
   const std::string text = integralhist::text_with (large, group (), shape (__i__), choice, 200);
   fail_unless (groups_of (text) == std::vector<std::string> ({ group () }));
 }
-GST_END_TEST;
 
 /// What is no file is not waited for, and something sensible takes its place.
-GST_START_TEST (no_regular_file)
+TEST_EACH (no_regular_file, 2)
 {
   const auto place = file ();
   const auto large = [&] {
@@ -268,11 +262,10 @@ GST_START_TEST (no_regular_file)
     fail_unless (std::distance (fs::directory_iterator (place.parent_path ()), {}) == 1);
   }
 }
-GST_END_TEST;
 
 /// A folder that cannot be made, and a file that cannot be replaced: measured each time, and
 /// nothing else.
-GST_START_TEST (unwritable)
+TEST_EACH (unwritable, 2)
 {
   std::ofstream (file ().parent_path ()) << "in the way";
   for (int i = 0; i < 2; i++)
@@ -282,29 +275,8 @@ GST_START_TEST (unwritable)
   for (int i = 0; i < 2; i++)
     fail_unless (run (__i__).tuning == "measured");
 }
-GST_END_TEST;
-
-static Suite *tuning_cache_suite ()
-{
-  Suite *suite = suite_create ("tuning_cache");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_checked_fixture (tests, setup, nullptr);
-  tcase_add_loop_test (tests, measures_once, 0, 4);
-  tcase_add_loop_test (tests, cache_decides, 0, 4);
-  tcase_add_loop_test (tests, no_file_is_believed, 0, 2);
-  tcase_add_loop_test (tests, no_field_is_believed, 0, 2);
-  tcase_add_loop_test (tests, merges, 0, 2);
-  tcase_add_loop_test (tests, two_builds, 0, 2);
-  tcase_add_loop_test (tests, many_builds, 0, 2);
-  tcase_add_loop_test (tests, choice_in_text, 0, 2);
-  tcase_add_loop_test (tests, no_regular_file, 0, 2);
-  tcase_add_loop_test (tests, unwritable, 0, 2);
-  return suite;
-}
 
 int main (int argc, char **argv)
 {
-  return run_with_own_cache (argc, argv, tuning_cache_suite, "tuning_cache", __FILE__);
+  return run_with_own_cache (argc, argv);
 }

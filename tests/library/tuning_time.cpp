@@ -127,8 +127,10 @@ constexpr double kMostToStop = kMarksMemory ? 0.6 : 0.3;  // seconds
 
 }  // namespace
 
+TEST_FIXTURE (setup, nullptr);
+
 /// An entry for which there was too little time to try all holds until there is more.
-GST_START_TEST (more_time)
+TEST_EACH (more_time, 2)
 {
   const auto choice = another (__i__);
   Fields fields = fields_of (choice);
@@ -148,10 +150,9 @@ GST_START_TEST (more_time)
   }
   fail_unless (run (__i__, "tuning-time=10000").tuning == "cached");
 }
-GST_END_TEST;
 
 /// What was cut short says so: a millisecond is too little for a frame of this size.
-GST_START_TEST (too_little_time)
+TEST (too_little_time)
 {
   const auto tuning = [] (const char *time) {
     GstHarness *h = harness (std::string ("cudaintegralhist backend=cpu compute=eager ") + time,
@@ -169,11 +170,10 @@ GST_START_TEST (too_little_time)
   fail_unless (tuning ("tuning-time=2") == "measured");
   fail_unless (content ().ends_with (";2;\n"), "%s", content ().c_str ());
 }
-GST_END_TEST;
 
 /// Without time the built-in choice, and with a strategy that one; neither looks at the cache, or
 /// writes it.
-GST_START_TEST (without_measuring)
+TEST_EACH (without_measuring, 2)
 {
   const auto first = inthist::default_choice (inthist::Device::cpu, shape (__i__));
   const auto other = another (__i__);
@@ -188,10 +188,9 @@ GST_START_TEST (without_measuring)
     fail_unless (content () == before && fs::exists (file ()) == cached);
   }
 }
-GST_END_TEST;
 
 /// The log says what was chosen and why.
-GST_START_TEST (says_why)
+TEST_EACH (says_why, 2)
 {
   struct Case {
     const char *properties, *pattern;
@@ -207,10 +206,9 @@ GST_START_TEST (says_why)
   hear ("could not be written", __i__, "");
   fs::remove (file ().parent_path ());
 }
-GST_END_TEST;
 
 /// Where the device has no strategy that makes tiles, the error says what to set.
-GST_START_TEST (no_strategy)
+TEST (no_strategy)
 {
   const inthist::Shape tiled = { 64, 48, 8, inthist::Type::u8_tiled };
   if (inthist::preferred_strategy (inthist::Device::cuda, tiled)) {
@@ -221,11 +219,10 @@ GST_START_TEST (no_strategy)
       integralhist::plan_for (inthist::Device::cuda, tiled, nullptr, 0, 1, nullptr, nullptr);
   fail_unless (!plan && plan.error ().message.ends_with ("(u8-tiled): set counter=u16"));
 }
-GST_END_TEST;
 
 /// Of two elements that start at once with one shape, one measures and the other waits for it; with
 /// two shapes both do, and both are kept.
-GST_START_TEST (two_at_once)
+TEST (two_at_once)
 {
   for (const int other : { 0, 1 }) {
     setup ();
@@ -258,11 +255,10 @@ GST_START_TEST (two_at_once)
     gst_object_unref (pipeline);
   }
 }
-GST_END_TEST;
 
 /// The first frame comes after about tuning-time, besides what a frame takes anyway, on a machine
 /// that is busy too.
-GST_START_TEST (bounded_start)
+TEST (bounded_start)
 {
   const Load load;
   const Large large;
@@ -302,10 +298,9 @@ GST_START_TEST (bounded_start)
                  took, budget, frame);
   }
 }
-GST_END_TEST;
 
 /// Whoever measures stops soon after he is told, on a busy machine too, and nothing is written.
-GST_START_TEST (cancelled_while_measuring)
+TEST (cancelled_while_measuring)
 {
   const Load load;
   const Large large;
@@ -327,10 +322,9 @@ GST_START_TEST (cancelled_while_measuring)
     fail_unless (!fs::exists (file ()));
   }
 }
-GST_END_TEST;
 
 /// A stop also ends the wait for another that measures.
-GST_START_TEST (cancelled_while_another_measures)
+TEST (cancelled_while_another_measures)
 {
   const Load load;
   const Large large;
@@ -355,11 +349,10 @@ GST_START_TEST (cancelled_while_another_measures)
   fail_unless (!plan && plan.error ().kind == integralhist::Error::Kind::flushing);
   fail_unless (took < 0.3, "%.3f s", took);
 }
-GST_END_TEST;
 
 /// A stop in the midst of measuring, or of making the tensor that it is measured with, does not
 /// wait for it; nothing is written. The loop's index is the moment's.
-GST_START_TEST (stop_while_measuring)
+TEST_EACH (stop_while_measuring, 4)
 {
   static constexpr int kDelays[] = { 5, 100, 250, 400 };  // milliseconds
   const auto attempt = [i = __i__] {
@@ -376,10 +369,9 @@ GST_START_TEST (stop_while_measuring)
   };
   fail_unless (one_of_three (attempt), "each of three stops took longer than %.1f s", kMostToStop);
 }
-GST_END_TEST;
 
 /// Nor does a flush; nobody hears of an error.
-GST_START_TEST (flush_while_measuring)
+TEST (flush_while_measuring)
 {
   const auto attempt = [] {
     const Load load;
@@ -397,30 +389,8 @@ GST_START_TEST (flush_while_measuring)
   fail_unless (one_of_three (attempt), "each of three flushes took longer than %.1f s",
                kMostToStop);
 }
-GST_END_TEST;
-
-static Suite *tuning_time_suite ()
-{
-  Suite *suite = suite_create ("tuning_time");
-  TCase *tests = tcase_create ("general");
-  tcase_set_timeout (tests, 120);
-  suite_add_tcase (suite, tests);
-  tcase_add_checked_fixture (tests, setup, nullptr);
-  tcase_add_loop_test (tests, more_time, 0, 2);
-  tcase_add_test (tests, too_little_time);
-  tcase_add_loop_test (tests, without_measuring, 0, 2);
-  tcase_add_loop_test (tests, says_why, 0, 2);
-  tcase_add_test (tests, no_strategy);
-  tcase_add_test (tests, two_at_once);
-  tcase_add_test (tests, bounded_start);
-  tcase_add_test (tests, cancelled_while_measuring);
-  tcase_add_test (tests, cancelled_while_another_measures);
-  tcase_add_loop_test (tests, stop_while_measuring, 0, 4);
-  tcase_add_test (tests, flush_while_measuring);
-  return suite;
-}
 
 int main (int argc, char **argv)
 {
-  return run_with_own_cache (argc, argv, tuning_time_suite, "tuning_time", __FILE__);
+  return run_with_own_cache (argc, argv);
 }

@@ -13,7 +13,7 @@
 
 #include "must.hpp"
 
-#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 using namespace integralhist;
 
@@ -123,7 +123,7 @@ constexpr int kMoment = 50, kLong = 20000;  // milliseconds
 
 /// A question ends when its own thread is interrupted, whether its frame is computed or waits for
 /// another, and no other question does. The engine goes on.
-GST_START_TEST (interruption)
+TEST (interruption)
 {
   Devices devices;
   WholeFrames frames (maker (devices), inthist::Device::cpu);
@@ -144,11 +144,10 @@ GST_START_TEST (interruption)
   }
   fail_unless (!failure_of (frames) && devices.made == 1 && devices.submitted == 3);
 }
-GST_END_TEST;
 
 /// What fails is told to who asked. The next question gets another engine, unless a frame was
 /// refused only.
-GST_START_TEST (failures)
+TEST (failures)
 {
   Devices devices;
   devices.computed->signal ({});
@@ -181,10 +180,9 @@ GST_START_TEST (failures)
   fail_unless (!failure_of (frames) && devices.made == 4);
   fail_unless_equals_uint64 (frames.stats ().frames, 6);  // of all four engines
 }
-GST_END_TEST;
 
 /// Once the stream has ended, an engine lives no longer than the question that it is made for.
-GST_START_TEST (end)
+TEST (end)
 {
   Devices devices;
   WholeFrames frames (maker (devices), inthist::Device::cpu);
@@ -201,10 +199,9 @@ GST_START_TEST (end)
   fail_unless (devices.made == 1 && devices.alive == 0);
   fail_unless (!failure_of (frames) && devices.made == 2 && devices.alive == 0);
 }
-GST_END_TEST;
 
 /// Whoever reads the counts finds each frame once, also while engines come and go.
-GST_START_TEST (counts)
+TEST (counts)
 {
   Devices devices;
   LazyEngine engine (maker (devices));
@@ -231,11 +228,10 @@ GST_START_TEST (counts)
   fail_unless (!wrong && devices.made == 500 && devices.alive == 0);
   fail_unless_equals_uint64 (engine.stats ().frames, 500);
 }
-GST_END_TEST;
 
 /// Where a device's eager engine finds no memory at the start, frames wait for questions; other
 /// failures stay errors.
-GST_START_TEST (no_memory_at_the_start)
+TEST (no_memory_at_the_start)
 {
   class OtherMemory final : public DeviceFrames {
     bool takes (const Frame &) const override { return false; }
@@ -284,20 +280,3 @@ GST_START_TEST (no_memory_at_the_start)
     fail_unless_equals_string ((*engine)->stats ().why, "to compute ahead has failed");
   }
 }
-GST_END_TEST;
-
-static Suite *whole_frames_suite ()
-{
-  Suite *suite = suite_create ("whole_frames");
-  TCase *tcase = tcase_create ("general");
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 60);
-  tcase_add_test (tcase, interruption);
-  tcase_add_test (tcase, failures);
-  tcase_add_test (tcase, end);
-  tcase_add_test (tcase, counts);
-  tcase_add_test (tcase, no_memory_at_the_start);
-  return suite;
-}
-
-GST_CHECK_MAIN (whole_frames);

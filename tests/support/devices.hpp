@@ -13,16 +13,12 @@
 
 #include "frame.hpp"
 
-#include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 using namespace inthist;
 using namespace inthist::check;
 
-inline unsigned seed ()
-{
-  const char *text = g_getenv ("INTHIST_SEED");
-  return text ? unsigned (g_ascii_strtoull (text, nullptr, 0)) : 20250;
-}
+TEST_TIMEOUT (600);
 
 inline bool small_cases ()
 {
@@ -76,22 +72,10 @@ inline Bytes right_tensor (const Input &input)
   return tensor;
 }
 
-/// A suite of one case, in which it is said how to run it again.
-inline TCase *case_of_suite (Suite *suite, const char *name)
-{
-  TCase *const tcase = tcase_create (name);
-  setvbuf (stdout, nullptr, _IOLBF, 0);  // a test that fails ends its process without a flush
-  printf ("INTHIST_SEED=%u%s\n", seed (), small_cases () ? ", small cases" : "");
-  suite_add_tcase (suite, tcase);
-  tcase_set_timeout (tcase, 600);
-  return tcase;
-}
-
 /// A test on each device; the loop's index is the device's.
 #define DEVICE_TEST(name) \
-  GST_START_TEST (name) \
+  TEST_EACH (name, std::size (kDevices)) \
   { \
     if (have (kDevices[__i__], #name)) \
       run_##name (kDevices[__i__]); \
-  } \
-  GST_END_TEST
+  }

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <gst/check/gstcheck.h>
+#include "test.hpp"  // last: it has macros with names of the standard library
 #include <gst/check/gstharness.h>
 #include <gst/video/video.h>
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <gst/check/gstcheck.h>
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 /// Returns whether there is a GPU, and elements. Says loudly what is missing.
 inline bool have (const std::string &what, std::vector<const char *> elements)

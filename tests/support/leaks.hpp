@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include <gst/check/gstcheck.h>
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 /// Loads the tracer; goes before GStreamer's start.
 inline void watch_leaks ()

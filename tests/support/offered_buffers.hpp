@@ -79,9 +79,8 @@ private:
 
 /// A test of each setup that there is; the loop's index is the setup's.
 #define SETUP_TEST(name) \
-  GST_START_TEST (name) \
+  TEST_EACH (name, std::size (kSetups)) \
   { \
     if (have (kSetups[__i__].backend)) \
       run_##name (kSetups[__i__]); \
-  } \
-  GST_END_TEST
+  }

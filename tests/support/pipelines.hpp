@@ -31,12 +31,6 @@ using Sample = std::unique_ptr<GstSample, void (*) (GstSample *)>;
 using Buffer = std::unique_ptr<GstBuffer, void (*) (GstBuffer *)>;
 using Histogram = std::unique_ptr<GstIntegralHistogram, void (*) (GstIntegralHistogram *)>;
 
-inline unsigned seed ()
-{
-  const char *text = g_getenv ("INTHIST_SEED");
-  return text ? unsigned (g_ascii_strtoull (text, nullptr, 0)) : 20250;
-}
-
 inline int between (Random &random, int low, int high)
 {
   return low + int (random () % unsigned (high - low + 1));

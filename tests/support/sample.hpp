@@ -4,7 +4,7 @@
 #include <string>
 
 #include <gst/app/gstappsink.h>
-#include <gst/check/gstcheck.h>
+#include "test.hpp"  // last: it has macros with names of the standard library
 
 /// The first sample of a pipeline that ends in the appsink `sink`; the pipeline is gone when it
 /// returns.
