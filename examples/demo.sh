@@ -72,20 +72,22 @@ build_demo() {
   local log teller status=0
   log=$(mktemp)
   echo "Building in $root/build"
-  if [[ " ${meson_options[*]} " != *" -Dcuda=disabled "* ]] \
+  if [ ! -e "$root/build/build.ninja" ] && [[ " ${meson_options[*]} " != *" -Dcuda=disabled "* ]] \
     && { command -v nvcc || [ -x /usr/local/cuda/bin/nvcc ]; } >/dev/null; then
     echo "with CUDA, some minutes longer than without: see -Dcuda=disabled"
+    [ -e /dev/nvidiactl ] || echo "this machine has no NVIDIA driver, and works without CUDA, too"
   fi
   tell_progress "$log" &
   teller=$!
   trap 'kill "$teller" 2>/dev/null || true; rm -f "$log"' EXIT
+  trap 'echo; echo "demo.sh: the build was stopped; the next one goes on with it" >&2; exit 130' INT
   (
     configure "$root/build" -Dexamples=enabled "${meson_options[@]}"
     build "$root/build" histquery trackdemo gstintegralhist bindings
   ) >"$log" 2>&1 || status=$?
   kill "$teller" 2>/dev/null || true
   wait "$teller" 2>/dev/null || true
-  trap - EXIT
+  trap - EXIT INT
   [ ! -t 1 ] || printf '\r\033[K'
   if [ $status -ne 0 ]; then
     tail -n 40 "$log" >&2

@@ -104,6 +104,11 @@ class Questions(unittest.TestCase):
                 medians, self.histogram.quantile_maps(window=10, step=7, rows=1))
             grid = GstIntegralHist.IntegralHistogramGrid(*box[2:], x=box[0], y=box[1], columns=one)
             self.assertEqual(self.histogram.grids(grid).get_data(), right.astype('u4').tobytes())
+        for question in self.histogram.region, self.histogram.region_sums:
+            with self.assertRaisesRegex(ValueError, 'width is a whole number of pixels, not 5.5'):
+                question(0, 0, 5.5, 5)
+            with self.assertRaisesRegex(ValueError, 'x is a whole number of pixels'):
+                question(x=numpy.float32(0.9), y=0, width=5, height=5)
         for none in numpy.empty((0, 4)), numpy.empty((0, 4), int), numpy.empty(0), [], ():
             self.assertEqual(self.histogram.regions(none).shape, (0, BINS))
             self.assertEqual(self.histogram.regions_sums(none).shape, (0, BINS))

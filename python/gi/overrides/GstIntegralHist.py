@@ -416,11 +416,18 @@ for _function in integral_histogram, integral_image, tracks:
 
 # What the introspection data say about functions becomes their documentation.
 
+_PIXELS = 'x', 'y', 'width', 'height'  # names of parameters
+
+
 def _documented(function, name, qualified):
     """A function of Python that calls an introspected one."""
     parameters, text = _DOCS[qualified]
 
     def call(*arguments, **named):
+        for parameter, value in (*zip(parameters or (), arguments), *named.items()):
+            # PyGObject cuts off what is behind the point
+            if parameter in _PIXELS and hasattr(value, '__float__') and not _is_whole(value):
+                raise ValueError(f'{parameter} is a whole number of pixels, not {value!r}')
         return function(*arguments, **named)
 
     call.__name__, call.__qualname__ = name, qualified
