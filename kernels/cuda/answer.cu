@@ -2,7 +2,7 @@
 //
 // Answers queries on the GPU.
 #include "answer.cuh"
-#include "device/find_best.cuh"
+#include "device/queries/find_best.cuh"
 
 namespace inthist::cuda {
 namespace {

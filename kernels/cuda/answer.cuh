@@ -4,7 +4,7 @@
 //
 //   counts, sums  a block a window, a thread a bin, four loads each (eight with anchors; more where
 //                 the window must be cut, see region.hpp). In tiles, a warp some bins
-//                 (tiled_window.cuh)
+//                 (device/tiles/window.cuh)
 //   totals        a thread a window, or a patch of one
 //   likelihoods   a warp a window, a lane a bin; what the lanes find is added in the bins' order.
 //                 Maps of one window size have a better way (likelihood_map.cuh)
@@ -18,8 +18,8 @@
 #include <type_traits>
 
 #include "../window.hpp"
-#include "device/tiled_window.cuh"
-#include "device/warp.cuh"
+#include "device/tiles/window.cuh"
+#include "device/hardware/warp.cuh"
 #include "likelihood_map.cuh"
 
 namespace inthist::cuda {

@@ -3,15 +3,15 @@
 // Turns pixels into bin indices, or into weighted pixels, with the LUT in shared memory. Traffic:
 // the image once, and one byte written a pixel, or four, a hundredth of the tensor. A thread has 16
 // pixels of one byte, else four. Features that read more than a pixel of the first plane have two
-// kernels each, and a thread has eight pixels (device/pixel_run.cuh).
+// kernels each, and a thread has eight pixels (device/pixels/pixel_run.cuh).
 #include <algorithm>
 
 #include <cuda_runtime.h>
 
 #include "../features/soft.hpp"
 #include "../inthist.hpp"
-#include "device/overlap.cuh"
-#include "device/pixel_run.cuh"
+#include "device/hardware/overlap.cuh"
+#include "device/pixels/pixel_run.cuh"
 
 namespace inthist::cuda {
 namespace {

@@ -3,8 +3,9 @@
 // byte-tiles: counts columns, then marches down strips of tiles and writes each tile once. Two
 // launches, as of strip:
 //
-//   count   counts the pixels of each bin in each column of every strip (device/column_counts.cuh)
-//   march   walks down every strip of every bin, a lane a tile (device/tile_march.cuh)
+//   count   counts the pixels of each bin in each column of every strip
+//           (device/strip/column_counts.cuh)
+//   march   walks down every strip of every bin, a lane a tile (device/tiles/march.cuh)
 //
 // Counts inside a tile fit a byte. So four are added at a time, and a product with 0x01010101 scans
 // four. Traffic: 0.28 of what a tensor of u32 has, or 0.31 where tiles are wide. What was tuned is
@@ -13,8 +14,8 @@
 
 #include <algorithm>
 
-#include "device/attribute.cuh"
-#include "device/tile_march.cuh"
+#include "device/hardware/attribute.cuh"
+#include "device/tiles/march.cuh"
 #include "launch_counts.cuh"
 
 namespace inthist {

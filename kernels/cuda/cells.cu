@@ -10,7 +10,7 @@
 
 #include "../cells.hpp"
 #include "../features/weight.hpp"
-#include "device/bytes.cuh"
+#include "device/hardware/bytes.cuh"
 
 namespace inthist::cuda {
 namespace {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What comes before a march down strips: where pixels come from, who makes bins of them, and the
-// column counts of the strips above (device/column_counts.cuh).
+// column counts of the strips above (device/strip/column_counts.cuh).
 #pragma once
 
 #include <algorithm>
 #include <optional>
 
-#include "device/column_counts.cuh"
+#include "device/strip/column_counts.cuh"
 
 namespace inthist::cuda {
 

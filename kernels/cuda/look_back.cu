@@ -25,9 +25,9 @@
 // docs/measurements/2026-11-25-look-back.md.
 #include <algorithm>
 
-#include "device/attribute.cuh"
-#include "device/look_back.cuh"
-#include "device/overlap.cuh"
+#include "device/hardware/attribute.cuh"
+#include "device/look_back/block.cuh"
+#include "device/hardware/overlap.cuh"
 
 namespace inthist {
 namespace cuda {

@@ -2,9 +2,9 @@
 //
 // strip: counts columns, then marches down strips of rows and writes the tensor once. Two launches:
 //
-//   count   counts the pixels of each bin in each column of every strip (device/column_counts.cuh),
-//           or adds up their weights (device/column_weights.cuh)
-//   march   walks down every strip of every bin with the current row of H (device/strip_march.cuh)
+//   count   counts the pixels of each bin in each column of every strip
+//           (device/strip/column_counts.cuh), or adds up their weights (column_weights.cuh)
+//   march   walks down every strip of every bin with the current row of H (device/strip/march.cuh)
 //
 // A block waits for no other. It starts from H in the row above its strip: the column counts of all
 // strips above, added up and scanned along the row. The carries are those of Nehab et al. 2011 and
@@ -19,9 +19,9 @@
 // tuned is in strip_policy.hpp and count_policy.hpp.
 #include <algorithm>
 
-#include "device/attribute.cuh"
-#include "device/column_weights.cuh"
-#include "device/strip_march.cuh"
+#include "device/hardware/attribute.cuh"
+#include "device/strip/column_weights.cuh"
+#include "device/strip/march.cuh"
 #include "launch_counts.cuh"
 #include "strip.hpp"
 

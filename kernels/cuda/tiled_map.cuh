@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Computes a likelihood map of a tensor in tiles, of windows that begin at neighbouring pixels. It
-// chains windows as likelihood_map.cuh does, but a thread has four columns of them, whose elements
-// share loads (tile_quads.cuh): six for four elements, not six for each. The quads of the windows'
-// last columns are aligned. Those before their first columns need not be: a lane has an aligned
-// quad of them, and takes what it wants beyond that from the next lane, so that the last lane of a
-// row has no windows. Rows of lanes that lie below each other meet the same tiles in L1.
+// Computes a likelihood map of a tensor in tiles, of windows that begin at neighbouring pixels.
+// It chains windows as likelihood_map.cuh does, but a thread has four columns of them, whose
+// elements share loads (device/tiles/quads.cuh): six for four elements, not six for each. The
+// quads of the windows' last columns are aligned. Those before their first columns need not be:
+// a lane has an aligned quad of them, and takes what it wants beyond that from the next lane, so
+// that the last lane of a row has no windows. Rows of lanes that lie below each other meet the
+// same tiles in L1.
 #pragma once
 
 #include <type_traits>
 
 #include "chains.cuh"
-#include "device/tile_quads.cuh"
+#include "device/tiles/quads.cuh"
 
 namespace inthist::cuda {
 

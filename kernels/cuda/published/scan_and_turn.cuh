@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "../device/brlt.cuh"
+#include "../device/scan/brlt.cuh"
 
 namespace inthist::cuda {
 

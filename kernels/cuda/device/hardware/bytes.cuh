@@ -7,7 +7,7 @@
 
 #include <cuda_runtime.h>
 
-#include "../../inthist.hpp"
+#include "../../../inthist.hpp"
 
 namespace inthist::cuda {
 

@@ -8,7 +8,7 @@
 
 #include <cuda_runtime.h>
 
-#include "../../planes.hpp"
+#include "../../../planes.hpp"
 
 namespace inthist::cuda {
 

@@ -6,14 +6,14 @@
 
 #include <type_traits>
 
-#include "copy_async.cuh"
-#include "look_back_byte_sums.cuh"
-#include "look_back_element_sums.cuh"
-#include "look_back_order.cuh"
-#include "look_back_states.cuh"
-#include "look_back_tile.cuh"
-#include "scan_planes.cuh"
-#include "warp.cuh"
+#include "../hardware/copy_async.cuh"
+#include "byte_sums.cuh"
+#include "element_sums.cuh"
+#include "order.cuh"
+#include "states.cuh"
+#include "tile.cuh"
+#include "../scan/scan_planes.cuh"
+#include "../hardware/warp.cuh"
 
 namespace inthist::cuda {
 

@@ -8,8 +8,8 @@
 
 #include <cuda_runtime.h>
 
-#include "look_back_tile.cuh"
-#include "warp.cuh"
+#include "tile.cuh"
+#include "../hardware/warp.cuh"
 
 namespace inthist::cuda {
 

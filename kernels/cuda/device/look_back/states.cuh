@@ -11,8 +11,8 @@
 #include <cuda/atomic>
 #include <cuda_runtime.h>
 
-#include "../../planes.hpp"
-#include "../look_back_policy.hpp"
+#include "../../../planes.hpp"
+#include "../../look_back_policy.hpp"
 
 namespace inthist::cuda {
 

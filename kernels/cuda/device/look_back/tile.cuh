@@ -7,8 +7,8 @@
 
 #include <cuda_runtime.h>
 
-#include "../look_back_policy.hpp"
-#include "warp.cuh"
+#include "../../look_back_policy.hpp"
+#include "../hardware/warp.cuh"
 
 namespace inthist::cuda {
 

@@ -6,8 +6,8 @@
 // ends of rows, are read one by one.
 #pragma once
 
-#include "../../features/pixel.hpp"
-#include "bytes.cuh"
+#include "../../../features/pixel.hpp"
+#include "../hardware/bytes.cuh"
 
 namespace inthist::cuda {
 

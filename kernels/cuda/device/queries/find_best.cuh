@@ -10,8 +10,8 @@
 // 18.7 us, and 43.9 with its best (docs/measurements/2026-11-22-questions.md).
 #pragma once
 
-#include "../../window.hpp"
-#include "warp.cuh"
+#include "../../../window.hpp"
+#include "../hardware/warp.cuh"
 
 namespace inthist::cuda {
 

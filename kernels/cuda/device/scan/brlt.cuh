@@ -6,7 +6,7 @@
 #pragma once
 
 #include "scan_planes.cuh"
-#include "warp.cuh"
+#include "../hardware/warp.cuh"
 
 namespace inthist::cuda {
 

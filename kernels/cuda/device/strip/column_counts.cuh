@@ -11,11 +11,11 @@
 //   store      the counts that march reads, those above a strip
 #pragma once
 
-#include "bytes.cuh"
-#include "overlap.cuh"
-#include "stay_in_l2.cuh"
+#include "../hardware/bytes.cuh"
+#include "../hardware/overlap.cuh"
+#include "../hardware/stay_in_l2.cuh"
 #include "strips.cuh"
-#include "warp.cuh"
+#include "../hardware/warp.cuh"
 
 namespace inthist::cuda {
 

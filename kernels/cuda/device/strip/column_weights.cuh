@@ -5,10 +5,10 @@
 // four columns, of which no two lanes' lie in a bank.
 #pragma once
 
-#include "overlap.cuh"
-#include "stay_in_l2.cuh"
+#include "../hardware/overlap.cuh"
+#include "../hardware/stay_in_l2.cuh"
 #include "strips.cuh"
-#include "warp.cuh"
+#include "../hardware/warp.cuh"
 
 namespace inthist::cuda {
 

@@ -9,7 +9,7 @@
 //   left_of      what those of the warps before add
 //   step_down    H grows by all of these, row by row, and is stored
 //
-// What pixels add, AddsToBin says: 1 (strip_ones.cuh) or a weight (strip_weights.cuh). A step is
+// What pixels add, AddsToBin says: 1 (ones.cuh) or a weight (weights.cuh). A step is
 // some rows, and three steps are under way at a time. run () calls them
 //
 //   step    being stored; its totals are known
@@ -19,10 +19,10 @@
 
 #include <concepts>
 
-#include "overlap.cuh"
-#include "split_barrier.cuh"
-#include "strip_ones.cuh"
-#include "strip_weights.cuh"
+#include "../hardware/overlap.cuh"
+#include "../hardware/split_barrier.cuh"
+#include "ones.cuh"
+#include "weights.cuh"
 
 namespace inthist::cuda {
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What strip's march adds of pixels that count 1 (strip_march.cuh): it finds those of a bin. A step
+// What strip's march adds of pixels that count 1 (march.cuh): it finds those of a bin. A step
 // is eight rows, as a byte has a bit for each.
 #pragma once
 
-#include "../strip_policy.hpp"
-#include "bytes.cuh"
+#include "../../strip_policy.hpp"
+#include "../hardware/bytes.cuh"
 #include "row_counts.cuh"
-#include "stay_in_l2.cuh"
+#include "../hardware/stay_in_l2.cuh"
 #include "strips.cuh"
-#include "warp.cuh"
+#include "../hardware/warp.cuh"
 
 namespace inthist::cuda {
 

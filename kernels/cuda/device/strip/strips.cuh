@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "../../inthist.hpp"
-#include "../count_policy.hpp"
+#include "../../../inthist.hpp"
+#include "../../count_policy.hpp"
 
 namespace inthist::cuda {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "../../tiles.hpp"
+#include "../../../tiles.hpp"
 
 namespace inthist::cuda {
 

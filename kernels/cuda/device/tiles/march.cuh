@@ -17,15 +17,15 @@
 //   descend   corner_ and top_ of the tile below
 #pragma once
 
-#include "../../tiles.hpp"
-#include "../byte_tiles_policy.hpp"
-#include "bulk_store.cuh"
-#include "bytes.cuh"
-#include "overlap.cuh"
-#include "row_counts.cuh"
-#include "stay_in_l2.cuh"
-#include "strips.cuh"
-#include "warp.cuh"
+#include "../../../tiles.hpp"
+#include "../../byte_tiles_policy.hpp"
+#include "../hardware/bulk_store.cuh"
+#include "../hardware/bytes.cuh"
+#include "../hardware/overlap.cuh"
+#include "../strip/row_counts.cuh"
+#include "../hardware/stay_in_l2.cuh"
+#include "../strip/strips.cuh"
+#include "../hardware/warp.cuh"
 
 namespace inthist::cuda {
 

@@ -9,7 +9,7 @@
 
 #include <vector_types.h>
 
-#include "../../tiles.hpp"
+#include "../../../tiles.hpp"
 
 namespace inthist::cuda {
 

@@ -10,9 +10,9 @@
 
 #include <cstdint>
 
-#include "../../window.hpp"
-#include "tile_fields.hpp"
-#include "warp.cuh"
+#include "../../../window.hpp"
+#include "fields.hpp"
+#include "../hardware/warp.cuh"
 
 namespace inthist::cuda {
 
