@@ -12,6 +12,7 @@
 #include <gst/integralhist/api/counted.hpp>
 #include <gst/track/association/detection_matching.hpp>
 #include <gst/track/association/motion.hpp>
+#include <gst/track/correlation/device_filters.hpp>
 
 GST_DEBUG_CATEGORY_EXTERN (integralhisttrack_debug);
 #define GST_CAT_DEFAULT integralhisttrack_debug
@@ -377,14 +378,18 @@ Expected<> TargetList::follow (const FrameTensors &of_frame, unsigned lost_after
       regions.push_back (target->region (of_frame, targets.back ().second));
     }
   FrameTensors tensors = of_frame;
-  bool together = false;  // where a GPU answers
-  if (!targets.empty ())
-    for (GstIntegralHistogram *const tensor : { tensors.gradients, tensors.colours, tensors.luma })
-      together |= TRY (tensor_of (tensor).expect (regions));
-  if (together && !device_failed_) {
-    tensors.filters = tensor_of (tensors.gradients).device_filters ();
-    if (tensors.filters && !tensors.filters->takes (tensor_of (tensors.luma)))
-      tensors.filters = nullptr;
+  bool together = false;  // a GPU answers
+  if (!targets.empty ()) {
+    tensors.gradient_values = TRY (tensor_of (tensors.gradients).prepare (regions));
+    const DeviceValues *const colours = TRY (tensor_of (tensors.colours).prepare (regions));
+    tensors.luma_values = TRY (tensor_of (tensors.luma).prepare (regions));
+    together = tensors.gradient_values || colours || tensors.luma_values;
+  }
+  if (tensors.gradient_values && tensors.luma_values && !device_failed_) {
+    if (!filters_ || !filters_->are_with (*tensors.gradient_values))
+      filters_ = make_device_filters (*tensors.gradient_values);
+    if (filters_->are_with (*tensors.luma_values))
+      tensors.filters = filters_;
   }
   std::vector<CorrelationTracker *> trackers (targets.size ());
   const auto begin = [&] (int i) -> Expected<> {

@@ -81,7 +81,8 @@ private:
   ListOptions options_;
   std::optional<std::vector<GstVideoRectangle>> configured_;  // whose targets have started
   guint next_id_ = 1;
-  bool device_failed_ = false;  // a GPU, which has no filters any more
+  std::shared_ptr<DeviceFilters> filters_;  // of the GPU that had the last values
+  bool device_failed_ = false;              // it has no filters any more
   DetectorPace pace_;
   int width_ = 0, height_ = 0;      // of the last tensor
   std::optional<Counted> counted_;  // what the appearances are of

@@ -365,8 +365,8 @@ public:
   unsigned responses = 0;
   bool fails = false, loses_all = false;
 
-  bool takes (Tensor &) const override { return true; }
-  Expected<std::unique_ptr<DeviceFilter>> make (const inthist::cuda::FilterTables &) override
+  bool are_with (const DeviceValues &) const override { return true; }
+  Expected<std::unique_ptr<DeviceFilter>> make (const cuda::FilterTables &) override
   {
     return std::unique_ptr<DeviceFilter> (std::make_unique<Filter> ());
   }
@@ -384,29 +384,29 @@ public:
     std::ranges::copy (static_cast<Filter &> (filter).weights, weights.begin ());
     return {};
   }
-  Expected<> respond (Tensor &, Tensor &, std::span<const FilterQuery> queries) override
+  Expected<> respond (const FrameTensors &, std::span<FilterQuestion *const> questions) override
   {
     if (fails)
       return error (Error::Kind::failed, "pretended");
-    for (const FilterQuery &query : queries) {  // it has not moved
-      std::fill_n (query.response, kGrid * kGrid, 0.0F);
-      query.response[0] = 1;
+    for (FilterQuestion *const question : questions) {  // it has not moved
+      question->response.assign (kGrid * kGrid, 0.0F);
+      question->response[0] = 1;
     }
-    responses += unsigned (queries.size ());
+    responses += unsigned (questions.size ());
     return {};
   }
-  Expected<> make_examples (Tensor &, Tensor &, std::span<const FilterQuery>) override
+  Expected<> make_examples (const FrameTensors &, std::span<FilterQuestion *const>) override
   {
     return {};
   }
-  Expected<> move (std::span<const FilterMove>) override { return {}; }
-  Expected<> sample (Tensor &, std::span<const SizesQuery> queries) override
+  Expected<> move (std::span<MoveQuestion *const>) override { return {}; }
+  Expected<> sample (const FrameTensors &, std::span<SampleQuestion *const> questions) override
   {
-    for (const SizesQuery &query : queries) {
+    for (SampleQuestion *const question : questions) {
       std::size_t n = 0;
-      for (const inthist::Cells &grid : query.grids)
-        n += grid.size () * kOrientations;
-      std::fill_n (query.sample, n, 0.0F);
+      for (const CellEdges &edges : question->grids)
+        n += inthist::Cells{ edges.x, edges.y }.size ();
+      question->sample.assign (n * kOrientations, 0.0F);
     }
     return {};
   }

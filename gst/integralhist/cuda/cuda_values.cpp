@@ -11,7 +11,6 @@
 #include "cuda_beside.hpp"
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
-#include "cuda_filters.hpp"
 #include "in_context.hpp"
 #include "picture_upload.hpp"
 #include "pinned_memory.hpp"
@@ -35,6 +34,35 @@ Expected<> fetch (const QueryBuffers &at, std::size_t bytes)
   TRY (await (at.done.get (), kAnswering));
   return {};
 }
+
+class CudaCells final : public DeviceCells {
+public:
+  CudaCells (Context context, std::shared_ptr<QueryBufferPool> pool, cudaStream_t stream,
+             std::size_t n)
+      : context_ (context), pool_ (std::move (pool)), stream_ (stream), n_ (n),
+        at_ (std::move (context))
+  {
+  }
+  ~CudaCells () override
+  {
+    const CudaContext::Scope scope (*context_);
+    if (*at_ && scope && cudaEventRecord ((*at_)->done.get (), stream_) == cudaSuccess)
+      pool_->give_back (std::move (*at_));
+  }
+
+  std::span<const CellsOnDevice> grids () const override
+  {
+    return { reinterpret_cast<const CellsOnDevice *> ((*at_)->host_inputs.get ()), n_ };
+  }
+  std::unique_ptr<QueryBuffers> &buffers () { return *at_; }
+
+private:
+  const Context context_;
+  const std::shared_ptr<QueryBufferPool> pool_;
+  const cudaStream_t stream_;
+  const std::size_t n_;
+  InContext<std::unique_ptr<QueryBuffers>> at_;
+};
 
 }  // namespace
 
@@ -120,6 +148,16 @@ Expected<> CudaValues::add_up_cells (std::span<const CellsQuery> queries, const 
   auto copied = copy (queries, (*at)->host_answers.get ());
   buffers_->give_back (std::move (*at));
   return copied;
+}
+
+Expected<std::unique_ptr<DeviceCells>>
+CudaValues::add_up_cells_on (inthist::Stream stream, std::span<const inthist::Cells> grids)
+{
+  auto cells = std::make_unique<CudaCells> (context_, buffers_, stream, grids.size ());
+  cells->buffers () = TRY (buffers_->acquire ());
+  const CellsQuery query = { grids, {}, nullptr };
+  TRY (enqueue_cells ({ &query, 1 }, inthist::Lut (), *cells->buffers (), stream));
+  return cells;
 }
 
 Expected<> CudaValues::count (std::span<const inthist::Region> windows, const inthist::Lut &lut,
@@ -243,7 +281,7 @@ DeviceBeside cuda_beside (std::shared_ptr<CudaContext> context)
     TRY (values->open ());
     return values;
   };
-  return { allocate, make, make_cuda_filters (context) };
+  return { allocate, make };
 }
 
 }  // namespace integralhist

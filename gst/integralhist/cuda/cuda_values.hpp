@@ -28,21 +28,22 @@ public:
   Expected<> keep (const inthist::Binning &picture) override;
   Expected<> keep_in_place (const inthist::Binning &picture, inthist::Stream producer) override;
   inthist::Stream stream () const override { return own_->stream.get (); }
+  const Context &context () const override { return context_; }
+  const inthist::Shape &shape () const override { return shape_; }
   std::size_t bytes () const override { return own_->picture.bytes () + own_->values.bytes (); }
   bool takes (std::span<const CellsQuery> queries) const override;
   Expected<> add_up_cells (std::span<const CellsQuery> queries, const inthist::Lut &lut) override;
+  Expected<std::unique_ptr<DeviceCells>>
+  add_up_cells_on (inthist::Stream stream, std::span<const inthist::Cells> grids) override;
   Expected<> count (std::span<const inthist::Region> windows, const inthist::Lut &lut,
                     guint32 *counts) override;
 
+private:
   /// Enqueues the sums of cells, which stay in the buffers on the GPU: grid after grid. The staged
   /// inputs begin with a CellsOnDevice of each grid. The context is current.
   inthist::cuda::CudaExpected<> enqueue_cells (std::span<const CellsQuery> queries,
                                                const inthist::Lut &lut, QueryBuffers &at,
                                                cudaStream_t stream) const;
-  const inthist::Shape &shape () const { return shape_; }
-  const CudaContext &context () const { return *context_; }
-
-private:
   struct Resources {
     inthist::cuda::StreamOwner stream;
     inthist::cuda::EventOwner kept;  // the values are here

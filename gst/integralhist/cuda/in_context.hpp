@@ -42,6 +42,7 @@ public:
   InContext &operator= (const InContext &) = delete;
 
   T &operator* () { return *value_; }
+  const T &operator* () const { return *value_; }
   T *operator->() { return &*value_; }
   const T *operator->() const { return &*value_; }
 

@@ -10,12 +10,23 @@
 #include <span>
 
 #include <kernels/binning.hpp>
+#include <kernels/cells.hpp>
 
-#include "device_filters.hpp"
 #include <gst/integralhist/memory/host_memory.hpp>
 #include "tensor.hpp"
 
 namespace integralhist {
+
+class CudaContext;
+
+/// Sums of cells in a GPU's memory, for kernels of the caller. Those must be enqueued before this
+/// is dropped, on the stream that the sums were asked on.
+class DeviceCells {
+public:
+  virtual ~DeviceCells () = default;
+  /// Returns the grids, whose pointers are to the GPU's memory.
+  virtual std::span<const inthist::cuda::CellsOnDevice> grids () const = 0;
+};
 
 /// Any thread may ask, also while others do.
 class DeviceValues {
@@ -27,6 +38,8 @@ public:
   /// been given, unless that is null.
   virtual Expected<> keep_in_place (const inthist::Binning &picture, inthist::Stream producer) = 0;
   virtual inthist::Stream stream () const = 0;
+  virtual const std::shared_ptr<CudaContext> &context () const = 0;
+  virtual const inthist::Shape &shape () const = 0;
   /// Returns the memory that it has on the GPU.
   virtual std::size_t bytes () const = 0;
   /// Returns whether it answers such a question; what fits no memory by far is not for it.
@@ -34,6 +47,9 @@ public:
   /// Adds up cells; `lut` is from values to bins.
   virtual Expected<> add_up_cells (std::span<const CellsQuery> queries,
                                    const inthist::Lut &lut) = 0;
+  /// Enqueues the sums of cells on a stream of the context, which is current. They stay there.
+  virtual Expected<std::unique_ptr<DeviceCells>>
+  add_up_cells_on (inthist::Stream stream, std::span<const inthist::Cells> grids) = 0;
   /// Counts windows of the frame: [window][bin].
   virtual Expected<> count (std::span<const inthist::Region> windows, const inthist::Lut &lut,
                             guint32 *counts) = 0;
@@ -52,7 +68,6 @@ struct DeviceBeside {
   std::function<Expected<std::unique_ptr<DeviceValues>> (const inthist::Shape &shape,
                                                          std::atomic<guint64> &answers)>
       make;
-  std::shared_ptr<DeviceFilters> filters;
 };
 
 }  // namespace integralhist

@@ -20,7 +20,6 @@ using inthist::Query;
 
 struct Shard;
 class DeviceValues;
-class DeviceFilters;
 
 /// What CUDA callers need; all null for a tensor in host memory.
 struct CudaView {
@@ -60,13 +59,13 @@ public:
   virtual Expected<> wait (GstClockTime timeout) = 0;
   /// Answers into host memory, where carried values lie, too. Null `answers` ask for the best only.
   virtual Expected<> ask (std::span<const Query> queries) = 0;
-  /// Says that these regions, which lie in the frame, will be asked for, in questions to come: what
-  /// they have in common is done at once. Returns whether these had better come together.
-  virtual Expected<bool> expect (std::span<const inthist::Region> /*regions*/) { return false; }
-  /// Returns its values on a GPU, and the filters there, where expect () has said that questions
-  /// had better come together for a GPU's sake; else null.
-  virtual DeviceValues *device_values () { return nullptr; }
-  virtual std::shared_ptr<DeviceFilters> device_filters () { return nullptr; }
+  /// Prepares for questions about these regions, which lie in the frame: what they have in common
+  /// is done at once. If questions had better come together, as a GPU answers them, returns the
+  /// frame's values there, which live as long as the tensor; else null.
+  virtual Expected<DeviceValues *> prepare (std::span<const inthist::Region> /*regions*/)
+  {
+    return nullptr;
+  }
   /// Answers into host memory.
   virtual Expected<> ask_cells (std::span<const CellsQuery> queries)
   {

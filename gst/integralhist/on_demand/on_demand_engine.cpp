@@ -97,20 +97,15 @@ public:
       frames_->give_back (std::move (values_));
   }
 
-  Expected<bool> expect (std::span<const Region>) override
+  Expected<DeviceValues *> prepare (std::span<const Region>) override
   {
     frames_->values_wanted = true;
     expected_ = true;
-    return values_ != nullptr;
-  }
-  DeviceValues *device_values () override { return expected_ ? values_.get () : nullptr; }
-  std::shared_ptr<DeviceFilters> device_filters () override
-  {
-    return device_values () ? frames_->beside->filters : nullptr;
+    return values_.get ();
   }
   Expected<> ask (std::span<const Query> queries) override
   {
-    if (!device_values ())
+    if (!may_use_values ())
       return tensor_->ask (queries);
     for (const Query &query : queries)
       if (!TRY (count_windows (*values_, shape, frames_->lut, query)))
@@ -119,12 +114,14 @@ public:
   }
   Expected<> ask_cells (std::span<const CellsQuery> queries) override
   {
-    return device_values () && values_->takes (queries)
+    return may_use_values () && values_->takes (queries)
                ? values_->add_up_cells (queries, frames_->lut)
                : tensor_->ask_cells (queries);
   }
 
 private:
+  bool may_use_values () const { return expected_ && values_; }
+
   const std::shared_ptr<OnDemandFrames> frames_;
   std::unique_ptr<DeviceValues> values_;  // may be null
   std::atomic<bool> expected_ = false;

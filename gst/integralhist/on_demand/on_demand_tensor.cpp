@@ -313,19 +313,19 @@ Expected<> HostOnDemandTensor::answer_from_pixels (std::unique_lock<std::mutex> 
   return check_host (inthist::cpu::answer_pixels (binning ({}), shape, query));
 }
 
-Expected<bool> HostOnDemandTensor::expect (std::span<const Region> regions)
+Expected<DeviceValues *> HostOnDemandTensor::prepare (std::span<const Region> regions)
 {
-  if (frames_->beside && TRY (expect_on_device (regions)))
-    return true;
+  if (frames_->beside && TRY (prepare_on_device (regions)))
+    return device_values_.get ();
   if (regions.size () > 1) {
     auto locked = TRY (lock ());
     TRY (need_values (locked, int (regions.size ()), [&] (int i) { return regions[i]; }));
   }
-  return false;
+  return nullptr;
 }
 
 /// Makes the values on the GPU, if that is worth it. Returns whether they are there.
-Expected<bool> HostOnDemandTensor::expect_on_device (std::span<const Region> regions)
+Expected<bool> HostOnDemandTensor::prepare_on_device (std::span<const Region> regions)
 {
   // Pixels that are asked for: in all, and of those of a frame, which are all uploaded; half of
   // that where the last frame was there, so that targets stay. Measured on an H100 with one target
@@ -358,18 +358,6 @@ Expected<bool> HostOnDemandTensor::expect_on_device (std::span<const Region> reg
     note_failure (kept.error ());
   }
   return on_device_;
-}
-
-DeviceValues *HostOnDemandTensor::device_values ()
-{
-  const std::lock_guard lock (mutex_);
-  return on_device_ ? device_values_.get () : nullptr;
-}
-
-std::shared_ptr<DeviceFilters> HostOnDemandTensor::device_filters ()
-{
-  const std::lock_guard lock (mutex_);
-  return on_device_ ? frames_->beside->filters : nullptr;
 }
 
 /// Counts cells from pixels where that costs less than a tensor.

@@ -183,9 +183,7 @@ public:
 
   Expected<> ask (std::span<const Query> queries) override;
   Expected<> ask_cells (std::span<const CellsQuery> queries) override;
-  Expected<bool> expect (std::span<const Region> regions) override;
-  DeviceValues *device_values () override;
-  std::shared_ptr<DeviceFilters> device_filters () override;
+  Expected<DeviceValues *> prepare (std::span<const Region> regions) override;
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
   Expected<const void *> host () override;
   CudaView cuda () override;
@@ -223,7 +221,7 @@ private:
   Expected<> need_values (std::unique_lock<std::mutex> &lock, int n, RegionOf &&region);
   /// Returns the values from a region's first pixel on, and their bins. They must have been made.
   inthist::Binning binning (const Region &region) const;
-  Expected<bool> expect_on_device (std::span<const Region> regions);
+  Expected<bool> prepare_on_device (std::span<const Region> regions);
   Expected<> answer_from_pixels (std::unique_lock<std::mutex> locked, const Query &query);
   Expected<> ask_one (const Query &query);
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override;

@@ -35,7 +35,6 @@ std::vector<int> edges_of (double first, double cell, int cells, int frame, bool
 /// from one to the next.
 void smooth (std::vector<float> &cells, std::size_t step, std::size_t other_step, int values)
 {
-  using inthist::kNeighbour;
   constexpr float kScale = 1 / (1 + 2 * kNeighbour);
   std::vector<float> line (std::size_t (kGrid + 2) * values);  // with nothing at both ends
   for (int other = 0; other < kGrid; other++) {
@@ -86,8 +85,7 @@ std::vector<float> block_norms (std::span<const float> energies, int columns, in
       const int left = std::max (0, x - 1), right = std::min (columns - 1, x);
       norms.push_back (1
                        / std::sqrt (energies[above + left] + energies[above + right]
-                                    + energies[below + left] + energies[below + right]
-                                    + inthist::kFlat));
+                                    + energies[below + left] + energies[below + right] + kFlat));
     }
   return norms;
 }

@@ -20,18 +20,21 @@
 #include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <kernels/cells.hpp>
-#include <kernels/filters.hpp>
+
+#include "filter_kernels.hpp"
 
 namespace integralhist {
 
 class DeviceFilters;
+class DeviceValues;
 
 /// What the tracker asks of a frame. All have the frame's size.
 struct FrameTensors {
   GstIntegralHistogram *gradients;                   // 18 directions, weighted and soft
   GstIntegralHistogram *colours;                     // hsv, at most 256 bins
   GstIntegralHistogram *luma;                        // a table of sums
-  std::shared_ptr<DeviceFilters> filters = nullptr;  // of a GPU that has their values
+  std::shared_ptr<DeviceFilters> filters = nullptr;  // of a GPU, if these values are there
+  DeviceValues *gradient_values = nullptr, *luma_values = nullptr;
 
   int width () const { return int (gst_integral_histogram_get_width (gradients)); }
   int height () const { return int (gst_integral_histogram_get_height (gradients)); }
@@ -69,16 +72,9 @@ struct CellEdges {
 /// Returns the area of each cell inside the frame, in the same unit.
 std::vector<std::int64_t> areas_of (const CellGrid &grid, int width, int height);
 
-inline constexpr int kDirections = inthist::kFilterDirections,
-                     kOrientations = inthist::kFilterOrientations;
-inline constexpr int kGrid = inthist::kFilterGrid;          // cells of the filter, each way
-inline constexpr int kChannels = inthist::kFilterChannels;  // of a cell of the filter
-
 /// 1 / the energy of the four cells around each corner of the cells: (columns + 1) x (rows + 1)
 /// numbers. Cells outside of the grid are as those at its border.
 std::vector<float> block_norms (std::span<const float> energies, int columns, int rows);
-
-using inthist::kMostShare;
 
 /// Returns the sum of a value's shares of the four blocks, each clipped.
 inline float clipped_sum (float value, const float norms[4])

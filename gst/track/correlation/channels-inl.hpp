@@ -51,7 +51,7 @@ inline void write_channels (const float *cell, const float *around, float fade, 
     for (std::size_t v = 0; v < kDirections; v++)
       sum = hn::Add (
           sum, hn::Min (hn::Mul (hn::Set (blocks, cell[v]), norms), hn::Set (blocks, kMostShare)));
-    hn::StoreU (hn::Mul (hn::Set (blocks, inthist::kBlockShare * fade), sum), blocks,
+    hn::StoreU (hn::Mul (hn::Set (blocks, kBlockShare * fade), sum), blocks,
                 channels + kValues + k);
   }
   channels[kChannels - 1] = cell[kDirections] * fade;

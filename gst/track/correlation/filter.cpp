@@ -117,10 +117,10 @@ void move (Complexes &spectra, double x, double y)
     }
 }
 
-const inthist::cuda::FilterTables &filter_tables ()
+const cuda::FilterTables &filter_tables ()
 {
-  static const inthist::cuda::FilterTables tables = [] {
-    inthist::cuda::FilterTables all;
+  static const cuda::FilterTables tables = [] {
+    cuda::FilterTables all;
     std::ranges::copy (hann (), all.window);
     int i = 0;
     transform ().for_twiddles ([&] (float re, float im) {
@@ -175,7 +175,6 @@ void CorrelationFilter::learn (const Complexes &spectra, double rate)
 
 void CorrelationFilter::solve (const Complexes &spectra, const Settings &settings)
 {
-  using inthist::kFasterRounds;
   float rho = settings.rho;
   for (int round = 0; round < settings.rounds; round++, rho *= kFasterRounds) {
     const bool is_first = round == 0, is_last = round + 1 == settings.rounds;

@@ -42,7 +42,7 @@ void move (Complexes &spectra, double x, double y);
 std::vector<std::complex<double>> turns_of (double x, double y);
 
 /// What filters on a GPU have in common.
-const inthist::cuda::FilterTables &filter_tables ();
+const cuda::FilterTables &filter_tables ();
 
 /// What the best weights of a frequency are near to: g - h by rho, and the last ones by mu. No h is
 /// as zeros.

@@ -7,6 +7,7 @@
 #include <gst/integralhist/base/tasks.hpp>
 
 #include "asked.hpp"
+#include "device_filters.hpp"
 
 namespace integralhist {
 namespace {
@@ -29,23 +30,6 @@ Expected<> ask_cells (GstIntegralHistogram *histogram, std::span<CellQuestion *c
   return tensor.ask_cells (queries);
 }
 
-Expected<> ask_samples (const FrameTensors &frame, std::span<Questions *const> questions)
-{
-  std::vector<std::vector<inthist::Cells>> grids;
-  std::vector<SizesQuery> queries;
-  grids.reserve (questions.size ());
-  for (Questions *const its : questions) {
-    SampleQuestion &asked = its->sample;
-    auto &all = grids.emplace_back ();
-    std::size_t n = 0;
-    for (const CellEdges &edges : asked.grids)
-      n += all.emplace_back (inthist::Cells{ edges.x, edges.y }).size ();
-    asked.sample.resize (n * kOrientations);
-    queries.push_back ({ all, asked.scales, asked.sample.data () });
-  }
-  return frame.filters->sample (tensor_of (frame.gradients), queries);
-}
-
 Expected<> ask_boxes (GstIntegralHistogram *colours, std::span<Questions *const> questions)
 {
   std::vector<GstVideoRectangle> boxes;
@@ -65,30 +49,20 @@ Expected<> ask_boxes (GstIntegralHistogram *colours, std::span<Questions *const>
 /// Has filters on a GPU do what is asked of them.
 Expected<> ask_filters (const FrameTensors &frame, std::span<Questions *const> questions)
 {
-  std::vector<FilterQuery> queries[2];  // for responses, and for examples
-  std::vector<FilterMove> moves;
+  std::vector<MoveQuestion *> moves;
+  std::vector<FilterQuestion *> examples, responses;
   for (Questions *const its : questions) {
     if (!its->move.turns.empty ())
-      moves.push_back ({ its->move.filter,
-                         { reinterpret_cast<const double *> (its->move.turns.data ()),
-                           2 * its->move.turns.size () } });
-    if (FilterQuestion &its_filter = its->filter; its_filter.square) {
-      its_filter.response.resize (std::size_t (kGrid) * kGrid);
-      queries[its_filter.makes_example].push_back ({ its_filter.filter,
-                                                     { its_filter.square->x, its_filter.square->y },
-                                                     its_filter.scale.per_length,
-                                                     its_filter.scale.per_luma,
-                                                     its_filter.response.data (),
-                                                     its_filter.mu,
-                                                     its_filter.rho });
-    }
+      moves.push_back (&its->move);
+    if (its->filter.square)
+      (its->filter.makes_example ? examples : responses).push_back (&its->filter);
   }
-  Tensor &gradients = tensor_of (frame.gradients), &luma = tensor_of (frame.luma);
+  DeviceFilters &filters = *frame.filters;
   if (!moves.empty ())
-    TRY (frame.filters->move (moves));
-  if (!queries[1].empty ())
-    TRY (frame.filters->make_examples (gradients, luma, queries[1]));
-  return queries[0].empty () ? Expected<> () : frame.filters->respond (gradients, luma, queries[0]);
+    TRY (filters.move (moves));
+  if (!examples.empty ())
+    TRY (filters.make_examples (frame, examples));
+  return responses.empty () ? Expected<> () : filters.respond (frame, responses);
 }
 
 }  // namespace
@@ -109,12 +83,13 @@ Expected<> ask (const FrameTensors &frame, std::span<Questions *const> questions
   add (frame.gradients, { &Questions::gradients, &Questions::sizes });
   add (frame.colours, { &Questions::scores });
   add (frame.luma, { &Questions::luma });
-  std::vector<Questions *> with_boxes, with_filters, with_samples;
+  std::vector<Questions *> with_boxes, with_filters;
+  std::vector<SampleQuestion *> samples;
   for (Questions *const its : questions)
     if (!its->sample.grids.empty ())
-      with_samples.push_back (its);
-  if (!with_samples.empty ())
-    asking.push_back ([&] { return ask_samples (frame, with_samples); });
+      samples.push_back (&its->sample);
+  if (!samples.empty ())
+    asking.push_back ([&] { return frame.filters->sample (frame, samples); });
   for (Questions *const its : questions)
     if (its->filter.square || !its->move.turns.empty ())
       with_filters.push_back (its);

@@ -10,12 +10,13 @@
 #include <span>
 #include <vector>
 
-#include <gst/integralhist/engine/device_filters.hpp>
 #include <gst/integralhist/engine/tensor.hpp>
 
 #include "cells.hpp"
 
 namespace integralhist {
+
+class DeviceFilter;
 
 /// Asks for the cells of some grids. The answer is [grid][cell][bin] in 1/kCellUnit, or with scores
 /// of the bins [grid][cell].

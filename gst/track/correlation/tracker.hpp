@@ -17,6 +17,7 @@
 #include "cells.hpp"
 #include "colour.hpp"
 #include "confidence.hpp"
+#include "device_filters.hpp"
 #include "filter.hpp"
 #include "questions.hpp"
 #include "scale.hpp"

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Correlation filters on a GPU (filters.hpp). A block has a target. There are as many channels as
-// lanes in a warp: a warp has a cell or a frequency, and a lane a channel. A thread transforms a
-// row or a column of a pair of channels in its registers.
+// Correlation filters on a GPU (filter_kernels.hpp). A block has a target. There are as many
+// channels as lanes in a warp: a warp has a cell or a frequency, and a lane a channel. A thread
+// transforms a row or a column of a pair of channels in its registers.
 #include <cuda_runtime.h>
 
-#include "../cells.hpp"
-#include "../filters.hpp"
+#include <kernels/cells.hpp>
 
-namespace inthist::cuda {
+#include "filter_kernels.hpp"
+
+namespace integralhist::cuda {
+using inthist::Stream;
+
 namespace {
 
-constexpr int kGrid = kFilterGrid, kChannels = kFilterChannels, kPairs = kChannels / 2,
-              kDirections = kFilterDirections, kOrientations = kFilterOrientations,
-              kCells = kFilterCells, kFrequencies = kFilterFrequencies, kNumbers = kFilterNumbers;
+constexpr int kPairs = kChannels / 2, kCells = kFilterCells, kFrequencies = kFilterFrequencies,
+              kNumbers = kFilterNumbers;
 constexpr int kThreads = 512, kWarps = kThreads / 32;
 constexpr unsigned kAllLanes = 0xffffffff;
 static_assert (kChannels == 32 && kGrid * kPairs == kThreads);
@@ -443,4 +445,4 @@ int learn (const FilterJob *jobs, int n, const FilterTables *tables, Stream stre
   return cudaGetLastError ();
 }
 
-}  // namespace inthist::cuda
+}  // namespace integralhist::cuda

@@ -1,23 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "cuda_filters.hpp"
+#include "device_filters.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <vector>
 
 #include <gst/integralhist/base/tasks.hpp>
-#include "cuda_error.hpp"
-#include "cuda_event.hpp"
-#include "cuda_values.hpp"
-#include "query_buffers.hpp"
+#include <gst/integralhist/cuda/cuda_error.hpp>
+#include <gst/integralhist/cuda/cuda_event.hpp>
+#include <gst/integralhist/cuda/query_buffers.hpp>
 
 namespace integralhist {
 namespace {
 
 using namespace inthist::cuda;
+using namespace cuda;
 
 constexpr std::size_t kSpectrumBytes = sizeof (FilterSpectrum);
+/// How long the caller polls for an answer, which then comes sooner.
+constexpr std::chrono::microseconds kAnswering (200);
 
 class CudaFilter final : public DeviceFilter {
 public:
@@ -35,23 +38,6 @@ private:
   InContext<DeviceMemory> memory_;
 };
 
-/// Returns the grids that enqueue_cells () has staged.
-const CellsOnDevice *staged (const QueryBuffers &at)
-{
-  return reinterpret_cast<const CellsOnDevice *> (at.host_inputs.get ());
-}
-
-/// Calls `enqueue` with a tensor's values on the GPU.
-template <class Enqueue>
-Expected<> values_of (Tensor &tensor, Enqueue &&enqueue)
-{
-  const auto *const values = static_cast<const CudaValues *> (tensor.device_values ());
-  if (!values)
-    return error (Error::Kind::failed, "the values of a frame are not on the GPU");
-  TRY (enqueue (*values));
-  return {};
-}
-
 DeviceFilterMemory *memory_of (DeviceFilter &filter)
 {
   return static_cast<CudaFilter &> (filter).get ();
@@ -64,10 +50,9 @@ public:
   {
   }
 
-  bool takes (Tensor &tensor) const override
+  bool are_with (const DeviceValues &values) const override
   {
-    const auto *const values = static_cast<const CudaValues *> (tensor.device_values ());
-    return values && values->context ().handle () == context_->handle ();
+    return values.context ()->handle () == context_->handle ();
   }
 
   Expected<std::unique_ptr<DeviceFilter>> make (const FilterTables &tables) override
@@ -119,59 +104,63 @@ public:
     });
   }
 
-  Expected<> respond (Tensor &gradients, Tensor &luma,
-                      std::span<const FilterQuery> queries) override
+  Expected<> respond (const FrameTensors &frame,
+                      std::span<FilterQuestion *const> questions) override
   {
     const std::lock_guard lock (mutex_);
     return on (*context_, [&] () -> Expected<> {
       constexpr std::size_t kBytes = kFilterCells * sizeof (float);
-      Batch batch = TRY (begin (gradients, luma, queries));
-      const int n = int (queries.size ());
+      Batch batch = TRY (begin (frame, questions));
+      const int n = int (questions.size ());
       TRY (check (describe_squares (batch.jobs, n, tables (), false, stream ())));
-      TRY (check (inthist::cuda::respond (batch.jobs, n, tables (), stream ())));
+      TRY (check (cuda::respond (batch.jobs, n, tables (), stream ())));
       TRY (check (cudaMemcpyAsync (batch.list->host_answers.get (), batch.list->answers.get (),
                                    n * kBytes, cudaMemcpyDeviceToHost, stream ())));
       TRY (check (cudaEventRecord (own_->answered.get (), stream ())));
-      if (std::ranges::any_of (queries, [] (const FilterQuery &query) { return query.rho > 0; }))
+      if (std::ranges::any_of (questions, [] (const auto *question) { return question->rho > 0; }))
         TRY (check (learn (batch.jobs, n, tables (), stream ())));
       TRY (check (cudaEventRecord (batch.list->done.get (), stream ())));
       TRY (await (own_->answered.get (), kAnswering));
-      for (int i = 0; i < n; i++)
-        std::memcpy (queries[std::size_t (i)].response,
-                     batch.list->host_answers.get () + i * kBytes, kBytes);
-      return end (std::move (batch));
+      const auto *from = reinterpret_cast<const float *> (batch.list->host_answers.get ());
+      for (FilterQuestion *const question : questions) {
+        question->response.assign (from, from + kFilterCells);
+        from += kFilterCells;
+      }
+      buffers_.give_back (std::move (batch.list));
+      return {};
     });
   }
 
-  Expected<> make_examples (Tensor &gradients, Tensor &luma,
-                            std::span<const FilterQuery> queries) override
+  Expected<> make_examples (const FrameTensors &frame,
+                            std::span<FilterQuestion *const> questions) override
   {
     const std::lock_guard lock (mutex_);
     return on (*context_, [&] () -> Expected<> {
-      Batch batch = TRY (begin (gradients, luma, queries));
-      TRY (
-          check (describe_squares (batch.jobs, int (queries.size ()), tables (), true, stream ())));
+      Batch batch = TRY (begin (frame, questions));
+      const int n = int (questions.size ());
+      TRY (check (describe_squares (batch.jobs, n, tables (), true, stream ())));
       TRY (check (cudaEventRecord (batch.list->done.get (), stream ())));
       TRY (await (batch.list->done.get (), kAnswering));  // the next frame has other values
-      return end (std::move (batch));
+      buffers_.give_back (std::move (batch.list));
+      return {};
     });
   }
 
-  Expected<> move (std::span<const FilterMove> moves) override
+  Expected<> move (std::span<MoveQuestion *const> moves) override
   {
     const std::lock_guard lock (mutex_);
     return on (*context_, [&] () -> Expected<> {
       std::unique_ptr<QueryBuffers> at = TRY (buffers_.acquire ());
       const std::size_t n = moves.size (), jobs_bytes = n * sizeof (FilterJob),
-                        turns_bytes = moves.front ().turns.size_bytes (),
+                        turns_bytes = std::span (moves.front ()->turns).size_bytes (),
                         bytes = jobs_bytes + n * turns_bytes;
       TRY (at->reserve (bytes, 0, 0));
       auto *const jobs = reinterpret_cast<FilterJob *> (at->host_inputs.get ());
       for (std::size_t i = 0; i < n; i++) {
         const std::size_t offset = jobs_bytes + i * turns_bytes;
-        std::memcpy (at->host_inputs.get () + offset, moves[i].turns.data (), turns_bytes);
+        std::memcpy (at->host_inputs.get () + offset, moves[i]->turns.data (), turns_bytes);
         jobs[i] = {};
-        jobs[i].filter = memory_of (*moves[i].filter);
+        jobs[i].filter = memory_of (*moves[i]->filter);
         jobs[i].turns = reinterpret_cast<const double *> (at->inputs.get () + offset);
       }
       TRY (check (cudaMemcpyAsync (at->inputs.get (), at->host_inputs.get (), bytes,
@@ -184,39 +173,35 @@ public:
     });
   }
 
-  Expected<> sample (Tensor &gradients, std::span<const SizesQuery> queries) override
+  Expected<> sample (const FrameTensors &frame, std::span<SampleQuestion *const> questions) override
   {
     std::vector<inthist::Cells> grids;
     std::vector<float> scales;
-    std::vector<std::size_t> first = { 0 };  // byte of each answer, and behind the last
-    for (const SizesQuery &query : queries) {
-      grids.insert (grids.end (), query.grids.begin (), query.grids.end ());
-      scales.insert (scales.end (), query.scales.begin (), query.scales.end ());
-      std::size_t cells = 0;
-      for (const inthist::Cells &grid : query.grids)
-        cells += grid.size ();
-      first.push_back (first.back () + cells * kOrientations * sizeof (float));
+    std::vector<std::size_t> first = { 0 };  // number of each answer, and behind the last
+    for (const SampleQuestion *const question : questions) {
+      std::size_t n = 0;
+      for (const CellEdges &edges : question->grids)
+        n += grids.emplace_back (inthist::Cells{ edges.x, edges.y }).size ();
+      scales.insert (scales.end (), question->scales.begin (), question->scales.end ());
+      first.push_back (first.back () + n * kOrientations);
     }
     if (std::ranges::any_of (grids, [] (const inthist::Cells &grid) {
           return grid.size () > std::size_t (kMostSizeCells);
         }))
       return error (Error::Kind::failed, "a box has too many cells for the GPU");
-    InContext<std::unique_ptr<QueryBuffers>> own_sums (context_), own_list (context_);
-    std::unique_ptr<QueryBuffers> &sums = *own_sums, &list = *own_list;
+    const std::size_t bytes = first.back () * sizeof (float);
+    InContext<std::unique_ptr<QueryBuffers>> own_list (context_);
+    std::unique_ptr<QueryBuffers> &list = *own_list;
     TRY (on (*context_, [&] () -> Expected<> {
       const std::size_t n = grids.size ();
-      sums = TRY (buffers_.acquire ());
       list = TRY (buffers_.acquire ());
       cudaStream_t stream = list->stream.get ();
-      TRY (values_of (gradients, [&] (const CudaValues &values) {
-        const CellsQuery cells = { grids, {}, nullptr };
-        return values.enqueue_cells ({ &cells, 1 }, inthist::Lut (), *sums, stream);
-      }));
-      TRY (list->reserve (n * sizeof (SizeJob), first.back (), first.back ()));
+      const auto cells = TRY (frame.gradient_values->add_up_cells_on (stream, grids));
+      TRY (list->reserve (n * sizeof (SizeJob), bytes, bytes));
       auto *const jobs = reinterpret_cast<SizeJob *> (list->host_inputs.get ());
       auto *to = reinterpret_cast<float *> (list->answers.get ());
       for (std::size_t i = 0; i < n; i++) {
-        const CellsOnDevice &grid = staged (*sums)[i];
+        const CellsOnDevice &grid = cells->grids ()[i];
         jobs[i] = { grid.sums, grid.columns, grid.rows, scales[i], to };
         to += grids[i].size () * kOrientations;
       }
@@ -224,26 +209,26 @@ public:
                                    cudaMemcpyHostToDevice, stream)));
       TRY (check (
           sample_sizes (reinterpret_cast<const SizeJob *> (list->inputs.get ()), int (n), stream)));
-      TRY (check (cudaMemcpyAsync (list->host_answers.get (), list->answers.get (), first.back (),
+      TRY (check (cudaMemcpyAsync (list->host_answers.get (), list->answers.get (), bytes,
                                    cudaMemcpyDeviceToHost, stream)));
-      for (QueryBuffers *const at : { sums.get (), list.get () })
-        TRY (check (cudaEventRecord (at->done.get (), stream)));
+      TRY (check (cudaEventRecord (list->done.get (), stream)));
       TRY (await (list->done.get (), kAnswering));
       return {};
     }));
+    const auto *const answers = reinterpret_cast<const float *> (list->host_answers.get ());
     std::vector<Copy> copies;
-    for (std::size_t i = 0; i < queries.size (); i++)
-      copies.push_back (
-          { queries[i].sample, list->host_answers.get () + first[i], first[i + 1] - first[i] });
+    for (std::size_t i = 0; i < questions.size (); i++) {
+      std::vector<float> &sample = questions[i]->sample;
+      sample.resize (first[i + 1] - first[i]);
+      copies.push_back ({ sample.data (), reinterpret_cast<const std::byte *> (answers + first[i]),
+                          sample.size () * sizeof (float) });
+    }
     auto copied = copy_in_parallel (copies);
-    buffers_.give_back (std::move (sums));
     buffers_.give_back (std::move (list));
     return copied;
   }
 
 private:
-  static constexpr std::size_t kOrientations = inthist::kFilterOrientations;
-
   struct Resources {
     StreamOwner stream;
     EventOwner answered;
@@ -255,9 +240,10 @@ private:
         cudaStreamSynchronize (stream.get ());
     }
   };
-  /// Buffers of squares' sums, and of the jobs and their responses.
+  /// Squares' sums, and buffers of the jobs and their responses.
   struct Batch {
-    std::unique_ptr<QueryBuffers> gradients, luma, list;
+    std::unique_ptr<DeviceCells> gradients, luma;
+    std::unique_ptr<QueryBuffers> list;
     const FilterJob *jobs;
   };
 
@@ -280,56 +266,38 @@ private:
   }
 
   /// Enqueues the sums of squares, and the list of jobs with them.
-  Expected<Batch> begin (Tensor &gradients, Tensor &luma, std::span<const FilterQuery> queries)
+  Expected<Batch> begin (const FrameTensors &frame, std::span<FilterQuestion *const> questions)
   {
     std::vector<inthist::Cells> squares;
-    for (const FilterQuery &query : queries)
-      squares.push_back (query.square);
-    const CellsQuery cells = { squares, {}, nullptr };
-    const std::size_t n = queries.size ();
-    int luma_planes = 0;
-    Batch batch{ TRY (buffers_.acquire ()), TRY (buffers_.acquire ()), TRY (buffers_.acquire ()),
-                 nullptr };
-    TRY (values_of (gradients, [&] (const CudaValues &values) {
-      return values.enqueue_cells ({ &cells, 1 }, inthist::Lut (), *batch.gradients, stream ());
-    }));
-    TRY (values_of (luma, [&] (const CudaValues &values) {
-      luma_planes = values.shape ().bins;
-      return values.enqueue_cells ({ &cells, 1 }, inthist::Lut (), *batch.luma, stream ());
-    }));
-    const std::size_t answer = n * kFilterCells * sizeof (float);
+    for (const FilterQuestion *const question : questions)
+      squares.push_back ({ question->square->x, question->square->y });
+    Batch batch{ TRY (frame.gradient_values->add_up_cells_on (stream (), squares)),
+                 TRY (frame.luma_values->add_up_cells_on (stream (), squares)),
+                 TRY (buffers_.acquire ()), nullptr };
+    const std::size_t n = questions.size (), answer = n * kFilterCells * sizeof (float);
     TRY (batch.list->reserve (n * sizeof (FilterJob), answer, answer));
     auto *const jobs = reinterpret_cast<FilterJob *> (batch.list->host_inputs.get ());
-    for (std::size_t i = 0; i < n; i++) {
-      const CellsOnDevice &square = staged (*batch.gradients)[i];
-      jobs[i] = { memory_of (*queries[i].filter),
-                  square.x,
-                  square.y,
-                  square.sums,
-                  staged (*batch.luma)[i].sums,
-                  luma_planes,
-                  queries[i].per_length,
-                  queries[i].per_luma,
-                  reinterpret_cast<float *> (batch.list->answers.get ()) + i * kFilterCells,
-                  queries[i].mu,
-                  queries[i].rho,
-                  nullptr };
+    auto *response = reinterpret_cast<float *> (batch.list->answers.get ());
+    for (std::size_t i = 0; i < n; i++, response += kFilterCells) {
+      const CellsOnDevice &square = batch.gradients->grids ()[i];
+      const FilterQuestion &its = *questions[i];
+      jobs[i] = { .filter = memory_of (*its.filter),
+                  .x = square.x,
+                  .y = square.y,
+                  .gradients = square.sums,
+                  .luma = batch.luma->grids ()[i].sums,
+                  .luma_planes = frame.luma_values->shape ().bins,
+                  .per_length = its.scale.per_length,
+                  .per_luma = its.scale.per_luma,
+                  .response = response,
+                  .mu = its.mu,
+                  .rho = its.rho,
+                  .turns = nullptr };
     }
     batch.jobs = reinterpret_cast<const FilterJob *> (batch.list->inputs.get ());
     TRY (check (cudaMemcpyAsync (batch.list->inputs.get (), jobs, n * sizeof (FilterJob),
                                  cudaMemcpyHostToDevice, stream ())));
     return batch;
-  }
-
-  /// Gives the buffers back, for when all that was enqueued is done.
-  Expected<> end (Batch batch)
-  {
-    for (auto *const at : { &batch.gradients, &batch.luma }) {
-      TRY (check (cudaEventRecord ((*at)->done.get (), stream ())));
-      buffers_.give_back (std::move (*at));
-    }
-    buffers_.give_back (std::move (batch.list));
-    return {};
   }
 
   const Context context_;
@@ -341,9 +309,9 @@ private:
 
 }  // namespace
 
-std::shared_ptr<DeviceFilters> make_cuda_filters (Context context)
+std::shared_ptr<DeviceFilters> make_device_filters (const DeviceValues &values)
 {
-  return std::make_shared<CudaFilters> (std::move (context));
+  return std::make_shared<CudaFilters> (values.context ());
 }
 
 }  // namespace integralhist

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Correlation filters of many targets on a GPU, for the plugin's tracker. That has the same filters
-// on the CPU, and says there what they are: the same operations in the same order, and the same
-// bits.
+// Correlation filters of many targets on a GPU: the kernels, and what both devices compute by. The
+// CPU has the same filters, and says what they are (filter.hpp): the same operations in the same
+// order, and the same bits.
 #pragma once
 
 #include <cstdint>
 
-#include "inthist.hpp"
+#include <kernels/inthist.hpp>
 
-namespace inthist {
+namespace integralhist {
 
-inline constexpr int kFilterGrid = 32;      // cells each way
-inline constexpr int kFilterChannels = 32;  // of a cell
-inline constexpr int kFilterDirections = 18, kFilterOrientations = kFilterDirections / 2;
+inline constexpr int kGrid = 32;      // cells of the filter, each way
+inline constexpr int kChannels = 32;  // of a cell of the filter
+inline constexpr int kDirections = 18, kOrientations = kDirections / 2;
 
-// What both devices compute by.
 inline constexpr float kMostShare = 0.2F,  // of a block
     kFlat = 1,                             // square of gray levels: noise is not made an edge
     kNeighbour = 0.3F,                     // what a cell has of those beside it
@@ -24,9 +23,8 @@ inline constexpr float kMostShare = 0.2F,  // of a block
 
 namespace cuda {
 
-inline constexpr int kFilterCells = kFilterGrid * kFilterGrid,
-                     kFilterFrequencies = kFilterGrid * (kFilterGrid / 2 + 1),
-                     kFilterNumbers = kFilterFrequencies * kFilterChannels;  // of a spectrum
+inline constexpr int kFilterCells = kGrid * kGrid, kFilterFrequencies = kGrid * (kGrid / 2 + 1),
+                     kFilterNumbers = kFilterFrequencies * kChannels;  // of a spectrum
 
 /// Complex numbers with their parts apart: the imaginary ones lie kFilterNumbers behind.
 using FilterSpectrum = float[2 * kFilterNumbers];
@@ -40,7 +38,7 @@ struct DeviceFilterMemory {
   float inside[kFilterCells];  // share of each cell in the box, by kFilterCells
   // what is used meanwhile
   FilterSpectrum v, g, h;
-  float pairs[2 * kFilterCells * kFilterChannels / 2];
+  float pairs[2 * kFilterCells * kChannels / 2];
   float response[2 * kFilterCells];
 };
 
@@ -48,7 +46,7 @@ struct DeviceFilterMemory {
 struct FilterTables {
   static constexpr int kTwiddles = 42;  // of passes of radix 4, 4 and 2
 
-  float window[kFilterGrid];
+  float window[kGrid];
   float twiddle_re[kTwiddles], twiddle_im[kTwiddles];
 };
 
@@ -80,17 +78,19 @@ struct SizeJob {
 inline constexpr int kMostSizeCells = 256;
 
 /// Computes what n boxes at a size look like, as ScaleFilter::sample.
-[[nodiscard]] int sample_sizes (const SizeJob *jobs, int n, Stream stream);
+[[nodiscard]] int sample_sizes (const SizeJob *jobs, int n, inthist::Stream stream);
 
 /// Computes the spectra of n squares, those that were searched, or examples to learn from.
 [[nodiscard]] int describe_squares (const FilterJob *jobs, int n, const FilterTables *tables,
-                                    bool examples, Stream stream);
+                                    bool examples, inthist::Stream stream);
 /// Computes the responses to what was searched.
-[[nodiscard]] int respond (const FilterJob *jobs, int n, const FilterTables *tables, Stream stream);
+[[nodiscard]] int respond (const FilterJob *jobs, int n, const FilterTables *tables,
+                           inthist::Stream stream);
 /// Moves what was searched, to be an example.
-[[nodiscard]] int move_searched (const FilterJob *jobs, int n, Stream stream);
+[[nodiscard]] int move_searched (const FilterJob *jobs, int n, inthist::Stream stream);
 /// Learns from examples.
-[[nodiscard]] int learn (const FilterJob *jobs, int n, const FilterTables *tables, Stream stream);
+[[nodiscard]] int learn (const FilterJob *jobs, int n, const FilterTables *tables,
+                         inthist::Stream stream);
 
 }  // namespace cuda
-}  // namespace inthist
+}  // namespace integralhist

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Correlation filters of many targets on a GPU, next to the frames that they look at
+// (filter_kernels.hpp). They have the same bits as those of the CPU (filter.hpp).
+#pragma once
+
+#include <memory>
+#include <span>
+
+#include <gst/integralhist/engine/device_values.hpp>
+
+#include "cells.hpp"
+#include "questions.hpp"
+
+namespace integralhist {
+
+/// A target's filter on a GPU.
+class DeviceFilter {
+public:
+  virtual ~DeviceFilter () = default;
+};
+
+/// What is copied to one: spectra as Complexes, their parts one behind the other.
+struct DeviceFilterValues {
+  std::span<const float> weights_re, weights_im, example_re,
+      example_im;  // empty if there is no example
+  std::span<const float> wanted, inside;
+};
+
+/// The filters of a GPU. Each call is about many; what it enqueues is done in the order of calls.
+/// Frames must have their values on that GPU.
+class DeviceFilters {
+public:
+  virtual ~DeviceFilters () = default;
+  /// Returns whether values are where these filters are.
+  virtual bool are_with (const DeviceValues &values) const = 0;
+  virtual Expected<std::unique_ptr<DeviceFilter>> make (const cuda::FilterTables &) = 0;
+  virtual Expected<> write (DeviceFilter &filter, const DeviceFilterValues &values) = 0;
+  /// Copies weights and example back.
+  virtual Expected<> read (DeviceFilter &filter, std::span<float> weights,
+                           std::span<float> example) = 0;
+  /// Returns when responses are here.
+  virtual Expected<> respond (const FrameTensors &frame,
+                              std::span<FilterQuestion *const> questions) = 0;
+  virtual Expected<> make_examples (const FrameTensors &frame,
+                                    std::span<FilterQuestion *const> questions) = 0;
+  virtual Expected<> move (std::span<MoveQuestion *const> moves) = 0;
+  /// Returns when the samples are here. Boxes have at most kMostSizeCells cells.
+  virtual Expected<> sample (const FrameTensors &frame,
+                             std::span<SampleQuestion *const> questions) = 0;
+};
+
+/// Makes filters where values are; null in builds without CUDA.
+std::shared_ptr<DeviceFilters> make_device_filters (const DeviceValues &values);
+
+}  // namespace integralhist
