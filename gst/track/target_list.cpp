@@ -9,30 +9,30 @@
 #include <gst/integralhist/base/tasks.hpp>
 
 #include <gst/track/association/appearance.hpp>
-#include <gst/integralhist/api/counted.hpp>
+#include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/track/association/detection_matching.hpp>
 #include <gst/track/association/motion.hpp>
+#include <gst/track/base/log.hpp>
 #include <gst/track/correlation/device_filters.hpp>
 
-GST_DEBUG_CATEGORY_EXTERN (integralhisttrack_debug);
-#define GST_CAT_DEFAULT integralhisttrack_debug
+#define GST_CAT_DEFAULT track_log ()
 
 namespace integralhist {
 
 static constexpr guint kMaxTargets = 1000;
 // How far a target may be from where it is expected, in sides of its box: at once, more with each
 // frame, and at most.
-static constexpr double kReach = 0.5, kReachGrows = 0.1, kMostReach = 3;
+static constexpr double kGate = 0.5, kGateGrowth = 0.1, kMaxGate = 3;
 // How far a target may come from where its velocity takes it in one frame, likewise.
-static constexpr double kSwerve = 0.5;
-static constexpr guint kMostShared = 5;  // frames on one spot
+static constexpr double kMotionSpread = 0.5;
+static constexpr guint kMaxShared = 5;  // frames on one spot
 
 /// A target, and what the list knows of it.
-struct TargetList::Followed {
+struct TargetList::TrackedTarget {
   const guint id;
   const gint parent;  // the detection that started it, or -1
   const bool configured;
-  std::variant<Target, CorrelationTarget> target;
+  std::variant<FragmentsTarget, CorrelationTarget> target;
   GstClockTime first_seen, last_seen;
   guint lost_frames = 0;
 
@@ -72,7 +72,7 @@ struct TargetList::Followed {
     return std::visit ([] (const auto &its) { return its.confidence (); }, target);
   }
   double confidence () const { return is_lost () ? 0 : own_confidence (); }
-  bool began_with (const Followed &other) const
+  bool began_with (const TrackedTarget &other) const
   {
     return std::ranges::count (together, other.id) > 0;
   }
@@ -107,13 +107,13 @@ struct TargetList::Followed {
     if (!motion.has_velocity () || is_lost ())
       return {};
     const TargetBox now = box (), next = motion.expected (now);
-    return { next.x - now.x, next.y - now.y, kSwerve };
+    return { next.x - now.x, next.y - now.y, kMotionSpread };
   }
   /// Returns how far it may be from where it is expected, in sides of its box.
   double reach () const
   {
-    return std::min (kReach + kReachGrows * (is_lost () ? motion.unseen () : motion.undetected ()),
-                     kMostReach);
+    return std::min (kGate + kGateGrowth * (is_lost () ? motion.unseen () : motion.undetected ()),
+                     kMaxGate);
   }
 };
 
@@ -123,30 +123,34 @@ static bool is_of_device (const Error &error)
   return error.kind == Error::Kind::failed || error.kind == Error::Kind::no_memory;
 }
 
-TargetList::TargetList (gpointer element) : element_ (element) {}
+TargetList::TargetList (gpointer logged_as, Warn warn)
+    : logged_as_ (logged_as), warn_ (std::move (warn))
+{
+}
 
 TargetList::~TargetList () = default;
 
-TargetList::Followed *TargetList::add (const GstVideoRectangle &box, gint parent, bool configured,
-                                       const TargetFrame &frame)
+TargetList::TrackedTarget *TargetList::add (const GstVideoRectangle &box, gint parent,
+                                            bool configured, const TargetFrame &frame)
 {
-  if (followed_.size () >= kMaxTargets) {
+  if (targets_.size () >= kMaxTargets) {
     if (!std::exchange (excess_warned_, true))
-      GST_WARNING_OBJECT (element_, "%u targets are the most: others are not followed",
+      GST_WARNING_OBJECT (logged_as_, "%u targets are the most: others are not followed",
                           kMaxTargets);
     return nullptr;
   }
   const guint id = next_id_++;
-  GST_INFO_OBJECT (element_, "target %u starts at %d,%d %dx%d", id, box.x, box.y, box.w, box.h);
-  auto followed = std::make_unique<Followed> (
-      Followed{ id, parent, configured, Target (frame.in_tensor (box)), frame.time, frame.time });
-  const auto seen = [&] (const Followed &its) {  // a named box may be far larger than the frame
-    return frame.in_tensor (frame.clip (frame.in_frame (its.box ())));
-  };
-  for (const auto &other : followed_)
-    if (!other->is_gone () && are_on_one_spot (seen (*other), seen (*followed)))
-      followed->together.push_back (other->id);
-  return followed_.emplace_back (std::move (followed)).get ();
+  GST_INFO_OBJECT (logged_as_, "target %u starts at %d,%d %dx%d", id, box.x, box.y, box.w, box.h);
+  auto tracked = std::make_unique<TrackedTarget> (TrackedTarget{
+      id, parent, configured, FragmentsTarget (frame.in_tensor (box)), frame.time, frame.time });
+  const auto seen =
+      [&] (const TrackedTarget &its) {  // a named box may be far larger than the frame
+        return frame.in_tensor (frame.clip (frame.in_frame (its.box ())));
+      };
+  for (const auto &other : targets_)
+    if (!other->is_gone () && are_on_one_spot (seen (*other), seen (*tracked)))
+      tracked->together.push_back (other->id);
+  return targets_.emplace_back (std::move (tracked)).get ();
 }
 
 namespace {
@@ -172,7 +176,7 @@ Expected<> TargetList::configure (const ListOptions &options, const TargetFrame 
   options_ = options;
   if (configured_ && std::ranges::equal (*configured_, options.targets, are_equal))
     return {};
-  std::erase_if (followed_, [] (const auto &followed) { return followed->configured; });
+  std::erase_if (targets_, [] (const auto &tracked) { return tracked->configured; });
   for (const GstVideoRectangle &box : options.targets) {
     if (frame.clip (box).w == 0)
       return error (Error::Kind::bad_setting, "targets=\"", text_of (options.targets),
@@ -201,18 +205,18 @@ void TargetList::fit (GstIntegralHistogram *colours, const TargetFrame &frame)
             height = int (gst_integral_histogram_get_height (frame.histogram));
   if (width_ > 0 && (width != width_ || height != height_)) {
     const double x = double (width) / width_, y = double (height) / height_;
-    for (const auto &followed : followed_) {
-      followed->place = resized (followed->place, x, y);
-      std::visit ([&] (auto &its) { its.resize (x, y); }, followed->target);
-      followed->motion.forget_places ();
+    for (const auto &tracked : targets_) {
+      tracked->place = resized (tracked->place, x, y);
+      std::visit ([&] (auto &its) { its.resize (x, y); }, tracked->target);
+      tracked->motion.forget_places ();
     }
   }
   width_ = width;
   height_ = height;
-  if (counted_ && *counted_ != counted_of (colours))
-    for (const auto &followed : followed_)
-      followed->appearance.clear ();
-  counted_ = counted_of (colours);
+  if (spec_ && *spec_ != spec_of (colours))
+    for (const auto &tracked : targets_)
+      tracked->appearance.clear ();
+  spec_ = spec_of (colours);
 }
 
 namespace {
@@ -251,26 +255,25 @@ void TargetList::warn_of_confidence (const std::vector<Detection> &detections)
       detections, [] (const Detection &its) { return !its.bad_confidence.empty (); });
   if (bad == detections.end () || std::exchange (confidence_warned_, true))
     return;
-  GST_ELEMENT_WARNING (
-      element_, STREAM, FORMAT,
-      ("The confidence of a detection is no finite number but %s: such a detection counts as the "
-       "least sure. Let the detector write a number, such as confidence=(double)0.75.",
-       bad->bad_confidence.c_str ()),
-      ("it is at %d,%d,%d,%d", bad->box.x, bad->box.y, bad->box.w, bad->box.h));
+  warn_ ({ TrackWarning::Kind::bad_confidence,
+           joined ("The confidence of a detection is no finite number but ", bad->bad_confidence,
+                   ": such a detection counts as the least sure. Let the detector write a number, "
+                   "such as confidence=(double)0.75."),
+           joined ("it is at ", text_of ({ bad->box })) });
 }
 
 Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHistogram *colours,
                                const TargetFrame &frame)
 {
-  for (const auto &followed : followed_) {
-    followed->is_matched = false;
-    followed->mtd.reset ();
+  for (const auto &tracked : targets_) {
+    tracked->is_matched = false;
+    tracked->mtd.reset ();
   }
   const unsigned looks = pace_.note (!all.empty ());
   if (!pace_.is_known ())
-    for (const auto &followed : followed_)
-      if (std::exchange (followed->waits_for_detector, false))
-        followed->waits = false;
+    for (const auto &tracked : targets_)
+      if (std::exchange (tracked->waits_for_detector, false))
+        tracked->waits = false;
   warn_of_confidence (all);
   const auto kept = sought (all, frame);
   std::vector<SoughtDetection> detections;
@@ -284,46 +287,46 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
     detections[d].appearance = appearances[d];
   std::vector<SoughtTarget> targets;
   if (!detections.empty ())
-    for (const auto &followed : followed_)
-      targets.push_back ({ { followed->motion.expected (followed->box ()),
-                             followed->motion.expected_by_detections (followed->box ()) },
-                           followed->is_detected && !followed->is_lost () && followed->misses == 0,
-                           followed->reach (),
-                           followed->appearance,
-                           followed->kind });
+    for (const auto &tracked : targets_)
+      targets.push_back ({ { tracked->motion.expected (tracked->box ()),
+                             tracked->motion.expected_by_detections (tracked->box ()) },
+                           tracked->is_detected && !tracked->is_lost () && tracked->misses == 0,
+                           tracked->reach (),
+                           tracked->appearance,
+                           tracked->kind });
   const std::vector<int> detection_of = match_detections (targets, detections);
 
-  const auto take = [&] (Followed &followed, std::size_t d) {
-    followed.is_detected = followed.is_matched = true;
-    followed.yields = false;
-    followed.misses = 0;
-    followed.kind = kept[d].first->kind;
-    followed.sure = kept[d].first->confidence;
-    followed.mtd = kept[d].first->mtd;
-    followed.appearance = appearances[d];
-    followed.motion.detect (boxes[d]);
+  const auto take = [&] (TrackedTarget &tracked, std::size_t d) {
+    tracked.is_detected = tracked.is_matched = true;
+    tracked.yields = false;
+    tracked.misses = 0;
+    tracked.kind = kept[d].first->kind;
+    tracked.sure = kept[d].first->confidence;
+    tracked.mtd = kept[d].first->mtd;
+    tracked.appearance = appearances[d];
+    tracked.motion.detect (boxes[d]);
   };
   std::vector<char> taken (detections.size ());
   for (std::size_t t = 0; t < detection_of.size (); t++)
     if (const int d = detection_of[t]; d >= 0) {
-      followed_[t]->restart (boxes[std::size_t (d)]);
-      take (*followed_[t], std::size_t (d));
+      targets_[t]->restart (boxes[std::size_t (d)]);
+      take (*targets_[t], std::size_t (d));
       taken[std::size_t (d)] = 1;
     }
-  for (const auto &followed : followed_)
-    if (followed->is_detected && !followed->is_matched)
-      followed->misses += looks;
+  for (const auto &tracked : targets_)
+    if (tracked->is_detected && !tracked->is_matched)
+      tracked->misses += looks;
   // a second box of what is there already starts nothing
   const auto is_there = [&] (std::size_t d) {
-    return std::ranges::any_of (followed_, [&] (const auto &followed) {
-      return !followed->is_lost () && are_on_one_spot (followed->box (), boxes[d]);
+    return std::ranges::any_of (targets_, [&] (const auto &tracked) {
+      return !tracked->is_lost () && are_on_one_spot (tracked->box (), boxes[d]);
     });
   };
   for (std::size_t d = 0; d < detections.size (); d++)
     if (const GstVideoRectangle box = frame.clip (kept[d].first->box);
         !taken[d] && is_in_area (box) && !is_there (d))
-      if (Followed *const followed = add (box, kept[d].first->id, false, frame))
-        take (*followed, d);
+      if (TrackedTarget *const tracked = add (box, kept[d].first->id, false, frame))
+        take (*tracked, d);
   return {};
 }
 
@@ -335,35 +338,34 @@ void TargetList::start (const GstVideoRectangle &box, const TargetFrame &frame)
 
 void TargetList::drop_at (double x, double y, const TargetFrame &frame)
 {
-  std::erase_if (followed_, [&] (const auto &followed) {
-    const GstVideoRectangle box = frame.in_frame (followed->box ());
+  std::erase_if (targets_, [&] (const auto &tracked) {
+    const GstVideoRectangle box = frame.in_frame (tracked->box ());
     return x >= box.x && x < box.x + box.w && y >= box.y && y < box.y + box.h;
   });
 }
 
-void TargetList::warn_of_empty (const Followed &followed, const TargetFrame &frame)
+void TargetList::warn_of_empty (const TrackedTarget &tracked, const TargetFrame &frame)
 {
   if (std::exchange (empty_warned_, true))
     return;
-  const GstVideoRectangle box = frame.in_frame (followed.box ());
-  GST_ELEMENT_WARNING (
-      element_, RESOURCE, SETTINGS,
-      ("Target %u has no pixel that counts, and is lost: set targets to a box that "
-       "has some, or feature of cudaintegralhist to one that counts its pixels, as "
-       "hue-saturation counts gray ones, which have no hue.",
-       followed.id),
-      ("it is at %d,%d,%d,%d, and counted is %s", box.x, box.y, box.w, box.h,
-       settings_of (counted_of (frame.histogram)).c_str ()));
+  const GstVideoRectangle box = frame.in_frame (tracked.box ());
+  warn_ ({ TrackWarning::Kind::empty_target,
+           joined ("Target ", tracked.id,
+                   " has no pixel that counts, and is lost: set targets to a box that has some, or "
+                   "feature of cudaintegralhist to one that counts its pixels, as hue-saturation "
+                   "counts gray ones, which have no hue."),
+           joined ("it is at ", text_of ({ box }), ", and counted is ",
+                   settings_of (spec_of (frame.histogram))) });
 }
 
 Expected<> TargetList::follow (const TrackOptions &options, const TargetFrame &frame)
 {
-  std::vector<Target *> targets;
-  for (const auto &followed : followed_)
-    if (Target *const target = followed->as<Target> ())
+  std::vector<FragmentsTarget *> targets;
+  for (const auto &tracked : targets_)
+    if (FragmentsTarget *const target = tracked->as<FragmentsTarget> ())
       targets.push_back (target);
   TRY (integralhist::follow (frame.histogram, options, targets));
-  note_followed (frame);
+  note_tracked (frame);
   return {};
 }
 
@@ -372,9 +374,9 @@ Expected<> TargetList::follow (const FrameTensors &of_frame, unsigned lost_after
 {
   std::vector<std::pair<CorrelationTarget *, ExpectedMotion>> targets;
   std::vector<inthist::Region> regions;
-  for (const auto &followed : followed_)
-    if (CorrelationTarget *const target = followed->as<CorrelationTarget> ()) {
-      targets.push_back ({ target, followed->expected_motion () });
+  for (const auto &tracked : targets_)
+    if (CorrelationTarget *const target = tracked->as<CorrelationTarget> ()) {
+      targets.push_back ({ target, tracked->expected_motion () });
       regions.push_back (target->region (of_frame, targets.back ().second));
     }
   FrameTensors tensors = of_frame;
@@ -408,39 +410,39 @@ Expected<> TargetList::follow (const FrameTensors &of_frame, unsigned lost_after
     std::erase (trackers, nullptr);
     return finish (tensors, trackers);
   };
-  const auto followed = together ? finish_all () : in_parallel (n, finish_one);
-  if (!followed && tensors.filters && is_of_device (followed.error ())) {
-    GST_WARNING_OBJECT (element_, "the CPU goes on with the filters of a GPU: %s",
-                        followed.error ().message.c_str ());
+  const auto tracked = together ? finish_all () : in_parallel (n, finish_one);
+  if (!tracked && tensors.filters && is_of_device (tracked.error ())) {
+    GST_WARNING_OBJECT (logged_as_, "the CPU goes on with the filters of a GPU: %s",
+                        tracked.error ().message.c_str ());
     device_failed_ = true;
     for (const auto &[target, motion] : targets)
       target->give_up_device ();
   } else {
-    TRY (followed);
+    TRY (tracked);
   }
   for (const auto &[target, motion] : targets)
     target->take_box ();
-  note_followed (frame);
+  note_tracked (frame);
   return {};
 }
 
-void TargetList::note_followed (const TargetFrame &frame)
+void TargetList::note_tracked (const TargetFrame &frame)
 {
-  for (const auto &followed : followed_) {
-    followed->is_hidden = frame.clip (frame.in_frame (followed->box ())).w == 0;
-    if (followed->is_lost ()) {
-      if (followed->is_empty ())
-        warn_of_empty (*followed, frame);
-      followed->lost_frames++;
-      followed->motion.miss ();
+  for (const auto &tracked : targets_) {
+    tracked->is_hidden = frame.clip (frame.in_frame (tracked->box ())).w == 0;
+    if (tracked->is_lost ()) {
+      if (tracked->is_empty ())
+        warn_of_empty (*tracked, frame);
+      tracked->lost_frames++;
+      tracked->motion.miss ();
       // the detector tells better than a search of the frame where it is
-      if (followed->is_detected && pace_.is_known () && !followed->waits)
-        followed->wait (true);
+      if (tracked->is_detected && pace_.is_known () && !tracked->waits)
+        tracked->wait (true);
     } else {
-      followed->lost_frames = 0;
-      followed->last_seen = frame.time;
-      if (!followed->is_matched)
-        followed->motion.follow (followed->box ());
+      tracked->lost_frames = 0;
+      tracked->last_seen = frame.time;
+      if (!tracked->is_matched)
+        tracked->motion.follow (tracked->box ());
     }
   }
 }
@@ -449,11 +451,11 @@ void TargetList::note_followed (const TargetFrame &frame)
 /// seen for longer, or else the younger.
 void TargetList::end_on_one_spot ()
 {
-  const auto may_go = [] (const Followed &its) { return its.is_detected && !its.configured; };
-  std::vector<char> shares (followed_.size ());
-  for (std::size_t i = 0; i < followed_.size (); i++)
-    for (std::size_t j = i + 1; j < followed_.size (); j++) {
-      const Followed &a = *followed_[i], &b = *followed_[j];
+  const auto may_go = [] (const TrackedTarget &its) { return its.is_detected && !its.configured; };
+  std::vector<char> shares (targets_.size ());
+  for (std::size_t i = 0; i < targets_.size (); i++)
+    for (std::size_t j = i + 1; j < targets_.size (); j++) {
+      const TrackedTarget &a = *targets_[i], &b = *targets_[j];
       if (a.is_lost () || b.is_lost () || (a.is_matched && b.is_matched)
           || !are_on_one_spot (a.box (), b.box ()))
         continue;
@@ -462,11 +464,11 @@ void TargetList::end_on_one_spot ()
       else if (may_go (b))
         shares[j] = 1;
     }
-  for (std::size_t i = 0; i < followed_.size (); i++)
-    if (Followed &followed = *followed_[i]; may_go (followed)) {
-      followed.shares = shares[i] ? followed.shares + 1 : 0;
-      if (followed.shares >= kMostShared)
-        followed.wait ();
+  for (std::size_t i = 0; i < targets_.size (); i++)
+    if (TrackedTarget &tracked = *targets_[i]; may_go (tracked)) {
+      tracked.shares = shares[i] ? tracked.shares + 1 : 0;
+      if (tracked.shares >= kMaxShared)
+        tracked.wait ();
     }
 }
 
@@ -475,33 +477,35 @@ void TargetList::end_on_one_spot ()
 /// followed on.
 void TargetList::yield_on_one_spot ()
 {
-  std::vector<Followed *> all;
-  for (const auto &followed : followed_)
-    if (!followed->is_detected && !followed->is_gone ())
-      all.push_back (followed.get ());
+  std::vector<TrackedTarget *> all;
+  for (const auto &tracked : targets_)
+    if (!tracked->is_detected && !tracked->is_gone ())
+      all.push_back (tracked.get ());
     else
-      followed->yields = false;
-  const auto share = [] (const Followed *a, const Followed *b) {
+      tracked->yields = false;
+  const auto share = [] (const TrackedTarget *a, const TrackedTarget *b) {
     return a != b && are_on_one_spot (a->box (), b->box ()) && !a->began_with (*b)
            && !b->began_with (*a);
   };
-  for (Followed *const its : all)
-    if (std::ranges::any_of (all, [&] (const Followed *other) { return share (its, other); })) {
-      its->shares = std::min (its->shares + 1, 2 * kMostShared);
+  for (TrackedTarget *const its : all)
+    if (std::ranges::any_of (all,
+                             [&] (const TrackedTarget *other) { return share (its, other); })) {
+      its->shares = std::min (its->shares + 1, 2 * kMaxShared);
       its->shared_confidence += its->own_confidence ();
     } else if (its->shares > 0 && --its->shares == 0) {
       its->shared_confidence = 0;
     }
   // who yields stays behind, else the most confident one comes first
-  std::ranges::stable_sort (all, {}, [] (const Followed *its) {
+  std::ranges::stable_sort (all, {}, [] (const TrackedTarget *its) {
     return std::pair (its->yields, -its->shared_confidence);
   });
-  std::vector<const Followed *> staying;
-  for (Followed *const its : all) {
-    its->yields = its->shares >= kMostShared
-                  && (its->yields || std::ranges::any_of (staying, [&] (const Followed *other) {
-                        return share (its, other);
-                      }));
+  std::vector<const TrackedTarget *> staying;
+  for (TrackedTarget *const its : all) {
+    its->yields =
+        its->shares >= kMaxShared
+        && (its->yields || std::ranges::any_of (staying, [&] (const TrackedTarget *other) {
+              return share (its, other);
+            }));
     if (!its->yields)
       staying.push_back (its);
   }
@@ -509,34 +513,34 @@ void TargetList::yield_on_one_spot ()
 
 void TargetList::end (const TargetFrame &frame)
 {
-  for (const auto &followed : followed_)
-    if (options_.max_misses > 0 && followed->misses >= options_.max_misses)
-      followed->wait ();
+  for (const auto &tracked : targets_)
+    if (options_.max_misses > 0 && tracked->misses >= options_.max_misses)
+      tracked->wait ();
   end_on_one_spot ();
   yield_on_one_spot ();
-  std::erase_if (followed_, [&] (const auto &followed) {
-    return !is_in_area (frame.in_frame (followed->box ()))
-           || (options_.forget_after > 0 && !followed->configured
-               && followed->lost_frames > options_.forget_after);
+  std::erase_if (targets_, [&] (const auto &tracked) {
+    return !is_in_area (frame.in_frame (tracked->box ()))
+           || (options_.forget_after > 0 && !tracked->configured
+               && tracked->lost_frames > options_.forget_after);
   });
 }
 
-std::vector<AnalyticsTrack> TargetList::tracks (const TargetFrame &frame) const
+std::vector<TrackedBox> TargetList::tracks (const TargetFrame &frame) const
 {
-  std::vector<AnalyticsTrack> tracks;
-  for (const auto &followed : followed_)
+  std::vector<TrackedBox> tracks;
+  for (const auto &tracked : targets_)
     tracks.push_back (
-        { { followed->id, followed->parent, frame.nearest (frame.in_frame (followed->box ())),
-            followed->confidence (), followed->is_lost (), followed->kind, followed->sure },
-          followed->first_seen,
-          followed->last_seen,
-          followed->mtd });
+        { { tracked->id, tracked->parent, frame.nearest (frame.in_frame (tracked->box ())),
+            tracked->confidence (), tracked->is_lost (), tracked->kind, tracked->sure },
+          tracked->first_seen,
+          tracked->last_seen,
+          tracked->mtd });
   return tracks;
 }
 
 void TargetList::clear ()
 {
-  followed_.clear ();
+  targets_.clear ();
   configured_.reset ();
   pace_ = {};
 }

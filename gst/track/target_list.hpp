@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,10 +10,10 @@
 #include <gst/integralhist/base/error.hpp>
 
 #include <gst/track/correlation/correlation_target.hpp>
-#include <gst/integralhist/api/counted.hpp>
+#include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/track/association/detector_pace.hpp>
 #include <gst/track/fragments/fragments_tracker.hpp>
-#include "frame_boxes.hpp"
+#include <gst/track/base/detection.hpp>
 #include <gst/track/base/target_frame.hpp>
 
 namespace integralhist {
@@ -28,8 +29,9 @@ struct ListOptions {
 /// The targets of integralhisttrack. Decides which start, restart and end; has them followed.
 class TargetList {
 public:
-  /// Makes an empty list; `element` is whom its log lines name.
-  explicit TargetList (gpointer element);
+  using Warn = std::function<void (const TrackWarning &)>;
+  /// Makes an empty list; `logged_as` is the object that its log lines name.
+  TargetList (gpointer logged_as, Warn warn);
   ~TargetList ();
 
   /// Lets the targets go on in the next frame, before all else: its tensor may be of another size,
@@ -57,7 +59,7 @@ public:
   void end (const TargetFrame &frame);
 
   /// Returns all targets, lost ones too, in pixels of the frame.
-  std::vector<AnalyticsTrack> tracks (const TargetFrame &frame) const;
+  std::vector<TrackedBox> tracks (const TargetFrame &frame) const;
 
   /// Drops all targets; the next configure starts those of its text.
   void clear ();
@@ -65,30 +67,31 @@ public:
   void reset ();
 
 private:
-  struct Followed;
+  struct TrackedTarget;
 
   void warn_of_confidence (const std::vector<Detection> &detections);
-  void warn_of_empty (const Followed &followed, const TargetFrame &frame);
-  void note_followed (const TargetFrame &frame);
+  void warn_of_empty (const TrackedTarget &tracked, const TargetFrame &frame);
+  void note_tracked (const TargetFrame &frame);
   void end_on_one_spot ();
   void yield_on_one_spot ();
   bool is_in_area (const GstVideoRectangle &box) const;
-  Followed *add (const GstVideoRectangle &box, gint parent, bool configured,
-                 const TargetFrame &frame);
+  TrackedTarget *add (const GstVideoRectangle &box, gint parent, bool configured,
+                      const TargetFrame &frame);
 
-  const gpointer element_;
-  std::vector<std::unique_ptr<Followed>> followed_;
+  const gpointer logged_as_;
+  const Warn warn_;
+  std::vector<std::unique_ptr<TrackedTarget>> targets_;
   ListOptions options_;
   std::optional<std::vector<GstVideoRectangle>> configured_;  // whose targets have started
   guint next_id_ = 1;
   std::shared_ptr<DeviceFilters> filters_;  // of the GPU that had the last values
   bool device_failed_ = false;              // it has no filters any more
   DetectorPace pace_;
-  int width_ = 0, height_ = 0;      // of the last tensor
-  std::optional<Counted> counted_;  // what the appearances are of
-  bool confidence_warned_ = false;  // of one that is no number
-  bool excess_warned_ = false;      // of more targets than are followed
-  bool empty_warned_ = false;       // of one that cannot be followed, since the last configure
+  int width_ = 0, height_ = 0;         // of the last tensor
+  std::optional<HistogramSpec> spec_;  // what the appearances are of
+  bool confidence_warned_ = false;     // of one that is no number
+  bool excess_warned_ = false;         // of more targets than are followed
+  bool empty_warned_ = false;          // of one that cannot be followed, since the last configure
 };
 
 }  // namespace integralhist

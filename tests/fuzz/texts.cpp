@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include <gst/integralhist/api/counted.hpp>
+#include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/elements/base/parse.hpp>
 #include <gst/integralhist/sharded/fault.hpp>
 #include <gst/integralhist/engine/tuning_cache.hpp>

@@ -13,7 +13,7 @@
 
 #include <gst/integralhist/base/log.hpp>
 
-#include <gst/integralhist/api/counted.hpp>
+#include <gst/integralhist/api/histogram_spec.hpp>
 
 namespace integralhist {
 
@@ -197,8 +197,8 @@ void attach_region_tensors (GstBuffer *buffer, const std::shared_ptr<RegionAnswe
     return;
   }
   const bool are_counts = asked.content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
-  const std::string parts = text_of (asked.counted.quantization),
-                    bins = asked.counted.part ? ", " + describe (*asked.counted.part) : "";
+  const std::string parts = text_of (asked.spec.quantization),
+                    bins = asked.spec.part ? ", " + describe (*asked.spec.part) : "";
   add_meta (buffer, { are_counts ? tensor_in_rows ("integral-histogram-regions-v1-out-counts",
                                                    GST_TENSOR_DATA_TYPE_UINT32, values, dims)
                                  : tensor_in_rows ("integral-histogram-regions-v1-out-weights",
@@ -206,7 +206,7 @@ void attach_region_tensors (GstBuffer *buffer, const std::shared_ptr<RegionAnswe
                       tensor_in_rows ("integral-histogram-regions-v1-out-boxes",
                                       GST_TENSOR_DATA_TYPE_INT32, boxes, { n, 4 }),
                       text_tensor ("integral-histogram-regions-v1-out-feature",
-                                   joined (inthist::info_of (asked.counted.feature).nick,
+                                   joined (inthist::info_of (asked.spec.feature).nick,
                                            parts.empty () ? "" : " ", parts, bins)) });
 }
 

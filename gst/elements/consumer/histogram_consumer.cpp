@@ -7,7 +7,7 @@
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/meta/placed.hpp>
 
-#include <gst/integralhist/api/counted.hpp>
+#include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/elements/base/parse.hpp>
 #include <gst/elements/base/producer_query.hpp>
 
@@ -70,7 +70,7 @@ Expected<GstIntegralHistogramMeta *> HistogramConsumer::find (GstBuffer *buffer,
   const auto wanted = parsed ? *parsed : std::nullopt;
   const auto is_candidate = [&] (GstIntegralHistogram *histogram) {
     return gst_integral_histogram_get_content (histogram) != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
-           && (!wanted || counted_of (histogram).feature == *wanted);
+           && (!wanted || spec_of (histogram).feature == *wanted);
   };
   GstIntegralHistogramMeta *found = nullptr;
   for (const bool weights : { false, true })
@@ -78,7 +78,7 @@ Expected<GstIntegralHistogramMeta *> HistogramConsumer::find (GstBuffer *buffer,
       found = find_meta (buffer, [&] (GstIntegralHistogram *histogram) {
         const bool has_weights = gst_integral_histogram_get_content (histogram)
                                  == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS;
-        return is_candidate (histogram) && !counted_of (histogram).part
+        return is_candidate (histogram) && !spec_of (histogram).part
                && (wanted || has_weights == weights);
       });
   if (!found && !found_)  // a range of the bins, which is refused

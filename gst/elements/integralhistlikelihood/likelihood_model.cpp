@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <gst/integralhist/api/counted.hpp>
+#include <gst/integralhist/api/histogram_spec.hpp>
 
 namespace integralhist {
 
@@ -30,30 +30,30 @@ static Expected<std::vector<gfloat>> count_region (GstIntegralHistogramMeta *met
 }
 
 /// Refuses numbers that are said to be of something else than the frame's histogram.
-static Expected<> check_numbers (const WrittenHistogram &written, const Counted &counted)
+static Expected<> check_numbers (const WrittenHistogram &written, const HistogramSpec &spec)
 {
-  Counted of = counted;
-  of.feature = written.feature.value_or (counted.feature);
-  if (of.feature != counted.feature)
+  HistogramSpec of = spec;
+  of.feature = written.feature.value_or (spec.feature);
+  if (of.feature != spec.feature)
     of.quantization = {};
   of.quantization = written.quantization.value_or (of.quantization);
-  if (of.feature == counted.feature && of.quantization == counted.quantization)
+  if (of.feature == spec.feature && of.quantization == spec.quantization)
     return {};
   of.has_lut = false;
   return error (Error::Kind::bad_setting, "histogram is of ", settings_of (of),
-                ", and the frames' histograms are of ", settings_of (counted),
+                ", and the frames' histograms are of ", settings_of (spec),
                 ": set cudaintegralhist to ", settings_of (of),
                 ", or write numbers of what it counts");
 }
 
 Expected<> check_feature (const LikelihoodModel &model, const GstIntegralHistogram *histogram)
 {
-  const Counted &now = counted_of (histogram);
-  if (model.counted == now)
+  const HistogramSpec &now = spec_of (histogram);
+  if (model.spec == now)
     return {};
-  return error (Error::Kind::bad_setting, "the model is of ", settings_of (model.counted),
+  return error (Error::Kind::bad_setting, "the model is of ", settings_of (model.spec),
                 ", and this frame's histogram is of ", settings_of (now),
-                ": set cudaintegralhist to ", settings_of (model.counted),
+                ": set cudaintegralhist to ", settings_of (model.spec),
                 ", or set model (or histogram) again before such frames come");
 }
 
@@ -66,9 +66,9 @@ Expected<LikelihoodModel> take_model (const std::string &text, const WrittenHist
   region.y = (height - region.h) / 2;
   if (wanted)
     region = *wanted;
-  const Counted &counted = counted_of (meta->histogram);
-  TRY (check_numbers (written, counted));
-  LikelihoodModel model = { written.bins, counted };
+  const HistogramSpec &spec = spec_of (meta->histogram);
+  TRY (check_numbers (written, spec));
+  LikelihoodModel model = { written.bins, spec };
   if (model.bins.empty ()) {
     const gint64 right = std::min<gint64> (gint64 (region.x) + region.w, width),
                  bottom = std::min<gint64> (gint64 (region.y) + region.h, height);

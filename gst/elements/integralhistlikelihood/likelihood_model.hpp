@@ -17,7 +17,7 @@ namespace integralhist {
 
 struct LikelihoodModel {
   std::vector<gfloat> bins;      // empty before there is one
-  Counted counted;               // what they are of
+  HistogramSpec spec;            // what they are of
   double width = 0, height = 0;  // of its region, as a share of the frame's
 };
 

@@ -24,26 +24,25 @@ static Colour of_ycbcr (double y, double cb, double cr)
            inside (y + 1.8556 * (cb - 0.5)) };
 }
 
-std::vector<Colour> bin_colours (const Counted &counted, int bins)
+std::vector<Colour> bin_colours (const HistogramSpec &spec, int bins)
 {
   using inthist::Feature;
   Colour (*colour_of) (double, double, double) = nullptr;
   int parts[3] = { bins, 1, 1 };
-  if (inthist::info_of (counted.feature).is_joint ())
-    std::ranges::transform (counted.quantization, parts,
-                            [] (int part) { return std::max (part, 1); });
-  if (counted.feature == Feature::hue)
+  if (inthist::info_of (spec.feature).is_joint ())
+    std::ranges::transform (spec.quantization, parts, [] (int part) { return std::max (part, 1); });
+  if (spec.feature == Feature::hue)
     colour_of = [] (double hue, double, double) { return of_hsv (hue, 1, 1); };
-  else if (counted.feature == Feature::hue_saturation)
+  else if (spec.feature == Feature::hue_saturation)
     colour_of = [] (double hue, double saturation, double) { return of_hsv (hue, saturation, 1); };
-  else if (counted.feature == Feature::hsv)
+  else if (spec.feature == Feature::hsv)
     colour_of = of_hsv;
-  else if (counted.feature == Feature::rgb)
+  else if (spec.feature == Feature::rgb)
     colour_of = [] (double red, double green, double blue) { return Colour{ red, green, blue }; };
-  else if (counted.feature == Feature::ycbcr)
+  else if (spec.feature == Feature::ycbcr)
     colour_of = of_ycbcr;
   std::vector<Colour> colours;
-  if (!colour_of || counted.has_lut)
+  if (!colour_of || spec.has_lut)
     return colours;
   const auto middle = [&] (int part, int n) { return (part + 0.5) / n; };
   for (int bin = 0; bin < bins; bin++)

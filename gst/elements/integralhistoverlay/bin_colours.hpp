@@ -13,6 +13,6 @@ namespace integralhist {
 
 /// Returns the colour in the middle of each bin; nothing where bins are no colours, or a lut made
 /// them.
-std::vector<Colour> bin_colours (const Counted &counted, int bins);
+std::vector<Colour> bin_colours (const HistogramSpec &spec, int bins);
 
 }  // namespace integralhist

@@ -27,7 +27,7 @@
 
 #include "bin_colours.hpp"
 #include <gst/elements/consumer/consumer_element.hpp>
-#include <gst/integralhist/api/counted.hpp>
+#include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/elements/drawing/cuda_drawing.hpp>
 #include <gst/elements/frame/mapped_frame.hpp>
 #include <gst/elements/base/messages.hpp>
@@ -241,12 +241,12 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
 // drawing
 
 /// Returns what is written behind the charts: a feature other than luma, and weights.
-static std::string note_of (const Counted &counted)
+static std::string note_of (const HistogramSpec &spec)
 {
-  const char *const nick = inthist::info_of (counted.feature).nick;
-  if (counted.weight != inthist::Weight::one || counted.soft)
+  const char *const nick = inthist::info_of (spec.feature).nick;
+  if (spec.weight != inthist::Weight::one || spec.soft)
     return joined (nick, " weights");
-  return counted.feature == inthist::Feature::luma ? "" : nick;
+  return spec.feature == inthist::Feature::luma ? "" : nick;
 }
 
 static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &painter,
@@ -271,8 +271,8 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
   std::vector<Box> boxes;
   for (const Mark &mark : state.marks)
     boxes.push_back (mark.box);
-  const Counted &counted = counted_of (meta->histogram);
-  const std::string name = state.current.labels ? note_of (counted) : "";
+  const HistogramSpec &spec = spec_of (meta->histogram);
+  const std::string name = state.current.labels ? note_of (spec) : "";
   const auto chart_of = [&] (std::size_t i) -> Expected<Chart> {
     const Mark &mark = state.marks[i];
     const Box box = visible (mark.box, state.area.w, state.area.h);
@@ -282,7 +282,7 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
         meta, int (box.x), int (box.y), int (box.width), int (box.height), &n, &problem);
     if (!counts)
       return take_gerror (problem, "The histogram of a region failed: ");
-    return Chart{ mark.colour, mark.name, { counts, counts + n }, bin_colours (counted, int (n)) };
+    return Chart{ mark.colour, mark.name, { counts, counts + n }, bin_colours (spec, int (n)) };
   };
   return painter.charts (boxes, state.current.labels, name, chart_of);
 }

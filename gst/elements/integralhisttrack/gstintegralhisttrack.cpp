@@ -54,16 +54,18 @@
 #include <gst/video/navigation.h>
 
 #include <gst/elements/consumer/consumer_element.hpp>
-#include <gst/track/frame_boxes.hpp>
 #include <gst/elements/base/messages.hpp>
 #include <gst/elements/base/parse.hpp>
 #include <gst/elements/base/producer_query.hpp>
 #include <gst/elements/base/properties.hpp>
+#include <gst/track/base/log.hpp>
 #include <gst/track/target_list.hpp>
 
-using namespace integralhist;
+#include "frame_boxes.hpp"
 
-GST_DEBUG_CATEGORY (integralhisttrack_debug);  // target_list.cpp logs there
+#define GST_CAT_DEFAULT track_log ()
+
+using namespace integralhist;
 
 namespace {
 
@@ -178,8 +180,24 @@ struct Point {
   double x, y;
 };
 
+void warn (gpointer element, const TrackWarning &warning)
+{
+  const char *const text = warning.message.c_str (), *const detail = warning.detail.c_str ();
+  switch (warning.kind) {
+    case TrackWarning::Kind::bad_confidence:
+      GST_ELEMENT_WARNING (element, STREAM, FORMAT, ("%s", text), ("%s", detail));
+      break;
+    case TrackWarning::Kind::empty_target:
+      GST_ELEMENT_WARNING (element, RESOURCE, SETTINGS, ("%s", text), ("%s", detail));
+      break;
+  }
+}
+
 struct State {
-  explicit State (gpointer element) : targets (element) {}
+  explicit State (gpointer element)
+      : targets (element, [element] (const TrackWarning &warning) { warn (element, warning); })
+  {
+  }
 
   TrackProperties properties;  // guarded by the object lock
 
@@ -236,12 +254,12 @@ void take_mouse (State &state, const TargetFrame &frame)
 
 /// Writes the tracks into the buffer, and posts them as a message.
 void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &frame,
-              const std::vector<AnalyticsTrack> &tracks)
+              const std::vector<TrackedBox> &tracks)
 {
   if (tracks.empty ())
     return;
   std::vector<Track> all;
-  for (const AnalyticsTrack &of : tracks)
+  for (const TrackedBox &of : tracks)
     all.push_back (of.track);
   auto *const meta = add_tracks (buffer, frame.width, frame.height, std::move (all));
   write_analytics (buffer, tracks);
@@ -478,9 +496,7 @@ static void gst_integral_hist_track_init (GstIntegralHistTrack *self)
 
 static void gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass)
 {
-  GST_DEBUG_CATEGORY_INIT (integralhisttrack_debug, "integralhisttrack", 0,
-                           "tracking by integral histograms");
-
+  track_log ();  // for gst-launch-1.0 --gst-debug-help
   g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw(ANY)");
   Element::init_class (
       klass, { "Integral histogram tracker", "Filter/Analyzer/Video",

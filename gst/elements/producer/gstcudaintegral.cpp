@@ -334,17 +334,17 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
   }
   const GstVideoInfo &info = *from_caps;
   // The first frame shows whether the new size works: it fails once, not at each negotiation.
-  const Counted counted = state.started.counted ();
-  inthist::Quantization quantization = counted.quantization;
-  if (const auto &feature = inthist::info_of (counted.feature); feature.is_gradient ())
+  const HistogramSpec spec = state.started.spec ();
+  inthist::Quantization quantization = spec.quantization;
+  if (const auto &feature = inthist::info_of (spec.feature); feature.is_gradient ())
     quantization[0] =
         guint8 (content_of (self) != inthist::Content::bins || state.started.has_lut ()
                     ? feature.n_values
                     : state.range.all_bins);
-  inthist::PixelFormat format = pixel_format_of (info, counted.feature, quantization);
-  format.pixel_weight = counted.weight;
-  if (counted.soft)
-    format.soft = inthist::SoftBins::of (counted.feature, state.range.all_bins);
+  inthist::PixelFormat format = pixel_format_of (info, spec.feature, quantization);
+  format.pixel_weight = spec.weight;
+  if (spec.soft)
+    format.soft = inthist::SoftBins::of (spec.feature, state.range.all_bins);
   const auto picture_bytes = [&shape = state.shape] (const inthist::PixelFormat &of) {
     return shape.width > 0 ? most_picture_bytes (of, shape.width, shape.height, shape.height) : 0;
   };
@@ -504,11 +504,11 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
       (void) hold (buffer);  // other devices than a failed one may still read it
       return done;
     }
-  Counted counted = state.started.counted ();
-  counted.lut_seqnum = scores.seqnum;
+  HistogramSpec spec = state.started.spec ();
+  spec.lut_seqnum = scores.seqnum;
   if (state.range.bins < state.range.all_bins)
-    counted.part = state.range;
-  g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor, counted);
+    spec.part = state.range;
+  g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor, spec);
   gst_buffer_add_integral_histogram_meta (buffer, histogram);
   state.attached++;
   if (const auto &regions = state.regions.all (); !regions.empty ()) {

@@ -9,7 +9,7 @@
 #include <kernels/registry.hpp>
 #include <kernels/tiles.hpp>
 
-#include <gst/integralhist/api/counted.hpp>
+#include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/elements/base/parse.hpp>
 
 namespace integralhist {
@@ -330,11 +330,10 @@ Expected<> ProducerProperties::check_range () const
   const inthist::FeatureInfo &info = inthist::info_of (inthist::Feature (feature));
   const bool are_set = has_lut () || (info.bins == 0 && !info.is_joint ());
   const std::string whole =
-      are_set
-          ? joined ("bins=", all)
-          : joined ("feature=", info.nick,
-                    info.is_joint () ? " quantization=" + text_of (counted ().quantization) : "",
-                    " (", all, " bins)");
+      are_set ? joined ("bins=", all)
+              : joined ("feature=", info.nick,
+                        info.is_joint () ? " quantization=" + text_of (spec ().quantization) : "",
+                        " (", all, " bins)");
   if (first_bin >= all)
     return error (Error::Kind::bad_setting, "first-bin=", first_bin, " is beyond ", whole,
                   ": set first-bin=", all - 1, " or less");
@@ -345,7 +344,7 @@ Expected<> ProducerProperties::check_range () const
   return {};
 }
 
-Counted ProducerProperties::counted () const
+HistogramSpec ProducerProperties::spec () const
 {
   const auto of = inthist::Feature (feature);
   return { .feature = of,
@@ -366,7 +365,7 @@ int ProducerProperties::all_bins () const
   if (!info.is_joint ())
     return int (bins);
   int n = 1;
-  for (const int parts : counted ().quantization)
+  for (const int parts : spec ().quantization)
     n *= std::max (parts, 1);
   return n;
 }

@@ -60,7 +60,7 @@ struct ProducerProperties {
   /// Returns the shape that the element computes, without the frame's size.
   inthist::Shape shape (inthist::Content content) const;
   /// Returns what is counted, once check () has found no error.
-  Counted counted () const;
+  HistogramSpec spec () const;
   /// Returns the table from values to bins, or to scores. Reads the file that has it. An error for
   /// users where no value has a bin.
   Expected<BinTable> table (inthist::Content content) const;

@@ -8,7 +8,7 @@
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/base/interruptible.hpp>
 
-#include <gst/integralhist/api/counted.hpp>
+#include <gst/integralhist/api/histogram_spec.hpp>
 
 namespace integralhist {
 
@@ -104,16 +104,16 @@ namespace {
 
 /// Adds what the bins are of: the feature, the parts of a joint one, and which bins, where they are
 /// not all.
-void add_feature (GstStructure *structure, const Counted &counted)
+void add_feature (GstStructure *structure, const HistogramSpec &spec)
 {
-  gst_structure_set (structure, "feature", G_TYPE_STRING, inthist::info_of (counted.feature).nick,
+  gst_structure_set (structure, "feature", G_TYPE_STRING, inthist::info_of (spec.feature).nick,
                      nullptr);
-  const auto &parts = counted.quantization;
+  const auto &parts = spec.quantization;
   if (const auto n = std::size_t (std::ranges::count_if (parts, [] (int p) { return p > 0; })))
     set_array (structure, "quantization", n, [&] (std::size_t i) {
       return gvalue<gint> (G_TYPE_INT, g_value_set_int, parts[i]);
     });
-  if (const auto &range = counted.part)
+  if (const auto &range = spec.part)
     gst_structure_set (structure, "first-bin", G_TYPE_UINT, guint (range->first_bin), "all-bins",
                        G_TYPE_UINT, guint (range->all_bins), nullptr);
 }
@@ -166,7 +166,7 @@ GstStructure *message_of (const RegionReporter::Frame &frame, std::span<const gu
       frame_message (bins ? "integral-histogram" : "integral-image", frame.times);
   gst_structure_set (structure, "frame", G_TYPE_UINT64, frame.number, nullptr);
   if (bins)
-    add_feature (structure, asked.counted);
+    add_feature (structure, asked.spec);
   set_array (structure, "rectangles", asked.regions.size (), [&] (std::size_t i) {
     const GstVideoRectangle &r = asked.regions[i];
     return gvalue_array (4, [&] (std::size_t n) {

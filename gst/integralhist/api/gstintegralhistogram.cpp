@@ -299,37 +299,37 @@ GstIntegralHistogramContent gst_integral_histogram_get_content (GstIntegralHisto
 GstIntegralHistogramFeature gst_integral_histogram_get_feature (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA);
-  return GstIntegralHistogramFeature (histogram->counted.feature);
+  return GstIntegralHistogramFeature (histogram->spec.feature);
 }
 
 void gst_integral_histogram_get_quantization (GstIntegralHistogram *histogram, guint parts[3])
 {
   g_return_if_fail (histogram && parts);
-  std::ranges::copy (histogram->counted.quantization, parts);
+  std::ranges::copy (histogram->spec.quantization, parts);
 }
 
 GstIntegralHistogramWeight gst_integral_histogram_get_weight (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE);
-  return GstIntegralHistogramWeight (histogram->counted.weight);
+  return GstIntegralHistogramWeight (histogram->spec.weight);
 }
 
 gboolean gst_integral_histogram_get_soft (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, FALSE);
-  return histogram->counted.soft;
+  return histogram->spec.soft;
 }
 
 guint gst_integral_histogram_get_weight_unit (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, 0);
-  return guint (inthist::unit_of (histogram->counted.weight, histogram->counted.soft));
+  return guint (inthist::unit_of (histogram->spec.weight, histogram->spec.soft));
 }
 
 guint32 gst_integral_histogram_get_lut_seqnum (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, GST_SEQNUM_INVALID);
-  return histogram->counted.lut_seqnum;
+  return histogram->spec.lut_seqnum;
 }
 
 GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHistogram *histogram)
@@ -420,7 +420,7 @@ GstIntegralHistogram *gst_integral_histogram_get_shard (GstIntegralHistogram *hi
     *first_bin = guint (shard.first_bin);
   GstIntegralHistogram *const made = integralhist::new_histogram (
       std::shared_ptr<integralhist::Tensor> (histogram->tensor, shard.tensor.get ()),
-      histogram->counted);
+      histogram->spec);
   made->range = { histogram->range.first_bin + shard.first_bin, shard.tensor->shape.bins,
                   histogram->range.all_bins };
   return made;

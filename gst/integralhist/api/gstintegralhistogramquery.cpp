@@ -152,9 +152,9 @@ private:
 /// Refuses a range of the bins: shares of some bins alone are none of the whole.
 Expected<> want_all_bins (const GstIntegralHistogram *histogram)
 {
-  if (!histogram->counted.part)
+  if (!histogram->spec.part)
     return {};
-  return refuse ("this histogram has ", describe (*histogram->counted.part),
+  return refuse ("this histogram has ", describe (*histogram->spec.part),
                  ", and likelihoods, quantiles and votes take all: set first-bin=0 n-bins=0 of "
                  "cudaintegralhist, or ask each range for counts and put these together");
 }

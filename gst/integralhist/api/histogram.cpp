@@ -10,11 +10,11 @@ std::string describe (const BinRange &range)
                  range.bins == 1 ? "" : joined (" to ", last), " of ", range.all_bins);
 }
 
-GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor, const Counted &counted)
+GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor, const HistogramSpec &spec)
 {
   const int bins = tensor->shape.bins;
   auto *histogram = new GstIntegralHistogram{
-    {}, std::move (tensor), counted, counted.part.value_or (BinRange{ 0, bins, bins })
+    {}, std::move (tensor), spec, spec.part.value_or (BinRange{ 0, bins, bins })
   };
   gst_mini_object_init (
       GST_MINI_OBJECT_CAST (histogram), 0, GST_TYPE_INTEGRAL_HISTOGRAM, nullptr, nullptr,

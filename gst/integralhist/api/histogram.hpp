@@ -23,7 +23,7 @@ struct BinRange {
 std::string describe (const BinRange &range);
 
 /// What a histogram's bins are of.
-struct Counted {
+struct HistogramSpec {
   inthist::Feature feature = inthist::Feature::luma;
   inthist::Quantization quantization = {};  // of a joint feature
   inthist::Weight weight = inthist::Weight::one;
@@ -32,7 +32,7 @@ struct Counted {
   bool has_lut = false;                     // which makes the bins of its values
   std::optional<BinRange> part = {};        // of the bins, where the producer makes no others
 
-  bool operator== (const Counted &) const = default;
+  bool operator== (const HistogramSpec &) const = default;
 };
 
 }  // namespace integralhist
@@ -40,13 +40,14 @@ struct Counted {
 struct _GstIntegralHistogram {
   GstMiniObject parent;
   std::shared_ptr<integralhist::Tensor> tensor;
-  integralhist::Counted counted;
+  integralhist::HistogramSpec spec;
   integralhist::BinRange range;  // also of a shard
 };
 
 namespace integralhist {
 
-GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor, const Counted &counted = {});
+GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor,
+                                     const HistogramSpec &spec = {});
 Tensor &tensor_of (GstIntegralHistogram *histogram);
 
 struct HistogramUnref {

@@ -16,7 +16,7 @@ using namespace inthist::cuda;
 /// Values on a GPU, which computes parts of them.
 class CudaOnDemandTensor final : public OnDemandTensor {
 public:
-  static Expected<std::unique_ptr<EngineTensor>> create (std::shared_ptr<OnDemandFrames> frames,
+  static Expected<std::unique_ptr<EngineTensor>> create (std::shared_ptr<OnDemandContext> frames,
                                                          std::shared_ptr<PartTensors> parts)
   {
     const Context context = parts->context;
@@ -82,7 +82,7 @@ public:
   }
 
 private:
-  CudaOnDemandTensor (std::shared_ptr<OnDemandFrames> frames, std::shared_ptr<PartTensors> parts)
+  CudaOnDemandTensor (std::shared_ptr<OnDemandContext> frames, std::shared_ptr<PartTensors> parts)
       : OnDemandTensor (std::move (frames), kGpuCost), parts_ (std::move (parts)),
         own_ (parts_->context)
   {
@@ -135,14 +135,14 @@ private:
   InContext<Resources> own_;
 };
 
-class CudaFrames final : public DeviceFrames {
+class CudaStore final : public DeviceStore {
 public:
-  CudaFrames (Context context, Download download)
+  CudaStore (Context context, Download download)
       : parts_ (std::make_shared<PartTensors> (std::move (context), download)),
         stream_ (parts_->context)
   {
   }
-  ~CudaFrames () override
+  ~CudaStore () override
   {
     const CudaContext::Scope scope (*parts_->context);
     if (*stream_)
@@ -157,7 +157,7 @@ public:
   }
 
   Expected<std::unique_ptr<EngineTensor>>
-  make (const std::shared_ptr<OnDemandFrames> &frames) override
+  make (const std::shared_ptr<OnDemandContext> &frames) override
   {
     return CudaOnDemandTensor::create (frames, parts_);
   }
@@ -197,11 +197,11 @@ private:
 
 }  // namespace
 
-std::unique_ptr<DeviceFrames> make_cuda_frames (std::shared_ptr<CudaContext> context,
-                                                Download download)
+std::unique_ptr<DeviceStore> make_cuda_store (std::shared_ptr<CudaContext> context,
+                                              Download download)
 {
   // nobody asks for all of each frame: nothing is downloaded before
-  return std::make_unique<CudaFrames> (
+  return std::make_unique<CudaStore> (
       std::move (context), download == Download::never ? Download::never : Download::lazy);
 }
 

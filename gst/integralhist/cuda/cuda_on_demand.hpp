@@ -11,7 +11,7 @@
 namespace integralhist {
 
 /// Keeps frames on the context's GPU.
-std::unique_ptr<DeviceFrames> make_cuda_frames (std::shared_ptr<CudaContext> context,
-                                                Download download);
+std::unique_ptr<DeviceStore> make_cuda_store (std::shared_ptr<CudaContext> context,
+                                              Download download);
 
 }  // namespace integralhist

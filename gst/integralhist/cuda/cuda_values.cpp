@@ -8,7 +8,7 @@
 
 #include <gst/integralhist/engine/picture_planes.hpp>
 #include <gst/integralhist/base/tasks.hpp>
-#include "cuda_beside.hpp"
+#include "cuda_assist.hpp"
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
 #include "in_context.hpp"
@@ -265,7 +265,7 @@ Expected<> CudaValues::copy (std::span<const CellsQuery> queries, const std::byt
   return copy_in_parallel (copies);
 }
 
-DeviceBeside cuda_beside (std::shared_ptr<CudaContext> context)
+GpuAssist cuda_assist (std::shared_ptr<CudaContext> context)
 {
   const auto allocate = [context] (std::size_t bytes, const NoMemoryMessage &message,
                                    const Cancelled &cancelled) -> Expected<HostMemory> {

@@ -2,7 +2,7 @@
 //
 // What callers need of CUDA in builds without it: there is no device.
 #include <gst/integralhist/engine/device_canvas.hpp>
-#include "cuda_beside.hpp"
+#include "cuda_assist.hpp"
 #include "cuda_on_demand.hpp"
 #include "pinned_memory.hpp"
 
@@ -23,12 +23,12 @@ Expected<std::size_t> CudaContext::free_memory () const
   return error (Error::Kind::no_device, kNoCuda);
 }
 
-DeviceBeside cuda_beside (std::shared_ptr<CudaContext>)
+GpuAssist cuda_assist (std::shared_ptr<CudaContext>)
 {
   return {};
 }
 
-std::unique_ptr<DeviceFrames> make_cuda_frames (std::shared_ptr<CudaContext>, Download)
+std::unique_ptr<DeviceStore> make_cuda_store (std::shared_ptr<CudaContext>, Download)
 {
   return nullptr;
 }

@@ -61,7 +61,7 @@ Expected<bool> count_windows (DeviceValues &values, const inthist::Shape &shape,
                               const inthist::Lut &lut, const Query &query);
 
 /// A GPU that answers from pixels.
-struct DeviceBeside {
+struct GpuAssist {
   /// Allocates memory that it reads in place, or other memory where no more can be pinned.
   AllocateHost allocate;
   /// Makes values of frames, which count their answers.

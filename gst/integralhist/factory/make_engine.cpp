@@ -6,7 +6,7 @@
 #include "engine_plan.hpp"
 #include "shard_devices.hpp"
 #include <gst/integralhist/host/cpu_engine.hpp>
-#include <gst/integralhist/cuda/cuda_beside.hpp>
+#include <gst/integralhist/cuda/cuda_assist.hpp>
 #include <gst/integralhist/cuda/cuda_on_demand.hpp>
 #include <gst/integralhist/base/log.hpp>
 #include <gst/integralhist/on_demand/on_demand_engine.hpp>
@@ -135,24 +135,24 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
   const auto later = [] (const EngineParts &of, const Options &with) -> LazyEngine::Make {
     return [=] () -> Expected<std::shared_ptr<Engine>> { return TRY (of.eager (with)); };
   };
-  std::unique_ptr<DeviceFrames> on_device;
+  std::unique_ptr<DeviceStore> on_device;
   if (plan.stays_on_gpu)
-    on_device = make_cuda_frames (devices.contexts.front (), options.download);
-  std::optional<DeviceBeside> beside;
+    on_device = make_cuda_store (devices.contexts.front (), options.download);
+  std::optional<GpuAssist> assist;
   if (plan.gpu_assists)
-    beside = cuda_beside (devices.contexts.front ());
-  std::shared_ptr<WholeFrames> behind;
+    assist = cuda_assist (devices.contexts.front ());
+  std::shared_ptr<WholeTensorEngine> whole_engine;
   if (plan.has_whole) {
     EngineParts of_kept = parts;
     if (shape.content == inthist::Content::powers)
       of_kept.lut = inthist::uniform_lut (256);  // what is kept of a table are scores already
-    behind = std::make_shared<WholeFrames> (later (of_kept, for_questions (options)),
-                                            request.on_gpu ? inthist::Device::cuda
-                                                           : inthist::Device::cpu);
+    whole_engine = std::make_shared<WholeTensorEngine> (later (of_kept, for_questions (options)),
+                                                        request.on_gpu ? inthist::Device::cuda
+                                                                       : inthist::Device::cpu);
   }
-  return make_on_demand_engine (shape, lut, options,
-                                later (parts, plan.measures ? options : untuned (options)),
-                                std::move (behind), std::move (on_device), std::move (beside));
+  return make_on_demand_engine (
+      shape, lut, options, later (parts, plan.measures ? options : untuned (options)),
+      std::move (whole_engine), std::move (on_device), std::move (assist));
 }
 
 }  // namespace integralhist

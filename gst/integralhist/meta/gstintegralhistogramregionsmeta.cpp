@@ -42,7 +42,7 @@ struct Regions {
   {
   }
 
-  guint8 version () const { return answers->asked.counted.part ? kWithRange : 1; }
+  guint8 version () const { return answers->asked.spec.part ? kWithRange : 1; }
 
   Expected<> write (ByteWriter &writer, const Placed &placed) const
   {
@@ -51,11 +51,11 @@ struct Regions {
     const FrameGeometry geometry = placed.geometry_of (width, height);
     writer.add (guint8 (asked.content));
     writer.add (guint16 (asked.planes));
-    writer.add (guint32 (asked.counted.feature));
+    writer.add (guint32 (asked.spec.feature));
     writer.add (guint32 (asked.weight_unit));
-    for (const guint16 part : asked.counted.quantization)
+    for (const guint16 part : asked.spec.quantization)
       writer.add (part);
-    if (const auto &range = asked.counted.part) {
+    if (const auto &range = asked.spec.part) {
       writer.add (guint16 (range->first_bin));
       writer.add (guint16 (range->all_bins));
     }
@@ -91,7 +91,7 @@ struct Regions {
       if (content == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS || all_bins > kMostBins
           || asked.planes >= all_bins || first_bin + asked.planes > all_bins)
         return BadBytes ("there is no such range of bins");
-      asked.counted.part = { first_bin, int (asked.planes), all_bins };
+      asked.spec.part = { first_bin, int (asked.planes), all_bins };
     }
     const guint32 width = reader.take<guint32> (), height = reader.take<guint32> (),
                   n = reader.take<guint32> ();
@@ -101,11 +101,11 @@ struct Regions {
         || std::ranges::any_of (parts, [] (guint16 part) { return part >= kMostBins; }))
       return BadBytes ("a number is out of its range");
     asked.content = GstIntegralHistogramContent (content);
-    asked.counted.feature = inthist::Feature (feature);
-    std::ranges::transform (parts, asked.counted.quantization.begin (),
+    asked.spec.feature = inthist::Feature (feature);
+    std::ranges::transform (parts, asked.spec.quantization.begin (),
                             [] (guint16 part) { return std::uint8_t (part); });
     if (asked.content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
-        && !are_parts (asked.counted.quantization, asked.counted.feature))
+        && !are_parts (asked.spec.quantization, asked.spec.feature))
       return BadBytes ("the feature has no such parts");
     asked.width = int (width);
     asked.height = int (height);
@@ -205,14 +205,14 @@ GstIntegralHistogramFeature
 gst_integral_histogram_regions_meta_get_feature (GstIntegralHistogramRegionsMeta *meta)
 {
   g_return_val_if_fail (meta, GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA);
-  return GstIntegralHistogramFeature (asked_of (meta).counted.feature);
+  return GstIntegralHistogramFeature (asked_of (meta).spec.feature);
 }
 
 void gst_integral_histogram_regions_meta_get_quantization (GstIntegralHistogramRegionsMeta *meta,
                                                            guint parts[3])
 {
   g_return_if_fail (meta && parts);
-  std::ranges::copy (asked_of (meta).counted.quantization, parts);
+  std::ranges::copy (asked_of (meta).spec.quantization, parts);
 }
 
 guint gst_integral_histogram_regions_meta_get_weight_unit (GstIntegralHistogramRegionsMeta *meta)
@@ -230,14 +230,14 @@ guint gst_integral_histogram_regions_meta_get_bins (GstIntegralHistogramRegionsM
 guint gst_integral_histogram_regions_meta_get_first_bin (GstIntegralHistogramRegionsMeta *meta)
 {
   g_return_val_if_fail (meta, 0);
-  const auto &range = asked_of (meta).counted.part;
+  const auto &range = asked_of (meta).spec.part;
   return range ? range->first_bin : 0;
 }
 
 guint gst_integral_histogram_regions_meta_get_all_bins (GstIntegralHistogramRegionsMeta *meta)
 {
   g_return_val_if_fail (meta, 0);
-  const auto &range = asked_of (meta).counted.part;
+  const auto &range = asked_of (meta).spec.part;
   return range ? range->all_bins : asked_of (meta).planes;
 }
 

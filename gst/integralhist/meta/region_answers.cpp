@@ -12,7 +12,7 @@ namespace integralhist {
 RegionQuestion::RegionQuestion (GstIntegralHistogram *histogram,
                                 std::span<const GstVideoRectangle> of_frame)
     : width (int (gst_integral_histogram_get_width (histogram))),
-      height (int (gst_integral_histogram_get_height (histogram))), counted (histogram->counted),
+      height (int (gst_integral_histogram_get_height (histogram))), spec (histogram->spec),
       content (gst_integral_histogram_get_content (histogram)),
       planes (gst_integral_histogram_get_bins (histogram)),
       weight_unit (gst_integral_histogram_get_weight_unit (histogram))

@@ -21,7 +21,7 @@ struct RegionQuestion {
   int width = 1, height = 1;               // of the frame
   std::vector<GstVideoRectangle> regions;  // of a histogram's frame within it
   std::vector<guint64> pixels;             // of each region, in the frame that was computed
-  Counted counted = {};
+  HistogramSpec spec = {};
   GstIntegralHistogramContent content = GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
   guint planes = 1;  // bins, or the tables of an integral image
   guint weight_unit = 1;

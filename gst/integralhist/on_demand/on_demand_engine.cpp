@@ -24,7 +24,7 @@ namespace {
 /// An eager engine's tensor that notes what, on demand, would have been computed.
 class ObservedTensor final : public ForwardingTensor {
 public:
-  ObservedTensor (std::shared_ptr<OnDemandFrames> frames, std::shared_ptr<Tensor> tensor,
+  ObservedTensor (std::shared_ptr<OnDemandContext> frames, std::shared_ptr<Tensor> tensor,
                   const AnswerCost &cost)
       : ForwardingTensor (std::move (tensor)), frames_ (std::move (frames)), demand_ (shape, cost)
   {
@@ -74,7 +74,7 @@ private:
     demand_.note_computed (demand_.frame ());
   }
 
-  const std::shared_ptr<OnDemandFrames> frames_;
+  const std::shared_ptr<OnDemandContext> frames_;
   std::mutex mutex_;
   Demand demand_;
 };
@@ -83,7 +83,7 @@ private:
 /// The values are made of frames after one of which such questions were to come.
 class TensorWithValues final : public ForwardingTensor {
 public:
-  TensorWithValues (std::shared_ptr<OnDemandFrames> frames, std::shared_ptr<Tensor> tensor,
+  TensorWithValues (std::shared_ptr<OnDemandContext> frames, std::shared_ptr<Tensor> tensor,
                     std::unique_ptr<DeviceValues> values)
       : ForwardingTensor (std::move (tensor)), frames_ (std::move (frames)),
         values_ (std::move (values))
@@ -122,7 +122,7 @@ public:
 private:
   bool may_use_values () const { return expected_ && values_; }
 
-  const std::shared_ptr<OnDemandFrames> frames_;
+  const std::shared_ptr<OnDemandContext> frames_;
   std::unique_ptr<DeviceValues> values_;  // may be null
   std::atomic<bool> expected_ = false;
 };
@@ -142,7 +142,7 @@ constexpr When kFirst = { true, "the first frames" },
 class OnDemandEngine final : public Engine {
 public:
   OnDemandEngine (const Options &options, LazyEngine::Make make_eager,
-                  std::unique_ptr<DeviceFrames> on_device)
+                  std::unique_ptr<DeviceStore> on_device)
       : options_ (options), automatic_ (options.compute == Compute::automatic),
         eager_ (std::move (make_eager)), on_device_ (std::move (on_device)),
         begins_eager_ (automatic_ && on_device_), when_ (automatic_ ? &kLessAsked : &kSet)
@@ -150,13 +150,13 @@ public:
   }
 
   Expected<> open (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-                   std::shared_ptr<WholeFrames> behind, std::optional<DeviceBeside> beside)
+                   std::shared_ptr<WholeTensorEngine> whole_engine, std::optional<GpuAssist> assist)
   {
     if (begins_eager_) {
       const auto engine = eager_.get ();
       if (engine) {
-        frames_ = std::make_shared<OnDemandFrames> (shape, lut, (*engine)->plan (),
-                                                    std::move (behind), std::nullopt);
+        frames_ = std::make_shared<OnDemandContext> (shape, lut, (*engine)->plan (),
+                                                     std::move (whole_engine), std::nullopt);
         when_ = &kFirst;
         return {};
       }
@@ -171,8 +171,8 @@ public:
     Plan plan = TRY (plan_for (inthist::Device::cpu, shape, is_cpu ? options.strategy : nullptr, 0,
                                1, nullptr, options.cancelled.get ()));
     plan.description += ", when somebody asks";
-    frames_ =
-        std::make_shared<OnDemandFrames> (shape, lut, plan, std::move (behind), std::move (beside));
+    frames_ = std::make_shared<OnDemandContext> (shape, lut, plan, std::move (whole_engine),
+                                                 std::move (assist));
     pool_ = TRY (TensorPool::create (
         [frames = frames_, cancelled = options.cancelled] (unsigned alive) {
           return HostOnDemandTensor::create (frames, alive, cancelled);
@@ -186,23 +186,23 @@ public:
     for (const auto &pool : { pool_, device_pool_ })
       if (pool)
         pool->close ();
-    if (frames_ && frames_->behind)
-      frames_->behind->end ();
+    if (frames_ && frames_->whole_engine)
+      frames_->whole_engine->end ();
   }
 
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
     // with Compute::automatic it is the tensors that tell what is asked
-    const bool may_have_values = frame.place == Place::device && !automatic_ && frames_->beside
-                                 && !frame.context && !frames_->beside_failed;
+    const bool may_have_values = frame.place == Place::device && !automatic_ && frames_->assist
+                                 && !frame.context && !frames_->assist_failed;
     if (!may_have_values)
       return submit_tensor (frame);
     auto values = frames_->values_wanted ? take_values (frame) : nullptr;
-    Frame behind = frame;
+    Frame whole_engine = frame;
     // who waits for the stream that makes the values has them read the pixels, too
     if (values)
-      behind.producer = values->stream ();
-    auto submitted = submit_tensor (behind);
+      whole_engine.producer = values->stream ();
+    auto submitted = submit_tensor (whole_engine);
     if (submitted)
       submitted->tensor = std::make_shared<TensorWithValues> (
           frames_, std::move (submitted->tensor), std::move (values));
@@ -248,10 +248,10 @@ public:
     const When &when = *when_;
     stats.when = when.is_eager ? "eager" : "on-demand";
     stats.why = when.why;
-    if (frames_->behind) {
-      if (frames_->behind->device == inthist::Device::cuda)
+    if (frames_->whole_engine) {
+      if (frames_->whole_engine->device == inthist::Device::cuda)
         stats.backend = "cuda";
-      Stats asked = frames_->behind->stats ();
+      Stats asked = frames_->whole_engine->stats ();
       asked.frames = 0;  // they are counted here
       stats.add (asked);
     }
@@ -272,7 +272,7 @@ public:
   const Plan &plan () const override
   {
     // which lives as long as this one where an engine is behind it
-    const auto engine = frames_->behind ? eager_.engine () : nullptr;
+    const auto engine = frames_->whole_engine ? eager_.engine () : nullptr;
     return engine ? engine->plan () : frames_->plan;
   }
 
@@ -288,7 +288,7 @@ private:
     auto values = frames_->values_for (frame);
     if (values)
       return std::move (*values);
-    frames_->beside_failed = true;
+    frames_->assist_failed = true;
     GST_WARNING ("the GPU keeps no values of frames, and answers from tensors alone: %s",
                  values.error ().message.c_str ());
     return nullptr;
@@ -356,7 +356,7 @@ private:
       choose (stays_on_demand_ ? kFailed : kSet);
       return false;
     }
-    const OnDemandFrames::Streak streak = frames_->streak ();
+    const OnDemandContext::Streak streak = frames_->streak ();
     const bool was = when_.load ()->is_eager, now = was ? streak.less < kLess : streak.all >= kAll;
     if (streak.less >= kIdle)
       TRY (drop_eager ());
@@ -401,9 +401,9 @@ private:
   const Options options_;
   const bool automatic_;
   LazyEngine eager_;
-  const std::unique_ptr<DeviceFrames> on_device_;
+  const std::unique_ptr<DeviceStore> on_device_;
   bool begins_eager_;  // and stays so for frames in host memory; set before the first frame
-  std::shared_ptr<OnDemandFrames> frames_;
+  std::shared_ptr<OnDemandContext> frames_;
   std::shared_ptr<TensorPool> pool_;
   bool stays_on_demand_ = false;    // the streaming thread's
   std::atomic<const When *> when_;  // of the next frame; the streaming thread chooses
@@ -418,12 +418,12 @@ private:
 
 Expected<std::unique_ptr<Engine>>
 make_on_demand_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-                       LazyEngine::Make make_eager, std::shared_ptr<WholeFrames> behind,
-                       std::unique_ptr<DeviceFrames> on_device, std::optional<DeviceBeside> beside)
+                       LazyEngine::Make make_eager, std::shared_ptr<WholeTensorEngine> whole_engine,
+                       std::unique_ptr<DeviceStore> on_device, std::optional<GpuAssist> assist)
 {
   auto engine =
       std::make_unique<OnDemandEngine> (options, std::move (make_eager), std::move (on_device));
-  TRY (engine->open (shape, lut, options, std::move (behind), std::move (beside)));
+  TRY (engine->open (shape, lut, options, std::move (whole_engine), std::move (assist)));
   return engine;
 }
 

@@ -4,19 +4,19 @@
 #include <gst/integralhist/memory/memory_returns.hpp>
 #include "on_demand_tensor.hpp"
 #include <gst/integralhist/engine/options.hpp>
-#include <gst/integralhist/engine/whole_frames.hpp>
+#include <gst/integralhist/engine/whole_tensor_engine.hpp>
 
 namespace integralhist {
 
 /// Frames in a device's memory, which stay there until somebody asks. The streaming thread calls.
-class DeviceFrames {
+class DeviceStore {
 public:
-  virtual ~DeviceFrames () = default;
+  virtual ~DeviceStore () = default;
   /// Returns whether a frame on a device is on this one.
   virtual bool takes (const Frame &frame) const = 0;
   /// Makes a tensor that keeps frames.
   virtual Expected<std::unique_ptr<EngineTensor>>
-  make (const std::shared_ptr<OnDemandFrames> &frames) = 0;
+  make (const std::shared_ptr<OnDemandContext> &frames) = 0;
   /// Drops the buffers that have been read; says when others come back, and tensors with them.
   virtual Expected<MemoryReturns *> returns () = 0;
   /// Enqueues the copy of a frame's values into such a tensor.
@@ -36,8 +36,8 @@ public:
 /// of frames in host memory.
 Expected<std::unique_ptr<Engine>>
 make_on_demand_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-                       LazyEngine::Make make_eager, std::shared_ptr<WholeFrames> behind,
-                       std::unique_ptr<DeviceFrames> on_device = nullptr,
-                       std::optional<DeviceBeside> beside = {});
+                       LazyEngine::Make make_eager, std::shared_ptr<WholeTensorEngine> whole_engine,
+                       std::unique_ptr<DeviceStore> on_device = nullptr,
+                       std::optional<GpuAssist> assist = {});
 
 }  // namespace integralhist

@@ -53,7 +53,7 @@ void note_failure (const Error &error)
 
 }  // namespace
 
-Expected<std::unique_ptr<DeviceValues>> OnDemandFrames::values_for (const Frame &frame)
+Expected<std::unique_ptr<DeviceValues>> OnDemandContext::values_for (const Frame &frame)
 {
   std::unique_ptr<DeviceValues> values;
   {
@@ -64,7 +64,7 @@ Expected<std::unique_ptr<DeviceValues>> OnDemandFrames::values_for (const Frame 
     }
   }
   if (!values) {
-    values = TRY (beside->make (shape, device_answers));
+    values = TRY (assist->make (shape, device_answers));
     value_bytes += values->bytes ();
   }
   const auto kept = values->keep_in_place (
@@ -75,36 +75,36 @@ Expected<std::unique_ptr<DeviceValues>> OnDemandFrames::values_for (const Frame 
   return tl::make_unexpected (kept.error ());
 }
 
-void OnDemandFrames::drop (std::unique_ptr<DeviceValues> values)
+void OnDemandContext::drop (std::unique_ptr<DeviceValues> values)
 {
   value_bytes -= values->bytes ();
 }
 
-void OnDemandFrames::give_back (std::unique_ptr<DeviceValues> values)
+void OnDemandContext::give_back (std::unique_ptr<DeviceValues> values)
 {
   const std::lock_guard lock (mutex_);
   free_values_.push_back (std::move (values));
 }
 
-void OnDemandFrames::add_time (guint64 nanoseconds)
+void OnDemandContext::add_time (guint64 nanoseconds)
 {
   const std::lock_guard lock (mutex_);
   time_.add (nanoseconds);
 }
 
-Duration OnDemandFrames::time ()
+Duration OnDemandContext::time ()
 {
   const std::lock_guard lock (mutex_);
   return time_;
 }
 
-void OnDemandFrames::note_released (bool for_all)
+void OnDemandContext::note_released (bool for_all)
 {
   const std::lock_guard lock (mutex_);
   streak_ = for_all ? Streak{ streak_.all + 1, 0 } : Streak{ 0, streak_.less + 1 };
 }
 
-OnDemandFrames::Streak OnDemandFrames::streak ()
+OnDemandContext::Streak OnDemandContext::streak ()
 {
   const std::lock_guard lock (mutex_);
   return streak_;
@@ -167,7 +167,7 @@ OnDemandTensor::box_of (std::unique_lock<std::mutex> &lock, const Region &part)
 }
 
 Expected<std::unique_ptr<EngineTensor>>
-HostOnDemandTensor::create (const std::shared_ptr<OnDemandFrames> &frames, unsigned,
+HostOnDemandTensor::create (const std::shared_ptr<OnDemandContext> &frames, unsigned,
                             const Cancelled &cancelled)
 {
   const std::size_t bytes = value_bytes (frames->shape);
@@ -315,7 +315,7 @@ Expected<> HostOnDemandTensor::answer_from_pixels (std::unique_lock<std::mutex> 
 
 Expected<DeviceValues *> HostOnDemandTensor::prepare (std::span<const Region> regions)
 {
-  if (frames_->beside && TRY (prepare_on_device (regions)))
+  if (frames_->assist && TRY (prepare_on_device (regions)))
     return device_values_.get ();
   if (regions.size () > 1) {
     auto locked = TRY (lock ());
@@ -338,23 +338,23 @@ Expected<bool> HostOnDemandTensor::prepare_on_device (std::span<const Region> re
   auto locked = TRY (lock ());
   if (on_device_)
     return true;
-  if (frames_->beside_failed || pixels < (frames_->beside_was_used ? enough / 2 : enough)) {
-    frames_->beside_was_used = false;
+  if (frames_->assist_failed || pixels < (frames_->assist_was_used ? enough / 2 : enough)) {
+    frames_->assist_was_used = false;
     return false;
   }
   const auto kept = unlocked (locked, [&] () -> Expected<> {
     if (!device_values_)
-      device_values_ = TRY (frames_->beside->make (shape, frames_->device_answers));
+      device_values_ = TRY (frames_->assist->make (shape, frames_->device_answers));
     return device_values_->keep (
         source_ ? *source_ : inthist::Binning{ binning ({}).image, frames_->identity });
   });
   const std::size_t bytes = device_values_ ? device_values_->bytes () : 0;
   frames_->value_bytes += bytes - std::exchange (device_bytes_, bytes);
-  frames_->beside_was_used = on_device_ = kept.has_value ();
+  frames_->assist_was_used = on_device_ = kept.has_value ();
   if (!kept && !is_mended_here (kept.error ()))
     return tl::make_unexpected (kept.error ());
   if (!kept) {
-    frames_->beside_failed = true;
+    frames_->assist_failed = true;
     note_failure (kept.error ());
   }
   return on_device_;
@@ -497,7 +497,7 @@ HostOnDemandTensor::whole_behind (std::unique_lock<std::mutex> &lock)
     return whole_;
   auto computed = unlocked (lock, [&] () -> Expected<std::shared_ptr<Tensor>> {
     TRY (make_values (1, [&] (int) { return demand_.frame (); }));
-    return frames_->behind->compute (binning ({}).image);
+    return frames_->whole_engine->compute (binning ({}).image);
   });
   whole_ = TRY (std::move (computed));
   demand_.note_computed (demand_.frame ());
@@ -511,7 +511,7 @@ Expected<std::shared_ptr<Tensor>>
 HostOnDemandTensor::try_behind (std::unique_lock<std::mutex> &lock)
 {
   std::shared_ptr<Tensor> none;
-  if (!frames_->behind || (box_ && is_whole (box_->region)))
+  if (!frames_->whole_engine || (box_ && is_whole (box_->region)))
     return none;
   auto all = whole_behind (lock);
   if (all || !is_mended_here (all.error ()))
@@ -547,7 +547,7 @@ Expected<std::span<const Shard>> HostOnDemandTensor::shards ()
 /// Returns the whole tensor of a GPU; null where no GPU computes.
 Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::on_gpu ()
 {
-  if (!frames_->behind || frames_->behind->device != inthist::Device::cuda)
+  if (!frames_->whole_engine || frames_->whole_engine->device != inthist::Device::cuda)
     return std::shared_ptr<Tensor> ();
   auto locked = TRY (lock ());
   return whole_behind (locked);

@@ -20,35 +20,35 @@
 #include <gst/integralhist/memory/host_memory.hpp>
 #include <gst/integralhist/engine/plan.hpp>
 #include <gst/integralhist/memory/recycled_memory.hpp>
-#include <gst/integralhist/engine/whole_frames.hpp>
+#include <gst/integralhist/engine/whole_tensor_engine.hpp>
 
 namespace integralhist {
 
 /// What the tensors of an engine share, and what the engine hears of them. It outlives the engine
 /// while tensors are out.
-class OnDemandFrames {
+class OnDemandContext {
 public:
   /// `behind` computes whole frames, of what is kept; where it is null, or fails, who asks does.
   /// `beside` is a GPU for many questions at once, if there is one.
-  OnDemandFrames (const inthist::Shape &shape, const inthist::Lut &lut, const Plan &plan,
-                  std::shared_ptr<WholeFrames> behind, std::optional<DeviceBeside> beside)
-      : shape (shape), lut (lut), plan (plan), behind (std::move (behind)),
-        beside (std::move (beside))
+  OnDemandContext (const inthist::Shape &shape, const inthist::Lut &lut, const Plan &plan,
+                   std::shared_ptr<WholeTensorEngine> whole_engine, std::optional<GpuAssist> assist)
+      : shape (shape), lut (lut), plan (plan), whole_engine (std::move (whole_engine)),
+        assist (std::move (assist))
   {
   }
 
   const inthist::Shape shape;
   const inthist::Lut lut;  // from what is kept to bins; of a table, its scores by default
   const Plan plan;
-  const std::shared_ptr<WholeFrames> behind;
-  const std::optional<DeviceBeside> beside;
+  const std::shared_ptr<WholeTensorEngine> whole_engine;
+  const std::optional<GpuAssist> assist;
   const inthist::Lut identity = inthist::uniform_lut (256);
   const std::shared_ptr<RecycledMemory> memory = std::make_shared<RecycledMemory> ();
 
   std::atomic<guint64> pixel_answers = 0, device_answers = 0, part_tensors = 0,
                        tensors = 0;           // as in Stats
-  std::atomic<bool> beside_failed = false;    // once, and it is left alone from then on
-  std::atomic<bool> beside_was_used = false;  // for the last frame
+  std::atomic<bool> assist_failed = false;    // once, and it is left alone from then on
+  std::atomic<bool> assist_was_used = false;  // for the last frame
   std::atomic<bool> values_wanted = false;    // of frames in a GPU's memory
   std::atomic<unsigned> computing = 0;        // tensors, now
   std::atomic<guint64> value_bytes = 0;       // of frames that are kept
@@ -63,7 +63,7 @@ public:
   Expected<HostMemory> allocate (std::size_t bytes, const NoMemoryMessage &message,
                                  const Cancelled &cancelled) const
   {
-    return (beside ? beside->allocate : AllocateHost (allocate_on_host)) (bytes, message,
+    return (assist ? assist->allocate : AllocateHost (allocate_on_host)) (bytes, message,
                                                                           cancelled);
   }
 
@@ -111,7 +111,7 @@ protected:
     std::shared_ptr<Tensor> tensor;
   };
 
-  OnDemandTensor (std::shared_ptr<OnDemandFrames> frames, const AnswerCost &cost)
+  OnDemandTensor (std::shared_ptr<OnDemandContext> frames, const AnswerCost &cost)
       : EngineTensor (frames->shape), frames_ (std::move (frames)), demand_ (shape, cost)
   {
   }
@@ -152,7 +152,7 @@ protected:
     return ask (*box.tensor, std::span (&there, 1));
   }
 
-  const std::shared_ptr<OnDemandFrames> frames_;
+  const std::shared_ptr<OnDemandContext> frames_;
 
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
@@ -174,7 +174,7 @@ public:
   }
   /// Allocates the memory of the values; `alive` other tensors exist.
   static Expected<std::unique_ptr<EngineTensor>>
-  create (const std::shared_ptr<OnDemandFrames> &frames, unsigned alive,
+  create (const std::shared_ptr<OnDemandContext> &frames, unsigned alive,
           const Cancelled &cancelled);
 
   /// Copies the frame's values, or its picture. The engine calls this before anybody else has the
@@ -196,7 +196,7 @@ public:
 private:
   static constexpr int kTileColumns = 64, kTileRows = 16;
 
-  HostOnDemandTensor (std::shared_ptr<OnDemandFrames> frames, HostMemory values,
+  HostOnDemandTensor (std::shared_ptr<OnDemandContext> frames, HostMemory values,
                       Cancelled cancelled)
       : OnDemandTensor (std::move (frames), kCpuCost), values_ (std::move (values)),
         cancelled_ (std::move (cancelled))

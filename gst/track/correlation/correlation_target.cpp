@@ -23,7 +23,7 @@ GstIntegralHistogramMeta *find (GstBuffer *buffer, const GstIntegralHistogramMet
     if (auto *const found = reinterpret_cast<GstIntegralHistogramMeta *> (meta);
         found->histogram
         && (!crop || (crop->width == found->width && crop->height == found->height))
-        && !counted_of (found->histogram).has_lut && !counted_of (found->histogram).part
+        && !spec_of (found->histogram).has_lut && !spec_of (found->histogram).part
         && (!as || geometry_of (found) == geometry_of (as)) && is_wanted (found->histogram))
       return found;
   return nullptr;
@@ -65,11 +65,11 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
   });
   const GstIntegralHistogramMeta *const sums =
       gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS);
-  metas.has_other |= !metas.luma && sums && counted_of (sums->histogram).has_lut;
+  metas.has_other |= !metas.luma && sums && spec_of (sums->histogram).has_lut;
   metas.part = find_meta (buffer, [&] (GstIntegralHistogram *histogram) {
-    const Counted &counted = counted_of (histogram);
-    return counted.part
-           && counted.feature
+    const HistogramSpec &spec = spec_of (histogram);
+    return spec.part
+           && spec.feature
                   == (metas.gradients ? inthist::Feature::hsv : inthist::Feature::signed_gradient);
   });
   return metas;
@@ -113,7 +113,7 @@ Expected<CorrelationTracker *> CorrelationTarget::follow (const FrameTensors &fr
                                                           const ExpectedMotion &motion)
 {
   const auto colours =
-      std::pair (counted_of (frame.colours), gst_integral_histogram_get_bins (frame.colours));
+      std::pair (spec_of (frame.colours), gst_integral_histogram_get_bins (frame.colours));
   if (tracker_ && colours != colours_) {  // models of other bins are worth nothing
     if (is_lost () && !is_corrected_)
       return nullptr;

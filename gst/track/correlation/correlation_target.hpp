@@ -11,7 +11,7 @@
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 
 #include "tracker.hpp"
-#include <gst/integralhist/api/counted.hpp>
+#include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/track/base/target_box.hpp>
 
 namespace integralhist {
@@ -65,7 +65,7 @@ public:
 
 private:
   TargetBox box_;
-  std::pair<Counted, unsigned> colours_;  // of the last frame, and their bins
+  std::pair<HistogramSpec, unsigned> colours_;  // of the last frame, and their bins
   std::optional<CorrelationTracker> tracker_;
   bool is_corrected_ = false;  // it goes on from the box
 };

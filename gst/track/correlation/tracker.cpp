@@ -17,21 +17,22 @@
 namespace integralhist {
 namespace {
 
-constexpr double kSurroundings = 4;  // sides of the square, for one of the target's
-constexpr int kReach = 10;           // cells that the target may move, of kGrid / 2
-constexpr double kColours = 0.3;     // of the sum of both responses
+constexpr double kPadding = 4;         // sides of the square, for one of the target's
+constexpr int kSearchRadius = 10;      // cells that the target may move, of kGrid / 2
+constexpr double kColourWeight = 0.3;  // of the sum of both responses
 // Of the usual response: from where on something is learned, and all; the target moves; it is
 // found again.
-constexpr double kLearnsFrom = 0.3, kLearnsAll = 0.7, kMoves = 0.35, kFoundAgain = 0.6;
-constexpr double kSure = 0.5;                                // below it a frame may lose the target
-constexpr double kLeastScore = 0.5;                          // of the usual one
-constexpr double kMemory = 0.02;                             // of what is usual
-constexpr double kRemembered = 0.5;                          // of the filter, when corrected
-constexpr double kOtherShape = 1.25;                         // of its sides' ratio: other cells
-constexpr double kBetter = 1.2;                              // elsewhere than where it was lost
-constexpr double kSmallest = 0.2, kLargest = 5, kLeast = 4;  // of the first size; pixels
+constexpr double kLearningThreshold = 0.3, kFullLearning = 0.7, kResponseThreshold = 0.35,
+                 kRedetectionThreshold = 0.6;
+constexpr double kConfidenceThreshold = 0.5;  // below it a frame may lose the target
+constexpr double kColourThreshold = 0.5;      // of the usual one
+constexpr double kAverageRate = 0.02;         // of what is usual
+constexpr double kKeptShare = 0.5;            // of the filter, when corrected
+constexpr double kAspectThreshold = 1.25;     // of its sides' ratio: other cells
+constexpr double kElsewhereGain = 1.2;        // elsewhere than where it was lost
+constexpr double kMinScale = 0.2, kMaxScale = 5, kMinSize = 4;  // of the first size; pixels
 constexpr std::size_t kCandidates = 3;
-constexpr double kMostPlaces = 20000;  // of the frame, whose colours are looked at
+constexpr double kMaxWindows = 20000;  // of the frame, whose colours are looked at
 
 std::size_t index_of (int row, int column)
 {
@@ -47,12 +48,12 @@ int shift_of (int index)
 
 double CorrelationTracker::side () const
 {
-  return kSurroundings * std::sqrt (width () * height ());
+  return kPadding * std::sqrt (width () * height ());
 }
 
 bool CorrelationTracker::looks_right (const Found &found) const
 {
-  return found.score > kLeastScore * usual_score_;
+  return found.score > kColourThreshold * usual_score_;
 }
 
 void CorrelationTracker::ask (Stage next)
@@ -196,7 +197,7 @@ Expected<> CorrelationTracker::correct (const FrameTensors &frame, double x, dou
   lost_ = false;
   unsure_ = 0;
   const double shape = width / height;
-  if (shape_ == 0 || std::max (shape / shape_, shape_ / shape) > kOtherShape) {
+  if (shape_ == 0 || std::max (shape / shape_, shape_ / shape) > kAspectThreshold) {
     sizes_.start (width, height);
     shape_ = shape;
   }
@@ -214,7 +215,7 @@ void CorrelationTracker::learn_start (const FrameTensors &frame)
   CorrelationFilter fresh;
   fresh.start (surroundings (frame, x_, y_), width () / cell, height () / cell);
   if (filter_.has_started ())
-    fresh.remember (filter_, kRemembered);
+    fresh.remember (filter_, kKeptShare);
   filter_ = std::move (fresh);
   sizes_.learn (sizes (frame), 1);
 }
@@ -245,7 +246,7 @@ void CorrelationTracker::search (const FrameTensors &frame, double x, double y, 
   const double cell = side () / kGrid;
   // the boxes of the outer shifts reach beyond the square
   const auto cells_with = [&] (double length) {
-    return 2 * (kReach + int (length / cell / 2 + 1));
+    return 2 * (kSearchRadius + int (length / cell / 2 + 1));
   };
   const int columns = cells_with (width ()), rows = cells_with (height ());
   const std::size_t first =
@@ -275,7 +276,7 @@ CorrelationTracker::Found CorrelationTracker::find (const FrameTensors &frame,
       on_device_ ? questions_.filter.response : filter_.respond (spectra);
   // colours are known of the nearer shifts
   std::vector<double> xs, ys;
-  for (int shift = -kReach; shift <= kReach; shift++) {
+  for (int shift = -kSearchRadius; shift <= kSearchRadius; shift++) {
     xs.push_back (x + shift * cell);
     ys.push_back (y + shift * cell);
   }
@@ -283,10 +284,10 @@ CorrelationTracker::Found CorrelationTracker::find (const FrameTensors &frame,
   const double per_peak = age_ > 1 ? 1 / std::max (1e-3, usual_peak_) : 1;
   std::vector<double> both (response.size ());
   const double *score = near.data ();
-  for (int j = -kReach; j <= kReach; j++)
-    for (int i = -kReach; i <= kReach; i++) {
+  for (int j = -kSearchRadius; j <= kSearchRadius; j++)
+    for (int i = -kSearchRadius; i <= kSearchRadius; i++) {
       const std::size_t at = index_of (j, i);
-      both[at] = (1 - kColours) * response[at] * per_peak + kColours * *score++;
+      both[at] = (1 - kColourWeight) * response[at] * per_peak + kColourWeight * *score++;
     }
   if (search.reach > 0) {
     const double spread = search.reach * std::sqrt (width () * height ()) / cell;
@@ -321,7 +322,7 @@ CorrelationTracker::Found CorrelationTracker::find (const FrameTensors &frame,
 void CorrelationTracker::search_everywhere (const FrameTensors &frame)
 {
   const double frame_width = frame.width (), frame_height = frame.height (),
-               least = std::max (2.0, std::sqrt (frame_width * frame_height / kMostPlaces)),
+               least = std::max (2.0, std::sqrt (frame_width * frame_height / kMaxWindows)),
                step_x = std::max (least, width () / 4), step_y = std::max (least, height () / 4);
   everywhere_ = { ScoreMap ({ 0, 0, step_x, step_y, int (std::ceil (frame_width / step_x)),
                               int (std::ceil (frame_height / step_y)) },
@@ -372,15 +373,16 @@ double CorrelationTracker::judge (const Found &found, unsigned lost_after)
 {
   const double share = found.peak / std::max (1e-6, usual_peak_);
   const bool right = looks_right (found);
-  double rate =
-      right ? std::clamp ((share - kLearnsFrom) / (kLearnsAll - kLearnsFrom), 0.0, 1.0) : 0;
+  double rate = right ? std::clamp (
+                    (share - kLearningThreshold) / (kFullLearning - kLearningThreshold), 0.0, 1.0)
+                      : 0;
   if (age_ == 1)
     rate = 1;
   evidence_ = { found.sharpness, share };
-  unsure_ = confidence_of (evidence_) >= kSure ? 0 : unsure_ + 1;
+  unsure_ = confidence_of (evidence_) >= kConfidenceThreshold ? 0 : unsure_ + 1;
   if (!lost_)
     lost_ = lost_after > 0 && unsure_ >= lost_after;
-  else if (share > kFoundAgain && right)
+  else if (share > kRedetectionThreshold && right)
     lost_ = false;
   else
     rate = 0;
@@ -431,7 +433,7 @@ Expected<> CorrelationTracker::look_elsewhere (const FrameTensors &frame)
     return {};
   }));
   for (Found &found : all)
-    if (found.peak > kBetter * found_.peak && looks_right (found))
+    if (found.peak > kElsewhereGain * found_.peak && looks_right (found))
       found_ = std::move (found);
   decide (frame, std::move (found_));
   return {};
@@ -441,7 +443,7 @@ Expected<> CorrelationTracker::look_elsewhere (const FrameTensors &frame)
 void CorrelationTracker::decide (const FrameTensors &frame, Found found)
 {
   rate_ = judge (found, lost_after_);
-  if (!lost_ && found.peak >= kMoves * usual_peak_) {
+  if (!lost_ && found.peak >= kResponseThreshold * usual_peak_) {
     x_ = std::clamp (found.x, 0.0, double (frame.width ()));
     y_ = std::clamp (found.y, 0.0, double (frame.height ()));
   }
@@ -455,8 +457,8 @@ void CorrelationTracker::decide (const FrameTensors &frame, Found found)
 void CorrelationTracker::ask_to_learn (const FrameTensors &frame, Found found)
 {
   constexpr double kMostMoved = 2;  // cells
-  usual_peak_ += rate_ * kMemory * (found.peak - usual_peak_);
-  usual_score_ += rate_ * kMemory * (found.score - usual_score_);
+  usual_peak_ += rate_ * kAverageRate * (found.peak - usual_peak_);
+  usual_score_ += rate_ * kAverageRate * (found.score - usual_score_);
   if (age_ % 2 == 0) {
     ask (Stage::find_size);
     ask_of_sizes (frame);
@@ -492,9 +494,10 @@ void CorrelationTracker::find_size (const FrameTensors &frame)
 {
   ScaleFilter::Sample sample = sizes (frame);
   const double before = scale_;
-  scale_ = std::clamp (scale_ * sizes_.find (sample), kSmallest, kLargest);
+  scale_ = std::clamp (scale_ * sizes_.find (sample), kMinScale, kMaxScale);
   // a first box that is smaller than that may stay as small
-  scale_ = std::max ({ scale_, std::min (1.0, kLeast / width_), std::min (1.0, kLeast / height_) });
+  scale_ =
+      std::max ({ scale_, std::min (1.0, kMinSize / width_), std::min (1.0, kMinSize / height_) });
   ask (Stage::learn_size);
   ask_of_box ();
   if (ScaleFilter::resize (sample, scale_ / before))

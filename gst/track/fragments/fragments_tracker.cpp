@@ -8,7 +8,7 @@
 
 #include <kernels/likeness.hpp>
 
-#include <gst/integralhist/api/counted.hpp>
+#include <gst/integralhist/api/histogram_spec.hpp>
 
 namespace integralhist {
 
@@ -45,7 +45,7 @@ double share_of_median (double cost, double middle)
 
 /// A vote of all patches on a grid of positions of the box.
 struct Search {
-  const Target *target;
+  const FragmentsTarget *target;
   double scale;
   int x, y;  // the middle of the search
   GstIntegralHistogramGrid grid;
@@ -93,14 +93,14 @@ public:
   {
   }
 
-  Expected<> run (std::span<Target *const> targets)
+  Expected<> run (std::span<FragmentsTarget *const> targets)
   {
     std::vector<Search> searches;
     std::vector<std::size_t> firsts;
-    for (Target *target : targets) {
+    for (FragmentsTarget *target : targets) {
       fit (*target);
       firsts.push_back (searches.size ());
-      const bool is_stale = target->bins_ != bins_ || target->counted_ != counted_of (histogram_);
+      const bool is_stale = target->bins_ != bins_ || target->spec_ != spec_of (histogram_);
       if (!target->is_started_ || (is_stale && !target->lost_))
         TRY (start (*target));
       else if (is_stale || target->is_empty ())
@@ -124,10 +124,10 @@ public:
   }
 
 private:
-  using Patch = Target::Patch;
+  using Patch = FragmentsTarget::Patch;
 
   /// Prepares the target for this tensor, and these settings.
-  void fit (Target &target) const
+  void fit (FragmentsTarget &target) const
   {
     if (!std::exchange (target.is_placed_, true)) {
       const auto inside = [] (double at, double least, double most) {
@@ -165,7 +165,7 @@ private:
   }
 
   /// Takes patches and models from this tensor, also again where its bins are of something else.
-  Expected<> start (Target &target)
+  Expected<> start (FragmentsTarget &target)
   {
     const int width = std::max (1, rounded (target.box_.width)),
               height = std::max (1, rounded (target.box_.height));
@@ -178,11 +178,11 @@ private:
     tile (target.patches_, width, height, thin (width), half (height));
     target.models_ = TRY (histograms (patches_at (target, 1, true)));
     drop_empty (target);
-    if (target.bins_ != bins_ || target.counted_ != counted_of (histogram_))
+    if (target.bins_ != bins_ || target.spec_ != spec_of (histogram_))
       target.good_costs_.clear ();  // costs of another kind
     target.is_started_ = true;
     target.bins_ = bins_;
-    target.counted_ = counted_of (histogram_);
+    target.spec_ = spec_of (histogram_);
     target.lost_ = target.models_.empty ();
     target.confidence_ = target.lost_ ? 0 : 1;
     target.bad_ = 0;
@@ -190,7 +190,7 @@ private:
   }
 
   /// Drops the patches without a pixel that counts, and their models.
-  void drop_empty (Target &target) const
+  void drop_empty (FragmentsTarget &target) const
   {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < target.patches_.size (); i++)
@@ -209,7 +209,7 @@ private:
   }
 
   /// Returns the patches of the box at `scale` in pixels, relative to its corner or `absolute`.
-  static std::vector<GstVideoRectangle> patches_at (const Target &target, double scale,
+  static std::vector<GstVideoRectangle> patches_at (const FragmentsTarget &target, double scale,
                                                     bool absolute)
   {
     std::vector<GstVideoRectangle> rectangles;
@@ -244,8 +244,8 @@ private:
 
   /// Returns positions up to `range` from (x, y), every `step` pixels, with the box inside the
   /// frame.
-  Search around (const Target &target, double scale, int x, int y, int range_x, int range_y,
-                 int step_x, int step_y) const
+  Search around (const FragmentsTarget &target, double scale, int x, int y, int range_x,
+                 int range_y, int step_x, int step_y) const
   {
     const auto axis = [] (int at, int range, int step, int most) {
       int first = at - range / step * step;
@@ -269,7 +269,7 @@ private:
              0 };
   }
 
-  void look_nearby (const Target &target, std::vector<Search> &searches) const
+  void look_nearby (const FragmentsTarget &target, std::vector<Search> &searches) const
   {
     const int range = int (settings_.search_range), x = rounded (target.box_.x),
               y = rounded (target.box_.y);
@@ -280,7 +280,7 @@ private:
                     rounded (y + target.box_.height * (1 - scale) / 2), range, range, 1, 1));
   }
 
-  bool is_possible (const Target &target, double scale) const
+  bool is_possible (const FragmentsTarget &target, double scale) const
   {
     constexpr double kLeast = 8;  // pixels
     const double width = target.box_.width * scale, height = target.box_.height * scale;
@@ -290,7 +290,7 @@ private:
 
   /// Returns the search for a lost target. A target is found from a quarter of its width and an
   /// eighth of its height; steps are no longer, unless that makes too many positions.
-  Search look_everywhere (Target &target) const
+  Search look_everywhere (FragmentsTarget &target) const
   {
     target.radius_ =
         std::min (target.radius_ + int (settings_.search_range), std::max (width_, height_));
@@ -347,7 +347,7 @@ private:
     return best;
   }
 
-  static void move (Target &target, const Search &search)
+  static void move (FragmentsTarget &target, const Search &search)
   {
     target.box_ = { double (search.x_of (search.best)), double (search.y_of (search.best)),
                     target.box_.width * search.scale, target.box_.height * search.scale };
@@ -355,7 +355,7 @@ private:
   }
 
   /// Scales the patches to a box of another size.
-  static void resize (Target &target, double scale)
+  static void resize (FragmentsTarget &target, double scale)
   {
     if (scale != 1)
       for (Patch &patch : target.patches_)
@@ -373,7 +373,7 @@ private:
     return *best;
   }
 
-  Expected<> judge (Target &target, std::span<const Search> scales)
+  Expected<> judge (FragmentsTarget &target, std::span<const Search> scales)
   {
     const Search &best = best_of (scales);
     const std::vector<double> &costs = scales[0].costs;
@@ -386,7 +386,8 @@ private:
   }
 
   /// Moves the target to the best position and keeps its state: good costs, or bad frames and loss.
-  Expected<> apply (Target &target, const Search &best, double usual, const Verdict &verdict)
+  Expected<> apply (FragmentsTarget &target, const Search &best, double usual,
+                    const Verdict &verdict)
   {
     const TargetBox last = target.box_;
     if (verdict.moves)
@@ -418,7 +419,7 @@ private:
   }
 
   /// Searches pixel by pixel around the best positions of a coarse search that are not neighbours.
-  Expected<> find_again (Target &target, const Search &coarse)
+  Expected<> find_again (FragmentsTarget &target, const Search &coarse)
   {
     const auto &grid = coarse.grid;
     std::vector<int> order (coarse.costs.size ());
@@ -459,7 +460,7 @@ private:
   }
 
   /// Updates the models of the patches that are no further from theirs than the box's cost.
-  Expected<> update (Target &target, double cost)
+  Expected<> update (FragmentsTarget &target, double cost)
   {
     const auto now = TRY (histograms (patches_at (target, 1, true)));
     const float rate = float (settings_.update_rate);
@@ -488,14 +489,14 @@ private:
   const unsigned bins_;
 };
 
-void Target::restart (const TargetBox &box)
+void FragmentsTarget::restart (const TargetBox &box)
 {
   box_ = box;
   is_placed_ = is_started_ = false;
   lost_ = false;
 }
 
-void Target::resize (double x_factor, double y_factor)
+void FragmentsTarget::resize (double x_factor, double y_factor)
 {
   for (TargetBox *box : { &box_, &before_ }) {
     *box = resized (*box, x_factor, y_factor);
@@ -511,7 +512,7 @@ void Target::resize (double x_factor, double y_factor)
 }
 
 Expected<> follow (GstIntegralHistogram *histogram, const TrackOptions &settings,
-                   std::span<Target *const> targets)
+                   std::span<FragmentsTarget *const> targets)
 {
   return targets.empty () ? Expected<> () : FrameSearch (histogram, settings).run (targets);
 }

@@ -63,11 +63,11 @@ struct Verdict {
 Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
                     const TrackOptions &settings);
 
-class Target {
+class FragmentsTarget {
 public:
   /// Makes a target of the part of the box inside the frame; there must be one. Its corner is
   /// whole from the first tensor on.
-  explicit Target (const TargetBox &box) : box_ (box) {}
+  explicit FragmentsTarget (const TargetBox &box) : box_ (box) {}
 
   /// Starts again from this box in the next tensor; its costs are as usual then as they were.
   void restart (const TargetBox &box);
@@ -95,7 +95,7 @@ private:
   bool is_placed_ = false;      // its corner is whole, and inside of the tensor
   bool is_started_ = false;     // it has models of its box
   unsigned bins_ = 0;           // of the last models, and of the costs
-  Counted counted_;             // what these bins are of
+  HistogramSpec spec_;          // what these bins are of
   GstIntegralHistogramMeasure measure_ = {};
   double quantile_ = 0;            // of the costs
   std::deque<double> good_costs_;  // of the last good frames
@@ -109,6 +109,6 @@ private:
 
 /// Follows the targets in the next frame's tensor; new ones start there.
 Expected<> follow (GstIntegralHistogram *histogram, const TrackOptions &settings,
-                   std::span<Target *const> targets);
+                   std::span<FragmentsTarget *const> targets);
 
 }  // namespace integralhist

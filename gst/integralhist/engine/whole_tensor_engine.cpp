@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "whole_frames.hpp"
+#include "whole_tensor_engine.hpp"
 
 #include <gst/integralhist/base/interruptible.hpp>
 
 namespace integralhist {
 
-Expected<std::shared_ptr<Tensor>> WholeFrames::compute (const inthist::Image &image)
+Expected<std::shared_ptr<Tensor>> WholeTensorEngine::compute (const inthist::Image &image)
 {
   std::unique_lock lock (mutex_);
   TRY (Interruptible::wait (changed_, lock, [this] { return !computing_; }));
@@ -33,7 +33,7 @@ Expected<std::shared_ptr<Tensor>> WholeFrames::compute (const inthist::Image &im
   return tensor;
 }
 
-void WholeFrames::end ()
+void WholeTensorEngine::end ()
 {
   ended_ = true;  // first: who makes an engine meanwhile drops it
   engine_.drop ();

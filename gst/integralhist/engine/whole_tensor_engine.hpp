@@ -11,10 +11,10 @@ namespace integralhist {
 /// Computes whole frames for those who ask, with an engine behind the frames on demand. It has one
 /// frame at a time: nobody waits for what others hold, or for long in vain. The stream's flushes
 /// do not concern it, as the pixels are there. Any thread may call.
-class WholeFrames {
+class WholeTensorEngine {
 public:
   /// `make` makes an engine that waits for no tensors, on devices of that kind.
-  WholeFrames (LazyEngine::Make make, inthist::Device device)
+  WholeTensorEngine (LazyEngine::Make make, inthist::Device device)
       : device (device), engine_ (std::move (make))
   {
   }

@@ -10,9 +10,9 @@
 
 namespace integralhist {
 
-inline const Counted &counted_of (const GstIntegralHistogram *histogram)
+inline const HistogramSpec &spec_of (const GstIntegralHistogram *histogram)
 {
-  return histogram->counted;
+  return histogram->spec;
 }
 
 /// Returns the parts as the property `quantization` has them, "16,8"; empty for none.
@@ -26,27 +26,26 @@ inline std::string text_of (const inthist::Quantization &quantization)
 }
 
 /// Returns the properties of cudaintegralhist, "feature=hue-saturation quantization=16,8".
-inline std::string settings_of (const Counted &counted)
+inline std::string settings_of (const HistogramSpec &spec)
 {
-  const std::string parts = text_of (counted.quantization);
+  const std::string parts = text_of (spec.quantization);
   return joined (
-      "feature=", inthist::info_of (counted.feature).nick,
+      "feature=", inthist::info_of (spec.feature).nick,
       parts.empty () ? "" : " quantization=", parts,
-      counted.weight == inthist::Weight::gradient ? " weight=gradient" : "",
-      counted.soft ? " soft=true" : "",
-      counted.part ? joined (" first-bin=", counted.part->first_bin, " n-bins=", counted.part->bins)
-                   : "",
-      counted.has_lut ? " and a lut" : "");
+      spec.weight == inthist::Weight::gradient ? " weight=gradient" : "",
+      spec.soft ? " soft=true" : "",
+      spec.part ? joined (" first-bin=", spec.part->first_bin, " n-bins=", spec.part->bins) : "",
+      spec.has_lut ? " and a lut" : "");
 }
 
 /// Refuses a range of the bins, for those who compare histograms.
 inline Expected<> want_all_bins (const GstIntegralHistogram *histogram)
 {
-  const Counted &counted = counted_of (histogram);
-  if (!counted.part)
+  const HistogramSpec &spec = spec_of (histogram);
+  if (!spec.part)
     return {};
   return error (Error::Kind::bad_setting, "The frames' integral histogram of ",
-                inthist::info_of (counted.feature).nick, " has ", describe (*counted.part),
+                inthist::info_of (spec.feature).nick, " has ", describe (*spec.part),
                 ", and this element wants all: set first-bin=0 n-bins=0 of cudaintegralhist");
 }
 

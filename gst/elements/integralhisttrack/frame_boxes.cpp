@@ -73,7 +73,7 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
 
 #if HAVE_ANALYTICS
 
-static void write_mtds (GstAnalyticsRelationMeta *relations, const AnalyticsTrack &of)
+static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &of)
 {
   const Track &track = of.track;
   const GstVideoRectangle &box = track.box;
@@ -105,20 +105,20 @@ static void write_mtds (GstAnalyticsRelationMeta *relations, const AnalyticsTrac
     relate (where.id, kind.id);
 }
 
-void write_analytics (GstBuffer *buffer, const std::vector<AnalyticsTrack> &tracks)
+void write_analytics (GstBuffer *buffer, const std::vector<TrackedBox> &tracks)
 {
   // a meta that grows is copied again and again: it has room for all tracks
   GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (buffer);
   GstAnalyticsRelationMetaInitParams room = { 3 * tracks.size (), 256 * tracks.size () };
   if (!relations)
     relations = gst_buffer_add_analytics_relation_meta_full (buffer, &room);
-  for (const AnalyticsTrack &track : tracks)
+  for (const TrackedBox &track : tracks)
     write_mtds (relations, track);
 }
 
 #else
 
-void write_analytics (GstBuffer *, const std::vector<AnalyticsTrack> &) {}
+void write_analytics (GstBuffer *, const std::vector<TrackedBox> &) {}
 
 #endif
 

@@ -7,6 +7,6 @@
 namespace integralhist {
 
 /// Has a context's GPU answer beside the CPU.
-DeviceBeside cuda_beside (std::shared_ptr<CudaContext> context);
+GpuAssist cuda_assist (std::shared_ptr<CudaContext> context);
 
 }  // namespace integralhist

@@ -5,7 +5,7 @@
 #include <gst/integralhist/host/host_fence.hpp>
 #include <gst/integralhist/base/interruptible.hpp>
 #include <gst/integralhist/on_demand/on_demand_engine.hpp>
-#include <gst/integralhist/engine/whole_frames.hpp>
+#include <gst/integralhist/engine/whole_tensor_engine.hpp>
 
 #include <atomic>
 #include <optional>
@@ -88,7 +88,7 @@ LazyEngine::Make maker (Devices &devices)
   };
 }
 
-std::optional<Kind> failure_of (WholeFrames &frames)
+std::optional<Kind> failure_of (WholeTensorEngine &frames)
 {
   const auto tensor = frames.compute ({});
   return tensor ? std::optional<Kind> () : tensor.error ().kind;
@@ -96,7 +96,7 @@ std::optional<Kind> failure_of (WholeFrames &frames)
 
 /// Has a thread compute a frame, which a flag can end.
 struct Asker {
-  explicit Asker (WholeFrames &frames)
+  explicit Asker (WholeTensorEngine &frames)
       : thread ([this, &frames] {
           const Interruptible asking (interrupted);
           failure = failure_of (frames);
@@ -126,7 +126,7 @@ constexpr int kMoment = 50, kLong = 20000;  // milliseconds
 TEST (interruption)
 {
   Devices devices;
-  WholeFrames frames (maker (devices), inthist::Device::cpu);
+  WholeTensorEngine frames (maker (devices), inthist::Device::cpu);
   {
     Asker first (frames);
     while (devices.submitted == 0)
@@ -151,7 +151,7 @@ TEST (failures)
 {
   Devices devices;
   devices.computed->signal ({});
-  WholeFrames frames (maker (devices), inthist::Device::cpu);
+  WholeTensorEngine frames (maker (devices), inthist::Device::cpu);
   devices.make_fails = Kind::no_memory;
   fail_unless (failure_of (frames) == Kind::no_memory && devices.made == 0);
   devices.make_fails = {};
@@ -185,7 +185,7 @@ TEST (failures)
 TEST (end)
 {
   Devices devices;
-  WholeFrames frames (maker (devices), inthist::Device::cpu);
+  WholeTensorEngine frames (maker (devices), inthist::Device::cpu);
   frames.end ();
   fail_unless (devices.made == 0);
   {
@@ -233,9 +233,9 @@ TEST (counts)
 /// failures stay errors.
 TEST (no_memory_at_the_start)
 {
-  class OtherMemory final : public DeviceFrames {
+  class OtherMemory final : public DeviceStore {
     bool takes (const Frame &) const override { return false; }
-    Expected<std::unique_ptr<EngineTensor>> make (const std::shared_ptr<OnDemandFrames> &) override
+    Expected<std::unique_ptr<EngineTensor>> make (const std::shared_ptr<OnDemandContext> &) override
     {
       return error (Kind::failed, "nothing lies there");
     }

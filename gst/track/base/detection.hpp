@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What goes into a tracker besides pixels, and what comes out.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include <gst/integralhist/meta/tracks.hpp>
+
+namespace integralhist {
+
+/// A box found upstream.
+struct Detection {
+  gint id;  // of its meta
+  GstVideoRectangle box;
+  std::string kind;  // what was detected, such as "person"; may be empty
+  std::optional<double> confidence;
+  std::string bad_confidence = {};  // what stands in its place and is no number
+  std::optional<guint> mtd = {};    // its id if it is an object detection of GstAnalytics
+};
+
+/// A track, and what GstAnalytics says of it besides.
+struct TrackedBox {
+  Track track;
+  GstClockTime first_seen, last_seen;
+  std::optional<guint> detection_mtd = {};  // of this frame's detection, if it is GstAnalytics'
+};
+
+/// What users should know; a tracker says each kind once.
+struct TrackWarning {
+  enum class Kind { bad_confidence, empty_target } kind;
+  std::string message, detail;
+};
+
+}  // namespace integralhist

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The log of trackers, and of the element that has them.
+#pragma once
+
+#include <gst/gst.h>
+
+namespace integralhist {
+
+/// Returns the category "integralhisttrack".
+inline GstDebugCategory *track_log ()
+{
+  static GstDebugCategory *const category = [] {
+    GstDebugCategory *made = nullptr;
+    GST_DEBUG_CATEGORY_INIT (made, "integralhisttrack", 0, "tracking by integral histograms");
+    return made;
+  }();
+  return category;
+}
+
+}  // namespace integralhist
