@@ -14,7 +14,7 @@
 #include <gst/integralhist/base/check_threads.hpp>
 #include <gst/integralhist/engine/forwarding_tensor.hpp>
 #include <gst/integralhist/base/log.hpp>
-#include "on_demand_tensor.hpp"
+#include "host_on_demand_tensor.hpp"
 #include <gst/integralhist/engine/tensor_pool.hpp>
 #include <gst/integralhist/engine/tuning_cache.hpp>
 

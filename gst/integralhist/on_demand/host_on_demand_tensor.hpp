@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A tensor on demand of a frame in host memory. Who answers a question, in the order in which they
+// are tried:
+//
+//   a GPU       from values of the frame there, if the caller prepared for many questions at once
+//   pixels      the CPU adds up what is asked, while that costs less than a tensor
+//   an engine   computes all of the frame, once all is asked
+//   a box       the CPU computes a tensor of the part that is asked, and keeps it
+//
+// Each takes over from the one before if that fails.
+#pragma once
+
+#include "kept_frame.hpp"
+#include "on_demand_tensor.hpp"
+
+namespace integralhist {
+
+class HostOnDemandTensor final : public OnDemandTensor {
+public:
+  ~HostOnDemandTensor () override { frames_->value_bytes -= device_bytes_; }
+  /// Allocates the memory of the values; `alive` other tensors exist.
+  static Expected<std::unique_ptr<EngineTensor>>
+  create (const std::shared_ptr<OnDemandContext> &frames, unsigned alive,
+          const Cancelled &cancelled);
+
+  /// Keeps a frame. The engine calls this before anybody else has the tensor.
+  Expected<> keep (const Frame &frame)
+  {
+    on_device_ = false;
+    return kept_.keep (frame);
+  }
+
+  Expected<> ask (std::span<const Query> queries) override;
+  Expected<> ask_cells (std::span<const CellsQuery> queries) override;
+  Expected<DeviceValues *> prepare (std::span<const Region> regions) override;
+  Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
+  Expected<const void *> host () override;
+  CudaView cuda () override;
+  Expected<std::span<const Shard>> shards () override;
+  Expected<> add_reader (inthist::Stream stream) override;
+  void add_all_readers () override;
+  Expected<> wait_on (inthist::Stream stream) override;
+  void released () override;
+
+private:
+  HostOnDemandTensor (const std::shared_ptr<OnDemandContext> &frames, HostMemory values,
+                      Cancelled cancelled)
+      : OnDemandTensor (frames, kCpuCost), kept_ (frames, std::move (values), std::move (cancelled))
+  {
+  }
+
+  /// Makes the values of n regions without the lock, if some are missing.
+  template <class RegionOf>
+  Expected<> need_values (std::unique_lock<std::mutex> &lock, int n, RegionOf &&region);
+  Expected<bool> prepare_on_device (std::span<const Region> regions);
+  Expected<bool> is_on_device ();
+  /// Has the GPU answer; it is not asked again after a failure.
+  template <class Ask>
+  Expected<bool> ask_device (Ask &&ask);
+  Expected<bool> answer_from_pixels (std::unique_lock<std::mutex> locked, const Query &query);
+  Expected<> ask_one (const Query &query);
+  Expected<> count_cells (std::unique_lock<std::mutex> locked, std::span<const CellsQuery> queries);
+  Expected<std::shared_ptr<Tensor>> compute (const Region &region) override;
+  Expected<std::shared_ptr<Tensor>> whole (std::unique_lock<std::mutex> &lock);
+  /// Calls `ask` with the whole tensor of an engine, if there is one, unless a box is whole.
+  template <class Ask>
+  Expected<bool> ask_whole (Ask &&ask);
+  Expected<std::shared_ptr<Tensor>> on_gpu ();
+
+  KeptFrame kept_;
+  std::shared_ptr<Tensor> whole_;  // of the engine; guarded by mutex_
+  std::size_t device_bytes_ = 0;
+  std::unique_ptr<DeviceValues> device_values_;  // once they were wanted
+  bool on_device_ = false;                       // this frame's are there; guarded by mutex_
+};
+
+}  // namespace integralhist

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "kept_frame.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include <gst/integralhist/base/interruptible.hpp>
+#include <gst/integralhist/engine/picture_planes.hpp>
+#include <gst/integralhist/memory/memory_messages.hpp>
+
+namespace integralhist {
+namespace {
+
+std::size_t bytes_of_values (const inthist::Shape &shape)
+{
+  return std::size_t (shape.width) * shape.height * inthist::bytes_of (shape.pixel);
+}
+
+}  // namespace
+
+Expected<HostMemory> KeptFrame::allocate (const OnDemandContext &context,
+                                          const Cancelled &cancelled)
+{
+  const std::size_t bytes = bytes_of_values (context.shape);
+  const auto message = [bytes] (const Available &available) {
+    return no_memory ("the pixels of a frame", bytes, available) + ": lower max-tensors";
+  };
+  // a GPU reads the values of a table, else the picture
+  return context.shape.content == inthist::Content::powers
+             ? context.allocate (bytes, message, cancelled)
+             : allocate_on_host (bytes, message, cancelled);
+}
+
+KeptFrame::KeptFrame (std::shared_ptr<OnDemandContext> context, HostMemory values,
+                      Cancelled cancelled)
+    : context_ (std::move (context)), shape_ (context_->shape), values_ (std::move (values)),
+      cancelled_ (std::move (cancelled))
+{
+  context_->value_bytes += bytes_of_values (shape_);
+}
+
+KeptFrame::~KeptFrame ()
+{
+  context_->value_bytes -= bytes_of_values (shape_) + picture_bytes_;
+}
+
+Expected<> KeptFrame::keep (const Frame &frame)
+{
+  const inthist::Image &image = frame.image;
+  const inthist::Lut &lut = context_->kept_by (frame);
+  auto *const to = reinterpret_cast<std::uint8_t *> (values_.get ());
+  const std::size_t width = shape_.width;
+  source_.reset ();
+  if (image.format.is_weighted () || !image.format.reads_pixels ())
+    return keep_picture (frame);
+  if (!image.format.is_plain () || lut != context_->identity)
+    return check_host (
+        inthist::cpu::bin_image ({ image, lut }, shape_.width, shape_.height, { to, width }));
+  for (int y = 0; y < shape_.height; y++)
+    std::memcpy (to + y * width, static_cast<const std::byte *> (image.data) + y * image.stride,
+                 width);
+  return {};
+}
+
+Expected<> KeptFrame::keep_picture (const Frame &frame)
+{
+  const PicturePlanes planes (frame.image, shape_.width, shape_.height);
+  const std::size_t bytes = planes.size ();
+  if (bytes > picture_bytes_) {
+    context_->value_bytes -= std::exchange (picture_bytes_, 0);
+    picture_ = nullptr;
+    picture_ = TRY (context_->allocate (
+        bytes,
+        [bytes] (const Available &available) {
+          return no_memory ("the picture of a frame", bytes, available) + ": lower max-tensors";
+        },
+        cancelled_));
+    context_->value_bytes += picture_bytes_ = bytes;
+  }
+  source_ = { planes.stage (picture_.get ()).image_in (picture_.get ()),
+              frame.image.format.is_weighted () ? context_->lut : context_->kept_by (frame) };
+  made_.assign (std::size_t (inthist::divide_up (shape_.width, kTileColumns))
+                    * inthist::divide_up (shape_.height, kTileRows),
+                false);
+  return {};
+}
+
+void KeptFrame::add_missing (const inthist::Region &r, std::vector<int> &tiles) const
+{
+  if (r.width == 0 || r.height == 0)
+    return;
+  const int columns = inthist::divide_up (shape_.width, kTileColumns);
+  const int first = r.x / kTileColumns, last = (r.x + r.width - 1) / kTileColumns;
+  for (int y = r.y / kTileRows; y <= (r.y + r.height - 1) / kTileRows; y++)
+    for (int tile = y * columns + first; tile <= y * columns + last; tile++)
+      if (!made_[tile])
+        tiles.push_back (tile);
+}
+
+Expected<> KeptFrame::make (std::vector<int> tiles)
+{
+  if (tiles.empty ())
+    return {};
+  std::ranges::sort (tiles);
+  tiles.erase (std::ranges::unique (tiles).begin (), tiles.end ());
+  const int columns = inthist::divide_up (shape_.width, kTileColumns);
+  std::vector<inthist::Region> runs;  // of tiles in a row
+  for (std::size_t i = 0; i < tiles.size (); i++) {
+    const int x = tiles[i] % columns * kTileColumns, y = tiles[i] / columns * kTileRows,
+              width = std::min (kTileColumns, shape_.width - x);
+    if (i > 0 && tiles[i] == tiles[i - 1] + 1 && x > 0)
+      runs.back ().width += width;
+    else
+      runs.push_back ({ x, y, width, std::min (kTileRows, shape_.height - y) });
+  }
+  auto *const to = reinterpret_cast<std::uint8_t *> (values_.get ());
+  TRY (check_host (inthist::cpu::bin_regions (
+      *source_, shape_.width, shape_.height, runs,
+      { to, std::size_t (shape_.width) * inthist::bytes_of (shape_.pixel) },
+      Interruptible::flag ())));
+  for (const int tile : tiles)
+    made_[tile] = true;
+  return {};
+}
+
+inthist::Binning KeptFrame::binning (const inthist::Region &region) const
+{
+  const std::size_t bytes = inthist::bytes_of (shape_.pixel), stride = shape_.width * bytes;
+  return { { values_.get () + region.y * stride + region.x * bytes, std::ptrdiff_t (stride), {} },
+           context_->lut };
+}
+
+}  // namespace integralhist

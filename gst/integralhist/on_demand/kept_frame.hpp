@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What is kept of a frame in host memory until somebody asks: its values, a byte a pixel. Of a
+// feature that costs more than a copy it is the picture, and the values of what is asked are made
+// tile by tile. Of a table they are scores: what is asked later is of the LUT that the frame came
+// with. Pixels with weights have words (WeightedPixel).
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "on_demand_context.hpp"
+
+namespace integralhist {
+
+class KeptFrame {
+public:
+  /// Allocates the memory of the values.
+  static Expected<HostMemory> allocate (const OnDemandContext &context, const Cancelled &cancelled);
+  KeptFrame (std::shared_ptr<OnDemandContext> context, HostMemory values, Cancelled cancelled);
+  ~KeptFrame ();
+  KeptFrame (const KeptFrame &) = delete;
+  KeptFrame &operator= (const KeptFrame &) = delete;
+
+  /// Copies the frame's values, or its picture.
+  Expected<> keep (const Frame &frame);
+  /// Returns the tiles that n regions are in, `region (i)` being within the frame, and that have no
+  /// values yet.
+  template <class RegionOf>
+  std::vector<int> missing_tiles (int n, RegionOf &&region) const
+  {
+    std::vector<int> tiles;
+    for (int i = 0; source_ && i < n; i++)
+      add_missing (region (i), tiles);
+    return tiles;
+  }
+  /// Makes the values of tiles. Nobody else may do so meanwhile, or look for missing ones.
+  Expected<> make (std::vector<int> tiles);
+  /// Returns the values from a region's first pixel on, and their bins. They must have been made.
+  inthist::Binning binning (const inthist::Region &region) const;
+  /// Returns what a GPU makes values of.
+  inthist::Binning source () const
+  {
+    return source_ ? *source_ : inthist::Binning{ binning ({}).image, context_->identity };
+  }
+
+private:
+  static constexpr int kTileColumns = 64, kTileRows = 16;
+
+  Expected<> keep_picture (const Frame &frame);
+  void add_missing (const inthist::Region &region, std::vector<int> &tiles) const;
+
+  const std::shared_ptr<OnDemandContext> context_;
+  const inthist::Shape &shape_;
+  const HostMemory values_;  // rows lie one behind the other
+  const Cancelled cancelled_;
+  HostMemory picture_;
+  std::size_t picture_bytes_ = 0;
+  std::optional<inthist::Binning> source_;  // the picture that values are made from, if they are
+  std::vector<bool> made_;                  // by tile, row by row
+};
+
+}  // namespace integralhist

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include <gst/integralhist/engine/device_values.hpp>
+#include <gst/integralhist/engine/engine.hpp>
+#include <gst/integralhist/engine/plan.hpp>
+#include <gst/integralhist/engine/whole_tensor_engine.hpp>
+#include <gst/integralhist/memory/recycled_memory.hpp>
+
+namespace integralhist {
+
+/// What the tensors of an engine share, and what the engine hears of them. It outlives the engine
+/// while tensors are out.
+class OnDemandContext {
+public:
+  /// `behind` computes whole frames, of what is kept; where it is null, or fails, who asks does.
+  /// `beside` is a GPU for many questions at once, if there is one.
+  OnDemandContext (const inthist::Shape &shape, const inthist::Lut &lut, const Plan &plan,
+                   std::shared_ptr<WholeTensorEngine> whole_engine, std::optional<GpuAssist> assist)
+      : shape (shape), lut (lut), plan (plan), whole_engine (std::move (whole_engine)),
+        assist (std::move (assist))
+  {
+  }
+
+  const inthist::Shape shape;
+  const inthist::Lut lut;  // from what is kept to bins; of a table, its scores by default
+  const Plan plan;
+  const std::shared_ptr<WholeTensorEngine> whole_engine;
+  const std::optional<GpuAssist> assist;
+  const inthist::Lut identity = inthist::uniform_lut (256);
+  const std::shared_ptr<RecycledMemory> memory = std::make_shared<RecycledMemory> ();
+
+  std::atomic<guint64> pixel_answers = 0, device_answers = 0, part_tensors = 0,
+                       tensors = 0;           // as in Stats
+  std::atomic<bool> assist_failed = false;    // once, and it is left alone from then on
+  std::atomic<bool> assist_was_used = false;  // for the last frame
+  std::atomic<bool> values_wanted = false;    // of frames in a GPU's memory
+  std::atomic<unsigned> computing = 0;        // tensors, now
+  std::atomic<guint64> value_bytes = 0;       // of frames that are kept
+
+  /// Returns the LUT that makes the bytes which are kept of a frame: values, or a table's scores.
+  const inthist::Lut &kept_by (const Frame &frame) const
+  {
+    return shape.content == inthist::Content::powers ? frame.lut_or (lut) : identity;
+  }
+
+  /// Allocates the memory of a frame, which a GPU beside reads in place.
+  Expected<HostMemory> allocate (std::size_t bytes, const NoMemoryMessage &message,
+                                 const Cancelled &cancelled) const
+  {
+    return (assist ? assist->allocate : AllocateHost (allocate_on_host)) (bytes, message,
+                                                                          cancelled);
+  }
+
+  /// Makes the values of a frame in the memory of the GPU beside.
+  Expected<std::unique_ptr<DeviceValues>> values_for (const Frame &frame);
+  /// Takes values that nobody asks any more, for another frame.
+  void give_back (std::unique_ptr<DeviceValues> values);
+  /// Frees values, once the GPU has read the frame.
+  void drop (std::unique_ptr<DeviceValues> values);
+
+  /// Returns the memory that frames hold, or keep for the next, but for tensors on a device.
+  guint64 bytes () const { return value_bytes + memory->bytes (); }
+
+  /// Counts a tensor that was computed.
+  void count (bool whole) { (whole ? tensors : part_tensors)++; }
+  /// Adds the time that one took.
+  void add_time (guint64 nanoseconds);
+  Duration time ();
+
+  /// How many frames in a row, of those that nobody holds any more, were asked for (nearly) all, or
+  /// for less (Demand::is_for_all). One of the two is 0.
+  struct Streak {
+    unsigned all = 0, less = 0;
+  };
+  void note_released (bool for_all);
+  Streak streak ();
+
+private:
+  std::mutex mutex_;  // guards all below
+  Streak streak_;
+  Duration time_;
+  std::vector<std::unique_ptr<DeviceValues>> free_values_;
+};
+
+}  // namespace integralhist
