@@ -3,17 +3,14 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 
 #include <gst/integralhist/api/histogram.hpp>
-#include <gst/integralhist/base/tasks.hpp>
 
 #include <gst/track/association/appearance.hpp>
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/track/association/detection_matching.hpp>
 #include <gst/track/association/motion.hpp>
 #include <gst/track/base/log.hpp>
-#include <gst/track/correlation/device_filters.hpp>
 
 #define GST_CAT_DEFAULT track_log ()
 
@@ -32,7 +29,7 @@ struct TargetList::TrackedTarget {
   const guint id;
   const gint parent;  // the detection that started it, or -1
   const bool configured;
-  std::variant<FragmentsTarget, CorrelationTarget> target;
+  std::unique_ptr<Target> target;  // null before it is followed
   GstClockTime first_seen, last_seen;
   guint lost_frames = 0;
 
@@ -40,7 +37,7 @@ struct TargetList::TrackedTarget {
   bool is_matched = false;           // one of this frame is
   bool waits = false;                // lost, and only a detection brings it back,
   bool waits_for_detector = false;   // as long as there is a detector,
-  TargetBox place = {};              // to here
+  TargetBox place = {};              // to here; where it starts, before it is followed
   guint misses = 0;                  // frames of the detector in a row
   guint shares = 0;                  // frames in a row on one spot with another
   bool yields = false;               // to that one: it is lost as long as they are there
@@ -53,24 +50,12 @@ struct TargetList::TrackedTarget {
   Appearance appearance = {};        // when it was detected last
   Motion motion = {};
 
-  TargetBox box () const
-  {
-    return waits ? place : std::visit ([] (const auto &its) { return its.box (); }, target);
-  }
+  TargetBox box () const { return waits || !target ? place : target->box (); }
   /// Returns whether nothing is followed.
-  bool is_gone () const
-  {
-    return waits || std::visit ([] (const auto &its) { return its.is_lost (); }, target);
-  }
+  bool is_gone () const { return waits || (target && target->is_lost ()); }
   bool is_lost () const { return yields || is_hidden || is_gone (); }
-  bool is_empty () const
-  {
-    return !waits && std::visit ([] (const auto &its) { return its.is_empty (); }, target);
-  }
-  double own_confidence () const
-  {
-    return std::visit ([] (const auto &its) { return its.confidence (); }, target);
-  }
+  bool is_empty () const { return !waits && target && target->is_empty (); }
+  double own_confidence () const { return target ? target->confidence () : 1; }
   double confidence () const { return is_lost () ? 0 : own_confidence (); }
   bool began_with (const TrackedTarget &other) const
   {
@@ -86,20 +71,22 @@ struct TargetList::TrackedTarget {
   void restart (const TargetBox &at)
   {
     waits = is_hidden = false;
-    std::visit ([&] (auto &its) { its.restart (at); }, target);
+    if (target)
+      target->restart (at);
+    else
+      place = at;
   }
-  /// Returns the target as one of this kind. If it was of the other it starts again, or waits where
+  /// Returns the target as one of this method. If it was of another it starts again, or waits where
   /// it is lost: nothing is known by which to look for it. Null while it waits.
-  template <class Kind>
-  Kind *as ()
+  Target *of (const TrackingMethod &method)
   {
-    if (!waits && !std::holds_alternative<Kind> (target)) {
+    if (!waits && (!target || target->method != &method)) {
       if (is_gone ())
         wait ();
       else
-        target.emplace<Kind> (box ());
+        target = method.make_target (box ());
     }
-    return waits ? nullptr : &std::get<Kind> (target);
+    return waits ? nullptr : target.get ();
   }
   /// Returns what its detections tell of how it moves.
   ExpectedMotion expected_motion () const
@@ -116,12 +103,6 @@ struct TargetList::TrackedTarget {
                      kMaxGate);
   }
 };
-
-/// Returns whether the CPU may go on after an error of a GPU.
-static bool is_of_device (const Error &error)
-{
-  return error.kind == Error::Kind::failed || error.kind == Error::Kind::no_memory;
-}
 
 TargetList::TargetList (gpointer logged_as, Warn warn)
     : logged_as_ (logged_as), warn_ (std::move (warn))
@@ -141,8 +122,9 @@ TargetList::TrackedTarget *TargetList::add (const GstVideoRectangle &box, gint p
   }
   const guint id = next_id_++;
   GST_INFO_OBJECT (logged_as_, "target %u starts at %d,%d %dx%d", id, box.x, box.y, box.w, box.h);
-  auto tracked = std::make_unique<TrackedTarget> (TrackedTarget{
-      id, parent, configured, FragmentsTarget (frame.in_tensor (box)), frame.time, frame.time });
+  auto tracked = std::make_unique<TrackedTarget> (
+      TrackedTarget{ id, parent, configured, nullptr, frame.time, frame.time });
+  tracked->place = frame.in_tensor (box);
   const auto seen =
       [&] (const TrackedTarget &its) {  // a named box may be far larger than the frame
         return frame.in_tensor (frame.clip (frame.in_frame (its.box ())));
@@ -207,7 +189,8 @@ void TargetList::fit (GstIntegralHistogram *colours, const TargetFrame &frame)
     const double x = double (width) / width_, y = double (height) / height_;
     for (const auto &tracked : targets_) {
       tracked->place = resized (tracked->place, x, y);
-      std::visit ([&] (auto &its) { its.resize (x, y); }, tracked->target);
+      if (tracked->target)
+        tracked->target->resize (x, y);
       tracked->motion.forget_places ();
     }
   }
@@ -358,70 +341,13 @@ void TargetList::warn_of_empty (const TrackedTarget &tracked, const TargetFrame 
                    settings_of (spec_of (frame.histogram))) });
 }
 
-Expected<> TargetList::follow (const TrackOptions &options, const TargetFrame &frame)
+Expected<> TargetList::follow (TrackingMethod &method, const TargetFrame &frame)
 {
-  std::vector<FragmentsTarget *> targets;
+  std::vector<TrackingMethod::Step> steps;
   for (const auto &tracked : targets_)
-    if (FragmentsTarget *const target = tracked->as<FragmentsTarget> ())
-      targets.push_back (target);
-  TRY (integralhist::follow (frame.histogram, options, targets));
-  note_tracked (frame);
-  return {};
-}
-
-Expected<> TargetList::follow (const FrameTensors &of_frame, unsigned lost_after,
-                               const TargetFrame &frame)
-{
-  std::vector<std::pair<CorrelationTarget *, ExpectedMotion>> targets;
-  std::vector<inthist::Region> regions;
-  for (const auto &tracked : targets_)
-    if (CorrelationTarget *const target = tracked->as<CorrelationTarget> ()) {
-      targets.push_back ({ target, tracked->expected_motion () });
-      regions.push_back (target->region (of_frame, targets.back ().second));
-    }
-  FrameTensors tensors = of_frame;
-  bool together = false;  // a GPU answers
-  if (!targets.empty ()) {
-    tensors.gradient_values = TRY (tensor_of (tensors.gradients).prepare (regions));
-    const DeviceValues *const colours = TRY (tensor_of (tensors.colours).prepare (regions));
-    tensors.luma_values = TRY (tensor_of (tensors.luma).prepare (regions));
-    together = tensors.gradient_values || colours || tensors.luma_values;
-  }
-  if (tensors.gradient_values && tensors.luma_values && !device_failed_) {
-    if (!filters_ || !filters_->are_with (*tensors.gradient_values))
-      filters_ = make_device_filters (*tensors.gradient_values);
-    if (filters_->are_with (*tensors.luma_values))
-      tensors.filters = filters_;
-  }
-  std::vector<CorrelationTracker *> trackers (targets.size ());
-  const auto begin = [&] (int i) -> Expected<> {
-    const auto &[target, motion] = targets[std::size_t (i)];
-    trackers[std::size_t (i)] = TRY (target->follow (tensors, lost_after, motion));
-    return {};
-  };
-  const auto finish_one = [&] (int i) -> Expected<> {
-    TRY (begin (i));
-    return trackers[std::size_t (i)] ? finish (tensors, std::span (&trackers[std::size_t (i)], 1))
-                                     : Expected<> ();
-  };
-  const int n = int (targets.size ());
-  const auto finish_all = [&] () -> Expected<> {
-    TRY (in_parallel (n, begin));
-    std::erase (trackers, nullptr);
-    return finish (tensors, trackers);
-  };
-  const auto tracked = together ? finish_all () : in_parallel (n, finish_one);
-  if (!tracked && tensors.filters && is_of_device (tracked.error ())) {
-    GST_WARNING_OBJECT (logged_as_, "the CPU goes on with the filters of a GPU: %s",
-                        tracked.error ().message.c_str ());
-    device_failed_ = true;
-    for (const auto &[target, motion] : targets)
-      target->give_up_device ();
-  } else {
-    TRY (tracked);
-  }
-  for (const auto &[target, motion] : targets)
-    target->take_box ();
+    if (Target *const target = tracked->of (method))
+      steps.push_back ({ target, tracked->expected_motion () });
+  TRY (method.follow (steps));
   note_tracked (frame);
   return {};
 }
@@ -549,7 +475,7 @@ void TargetList::reset ()
 {
   clear ();
   next_id_ = 1;
-  device_failed_ = confidence_warned_ = false;
+  confidence_warned_ = false;
 }
 
 }  // namespace integralhist

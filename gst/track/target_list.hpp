@@ -9,10 +9,9 @@
 
 #include <gst/integralhist/base/error.hpp>
 
-#include <gst/track/correlation/correlation_target.hpp>
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/track/association/detector_pace.hpp>
-#include <gst/track/fragments/fragments_tracker.hpp>
+#include <gst/track/base/tracking_method.hpp>
 #include <gst/track/base/detection.hpp>
 #include <gst/track/base/target_frame.hpp>
 
@@ -50,10 +49,9 @@ public:
   /// Drops the targets under a point of the frame.
   void drop_at (double x, double y, const TargetFrame &frame);
 
-  /// Looks for all targets in the next frame, whose tensors are computed; by their fragments, or by
-  /// a correlation filter. Those that were followed otherwise before start again.
-  Expected<> follow (const TrackOptions &options, const TargetFrame &frame);
-  Expected<> follow (const FrameTensors &tensors, unsigned lost_after, const TargetFrame &frame);
+  /// Has a method look for all targets in the next frame, which it was given. Those that another
+  /// one followed before start again.
+  Expected<> follow (TrackingMethod &method, const TargetFrame &frame);
   /// Ends targets whose middle has left the area, those on one spot with another, and, but for the
   /// configured ones, those that have been lost for long.
   void end (const TargetFrame &frame);
@@ -84,8 +82,6 @@ private:
   ListOptions options_;
   std::optional<std::vector<GstVideoRectangle>> configured_;  // whose targets have started
   guint next_id_ = 1;
-  std::shared_ptr<DeviceFilters> filters_;  // of the GPU that had the last values
-  bool device_failed_ = false;              // it has no filters any more
   DetectorPace pace_;
   int width_ = 0, height_ = 0;         // of the last tensor
   std::optional<HistogramSpec> spec_;  // what the appearances are of

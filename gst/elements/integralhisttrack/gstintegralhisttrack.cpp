@@ -59,6 +59,8 @@
 #include <gst/elements/base/producer_query.hpp>
 #include <gst/elements/base/properties.hpp>
 #include <gst/track/base/log.hpp>
+#include <gst/track/correlation/correlation_target.hpp>
+#include <gst/track/fragments/fragments_tracker.hpp>
 #include <gst/track/target_list.hpp>
 
 #include "frame_boxes.hpp"
@@ -195,7 +197,8 @@ void warn (gpointer element, const TrackWarning &warning)
 
 struct State {
   explicit State (gpointer element)
-      : targets (element, [element] (const TrackWarning &warning) { warn (element, warning); })
+      : correlation (element),
+        targets (element, [element] (const TrackWarning &warning) { warn (element, warning); })
   {
   }
 
@@ -204,6 +207,8 @@ struct State {
   HistogramConsumer consumer;
 
   // of the streaming thread
+  FragmentsMethod fragments;
+  CorrelationMethod correlation;
   TargetList targets;
   Method method = Method::correlation;  // of the last frame
   bool cost_warned = false;             // of histograms that take long to compare
@@ -274,11 +279,10 @@ void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &fra
 
 /// Has the targets followed in a frame, all of whose tensors are awaited. `colours` is the one that
 /// tells targets apart.
-template <class Follow>
 Expected<> follow_targets (State &state, const TrackProperties &properties, GstBuffer *buffer,
                            const TargetFrame &frame,
                            std::initializer_list<GstIntegralHistogram *> tensors,
-                           GstIntegralHistogram *colours, Follow &&follow)
+                           GstIntegralHistogram *colours, TrackingMethod &method)
 {
   ListOptions options = properties.list;
   options.targets = TRY (parse_regions (properties.targets, "targets"));
@@ -292,7 +296,7 @@ Expected<> follow_targets (State &state, const TrackProperties &properties, GstB
   TRY (state.targets.detect (properties.detections ? read_detections (buffer)
                                                    : std::vector<Detection> (),
                              colours, frame));
-  TRY (follow ());
+  TRY (state.targets.follow (method, frame));
   state.targets.end (frame);
   return {};
 }
@@ -313,6 +317,7 @@ static gboolean gst_integral_hist_track_stop (GstBaseTransform *trans)
   State &state = Element::state_of (trans);
   restart (state);
   state.targets.reset ();
+  state.correlation.reset ();
   state.cost_warned = false;
   const std::lock_guard lock (state.mutex);
   state.pressed.reset ();
@@ -356,10 +361,10 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
   }
   const TargetFrame frame (buffer, metas.gradients);
   const FrameTensors tensors = metas.tensors ();
+  state.correlation.set_frame (tensors, properties.track.lost_after);
   TRY (follow_targets (state, properties, buffer, frame,
-                       { tensors.gradients, tensors.colours, tensors.luma }, tensors.colours, [&] {
-                         return state.targets.follow (tensors, properties.track.lost_after, frame);
-                       }));
+                       { tensors.gradients, tensors.colours, tensors.luma }, tensors.colours,
+                       state.correlation));
   finish_frame (trans, state, buffer, frame);
   return {};
 }
@@ -400,8 +405,9 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
   if (!state.cost_warned && current.feature.empty ())
     warn_of_cost (trans, state, buffer, meta);
   const TargetFrame frame (buffer, meta);
+  state.fragments.set_frame (frame.histogram, current.track);
   TRY (follow_targets (state, current, buffer, frame, { frame.histogram }, frame.histogram,
-                       [&] { return state.targets.follow (current.track, frame); }));
+                       state.fragments));
   finish_frame (trans, state, buffer, frame);
   return {};
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The values of a frame on a GPU, wherever the frame lies. Where many small questions come
-// together, as those of many targets, a GPU answers faster from its pixels than the CPU does.
+// The values of a frame on a GPU, wherever the frame lies. If many small questions come together, a
+// GPU answers faster from its pixels than the CPU does.
 #pragma once
 
 #include <atomic>

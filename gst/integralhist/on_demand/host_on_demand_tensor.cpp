@@ -88,8 +88,8 @@ Expected<DeviceValues *> HostOnDemandTensor::prepare (std::span<const Region> re
 Expected<bool> HostOnDemandTensor::prepare_on_device (std::span<const Region> regions)
 {
   // Pixels that are asked for: in all, and of those of a frame, which are all uploaded; half of
-  // that where the last frame was there, so that targets stay. Measured on an H100 with one target
-  // of 352x288 and 100 of 1920x1080, and judged between.
+  // that if the last frame was there, so that those who ask stay. Measured on an H100 with one box
+  // tracked in 352x288 and 100 in 1920x1080, and judged between.
   constexpr double kEnough = 8000, kEnoughOfFrame = 1.0 / 8;
   double pixels = 0;
   for (const Region &region : regions)

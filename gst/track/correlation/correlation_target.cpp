@@ -3,7 +3,11 @@
 
 #include <algorithm>
 
+#include <gst/integralhist/base/tasks.hpp>
 #include <gst/integralhist/meta/placed.hpp>
+#include <gst/track/base/log.hpp>
+
+#define GST_CAT_DEFAULT track_log ()
 
 namespace integralhist {
 namespace {
@@ -147,6 +151,71 @@ void CorrelationTarget::take_box ()
     return;
   box_ = { tracker_->x () - tracker_->width () / 2, tracker_->y () - tracker_->height () / 2,
            tracker_->width (), tracker_->height () };
+}
+
+/// Returns whether the CPU may go on after an error of a GPU.
+static bool is_of_device (const Error &error)
+{
+  return error.kind == Error::Kind::failed || error.kind == Error::Kind::no_memory;
+}
+
+/// Prepares the tensors for questions about regions, and finds the filters of a GPU that has their
+/// values. Returns whether questions had better come together.
+Expected<bool> CorrelationMethod::prepare (std::span<const inthist::Region> regions)
+{
+  if (regions.empty ())
+    return false;
+  tensors_.gradient_values = TRY (tensor_of (tensors_.gradients).prepare (regions));
+  const DeviceValues *const colours = TRY (tensor_of (tensors_.colours).prepare (regions));
+  tensors_.luma_values = TRY (tensor_of (tensors_.luma).prepare (regions));
+  if (tensors_.gradient_values && tensors_.luma_values && !device_failed_) {
+    if (!filters_ || !filters_->are_with (*tensors_.gradient_values))
+      filters_ = make_device_filters (*tensors_.gradient_values);
+    if (filters_->are_with (*tensors_.luma_values))
+      tensors_.filters = filters_;
+  }
+  return tensors_.gradient_values || colours || tensors_.luma_values;
+}
+
+Expected<> CorrelationMethod::follow (std::span<const Step> steps)
+{
+  std::vector<CorrelationTarget *> targets;
+  std::vector<inthist::Region> regions;
+  for (const Step &step : steps) {
+    targets.push_back (static_cast<CorrelationTarget *> (step.target));
+    regions.push_back (targets.back ()->region (tensors_, step.motion));
+  }
+  const bool together = TRY (prepare (regions));
+  std::vector<CorrelationTracker *> trackers (targets.size ());
+  const auto begin = [&] (int i) -> Expected<> {
+    trackers[std::size_t (i)] = TRY (
+        targets[std::size_t (i)]->follow (tensors_, lost_after_, steps[std::size_t (i)].motion));
+    return {};
+  };
+  const auto finish_one = [&] (int i) -> Expected<> {
+    TRY (begin (i));
+    return trackers[std::size_t (i)] ? finish (tensors_, std::span (&trackers[std::size_t (i)], 1))
+                                     : Expected<> ();
+  };
+  const int n = int (targets.size ());
+  const auto finish_all = [&] () -> Expected<> {
+    TRY (in_parallel (n, begin));
+    std::erase (trackers, nullptr);
+    return finish (tensors_, trackers);
+  };
+  const auto followed = together ? finish_all () : in_parallel (n, finish_one);
+  if (!followed && tensors_.filters && is_of_device (followed.error ())) {
+    GST_WARNING_OBJECT (logged_as_, "the CPU goes on with the filters of a GPU: %s",
+                        followed.error ().message.c_str ());
+    device_failed_ = true;
+    for (CorrelationTarget *const target : targets)
+      target->give_up_device ();
+  } else {
+    TRY (followed);
+  }
+  for (CorrelationTarget *const target : targets)
+    target->take_box ();
+  return {};
 }
 
 }  // namespace integralhist

@@ -12,7 +12,7 @@
 
 #include "tracker.hpp"
 #include <gst/integralhist/api/histogram_spec.hpp>
-#include <gst/track/base/target_box.hpp>
+#include <gst/track/base/tracking_method.hpp>
 
 namespace integralhist {
 
@@ -32,19 +32,18 @@ struct CorrelationMetas {
   FrameTensors tensors () const;
 };
 
-class CorrelationTarget {
+class CorrelationTarget final : public Target {
 public:
-  explicit CorrelationTarget (const TargetBox &box) : box_ (box) {}
+  CorrelationTarget (const TrackingMethod &of, const TargetBox &box) : Target (of), box_ (box) {}
 
   /// Goes on from this box in the next frame. Of the models half is kept, unless it is elsewhere.
-  void restart (const TargetBox &box);
+  void restart (const TargetBox &box) override;
   /// Returns what of the frame follow () will ask for; nothing where that is not known.
   inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const
   {
     return tracker_ && !is_lost () ? tracker_->region (frame, motion) : inthist::Region ();
   }
-  /// Goes on in frames of another size.
-  void resize (double x_factor, double y_factor);
+  void resize (double x_factor, double y_factor) override;
   /// Begins to look for the target in the next frame; a new one starts there. Returns what finishes
   /// that (tracker.hpp), or null where there is nothing to do.
   Expected<CorrelationTracker *> follow (const FrameTensors &frame, unsigned lost_after,
@@ -58,16 +57,45 @@ public:
   /// Takes the place once that is finished.
   void take_box ();
 
-  const TargetBox &box () const { return box_; }
-  bool is_lost () const { return tracker_ && !is_corrected_ && tracker_->is_lost (); }
-  double confidence () const { return tracker_ ? tracker_->confidence () : 1; }
-  bool is_empty () const { return false; }
+  const TargetBox &box () const override { return box_; }
+  bool is_lost () const override { return tracker_ && !is_corrected_ && tracker_->is_lost (); }
+  double confidence () const override { return tracker_ ? tracker_->confidence () : 1; }
 
 private:
   TargetBox box_;
   std::pair<HistogramSpec, unsigned> colours_;  // of the last frame, and their bins
   std::optional<CorrelationTracker> tracker_;
   bool is_corrected_ = false;  // it goes on from the box
+};
+
+class CorrelationMethod final : public TrackingMethod {
+public:
+  /// `logged_as` is the object that log lines name.
+  explicit CorrelationMethod (gpointer logged_as) : logged_as_ (logged_as) {}
+
+  /// Gives the tensors of the next frame, which are computed. A target is lost after so many frames
+  /// in a row of little confidence; 0 for never.
+  void set_frame (const FrameTensors &tensors, unsigned lost_after)
+  {
+    tensors_ = tensors;
+    lost_after_ = lost_after;
+  }
+  std::unique_ptr<Target> make_target (const TargetBox &box) const override
+  {
+    return std::make_unique<CorrelationTarget> (*this, box);
+  }
+  Expected<> follow (std::span<const Step> steps) override;
+  /// Forgets that a GPU has failed.
+  void reset () { device_failed_ = false; }
+
+private:
+  Expected<bool> prepare (std::span<const inthist::Region> regions);
+
+  const gpointer logged_as_;
+  FrameTensors tensors_ = {};
+  unsigned lost_after_ = 0;
+  std::shared_ptr<DeviceFilters> filters_;  // of the GPU that had the last values
+  bool device_failed_ = false;              // it has no filters any more
 };
 
 }  // namespace integralhist

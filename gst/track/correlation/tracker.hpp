@@ -22,13 +22,9 @@
 #include "questions.hpp"
 #include "scale.hpp"
 
-namespace integralhist {
+#include <gst/track/base/tracking_method.hpp>
 
-/// How a target is known to move; nothing is where `reach` is 0.
-struct ExpectedMotion {
-  double x = 0, y = 0;  // pixels, to the next frame
-  double reach = 0;     // how far from there it may be, in sides of its box
-};
+namespace integralhist {
 
 /// A frame is a step of some rounds: questions () are asked, and go_on () takes the answers, until
 /// there are none. finish () does that for many targets at once.

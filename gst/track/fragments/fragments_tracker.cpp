@@ -511,10 +511,12 @@ void FragmentsTarget::resize (double x_factor, double y_factor)
   radius_ = int (radius_ * std::max (x_factor, y_factor));
 }
 
-Expected<> follow (GstIntegralHistogram *histogram, const TrackOptions &settings,
-                   std::span<FragmentsTarget *const> targets)
+Expected<> FragmentsMethod::follow (std::span<const Step> steps)
 {
-  return targets.empty () ? Expected<> () : FrameSearch (histogram, settings).run (targets);
+  std::vector<FragmentsTarget *> targets;
+  for (const Step &step : steps)
+    targets.push_back (static_cast<FragmentsTarget *> (step.target));
+  return targets.empty () ? Expected<> () : FrameSearch (histogram_, options_).run (targets);
 }
 
 }  // namespace integralhist

@@ -30,7 +30,7 @@
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/api/histogram.hpp>
 
-#include <gst/track/base/target_box.hpp>
+#include <gst/track/base/tracking_method.hpp>
 
 namespace integralhist {
 
@@ -63,23 +63,21 @@ struct Verdict {
 Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
                     const TrackOptions &settings);
 
-class FragmentsTarget {
+class FragmentsTarget final : public Target {
 public:
   /// Makes a target of the part of the box inside the frame; there must be one. Its corner is
   /// whole from the first tensor on.
-  explicit FragmentsTarget (const TargetBox &box) : box_ (box) {}
+  FragmentsTarget (const TrackingMethod &of, const TargetBox &box) : Target (of), box_ (box) {}
 
   /// Starts again from this box in the next tensor; its costs are as usual then as they were.
-  void restart (const TargetBox &box);
-  /// Goes on in tensors of another size.
-  void resize (double x_factor, double y_factor);
+  void restart (const TargetBox &box) override;
+  void resize (double x_factor, double y_factor) override;
 
-  const TargetBox &box () const { return box_; }
-  bool is_lost () const { return lost_; }
-  /// Returns whether it started at a place without a pixel that counts: it cannot be found again.
-  bool is_empty () const { return is_started_ && models_.empty (); }
+  const TargetBox &box () const override { return box_; }
+  bool is_lost () const override { return lost_; }
+  bool is_empty () const override { return is_started_ && models_.empty (); }
   /// Returns how much the best position stood out: 1 - p, from 0 to 1; 0 when lost.
-  double confidence () const { return confidence_; }
+  double confidence () const override { return confidence_; }
 
 private:
   friend class FrameSearch;
@@ -107,8 +105,23 @@ private:
   double confidence_ = 1;
 };
 
-/// Follows the targets in the next frame's tensor; new ones start there.
-Expected<> follow (GstIntegralHistogram *histogram, const TrackOptions &settings,
-                   std::span<FragmentsTarget *const> targets);
+class FragmentsMethod final : public TrackingMethod {
+public:
+  /// Gives the tensor of the next frame, which is computed, and how to follow there.
+  void set_frame (GstIntegralHistogram *histogram, const TrackOptions &options)
+  {
+    histogram_ = histogram;
+    options_ = options;
+  }
+  std::unique_ptr<Target> make_target (const TargetBox &box) const override
+  {
+    return std::make_unique<FragmentsTarget> (*this, box);
+  }
+  Expected<> follow (std::span<const Step> steps) override;
+
+private:
+  GstIntegralHistogram *histogram_ = nullptr;
+  TrackOptions options_;
+};
 
 }  // namespace integralhist
