@@ -59,7 +59,7 @@ public:
   /// Returns all targets, lost ones too, in pixels of the frame.
   std::vector<TrackedBox> tracks (const TargetFrame &frame) const;
 
-  /// Drops all targets; the next configure starts those of its text.
+  /// Drops all targets; the next configure starts those that it names.
   void clear ();
   /// Clears, and counts ids from 1 again.
   void reset ();

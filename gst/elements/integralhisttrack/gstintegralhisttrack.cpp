@@ -195,6 +195,23 @@ void warn (gpointer element, const TrackWarning &warning)
   }
 }
 
+/// The boxes of a property's text, which is parsed when it changes.
+class ParsedBoxes {
+public:
+  Expected<std::vector<GstVideoRectangle>> boxes_of (const std::string &text, const char *name)
+  {
+    if (text != text_) {
+      boxes_ = TRY (parse_regions (text, name));
+      text_ = text;
+    }
+    return boxes_;
+  }
+
+private:
+  std::string text_;
+  std::vector<GstVideoRectangle> boxes_;
+};
+
 struct State {
   explicit State (gpointer element)
       : correlation (element),
@@ -210,6 +227,7 @@ struct State {
   FragmentsMethod fragments;
   CorrelationMethod correlation;
   TargetList targets;
+  ParsedBoxes configured, area;
   Method method = Method::correlation;  // of the last frame
   bool cost_warned = false;             // of histograms that take long to compare
   GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
@@ -285,8 +303,8 @@ Expected<> follow_targets (State &state, const TrackProperties &properties, GstB
                            GstIntegralHistogram *colours, TrackingMethod &method)
 {
   ListOptions options = properties.list;
-  options.targets = TRY (parse_regions (properties.targets, "targets"));
-  options.area = TRY (parse_regions (properties.area, "area"));
+  options.targets = TRY (state.configured.boxes_of (properties.targets, "targets"));
+  options.area = TRY (state.area.boxes_of (properties.area, "area"));
   state.targets.fit (colours, frame);
   TRY (state.targets.configure (options, frame));
   take_mouse (state, frame);

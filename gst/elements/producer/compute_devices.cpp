@@ -48,10 +48,10 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
 Expected<std::string> ComputeDevices::open_cuda (GstElement *element,
                                                  const ProducerProperties &properties)
 {
-  const auto spec = CudaContext::device_count ();
-  if (!spec)
-    return spec.error ().message;
-  const int devices = *spec;
+  const auto count = CudaContext::device_count ();
+  if (!count)
+    return count.error ().message;
+  const int devices = *count;
   const std::string last = std::to_string (devices - 1);
   for (const int id : devices_.ids)
     if (id >= devices)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Errors, as values that functions return; nothing is thrown. The C functions turn them into a
-// GError, the elements into an element error (elements/messages.hpp).
+// GError, the elements into an element error (elements/base/messages.hpp).
 #pragma once
 
 #include <source_location>

@@ -69,10 +69,12 @@ Expected<DeviceValues *> HostOnDemandTensor::prepare (std::span<const Region> re
   DeviceValues *values = nullptr;
   TRY (answer_by (
       [&] () -> Expected<bool> {
-        if (!frames_->assist || !TRY (prepare_on_device (regions)))
+        const Expected<bool> there =
+            frames_->assist ? prepare_on_device (regions) : Expected<bool> (false);
+        if (falls_through (there))
           return false;
-        values = device_values_.get ();
-        return true;
+        values = TRY (there) ? device_values_.get () : nullptr;
+        return values != nullptr;
       },
       [&] () -> Expected<bool> {
         if (regions.size () > 1) {
@@ -110,8 +112,8 @@ Expected<bool> HostOnDemandTensor::prepare_on_device (std::span<const Region> re
   const std::size_t bytes = device_values_ ? device_values_->bytes () : 0;
   frames_->value_bytes += bytes - std::exchange (device_bytes_, bytes);
   frames_->assist_was_used = on_device_ = kept.has_value ();
-  if (!kept && is_mended (kept.error ()))
-    frames_->assist_failed = true;
+  frames_->assist_failed =
+      !kept && std::ranges::find (kBrokenOrFull, kept.error ().kind) != std::end (kBrokenOrFull);
   return on_device_ ? Expected<bool> (true) : tl::make_unexpected (kept.error ());
 }
 
@@ -127,11 +129,11 @@ Expected<bool> HostOnDemandTensor::ask_device (Ask &&ask)
   if (!TRY (is_on_device ()))
     return false;
   const Expected<bool> answered = ask (*device_values_);
-  if (!answered && is_mended (answered.error ())) {
-    const auto locked = TRY (lock ());
-    on_device_ = false;
-  }
-  return answered;
+  if (!falls_through (answered))
+    return answered;
+  const auto locked = TRY (lock ());
+  on_device_ = false;
+  return false;
 }
 
 // Pixels, an engine and a box.
@@ -153,40 +155,42 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
   const auto by_pixels = [&] () -> Expected<bool> {
     auto locked = TRY (lock ());
     part = demand_.tensor_for (query);
-    return part ? Expected<bool> (false) : answer_from_pixels (std::move (locked), query);
+    if (!part)
+      TRY (answer_from_pixels (std::move (locked), query));
+    return !part;
   };
   const auto by_engine = [&] () -> Expected<bool> {
-    if (!part || !is_whole (*part))
+    if (!is_whole (*part))
       return false;
-    return ask_whole ([&] (Tensor &tensor) { return tensor.ask ({ &query, 1 }); });
+    return ask_whole ([&] (Tensor &tensor) { return tensor.ask ({ &query, 1 }); }, kBroken);
   };
   const auto by_box = [&] () -> Expected<bool> {
-    if (!part)
-      return false;
     auto locked = TRY (lock ());
-    const auto box = TRY (box_of (locked, *part));
+    const auto box = box_of (locked, *part);
     locked.unlock ();
-    TRY (ask_box (*box, query, [] (Tensor &tensor, std::span<const Query> queries) {
+    if (!box && adds_up (query) && box.error ().kind == Error::Kind::no_memory)
+      return false;
+    TRY (ask_box (*TRY (box), query, [] (Tensor &tensor, std::span<const Query> queries) {
       return tensor.ask (queries);
     }));
     return true;
   };
   const auto by_costly_pixels = [&] () -> Expected<bool> {
-    return adds_up (query) ? answer_from_pixels (TRY (lock ()), query) : Expected<bool> (false);
+    TRY (answer_from_pixels (TRY (lock ()), query));
+    return true;
   };
   return answer_by (by_gpu, by_pixels, by_engine, by_box, by_costly_pixels);
 }
 
 /// Answers a query without the lock, once the values of its windows are there.
-Expected<bool> HostOnDemandTensor::answer_from_pixels (std::unique_lock<std::mutex> locked,
-                                                       const Query &query)
+Expected<> HostOnDemandTensor::answer_from_pixels (std::unique_lock<std::mutex> locked,
+                                                   const Query &query)
 {
   TRY (need_values (locked, query.windows.size (),
                     [&] (int i) { return window_of (query.windows, i, shape); }));
   locked.unlock ();
   frames_->pixel_answers++;
-  TRY (check_host (inthist::cpu::answer_pixels (kept_.binning ({}), shape, query)));
-  return true;
+  return check_host (inthist::cpu::answer_pixels (kept_.binning ({}), shape, query));
 }
 
 Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
@@ -309,14 +313,19 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::whole (std::unique_lock<st
 }
 
 template <class Ask>
-Expected<bool> HostOnDemandTensor::ask_whole (Ask &&ask)
+Expected<bool> HostOnDemandTensor::ask_whole (Ask &&ask, std::span<const Error::Kind> mended)
 {
   auto locked = TRY (lock ());
   if (!frames_->whole_engine || (box_ && is_whole (box_->region)))
     return false;
-  const auto tensor = TRY (whole (locked));
+  const auto tensor = whole (locked);
   locked.unlock ();
-  TRY (ask (*tensor));
+  if (falls_through (tensor))
+    return false;
+  const Expected<> answered = ask (*TRY (tensor));
+  if (falls_through (answered, mended))
+    return false;
+  TRY (answered);
   return true;
 }
 
@@ -325,10 +334,12 @@ Expected<const void *> HostOnDemandTensor::host ()
   const void *data = nullptr;
   TRY (answer_by (
       [&] {
-        return ask_whole ([&] (Tensor &tensor) -> Expected<> {
-          data = TRY (tensor.host ());
-          return {};
-        });
+        return ask_whole (
+            [&] (Tensor &tensor) -> Expected<> {
+              data = TRY (tensor.host ());
+              return {};
+            },
+            kBroken);
       },
       [&] () -> Expected<bool> {
         auto locked = TRY (lock ());
@@ -340,15 +351,13 @@ Expected<const void *> HostOnDemandTensor::host ()
 
 Expected<std::span<const Shard>> HostOnDemandTensor::shards ()
 {
-  std::span<const Shard> all;
-  TRY (answer_by (
-      [&] {
-        return ask_whole ([&] (Tensor &tensor) -> Expected<> {
-          all = TRY (tensor.shards ());
-          return {};
-        });
+  std::span<const Shard> all;  // none of a whole tensor
+  TRY (ask_whole (
+      [&] (Tensor &tensor) -> Expected<> {
+        all = TRY (tensor.shards ());
+        return {};
       },
-      [] () -> Expected<bool> { return true; }));
+      {}));
   return all;
 }
 

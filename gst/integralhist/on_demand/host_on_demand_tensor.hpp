@@ -7,8 +7,7 @@
 //   pixels      the CPU adds up what is asked, while that costs less than a tensor
 //   an engine   computes all of the frame, once all is asked
 //   a box       the CPU computes a tensor of the part that is asked, and keeps it
-//
-// Each takes over from the one before if that fails.
+//   pixels      again, whatever that costs, if there is no memory for the box
 #pragma once
 
 #include "kept_frame.hpp"
@@ -58,14 +57,15 @@ private:
   /// Has the GPU answer; it is not asked again after a failure.
   template <class Ask>
   Expected<bool> ask_device (Ask &&ask);
-  Expected<bool> answer_from_pixels (std::unique_lock<std::mutex> locked, const Query &query);
+  Expected<> answer_from_pixels (std::unique_lock<std::mutex> locked, const Query &query);
   Expected<> ask_one (const Query &query);
   Expected<> count_cells (std::unique_lock<std::mutex> locked, std::span<const CellsQuery> queries);
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override;
   Expected<std::shared_ptr<Tensor>> whole (std::unique_lock<std::mutex> &lock);
   /// Calls `ask` with the whole tensor of an engine, if there is one, unless a box is whole.
+  /// Another way may answer if the engine fails, or if `ask` does in one of these ways.
   template <class Ask>
-  Expected<bool> ask_whole (Ask &&ask);
+  Expected<bool> ask_whole (Ask &&ask, std::span<const Error::Kind> mended);
   Expected<std::shared_ptr<Tensor>> on_gpu ();
 
   KeptFrame kept_;

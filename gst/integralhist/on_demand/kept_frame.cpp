@@ -86,7 +86,8 @@ Expected<> KeptFrame::keep_picture (const Frame &frame)
   return {};
 }
 
-void KeptFrame::add_missing (const inthist::Region &r, std::vector<int> &tiles) const
+void KeptFrame::add_missing (const inthist::Region &r, std::vector<bool> &known,
+                             std::vector<int> &tiles) const
 {
   if (r.width == 0 || r.height == 0)
     return;
@@ -94,8 +95,10 @@ void KeptFrame::add_missing (const inthist::Region &r, std::vector<int> &tiles) 
   const int first = r.x / kTileColumns, last = (r.x + r.width - 1) / kTileColumns;
   for (int y = r.y / kTileRows; y <= (r.y + r.height - 1) / kTileRows; y++)
     for (int tile = y * columns + first; tile <= y * columns + last; tile++)
-      if (!made_[tile])
+      if (!known[tile]) {
+        known[tile] = true;
         tiles.push_back (tile);
+      }
 }
 
 Expected<> KeptFrame::make (std::vector<int> tiles)
@@ -103,7 +106,6 @@ Expected<> KeptFrame::make (std::vector<int> tiles)
   if (tiles.empty ())
     return {};
   std::ranges::sort (tiles);
-  tiles.erase (std::ranges::unique (tiles).begin (), tiles.end ());
   const int columns = inthist::divide_up (shape_.width, kTileColumns);
   std::vector<inthist::Region> runs;  // of tiles in a row
   for (std::size_t i = 0; i < tiles.size (); i++) {

@@ -24,14 +24,17 @@ public:
 
   /// Copies the frame's values, or its picture.
   Expected<> keep (const Frame &frame);
-  /// Returns the tiles that n regions are in, `region (i)` being within the frame, and that have no
-  /// values yet.
+  /// Returns the tiles, each once, that n regions are in, `region (i)` being within the frame, and
+  /// that have no values yet.
   template <class RegionOf>
   std::vector<int> missing_tiles (int n, RegionOf &&region) const
   {
     std::vector<int> tiles;
-    for (int i = 0; source_ && i < n; i++)
-      add_missing (region (i), tiles);
+    if (!source_)
+      return tiles;
+    std::vector<bool> known = made_;  // and those that are in the list
+    for (int i = 0; i < n; i++)
+      add_missing (region (i), known, tiles);
     return tiles;
   }
   /// Makes the values of tiles. Nobody else may do so meanwhile, or look for missing ones.
@@ -48,7 +51,8 @@ private:
   static constexpr int kTileColumns = 64, kTileRows = 16;
 
   Expected<> keep_picture (const Frame &frame);
-  void add_missing (const inthist::Region &region, std::vector<int> &tiles) const;
+  void add_missing (const inthist::Region &region, std::vector<bool> &known,
+                    std::vector<int> &tiles) const;
 
   const std::shared_ptr<OnDemandContext> context_;
   const inthist::Shape &shape_;

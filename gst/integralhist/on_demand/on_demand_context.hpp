@@ -19,8 +19,8 @@ namespace integralhist {
 /// while tensors are out.
 class OnDemandContext {
 public:
-  /// `behind` computes whole frames, of what is kept; where it is null, or fails, who asks does.
-  /// `beside` is a GPU for many questions at once, if there is one.
+  /// `whole_engine` computes whole frames, of what is kept; if it is null, or fails, the caller
+  /// does. `assist` is a GPU for many questions at once, if there is one.
   OnDemandContext (const inthist::Shape &shape, const inthist::Lut &lut, const Plan &plan,
                    std::shared_ptr<WholeTensorEngine> whole_engine, std::optional<GpuAssist> assist)
       : shape (shape), lut (lut), plan (plan), whole_engine (std::move (whole_engine)),
@@ -50,7 +50,7 @@ public:
     return shape.content == inthist::Content::powers ? frame.lut_or (lut) : identity;
   }
 
-  /// Allocates the memory of a frame, which a GPU beside reads in place.
+  /// Allocates the memory of a frame, which the assisting GPU reads in place.
   Expected<HostMemory> allocate (std::size_t bytes, const NoMemoryMessage &message,
                                  const Cancelled &cancelled) const
   {
@@ -58,7 +58,7 @@ public:
                                                                           cancelled);
   }
 
-  /// Makes the values of a frame in the memory of the GPU beside.
+  /// Makes the values of a frame in the memory of the assisting GPU.
   Expected<std::unique_ptr<DeviceValues>> values_for (const Frame &frame);
   /// Takes values that nobody asks any more, for another frame.
   void give_back (std::unique_ptr<DeviceValues> values);

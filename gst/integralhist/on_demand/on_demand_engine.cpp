@@ -198,11 +198,11 @@ public:
     if (!may_have_values)
       return submit_tensor (frame);
     auto values = frames_->values_wanted ? take_values (frame) : nullptr;
-    Frame whole_engine = frame;
+    Frame read = frame;
     // who waits for the stream that makes the values has them read the pixels, too
     if (values)
-      whole_engine.producer = values->stream ();
-    auto submitted = submit_tensor (whole_engine);
+      read.producer = values->stream ();
+    auto submitted = submit_tensor (read);
     if (submitted)
       submitted->tensor = std::make_shared<TensorWithValues> (
           frames_, std::move (submitted->tensor), std::move (values));

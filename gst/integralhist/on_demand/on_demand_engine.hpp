@@ -29,10 +29,10 @@ public:
 };
 
 /// Makes an engine whose frames are computed when somebody asks: on the CPU, or on the device that
-/// has them. Where all is asked of frames in host memory, `behind` computes it, unless that is
-/// null. With Compute::automatic frames are computed at once, as the engine that `make_eager` makes
-/// does, while consumers keep asking for whole tensors. Frames on a device always are that
-/// `on_device` does not take, or all if that is null. `beside` is a GPU for many questions at once
+/// has them. Where all is asked of frames in host memory, `whole_engine` computes it, unless that
+/// is null. With Compute::automatic frames are computed at once, as the engine that `make_eager`
+/// makes does, while consumers keep asking for whole tensors. Frames on a device always are that
+/// `on_device` does not take, or all if that is null. `assist` is a GPU for many questions at once
 /// of frames in host memory.
 Expected<std::unique_ptr<Engine>>
 make_on_demand_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,

@@ -13,7 +13,7 @@ namespace integralhist {
 
 void OnDemandTensor::note_failure (const Error &error)
 {
-  GST_WARNING ("a frame is answered in another way: %s", error.message.c_str ());
+  GST_WARNING ("the CPU computes a frame instead: %s", error.message.c_str ());
 }
 
 /// Moves a query from the frame to a part of it that has all of its windows. `list` keeps a list

@@ -4,10 +4,11 @@
 // answers as Demand says (demand.hpp).
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
-#include <optional>
+#include <span>
 
 #include <gst/integralhist/engine/engine_tensor.hpp>
 
@@ -57,30 +58,27 @@ protected:
     changed_.notify_all ();
     return computed;
   }
-  /// Returns whether another way may answer after this failure.
-  static bool is_mended (const Error &error)
-  {
-    return error.kind == Error::Kind::failed || error.kind == Error::Kind::no_memory;
-  }
   /// Tries ways to answer, in order, until one does. A way returns false if it is not for the
-  /// question. If one fails for want of memory, or by a fault of a device, the next is tried.
+  /// question, or if another may answer instead.
   template <class... Ways>
   static Expected<> answer_by (Ways &&...ways)
   {
-    std::optional<Error> failure;
-    bool is_final = false;
-    const auto is_over = [&] (auto &way) {
-      const Expected<bool> answered = way ();
-      if (answered)
-        return *answered;
-      failure = answered.error ();
-      is_final = !is_mended (*failure);
-      if (!is_final)
-        note_failure (*failure);
-      return is_final;
-    };
-    const bool over = (is_over (ways) || ...);
-    return over && !is_final ? Expected<> () : tl::make_unexpected (std::move (*failure));
+    Expected<bool> answered = false;
+    (void) (((answered = ways ()), !answered || *answered) || ...);
+    return answered ? Expected<> () : tl::make_unexpected (answered.error ());
+  }
+  static constexpr Error::Kind kBroken[] = { Error::Kind::failed },
+                               kBrokenOrFull[] = { Error::Kind::failed, Error::Kind::no_memory };
+  /// Returns whether the outcome is a failure of one of these kinds, after which another way may
+  /// answer. The log says so.
+  template <class T>
+  static bool falls_through (const Expected<T> &outcome,
+                             std::span<const Error::Kind> kinds = kBrokenOrFull)
+  {
+    const bool does = !outcome && std::ranges::find (kinds, outcome.error ().kind) != kinds.end ();
+    if (does)
+      note_failure (outcome.error ());
+    return does;
   }
   /// Returns the tensor of a part that `demand_` has named. Computes it, if it must.
   Expected<std::shared_ptr<const Box>> box_of (std::unique_lock<std::mutex> &lock,

@@ -171,7 +171,7 @@ Expected<bool> CorrelationMethod::prepare (std::span<const inthist::Region> regi
   if (tensors_.gradient_values && tensors_.luma_values && !device_failed_) {
     if (!filters_ || !filters_->are_with (*tensors_.gradient_values))
       filters_ = make_device_filters (*tensors_.gradient_values);
-    if (filters_->are_with (*tensors_.luma_values))
+    if (filters_ && filters_->are_with (*tensors_.luma_values))
       tensors_.filters = filters_;
   }
   return tensors_.gradient_values || colours || tensors_.luma_values;

@@ -85,8 +85,13 @@ public:
     return std::make_unique<CorrelationTarget> (*this, box);
   }
   Expected<> follow (std::span<const Step> steps) override;
-  /// Forgets that a GPU has failed.
-  void reset () { device_failed_ = false; }
+  /// Frees what it has on a GPU, and forgets that one has failed.
+  void reset ()
+  {
+    tensors_ = {};
+    filters_ = nullptr;
+    device_failed_ = false;
+  }
 
 private:
   Expected<bool> prepare (std::span<const inthist::Region> regions);
