@@ -6,7 +6,7 @@
 #   - .clang-format holds for every C, C++ and CUDA file; clang-format -i FILE repairs it;
 #   - no line of code or prose is longer than 100 characters, but for tables and links in Markdown;
 #   - kernels/ knows no GStreamer and no GLib;
-#   - a folder knows the layers below it alone (tools/check-layers);
+#   - a folder knows only the layers below it (tools/check-layers);
 #   - an algorithm is called as its file.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -17,7 +17,7 @@
 
 namespace integralhist {
 
-/// Where targets start, and when they end.
+/// The boxes that start targets, and the limits that end them.
 struct ListOptions {
   std::vector<GstVideoRectangle> targets;  // boxes to start
   std::vector<GstVideoRectangle> area;     // that targets stay in; empty for the whole frame
@@ -33,8 +33,8 @@ public:
   TargetList (gpointer logged_as, Warn warn);
   ~TargetList ();
 
-  /// Lets the targets go on in the next frame, before all else: its tensor may be of another size,
-  /// and `colours`, by which detections are told apart, of another feature.
+  /// Lets the targets go on in the next frame, before any other call: its tensor may be of another
+  /// size, and `colours`, which tell detections apart, of another feature.
   void fit (GstIntegralHistogram *colours, const TargetFrame &frame);
   /// Takes the options. If `targets` are others than before, they start, and those before are
   /// dropped. A box outside of the frame is an error.

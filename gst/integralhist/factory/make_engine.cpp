@@ -50,7 +50,7 @@ Expected<EngineRequest> request_of (const inthist::Shape &shape, const Options &
   };
 }
 
-/// What engines are made of.
+/// The parts that engines are made of.
 struct EngineParts {
   inthist::Shape shape;
   inthist::Lut lut;

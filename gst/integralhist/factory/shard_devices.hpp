@@ -19,7 +19,7 @@ ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &opti
 
 Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext> context,
                                          const inthist::Lut &lut, const Options &options);
-/// Returns the functions for devices with these contexts; those of the CPU if there are none.
+/// Returns the functions for devices with these contexts; those of the CPU for no context.
 DeviceFunctions cuda_functions (const std::vector<std::shared_ptr<CudaContext>> &contexts);
 
 }  // namespace integralhist

@@ -86,12 +86,13 @@ Expected<DeviceValues *> HostOnDemandTensor::prepare (std::span<const Region> re
   return values;
 }
 
-/// Makes the values on the GPU, if that is worth it. Returns whether they are there.
+/// Makes the values on the GPU, if that is worth it. Returns whether the GPU has them.
 Expected<bool> HostOnDemandTensor::prepare_on_device (std::span<const Region> regions)
 {
-  // Pixels that are asked for: in all, and of those of a frame, which are all uploaded; half of
-  // that if the last frame was there, so that those who ask stay. Measured on an H100 with one box
-  // tracked in 352x288 and 100 in 1920x1080, and judged between.
+  // The regions' pixels that pay for an upload: a number, and a share of the frame, as all of it is
+  // uploaded. Half is enough if the GPU had the last frame, so that consumers do not change sides
+  // all the time. Measured on an H100 with one box tracked in 352x288 and 100 in 1920x1080, and
+  // judged between.
   constexpr double kEnough = 8000, kEnoughOfFrame = 1.0 / 8;
   double pixels = 0;
   for (const Region &region : regions)
@@ -182,7 +183,7 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
   return answer_by (by_gpu, by_pixels, by_engine, by_box, by_costly_pixels);
 }
 
-/// Answers a query without the lock, once the values of its windows are there.
+/// Makes the values of a query's windows, and answers without the lock.
 Expected<> HostOnDemandTensor::answer_from_pixels (std::unique_lock<std::mutex> locked,
                                                    const Query &query)
 {
@@ -217,7 +218,7 @@ Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
   return answer_by (by_gpu, by_pixels, by_rectangles);
 }
 
-/// Counts cells from pixels, once their values are there.
+/// Makes the values of the cells' pixels, and counts without the lock.
 Expected<> HostOnDemandTensor::count_cells (std::unique_lock<std::mutex> locked,
                                             std::span<const CellsQuery> queries)
 {
@@ -361,7 +362,7 @@ Expected<std::span<const Shard>> HostOnDemandTensor::shards ()
   return all;
 }
 
-// What only a tensor on a GPU has.
+// Functions of a tensor on a GPU.
 
 /// Returns the whole tensor of a GPU; null where no GPU computes.
 Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::on_gpu ()

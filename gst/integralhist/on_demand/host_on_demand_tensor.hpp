@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tensor on demand of a frame in host memory. Who answers a question, in the order in which they
-// are tried:
+// A tensor on demand of a frame in host memory. It tries these ways to answer, in this order:
 //
-//   a GPU       from values of the frame there, if the caller prepared for many questions at once
-//   pixels      the CPU adds up what is asked, while that costs less than a tensor
-//   an engine   computes all of the frame, once all is asked
-//   a box       the CPU computes a tensor of the part that is asked, and keeps it
-//   pixels      again, whatever that costs, if there is no memory for the box
+//   a GPU       from the frame's values there, if the caller prepared for many questions at once
+//   pixels      the CPU adds up the windows, while that costs less than a tensor
+//   an engine   computes all of the frame, once consumers asked for all of it
+//   a box       the CPU computes a tensor of the part in question, and keeps it
+//   pixels      again, whatever that costs, if the box finds no memory
 #pragma once
 
 #include "kept_frame.hpp"
@@ -23,7 +22,7 @@ public:
   create (const std::shared_ptr<OnDemandContext> &frames, unsigned alive,
           const Cancelled &cancelled);
 
-  /// Keeps a frame. The engine calls this before anybody else has the tensor.
+  /// Keeps a frame. The engine calls this before it gives the tensor out.
   Expected<> keep (const Frame &frame)
   {
     on_device_ = false;
@@ -72,7 +71,7 @@ private:
   std::shared_ptr<Tensor> whole_;  // of the engine; guarded by mutex_
   std::size_t device_bytes_ = 0;
   std::unique_ptr<DeviceValues> device_values_;  // once they were wanted
-  bool on_device_ = false;                       // this frame's are there; guarded by mutex_
+  bool on_device_ = false;                       // they are of this frame; guarded by mutex_
 };
 
 }  // namespace integralhist

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is kept of a frame in host memory until somebody asks: its values, a byte a pixel. Of a
-// feature that costs more than a copy it is the picture, and the values of what is asked are made
-// tile by tile. Of a table they are scores: what is asked later is of the LUT that the frame came
-// with. Pixels with weights have words (WeightedPixel).
+// A frame in host memory until a consumer asks: its values, a byte a pixel. If a feature costs more
+// than a copy, KeptFrame keeps the picture, and makes the values of the regions in question, tile
+// by tile. A table's values are scores by the LUT that came with the frame. Pixels with weights
+// have words (WeightedPixel).
 #pragma once
 
 #include <optional>
@@ -37,7 +37,7 @@ public:
       add_missing (region (i), known, tiles);
     return tiles;
   }
-  /// Makes the values of tiles. Nobody else may do so meanwhile, or look for missing ones.
+  /// Makes the values of tiles. No other thread may call this or missing_tiles () at the same time.
   Expected<> make (std::vector<int> tiles);
   /// Returns the values from a region's first pixel on, and their bins. They must have been made.
   inthist::Binning binning (const inthist::Region &region) const;

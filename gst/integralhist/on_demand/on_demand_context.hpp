@@ -15,8 +15,8 @@
 
 namespace integralhist {
 
-/// What the tensors of an engine share, and what the engine hears of them. It outlives the engine
-/// while tensors are out.
+/// The state that the tensors of an engine share, with their reports to the engine. It outlives the
+/// engine while tensors are out.
 class OnDemandContext {
 public:
   /// `whole_engine` computes whole frames, of what is kept; if it is null, or fails, the caller
@@ -60,7 +60,7 @@ public:
 
   /// Makes the values of a frame in the memory of the assisting GPU.
   Expected<std::unique_ptr<DeviceValues>> values_for (const Frame &frame);
-  /// Takes values that nobody asks any more, for another frame.
+  /// Takes values of a tensor that is gone, for another frame.
   void give_back (std::unique_ptr<DeviceValues> values);
   /// Frees values, once the GPU has read the frame.
   void drop (std::unique_ptr<DeviceValues> values);
@@ -74,7 +74,7 @@ public:
   void add_time (guint64 nanoseconds);
   Duration time ();
 
-  /// How many frames in a row, of those that nobody holds any more, were asked for (nearly) all, or
+  /// How many of the last released frames, in a row, had questions for (nearly) all of them, or
   /// for less (Demand::is_for_all). One of the two is 0.
   struct Streak {
     unsigned all = 0, less = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame's tensor that is not computed before somebody asks, wherever the frame is kept. It
-// answers as Demand says (demand.hpp).
+// The tensor of a frame that is kept, in host memory or on a GPU. Nothing is computed before a
+// consumer asks. It answers as Demand says (demand.hpp).
 #pragma once
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 
 namespace integralhist {
 
-/// What all such tensors are, wherever the values lie.
+/// The base of tensors on demand, in host memory and on a GPU.
 class OnDemandTensor : public EngineTensor {
 public:
   Expected<> wait (GstClockTime) override { return {}; }
@@ -46,7 +46,7 @@ protected:
   inthist::Shape shape_of (const Region &region) const;
   /// Locks, and waits while another thread computes; a flush or a stop ends that.
   Expected<std::unique_lock<std::mutex>> lock ();
-  /// Calls `compute` without the lock; others wait meanwhile.
+  /// Calls `compute` without the lock. Other threads wait until it returns.
   template <class Compute>
   auto unlocked (std::unique_lock<std::mutex> &lock, Compute &&compute)
   {
@@ -97,7 +97,7 @@ protected:
 
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
-  bool computing_ = false;  // without the lock; nobody touches the rest meanwhile
+  bool computing_ = false;  // without the lock; no other thread uses the rest then
   std::shared_ptr<const Box> box_;
   Demand demand_;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What goes into a tracker besides pixels, and what comes out.
+// The input of a tracker besides pixels, and its output.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ struct TrackedBox {
   std::optional<guint> detection_mtd = {};  // of this frame's detection, if it is GstAnalytics'
 };
 
-/// What users should know; a tracker says each kind once.
+/// A warning for users. A tracker gives each kind once.
 struct TrackWarning {
   enum class Kind { bad_confidence, empty_target } kind;
   std::string message, detail;

@@ -33,7 +33,7 @@ struct FrameTensors {
   GstIntegralHistogram *gradients;                   // 18 directions, weighted and soft
   GstIntegralHistogram *colours;                     // hsv, at most 256 bins
   GstIntegralHistogram *luma;                        // a table of sums
-  std::shared_ptr<DeviceFilters> filters = nullptr;  // of a GPU, if these values are there
+  std::shared_ptr<DeviceFilters> filters = nullptr;  // of the GPU that has these values
   DeviceValues *gradient_values = nullptr, *luma_values = nullptr;
 
   int width () const { return int (gst_integral_histogram_get_width (gradients)); }

@@ -20,7 +20,7 @@ public:
   virtual ~DeviceFilter () = default;
 };
 
-/// What is copied to one: spectra as Complexes, their parts one behind the other.
+/// The numbers that write () copies to a filter: spectra as Complexes, their parts apart.
 struct DeviceFilterValues {
   std::span<const float> weights_re, weights_im, example_re,
       example_im;  // empty if there is no example
