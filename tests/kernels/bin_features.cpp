@@ -301,7 +301,7 @@ void run_weights (Device device)
           for (const bool soft : { false, true }) {
             const FeatureInfo &info = kFeatures[f];
             if ((weight == Weight::one && !soft) || (soft && !info.can_be_shared ())
-                || (small_cases () && width > 33)
+                || (small_cases () && (width > 33 || (f + &planes - kPlanes) % 4 != 0))
                 || (width > 200 && (f % 5 != 0 || &planes != &kPlanes[f % 3])))
               continue;
             NoiseImage noise (planes, Feature (f), width, height, random);
