@@ -329,7 +329,7 @@ def section(label, experiment, data):
         lines += wrapped(f'Measured on {head["date"]}, commit {head["commit"]}: {where}. '
                          f'[The data](measurements/papers/{label}.csv).') + ['']
         lines += table_of(experiment, series(experiment, data)) + ['']
-        lines += [f'![{experiment["figure"]}, here and published](images/papers/{label}.svg)', '']
+        lines += [f'![{experiment["figure"]}, here and published](images/papers/{label}.png)', '']
     else:
         lines += ['Not measured yet.', '']
     lines += ['| what the paper states | where | published | here | agrees |', '|---' * 5 + '|']
@@ -348,7 +348,7 @@ def plot(path, experiment, data):
     """Our curves, and beside them each claim: the published range, and ours"""
     import matplotlib
     matplotlib.use('Agg')
-    matplotlib.rcParams.update({'svg.fonttype': 'none', 'svg.hashsalt': 'papers', 'font.size': 8})
+    matplotlib.rcParams['font.size'] = 8
     import matplotlib.pyplot as plt
     lines = series(experiment, data)
     columns = sorted({column for line in lines.values() for column in line}, key=order)
@@ -379,7 +379,7 @@ def plot(path, experiment, data):
         axis.grid(color='#dddddd')
     left.xaxis.minorticks_off()
     figure.tight_layout()
-    figure.savefig(path, metadata={'Date': None})
+    figure.savefig(path, dpi=120, metadata={'Software': None})
     plt.close(figure)
 
 
@@ -422,7 +422,7 @@ def page(options):
             for experiment in paper['experiment']:
                 label = f'{name}-{experiment["name"]}'
                 if label in data_of:
-                    plot(os.path.join(images, f'{label}.svg'), experiment, data_of[label])
+                    plot(os.path.join(images, f'{label}.png'), experiment, data_of[label])
     except ImportError as error:
         print(f'papers.py: SKIP: plots: {error.name} is not installed')
     print(f'papers.py: {os.path.join(options.docs, "papers.md")}, '

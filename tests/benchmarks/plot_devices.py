@@ -4,7 +4,7 @@
 
 There is a curve for each place of the tensors and each number of devices.
 
-    plot_devices.py FILE.csv FILE.svg|FILE.png
+    plot_devices.py FILE.csv FILE.png
 
 Needs matplotlib.
 """
@@ -62,7 +62,7 @@ def main():
     axes[0][0].set_ylabel("frames a second")
     axes[0][-1].legend(loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False)
     figure.tight_layout()
-    figure.savefig(sys.argv[2])
+    figure.savefig(sys.argv[2], dpi=96)
     measurements = sum(len(points) for lines in curves.values() for points in lines.values())
     print(f"{sys.argv[2]}: {measurements} measurements")
 
