@@ -33,11 +33,8 @@ while IFS= read -r -d '' file; do
 done < <("${list[@]}")
 [ ${#files[@]} -gt 0 ] || { echo "no source files found" >&2; exit 1; }
 
-for file in "${files[@]}"; do
-  clang-format --style=file "$file" |
-    diff -u --label "$file" --label "$file, formatted" "$file" - || failed=1
-done
-[ $failed -eq 0 ] || echo "$(clang-format --version) would change what is shown above" >&2
+clang-format --style=file --dry-run --Werror "${files[@]}" ||
+  { clang-format --version >&2; failed=1; }
 # a table's row, and a line with a link, may be longer in Markdown
 long=$(LC_ALL=C.UTF-8 grep -HnE '^.{101}' "${files[@]}" "${texts[@]}" |
   grep -vE '^[^:]*\.md:[0-9]+:( *\||.*(https?://|\]\())' || true)
