@@ -431,10 +431,9 @@ job.main()
 
     def test_aborting_decoder(self):
         """It is tried again, and given up"""
-        environment = self.write_aborting('abort.avi')
+        self.write('abort.avi', 'ABORTING')
         self.assertRegex(
-            self.run_archive(f'{self.videos}/*.avi', 'abort.avi', '--retries=2', status=1,
-                             **environment),
+            self.run_archive(f'{self.videos}/*.avi', 'abort.avi', '--retries=2', status=1),
             '^2 done, 0 there before, 0 bad, 1 given up, 0 left')
         self.assertEqual(self.said().count('abort.avi: ended by SIGABRT'), 2)
         self.assertIn('abort.avi: given up: ended by SIGABRT', self.said())
@@ -442,8 +441,8 @@ job.main()
 
     def test_silent_decoder(self):
         """One that says nothing, not even the end, is noticed before the deadline"""
-        environment = self.write_aborting('silent.avi', 'SILENCED')
-        self.run_archive('silent.avi', '--retries=0', status=1, **environment)
+        self.write('silent.avi', 'SILENCED')
+        self.run_archive('silent.avi', '--retries=0', status=1)
         self.assertIn('silent.avi: given up: nothing has read it for 10 s', self.said())
 
     def test_stalled(self):

@@ -87,7 +87,6 @@ class Gc(archive_truth.Archive):
 
     def test_beside_jobs(self):
         """gc takes nothing from a run of this machine, however often it looks"""
-        self.run_archive(out='whole')
         process = self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out',
                              '--jobs', '4')
         passes = 0
@@ -99,7 +98,7 @@ class Gc(archive_truth.Archive):
         self.assertGreater(passes, 5)
         self.assertEqual(process.returncode, 0, self.said())
         self.archive('verify', 'out')
-        self.assertEqual(self.files(), self.files('whole'))
+        self.assertEqual(self.files(), self.whole())
 
     def test_beginning(self):
         """Each command works, or says that no run was begun, while a run makes the folders"""
@@ -149,13 +148,12 @@ class Gc(archive_truth.Archive):
 
     def test_missing_table(self):
         """A run does a video again whose table is missing, or shorter than it was"""
-        self.run_archive(out='whole')
         self.run_archive()
         tables = sorted(name for name in self.files() if not name.startswith('_'))
         os.unlink(self.path(f'out/{tables[0]}'))
         os.truncate(self.path(f'out/{tables[1]}'), 10)
         self.assertRegex(self.run_archive(), '^2 done, 2 there before, 0 bad')
-        self.assertEqual(self.files(), self.files('whole'))
+        self.assertEqual(self.files(), self.whole())
         os.unlink(self.path(f'out/{tables[0]}'))  # and where its job fails, it is not done
         self.assertRegex(self.run_archive(
             '--retries=0', status=1, GST_PLUGIN_FEATURE_RANK='jpegdec:0,avdec_mjpeg:0'),

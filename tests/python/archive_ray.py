@@ -58,7 +58,6 @@ class OnRay(archive_truth.Archive):
 
     def test_killed(self):
         """A worker, a job, the driver and a node"""
-        self.run_archive(out='whole')
         process = self.on_ray()
         self.await_done(2, process)
         for what in (b'ray::run_job', b'integralhist.archive.job'):
@@ -75,7 +74,7 @@ class OnRay(archive_truth.Archive):
         self.cluster.remove_node(node, allow_graceful=False)
         self.nodes.append(self.cluster.add_node(num_cpus=1, node_ip_address='127.0.0.4'))
         self.assertRegex(self.finish(process), ' 0 bad, 0 given up, 0 left')
-        self.assertEqual(self.files(), self.files('whole'))
+        self.assertEqual(self.files(), self.whole())
         self.archive('verify', 'out')
         self.assertEqual(self.dataset().regions.count_rows(), 12 * 12 * 2)
 
@@ -91,7 +90,6 @@ class OnRay(archive_truth.Archive):
 
     def test_gc(self):
         """It takes nothing from jobs of nodes, whether it knows their processes or not"""
-        self.run_archive(out='whole')
         process, passes = self.on_ray(), 0
         while process.poll() is None:
             if os.path.isdir(self.path('out/_leases')):
@@ -103,7 +101,7 @@ class OnRay(archive_truth.Archive):
         self.assertGreater(passes, 5)
         self.assertRegex(self.finish(process), '^12 done, 0 there before, 0 bad, 0 given up')
         self.archive('verify', 'out')
-        self.assertEqual(self.files(), self.files('whole'))
+        self.assertEqual(self.files(), self.whole())
 
     def test_own_node(self):
         """A driver whose machine has lost its raylet would wait for ever; it ends"""

@@ -27,7 +27,11 @@ if 'kills' in sys.argv[0] or 'ray' in sys.argv[0]:
         print('SKIP: kills and nodes: they are for full cases (INTHIST_CASES=small is set)')
         sys.exit(77)
 
+# A registry for all these tests: GStreamer looks at all plugins once, and not in each test again.
+# plugins/abortdec.c decodes videos that begin with ABORTING or SILENCED.
 BUILD = os.environ['BUILD_ROOT']
+os.environ['GST_PLUGIN_PATH'] += f':{BUILD}/tests/python'
+os.environ['GST_REGISTRY'] = f'{BUILD}/tests/archive-registry.bin'
 WIDTH, HEIGHT, BINS = 160, 120, 16
 NO_H264 = subprocess.run(['gst-inspect-1.0', '--exists', 'openh264enc'], check=False).returncode \
     and 'no openh264enc: install gstreamer1.0-plugins-bad'
@@ -60,7 +64,6 @@ class Archive(unittest.TestCase):
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(folder.cleanup)
-        cls.registry = os.path.join(folder.name, 'registry.bin')
         cls.videos = os.path.join(folder.name, 'videos')
         os.mkdir(cls.videos)
         for number in range(cls.VIDEOS):
@@ -82,22 +85,13 @@ class Archive(unittest.TestCase):
         with open(self.path(name), 'w', encoding='utf-8') as file:
             file.write(text)
 
-    def write_aborting(self, name, how='ABORTING'):
-        """A video whose decoder aborts, or is SILENCED; returns the environment in which it does"""
-        self.write(name, how)
-        plugins = os.path.join(BUILD, 'tests/python')
-        self.assertTrue(os.path.exists(f'{plugins}/libgstaborting.so'), 'it is not built')
-        return {'GST_PLUGIN_PATH': os.environ['GST_PLUGIN_PATH'] + ':' + plugins,
-                'GST_REGISTRY': self.path('registry.bin')}
-
     def start(self, *arguments, **environment):
         """integralhist-archive, as a Popen; its output goes to a file"""
         self.log = open(self.path('log'), 'w+', encoding='utf-8')
         self.addCleanup(self.log.close)
         return subprocess.Popen(
             [sys.executable, '-m', 'integralhist.archive', *arguments], cwd=self.folder,
-            stdout=self.log, stderr=subprocess.STDOUT, env={
-                **os.environ, 'GST_REGISTRY': self.registry, **environment})
+            stdout=self.log, stderr=subprocess.STDOUT, env={**os.environ, **environment})
 
     def said(self):
         with open(self.path('log'), encoding='utf-8') as file:
@@ -163,6 +157,13 @@ class Archive(unittest.TestCase):
                 with open(self.path(f'{out}/{kind}/{name}'), 'rb') as file:
                     found[f'{kind}/{name}'] = hashlib.sha256(file.read()).hexdigest()
         return found
+
+    def whole(self):
+        """The same of a run that nobody disturbs: one for all tests of a class"""
+        if 'undisturbed' not in vars(type(self)):
+            self.run_archive(out='whole')
+            type(self).undisturbed = self.files('whole')
+        return self.undisturbed
 
     def markers(self, kind, out='out'):
         found = []
