@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Random pictures in every format, and the bins of their pixels by NumPy, OpenCV and the standards.
 
-Formats are decoded here from what GStreamer's documentation says of their bytes.
+Formats are decoded here from what GStreamer's documentation says of their bytes. What is made of a
+picture is kept: a test asks about the same pictures for every feature, and changes no array.
 """
 import ctypes
 import dataclasses
+import functools
 
 import cv2
 import numpy
@@ -165,6 +167,7 @@ class Picture:
         x, y, width, height = self.variant.crop or (0, 0, self.width, self.height)
         return values[y:y + height, x:x + width]
 
+    @functools.cache
     def channels(self):
         """As the format has them, at each pixel"""
         found = [self.component(c) for c in components(self.name)]
@@ -178,6 +181,7 @@ class Picture:
     def is_rgb(self):
         return self.name in RGB_PACKED + RGB_10
 
+    @functools.cache
     def luma(self):
         channels = self.channels()
         if not self.is_rgb():
@@ -191,9 +195,11 @@ class Picture:
         assert abs(found - exact).max() < 0.5 + 0.004
         return found
 
+    @functools.cache
     def rgb(self):
         return self.channels() if self.is_rgb() else self.transformed(self.rgb_factors())
 
+    @functools.cache
     def ycbcr(self):
         return self.transformed(self.ycbcr_factors()) if self.is_rgb() else self.channels()
 
@@ -233,10 +239,12 @@ class Picture:
         assert (found != rounded).sum() <= 2 + 0.003 * found.size
         return list(found)
 
+    @functools.cache
     def hsv(self):
         image = numpy.stack(self.rgb(), axis=-1).astype(numpy.uint8)
         return list(cv2.cvtColor(image, cv2.COLOR_RGB2HSV).astype(int).transpose(2, 0, 1))
 
+    @functools.cache
     def neighbours(self):
         """[dy, dx]: luma of the pixels around, those of the border repeated outside"""
         height, width = self.luma().shape
@@ -259,6 +267,7 @@ def joint(values, ranges, parts):
     return number
 
 
+@functools.cache
 def sectors(picture, n, turn):
     """In which of n sectors of a turn, pi or 2 pi, luma's gradient lies; -1 of none
 
@@ -277,6 +286,7 @@ def sectors(picture, n, turn):
     return numpy.where((dx == 0) & (dy == 0), -1, found)
 
 
+@functools.cache
 def patterns(picture):
     """Bit i is the neighbour at i * 45 degrees, counterclockwise, y going down"""
     at = picture.neighbours()
@@ -285,6 +295,7 @@ def patterns(picture):
     return sum((at[place] >= at[0, 0]).astype(int) << i for i, place in enumerate(around))
 
 
+@functools.cache
 def uniform_labels():
     """By pattern: of those that are one run of bits, else 58"""
     labels = numpy.full(256, 58)

@@ -120,19 +120,21 @@ class Stream:
 def pixels_in(histogram):
     """What each pixel adds to each bin, by differences of the tensor, which is modulo 2^32"""
     with histogram.get_buffer().map(Gst.MapFlags.READ) as info:
-        tensor = tensor_view(histogram, info.data).astype(numpy.int32)
-    found = tensor.copy()
-    found[:, 1:] -= tensor[:, :-1]
-    found[:, :, 1:] -= tensor[:, :, :-1]
-    found[:, 1:, 1:] += tensor[:, :-1, :-1]
+        tensor = tensor_view(histogram, info.data).view(numpy.int32)
+        rows = tensor.copy()
+        rows[:, 1:] -= tensor[:, :-1]
+    found = rows.copy()
+    found[:, :, 1:] -= rows[:, :, :-1]
     return found
 
 
 def bins_in(histogram):
     """The bin of each pixel, -1 of those that are in none"""
     counts = pixels_in(histogram)
-    assert counts.min() >= 0 and counts.sum(axis=0).max() <= 1
-    return numpy.einsum('brc,b->rc', counts, numpy.arange(1, len(counts) + 1)) - 1
+    found = counts.argmax(axis=0)
+    there = numpy.take_along_axis(counts, found[None], 0)[0]
+    assert there.max() <= 1 and numpy.count_nonzero(counts) == there.sum()
+    return numpy.where(there, found, -1)
 
 
 def properties_of(feature, bins, parts, table):

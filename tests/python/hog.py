@@ -63,25 +63,21 @@ def unit_block(block):
 
 
 def place_weights(start, cell, size, weights):
-    """What each of `size` pixels counts for the two cells of a block: [2, size]"""
-    answer = numpy.zeros((2, size))
-    for pixel in range(size):
-        quarter = [k for k in range(4)
-                   if math.floor(start + k * cell / 2 + .5) <= pixel
-                   < math.floor(start + (k + 1) * cell / 2 + .5)]
-        for k in quarter:
-            answer[:, pixel] = weights[k], weights[3 - k]
-    return answer
+    """The pixels of a block in the frame, and what each counts for the two cells of the block"""
+    edges = [min(max(math.floor(start + k * cell / 2 + .5), 0), size) for k in range(5)]
+    quarters = numpy.array([weights, weights[::-1]])
+    return slice(edges[0], edges[4]), numpy.repeat(quarters, numpy.diff(edges), axis=1)
 
 
 def direct_descriptor(votes, x, y, cell, weights):
     """The same of gray levels' votes [bin, y, x]: every pixel's, by its place in every block"""
     answer = []
     for bx in range(7):
-        along_x = place_weights(x + bx * cell, cell, votes.shape[2], weights)
+        columns, along_x = place_weights(x + bx * cell, cell, votes.shape[2], weights)
         for by in range(15):
-            along_y = place_weights(y + by * cell, cell, votes.shape[1], weights)
-            block = numpy.einsum('byx,iy,jx->jib', votes, along_y, along_x, optimize=True)
+            rows, along_y = place_weights(y + by * cell, cell, votes.shape[1], weights)
+            block = numpy.einsum('byx,iy,jx->jib', votes[:, rows, columns], along_y, along_x,
+                                 optimize=True)
             answer.append(unit_block(block.ravel() * 8 / cell))
     return numpy.concatenate(answer)
 
