@@ -33,11 +33,16 @@ configured=$SECONDS
 build "$dir" "${target[@]}"
 built=$SECONDS
 case " ${test_arguments[*]} " in
-  *" --no-suite python "*) ;;
-  *" --suite python "*) python_venv "$dir/python-venv" ;;
-  *" --suite "*) ;;
-  *) python_venv "$dir/python-venv" ;;
+  *" --no-suite python "*) python=no ;;
+  *" --suite python "* | *" --suite build "*) python=yes ;;
+  *" --suite "*) python=no ;;
+  *) python=yes ;;
 esac
+if [ $python = yes ]; then
+  python_venv "$dir/python-venv"
+  # Many tests in Python wait for processes, brokers and clocks: more run at a time than cores
+  export MESON_TESTTHREADS=${MESON_TESTTHREADS:-$(($(nproc) * 3 / 2))}
+fi
 
 rm -f "$dir/meson-logs/testlog.json"
 export GST_REGISTRY=$dir/registry.bin  # leaves the user's own alone
