@@ -8,43 +8,20 @@ tracks with the regions of interest of the same frame.
 import unittest
 
 import gi
+import numpy
+from pipelines import GLib, Gst, GstVideo, frames, luma_of
 
-gi.require_versions({'Gst': '1.0', 'GstApp': '1.0', 'GstVideo': '1.0'})
-from gi.repository import GLib, Gst, GstApp, GstVideo  # noqa: E402,F401 (for methods of others)
-
-Gst.init(None)
 try:
-    import numpy
     gi.require_version('GstAnalytics', '1.0')
     from gi.repository import GstAnalytics
     MISSING = '' if hasattr(GstAnalytics, 'TensorMeta') else 'GstTensorMeta is of GStreamer 1.26'
 except (ImportError, ValueError):
-    MISSING = 'it takes NumPy, and GstAnalytics of GStreamer 1.26'
+    MISSING = 'it takes GstAnalytics of GStreamer 1.26'
 WIDTH, HEIGHT, FRAMES = 64, 48, 5
 REGIONS = ((0, 0, 64, 48), (8, 9, 20, 10))
 TEXT = ';'.join(','.join(map(str, region)) for region in REGIONS)
 SOURCE = (f'videotestsrc num-buffers={FRAMES} pattern=ball ! '
           f'video/x-raw,format=GRAY8,width={WIDTH},height={HEIGHT}')
-
-
-def buffers_of(line):
-    """The frames that come out of a pipeline"""
-    pipeline = Gst.parse_launch(f'{SOURCE} ! {line} ! appsink name=sink sync=false')
-    sink = pipeline.get_by_name('sink')
-    pipeline.set_state(Gst.State.PLAYING)
-    try:
-        while sample := sink.try_pull_sample(20 * Gst.SECOND):
-            yield sample.get_buffer()
-        error = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
-        if error:
-            raise AssertionError(error.parse_error()[0].message)
-    finally:
-        pipeline.set_state(Gst.State.NULL)
-
-
-def picture_of(buffer):
-    with buffer.map(Gst.MapFlags.READ) as mapped:
-        return numpy.frombuffer(mapped.data, numpy.uint8).reshape(HEIGHT, WIDTH).copy()
 
 
 def tensor_of(buffer, name, dtype):
@@ -60,9 +37,9 @@ def tensor_of(buffer, name, dtype):
 class Analytics(unittest.TestCase):
     def test_counts(self):
         group = 'integral-histogram-regions-v1-out-'
-        frames = 0
-        for buffer in buffers_of(f'cudaintegralhist backend=cpu bins=8 regions="{TEXT}"'):
-            picture = picture_of(buffer)
+        count = 0
+        for buffer in frames(f'{SOURCE} ! cudaintegralhist backend=cpu bins=8 regions="{TEXT}"'):
+            picture = luma_of(buffer, WIDTH, HEIGHT)
             counts = tensor_of(buffer, group + 'counts', numpy.uint32)
             boxes = tensor_of(buffer, group + 'boxes', numpy.int32)
             self.assertEqual(boxes.tolist(), [list(region) for region in REGIONS])
@@ -72,14 +49,14 @@ class Analytics(unittest.TestCase):
                 self.assertEqual(row.tolist(), wanted.tolist())
             feature = tensor_of(buffer, group + 'feature', numpy.uint8)
             self.assertEqual(bytes(feature).decode(), 'luma')
-            frames += 1
-        self.assertEqual(frames, FRAMES)
+            count += 1
+        self.assertEqual(count, FRAMES)
 
     def test_map(self):
         group = 'integral-histogram-likelihood-v1-out-'
-        frames = 0
-        for buffer in buffers_of('cudaintegralhist backend=cpu bins=8 ! integralhistlikelihood '
-                                 'mode=gray step=1 model=20,10,12,12'):
+        count = 0
+        for buffer in frames(f'{SOURCE} ! cudaintegralhist backend=cpu bins=8 ! '
+                             'integralhistlikelihood mode=gray step=1 model=20,10,12,12'):
             values = tensor_of(buffer, group + 'map', numpy.float32)
             measure = tensor_of(buffer, group + 'measure', numpy.uint8)
             windows = tensor_of(buffer, group + 'windows', numpy.float32)
@@ -87,15 +64,15 @@ class Analytics(unittest.TestCase):
             self.assertEqual(windows.tolist(), [-6, -6, 1, 1, 12, 12])
             # a distance of at most 1 is shown as 1 - distance
             shown = numpy.rint(255 * (1 - numpy.clip(values, 0, 1)))
-            self.assertLessEqual(numpy.abs(shown - picture_of(buffer)).max(), 1)
+            self.assertLessEqual(numpy.abs(shown - luma_of(buffer, WIDTH, HEIGHT)).max(), 1)
             self.assertGreater(values.max() - values.min(), 0.5)
-            frames += 1
-        self.assertEqual(frames, FRAMES)
+            count += 1
+        self.assertEqual(count, FRAMES)
 
     def test_tracks(self):
         ids = []
-        for buffer in buffers_of('cudatrackfeatures backend=cpu ! '
-                                 'integralhisttrack targets="2,2,20,20;30,20,16,16"'):
+        for buffer in frames(f'{SOURCE} ! cudatrackfeatures backend=cpu ! '
+                             'integralhisttrack targets="2,2,20,20;30,20,16,16"'):
             relations = GstAnalytics.buffer_get_analytics_relation_meta(buffer)
             mtds = list(relations)
             boxes = [mtd for mtd in mtds if isinstance(mtd, GstAnalytics.ODMtd)]

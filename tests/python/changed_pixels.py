@@ -6,17 +6,8 @@ import re
 import tempfile
 import unittest
 
-try:
-    import gi
-    gi.require_version('Gst', '1.0')
-    gi.require_version('GstApp', '1.0')
-    gi.require_version('GstIntegralHist', '1.0')
-    from gi.repository import Gst, GstApp, GstIntegralHist  # noqa: F401 (GstApp gives methods)
-    MISSING = None
-except (ImportError, ValueError) as error:
-    MISSING = str(error)
+from pipelines import MISSING, ROOT, Gst, GstIntegralHist, playing, pull, run
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 WIDTH, HEIGHT = 160, 120
 SVG = ('<svg xmlns=\'http://www.w3.org/2000/svg\' width=\'160\' height=\'120\'>'
        '<rect width=\'90\' height=\'90\' fill=\'#fff\'/></svg>')
@@ -62,22 +53,13 @@ def is_there(name):
 def second_frame(filters, form):
     """The bytes of a frame before and after the filters, and whether it still has the meta"""
     caps = f'video/x-raw,format={form},width={WIDTH},height={HEIGHT}'
-    pipeline = Gst.parse_launch(
-        f'videotestsrc num-buffers=3 ! {caps},framerate=30/1 ! '
-        f'cudaintegralhist backend=cpu tuning-time=0 ! '
-        f'tee name=all  all. ! queue ! appsink name=before sync=false '
-        f'all. ! queue ! {filters} ! {caps} ! appsink name=after sync=false')
-    before, after = map(pipeline.get_by_name, ('before', 'after'))
-    pipeline.set_state(Gst.State.PLAYING)
-    try:
+    with playing(
+            f'videotestsrc num-buffers=3 ! {caps},framerate=30/1 ! '
+            'cudaintegralhist backend=cpu tuning-time=0 ! '
+            'tee name=all  all. ! queue ! appsink name=before sync=false '
+            f'all. ! queue ! {filters} ! {caps} ! appsink name=after sync=false') as pipeline:
         for _ in range(2):  # compositor may make a frame of its own first
-            frames = [sink.try_pull_sample(20 * Gst.SECOND) for sink in (before, after)]
-        if None in frames:
-            error = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
-            raise AssertionError(error.parse_error()[0].message if error else 'no frame')
-    finally:
-        pipeline.set_state(Gst.State.NULL)
-    old, new = (frame.get_buffer() for frame in frames)
+            old, new = (pull(pipeline, name) for name in ('before', 'after'))
     kept = GstIntegralHist.buffer_get_integral_histogram_meta(new) is not None
     return old.extract_dup(0, old.get_size()), new.extract_dup(0, new.get_size()), kept
 
@@ -86,15 +68,10 @@ def second_frame(filters, form):
 class ChangedPixels(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        Gst.init(None)
         cls.folder = tempfile.TemporaryDirectory()
         cls.picture = os.path.join(cls.folder.name, 'picture.png')
-        pipeline = Gst.parse_launch(
-            'videotestsrc pattern=snow num-buffers=1 ! video/x-raw,width=32,height=32 ! '
+        run('videotestsrc pattern=snow num-buffers=1 ! video/x-raw,width=32,height=32 ! '
             f'videoconvert ! pngenc ! filesink location="{cls.picture}"')
-        pipeline.set_state(Gst.State.PLAYING)
-        pipeline.get_bus().timed_pop_filtered(20 * Gst.SECOND, Gst.MessageType.EOS)
-        pipeline.set_state(Gst.State.NULL)
 
     @classmethod
     def tearDownClass(cls):

@@ -14,8 +14,8 @@ import unittest
 import virtual_environment
 
 virtual_environment.enter()
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '../..')
-EXAMPLES = os.path.join(ROOT, 'examples')
+from pipelines import EXAMPLES, ROOT, launch  # noqa: E402
+
 TIMEOUT = 100
 PROGRAM = '''
 import sys
@@ -36,9 +36,8 @@ class Console(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
         self.video = os.path.join(self.folder, 'video.avi')
-        subprocess.run(['gst-launch-1.0', '-q', *(
-            'videotestsrc num-buffers=300 pattern=ball ! video/x-raw,format=I420,width=160,'
-            f'height=120 ! jpegenc ! avimux ! filesink location={self.video}').split()], check=True)
+        launch('videotestsrc num-buffers=300 pattern=ball ! video/x-raw,format=I420,width=160,'
+               f'height=120 ! jpegenc ! avimux ! filesink location={self.video}')
 
     def run_all(self, command, **streams):
         """The runs of a command, with and without PYTHONUNBUFFERED"""

@@ -15,7 +15,7 @@ from questions import BACKEND, MISSING, shares
 
 if not MISSING:
     from histquery import tensor_view
-    from questions import Gst, GstIntegralHist
+    from pipelines import Gst, GstIntegralHist
 
 SOURCE = 'videotestsrc num-buffers=4 pattern={} ! video/x-raw,format={},width=160,height=120'
 MOVING = 'smpte horizontal-speed=3'
@@ -65,10 +65,6 @@ CONSUMERS = [
 
 @unittest.skipIf(MISSING, MISSING)
 class Consumers(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        Gst.init(None)
-
     def same(self, one, other, what):
         self.assertEqual((one.errors, len(one.frames)), ([], 4), what)
         self.assertEqual(one.frames, other.frames, what)

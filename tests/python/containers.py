@@ -9,23 +9,16 @@ import sys
 import tempfile
 import unittest
 
-import gi
+from integralhist import frames
+from pipelines import EXAMPLES, run
 
-gi.require_version('Gst', '1.0')
-from gi.repository import Gst  # noqa: E402
-from integralhist import frames  # noqa: E402
-
-TABLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'examples', 'table.py')
+TABLE = os.path.join(EXAMPLES, 'table.py')
 FRAMES = 10
 VIDEO = ('videotestsrc num-buffers={} ! '
          'video/x-raw,format=I420,width={},height={},framerate=10/1 ! jpegenc')
 
 
 class Containers(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        Gst.init(None)
-
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
         self.addCleanup(self.folder.cleanup)
@@ -34,12 +27,7 @@ class Containers(unittest.TestCase):
         return os.path.join(self.folder.name, name)
 
     def write(self, line):
-        pipeline = Gst.parse_launch(line)
-        pipeline.set_state(Gst.State.PLAYING)
-        message = pipeline.get_bus().timed_pop_filtered(
-            60 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
-        pipeline.set_state(Gst.State.NULL)
-        self.assertEqual(message.type, Gst.MessageType.EOS)
+        self.assertIsNone(run(line))
 
     def table(self, name, *source):
         """(what it says, {(x, y, width, height)} of the regions, frames)"""

@@ -14,30 +14,16 @@ import tempfile
 import unittest
 
 import numpy
+from pipelines import DATA, ROOT, decode, launch, overlap
 
 PROGRAM = os.environ.get('TRACKDEMO', '')
 HISTQUERY = os.environ.get('HISTQUERY', '')
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
 WIDTH, HEIGHT, FRAMES = 320, 240, 60
 SCENE = 640, 480
 SCENE_FRAMES = 150
 SHEET_GAP, SHEET_WIDTH = 4, 1280
 TIMEOUT = 120
 COLOUR = [87, 181, 232]  # of the first target
-
-
-def launch(*line):
-    command = ['timeout', str(TIMEOUT), 'gst-launch-1.0', '-q', *' '.join(line).split()]
-    return subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
-
-
-def decode(path, decoder, width, height):
-    """[frame, y, x, RGB] of a file"""
-    data = launch(f'filesrc location={path} ! {decoder} ! videoconvert !',
-                  f'video/x-raw,format=RGB,width={width},height={height} ! fdsink fd=1')
-    rows = numpy.frombuffer(data, numpy.uint8).reshape(-1, height, (width * 3 + 3) // 4 * 4)
-    rows = rows[:, :, :width * 3]
-    return rows.reshape(-1, height, width, 3).astype(int)
 
 
 def ball(frame):
@@ -50,13 +36,6 @@ def ball(frame):
 def ball_box(frame):
     y, x = numpy.nonzero(frame.min(axis=2) > 128)
     return x.min(), y.min(), numpy.ptp(x) + 1, numpy.ptp(y) + 1
-
-
-def overlap(a, b):
-    """Intersection over union of boxes x, y, width, height"""
-    sides = [min(a[i] + a[i + 2], b[i] + b[i + 2]) - max(a[i], b[i]) for i in (0, 1)]
-    shared = max(sides[0], 0) * max(sides[1], 0)
-    return shared / (a[2] * a[3] + b[2] * b[3] - shared)
 
 
 def shirt(frame):
@@ -253,10 +232,6 @@ class Demo(unittest.TestCase):
         launch(f'audiotestsrc num-buffers=10 ! wavenc ! filesink location={audio}')
         self.assertEqual(self.demo(audio, status=1).splitlines()[-1],
                          f'trackdemo: {audio}: there is no video in it')
-
-
-DATA = os.environ.get('INTHIST_TEST_DATA', os.path.join(os.path.dirname(os.path.realpath(ROOT)),
-                                                        'shared', 'data'))
 
 
 @unittest.skipUnless(os.path.exists(PROGRAM), 'built without the examples (no TRACKDEMO)')

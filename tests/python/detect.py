@@ -17,10 +17,10 @@ import sys
 import tempfile
 import unittest
 
-ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..')
+from pipelines import DATA, EXAMPLES, launch, overlap
+
 TRACKDEMO = os.environ.get('TRACKDEMO', '')
 VENV_PYTHON = os.path.join(os.environ.get('PYTHON_VENV', ''), 'bin', 'python')
-DATA = os.environ.get('INTHIST_TEST_DATA') or os.path.join(ROOT, '..', 'shared', 'data')
 VTEST = os.path.join(DATA, 'vtest.avi')
 TIMEOUT = 120
 FRAMES, RATE = 150, 30
@@ -30,13 +30,6 @@ HIDDEN = range(105, 126)  # by the column
 def walker(frame):
     """Four pixels a frame, less the camera's 0.8"""
     return 41 + 4 * frame - round(0.8 * frame), 252, 62, 150
-
-
-def overlap(a, b):
-    width = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
-    height = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
-    both = max(width, 0) * max(height, 0)
-    return both / (a[2] * a[3] + b[2] * b[3] - both)
 
 
 def read_tracks(text):
@@ -61,7 +54,7 @@ class Detect(unittest.TestCase):
 
     def detect(self, *arguments, python=sys.executable, status=0):
         process = subprocess.run(
-            [python, os.path.join(ROOT, 'examples', 'detect.py'), *arguments], timeout=TIMEOUT,
+            [python, os.path.join(EXAMPLES, 'detect.py'), *arguments], timeout=TIMEOUT,
             cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             check=False)
         self.assertEqual(process.returncode, status, process.stdout)
@@ -105,10 +98,8 @@ class Detect(unittest.TestCase):
     @unittest.skipUnless(os.path.exists(VTEST), f'no {VTEST}; set INTHIST_TEST_DATA')
     def test_people(self):
         """What OpenCV finds first are people"""
-        subprocess.run(
-            ['gst-launch-1.0', '-q', 'filesrc', f'location={VTEST}', '!', 'decodebin', '!',
-             'identity', 'eos-after=12', '!', 'videoconvert', '!', 'jpegenc', 'quality=95', '!',
-             'avimux', '!', 'filesink', f'location={self.folder}/people.avi'], check=True)
+        launch(f'filesrc location={VTEST} ! decodebin ! identity eos-after=12 ! videoconvert ! '
+               f'jpegenc quality=95 ! avimux ! filesink location={self.folder}/people.avi')
         said = self.detect('people.avi', python=VENV_PYTHON)
         truth = []
         with open(os.path.join(DATA, 'vtest_groundtruth_mot.txt'), encoding='utf-8') as file:

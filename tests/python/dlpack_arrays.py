@@ -14,19 +14,12 @@ import sys
 import threading
 import unittest
 
-try:
-    import numpy
+import numpy
+import pipelines
+from pipelines import Gst, GstIntegralHist
 
-    import gi
-    gi.require_version('Gst', '1.0')
-    gi.require_version('GstApp', '1.0')
-    gi.require_version('GstIntegralHist', '1.0')
-    # GstApp gives appsink its methods
-    from gi.repository import GLib, Gst, GstApp, GstIntegralHist  # noqa: F401
-    MISSING = None if hasattr(GstIntegralHist, 'tracks') else 'the override is not found'
-except (ImportError, ValueError) as error:
-    MISSING = str(error)
-
+MISSING = pipelines.MISSING or ('' if hasattr(GstIntegralHist, 'tracks')
+                                else 'the override is not found')
 WIDTH, HEIGHT, BINS = 101, 67, 16
 FRAMES = 1000
 
@@ -66,10 +59,6 @@ RECTANGLES = [(0, 0, WIDTH, HEIGHT), (3, 5, 40, 30), (100, 66, 1, 1), (0, 60, 10
 
 @unittest.skipIf(MISSING, MISSING)
 class Arrays(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        Gst.init(None)
-
     def test_four_corners(self):
         for counter, dtype in ('u32', 'uint32'), ('u16', 'uint16'), ('u16-anchored', 'uint16'):
             for compute in 'eager', 'on-demand':

@@ -10,7 +10,7 @@ import functools
 
 import cv2
 import numpy
-from gi.repository import Gst, GstVideo
+from pipelines import Gst, GstVideo
 
 RGB_PACKED = ('RGB', 'BGR', 'RGBx', 'BGRx', 'xRGB', 'xBGR', 'RGBA', 'BGRA', 'ARGB', 'ABGR')
 RGB_10 = ('RGB10A2_LE', 'BGR10A2_LE')

@@ -19,22 +19,15 @@ if __name__ == '__main__':
     virtual_environment.enter()
 
 import cv2  # noqa: E402
-import gi  # noqa: E402
 import numpy  # noqa: E402
 from skimage import feature as skimage_feature  # noqa: E402
 
-gi.require_version('Gst', '1.0')
-gi.require_version('GstApp', '1.0')
-gi.require_version('GstVideo', '1.0')
-gi.require_version('GstIntegralHist', '1.0')
-# GstApp gives appsrc and appsink their methods
-from gi.repository import Gst, GstApp, GstIntegralHist, GstVideo  # noqa: E402, F401
-
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../examples'))
 from feature_truth import FORMATS, Picture, Variant, bins_of  # noqa: E402
+from pipelines import BACKEND, EXAMPLES, Gst, GstIntegralHist  # noqa: E402
+
+sys.path.insert(0, EXAMPLES)
 from histquery import tensor_view  # noqa: E402
 
-BACKEND = os.environ.get('INTHIST_BACKEND', 'auto')
 SEED = int(os.environ.get('INTHIST_SEED', '1'))
 TABLE = [5, 4, 3, 9, 2, 1, 0] * 36 + [2]  # the last values are in no bin
 # feature, bins, quantization, and a table from values to bins
@@ -149,7 +142,6 @@ def properties_of(feature, bins, parts, table):
 class Features(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        Gst.init(None)
         random = numpy.random.default_rng(SEED)
         cls.pictures = [Picture(name, variant, random) for name in FORMATS for variant in VARIANTS]
 

@@ -22,12 +22,11 @@ import cv2  # noqa: E402
 import numpy  # noqa: E402
 from features import SEED, Gst, Stream, pixels_in, tensor_view  # noqa: E402, I100
 from feature_truth import Picture, Variant  # noqa: E402
+from pipelines import DATA, EXAMPLES, decode, overlap  # noqa: E402
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-EXAMPLE = os.path.join(ROOT, 'examples', 'hog.py')
-DATA = os.environ.get('INTHIST_TEST_DATA', os.path.join(os.path.dirname(ROOT), 'shared', 'data'))
+EXAMPLE = os.path.join(EXAMPLES, 'hog.py')
 VTEST, TRUTH = (os.path.join(DATA, name) for name in ('vtest.avi', 'vtest_groundtruth_mot.txt'))
-sys.path.insert(0, os.path.dirname(EXAMPLE))  # before this folder, which has a hog.py, too
+sys.path.insert(0, EXAMPLES)  # before this folder, which has a hog.py, too
 import hog  # noqa: E402
 
 TIMEOUT = 120
@@ -110,7 +109,6 @@ def gray_frames(interval):
 class Hog(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        Gst.init(None)
         cls.random = numpy.random.default_rng(SEED)
         cls.pixels = smooth_noise(352, 416)
         cls.histogram, cls.tensor = count(cls.pixels)
@@ -246,7 +244,7 @@ class Hog(unittest.TestCase):
             right += sum(any(overlap(box, b) >= 0.5 for b in boxes) for box in true)
         self.assertGreater(right, 0.75 * there, said)
         self.assertGreater(right, 0.7 * found, said)
-        frames = decoded(self.file('people.webm'), 'matroskademux ! vp8dec', 768, 576)
+        frames = decode(self.file('people.webm'), 'matroskademux ! vp8dec', 768, 576)
         self.assertEqual(len(frames), 4)
         for frame, (_, _, boxes) in zip(frames, rows):
             for box in boxes.split():
@@ -286,23 +284,6 @@ class Hog(unittest.TestCase):
             said = self.run_example(*arguments, status=status)
             self.assertIn(message, said)
             self.assertNotIn('Traceback', said)
-
-
-def overlap(a, b):
-    """Intersection over union of two boxes x, y, width, height"""
-    width = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
-    height = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
-    shared = max(width, 0) * max(height, 0)
-    return shared / (a[2] * a[3] + b[2] * b[3] - shared)
-
-
-def decoded(path, decoder, width, height):
-    """[frame, y, x, RGB] of a file"""
-    data = subprocess.run(
-        ['timeout', str(TIMEOUT), 'gst-launch-1.0', '-q', 'filesrc', f'location={path}', '!',
-         *decoder.split(), '!', 'videoconvert', '!', 'video/x-raw,format=RGB', '!', 'fdsink'],
-        stdout=subprocess.PIPE, check=True).stdout
-    return numpy.frombuffer(data, numpy.uint8).reshape(-1, height, width, 3).astype(int)
 
 
 if __name__ == '__main__':

@@ -9,32 +9,18 @@ Environment:
   INTHIST_SEED=N            of the random pictures (1 by default)
   PYTHON_VENV=folder        a virtual environment with the packages, as tests/run.sh makes it
 """
-import os
-import sys
 import tempfile
 import unittest
 
 if __name__ == '__main__':
-    PYTHON = os.path.join(os.environ.get('PYTHON_VENV', ''), 'bin', 'python')
-    if not os.path.exists(PYTHON):
-        print(f"SKIP: image_scores: no {PYTHON}; tests/run.sh makes it, with PyPI's NumPy, OpenCV "
-              'and scikit-image, where there is a network')
-        sys.exit(77)
-    if 'GI_TYPELIB_PATH' not in os.environ:
-        print('SKIP: image_scores: built without introspection (no GI_TYPELIB_PATH)')
-        sys.exit(77)
-    if sys.prefix != os.path.abspath(os.environ['PYTHON_VENV']):
-        os.execv(PYTHON, [PYTHON, *sys.argv])
+    import virtual_environment
+    virtual_environment.enter()
 
-import gi  # noqa: E402
 import numpy  # noqa: E402
 
-gi.require_version('Gst', '1.0')
-gi.require_version('GstVideo', '1.0')
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from feature_truth import FORMATS, Picture, Variant, values_of  # noqa: E402
 from features import DEFAULT_PARTS, SEED, VARIANTS, Stream, tensor_view  # noqa: E402
-from gi.repository import GLib, Gst, GstIntegralHist  # noqa: E402
+from pipelines import GLib, Gst, GstIntegralHist  # noqa: E402
 
 # feature and quantization
 FEATURES = [
@@ -96,10 +82,6 @@ def event_of(lut):
 
 
 class Scores(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        Gst.init(None)
-
     def test_every_feature(self):
         """With a random table, whole or short; and without, where values are added up"""
         random = numpy.random.default_rng(SEED)

@@ -18,6 +18,8 @@ import subprocess
 import sys
 import unittest
 
+import virtual_environment
+
 PACKAGES = {'numpy': ['numpy'], 'opencv': ['cv2'],
             'matplotlib': ['matplotlib.ft2font', 'matplotlib.backends.backend_agg']}
 TIMEOUT = 120
@@ -366,7 +368,7 @@ def try_all(order):
 
 class ImportOrder(unittest.TestCase):
     def check(self, order):
-        process = subprocess.run([PYTHON, os.path.abspath(__file__), order], check=False,
+        process = subprocess.run([sys.executable, os.path.abspath(__file__), order], check=False,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                                  errors='replace', timeout=TIMEOUT)
         ending = '\n'.join(process.stdout.splitlines()[-12:])
@@ -385,15 +387,8 @@ def add_orders():
 
 
 if __name__ == '__main__':
+    virtual_environment.enter()
     if len(sys.argv) > 1:
         sys.exit(try_all(sys.argv[1]))
-    PYTHON = os.path.join(os.environ.get('PYTHON_VENV', ''), 'bin', 'python')
-    if not os.path.exists(PYTHON):
-        print(f"SKIP: import_order: no {PYTHON}; tests/run.sh makes it, with PyPI's NumPy, OpenCV "
-              'and matplotlib, where there is a network')
-        sys.exit(77)
-    if 'GI_TYPELIB_PATH' not in os.environ:
-        print('SKIP: import_order: built without introspection (no GI_TYPELIB_PATH)')
-        sys.exit(77)
     add_orders()
     unittest.main(verbosity=2)

@@ -6,13 +6,7 @@ messages and metas that a pipeline has."""
 import re
 import unittest
 
-import gi
-
-gi.require_versions({'Gst': '1.0', 'GstApp': '1.0', 'GstIntegralHist': '1.0', 'GstVideo': '1.0'})
-# GstApp gives appsink its methods
-from gi.repository import Gst, GstApp, GstIntegralHist, GstVideo  # noqa: E402, F401
-
-Gst.init(None)
+from pipelines import Gst, GstIntegralHist, GstVideo, messages, playing, pull
 
 
 class Inspected(unittest.TestCase):
@@ -53,15 +47,11 @@ class Inspected(unittest.TestCase):
     def test_tracker(self):
         """The description names the message and the metas that frames with a target have"""
         said = self.elements['integralhisttrack'].get_metadata('description')
-        pipeline = Gst.parse_launch(
-            'videotestsrc num-buffers=2 ! video/x-raw,format=I420,width=160,height=120 ! '
-            'cudatrackfeatures backend=cpu ! integralhisttrack targets=40,40,40,40 ! '
-            'appsink name=sink')
-        pipeline.set_state(Gst.State.PLAYING)
-        buffer = pipeline.get_by_name('sink').try_pull_sample(20 * Gst.SECOND).get_buffer()
-        message = pipeline.get_bus().timed_pop_filtered(20 * Gst.SECOND, Gst.MessageType.ELEMENT)
-        pipeline.set_state(Gst.State.NULL)
-        self.assertIn(f' {message.get_structure().get_name()}', said)
+        with playing('videotestsrc num-buffers=2 ! video/x-raw,format=I420,width=160,height=120 ! '
+                     'cudatrackfeatures backend=cpu ! integralhisttrack targets=40,40,40,40 ! '
+                     'appsink name=sink') as pipeline:
+            buffer, message = pull(pipeline), next(messages(pipeline))
+        self.assertIn(f' {message.get_name()}', said)
         self.assertIsNotNone(
             GstIntegralHist.buffer_get_integral_histogram_tracks_meta(buffer))
         self.assertIn('GstIntegralHistogramTracksMeta', said)

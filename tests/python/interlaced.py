@@ -8,10 +8,8 @@ is that of the first pixel, of its field, that it covers.
 """
 import unittest
 
-import gi
-gi.require_versions({'Gst': '1.0', 'GstApp': '1.0', 'GstVideo': '1.0'})
-import numpy  # noqa: E402
-from gi.repository import Gst, GstApp, GstVideo  # noqa: E402, F401
+import numpy
+from pipelines import WAIT, Gst, GstVideo, error_of, playing
 
 WIDTH, HEIGHT = 64, 48
 OVERLAY = 'integralhistoverlay labels=false line-width=3 regions="7,5,30,21;20,18,31,25"'
@@ -30,33 +28,23 @@ def planes(data, name):
 
 def drawn(name, data, mode, has_fields, elements=OVERLAY):
     """The frame behind the elements, or the error"""
-    pipeline = Gst.parse_launch(
-        f'appsrc name=source format=time caps="video/x-raw,format={name},width={WIDTH},'
-        f'height={HEIGHT},framerate=25/1,interlace-mode={mode}" ! {elements} ! '
-        'appsink name=sink sync=false')
-    pipeline.set_state(Gst.State.PLAYING)
-    buffer = Gst.Buffer.new_wrapped(data)
-    if has_fields:
-        buffer.set_flags(Gst.BufferFlags(int(GstVideo.VideoBufferFlags.INTERLACED)))
-    source = pipeline.get_by_name('source')
-    source.push_buffer(buffer)
-    source.end_of_stream()
-    for _ in range(200):  # 20 s
-        sample = pipeline.get_by_name('sink').try_pull_sample(Gst.SECOND // 10)
-        message = pipeline.get_bus().pop_filtered(Gst.MessageType.ERROR)
-        if sample or message:
-            break
-    pipeline.set_state(Gst.State.NULL)
-    if message:
-        return message.parse_error()[0].message
-    return planes(sample.get_buffer().extract_dup(0, len(data)), name)
+    with playing(
+            f'appsrc name=source format=time caps="video/x-raw,format={name},width={WIDTH},'
+            f'height={HEIGHT},framerate=25/1,interlace-mode={mode}" ! {elements} ! '
+            'appsink name=sink sync=false') as pipeline:
+        buffer = Gst.Buffer.new_wrapped(data)
+        if has_fields:
+            buffer.set_flags(Gst.BufferFlags(int(GstVideo.VideoBufferFlags.INTERLACED)))
+        source = pipeline.get_by_name('source')
+        source.push_buffer(buffer)
+        source.end_of_stream()
+        sample = pipeline.get_by_name('sink').try_pull_sample(WAIT)
+        if sample is None:
+            return error_of(pipeline)
+        return planes(sample.get_buffer().extract_dup(0, len(data)), name)
 
 
 class Interlaced(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        Gst.init(None)
-
     def test_drawings(self):
         full = numpy.full((3, HEIGHT, WIDTH), 90, numpy.uint8)
         wanted = drawn('Y444', full.tobytes(), 'progressive', False)
@@ -96,24 +84,22 @@ class Interlaced(unittest.TestCase):
         for element in ('cudaintegralhist feature=cb', OVERLAY):
             for mode in ('progressive', 'interleaved'):
                 with self.subTest(element, mode=mode):
-                    pipeline = Gst.parse_launch(
-                        'appsrc name=source format=time caps="video/x-raw,format=I420,'
-                        f'width={WIDTH},height={height},framerate=25/1,interlace-mode={mode}" ! '
-                        f'{element} ! fakesink')
-                    pipeline.set_state(Gst.State.PLAYING)
                     buffer = Gst.Buffer.new_wrapped(bytes(info.offset[2] + 23 * info.stride[2]))
                     GstVideo.buffer_add_video_meta_full(
                         buffer, GstVideo.VideoFrameFlags.NONE, GstVideo.VideoFormat.I420, WIDTH,
                         height, 3, list(info.offset), list(info.stride))
-                    source = pipeline.get_by_name('source')
-                    source.push_buffer(buffer)
-                    source.end_of_stream()
-                    message = pipeline.get_bus().timed_pop_filtered(
-                        20 * Gst.SECOND, Gst.MessageType.ERROR | Gst.MessageType.EOS)
-                    pipeline.set_state(Gst.State.NULL)
-                    self.assertEqual(message.type == Gst.MessageType.ERROR, mode == 'interleaved')
+                    with playing(
+                            'appsrc name=source format=time caps="video/x-raw,format=I420,'
+                            f'width={WIDTH},height={height},framerate=25/1,interlace-mode={mode}" '
+                            f'! {element} ! fakesink') as pipeline:
+                        source = pipeline.get_by_name('source')
+                        source.push_buffer(buffer)
+                        source.end_of_stream()
+                        error = error_of(pipeline)
                     if mode == 'interleaved':
-                        self.assertIn('reaches past', message.parse_error()[0].message)
+                        self.assertIn('reaches past', error)
+                    else:
+                        self.assertIsNone(error)
 
 
 if __name__ == '__main__':

@@ -14,9 +14,7 @@ import threading
 import time
 import unittest
 
-import gi
-gi.require_versions({'Gst': '1.0', 'GstApp': '1.0', 'GstIntegralHist': '1.0'})
-from gi.repository import Gst, GstApp, GstIntegralHist  # noqa: E402, F401
+from pipelines import Gst, GstIntegralHist
 
 FPS = 30
 SECONDS = 9
@@ -202,6 +200,5 @@ class LiveSources(unittest.TestCase):
 
 
 if __name__ == '__main__':
-    Gst.init(None)
     sys.stdout.reconfigure(line_buffering=True)
     unittest.main(verbosity=2)

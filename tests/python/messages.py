@@ -3,13 +3,8 @@
 """The times in element messages: those that a frame has, and no field for those that it has not."""
 import unittest
 
-import gi
+from pipelines import Gst, messages, playing
 
-gi.require_version('Gst', '1.0')
-gi.require_version('GstApp', '1.0')
-from gi.repository import Gst, GstApp  # noqa: E402,F401 (GstApp gives appsrc its methods)
-
-Gst.init(None)
 WIDTH, HEIGHT = 64, 48
 PTS, DURATION = 2 * Gst.SECOND, Gst.SECOND // 25
 NONE = Gst.CLOCK_TIME_NONE
@@ -24,24 +19,11 @@ PRODUCERS = {
 TIMES = {'timestamp', 'stream-time', 'running-time', 'duration'}
 
 
-def run(line, push=None):
+def run(line, push=lambda pipeline: None):
     """The structures of all element messages"""
-    pipeline = Gst.parse_launch(line)
-    pipeline.set_state(Gst.State.PLAYING)
-    structures = []
-    try:
-        if push:
-            push(pipeline.get_by_name('source'))
-        kinds = Gst.MessageType.ELEMENT | Gst.MessageType.EOS | Gst.MessageType.ERROR
-        while message := pipeline.get_bus().timed_pop_filtered(20 * Gst.SECOND, kinds):
-            if message.type == Gst.MessageType.ERROR:
-                raise AssertionError(message.parse_error()[0].message)
-            if message.type == Gst.MessageType.EOS:
-                return structures
-            structures.append(message.get_structure().copy())
-        raise AssertionError('no end of stream')
-    finally:
-        pipeline.set_state(Gst.State.NULL)
+    with playing(line) as pipeline:
+        push(pipeline)
+        return list(messages(pipeline))
 
 
 def times_of(structure):
@@ -51,7 +33,8 @@ def times_of(structure):
 class Messages(unittest.TestCase):
     def check(self, pts, duration, wanted, form='time'):
         """Of two frames with these times, through appsrc"""
-        def push(source):
+        def push(pipeline):
+            source = pipeline.get_by_name('source')
             for number in range(2):
                 buffer = Gst.Buffer.new_wrapped(bytes([number]) * (WIDTH * HEIGHT))
                 buffer.pts, buffer.duration = pts, duration

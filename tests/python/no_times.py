@@ -15,39 +15,21 @@ import sys
 import tempfile
 import unittest
 
-import gi
+from pipelines import EXAMPLES, Gst, frames, run
 
-gi.require_versions({'Gst': '1.0', 'GstApp': '1.0'})
-# GstApp gives appsink its methods
-from gi.repository import Gst, GstApp  # noqa: E402, F401
-
-EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'examples')
 sys.path.insert(0, EXAMPLES)
 FRAMES = 60
 BOX = '100,80,60,60'
 
 
-def buffers(line):
-    pipeline = Gst.parse_launch(f'{line} ! appsink name=sink sync=false')
-    pipeline.set_state(Gst.State.PLAYING)
-    sink = pipeline.get_by_name('sink')
-    while sample := sink.try_pull_sample(20 * Gst.SECOND):
-        yield sample.get_buffer()
-    pipeline.set_state(Gst.State.NULL)
-
-
 class NoTimes(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        Gst.init(None)
         cls.folder = tempfile.TemporaryDirectory()
         cls.video = cls.file('raw.mjpeg')
         line = ('videotestsrc pattern=ball num-buffers={} ! video/x-raw,format=I420,width=320,'
                 'height=240,framerate=25/1 ! jpegenc ! filesink location={}')
-        pipeline = Gst.parse_launch(line.format(FRAMES, cls.video))
-        pipeline.set_state(Gst.State.PLAYING)
-        pipeline.get_bus().timed_pop_filtered(60 * Gst.SECOND, Gst.MessageType.EOS)
-        pipeline.set_state(Gst.State.NULL)
+        run(line.format(FRAMES, cls.video))
 
     @classmethod
     def tearDownClass(cls):
@@ -68,7 +50,7 @@ class NoTimes(unittest.TestCase):
 
     def test_the_video(self):
         """Only the first frame of raw MJPEG has a time"""
-        times = [buffer.pts for buffer in buffers(f'filesrc location={self.video} ! decodebin')]
+        times = [buffer.pts for buffer in frames(f'filesrc location={self.video} ! decodebin')]
         self.assertEqual(times, [0] + [Gst.CLOCK_TIME_NONE] * (FRAMES - 1))
 
     def test_detect(self):
@@ -100,12 +82,12 @@ class NoTimes(unittest.TestCase):
 
     def test_publish(self):
         """The messages of a spool"""
-        from integralhist import frames
+        from integralhist.frames import Stream
         import argparse
         import publish
         options = argparse.Namespace(video=self.video, launch=None, targets=[(100, 80, 60, 60)],
                                      detections=False)
-        with frames.Stream(options) as stream:
+        with Stream(options) as stream:
             names = [publish.message_of('gate', 'mark', frame)[0] for frame in stream]
         self.assertEqual(names, ['gate:mark:0:0', *(f'gate:mark:-:{n}' for n in range(1, FRAMES))])
 
@@ -120,7 +102,7 @@ class NoTimes(unittest.TestCase):
         self.check_film(path)
 
     def check_film(self, path):
-        times = [buffer.pts for buffer in buffers(f'filesrc location={path} ! decodebin')]
+        times = [buffer.pts for buffer in frames(f'filesrc location={path} ! decodebin')]
         self.assertEqual(len(times), FRAMES)
         self.assertEqual(len(set(times)), FRAMES)
         self.assertAlmostEqual(times[-1] / Gst.SECOND, (FRAMES - 1) / 25, delta=0.5)

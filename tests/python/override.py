@@ -14,45 +14,25 @@ import sys
 import tempfile
 import unittest
 
-try:
-    import numpy
+import gi
+import numpy
+import pipelines
+from pipelines import ROOT, Gst, GstIntegralHist, inside
 
-    import gi
-    gi.require_version('Gst', '1.0')
-    gi.require_version('GstApp', '1.0')
-    gi.require_version('GstIntegralHist', '1.0')
-    # GstApp gives appsink its methods
-    from gi.repository import GLib, Gst, GstApp, GstIntegralHist  # noqa: F401
-    MISSING = None if hasattr(GstIntegralHist, 'tracks') else 'the override is not found'
-except (ImportError, ValueError) as error:
-    MISSING = str(error)
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+MISSING = pipelines.MISSING or ('' if hasattr(GstIntegralHist, 'tracks')
+                                else 'the override is not found')
 BUILD = os.environ.get('BUILD_ROOT', os.path.join(ROOT, 'build'))
 MYPY = os.path.join(os.environ.get('PYTHON_VENV', ''), 'bin', 'mypy')
 WIDTH, HEIGHT, BINS = 101, 67, 16
 
 
 def buffers(line, frames=1):
-    pipeline = Gst.parse_launch(
-        f'videotestsrc pattern=snow num-buffers={frames} ! '
-        f'video/x-raw,format=GRAY8,width={WIDTH},height={HEIGHT} ! {line} ! '
-        'appsink name=sink sync=false')
-    pipeline.set_state(Gst.State.PLAYING)
-    sink = pipeline.get_by_name('sink')
-    while sample := sink.try_pull_sample(20 * Gst.SECOND):
-        yield sample.get_buffer()
-    pipeline.set_state(Gst.State.NULL)
-
-
-def luma_of(buffer):
-    stride = (WIDTH + 3) // 4 * 4  # GRAY8 without a GstVideoMeta
-    pixels = numpy.frombuffer(buffer.extract_dup(0, buffer.get_size()), numpy.uint8)
-    return pixels.reshape(HEIGHT, stride)[:, :WIDTH]
+    return pipelines.frames(f'videotestsrc pattern=snow num-buffers={frames} ! '
+                            f'video/x-raw,format=GRAY8,width={WIDTH},height={HEIGHT} ! {line}')
 
 
 def counts_of(luma, x, y, width, height):
-    part = luma[max(y, 0):max(y + height, 0), max(x, 0):max(x + width, 0)].astype(int)
+    part = inside(luma, x, y, width, height).astype(int)
     return numpy.bincount((part * BINS // 256).ravel(), minlength=BINS)
 
 
@@ -60,9 +40,8 @@ def counts_of(luma, x, y, width, height):
 class Questions(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        Gst.init(None)
         buffer = next(buffers(f'cudaintegralhist bins={BINS} backend=cpu'))
-        cls.luma = luma_of(buffer)
+        cls.luma = pipelines.luma_of(buffer, WIDTH, HEIGHT)
         cls.histogram = GstIntegralHist.integral_histogram(buffer)
 
     def test_regions(self):
@@ -210,7 +189,6 @@ class Questions(unittest.TestCase):
 @unittest.skipIf(MISSING, MISSING)
 class Tracks(unittest.TestCase):
     def test_tracks(self):
-        Gst.init(None)
         line = ('videoconvert ! cudatrackfeatures backend=cpu qos=false ! '
                 'integralhisttrack targets="10,10,30,30;60,20,20,40"')
         seen = 0
@@ -229,7 +207,6 @@ class Tracks(unittest.TestCase):
         self.assertEqual(GstIntegralHist.tracks(Gst.Buffer()), [])
 
     def test_all_fields(self):
-        Gst.init(None)
         buffer = Gst.Buffer()
         meta = GstIntegralHist.buffer_add_integral_histogram_tracks_meta(buffer, 640, 480)
         for text in (
@@ -284,7 +261,6 @@ class Documentation(unittest.TestCase):
 
     def test_classes(self):
         """What functions and fields return are the classes of the override."""
-        Gst.init(None)
         buffer = next(buffers('cudaintegralhist backend=cpu'))
         meta = GstIntegralHist.buffer_get_integral_histogram_meta(buffer)
         for histogram in meta.histogram, meta.histogram.get_shard(0)[0], meta.histogram.ref():

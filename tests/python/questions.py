@@ -3,31 +3,18 @@
 """Compares histograms, likelihoods, quantiles and votes of windows on grids with NumPy.
 
 The questions are asked through GObject introspection.
-
-Environment:
-  INTHIST_BACKEND=cpu|cuda  the element's backend (auto by default)
 """
-import os
 import sys
 import unittest
 
 import numpy
+from pipelines import (BACKEND, EXAMPLES, MISSING, GLib, Gst, GstIntegralHist, first_frame, inside,
+                       luma_of)
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '../../examples'))
-
-try:
-    import gi
-    gi.require_version('Gst', '1.0')
-    gi.require_version('GstApp', '1.0')
-    gi.require_version('GstIntegralHist', '1.0')
-    # GstApp gives appsink its methods
-    from gi.repository import GLib, Gst, GstApp, GstIntegralHist  # noqa: F401
+sys.path.insert(0, EXAMPLES)
+if not MISSING:
     import histquery
-    MISSING = None
-except (ImportError, ValueError) as error:
-    MISSING = str(error)
 
-BACKEND = os.environ.get('INTHIST_BACKEND', 'auto')
 WIDTH, HEIGHT, BINS = 101, 67, 16
 GRIDS = [
     {'window_width': 24, 'window_height': 16, 'x': 0, 'y': 0,
@@ -41,25 +28,11 @@ GRIDS = [
 
 def frame(element, properties, width=WIDTH, height=HEIGHT):
     """(luma, histogram) of a test picture"""
-    pipeline = Gst.parse_launch(
-        'videotestsrc pattern=snow num-buffers=1 ! '
-        f'video/x-raw,format=GRAY8,width={width},height={height} ! '
-        f'{element} {properties} backend={BACKEND} ! appsink name=sink sync=false')
-    sink, bus = pipeline.get_by_name('sink'), pipeline.get_bus()
-    pipeline.set_state(Gst.State.PLAYING)
-    try:
-        sample = sink.try_pull_sample(20 * Gst.SECOND)
-        if sample is None:
-            message = bus.pop_filtered(Gst.MessageType.ERROR)
-            raise AssertionError(message.parse_error()[0].message if message else 'no frame')
-        buffer = sample.get_buffer()
-        stride = (width + 3) // 4 * 4  # GRAY8 without a GstVideoMeta
-        with buffer.map(Gst.MapFlags.READ) as info:
-            pixels = numpy.frombuffer(info.data, numpy.uint8)[:stride * height]
-            luma = pixels.reshape(height, stride)[:, :width].copy()
-        return luma, GstIntegralHist.buffer_get_integral_histogram_meta(buffer).histogram
-    finally:
-        pipeline.set_state(Gst.State.NULL)
+    buffer = first_frame('videotestsrc pattern=snow num-buffers=1 ! '
+                         f'video/x-raw,format=GRAY8,width={width},height={height} ! '
+                         f'{element} {properties} backend={BACKEND}')
+    histogram = GstIntegralHist.buffer_get_integral_histogram_meta(buffer).histogram
+    return luma_of(buffer, width, height), histogram
 
 
 def grid_of(fields):
@@ -77,7 +50,7 @@ def corners(grid):
 
 def counts_of(luma, x, y, width, height):
     """How many pixels of each bin are in the part of a window that is inside the frame"""
-    part = luma[max(y, 0):max(y + height, 0), max(x, 0):max(x + width, 0)].astype(int)
+    part = inside(luma, x, y, width, height).astype(int)
     return numpy.bincount((part * BINS // 256).ravel(), minlength=BINS)
 
 
@@ -106,7 +79,6 @@ def array_of(answers, dtype, grid, *shape):
 class Questions(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        Gst.init(None)
         cls.luma, cls.histogram = frame('cudaintegralhist', f'bins={BINS}')
         measures = GstIntegralHist.IntegralHistogramMeasure
         cls.measures = ((measures.INTERSECTION, intersection, numpy.argmax),
@@ -240,10 +212,6 @@ class Questions(unittest.TestCase):
 
 @unittest.skipIf(MISSING, MISSING)
 class Tensors(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        Gst.init(None)
-
     def test_every_element(self):
         # wide tiles too
         for width, height, bins in ((101, 67, 16), (1, 1, 2), (300, 290, 2), (4500, 37, 1),

@@ -19,14 +19,9 @@ import tempfile
 import time
 import unittest
 
-import gi
 import numpy
+from pipelines import EXAMPLES, Gst, launch, messages, playing  # noqa: F401
 
-gi.require_version('Gst', '1.0')
-from gi.repository import Gst  # noqa: E402
-
-Gst.init(None)
-EXAMPLES = os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', '..', 'examples')
 VENV_PYTHON = os.path.join(os.environ.get('PYTHON_VENV', ''), 'bin', 'python')
 KILLS = int(os.environ.get('RESULTS_KILLS', '3'))
 TIMEOUT = 60 + 10 * KILLS
@@ -67,19 +62,14 @@ def read(path):
 
 def messages_of(line):
     """{pts: [track]} of a pipeline's messages"""
-    pipeline, found = Gst.parse_launch(line), {}
-    pipeline.set_state(Gst.State.PLAYING)
-    kinds = Gst.MessageType.ELEMENT | Gst.MessageType.EOS | Gst.MessageType.ERROR
-    while message := pipeline.get_bus().timed_pop_filtered(TIMEOUT * Gst.SECOND, kinds):
-        if message.type != Gst.MessageType.ELEMENT:
-            break
-        structure = message.get_structure()
-        if structure.get_name() == 'integral-histogram-track':
-            found[structure.get_value('timestamp')] = [
-                {name: track.get_value(name) for name in (
-                    'id', 'parent', 'x', 'y', 'width', 'height', 'confidence', 'lost')}
-                for track in structure.get_value('tracks')]
-    pipeline.set_state(Gst.State.NULL)
+    found = {}
+    with playing(line) as pipeline:
+        for structure in messages(pipeline):
+            if structure.get_name() == 'integral-histogram-track':
+                found[structure.get_value('timestamp')] = [
+                    {name: track.get_value(name) for name in (
+                        'id', 'parent', 'x', 'y', 'width', 'height', 'confidence', 'lost')}
+                    for track in structure.get_value('tracks')]
     return found
 
 
@@ -96,7 +86,7 @@ class Results(unittest.TestCase):
                 f'filesink location={cls.video}',
                 f'filesrc location={cls.video} ! decodebin ! video/x-raw,format=I420 ! '
                 f'filesink location={raw}'):
-            subprocess.run(['gst-launch-1.0', '-q', *line.split()], check=True)
+            launch(line)
         frames = numpy.fromfile(raw, numpy.uint8).reshape(COUNT, HEIGHT * 3 // 2, WIDTH)
         cls.luma = frames[:, :HEIGHT]
         cls.tracks = messages_of(

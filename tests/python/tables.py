@@ -3,31 +3,18 @@
 """Compares cudaintegralimage's tables and sums with NumPy's cumulative sums.
 
 Where OpenCV is installed, they are compared with its cv2.integral2, too.
-
-Environment:
-  INTHIST_BACKEND=cpu|cuda  the element's backend (auto by default)
 """
-import os
 import unittest
 
 import numpy
+from pipelines import BACKEND, MISSING, Gst, GstIntegralHist, inside, luma_of
+from pipelines import frames as frames_of
 
 try:
     import cv2
 except ImportError:
     cv2 = None
-try:
-    import gi
-    gi.require_version('Gst', '1.0')
-    gi.require_version('GstApp', '1.0')
-    gi.require_version('GstIntegralHist', '1.0')
-    # GstApp gives appsink its methods
-    from gi.repository import Gst, GstApp, GstIntegralHist  # noqa: F401
-    MISSING = None
-except (ImportError, ValueError) as error:
-    MISSING = str(error)
 
-BACKEND = os.environ.get('INTHIST_BACKEND', 'auto')
 FRAMES = 3
 REGIONS = [
     (0, 0, 1920, 1080),
@@ -50,29 +37,14 @@ def planes_of(tables, data):
 
 def frames(pattern, width, height):
     """(luma, tables, planes) of some frames of a test picture"""
-    pipeline = Gst.parse_launch(
-        f'videotestsrc pattern={pattern} num-buffers={FRAMES} ! '
-        f'video/x-raw,format=GRAY8,width={width},height={height} ! '
-        f'cudaintegralimage squared=true backend={BACKEND} ! appsink name=sink sync=false')
-    sink, bus = pipeline.get_by_name('sink'), pipeline.get_bus()
-    pipeline.set_state(Gst.State.PLAYING)
-    try:
-        for _ in range(FRAMES):
-            sample = sink.try_pull_sample(20 * Gst.SECOND)
-            if sample is None:
-                message = bus.pop_filtered(Gst.MessageType.ERROR)
-                raise AssertionError(message.parse_error()[0].message if message else 'no frame')
-            buffer = sample.get_buffer()
-            tables = GstIntegralHist.buffer_get_integral_histogram_meta_of(
-                buffer, GstIntegralHist.IntegralHistogramContent.SUMS).histogram
-            stride = (width + 3) // 4 * 4  # GRAY8 without a GstVideoMeta
-            with buffer.map(Gst.MapFlags.READ) as info:
-                pixels = numpy.frombuffer(info.data, numpy.uint8)[:stride * height]
-                luma = pixels.reshape(height, stride)[:, :width].copy()
-            with tables.get_buffer().map(Gst.MapFlags.READ) as info:
-                yield luma, tables, planes_of(tables, info.data).copy()
-    finally:
-        pipeline.set_state(Gst.State.NULL)
+    for buffer in frames_of(
+            f'videotestsrc pattern={pattern} num-buffers={FRAMES} ! '
+            f'video/x-raw,format=GRAY8,width={width},height={height} ! '
+            f'cudaintegralimage squared=true backend={BACKEND}'):
+        tables = GstIntegralHist.buffer_get_integral_histogram_meta_of(
+            buffer, GstIntegralHist.IntegralHistogramContent.SUMS).histogram
+        with tables.get_buffer().map(Gst.MapFlags.READ) as info:
+            yield luma_of(buffer, width, height), tables, planes_of(tables, info.data).copy()
 
 
 def pictures():
@@ -88,10 +60,6 @@ def pictures():
 
 @unittest.skipIf(MISSING, MISSING)
 class Tables(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        Gst.init(None)
-
     def test_cumulative_sums(self):
         for luma, tables, planes in pictures():
             self.assertEqual(tables.get_content(), GstIntegralHist.IntegralHistogramContent.SUMS)
@@ -105,7 +73,7 @@ class Tables(unittest.TestCase):
             values = luma.astype(numpy.uint64)
             wanted = []
             for x, y, width, height in REGIONS:
-                part = values[max(y, 0):max(y + height, 0), max(x, 0):max(x + width, 0)]
+                part = inside(values, x, y, width, height)
                 wanted.append([int(part.sum()), int((part * part).sum())])
                 self.assertEqual(tables.region_sums(x, y, width, height), wanted[-1])
             answers = tables.regions_sums([number for region in REGIONS for number in region])

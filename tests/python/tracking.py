@@ -8,13 +8,8 @@ import re
 import unittest
 
 import numpy
+from pipelines import DATA, Gst, frames, messages, playing
 
-import gi
-
-gi.require_version("Gst", "1.0")
-from gi.repository import Gst  # noqa: E402
-
-Gst.init(None)
 WIDTH, HEIGHT, FRAMES = 320, 240, 90
 BALL = (f"pattern=ball num-buffers={FRAMES} ! "
         f"video/x-raw,format=I420,width={WIDTH},height={HEIGHT},framerate=30/1")
@@ -24,45 +19,29 @@ TRACK = re.compile(r"x=\(int\)(-?\d+), y=\(int\)(-?\d+), width=\(int\)(\d+), hei
 
 def run(line):
     """Tracks (x, y, width, height, lost) of all messages, and the sink's (rendered, dropped)."""
-    pipeline = Gst.parse_launch(line)
-    pipeline.set_state(Gst.State.PLAYING)
-    bus, tracks = pipeline.get_bus(), []
-    kinds = Gst.MessageType.ELEMENT | Gst.MessageType.EOS | Gst.MessageType.ERROR
-    while True:
-        message = bus.timed_pop_filtered(120 * Gst.SECOND, kinds)
-        assert message is not None, "nothing for two minutes"
-        assert message.type != Gst.MessageType.ERROR, message.parse_error().gerror.message
-        if message.type == Gst.MessageType.EOS:
-            break
-        if message.get_structure().get_name() == "integral-histogram-track":
-            text = message.get_structure().to_string().replace("\\", "")
-            x, y, w, h, lost = TRACK.search(text).groups()
-            tracks.append((int(x), int(y), int(w), int(h), lost == "true"))
-    stats = pipeline.get_by_name("sink").get_property("stats")
-    counts = stats.get_value("rendered"), stats.get_value("dropped")
-    pipeline.set_state(Gst.State.NULL)
-    return tracks, counts
+    with playing(line) as pipeline:
+        tracks = []
+        for structure in messages(pipeline):
+            if structure.get_name() == "integral-histogram-track":
+                text = structure.to_string().replace("\\", "")
+                x, y, w, h, lost = TRACK.search(text).groups()
+                tracks.append((int(x), int(y), int(w), int(h), lost == "true"))
+        stats = pipeline.get_by_name("sink").get_property("stats")
+        return tracks, (stats.get_value("rendered"), stats.get_value("dropped"))
 
 
-def frames(line):
-    """The frames' bytes, of a pipeline that ends in an appsink called sink."""
-    pipeline = Gst.parse_launch(line)
-    sink = pipeline.get_by_name("sink")
-    pipeline.set_state(Gst.State.PLAYING)
-    pictures = []
-    while sample := sink.emit("try-pull-sample", 20 * Gst.SECOND):
-        buffer = sample.get_buffer()
-        pictures.append(numpy.frombuffer(buffer.extract_dup(0, buffer.get_size()), numpy.uint8))
-    pipeline.set_state(Gst.State.NULL)
-    return pictures
+def pictures(line):
+    """Y of each frame"""
+    return [numpy.frombuffer(buffer.extract_dup(0, WIDTH * HEIGHT), numpy.uint8).reshape(
+        HEIGHT, WIDTH) for buffer in frames(line)]
 
 
 class Tracking(unittest.TestCase):
     def balls(self):
         """Where the ball is in each frame: first and last column and row."""
         places = []
-        for picture in frames(f"videotestsrc {BALL} ! appsink name=sink sync=false"):
-            rows, columns = numpy.nonzero(picture[:WIDTH * HEIGHT].reshape(HEIGHT, WIDTH) > 100)
+        for picture in pictures(f"videotestsrc {BALL}"):
+            rows, columns = numpy.nonzero(picture > 100)
             places.append((columns.min(), rows.min(), columns.max(), rows.max()))
         return places
 
@@ -87,23 +66,21 @@ class Tracking(unittest.TestCase):
         balls = self.balls()
         x0, y0, x1, y1 = balls[0]
         target = f"{x0 - 1},{y0 - 1},{x1 - x0 + 3},{y1 - y0 + 3}"
-        drawn = frames(
+        drawn = pictures(
             f"videotestsrc {BALL} ! "
             f"cudatrackfeatures ! integralhisttrack targets={target} ! "
-            "integralhistoverlay trail=0 labels=false histograms=false line-width=2 ! "
-            "appsink name=sink sync=false")
-        plain = frames(f"videotestsrc {BALL} ! appsink name=sink sync=false")
+            "integralhistoverlay trail=0 labels=false histograms=false line-width=2")
+        plain = pictures(f"videotestsrc {BALL}")
         self.assertEqual(len(drawn), FRAMES)
         for frame, (after, before, ball) in enumerate(zip(drawn, plain, balls)):
-            rows, columns = numpy.nonzero((after != before)[:WIDTH * HEIGHT].reshape(HEIGHT, WIDTH))
+            rows, columns = numpy.nonzero(after != before)
             edges = columns.min(), rows.min(), columns.max(), rows.max()
             for edge, wanted in zip(edges, (ball[0] - 1, ball[1] - 1, ball[2] + 1, ball[3] + 1)):
                 self.assertLessEqual(abs(edge - wanted), 2,
                                      f"frame {frame}: drawn {edges}, the ball is at {ball}")
 
     def test_video_at_its_own_rate(self):
-        beside = os.path.join(os.path.dirname(__file__), "../../../shared/data")
-        video = os.path.join(os.environ.get("INTHIST_TEST_DATA") or beside, "vtest.avi")
+        video = os.path.join(DATA, "vtest.avi")
         if not os.path.exists(video):
             print(f"SKIP: video at its own rate: no {video}; "
                   "set INTHIST_TEST_DATA to a folder with it (package opencv-doc)")

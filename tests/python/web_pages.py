@@ -19,13 +19,9 @@ import tempfile
 import unittest
 import urllib.parse
 
-import gi
 import numpy
+from pipelines import ROOT, decode
 
-gi.require_version('Gst', '1.0')
-from gi.repository import Gst  # noqa: E402
-
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BUILD = os.path.abspath(os.environ.get('BUILD_ROOT', os.path.join(ROOT, 'build')))
 SITE = os.path.join(BUILD, 'docs/gst-integralhist')
 GIR = os.path.join(BUILD, 'gst/integralhist/GstIntegralHist-1.0.gir')
@@ -106,26 +102,6 @@ def chromium(folder, url, *arguments):
     if process.returncode:
         raise AssertionError(f'chromium ended with {process.returncode}: {process.stderr[-2000:]}')
     return process.stdout
-
-
-def pixels(path):
-    """A PNG as an array of rows, columns and RGB"""
-    Gst.init(None)
-    pipeline = Gst.parse_launch(
-        f'filesrc location={path} ! pngdec ! videoconvert ! video/x-raw,format=RGBx ! '
-        'fakesink name=sink sync=false enable-last-sample=true')
-    pipeline.set_state(Gst.State.PLAYING)
-    message = pipeline.get_bus().timed_pop_filtered(
-        60 * Gst.SECOND, Gst.MessageType.EOS | Gst.MessageType.ERROR)
-    assert message and message.type == Gst.MessageType.EOS, f'{path} is no picture'
-    sample = pipeline.get_by_name('sink').get_property('last-sample')
-    structure = sample.get_caps().to_string()
-    width, height = (int(re.search(rf'{name}=\(int\)(\d+)', structure).group(1))
-                     for name in ('width', 'height'))
-    buffer = sample.get_buffer()
-    data = numpy.frombuffer(buffer.extract_dup(0, buffer.get_size()), numpy.uint8)
-    pipeline.set_state(Gst.State.NULL)
-    return data.reshape(height, width, 4)[:, :, :3]
 
 
 @unittest.skipUnless(os.path.exists(GIR), 'built without introspection')
@@ -220,8 +196,7 @@ class Drawn(unittest.TestCase):
             shot = os.path.join(folder, 'shot.png')
             dom = chromium(folder, f'file://{path}', '--dump-dom')
             chromium(folder, f'file://{path}', f'--screenshot={shot}')
-            picture = pixels(shot)
-        self.assertEqual(picture.shape[:2], (HEIGHT, WIDTH))
+            picture, = decode(shot, 'pngdec', WIDTH, HEIGHT)
         # of columns of the sidebar and of the text, neither is blank
         for part, colours in (picture[:, :300], 20), (picture[:, 400:1000], 50):
             self.assertGreater(len(numpy.unique(part.reshape(-1, 3), axis=0)), colours)
@@ -237,7 +212,7 @@ class Drawn(unittest.TestCase):
         self.assertEqual([line[:3] for line in seen], [['VIDEO', 'trackdemo.webm', '640']])
         self.assertAlmostEqual(float(seen[0][3]), 5, delta=0.2)
         # the film's street is in colours, which text is not
-        colourful = (numpy.ptp(picture[:, 400:1000].astype(int), axis=2) > 40).mean()
+        colourful = (numpy.ptp(picture[:, 400:1000], axis=2) > 40).mean()
         self.assertGreater(colourful, 0.1)
 
     def test_struct(self):
