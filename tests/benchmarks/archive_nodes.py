@@ -123,8 +123,7 @@ class Node:
         os.makedirs(group, exist_ok=True)
         for name, value in (('cpu.cfs_period_us', 100000),
                             ('cpu.cfs_quota_us', int(share * 100000))):
-            with open(f'{group}/{name}', 'w', encoding='utf-8') as file:
-                file.write(str(value))
+            pathlib.Path(f'{group}/{name}').write_text(str(value), encoding='utf-8')
         for pid in self.processes():
             with contextlib.suppress(OSError), open(f'{group}/cgroup.procs', 'w',
                                                     encoding='utf-8') as file:
@@ -319,12 +318,10 @@ def run_faults(options, folder):
     print(f'seed {seed}; {options.videos} videos of {options.frames} frames')
     make_videos(f'{folder}/videos', options.videos, options.frames)
     os.mkdir(f'{folder}/bad')
-    with open(f'{folder}/videos/0000.avi', 'rb') as file:
-        whole = file.read()
+    whole = pathlib.Path(f'{folder}/videos/0000.avi').read_bytes()
     for name, data in (('junk.avi', b'no video'), ('torn.avi', whole[:300]),
                        ('abort.avi', b'ABORTING')):
-        with open(f'{folder}/bad/{name}', 'wb') as file:
-            file.write(data)
+        pathlib.Path(f'{folder}/bad/{name}').write_bytes(data)
     started = time.monotonic()
     subprocess.run([sys.executable, '-m', 'integralhist.archive', 'run', f'{folder}/settings.toml',
                     f'{folder}/videos/*.avi', '--out', f'{folder}/whole'], check=True,
@@ -367,8 +364,7 @@ def run_scale(options, folder):
             with open(f'{folder}/driver.log', 'w', encoding='utf-8') as log:
                 status = cluster.driver(log, f'{folder}/settings.toml', f'{folder}/videos/*.avi',
                                         '--out', out).wait()
-            with open(f'{folder}/driver.log', encoding='utf-8') as log:
-                last = log.read().splitlines()[-1]
+            last = pathlib.Path(f'{folder}/driver.log').read_text(encoding='utf-8').splitlines()[-1]
             if status:
                 raise RuntimeError(last)
             print(f'{count} nodes: {last}', flush=True)
@@ -402,8 +398,7 @@ def main():
         print('SKIP: archive_nodes: it wants root and iproute2')
         return 77
     with tempfile.TemporaryDirectory(prefix='ihn', ignore_cleanup_errors=True) as folder:
-        with open(f'{folder}/settings.toml', 'w', encoding='utf-8') as file:
-            file.write(SETTINGS)
+        pathlib.Path(f'{folder}/settings.toml').write_text(SETTINGS, encoding='utf-8')
         return (run_scale if options.scale else run_faults)(options, folder)
 
 

@@ -10,6 +10,7 @@ import argparse
 import itertools
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -248,8 +249,7 @@ class Bad(archive_truth.Archive):
         self.write('a.avi', 'no video')
         self.run_archive('a.avi', status=1)
         marker = 'out/_failed/' + os.listdir(self.path('out/_failed'))[0]
-        with open(self.path(marker), encoding='utf-8') as file:
-            failed = file.read()
+        failed = pathlib.Path(self.path(marker)).read_text(encoding='utf-8')
         shutil.copy(f'{self.videos}/000.avi', self.path('a.avi'))
         self.run_archive('a.avi')
         self.write(marker, failed)
@@ -259,10 +259,8 @@ class Bad(archive_truth.Archive):
     def test_bad_videos(self):
         """Each is told with its reason, not tried again, and the others are done"""
         self.write('junk.avi', 'this is no video')
-        with open(f'{self.videos}/000.avi', 'rb') as file:
-            whole = file.read()
-        with open(self.path('cut.avi'), 'wb') as file:
-            file.write(whole[:300])
+        whole = pathlib.Path(f'{self.videos}/000.avi').read_bytes()
+        pathlib.Path(self.path('cut.avi')).write_bytes(whole[:300])
         archive_truth.launch('videotestsrc num-buffers=2 ! video/x-raw,width=32,height=24 ! '
                              f'jpegenc ! avimux ! filesink location={self.path("small.avi")}')
         self.write('empty.avi', '')
@@ -298,10 +296,8 @@ class Bad(archive_truth.Archive):
         archive_truth.launch('videotestsrc num-buffers=50 pattern=snow ! video/x-raw,width=160,'
                              'height=120,framerate=10/1 ! jpegenc ! matroskamux ! '
                              f'filesink location={self.path("whole.mkv")}')
-        with open(self.path('whole.mkv'), 'rb') as file:
-            whole = file.read()
-        with open(self.path('half.mkv'), 'wb') as file:
-            file.write(whole[:len(whole) // 2])
+        whole = pathlib.Path(self.path('whole.mkv')).read_bytes()
+        pathlib.Path(self.path('half.mkv')).write_bytes(whole[:len(whole) // 2])
         self.assertRegex(self.run_archive('whole.mkv', 'half.mkv'),
                          r'^2 done \(1 with warnings\), 0 there before, 0 bad')
         told = 'half.mkv: done: frames end after 2.[0-9] of 5.0 s'
@@ -323,10 +319,8 @@ class Bad(archive_truth.Archive):
         for marker in self.markers('_done'):
             self.assertEqual((marker['frames'], marker['warnings']), (40, []), marker['video'])
         for name in 'long.mkv', 'long.mov':
-            with open(self.path(name), 'rb') as file:
-                whole = file.read()
-            with open(self.path(name), 'wb') as file:
-                file.write(whole[:len(whole) // 4])
+            whole = pathlib.Path(self.path(name)).read_bytes()
+            pathlib.Path(self.path(name)).write_bytes(whole[:len(whole) // 4])
         self.assertRegex(self.run_archive('long.mkv', 'long.mov'), r'^2 done \(2 with warnings\)')
         for name in 'long.mkv', 'long.mov':
             self.assertRegex(self.said(), rf'{name}: done: frames end after \d\.\d of 12\.\d s')
@@ -336,8 +330,7 @@ class Bad(archive_truth.Archive):
         archive_truth.launch('videotestsrc num-buffers=50 pattern=snow ! video/x-raw,width=160,'
                              'height=120,framerate=10/1 ! jpegenc ! matroskamux ! '
                              f'filesink location={self.path("whole.mkv")}')
-        with open(self.path('whole.mkv'), 'rb') as file:
-            whole = file.read()
+        whole = pathlib.Path(self.path('whole.mkv')).read_bytes()
         half = len(whole) // 2
         with open(self.path('broken.mkv'), 'wb') as file:  # no picture begins there any more
             file.write(whole[:half] + whole[half:].replace(b'\xff\xd8', b'\0\0'))
@@ -397,8 +390,7 @@ job.main()
                                  f'filesink location={self.path(name)}')
         with open(self.path('both.h264'), 'wb') as both:
             for name in 'a', 'b':
-                with open(self.path(name), 'rb') as file:
-                    both.write(file.read())
+                both.write(pathlib.Path(self.path(name)).read_bytes())
         self.run_archive('both.h264', status=1)
         self.assertIn('both.h264: bad: frames are 160x120, and then 320x240', self.said())
 

@@ -7,6 +7,7 @@ run that nobody disturbed.
 """
 import json
 import os
+import pathlib
 import shutil
 import signal
 import subprocess
@@ -119,8 +120,7 @@ class Gc(archive_truth.Archive):
         self.run_archive(f'{self.videos}/000.avi')
         marker = 'out/_done/' + os.listdir(self.path('out/_done'))[0]
         table = self.path('out/regions/' + os.listdir(self.path('out/regions'))[0])
-        with open(table, 'rb') as file:
-            whole = file.read()
+        whole = pathlib.Path(table).read_bytes()
         key = self.markers('_done')[0]['key']
         os.unlink(self.path(marker))
         none = set(), set()
@@ -130,8 +130,7 @@ class Gc(archive_truth.Archive):
                 if len(asked) <= len(commit.TABLES) + 2:  # before it is taken
                     return none
                 if again and not os.path.exists(table):
-                    with open(table, 'wb') as file:
-                        file.write(whole)
+                    pathlib.Path(table).write_bytes(whole)
                 return {key}, set()
 
             def no_link(*_):
@@ -142,8 +141,7 @@ class Gc(archive_truth.Archive):
                 leases = mock.Mock(keys_and_owners=lambda: look(None, [1] * 9))
                 self.assertIsNone(commit.take(self.path('out'), 'regions', os.path.basename(table),
                                               leases))
-            with open(table, 'rb') as file:
-                self.assertEqual(file.read(), whole)
+            self.assertEqual(pathlib.Path(table).read_bytes(), whole)
             self.assertEqual(os.listdir(self.path('out/_aside')), [])
 
     def test_missing_table(self):
@@ -316,8 +314,7 @@ class Markers(archive_truth.Archive):
             for command, status in ((('status', 'out'), 0), (('verify', 'out'), 1),
                                     (('gc', 'out', '--older', '0'), 0), (('retry', 'out'), 0)):
                 for path in kept.values():
-                    with open(path, 'w', encoding='utf-8') as file:
-                        file.write(text)
+                    pathlib.Path(path).write_text(text, encoding='utf-8')
                 self.archive(*command, status=status)
         self.assertRegex(self.run_archive(inputs, 'bad.avi', status=1), '^1 done, .* 1 bad')
         self.assertEqual(self.markers('_done'), [done])

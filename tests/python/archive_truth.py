@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import json
 import os
+import pathlib
 import random
 import re
 import subprocess
@@ -82,8 +83,7 @@ class Archive(unittest.TestCase):
         return os.path.join(self.folder, name)
 
     def write(self, name, text):
-        with open(self.path(name), 'w', encoding='utf-8') as file:
-            file.write(text)
+        pathlib.Path(self.path(name)).write_text(text, encoding='utf-8')
 
     def start(self, *arguments, **environment):
         """integralhist-archive, as a Popen; its output goes to a file"""
@@ -94,8 +94,7 @@ class Archive(unittest.TestCase):
             stdout=self.log, stderr=subprocess.STDOUT, env={**os.environ, **environment})
 
     def said(self):
-        with open(self.path('log'), encoding='utf-8') as file:
-            return file.read()
+        return pathlib.Path(self.path('log')).read_text(encoding='utf-8')
 
     def await_(self, condition, process):
         """Waits for what `condition ()` finds, which comes before `process` ends"""

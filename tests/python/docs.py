@@ -21,6 +21,7 @@ Environment:
 import glob
 import json
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -120,8 +121,7 @@ histogram = meta.histogram
 
 
 def read(page):
-    with open(os.path.join(ROOT, page), encoding='utf-8') as file:
-        return file.read()
+    return pathlib.Path(os.path.join(ROOT, page)).read_text(encoding='utf-8')
 
 
 def blocks(page):
@@ -215,8 +215,7 @@ class Docs(unittest.TestCase):
         name = os.path.join(self.folder.name, 'strategy' + ('.cu' if is_cuda else '.cpp'))
         # its includes are those of a file in the folder
         there = re.sub(r'#include "(\.\./)', rf'#include "{folder}/\1', text)
-        with open(name, 'w', encoding='utf-8') as file:
-            file.write(there)
+        pathlib.Path(name).write_text(there, encoding='utf-8')
         nvcc = shutil.which('nvcc') or '/usr/local/cuda/bin/nvcc'
         compiler = [nvcc, '--expt-relaxed-constexpr'] if is_cuda else ['g++', '-Wall', '-Werror']
         self.run_in(self.folder.name, ' '.join(
@@ -274,8 +273,7 @@ class Docs(unittest.TestCase):
             'call': call,
         }
         source = name + ('.cu' if cuda else '.c')
-        with open(source, 'w', encoding='utf-8') as file:
-            file.write('\n'.join(includes) + '\n' + program)
+        pathlib.Path(source).write_text('\n'.join(includes) + '\n' + program, encoding='utf-8')
         modules = 'gstreamer-integralhist-1.0 gstreamer-app-1.0'
         if ANALYTICS_HEADERS in text:
             modules += ' gstreamer-analytics-1.0'

@@ -3,6 +3,7 @@
 """Settings of features: errors name the limit and the remedy, and histograms say what was set."""
 import colorsys
 import os
+import pathlib
 import re
 import subprocess
 import tempfile
@@ -96,8 +97,7 @@ class Errors(unittest.TestCase):
                                    (b'1,,2', ('number 2', 'is empty', BINS)),
                                    (b'32', ('no number is below bins=32',)),
                                    (b'1 ' * 257, ('more than 256 numbers', BINS))):
-                with open(path, 'wb') as file:
-                    file.write(content)
+                pathlib.Path(path).write_bytes(content)
                 self.check(('lut-location', *words), lut_location=path)
 
     def test_the_start_fails(self):
@@ -257,8 +257,7 @@ class Answers(unittest.TestCase):
                         pull(pipeline)).histogram
                     self.assertEqual(histogram.region(0, 0, width, 1),
                                      [pixels.count(value) for value in range(3)])
-                    with open(file.name, 'w') as other:
-                        other.write('no table')
+                    pathlib.Path(file.name).write_text('no table')
 
 
 if __name__ == '__main__':

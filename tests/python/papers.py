@@ -4,6 +4,7 @@
 number of a paper has an experiment that measures it, and a small experiment from end to end."""
 import importlib.util
 import os
+import pathlib
 import re
 import subprocess
 import sys
@@ -61,8 +62,7 @@ class Page(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             done = papers('page', '--docs', folder)
             self.assertEqual(done.returncode, 0, done.stderr)
-            with open(os.path.join(folder, 'papers.md'), encoding='utf-8') as file:
-                made = file.read()
+            made = pathlib.Path(os.path.join(folder, 'papers.md')).read_text(encoding='utf-8')
         with open(os.path.join(ROOT, 'docs/papers.md'), encoding='utf-8') as file:
             self.assertEqual(made, file.read(), 'run tests/benchmarks/papers.py page')
 
@@ -91,16 +91,14 @@ class Page(unittest.TestCase):
 
     def test_a_small_experiment(self):
         with tempfile.TemporaryDirectory() as folder:
-            with open(os.path.join(folder, '1-it-2000.toml'), 'w', encoding='utf-8') as file:
-                file.write(TINY)
+            pathlib.Path(os.path.join(folder, '1-it-2000.toml')).write_text(TINY, encoding='utf-8')
             common = ('--papers', folder)
             done = papers('run', '--build', BUILD, '--out', folder, '--seconds', '0.01', *common)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
             self.assertRegex(done.stdout.splitlines()[-1], r'1 experiments in \d+ s, 0 skipped')
             done = papers('page', '--data', folder, '--docs', folder, *common)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            with open(os.path.join(folder, 'papers.md'), encoding='utf-8') as file:
-                page = file.read()
+            page = pathlib.Path(os.path.join(folder, 'papers.md')).read_text(encoding='utf-8')
             data = script.Data(os.path.join(folder, 'it-2000-tiny.csv'))
         us = {(row['name'], row['planes']): float(row['median_us'])
               for row in data.rows if row['mode'] == 'alone'}
@@ -117,8 +115,7 @@ class Page(unittest.TestCase):
 
     def test_what_is_not_here_is_skipped(self):
         with tempfile.TemporaryDirectory() as folder:
-            with open(os.path.join(folder, '1-it-2000.toml'), 'w', encoding='utf-8') as file:
-                file.write(TINY)
+            pathlib.Path(os.path.join(folder, '1-it-2000.toml')).write_text(TINY, encoding='utf-8')
             done = papers('run', '--build', folder, '--out', folder, '--papers', folder)
             self.assertEqual(done.returncode, 77)
             self.assertIn('SKIP: inthist-check --bench', done.stdout)

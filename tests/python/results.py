@@ -8,6 +8,7 @@ import csv
 import filecmp
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -120,8 +121,7 @@ class Table(Results):
         for table in ('regions', 'tracks'):
             with open(self.path(f'out/{table}.csv'), 'a', encoding='utf-8') as file:
                 file.write(f'{self.video},7,280000000,,0,0,0,160,120\n{self.video},7,28')
-        with open(state + '.new', 'w', encoding='utf-8') as file:
-            file.write('{"settings"')
+        pathlib.Path(state + '.new').write_text('{"settings"', encoding='utf-8')
         said = self.run_script('table.py', *self.asked('out', 'csv'))
         self.assertRegex(said, f'{COUNT} frames in out, [0-9]+ from before; ')
         self.compare_folders('out', 'whole')
@@ -145,8 +145,7 @@ class Table(Results):
         with open(self.path('out/state.json'), 'w', encoding='utf-8') as file:
             file.write(state.replace('"done": true', '"done": false'))
         self.run_script('table.py', *self.asked('out', 'parquet'), python=VENV_PYTHON)
-        with open(self.path('out/state.json'), 'w', encoding='utf-8') as file:
-            file.write(state)
+        pathlib.Path(self.path('out/state.json')).write_text(state, encoding='utf-8')
         self.compare_folders('out', 'whole')
         lines = subprocess.run([VENV_PYTHON, '-c', '''if True:
             import glob, json, pyarrow.parquet as parquet
@@ -355,8 +354,7 @@ class Table(Results):
         self.assertEqual(synced, sorted(synced))
 
     def test_errors(self):
-        with open(self.path('text.avi'), 'w', encoding='utf-8') as file:
-            file.write('no video ' * 100)
+        pathlib.Path(self.path('text.avi')).write_text('no video ' * 100, encoding='utf-8')
         os.mkdir(self.path('other'))
         open(self.path('other/notes'), 'w', encoding='utf-8').close()
         csv_grid = '--format', 'csv', '--grid', '2x2'

@@ -9,6 +9,7 @@ import contextlib
 import getpass
 import json
 import os
+import pathlib
 import re
 import shutil
 import signal
@@ -80,8 +81,7 @@ max_queued_messages 0
         path = os.path.join(self.folder, 'mosquitto.db')
         if not os.path.exists(path):
             return False
-        with open(path, 'rb') as file:
-            return client.encode() in file.read()
+        return client.encode() in pathlib.Path(path).read_bytes()
 
 
 class NatsServer(Broker):
@@ -434,8 +434,7 @@ class Publish(Results):
         if not shutil.which('systemd-analyze'):
             print('SKIP: no systemd-analyze, which reads the unit: install systemd')
             return
-        with open(self.path('gate.service'), 'w', encoding='utf-8') as file:
-            file.write(unit)
+        pathlib.Path(self.path('gate.service')).write_text(unit, encoding='utf-8')
         checked = subprocess.run(['systemd-analyze', 'verify', '--man=no',
                                   self.path('gate.service')], check=False, text=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT)

@@ -6,6 +6,7 @@ The toolkit is a stand-in: its nvcc answers what it is asked, and compiles nothi
 that says aarch64 and has this machine's compiler stands in for a Jetson. Nothing is built.
 """
 import os
+import pathlib
 import re
 import subprocess
 import tempfile
@@ -53,8 +54,7 @@ def configure(release, kinds, cross=False):
         toolkit, build = os.path.join(folder, 'cuda'), os.path.join(folder, 'build')
         os.makedirs(os.path.join(toolkit, 'bin'))
         nvcc = os.path.join(toolkit, 'bin/nvcc')
-        with open(nvcc, 'w', encoding='utf-8') as file:
-            file.write(NVCC % KNOWN[release])
+        pathlib.Path(nvcc).write_text(NVCC % KNOWN[release], encoding='utf-8')
         os.chmod(nvcc, 0o755)
         for kind in kinds:
             for name in 'lib', 'include':
@@ -67,16 +67,14 @@ def configure(release, kinds, cross=False):
         more = []
         if cross:
             more = ['--cross-file', os.path.join(folder, 'cross.ini')]
-            with open(more[1], 'w', encoding='utf-8') as file:
-                file.write(CROSS)
+            pathlib.Path(more[1]).write_text(CROSS, encoding='utf-8')
         process = subprocess.run(
             ['meson', 'setup', '-Dcuda=enabled', *LEAVE_OUT, *more, build, ROOT],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
             env={**os.environ, 'PATH': f'{toolkit}/bin:{os.environ["PATH"]}'})
         if process.returncode:
             raise AssertionError(process.stdout)
-        with open(os.path.join(build, 'build.ninja'), encoding='utf-8') as file:
-            ninja = file.read()
+        ninja = pathlib.Path(os.path.join(build, 'build.ninja')).read_text(encoding='utf-8')
         compiled = next(line for line in ninja.splitlines() if '-gencode=' in line)
         library = re.search(rf'{toolkit}/targets/([\w-]+)/lib/libcudart_static.a', ninja)
         return (re.findall(r'code=sm_(\d+)', compiled), re.findall(r'code=compute_(\d+)', compiled),

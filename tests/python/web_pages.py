@@ -12,6 +12,7 @@ Environment:
 import glob
 import html.parser
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -53,8 +54,7 @@ window.addEventListener('load', async () => {
 
 
 def read(path):
-    with open(path, encoding='utf-8') as file:
-        return file.read()
+    return pathlib.Path(path).read_text(encoding='utf-8')
 
 
 class Page(html.parser.HTMLParser):
@@ -191,8 +191,7 @@ class Drawn(unittest.TestCase):
             path = os.path.join(site, name)
             text = read(path)
             self.assertEqual(text.count('</body>'), 1)
-            with open(path, 'w', encoding='utf-8') as file:
-                file.write(text.replace('</body>', WATCH))
+            pathlib.Path(path).write_text(text.replace('</body>', WATCH), encoding='utf-8')
             shot = os.path.join(folder, 'shot.png')
             dom = chromium(folder, f'file://{path}', '--dump-dom')
             chromium(folder, f'file://{path}', f'--screenshot={shot}')
