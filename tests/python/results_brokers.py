@@ -227,22 +227,6 @@ class Publish(Results):
         self.assertEqual(times, sorted(set(times)))
 
     @unittest.skipIf(MQTT, MQTT)
-    def test_mqtt_killed(self):
-        self.check_killed(Mosquitto(self.folder))
-
-    @unittest.skipIf(MQTT, MQTT)
-    def test_mqtt_live(self):
-        self.check_live(Mosquitto(self.folder))
-
-    @unittest.skipIf(NATS, NATS)
-    def test_nats_killed(self):
-        self.check_killed(NatsServer(self.folder))
-
-    @unittest.skipIf(NATS, NATS)
-    def test_nats_live(self):
-        self.check_live(NatsServer(self.folder))
-
-    @unittest.skipIf(MQTT, MQTT)
     def test_mqtt_forgets(self):
         """A broker gets again what it had acknowledged and lost, and what comes twice is dropped"""
         broker = Mosquitto(self.folder, autosave=1800)
@@ -311,14 +295,6 @@ class Publish(Results):
         self.assertEqual(sorted(number for number, _ in rows), sorted([*range(COUNT)] * 3))
         first = [json.loads(text)['tracks'] for number, text in rows if number == 0]
         self.assertEqual(sorted([track['x'] for track, in first]), [10, 60, 60])
-
-    @unittest.skipIf(MQTT, MQTT)
-    def test_mqtt_files(self):
-        self.check_files(Mosquitto(self.folder))
-
-    @unittest.skipIf(NATS, NATS)
-    def test_nats_files(self):
-        self.check_files(NatsServer(self.folder))
 
     def check_login(self, broker):
         """User and password have characters that a URL writes in another way"""
@@ -479,5 +455,14 @@ class Publish(Results):
                 self.assertNotIn('secret', self.said(script))
 
 
+def add_tests():
+    for name, broker, missing in ('mqtt', Mosquitto, MQTT), ('nats', NatsServer, NATS):
+        for check in 'killed', 'live', 'files':
+            def test(self, check=check, broker=broker):
+                getattr(self, f'check_{check}')(broker(self.folder))
+            setattr(Publish, f'test_{name}_{check}', unittest.skipIf(missing, missing)(test))
+
+
+add_tests()
 if __name__ == '__main__':
     unittest.main(verbosity=2)
