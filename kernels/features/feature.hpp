@@ -46,11 +46,12 @@ using Quantization = std::array<std::uint8_t, 3>;
 struct FeatureInfo {
   const char *nick, *blurb;
   Reads reads;
-  int n_values;               // so many, 0 to n_values - 1; others are in no bin
-  Quantization quantization;  // of a joint feature, the default
-  int bins = 0;               // of a feature that has so many, and no others
-  bool is_bin = false;        // the value is the bin; else values are divided into bins evenly
-  bool is_cyclic = false;     // the first value follows the last
+  int n_values;                  // so many, 0 to n_values - 1; others are in no bin
+  Quantization quantization;     // of a joint feature, the default
+  int bins = 0;                  // of a feature that has so many, and no others
+  bool is_bin = false;           // the value is the bin; else values are divided into bins evenly
+  bool is_cyclic = false;        // the first value follows the last
+  const char *format = nullptr;  // the name of the one format that has it; null for any
 
   bool is_joint () const { return quantization[0] > 0; }
   bool is_gradient () const { return reads == Reads::luma_3x3 && bins == 0; }
@@ -61,10 +62,19 @@ struct FeatureInfo {
 /// The value of a pixel that is in no bin.
 inline constexpr std::uint8_t kNoValue = 255;
 
-/// By Feature.
+/// All features, by Feature. The property `feature`, its checks, the caps that an element takes
+/// with it and the documentation come from this table.
 inline constexpr FeatureInfo kFeatures[] = {
   { "luma", "Brightness", Reads::luma, 256, {} },
-  { "labels", "The pixel is its bin, as of a classifier (GRAY8)", Reads::luma, 256, {}, 0, true },
+  { "labels",
+    "The pixel is its bin, as of a classifier (GRAY8)",
+    Reads::luma,
+    256,
+    {},
+    0,
+    true,
+    false,
+    "GRAY8" },
   { "red", "Red", Reads::rgb, 256, {} },
   { "green", "Green", Reads::rgb, 256, {} },
   { "blue", "Blue", Reads::rgb, 256, {} },

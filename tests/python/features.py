@@ -101,6 +101,9 @@ class Stream:
     def __exit__(self, *_):
         self.pipeline.set_state(Gst.State.NULL)
 
+    def takes(self, picture):
+        return self.element.get_static_pad('sink').query_caps(None).can_intersect(picture.caps())
+
     def histogram(self, picture):
         self.source.push_sample(Gst.Sample.new(picture.buffer(), picture.caps(), None, None))
         sample = self.sink.try_pull_sample(20 * Gst.SECOND)
@@ -153,13 +156,18 @@ class Features(unittest.TestCase):
             bins_in(histogram), wanted, f'{feature} {bins} of {picture.name} {picture.variant}')
         return wanted
 
+    def test_no_feature_is_left_out(self):
+        values = GstIntegralHist.IntegralHistogramFeature.__enum_values__.values()
+        self.assertEqual({feature for feature, *_ in FEATURES},
+                         {value.value_nick for value in values})
+
     def test_every_pixel(self):
         for feature, bins, parts, table in FEATURES:
             used = set()
             with self.subTest(feature, bins=bins), \
                     Stream(properties_of(feature, bins, parts, table)) as stream:
                 for picture in self.pictures:
-                    if feature != 'labels' or picture.name == 'GRAY8':
+                    if stream.takes(picture):
                         used.update(numpy.unique(
                             self.check(stream, picture, feature, bins, parts, table)).tolist())
                 # pictures of noise that miss bins or all pixels in none would prove little
@@ -170,14 +178,12 @@ class Features(unittest.TestCase):
     def test_ranges(self):
         """Ranges of the bins, one behind the other, have each pixel's bin once."""
         for feature, bins, parts, table in FEATURES:
-            pictures = [picture for picture in self.pictures[::5]
-                        if feature != 'labels' or picture.name == 'GRAY8']
             edges = sorted({0, 1, bins // 3, bins - 1, bins})
             for first, end in zip(edges, edges[1:]):
                 range_of = f'first-bin={first} n-bins={end - first}'
                 with self.subTest(feature, bins=bins, range=range_of), Stream(
                         f'{properties_of(feature, bins, parts, table)} {range_of}') as stream:
-                    for picture in pictures:
+                    for picture in filter(stream.takes, self.pictures[::5]):
                         histogram = stream.histogram(picture)
                         self.assertEqual(
                             (histogram.get_first_bin(), histogram.get_bins(),

@@ -209,4 +209,27 @@ Expected<> check_caps (const GstCaps *caps, const GstCaps *readable, const char 
                 " before it");
 }
 
+GstCaps *caps_of (inthist::Feature feature)
+{
+  const char *const format = inthist::info_of (feature).format;
+  if (!format)
+    return nullptr;
+  GstCaps *const caps =
+      gst_caps_new_simple ("video/x-raw", "format", G_TYPE_STRING, format, nullptr);
+  gst_caps_set_features (caps, 0, gst_caps_features_new_any ());
+  return caps;
+}
+
+Expected<> check_caps (const GstCaps *caps, inthist::Feature feature)
+{
+  const inthist::FeatureInfo &info = inthist::info_of (feature);
+  g_autoptr (GstCaps) taken = caps_of (feature);
+  if (!taken || gst_caps_is_empty (caps) || gst_caps_can_intersect (caps, taken))
+    return {};
+  const char *const other = gst_structure_get_string (gst_caps_get_structure (caps, 0), "format");
+  return error (Error::Kind::bad_setting, "feature=", info.nick, " counts ", info.format,
+                " pixels, not ", other ? other : "what upstream has",
+                ": put video/x-raw,format=", info.format, " before the element");
+}
+
 }  // namespace integralhist

@@ -46,6 +46,12 @@ inthist::PixelFormat pixel_format_of (const GstVideoInfo &info,
 /// Returns an error for users where an element of this name cannot take video in such caps.
 Expected<> check_caps (const GstCaps *caps, const GstCaps *readable, const char *element);
 
+/// Returns caps of the one format that has a feature, in any memory; null if all formats have it.
+GstCaps *caps_of (inthist::Feature feature);
+
+/// Returns an error for users if a feature is not possible in such caps.
+Expected<> check_caps (const GstCaps *caps, inthist::Feature feature);
+
 /// Returns a mapped picture of INTEGRALHIST_CANVAS_FORMATS to draw on.
 inthist::Canvas canvas_of (const GstVideoFrame &picture);
 

@@ -21,19 +21,13 @@
 #include <gst/elements/base/refusal.hpp>
 #include "region_reporter.hpp"
 #include "reported_regions.hpp"
+#include "score_table.hpp"
 #include <gst/elements/base/tensor_metas.hpp>
 #include <gst/elements/frame/video_formats.hpp>
 
 using namespace integralhist;
 
 namespace {
-
-/// The scores that a table adds up.
-struct Scores {
-  std::shared_ptr<const inthist::Lut> lut;
-  guint32 seqnum = GST_SEQNUM_INVALID;  // of the event that brought them
-  guint lut_sets = 0;                   // how often the property had been set by then
-};
 
 struct State {
   ProducerProperties properties;  // guarded by the object lock
@@ -43,7 +37,7 @@ struct State {
   ProducerProperties started;
   BinRange range;        // the bins that are made, of a histogram
   inthist::Lut lut;      // from the pixels' values to these bins, or to scores
-  Scores scores;         // of a table, by the properties
+  ScoreTable scores;     // of an integral image
   inthist::Shape shape;  // of the last frame; 0x0 before
   GstVideoInfo info = {};
   inthist::PixelFormat format;
@@ -62,7 +56,6 @@ struct State {
 
   std::mutex mutex;  // guards all below against flushes, events and the stats; taken last
   std::shared_ptr<Engine> engine;
-  Scores sent_scores;  // by the last event
   // Made in start and dropped in stop, when nothing streams: the streaming thread needs no lock.
   std::unique_ptr<RegionReporter> reporter;
 };
@@ -224,7 +217,7 @@ static Expected<> start (GstCudaIntegral *self)
   INFO (self, "backend: %s", description.c_str ());
   state.feature = state.started.feature;
   state.frames = state.attached = state.skipped = 0;
-  state.scores = {};
+  state.scores.start (state.started, state.lut);
   state.error_posted = false;
   state.shedder.reset ();
   auto reporter = TRY (RegionReporter::start (GST_ELEMENT (self), state.started.options.async_depth,
@@ -232,7 +225,6 @@ static Expected<> start (GstCudaIntegral *self)
   {
     const std::lock_guard lock (state.mutex);
     state.reporter = std::move (reporter);
-    state.sent_scores = {};
   }
   set_refusal (state, &Refusal::set_flushing, false);
   set_refusal (state, &Refusal::set_stopping, false);
@@ -267,18 +259,11 @@ static gboolean gst_cuda_integral_stop (GstBaseTransform *trans)
   return TRUE;
 }
 
-/// Returns whether frames are labels, which are GRAY8; before the start, whether they would be.
-static bool counts_labels (gpointer self)
+/// Returns what is counted; before the start, what would be.
+static inthist::Feature feature_of (gpointer self)
 {
   const int running = Element::state_of (self).feature;
-  return (running >= 0 ? running : int (Element::properties_of (self).feature))
-         == int (inthist::Feature::labels);
-}
-
-/// Returns caps of GRAY8 alone, in any memory.
-static GstCaps *label_caps ()
-{
-  return gst_caps_from_string ("video/x-raw(ANY), format=GRAY8");
+  return inthist::Feature (running >= 0 ? running : int (Element::properties_of (self).feature));
 }
 
 static GstCaps *gst_cuda_integral_transform_caps (GstBaseTransform *trans,
@@ -287,24 +272,18 @@ static GstCaps *gst_cuda_integral_transform_caps (GstBaseTransform *trans,
 {
   g_autoptr (GstCaps) same =
       GST_BASE_TRANSFORM_CLASS (parent_class)->transform_caps (trans, direction, caps, filter);
-  if (!same || !counts_labels (trans))
+  g_autoptr (GstCaps) taken = caps_of (feature_of (trans));
+  if (!same || !taken)
     return static_cast<GstCaps *> (g_steal_pointer (&same));
-  g_autoptr (GstCaps) labels = label_caps ();
-  return gst_caps_intersect_full (same, labels, GST_CAPS_INTERSECT_FIRST);
+  return gst_caps_intersect_full (same, taken, GST_CAPS_INTERSECT_FIRST);
 }
 
 /// Says why a negotiation will fail: upstream itself only says that it did. `caps` is what upstream
 /// has.
-static void refuse_unless_labels (GstCudaIntegral *self, GstCaps *caps)
+static void refuse_without_feature (GstCudaIntegral *self, GstCaps *caps)
 {
-  g_autoptr (GstCaps) labels = label_caps ();
-  if (!counts_labels (self) || gst_caps_is_empty (caps) || gst_caps_can_intersect (caps, labels))
-    return;
-  const char *const format = gst_structure_get_string (gst_caps_get_structure (caps, 0), "format");
-  post_error_once (self, { Error::Kind::bad_setting,
-                           joined ("feature=labels counts GRAY8 pixels, not ",
-                                   format ? format : "what upstream has",
-                                   ": put video/x-raw,format=GRAY8 before the element") });
+  if (const auto checked = check_caps (caps, feature_of (self)); !checked)
+    post_error_once (self, checked.error ());
 }
 
 /// Looks at caps before the pad refuses them.
@@ -315,7 +294,7 @@ static GstPadProbeReturn gst_cuda_integral_probe_caps (GstPad *pad, GstPadProbeI
   if (self && GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
     GstCaps *caps = nullptr;
     gst_event_parse_caps (event, &caps);
-    refuse_unless_labels (GST_CUDA_INTEGRAL (self), caps);
+    refuse_without_feature (GST_CUDA_INTEGRAL (self), caps);
     g_autoptr (GstCaps) readable = gst_pad_get_pad_template_caps (pad);
     if (const auto checked = check_caps (caps, readable, GST_OBJECT_NAME (self)); !checked)
       post_error_once (GST_CUDA_INTEGRAL (self), checked.error ());
@@ -367,54 +346,18 @@ static void set_frame_size (State &state, int width, int height)
   state.shape.height = height;
 }
 
-/// Returns the scores of the next frame: what came last of the property and events. Those of a
-/// histogram are empty.
-static Expected<Scores> next_scores (GstCudaIntegral *self, const ProducerProperties &properties)
-{
-  State &state = Element::state_of (self);
-  const inthist::Content content = content_of (self);
-  if (content == inthist::Content::bins)
-    return Scores ();
-  if (!state.scores.lut)
-    state.scores = { std::make_shared<const inthist::Lut> (state.lut), GST_SEQNUM_INVALID,
-                     state.started.lut_sets };
-  if (properties.lut_sets != state.scores.lut_sets) {
-    ProducerProperties changed = state.started;
-    changed.lut = properties.lut;
-    if (!changed.lut.empty ())
-      changed.lut_location.clear ();  // what came last holds
-    TRY (changed.check (content));
-    const bool is_file = !changed.lut_location.empty ();  // which was read at the start
-    const inthist::Lut lut = is_file ? state.lut : TRY (changed.table (content)).lut;
-    state.scores = { std::make_shared<const inthist::Lut> (lut), GST_SEQNUM_INVALID,
-                     properties.lut_sets };
-  }
-  const std::lock_guard lock (state.mutex);
-  const bool by_event =
-      state.sent_scores.lut && state.sent_scores.lut_sets >= state.scores.lut_sets;
-  return by_event ? state.sent_scores : state.scores;
-}
-
 /// Takes the scores of an event, from the next frame on.
 static gboolean take_scores (GstCudaIntegral *self, GstEvent *event)
 {
-  State &state = Element::state_of (self);
-  g_autoptr (GError) error = nullptr;
-  g_autoptr (GBytes) scores = gst_integral_image_lut_event_parse (event, &error);
-  if (!scores) {
-    GST_ELEMENT_WARNING (self, STREAM, FAILED, ("The scores stay as they are: %s.", error->message),
+  const auto taken =
+      Element::state_of (self).scores.take (event, Element::properties_of (self).lut_sets);
+  if (taken)
+    DEBUG (self, "scores of event %u, from the next frame on", gst_event_get_seqnum (event));
+  else
+    GST_ELEMENT_WARNING (self, STREAM, FAILED,
+                         ("The scores stay as they are: %s.", taken.error ().message.c_str ()),
                          (nullptr));
-    return FALSE;
-  }
-  const auto lut = std::make_shared<inthist::Lut> ();
-  std::copy_n (static_cast<const guint8 *> (g_bytes_get_data (scores, nullptr)), lut->size (),
-               lut->begin ());
-  const guint lut_sets = Element::properties_of (self).lut_sets;
-  const guint32 seqnum = gst_event_get_seqnum (event);
-  DEBUG (self, "scores of event %u, from the next frame on", seqnum);
-  const std::lock_guard lock (state.mutex);
-  state.sent_scores = { lut, seqnum, lut_sets };
-  return TRUE;
+  return bool (taken);
 }
 
 static Expected<SubmittedFrame> submit (State &state, Engine &engine, GstBuffer *buffer,
@@ -497,7 +440,9 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
       state.shedder.ignore_service ();  // the first frame takes longer than those to come
   }
   const auto engine = engine_of (state);
-  const Scores scores = TRY (next_scores (self, properties));
+  const Scores scores = content_of (self) == inthist::Content::bins
+                            ? Scores ()
+                            : TRY (state.scores.next (properties));
   const auto [tensor, hold] = TRY (submit (state, *engine, buffer, scores));
   if (properties.sync)
     if (const auto done = await (*tensor, [&] { return state.refusal.is_set (); }); !done) {
@@ -550,11 +495,12 @@ static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent 
       break;
     case GST_EVENT_SEGMENT: state.shedder.forget_times (); break;
     case GST_EVENT_STREAM_START:
-      // An upstream that asks what is possible sends no caps where they do not suit.
-      if (g_autoptr (GstCaps) caps = counts_labels (self) ? gst_pad_peer_query_caps (
-                                         GST_BASE_TRANSFORM_SINK_PAD (trans), nullptr)
-                                                          : nullptr)
-        refuse_unless_labels (self, caps);
+      // An upstream that asks what is possible sends no caps if they do not suit.
+      if (g_autoptr (GstCaps) caps =
+              inthist::info_of (feature_of (self)).format
+                  ? gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SINK_PAD (trans), nullptr)
+                  : nullptr)
+        refuse_without_feature (self, caps);
       break;
     case GST_EVENT_EOS:
       if (state.reporter)

@@ -117,6 +117,20 @@ int value_of (const inthist::Strategy *strategy)
   return strategy ? int (strategy - inthist::strategies ().data ()) + 1 : 0;
 }
 
+/// Returns the quantization of each joint feature that users do not set: "6,6,6 of rgb, 4,8,8 of
+/// ycbcr and 16,4,4 of hsv".
+std::string default_quantizations ()
+{
+  std::vector<std::string> all;
+  for (const inthist::FeatureInfo &info : inthist::kFeatures)
+    if (info.is_joint ())
+      all.push_back (text_of (info.quantization) + " of " + info.nick);
+  std::string text = all.front ();
+  for (std::size_t i = 1; i < all.size (); i++)
+    text += (i + 1 < all.size () ? ", " : " and ") + all[i];
+  return text;
+}
+
 /// Adds what says of each pixel where it is counted, or what is added up.
 void add_feature (PropertyTable<ProducerProperties> &table, Content content)
 {
@@ -125,14 +139,15 @@ void add_feature (PropertyTable<ProducerProperties> &table, Content content)
   table.choice ("feature", FIELD (feature), GST_TYPE_INTEGRAL_HISTOGRAM_FEATURE, kReady,
                 bins ? "What of a pixel is counted"
                      : "What of a pixel is added up, or is given a score by lut");
-  table.text ("quantization", FIELD (quantization), kReady,
-              bins ? "Into how many parts a joint feature divides each of its values, \"16,4,4\"; "
-                     "the bins are all combinations, at most 256. Empty takes 6,6,6 of rgb, 4,8,8 "
-                     "of ycbcr, 16,8 of hue-saturation and 16,4,4 of hsv"
-                   : "Into how many parts a joint feature divides each of its values, \"16,4,4\"; "
-                     "lut has the scores of all combinations, at most 256. Empty takes 6,6,6 of "
-                     "rgb, 4,8,8 of ycbcr, 16,8 of hue-saturation and 16,4,4 of hsv",
-              [] (const std::string &) { return Expected<> (); });
+  table.text (
+      "quantization", FIELD (quantization), kReady,
+      g_intern_string (
+          joined ("Into how many parts a joint feature divides each of its values, "
+                  "\"16,4,4\"; ",
+                  bins ? "the bins are all combinations" : "lut has the scores of all combinations",
+                  ", at most 256. Empty takes ", default_quantizations ())
+              .c_str ()),
+      [] (const std::string &) { return Expected<> (); });
   table.add (
       text_spec (
           "lut",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string_view>
+#include <utility>
 
 #include <kernels/tensor_view.hpp>
 
@@ -41,53 +42,43 @@ GType gst_integral_histogram_counter_get_type (void)
 
 namespace {
 
-/// A feature by all of its names.
-struct FeatureNames {
-  inthist::Feature feature;
-  GstIntegralHistogramFeature value;
-  std::string_view name;
-};
-
-#define FEATURE(name, NAME) \
-  { \
-    inthist::Feature::name, GST_INTEGRAL_HISTOGRAM_FEATURE_##NAME, #name \
-  }
-constexpr FeatureNames kFeatureNames[] = {
-  FEATURE (luma, LUMA),
-  FEATURE (labels, LABELS),
-  FEATURE (red, RED),
-  FEATURE (green, GREEN),
-  FEATURE (blue, BLUE),
-  FEATURE (cb, CB),
-  FEATURE (cr, CR),
-  FEATURE (hue, HUE),
-  FEATURE (saturation, SATURATION),
-  FEATURE (value, VALUE),
-  FEATURE (rgb, RGB),
-  FEATURE (ycbcr, YCBCR),
-  FEATURE (hue_saturation, HUE_SATURATION),
-  FEATURE (hsv, HSV),
-  FEATURE (gradient, GRADIENT),
-  FEATURE (signed_gradient, SIGNED_GRADIENT),
-  FEATURE (lbp, LBP),
-  FEATURE (uniform_lbp, UNIFORM_LBP),
-};
-#undef FEATURE
-
-/// Returns whether a feature has the same row in all tables. Its nick is its name with hyphens.
-constexpr bool have_one_order ()
+/// Returns the name of an enumerator as the compiler spells it: "inthist::Feature::hue".
+template <auto kValue>
+constexpr std::string_view name_of ()
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (kFeatureNames); i++) {
-    const auto &[feature, value, name] = kFeatureNames[i];
-    const std::string_view nick = inthist::kFeatures[i].nick;
-    if (gsize (feature) != i || gsize (value) != i
-        || !std::ranges::equal (name, nick,
-                                [] (char a, char b) { return (a == '_' ? '-' : a) == b; }))
-      return false;
-  }
-  return G_N_ELEMENTS (kFeatureNames) == G_N_ELEMENTS (inthist::kFeatures);
+  constexpr std::string_view kBefore = "kValue = ";
+  const std::string_view text = __PRETTY_FUNCTION__;
+  const auto from = text.find (kBefore) + kBefore.size ();
+  return text.substr (from, text.find_first_of (";]", from) - from);
 }
-static_assert (have_one_order (),
+
+/// Returns whether an enumerator has a feature's nick as its name: HUE_SATURATION of
+/// "hue-saturation".
+constexpr bool is_named (std::string_view name, std::string_view prefix, std::string_view nick)
+{
+  const auto is_same = [] (char of_name, char of_nick) {
+    return of_nick == '-' ? of_name == '_' : (of_name | 0x20) == of_nick;
+  };
+  return name.starts_with (prefix)
+         && std::ranges::equal (name.substr (prefix.size ()), nick, is_same);
+}
+
+/// Returns whether both enumerations name the feature of a row in its place.
+template <std::size_t kRow>
+constexpr bool names_row ()
+{
+  const char *const nick = inthist::kFeatures[kRow].nick;
+  return is_named (name_of<inthist::Feature (kRow)> (), "inthist::Feature::", nick)
+         && is_named (name_of<GstIntegralHistogramFeature (kRow)> (),
+                      "GST_INTEGRAL_HISTOGRAM_FEATURE_", nick);
+}
+
+template <std::size_t... kRows>
+constexpr bool names_rows (std::index_sequence<kRows...>)
+{
+  return (... && names_row<kRows> ());
+}
+static_assert (names_rows (std::make_index_sequence<std::size (inthist::kFeatures)> ()),
                "inthist::Feature, kFeatures and GstIntegralHistogramFeature differ");
 
 }  // namespace
