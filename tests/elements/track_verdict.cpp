@@ -16,10 +16,11 @@ constexpr double kUsual = 0.1;     // m: 1.3 m is 0.13, 1.8 m is 0.18
 constexpr std::size_t kAll = 225;  // 15 x 15, the positions of the usual range of 7
 constexpr std::size_t kEnough = 113, kTooFew = 112;  // half of them are 112.5
 
-void expect (const FrameCosts &costs, std::optional<double> usual, const TrackOptions &settings,
-             double share, bool moves, Frame frame)
+void expect (const FrameCosts &costs, std::optional<double> usual,
+             const FragmentsSettings &settings, double share, bool moves, Frame frame,
+             unsigned lost_after = 5)
 {
-  const Verdict verdict = verdict_of (costs, usual, settings);
+  const Verdict verdict = verdict_of (costs, usual, settings, lost_after);
   fail_unless (std::fabs (verdict.share - share) < 1e-9 && verdict.moves == moves
                    && verdict.frame == frame,
                "V %g, median %g, %d positions: p %g, moves %d, frame %d", costs.least, costs.median,
@@ -56,7 +57,7 @@ TEST (few_positions)
   expect ({ 0.190, 0.380, kEnough }, kUsual, {}, 0.5, true, Frame::good);
   expect ({ 0.190, 0.380, kTooFew }, kUsual, {}, 0.5, true, Frame::bad);
   // 9 x 9 positions of a range of 4 are enough from 41 on
-  TrackOptions near;
+  FragmentsSettings near;
   near.search_range = 4;
   expect ({ 0.095, 0.100, 41 }, kUsual, near, 0.95, true, Frame::bad);
   expect ({ 0.095, 0.100, 40 }, kUsual, near, 0.95, true, Frame::good);
@@ -77,11 +78,9 @@ TEST (settings)
   // before there are enough good frames every one is good
   expect ({ 0.9, 0.92, kAll }, {}, {}, 0.9 / 0.92, true, Frame::good);
   expect ({ 0.9, 0.9, kAll }, {}, {}, 1, false, Frame::good);
-  TrackOptions never;
-  never.lost_after = 0;
-  expect ({ 0.23, 0.25, kAll }, kUsual, never, 0.92, true, Frame::suspicious);
-  expect ({ 0.095, 0.1, kAll }, kUsual, never, 0.95, true, Frame::good);
-  TrackOptions sure;
+  expect ({ 0.23, 0.25, kAll }, kUsual, {}, 0.92, true, Frame::suspicious, 0);
+  expect ({ 0.095, 0.1, kAll }, kUsual, {}, 0.95, true, Frame::good, 0);
+  FragmentsSettings sure;
   sure.min_confidence = 0.6;
   expect ({ 0.05, 0.1, kAll }, kUsual, sure, 0.5, true, Frame::bad);
   expect ({ 0.03, 0.1, kAll }, kUsual, sure, 0.3, true, Frame::good);

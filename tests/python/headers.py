@@ -17,7 +17,7 @@ import sys
 
 BUILD = pathlib.Path(os.environ['BUILD_ROOT']).resolve()
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-FOLDERS = 'kernels', 'gst/integralhist', 'gst/elements'
+FOLDERS = 'kernels', 'gst/integralhist', 'gst/properties', 'gst/track', 'gst/elements'
 
 
 def opens_its_source(header):

@@ -6,7 +6,7 @@
 
 #include <gst/gst.h>
 
-#include "properties.hpp"
+#include <gst/properties/properties.hpp>
 
 namespace integralhist {
 

@@ -8,7 +8,7 @@
 #include <gst/elements/base/element_plumbing.hpp>
 #include "histogram_consumer.hpp"
 #include <gst/elements/base/messages.hpp>
-#include <gst/elements/base/properties.hpp>
+#include <gst/properties/properties.hpp>
 #include <gst/elements/base/tensor_metas.hpp>
 
 namespace integralhist {

@@ -39,7 +39,7 @@
 #include <gst/elements/frame/frame_identity.hpp>
 #include <gst/elements/base/messages.hpp>
 #include <gst/elements/frame/probed_buffers.hpp>
-#include <gst/elements/base/properties.hpp>
+#include <gst/properties/properties.hpp>
 #include <gst/elements/base/tensor_metas.hpp>
 
 using namespace integralhist;

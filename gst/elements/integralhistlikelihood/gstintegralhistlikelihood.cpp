@@ -58,7 +58,7 @@
 #include <gst/elements/base/messages.hpp>
 #include <gst/elements/drawing/overlay_canvas.hpp>
 #include <gst/elements/base/parse.hpp>
-#include <gst/elements/base/properties.hpp>
+#include <gst/properties/properties.hpp>
 #include <gst/elements/base/tensor_metas.hpp>
 #include <gst/elements/frame/video_formats.hpp>
 

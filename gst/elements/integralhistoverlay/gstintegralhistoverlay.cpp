@@ -35,7 +35,7 @@
 #include "overlay_painter.hpp"
 #include <gst/elements/base/parse.hpp>
 #include <gst/elements/base/producer_query.hpp>
-#include <gst/elements/base/properties.hpp>
+#include <gst/properties/properties.hpp>
 #include <gst/elements/frame/video_formats.hpp>
 
 using namespace integralhist;

@@ -57,7 +57,7 @@
 #include <gst/elements/base/messages.hpp>
 #include <gst/elements/base/parse.hpp>
 #include <gst/elements/base/producer_query.hpp>
-#include <gst/elements/base/properties.hpp>
+#include <gst/properties/properties.hpp>
 #include <gst/track/base/log.hpp>
 #include <gst/track/correlation/correlation_target.hpp>
 #include <gst/track/fragments/fragments_tracker.hpp>
@@ -76,14 +76,15 @@ constexpr double kLeastDrag = 4;                 // pixels each way; less is a c
 
 enum class Method { fragments, correlation };
 
-#define OF_FRAGMENTS "method=fragments: "  // before what one method alone uses
+constexpr char kOfFragments[] = "method=fragments: ";  // before what only that method uses
 
 struct TrackProperties {
   Method method = Method::correlation;
   std::string feature, targets, area;
   bool detections = true, navigation = true;
   ListOptions list;
-  TrackOptions track;
+  unsigned lost_after = 5;  // bad frames; 0 for never
+  FragmentsSettings fragments;
 };
 
 GType method_get_type ()
@@ -107,8 +108,7 @@ PropertyTable<TrackProperties> make_table ()
   PropertyTable<TrackProperties> table;
   table.choice ("method", FIELD (method), method_get_type (), kPlaying,
                 "How to follow targets. When it is set later, they start again where they are");
-  table.text ("feature", FIELD (feature), kPlaying,
-              g_intern_string (joined (OF_FRAGMENTS, kFeatureBlurb).c_str ()),
+  table.text ("feature", FIELD (feature), kPlaying, joined (kOfFragments, kFeatureBlurb),
               [] (const std::string &text) { return parse_feature (text); });
   table.text ("targets", FIELD (targets), kPlaying,
               "Boxes \"x,y,width,height;...\" in pixels of the first frame to follow from there, "
@@ -131,50 +131,15 @@ PropertyTable<TrackProperties> make_table ()
   table.flag ("navigation", FIELD (navigation), kPlaying,
               "Follow what the mouse draws a box around in a video window; a click on a target "
               "drops it, until upstream detects it again");
-  table.choice ("measure", FIELD (track.measure), GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, kPlaying,
-                OF_FRAGMENTS
-                "How to compare a patch and its model; linear compares no histograms, and is an "
-                "error",
-                [] (const TrackProperties &properties) -> Expected<> {
-                  if (properties.track.measure == GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR)
-                    return error (Error::Kind::bad_setting,
-                                  "measure=linear: it adds up weights, and compares no histograms: "
-                                  "set another measure, as bhattacharyya");
-                  return {};
-                });
-  table.number<double> ("quantile", FIELD (track.quantile), 0, 1, kPlaying,
-                        OF_FRAGMENTS
-                        "Which of the patches' distances, from 0 for the least to 1 for the "
-                        "largest, is that of a position; the patches above it may be hidden");
-  table.number<guint> ("search-range", FIELD (track.search_range), 1, 256, kPlaying,
-                       OF_FRAGMENTS
-                       "How far a target moves at most from frame to frame, in pixels each way");
-  table.number<guint> ("strips", FIELD (track.strips), 1, 32, kPlaying,
-                       OF_FRAGMENTS
-                       "How many strips of patches a box is cut into along each side, each of two "
-                       "patches; for targets that start from now on");
-  table.number<double> ("update-rate", FIELD (track.update_rate), 0, 1, kPlaying,
-                        OF_FRAGMENTS
-                        "How much of a patch's histogram goes into its model with each frame, for "
-                        "patches that agree, and none while the target may be hidden. 0 keeps the "
-                        "first frame's models, as in the paper; 0.1 follows slow changes, and is "
-                        "better on most video");
-  table.flag ("scale-search", FIELD (track.scale_search), kPlaying,
-              OF_FRAGMENTS "Look for the target 5 % smaller and larger, too");
+  table.part (fragments_properties (kOfFragments), FIELD (fragments));
   table.number<guint> (
-      "lost-after", FIELD (track.lost_after), 0, 1000, kPlaying,
+      "lost-after", FIELD (lost_after), 0, 1000, kPlaying,
       "After how many bad frames in a row a target is lost; 0: none are too many. A frame "
       "is bad with a confidence below 0.5, and with method=fragments below "
       "min-confidence");
   table.number<guint> ("forget-after", FIELD (list.forget_after), 0, G_MAXUINT, kPlaying,
                        "After how many frames a lost target is given up, unless it is one of the "
                        "property targets; 0 for never");
-  table.number<double> ("min-confidence", FIELD (track.min_confidence), 0, 1, kPlaying,
-                        OF_FRAGMENTS
-                        "Below which confidence a frame is bad; confidence is how much less the "
-                        "best position costs than half of those nearby, 0 to 1. Where all "
-                        "positions are the same, as of a flat target on a flat ground, it is 0 and "
-                        "the frame is not bad: the target stays where it is");
   return table;
 }
 
@@ -379,7 +344,7 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
   }
   const TargetFrame frame (buffer, metas.gradients);
   const FrameTensors tensors = metas.tensors ();
-  state.correlation.set_frame (tensors, properties.track.lost_after);
+  state.correlation.set_frame (tensors, properties.lost_after);
   TRY (follow_targets (state, properties, buffer, frame,
                        { tensors.gradients, tensors.colours, tensors.luma }, tensors.colours,
                        state.correlation));
@@ -423,7 +388,7 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
   if (!state.cost_warned && current.feature.empty ())
     warn_of_cost (trans, state, buffer, meta);
   const TargetFrame frame (buffer, meta);
-  state.fragments.set_frame (frame.histogram, current.track);
+  state.fragments.set_frame (frame.histogram, current.fragments, current.lost_after);
   TRY (follow_targets (state, current, buffer, frame, { frame.histogram }, frame.histogram,
                        state.fragments));
   finish_frame (trans, state, buffer, frame);

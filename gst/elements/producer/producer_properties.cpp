@@ -141,12 +141,9 @@ void add_feature (PropertyTable<ProducerProperties> &table, Content content)
                      : "What of a pixel is added up, or is given a score by lut");
   table.text (
       "quantization", FIELD (quantization), kReady,
-      g_intern_string (
-          joined ("Into how many parts a joint feature divides each of its values, "
-                  "\"16,4,4\"; ",
-                  bins ? "the bins are all combinations" : "lut has the scores of all combinations",
-                  ", at most 256. Empty takes ", default_quantizations ())
-              .c_str ()),
+      joined ("Into how many parts a joint feature divides each of its values, \"16,4,4\"; ",
+              bins ? "the bins are all combinations" : "lut has the scores of all combinations",
+              ", at most 256. Empty takes ", default_quantizations ()),
       [] (const std::string &) { return Expected<> (); });
   table.add (
       text_spec (

@@ -10,7 +10,7 @@
 #include <gst/integralhist/engine/options.hpp>
 #include <gst/integralhist/gstintegralhistogram.h>
 
-#include <gst/elements/base/properties.hpp>
+#include <gst/properties/properties.hpp>
 
 namespace integralhist {
 

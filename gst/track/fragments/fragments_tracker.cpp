@@ -62,7 +62,7 @@ struct Search {
 }  // namespace
 
 Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
-                    const TrackOptions &settings)
+                    const FragmentsSettings &settings, unsigned lost_after)
 {
   const double share = share_of_median (costs.least, costs.median);
   const auto costs_more = [&] (double times) {
@@ -73,7 +73,7 @@ Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
   const bool telling = double (costs.positions) >= side * side / 2;
   const bool all_same = share == 1 && !costs_more (kBadCost);
   const bool stands_out = share <= 1 - settings.min_confidence || all_same || !telling;
-  const bool bad = usual && settings.lost_after > 0
+  const bool bad = usual && lost_after > 0
                    && ((costs_more (kBadCost) && (share > kBadShare || !telling)) || !stands_out);
   const bool suspicious = costs_more (kSuspiciousCost) && share > kSuspiciousShare;
   return { share, !all_same,
@@ -85,8 +85,9 @@ Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
 /// Finds the targets in the tensor of one frame.
 class FrameSearch {
 public:
-  FrameSearch (GstIntegralHistogram *histogram, const TrackOptions &settings)
-      : histogram_ (histogram), settings_ (settings),
+  FrameSearch (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
+               unsigned lost_after)
+      : histogram_ (histogram), settings_ (settings), lost_after_ (lost_after),
         width_ (int (gst_integral_histogram_get_width (histogram))),
         height_ (int (gst_integral_histogram_get_height (histogram))),
         bins_ (gst_integral_histogram_get_bins (histogram))
@@ -381,7 +382,7 @@ private:
     if (target.good_costs_.size () >= kLeastGood)
       usual = median ({ target.good_costs_.begin (), target.good_costs_.end () });
     const Verdict verdict =
-        verdict_of ({ best.cost (), median (costs), costs.size () }, usual, settings_);
+        verdict_of ({ best.cost (), median (costs), costs.size () }, usual, settings_, lost_after_);
     return apply (target, best, usual.value_or (0), verdict);
   }
 
@@ -406,7 +407,7 @@ private:
     }
     if (target.bad_++ == 0)
       target.before_ = last;
-    if (target.bad_ >= settings_.lost_after) {
+    if (target.bad_ >= lost_after_) {
       target.lost_ = true;
       target.confidence_ = 0;
       resize (target, target.before_.width / target.box_.width);
@@ -484,7 +485,8 @@ private:
   }
 
   GstIntegralHistogram *const histogram_;
-  const TrackOptions settings_;
+  const FragmentsSettings settings_;
+  const unsigned lost_after_;
   const int width_, height_;
   const unsigned bins_;
 };
@@ -516,7 +518,8 @@ Expected<> FragmentsMethod::follow (std::span<const Step> steps)
   std::vector<FragmentsTarget *> targets;
   for (const Step &step : steps)
     targets.push_back (static_cast<FragmentsTarget *> (step.target));
-  return targets.empty () ? Expected<> () : FrameSearch (histogram_, options_).run (targets);
+  return targets.empty () ? Expected<> ()
+                          : FrameSearch (histogram_, settings_, lost_after_).run (targets);
 }
 
 }  // namespace integralhist

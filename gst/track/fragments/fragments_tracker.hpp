@@ -30,20 +30,10 @@
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/api/histogram.hpp>
 
+#include "fragments_settings.hpp"
 #include <gst/track/base/tracking_method.hpp>
 
 namespace integralhist {
-
-struct TrackOptions {
-  GstIntegralHistogramMeasure measure = GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA;
-  double quantile = 0.35;     // of the patches' distances; 0 is the least
-  unsigned search_range = 7;  // pixels each way
-  unsigned strips = 10;       // patches along each side
-  double update_rate = 0;     // weight of the new histogram, each frame
-  bool scale_search = false;
-  unsigned lost_after = 5;  // bad frames; 0 for never
-  double min_confidence = 0.06;
-};
 
 /// The costs of a target's positions in one frame.
 struct FrameCosts {
@@ -58,10 +48,10 @@ struct Verdict {
   enum class Frame { good, suspicious, bad } frame;
 };
 
-/// Returns the verdict by the rule above; a frame is suspicious where V > 1.3 m and p > 0.8.
-/// Without `usual`, which is m, every frame is good.
+/// Returns the verdict by the rule above; a frame is suspicious if V > 1.3 m and p > 0.8. Without
+/// `usual`, which is m, every frame is good. With `lost_after` 0 no frame is bad.
 Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
-                    const TrackOptions &settings);
+                    const FragmentsSettings &settings, unsigned lost_after);
 
 class FragmentsTarget final : public Target {
 public:
@@ -107,11 +97,14 @@ private:
 
 class FragmentsMethod final : public TrackingMethod {
 public:
-  /// Gives the tensor of the next frame, which is computed, and how to follow there.
-  void set_frame (GstIntegralHistogram *histogram, const TrackOptions &options)
+  /// Gives the tensor of the next frame, which is computed, and how to follow there. A target is
+  /// lost after so many bad frames in a row; 0 for never.
+  void set_frame (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
+                  unsigned lost_after)
   {
     histogram_ = histogram;
-    options_ = options;
+    settings_ = settings;
+    lost_after_ = lost_after;
   }
   std::unique_ptr<Target> make_target (const TargetBox &box) const override
   {
@@ -121,7 +114,8 @@ public:
 
 private:
   GstIntegralHistogram *histogram_ = nullptr;
-  TrackOptions options_;
+  FragmentsSettings settings_;
+  unsigned lost_after_ = 0;
 };
 
 }  // namespace integralhist

@@ -63,34 +63,38 @@ public:
   using Get = std::function<void (const P &, GValue *)>;
   using Check = std::function<Expected<> (const P &)>;
 
-  explicit PropertyTable (const P &by_default = {}) : by_default_ (by_default) {}
+  /// `before` stands before the text of each property.
+  explicit PropertyTable (const P &by_default = {}, std::string before = "")
+      : by_default_ (by_default), before_ (std::move (before))
+  {
+  }
 
   template <class Number, class Field>
   void number (const char *name, Field field, std::type_identity_t<Number> min,
-               std::type_identity_t<Number> max, Mutability when, const char *blurb)
+               std::type_identity_t<Number> max, Mutability when, const std::string &blurb)
   {
     add (
-        number_spec<Number> (name, blurb, min, max, field (by_default_), when),
+        number_spec<Number> (name, text_of (blurb), min, max, field (by_default_), when),
         [=] (P &p, const GValue *value) { field (p) = kAccess<Number>.first (value); },
         [=] (const P &p, GValue *value) { kAccess<Number>.second (value, field (p)); },
         [=] (const P &p) { return check_range<Number> (name, field (p), min, max); });
   }
 
   template <class Field>
-  void flag (const char *name, Field field, Mutability when, const char *blurb)
+  void flag (const char *name, Field field, Mutability when, const std::string &blurb)
   {
     add (
-        flag_spec (name, blurb, field (by_default_), when),
+        flag_spec (name, text_of (blurb), field (by_default_), when),
         [=] (P &p, const GValue *value) { field (p) = g_value_get_boolean (value); },
         [=] (const P &p, GValue *value) { g_value_set_boolean (value, field (p)); });
   }
 
   /// Adds a text; `parse`, of it or of all properties, returns what is wrong with it.
   template <class Field, class Parse>
-  void text (const char *name, Field field, Mutability when, const char *blurb, Parse parse)
+  void text (const char *name, Field field, Mutability when, const std::string &blurb, Parse parse)
   {
     add (
-        text_spec (name, blurb, field (by_default_), when),
+        text_spec (name, text_of (blurb), field (by_default_), when),
         [=] (P &p, const GValue *value) {
           const char *const text = g_value_get_string (value);
           field (p) = text ? text : "";
@@ -107,12 +111,12 @@ public:
 
   /// Adds a value of the enumeration `type`; `check` may refuse some.
   template <class Field>
-  void choice (const char *name, Field field, GType type, Mutability when, const char *blurb,
+  void choice (const char *name, Field field, GType type, Mutability when, const std::string &blurb,
                Check check = nullptr)
   {
     using Enum = std::remove_cvref_t<decltype (field (by_default_))>;
     add (
-        choice_spec (name, blurb, type, int (field (by_default_)), when),
+        choice_spec (name, text_of (blurb), type, int (field (by_default_)), when),
         [=] (P &p, const GValue *value) { field (p) = Enum (g_value_get_enum (value)); },
         [=] (const P &p, GValue *value) { g_value_set_enum (value, int (field (p))); },
         std::move (check));
@@ -121,6 +125,17 @@ public:
   void add (GParamSpec *spec, Set set, Get get, Check check = nullptr)
   {
     rows_.push_back ({ spec, std::move (set), std::move (get), std::move (check) });
+  }
+
+  /// Adds the properties of a part of P.
+  template <class Part, class Field>
+  void part (const PropertyTable<Part> &table, Field field)
+  {
+    for (const auto &row : table.rows_)
+      add (
+          row.spec, [=] (P &p, const GValue *value) { row.set (field (p), value); },
+          [=] (const P &p, GValue *value) { row.get (field (p), value); },
+          [=] (const P &p) { return row.check ? row.check (field (p)) : Expected<> (); });
   }
 
   /// Leaves out all others than these; before the table is installed.
@@ -156,6 +171,9 @@ public:
   }
 
 private:
+  template <class>
+  friend class PropertyTable;
+
   struct Row {
     GParamSpec *spec;  // owned by the class
     Set set;
@@ -163,8 +181,14 @@ private:
     Check check;
   };
 
+  const char *text_of (const std::string &blurb) const
+  {
+    return g_intern_string ((before_ + blurb).c_str ());
+  }
+
   std::vector<Row> rows_;
   const P by_default_;
+  const std::string before_;
 };
 
 /// Returns a function that finds a member of a struct; FIELD (options.async_depth), for instance.

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <gst/integralhist/gstintegralhist.h>
+
+#include <gst/properties/properties.hpp>
+
+namespace integralhist {
+
+struct FragmentsSettings {
+  GstIntegralHistogramMeasure measure = GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA;
+  double quantile = 0.35;     // of the patches' distances; 0 is the least
+  unsigned search_range = 7;  // pixels each way
+  unsigned strips = 10;       // patches along each side
+  double update_rate = 0;     // weight of the new histogram, each frame
+  bool scale_search = false;
+  double min_confidence = 0.06;
+};
+
+/// Returns the properties that set them. `before` stands before the text of each.
+PropertyTable<FragmentsSettings> fragments_properties (const char *before);
+
+}  // namespace integralhist
