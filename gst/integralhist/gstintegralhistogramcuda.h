@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/integralhist/gstintegralhistogram.h>
+
+G_BEGIN_DECLS
+
+/*
+ * The tensor in a GPU's memory, for CUDA callers: where it lies, when it is computed, and how long
+ * it has to stay.
+ */
+
+/**
+ * gst_integral_histogram_get_device_pointer:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * For CUDA callers: where the tensor lies, laid out as in [method@IntegralHistogram.get_buffer].
+ * Order your work after [method@IntegralHistogram.get_cuda_event], and call
+ * [method@IntegralHistogram.add_reader] behind it, or keep a reference until it is done.
+ *
+ * Returns: the address in [method@IntegralHistogram.get_cuda_context], or 0 when the tensor is in
+ * host memory
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint64 gst_integral_histogram_get_device_pointer (GstIntegralHistogram *histogram);
+
+/**
+ * gst_integral_histogram_get_cuda_event:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * For CUDA callers: what to wait for before the tensor is read.
+ *
+ * Returns: (transfer none) (nullable): the cudaEvent_t that fires when the tensor is computed, for
+ * cudaStreamWaitEvent(); %NULL in host memory
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gpointer gst_integral_histogram_get_cuda_event (GstIntegralHistogram *histogram);
+
+/**
+ * gst_integral_histogram_get_cuda_context:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * For CUDA callers: the context in which [method@IntegralHistogram.get_device_pointer] is an
+ * address.
+ *
+ * Returns: (transfer none) (nullable): the CUcontext that the tensor and the event belong to; %NULL
+ * in host memory
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gpointer gst_integral_histogram_get_cuda_context (GstIntegralHistogram *histogram);
+
+/**
+ * gst_integral_histogram_get_cuda_device:
+ * @histogram: a #GstIntegralHistogram
+ *
+ * Says on which GPU the tensor lies.
+ *
+ * Returns: the number of the GPU that the tensor is on, or -1 when it is in host memory
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gint gst_integral_histogram_get_cuda_device (GstIntegralHistogram *histogram);
+
+/**
+ * gst_integral_histogram_add_reader:
+ * @histogram: a #GstIntegralHistogram on a GPU
+ * @stream: (nullable): a cudaStream_t of [method@IntegralHistogram.get_cuda_context]; %NULL is the
+ * legacy default stream
+ * @error: return location for a #GError
+ *
+ * Says that work which is enqueued on @stream by now reads the tensor's memory. The last reference
+ * may then be dropped at once: the memory is not written again, nor freed, before that work is
+ * done. Call it after enqueueing, on the whole tensor or on a shard. Without it, keep a reference
+ * until the work is done: the next frame would be written into memory that is still being read.
+ *
+ * The questions that answer on a stream do so themselves.
+ *
+ * Returns: %TRUE, or %FALSE with @error set where the tensor is in host memory or in several shards
+ *
+ * Since: 0.2
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_add_reader (GstIntegralHistogram *histogram, gpointer stream,
+                                            GError **error);
+
+G_END_DECLS

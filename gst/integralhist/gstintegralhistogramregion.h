@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: LGPL-2.1-or-later */
+#pragma once
+
+#include <gst/integralhist/gstintegralhistogram.h>
+
+G_BEGIN_DECLS
+
+/*
+ * What rectangles of a frame count, or add up to, in each plane of its tensor. Each question waits
+ * for the tensor, and answers wherever it lies. Those that begin with `query_` are the same for
+ * language bindings.
+ */
+
+/**
+ * gst_integral_histogram_region: (skip)
+ * @histogram: a #GstIntegralHistogram
+ * @x: first column, in pixels
+ * @y: first row, in pixels
+ * @width: columns
+ * @height: rows
+ * @counts: (out caller-allocates): room for as many counts as there are bins
+ * @error: return location for a #GError
+ *
+ * The histogram of a rectangle: pixels of each bin, exact for every counter type. The rectangle is
+ * clipped to the frame, and the counts sum up to the clipped area; they are all zero where nothing
+ * is left of it.
+ *
+ * Of tables, what the rectangle adds up to in each plane, if that fits 32 bits;
+ * [method@IntegralHistogram.region_sums] is made for them.
+ *
+ * Returns: %TRUE, or %FALSE with @error set, %GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW for a sum of
+ * 2^32 or more
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x, gint y, gint width,
+                                        gint height, guint32 *counts, GError **error);
+
+/**
+ * gst_integral_histogram_regions: (skip)
+ * @histogram: a #GstIntegralHistogram
+ * @rectangles: (array length=n): rectangles in pixels
+ * @n: number of rectangles
+ * @counts: (out caller-allocates): room for @n x bins counts, one rectangle after another
+ * @error: return location for a #GError
+ *
+ * The histograms of many rectangles at once, each as [method@IntegralHistogram.region]. On a GPU
+ * that is one kernel launch and one small copy for all of them.
+ *
+ * Returns: %TRUE, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_regions (GstIntegralHistogram *histogram,
+                                         const GstVideoRectangle *rectangles, guint n,
+                                         guint32 *counts, GError **error);
+
+/**
+ * gst_integral_histogram_region_sums: (skip)
+ * @histogram: a #GstIntegralHistogram
+ * @x: first column, in pixels
+ * @y: first row, in pixels
+ * @width: columns
+ * @height: rows
+ * @sums: (out caller-allocates): room for as many sums as there are planes
+ * @error: return location for a #GError
+ *
+ * What a rectangle adds up to in each plane, exact: of tables the sum of its values and, in a
+ * second plane, that of their squares; of a histogram its counts. The rectangle is clipped to the
+ * frame, and the sums are zero where nothing is left of it.
+ *
+ * Returns: %TRUE, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_region_sums (GstIntegralHistogram *histogram, gint x, gint y,
+                                             gint width, gint height, guint64 *sums,
+                                             GError **error);
+
+/**
+ * gst_integral_histogram_regions_sums: (skip)
+ * @histogram: a #GstIntegralHistogram
+ * @rectangles: (array length=n): rectangles in pixels
+ * @n: number of rectangles
+ * @sums: (out caller-allocates): room for @n x planes sums, one rectangle after another
+ * @error: return location for a #GError
+ *
+ * The sums of many rectangles at once, each as [method@IntegralHistogram.region_sums]. On a GPU
+ * that is one kernel launch and one small copy for all of them.
+ *
+ * Returns: %TRUE, or %FALSE with @error set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+gboolean gst_integral_histogram_regions_sums (GstIntegralHistogram *histogram,
+                                              const GstVideoRectangle *rectangles, guint n,
+                                              guint64 *sums, GError **error);
+
+/**
+ * gst_integral_histogram_query_region: (rename-to gst_integral_histogram_region)
+ * @histogram: a #GstIntegralHistogram
+ * @x: first column, in pixels
+ * @y: first row, in pixels
+ * @width: columns
+ * @height: rows
+ * @n_counts: (out) (optional): number of counts, the bins
+ * @error: return location for a #GError
+ *
+ * [method@IntegralHistogram.region] for language bindings.
+ *
+ * Returns: (transfer full) (array length=n_counts): the counts, or %NULL with @error set; free with
+ * [func@GLib.free]
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint32 *gst_integral_histogram_query_region (GstIntegralHistogram *histogram, gint x, gint y,
+                                              gint width, gint height, gsize *n_counts,
+                                              GError **error);
+
+/**
+ * gst_integral_histogram_query_regions: (rename-to gst_integral_histogram_regions)
+ * @histogram: a #GstIntegralHistogram
+ * @rectangles: (array length=n_values): x, y, width, height of one rectangle after another, in
+ * pixels
+ * @n_values: four times the number of rectangles
+ * @error: return location for a #GError
+ *
+ * [method@IntegralHistogram.regions] for language bindings.
+ *
+ * Returns: (transfer full): native-endian 32-bit counts, rectangles x bins, or %NULL with @error
+ * set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GBytes *gst_integral_histogram_query_regions (GstIntegralHistogram *histogram,
+                                              const gint *rectangles, gsize n_values,
+                                              GError **error);
+
+/**
+ * gst_integral_histogram_query_region_sums: (rename-to gst_integral_histogram_region_sums)
+ * @histogram: a #GstIntegralHistogram
+ * @x: first column, in pixels
+ * @y: first row, in pixels
+ * @width: columns
+ * @height: rows
+ * @n_sums: (out) (optional): number of sums, the planes
+ * @error: return location for a #GError
+ *
+ * [method@IntegralHistogram.region_sums] for language bindings.
+ *
+ * Returns: (transfer full) (array length=n_sums): the sums, or %NULL with @error set; free with
+ * [func@GLib.free]
+ */
+GST_INTEGRAL_HISTOGRAM_API
+guint64 *gst_integral_histogram_query_region_sums (GstIntegralHistogram *histogram, gint x, gint y,
+                                                   gint width, gint height, gsize *n_sums,
+                                                   GError **error);
+
+/**
+ * gst_integral_histogram_query_regions_sums: (rename-to gst_integral_histogram_regions_sums)
+ * @histogram: a #GstIntegralHistogram
+ * @rectangles: (array length=n_values): x, y, width, height of one rectangle after another, in
+ * pixels
+ * @n_values: four times the number of rectangles
+ * @error: return location for a #GError
+ *
+ * [method@IntegralHistogram.regions_sums] for language bindings.
+ *
+ * Returns: (transfer full): native-endian 64-bit sums, rectangles x planes, or %NULL with @error
+ * set
+ */
+GST_INTEGRAL_HISTOGRAM_API
+GBytes *gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogram,
+                                                   const gint *rectangles, gsize n_values,
+                                                   GError **error);
+
+G_END_DECLS
