@@ -17,6 +17,15 @@ inline bool has_picture (GstBuffer *buffer)
   return !GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP) || gst_buffer_get_size (buffer) > 0;
 }
 
+/// Describes an element for class_init.
+struct ElementDescription {
+  const char *name, *category, *summary;
+  GstCaps *sink_caps, *src_caps;
+};
+
+/// Adds pads and metadata to an element's class.
+void describe (gpointer klass, const ElementDescription &description);
+
 /// The functions of an element's class. Element derives from this, and has
 ///
 ///   - state_of (element): its state, made with new, whose `properties` the object lock guards;
@@ -41,6 +50,8 @@ public:
     G_OBJECT_CLASS (klass)->finalize = finalize;
     GST_ELEMENT_CLASS (klass)->change_state = change_state;
   }
+
+  static gpointer parent_class () { return parent_class_; }
 
   /// Installs the properties of a class, which its subclasses do not inherit. Returns the id after
   /// the last.

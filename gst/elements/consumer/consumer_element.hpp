@@ -3,6 +3,8 @@
 // The plumbing of a consumer's GObject.
 #pragma once
 
+#include <type_traits>
+
 #include <gst/base/gstbasetransform.h>
 
 #include <gst/elements/base/element_plumbing.hpp>
@@ -13,17 +15,9 @@
 
 namespace integralhist {
 
-/// Describes an element for class_init.
-struct ConsumerDescription {
-  const char *name, *category, *summary;
-  GstCaps *sink_caps, *src_caps;
-};
-
-/// Adds pads and metadata to an element's class.
-void describe (GstElementClass *klass, const ConsumerDescription &description);
-
-/// Object is a final type whose member `state` points to a State, with `properties` and a
-/// HistogramConsumer `consumer`. kMakeTable makes the table of the properties.
+/// Object is a final type whose member `state` points to a State. It has `properties`, a
+/// HistogramConsumer `consumer`, and the functions `take_event (event)`, of events from upstream,
+/// and `stop ()`. kMakeTable makes the table of the properties.
 template <class Object, class State, auto kMakeTable>
 class ConsumerElement : public ElementPlumbing<ConsumerElement<Object, State, kMakeTable>> {
 public:
@@ -43,17 +37,43 @@ public:
   }
 
   /// Sets the functions of a class that are the same in all consumers.
-  static void init_class (gpointer klass, const ConsumerDescription &description)
+  static void init_class (gpointer klass, const ElementDescription &description)
   {
     Plumbing::init_class (klass);
     Plumbing::install_properties (klass, table ());
     GST_BASE_TRANSFORM_CLASS (klass)->start = start;
+    GST_BASE_TRANSFORM_CLASS (klass)->stop = stop;
+    GST_BASE_TRANSFORM_CLASS (klass)->sink_event = sink_event;
     GST_BASE_TRANSFORM_CLASS (klass)->prepare_output_buffer = prepare_with_tensors;
-    describe (GST_ELEMENT_CLASS (klass), description);
+    describe (klass, description);
+  }
+
+  /// Makes the state of an element.
+  static void init (Object *element)
+  {
+    if constexpr (std::is_constructible_v<State, Object *>)
+      element->state = new State (element);
+    else
+      element->state = new State;
+    gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (element), TRUE);
   }
 
 private:
   using Plumbing = ElementPlumbing<ConsumerElement>;
+
+  static gboolean stop (GstBaseTransform *trans)
+  {
+    state_of (trans).stop ();
+    return TRUE;
+  }
+
+  static gboolean sink_event (GstBaseTransform *trans, GstEvent *event)
+  {
+    State &state = state_of (trans);
+    state.consumer.take_event (trans, event);
+    state.take_event (event);
+    return GST_BASE_TRANSFORM_CLASS (Plumbing::parent_class ())->sink_event (trans, event);
+  }
 
   static gboolean start (GstBaseTransform *trans)
   {

@@ -31,11 +31,8 @@ static void gst_cuda_integral_hist_class_init (GstCudaIntegralHistClass *klass)
 {
   GstDebugCategory *category = nullptr;
   GST_DEBUG_CATEGORY_INIT (category, "cudaintegralhist", 0, "integral histograms");
-  gst_cuda_integral_class_compute (GST_CUDA_INTEGRAL_CLASS (klass), inthist::Content::bins,
-                                   category);
-  gst_element_class_set_static_metadata (
-      GST_ELEMENT_CLASS (klass), "Integral histogram", "Filter/Analyzer/Video/Hardware",
+  gst_cuda_integral_class_compute (
+      GST_CUDA_INTEGRAL_CLASS (klass), inthist::Content::bins, category, "Integral histogram",
       "Attaches the integral histogram of each video frame (GstIntegralHistogramMeta), computed "
-      "with CUDA or on the CPU",
-      "The gst-integralhist authors");
+      "with CUDA or on the CPU");
 }

@@ -27,6 +27,7 @@
  */
 #include <gst/integralhist/gstintegralhist.h>
 
+#include <gst/elements/base/element_plumbing.hpp>
 #include <gst/elements/producer/compute_devices.hpp>
 #include <gst/track/correlation/cells.hpp>
 #include <gst/elements/base/messages.hpp>
@@ -136,15 +137,11 @@ static void gst_cuda_track_features_class_init (GstCudaTrackFeaturesClass *klass
   object_class->get_property = gst_cuda_track_features_get_property;
   shared_producer_properties ().install (object_class);
 
-  auto *element_class = GST_ELEMENT_CLASS (klass);
   g_autoptr (GstCaps) caps = gst_caps_from_string (kReadableCaps);
-  gst_element_class_add_pad_template (
-      element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
-  gst_element_class_add_pad_template (
-      element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
-  gst_element_class_set_static_metadata (
-      element_class, "Features for tracking", "Filter/Analyzer/Video/Hardware",
-      "Attaches what integralhisttrack follows targets by (three GstIntegralHistogramMeta), "
-      "computed with CUDA or on the CPU",
-      "The gst-integralhist authors");
+  describe (
+      klass,
+      { "Features for tracking", "Filter/Analyzer/Video/Hardware",
+        "Attaches what integralhisttrack follows targets by (three GstIntegralHistogramMeta), "
+        "computed with CUDA or on the CPU",
+        caps, caps });
 }

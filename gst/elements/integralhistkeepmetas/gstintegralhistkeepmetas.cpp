@@ -440,16 +440,9 @@ static void gst_integral_hist_keep_metas_class_init (GstIntegralHistKeepMetasCla
   Element::init_class (klass);
   Element::install_properties (klass, Element::table_of (nullptr));
   G_OBJECT_CLASS (klass)->set_property = gst_integral_hist_keep_metas_set_property;
-  auto *element_class = GST_ELEMENT_CLASS (klass);
-  element_class->change_state = gst_integral_hist_keep_metas_change_state;
-  for (const auto &[name, direction] :
-       { std::pair ("sink", GST_PAD_SINK), std::pair ("src", GST_PAD_SRC) }) {
-    g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw(ANY)");
-    gst_element_class_add_pad_template (
-        element_class, gst_pad_template_new (name, direction, GST_PAD_ALWAYS, caps));
-  }
-  gst_element_class_set_static_metadata (
-      element_class, "Keeper of metas", "Filter/Video",
-      "Runs elements that drop metas about places, and puts these on what comes out",
-      "The gst-integralhist authors");
+  GST_ELEMENT_CLASS (klass)->change_state = gst_integral_hist_keep_metas_change_state;
+  g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw(ANY)");
+  describe (klass, { "Keeper of metas", "Filter/Video",
+                     "Runs elements that drop metas about places, and puts these on what comes out",
+                     caps, caps });
 }

@@ -91,6 +91,20 @@ struct State {
   MapMemory memory;
   LikelihoodPicture picture;
   CudaDrawing cuda;
+
+  void take_event (GstEvent *event)
+  {
+    if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START
+        || GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
+      model = {};
+  }
+  void stop ()
+  {
+    model = {};
+    memory.clear ();
+    picture = {};
+    cuda.clear ();
+  }
 };
 
 GType mode_get_type ()
@@ -411,25 +425,6 @@ static gboolean gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, G
 
 // GstBaseTransform
 
-static gboolean gst_integral_hist_likelihood_stop (GstBaseTransform *trans)
-{
-  State &state = Element::state_of (trans);
-  state.model = {};
-  state.memory.clear ();
-  state.picture = {};
-  state.cuda.clear ();
-  return TRUE;
-}
-
-static gboolean gst_integral_hist_likelihood_sink_event (GstBaseTransform *trans, GstEvent *event)
-{
-  Element::state_of (trans).consumer.take_event (trans, event);
-  if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START
-      || GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
-    Element::state_of (trans).model = {};
-  return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
-}
-
 /// Changes the format of pixels in system memory only.
 static GstCaps *gst_integral_hist_likelihood_transform_caps (GstBaseTransform *trans,
                                                              GstPadDirection direction,
@@ -502,8 +497,7 @@ static void gst_integral_hist_likelihood_set_property (GObject *object, guint id
 
 static void gst_integral_hist_likelihood_init (GstIntegralHistLikelihood *self)
 {
-  self->state = new State;
-  gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
+  Element::init (self);
 }
 
 static void gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodClass *klass)
@@ -520,8 +514,6 @@ static void gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodCl
                          sink_caps, src_caps });
   G_OBJECT_CLASS (klass)->set_property = gst_integral_hist_likelihood_set_property;
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
-  trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_stop);
-  trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_sink_event);
   trans_class->transform_caps = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_caps);
   trans_class->transform_meta = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_meta);
   trans_class->prepare_output_buffer =

@@ -110,6 +110,20 @@ struct State {
   GstVideoRectangle area = {};  // of the picture, that is the frame
   OverlayProperties current;
   std::vector<Mark> marks;
+
+  void take_event (GstEvent *event)
+  {
+    // what comes now may be from another place of the stream; one follows every flush too
+    if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
+      trails.clear ();
+  }
+  void stop ()
+  {
+    trails.clear ();
+    absence_logged = false;
+    undrawn = 0;
+    cuda.clear ();
+  }
 };
 
 // Okabe and Ito's colours, which the colour-blind can tell apart, without black
@@ -321,16 +335,6 @@ static Expected<> draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
 
 // GstBaseTransform
 
-static gboolean gst_integral_hist_overlay_stop (GstBaseTransform *trans)
-{
-  State &state = Element::state_of (trans);
-  state.trails.clear ();
-  state.absence_logged = false;
-  state.undrawn = 0;
-  state.cuda.clear ();
-  return TRUE;
-}
-
 static gboolean gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, GstCaps *in_caps,
                                                     GstCaps *)
 {
@@ -398,22 +402,12 @@ static GstFlowReturn gst_integral_hist_overlay_transform_ip (GstBaseTransform *t
   return post_error_of_consumer (self, buffer, drawn.error ());
 }
 
-static gboolean gst_integral_hist_overlay_sink_event (GstBaseTransform *trans, GstEvent *event)
-{
-  Element::state_of (trans).consumer.take_event (trans, event);
-  // what comes now may be from another place of the stream; one follows every flush too
-  if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
-    Element::state_of (trans).trails.clear ();
-  return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
-}
-
 // GObject
 
 static void gst_integral_hist_overlay_init (GstIntegralHistOverlay *self)
 {
-  self->state = new State;
+  Element::init (self);
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
-  gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
 }
 
 /// Raw video of all formats that can be drawn on.
@@ -436,10 +430,8 @@ static void gst_integral_hist_overlay_class_init (GstIntegralHistOverlayClass *k
                                 "Draws regions, tracks and their histograms on video frames", caps,
                                 caps });
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
-  trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_stop);
   trans_class->set_caps = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_set_caps);
   trans_class->prepare_output_buffer =
       GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_prepare_output_buffer);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_transform_ip);
-  trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_sink_event);
 }

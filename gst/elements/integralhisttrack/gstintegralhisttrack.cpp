@@ -201,7 +201,46 @@ struct State {
   std::optional<Point> pressed;
   std::vector<GstVideoRectangle> drawn;
   std::vector<Point> clicked;
+
+  /// Lets the next frame start the configured targets.
+  void restart ()
+  {
+    targets.clear ();
+    last_stream_time = GST_CLOCK_TIME_NONE;
+  }
+  void take_event (GstEvent *event);
+  void stop ();
 };
+
+void State::take_event (GstEvent *event)
+{
+  const GstSegment *segment;
+  switch (GST_EVENT_TYPE (event)) {
+    case GST_EVENT_STREAM_START:
+    case GST_EVENT_FLUSH_STOP: restart (); break;
+    case GST_EVENT_SEGMENT:
+      // a segment may go on where the last one ended
+      gst_event_parse_segment (event, &segment);
+      if (!(segment->format == GST_FORMAT_TIME && GST_CLOCK_TIME_IS_VALID (last_stream_time)
+            && std::llabs (gint64 (segment->time) - gint64 (last_stream_time))
+                   < gint64 (kContinues)))
+        restart ();
+      break;
+    default: break;
+  }
+}
+
+void State::stop ()
+{
+  restart ();
+  targets.reset ();
+  correlation.reset ();
+  cost_warned = false;
+  const std::lock_guard lock (mutex);
+  pressed.reset ();
+  drawn.clear ();
+  clicked.clear ();
+}
 
 }  // namespace
 
@@ -286,28 +325,7 @@ Expected<> follow_targets (State &state, const TrackProperties &properties, GstB
 
 }  // namespace
 
-/// Lets the next frame start the configured targets.
-static void restart (State &state)
-{
-  state.targets.clear ();
-  state.last_stream_time = GST_CLOCK_TIME_NONE;
-}
-
 // GstBaseTransform
-
-static gboolean gst_integral_hist_track_stop (GstBaseTransform *trans)
-{
-  State &state = Element::state_of (trans);
-  restart (state);
-  state.targets.reset ();
-  state.correlation.reset ();
-  state.cost_warned = false;
-  const std::lock_guard lock (state.mutex);
-  state.pressed.reset ();
-  state.drawn.clear ();
-  state.clicked.clear ();
-  return TRUE;
-}
 
 /// Writes what was found in a frame.
 static void finish_frame (GstBaseTransform *trans, State &state, GstBuffer *buffer,
@@ -404,27 +422,6 @@ static GstFlowReturn gst_integral_hist_track_transform_ip (GstBaseTransform *tra
   return post_error_of_consumer (trans, buffer, tracked.error (), "Tracking failed: ");
 }
 
-static gboolean gst_integral_hist_track_sink_event (GstBaseTransform *trans, GstEvent *event)
-{
-  State &state = Element::state_of (trans);
-  const GstSegment *segment;
-  state.consumer.take_event (trans, event);
-  switch (GST_EVENT_TYPE (event)) {
-    case GST_EVENT_STREAM_START:
-    case GST_EVENT_FLUSH_STOP: restart (state); break;
-    case GST_EVENT_SEGMENT:
-      // a segment may go on where the last one ended
-      gst_event_parse_segment (event, &segment);
-      if (!(segment->format == GST_FORMAT_TIME && GST_CLOCK_TIME_IS_VALID (state.last_stream_time)
-            && std::llabs (gint64 (segment->time) - gint64 (state.last_stream_time))
-                   < gint64 (kContinues)))
-        restart (state);
-      break;
-    default: break;
-  }
-  return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
-}
-
 /// Takes the mouse, in pixels of the output frames.
 static void take_navigation (State &state, GstEvent *event)
 {
@@ -478,9 +475,8 @@ static gboolean gst_integral_hist_track_query (GstBaseTransform *trans, GstPadDi
 
 static void gst_integral_hist_track_init (GstIntegralHistTrack *self)
 {
-  self->state = new State (self);
+  Element::init (self);
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
-  gst_base_transform_set_gap_aware (GST_BASE_TRANSFORM (self), TRUE);
 }
 
 static void gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass)
@@ -495,9 +491,7 @@ static void gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass
                "GstIntegralHistogramTracksMeta",
                caps, caps });
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
-  trans_class->stop = GST_DEBUG_FUNCPTR (gst_integral_hist_track_stop);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_integral_hist_track_transform_ip);
-  trans_class->sink_event = GST_DEBUG_FUNCPTR (gst_integral_hist_track_sink_event);
   trans_class->query = GST_DEBUG_FUNCPTR (gst_integral_hist_track_query);
   trans_class->src_event = GST_DEBUG_FUNCPTR (gst_integral_hist_track_src_event);
 }

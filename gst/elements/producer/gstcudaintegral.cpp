@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstcudaintegral.h"
 
-#include <algorithm>
-#include <vector>
-
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/memory/part.hpp>
@@ -12,6 +9,7 @@
 
 #include "compute_devices.hpp"
 #include <gst/elements/base/element_plumbing.hpp>
+#include "frame_arrival.hpp"
 #include "load_shedder.hpp"
 #include <gst/elements/frame/mapped_frame.hpp>
 #include <gst/elements/base/messages.hpp>
@@ -120,6 +118,12 @@ static void post_error_once (GstCudaIntegral *self, const Error &error)
     post_error (self, error);
 }
 
+static void report (GstCudaIntegral *self, const Expected<> &outcome)
+{
+  if (!outcome)
+    post_error_once (self, outcome.error ());
+}
+
 // device and engine
 
 /// Lets the engine finish; the next frame gets a new one.
@@ -142,23 +146,6 @@ static void forget_frame_size (State &state)
   state.regions = {};
 }
 
-static void warn_of_wait (GstCudaIntegral *self, unsigned most, const Options &options)
-{
-  const bool set = options.max_tensors == most, memory = options.max_device_memory > 0;
-  g_autofree char *allowed =
-      set ? g_strdup_printf ("max-tensors=%u allows", most)
-          : g_strdup_printf ("fits %s (%u)", memory ? "max-device-memory" : "the devices", most);
-  GST_ELEMENT_WARNING (
-      self, RESOURCE, BUSY,
-      ("Every tensor that %s is held downstream: waiting for one. A sink keeps its last frame; set "
-       "its enable-last-sample=false, or %s.",
-       allowed,
-       set      ? "raise max-tensors"
-       : memory ? "raise max-device-memory, or lower it so that tensors go to host memory"
-                : "lower bins"),
-      (nullptr));
-}
-
 static Expected<> renew_engine (GstCudaIntegral *self)
 {
   State &state = Element::state_of (self);
@@ -166,8 +153,9 @@ static Expected<> renew_engine (GstCudaIntegral *self)
   Options options = state.started.options;
   TRY (state.started.check_shape (shape));
   options.cancelled = state.refusal.flag ();
-  options.still_waiting = [self, of = state.started.options] (unsigned most) {
-    warn_of_wait (self, most, of);
+  options.still_waiting = [self, started = state.started] (unsigned most) {
+    GST_ELEMENT_WARNING (self, RESOURCE, BUSY, ("%s", started.describe_wait (most).c_str ()),
+                         (nullptr));
   };
   options.failed = [self] (const Error &error) { post_error_once (self, error); };
 
@@ -278,15 +266,8 @@ static GstCaps *gst_cuda_integral_transform_caps (GstBaseTransform *trans,
   return gst_caps_intersect_full (same, taken, GST_CAPS_INTERSECT_FIRST);
 }
 
-/// Says why a negotiation will fail: upstream itself only says that it did. `caps` is what upstream
-/// has.
-static void refuse_without_feature (GstCudaIntegral *self, GstCaps *caps)
-{
-  if (const auto checked = check_caps (caps, feature_of (self)); !checked)
-    post_error_once (self, checked.error ());
-}
-
-/// Looks at caps before the pad refuses them.
+/// Says why a negotiation will fail, before the pad refuses caps: upstream itself only says that it
+/// did.
 static GstPadProbeReturn gst_cuda_integral_probe_caps (GstPad *pad, GstPadProbeInfo *info, gpointer)
 {
   GstEvent *const event = GST_PAD_PROBE_INFO_EVENT (info);
@@ -294,10 +275,9 @@ static GstPadProbeReturn gst_cuda_integral_probe_caps (GstPad *pad, GstPadProbeI
   if (self && GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
     GstCaps *caps = nullptr;
     gst_event_parse_caps (event, &caps);
-    refuse_without_feature (GST_CUDA_INTEGRAL (self), caps);
+    report (GST_CUDA_INTEGRAL (self), check_caps (caps, feature_of (self)));
     g_autoptr (GstCaps) readable = gst_pad_get_pad_template_caps (pad);
-    if (const auto checked = check_caps (caps, readable, GST_OBJECT_NAME (self)); !checked)
-      post_error_once (GST_CUDA_INTEGRAL (self), checked.error ());
+    report (GST_CUDA_INTEGRAL (self), check_caps (caps, readable, GST_OBJECT_NAME (self)));
   }
   return GST_PAD_PROBE_OK;
 }
@@ -313,17 +293,7 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
   }
   const GstVideoInfo &info = *from_caps;
   // The first frame shows whether the new size works: it fails once, not at each negotiation.
-  const HistogramSpec spec = state.started.spec ();
-  inthist::Quantization quantization = spec.quantization;
-  if (const auto &feature = inthist::info_of (spec.feature); feature.is_gradient ())
-    quantization[0] =
-        guint8 (content_of (self) != inthist::Content::bins || state.started.has_lut ()
-                    ? feature.n_values
-                    : state.range.all_bins);
-  inthist::PixelFormat format = pixel_format_of (info, spec.feature, quantization);
-  format.pixel_weight = spec.weight;
-  if (spec.soft)
-    format.soft = inthist::SoftBins::of (spec.feature, state.range.all_bins);
+  const inthist::PixelFormat format = state.started.format (content_of (self), info);
   const auto picture_bytes = [&shape = state.shape] (const inthist::PixelFormat &of) {
     return shape.width > 0 ? most_picture_bytes (of, shape.width, shape.height, shape.height) : 0;
   };
@@ -369,45 +339,19 @@ static Expected<SubmittedFrame> submit (State &state, Engine &engine, GstBuffer 
   return engine.submit (frame);
 }
 
-/// Returns whether the source is live, as elements upstream say.
-static bool is_live (GstBaseTransform *trans)
-{
-  g_autoptr (GstQuery) query = gst_query_new_latency ();
-  gboolean live = FALSE;
-  if (gst_pad_peer_query (GST_BASE_TRANSFORM_SINK_PAD (trans), query))
-    gst_query_parse_latency (query, &live, nullptr, nullptr);
-  return live;
-}
-
-/// Tells the load shedder of a frame that arrives.
-static void note_arrival (GstCudaIntegral *self, GstBuffer *buffer)
-{
-  State &state = Element::state_of (self);
-  const auto times = FrameTimes::of (GST_BASE_TRANSFORM (self), buffer);
-  LoadShedder::Arrival arrival;
-  arrival.running_time = times.running_time;
-  arrival.duration = times.duration;
-  arrival.latency = state.latency;
-  arrival.live = state.live;
-  if (!GST_CLOCK_TIME_IS_VALID (arrival.duration) && state.info.fps_n > 0)
-    arrival.duration = gst_util_uint64_scale_int (GST_SECOND, state.info.fps_d, state.info.fps_n);
-  const auto now = LoadShedder::Moment::now (GST_ELEMENT (self));
-  if (GST_CLOCK_TIME_IS_VALID (now.clock) && GST_CLOCK_TIME_IS_VALID (times.running_time))
-    arrival.early = GST_CLOCK_DIFF (now.clock, gst_element_get_base_time (GST_ELEMENT (self))
-                                                   + times.running_time + arrival.latency);
-  state.shedder.arrive (arrival, now);
-}
-
 /// Measures how long the thread is in the element and behind it, so that only this delay sheds.
 static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
 {
   auto *self = GST_CUDA_INTEGRAL (parent);
   State &state = Element::state_of (self);
   if (state.frames == 0)
-    state.live = is_live (GST_BASE_TRANSFORM (self));
+    state.live = is_live (GST_BASE_TRANSFORM_SINK_PAD (self));
   if (!Element::properties_of (self).sheds (state.live))
     return state.transform_chain (pad, parent, buffer);
-  note_arrival (self, buffer);
+  const auto now = LoadShedder::Moment::now (GST_ELEMENT (self));
+  state.shedder.arrive (
+      arrival_of (GST_BASE_TRANSFORM (self), buffer, state.info, state.latency, state.live, now),
+      now);
   const GstFlowReturn flow = state.transform_chain (pad, parent, buffer);
   state.shedder.leave (LoadShedder::Moment::now (GST_ELEMENT (self)));
   return flow;
@@ -500,14 +444,13 @@ static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent 
               inthist::info_of (feature_of (self)).format
                   ? gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SINK_PAD (trans), nullptr)
                   : nullptr)
-        refuse_without_feature (self, caps);
+        report (self, check_caps (caps, feature_of (self)));
       break;
     case GST_EVENT_EOS:
       if (state.reporter)
         state.reporter->drain ();  // all messages come before EOS
       if (const auto engine = engine_of (state))
-        if (const auto finished = engine->finish (); !finished)
-          post_error_once (self, finished.error ());
+        report (self, engine->finish ());
       break;
     default: break;
   }
@@ -617,8 +560,11 @@ static void gst_cuda_integral_init (GstCudaIntegral *self)
 }
 
 void gst_cuda_integral_class_compute (GstCudaIntegralClass *klass, inthist::Content content,
-                                      GstDebugCategory *category)
+                                      GstDebugCategory *category, const char *name,
+                                      const char *summary)
 {
+  g_autoptr (GstCaps) caps = gst_caps_from_string (kReadableCaps);
+  describe (klass, { name, "Filter/Analyzer/Video/Hardware", summary, caps, caps });
   klass->content = content;
   klass->category = category;
   const guint stats = Element::install_properties (klass, producer_properties (content));
@@ -634,11 +580,6 @@ static void gst_cuda_integral_class_init (GstCudaIntegralClass *klass)
 
   auto *element_class = GST_ELEMENT_CLASS (klass);
   element_class->set_context = GST_DEBUG_FUNCPTR (gst_cuda_integral_set_context);
-  g_autoptr (GstCaps) caps = gst_caps_from_string (kReadableCaps);
-  gst_element_class_add_pad_template (
-      element_class, gst_pad_template_new ("sink", GST_PAD_SINK, GST_PAD_ALWAYS, caps));
-  gst_element_class_add_pad_template (
-      element_class, gst_pad_template_new ("src", GST_PAD_SRC, GST_PAD_ALWAYS, caps));
 
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
   trans_class->start = GST_DEBUG_FUNCPTR (gst_cuda_integral_start);

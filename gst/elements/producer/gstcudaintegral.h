@@ -27,6 +27,7 @@ struct _GstCudaIntegralClass {
 
 /* Has the elements compute such content, with the properties that go with it. */
 void gst_cuda_integral_class_compute (GstCudaIntegralClass *klass, inthist::Content content,
-                                      GstDebugCategory *category);
+                                      GstDebugCategory *category, const char *name,
+                                      const char *summary);
 
 G_END_DECLS

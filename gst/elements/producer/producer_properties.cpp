@@ -11,6 +11,7 @@
 
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/elements/base/parse.hpp>
+#include <gst/elements/frame/video_formats.hpp>
 
 namespace integralhist {
 namespace {
@@ -365,6 +366,35 @@ HistogramSpec ProducerProperties::spec () const
            .soft = soft,
            .has_lut = has_lut (),
            .part = {} };
+}
+
+inthist::PixelFormat ProducerProperties::format (Content content, const GstVideoInfo &info) const
+{
+  const HistogramSpec of = spec ();
+  inthist::Quantization parts = of.quantization;
+  if (const auto &feature_info = inthist::info_of (of.feature); feature_info.is_gradient ())
+    parts[0] =
+        guint8 (content != Content::bins || has_lut () ? feature_info.n_values : all_bins ());
+  inthist::PixelFormat format = pixel_format_of (info, of.feature, parts);
+  format.pixel_weight = of.weight;
+  if (of.soft)
+    format.soft = inthist::SoftBins::of (of.feature, all_bins ());
+  return format;
+}
+
+std::string ProducerProperties::describe_wait (unsigned most) const
+{
+  const bool set = options.max_tensors == most, memory = options.max_device_memory > 0;
+  return joined (
+      "Every tensor that ",
+      set ? joined ("max-tensors=", most, " allows")
+          : joined ("fits ", memory ? "max-device-memory" : "the devices", " (", most, ")"),
+      " is held downstream: waiting for one. A sink keeps its last frame; set its "
+      "enable-last-sample=false, or ",
+      set      ? "raise max-tensors"
+      : memory ? "raise max-device-memory, or lower it so that tensors go to host memory"
+               : "lower bins",
+      ".");
 }
 
 int ProducerProperties::all_bins () const

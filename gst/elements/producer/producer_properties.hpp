@@ -61,6 +61,10 @@ struct ProducerProperties {
   inthist::Shape shape (inthist::Content content) const;
   /// Returns what is counted, once check () has found no error.
   HistogramSpec spec () const;
+  /// Returns how the pixels of such video are read.
+  inthist::PixelFormat format (inthist::Content content, const GstVideoInfo &info) const;
+  /// Tells users that all tensors, which are `most`, are held downstream, and what to do.
+  std::string describe_wait (unsigned most) const;
   /// Returns the table from values to bins, or to scores. Reads the file that has it. An error for
   /// users where no value has a bin.
   Expected<BinTable> table (inthist::Content content) const;
