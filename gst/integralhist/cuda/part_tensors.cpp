@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "part_tensors.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <kernels/registry.hpp>
@@ -22,8 +21,7 @@ Expected<std::shared_ptr<CudaTensor>> PartTensors::compute (const inthist::Shape
   const auto enqueued = enqueue (*tensor, binning, *place, kept, read);
   if (!enqueued)
     cudaStreamSynchronize (place->stream.get ());  // some of it may run
-  const std::lock_guard lock (mutex_);
-  places_->push_back (std::move (place));
+  places_->give_back (std::move (place));
   TRY (enqueued);
   return tensor;
 }
@@ -66,16 +64,8 @@ Expected<std::shared_ptr<CudaTensor>> PartTensors::take (const inthist::Shape &o
   }
   const std::size_t bytes = inthist::tensor_bytes (of, inthist::layout_of (of)),
                     most = 4 * inthist::tensor_bytes (room, inthist::layout_of (room));
-  std::unique_ptr<CudaTensor> tensor;
-  {
-    const std::lock_guard lock (mutex_);
-    const auto fits = std::ranges::find_if (
-        *idle_, [&] (const auto &idle) { return idle->room () >= bytes && idle->room () <= most; });
-    if (fits != idle_->end ()) {
-      tensor = std::move (*fits);
-      idle_->erase (fits);
-    }
-  }
+  auto tensor = idle_->take (
+      [&] (const auto &idle) { return idle->room () >= bytes && idle->room () <= most; });
   if (!tensor)
     tensor = TRY (make (room));
   tensor->set_shape (of);
@@ -90,7 +80,7 @@ Expected<std::unique_ptr<CudaTensor>> PartTensors::make (const inthist::Shape &r
 {
   for (;;) {
     auto made = CudaTensor::create (room, 0, context, queries_, download_);
-    if (!made && made.error ().kind == Error::Kind::no_memory && free_idle ())
+    if (!made && made.error ().kind == Error::Kind::no_memory && free_all (idle_->take_all ()))
       continue;
     std::unique_ptr<CudaTensor> tensor (
         static_cast<CudaTensor *> (TRY (std::move (made)).release ()));
@@ -99,12 +89,9 @@ Expected<std::unique_ptr<CudaTensor>> PartTensors::make (const inthist::Shape &r
   }
 }
 
-/// Returns whether there was any.
-bool PartTensors::free_idle ()
+/// Frees idle tensors. Returns whether there was any.
+bool PartTensors::free_all (std::vector<std::unique_ptr<CudaTensor>> idle)
 {
-  std::vector<std::unique_ptr<CudaTensor>> idle;  // dropped without the lock
-  const std::lock_guard lock (mutex_);
-  std::swap (idle, *idle_);
   for (const auto &tensor : idle)
     bytes_ -= tensor->room ();
   return !idle.empty ();
@@ -112,36 +99,21 @@ bool PartTensors::free_idle ()
 
 void PartTensors::end ()
 {
-  {
-    const std::lock_guard lock (mutex_);
-    most_idle_ = 0;
-  }
-  free_idle ();
+  free_all (idle_->close ());
 }
 
 void PartTensors::give_back (std::unique_ptr<CudaTensor> tensor)
 {
-  std::unique_ptr<CudaTensor> oldest;  // dropped without the lock
-  const std::lock_guard lock (mutex_);
-  idle_->push_back (std::move (tensor));
-  if (idle_->size () > most_idle_) {
-    oldest = std::move (idle_->front ());
-    idle_->erase (idle_->begin ());
+  if (const auto oldest = idle_->give_back (std::move (tensor)))
     bytes_ -= oldest->room ();
-  }
 }
 
 CudaExpected<std::unique_ptr<PartTensors::Workplace>> PartTensors::take_place ()
 {
-  {
-    const std::lock_guard lock (mutex_);
-    if (!places_->empty ()) {
-      auto place = std::move (places_->back ());
-      places_->pop_back ();
-      return place;
-    }
-  }
-  auto place = std::make_unique<Workplace> ();
+  auto place = places_->take ();
+  if (place)
+    return place;
+  place = std::make_unique<Workplace> ();
   place->stream = TRY (make_stream ());
   return place;
 }

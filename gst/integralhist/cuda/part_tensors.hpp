@@ -6,10 +6,9 @@
 
 #include <atomic>
 #include <memory>
-#include <mutex>
-#include <vector>
 
 #include "cuda_tensor.hpp"
+#include <gst/integralhist/memory/idle_list.hpp>
 
 namespace integralhist {
 
@@ -20,7 +19,7 @@ public:
   PartTensors (Context context, Download download)
       : context (std::move (context)), download_ (download),
         queries_ (std::make_shared<QueryBufferPool> (this->context)), places_ (this->context),
-        idle_ (this->context)
+        idle_ (this->context, kMostIdle)
   {
   }
 
@@ -38,6 +37,8 @@ public:
   guint64 bytes () const { return bytes_; }
 
 private:
+  static constexpr std::size_t kMostIdle = 4;
+
   /// A stream, and what a strategy takes there besides the tensor.
   struct Workplace {
     inthist::cuda::StreamOwner stream;
@@ -47,7 +48,7 @@ private:
   /// Returns a tensor that comes back when nobody has it any more.
   Expected<std::shared_ptr<CudaTensor>> take (const inthist::Shape &of, bool is_box);
   Expected<std::unique_ptr<CudaTensor>> make (const inthist::Shape &room);
-  bool free_idle ();
+  bool free_all (std::vector<std::unique_ptr<CudaTensor>> idle);
   void give_back (std::unique_ptr<CudaTensor> tensor);
   inthist::cuda::CudaExpected<std::unique_ptr<Workplace>> take_place ();
   static inthist::cuda::CudaExpected<> enqueue (CudaTensor &tensor, const inthist::Binning &binning,
@@ -57,10 +58,8 @@ private:
   const Download download_;
   const std::shared_ptr<QueryBufferPool> queries_;
   std::atomic<guint64> bytes_ = 0;
-  std::mutex mutex_;  // guards all below
-  InContext<std::vector<std::unique_ptr<Workplace>>> places_;
-  InContext<std::vector<std::unique_ptr<CudaTensor>>> idle_;
-  std::size_t most_idle_ = 4;
+  InContext<IdleList<std::unique_ptr<Workplace>>> places_;
+  InContext<IdleList<std::unique_ptr<CudaTensor>>> idle_;
 };
 
 }  // namespace integralhist

@@ -77,17 +77,10 @@ CudaExpected<> QueryBuffers::reserve (std::size_t inputs_bytes, std::size_t answ
 
 CudaExpected<std::unique_ptr<QueryBuffers>> QueryBufferPool::acquire ()
 {
-  {
-    const std::lock_guard lock (mutex_);
-    for (auto &buffers : *idle_)
-      if (has_fired (buffers->done.get ())) {
-        std::swap (buffers, idle_->back ());
-        auto taken = std::move (idle_->back ());
-        idle_->pop_back ();
-        return taken;
-      }
-  }
-  auto buffers = std::make_unique<QueryBuffers> ();
+  auto buffers = idle_->take ([] (const auto &idle) { return has_fired (idle->done.get ()); });
+  if (buffers)
+    return buffers;
+  buffers = std::make_unique<QueryBuffers> ();
   buffers->stream = TRY (make_stream ());
   buffers->done = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
   return buffers;
@@ -95,8 +88,7 @@ CudaExpected<std::unique_ptr<QueryBuffers>> QueryBufferPool::acquire ()
 
 void QueryBufferPool::give_back (std::unique_ptr<QueryBuffers> buffers)
 {
-  const std::lock_guard lock (mutex_);
-  idle_->push_back (std::move (buffers));
+  idle_->give_back (std::move (buffers));
 }
 
 Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inthist::Shape &shape,

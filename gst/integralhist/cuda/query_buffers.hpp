@@ -3,7 +3,6 @@
 // Queries on their way to a device and their answers on the way back.
 #pragma once
 
-#include <mutex>
 #include <span>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include <kernels/query.hpp>
 
 #include "in_context.hpp"
+#include <gst/integralhist/memory/idle_list.hpp>
 
 namespace integralhist {
 
@@ -38,8 +38,7 @@ public:
   void give_back (std::unique_ptr<QueryBuffers> buffers);
 
 private:
-  std::mutex mutex_;
-  InContext<std::vector<std::unique_ptr<QueryBuffers>>> idle_;
+  InContext<IdleList<std::unique_ptr<QueryBuffers>>> idle_;
 };
 
 /// The queries of one call, which point to arrays in the device's buffers.

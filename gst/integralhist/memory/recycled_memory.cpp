@@ -9,17 +9,15 @@ namespace integralhist {
 
 Expected<HostMemory> RecycledMemory::take (std::size_t bytes, const NoMemoryMessage &message)
 {
-  {
-    const std::lock_guard lock (mutex_);
-    for (Idle &idle : idle_)
-      if (idle.memory && idle.bytes >= bytes && idle.bytes / 4 <= bytes)
-        return returning (std::exchange (idle, {}));
-  }
+  Idle idle = idle_.take (
+      [bytes] (const Idle &piece) { return piece.bytes >= bytes && piece.bytes / 4 <= bytes; });
+  if (idle.memory)
+    return returning (std::move (idle));
   const Cancelled cancelled (Cancelled (), Interruptible::flag ());  // which outlives the call
-  auto memory = allocate_on_host (bytes, message, cancelled);
+  auto memory = allocate_ (bytes, message, cancelled);
   if (!memory && memory.error ().kind == Error::Kind::no_memory) {
     free_idle ();
-    memory = allocate_on_host (bytes, message, cancelled);
+    memory = allocate_ (bytes, message, cancelled);
   }
   Idle piece = { TRY (std::move (memory)), bytes };
   bytes_ += bytes;
@@ -36,18 +34,12 @@ HostMemory RecycledMemory::returning (Idle piece)
 
 void RecycledMemory::give_back (Idle piece)
 {
-  const std::lock_guard lock (mutex_);
-  std::swap (idle_[next_], piece);  // what was there is freed without the lock
-  bytes_ -= piece.bytes;
-  next_ = (next_ + 1) % kMostIdle;
+  bytes_ -= idle_.give_back (std::move (piece)).bytes;
 }
 
 void RecycledMemory::free_idle ()
 {
-  std::array<Idle, kMostIdle> freed;  // without the lock
-  const std::lock_guard lock (mutex_);
-  freed.swap (idle_);
-  for (const Idle &idle : freed)
+  for (const Idle &idle : idle_.take_all ())
     bytes_ -= idle.bytes;
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <array>
 #include <atomic>
 #include <memory>
-#include <mutex>
 
 #include "host_memory.hpp"
+#include "idle_list.hpp"
 
 namespace integralhist {
 
@@ -14,6 +13,11 @@ namespace integralhist {
 /// the next taker, as touching new pages costs time.
 class RecycledMemory : public std::enable_shared_from_this<RecycledMemory> {
 public:
+  explicit RecycledMemory (AllocateHost allocate = allocate_on_host, std::size_t most_idle = 4)
+      : allocate_ (std::move (allocate)), idle_ (most_idle)
+  {
+  }
+
   /// Returns memory that comes back when nobody has it any more.
   Expected<HostMemory> take (std::size_t bytes, const NoMemoryMessage &message);
   /// Frees what nobody has taken.
@@ -22,8 +26,6 @@ public:
   std::size_t bytes () const { return bytes_; }
 
 private:
-  static constexpr std::size_t kMostIdle = 4;
-
   struct Idle {
     HostMemory memory;
     std::size_t bytes = 0;  // at least those that were asked for
@@ -32,10 +34,9 @@ private:
   HostMemory returning (Idle piece);
   void give_back (Idle piece);
 
+  const AllocateHost allocate_;
   std::atomic<std::size_t> bytes_ = 0;
-  std::mutex mutex_;  // guards all below
-  std::array<Idle, kMostIdle> idle_;
-  std::size_t next_ = 0;  // the idle piece that the next to come back replaces
+  IdleList<Idle> idle_;
 };
 
 }  // namespace integralhist

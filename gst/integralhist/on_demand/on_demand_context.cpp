@@ -7,14 +7,7 @@ namespace integralhist {
 
 Expected<std::unique_ptr<DeviceValues>> OnDemandContext::values_for (const Frame &frame)
 {
-  std::unique_ptr<DeviceValues> values;
-  {
-    const std::lock_guard lock (mutex_);
-    if (!free_values_.empty ()) {
-      values = std::move (free_values_.back ());
-      free_values_.pop_back ();
-    }
-  }
+  auto values = idle_values_.take ();
   if (!values) {
     values = TRY (assist->make (shape, device_answers));
     value_bytes += values->bytes ();
@@ -34,8 +27,7 @@ void OnDemandContext::drop (std::unique_ptr<DeviceValues> values)
 
 void OnDemandContext::give_back (std::unique_ptr<DeviceValues> values)
 {
-  const std::lock_guard lock (mutex_);
-  free_values_.push_back (std::move (values));
+  idle_values_.give_back (std::move (values));
 }
 
 void OnDemandContext::add_time (guint64 nanoseconds)

@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <vector>
 
 #include <gst/integralhist/engine/device_values.hpp>
 #include <gst/integralhist/engine/engine.hpp>
@@ -83,10 +82,10 @@ public:
   Streak streak ();
 
 private:
+  IdleList<std::unique_ptr<DeviceValues>> idle_values_;
   std::mutex mutex_;  // guards all below
   Streak streak_;
   Duration time_;
-  std::vector<std::unique_ptr<DeviceValues>> free_values_;
 };
 
 }  // namespace integralhist

@@ -10,7 +10,8 @@
 #include "device_worker.hpp"
 #include "fault.hpp"
 #include "frame_queue.hpp"
-#include "staging_buffers.hpp"
+#include <gst/integralhist/memory/memory_messages.hpp>
+#include <gst/integralhist/memory/recycled_memory.hpp>
 
 namespace integralhist {
 namespace {
@@ -20,7 +21,8 @@ public:
   ShardedEngine (const inthist::Shape &shape, const Options &options, const Partition &partition,
                  const DeviceFunctions &functions)
       : shape_ (shape), partition_ (partition), functions_ (functions),
-        staging_ (std::make_shared<StagingBuffers> (functions.allocate)), frames_ (options)
+        staging_ (std::make_shared<RecycledMemory> (functions.allocate, SIZE_MAX)),
+        frames_ (options)
   {
   }
 
@@ -175,7 +177,9 @@ private:
   Expected<> stage (PendingFrame &pending)
   {
     const PicturePlanes planes (pending.frame.image, shape_.width, shape_.height);
-    pending.staging = TRY (staging_->take (planes.size ()));
+    pending.staging = TRY (staging_->take (planes.size (), [&planes] (const Available &available) {
+      return no_memory ("a frame's pixels", planes.size (), available) + ": lower async-depth";
+    }));
     (void) planes.stage (pending.staging.get ());
     pending.frame.image = planes.image_in (pending.staging.get ());
     pending.frame.place = Place::pinned;
@@ -186,7 +190,7 @@ private:
   const inthist::Shape shape_;
   const Partition partition_;
   const DeviceFunctions functions_;
-  const std::shared_ptr<StagingBuffers> staging_;
+  const std::shared_ptr<RecycledMemory> staging_;  // of pixels that are not pinned
   std::shared_ptr<TensorPool> pool_;
   FrameQueue frames_;
   std::vector<std::unique_ptr<DeviceWorker>> workers_;

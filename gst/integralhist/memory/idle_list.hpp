@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+namespace integralhist {
+
+/// Things that serve one user after another, as memory and streams do: what comes back is kept for
+/// the next. Any thread may use it. T owns a thing, or is null.
+template <class T>
+class IdleList {
+public:
+  /// Keeps `most` at most.
+  explicit IdleList (std::size_t most = SIZE_MAX) : most_ (most) {}
+
+  /// Returns the longest idle one that fits; null if none does.
+  template <class Fits>
+  T take (Fits &&fits)
+  {
+    const std::lock_guard lock (mutex_);
+    const auto found = std::ranges::find_if (idle_, fits);
+    if (found == idle_.end ())
+      return T ();
+    T taken = std::move (*found);
+    idle_.erase (found);
+    return taken;
+  }
+  T take ()
+  {
+    return take ([] (const T &) { return true; });
+  }
+
+  /// Keeps one for the next. If they are too many then, returns the longest idle, else null: the
+  /// caller drops it, without the lock.
+  T give_back (T one)
+  {
+    const std::lock_guard lock (mutex_);
+    idle_.push_back (std::move (one));
+    if (idle_.size () <= most_)
+      return T ();
+    T oldest = std::move (idle_.front ());
+    idle_.erase (idle_.begin ());
+    return oldest;
+  }
+
+  /// Returns all.
+  std::vector<T> take_all ()
+  {
+    const std::lock_guard lock (mutex_);
+    return std::exchange (idle_, {});
+  }
+  /// Keeps none from now on, and returns all.
+  std::vector<T> close ()
+  {
+    const std::lock_guard lock (mutex_);
+    most_ = 0;
+    return std::exchange (idle_, {});
+  }
+
+private:
+  std::mutex mutex_;  // guards all below
+  std::size_t most_;
+  std::vector<T> idle_;  // the longest idle in front
+};
+
+}  // namespace integralhist
