@@ -17,6 +17,17 @@ inline bool has_picture (GstBuffer *buffer)
   return !GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP) || gst_buffer_get_size (buffer) > 0;
 }
 
+/// Declares and defines the final type of an element, with the members at the end, and how it is
+/// registered. Its parent's class is Element::parent_class ().
+#define INTEGRALHIST_ELEMENT(Type, type, TYPE, Parent, PARENT_TYPE, nick, ...) \
+  G_DECLARE_FINAL_TYPE (Type, type, GST, TYPE, Parent) \
+  struct _##Type { \
+    Parent parent; \
+    __VA_ARGS__ \
+  }; \
+  G_DEFINE_FINAL_TYPE (Type, type, PARENT_TYPE) \
+  GST_ELEMENT_REGISTER_DEFINE (nick, #nick, GST_RANK_NONE, type##_get_type ())
+
 /// Describes an element for class_init.
 struct ElementDescription {
   const char *name, *category, *summary;

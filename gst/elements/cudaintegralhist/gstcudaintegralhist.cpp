@@ -13,17 +13,11 @@
  *     cudaintegralhist bins=8 regions="100,100,64,128" ! fakesink
  * ]| prints the histogram of one rectangle for each frame.
  */
+#include <gst/elements/base/element_plumbing.hpp>
 #include <gst/elements/producer/gstcudaintegral.h>
 
-G_DECLARE_FINAL_TYPE (GstCudaIntegralHist, gst_cuda_integral_hist, GST, CUDA_INTEGRAL_HIST,
-                      GstCudaIntegral)
-struct _GstCudaIntegralHist {
-  GstCudaIntegral parent;
-};
-
-G_DEFINE_FINAL_TYPE (GstCudaIntegralHist, gst_cuda_integral_hist, GST_TYPE_CUDA_INTEGRAL)
-GST_ELEMENT_REGISTER_DEFINE (cudaintegralhist, "cudaintegralhist", GST_RANK_NONE,
-                             gst_cuda_integral_hist_get_type ())
+INTEGRALHIST_ELEMENT (GstCudaIntegralHist, gst_cuda_integral_hist, CUDA_INTEGRAL_HIST,
+                      GstCudaIntegral, GST_TYPE_CUDA_INTEGRAL, cudaintegralhist)
 
 static void gst_cuda_integral_hist_init (GstCudaIntegralHist *) {}
 

@@ -24,17 +24,11 @@
  *     regions="100,100,64,128" ! fakesink
  * ]| prints how much of one rectangle has a hue from red over yellow to green: 255 a pixel.
  */
+#include <gst/elements/base/element_plumbing.hpp>
 #include <gst/elements/producer/gstcudaintegral.h>
 
-G_DECLARE_FINAL_TYPE (GstCudaIntegralImage, gst_cuda_integral_image, GST, CUDA_INTEGRAL_IMAGE,
-                      GstCudaIntegral)
-struct _GstCudaIntegralImage {
-  GstCudaIntegral parent;
-};
-
-G_DEFINE_FINAL_TYPE (GstCudaIntegralImage, gst_cuda_integral_image, GST_TYPE_CUDA_INTEGRAL)
-GST_ELEMENT_REGISTER_DEFINE (cudaintegralimage, "cudaintegralimage", GST_RANK_NONE,
-                             gst_cuda_integral_image_get_type ())
+INTEGRALHIST_ELEMENT (GstCudaIntegralImage, gst_cuda_integral_image, CUDA_INTEGRAL_IMAGE,
+                      GstCudaIntegral, GST_TYPE_CUDA_INTEGRAL, cudaintegralimage)
 
 static void gst_cuda_integral_image_init (GstCudaIntegralImage *) {}
 

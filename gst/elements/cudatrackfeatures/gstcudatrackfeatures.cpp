@@ -37,17 +37,9 @@
 
 using namespace integralhist;
 
-G_DECLARE_FINAL_TYPE (GstCudaTrackFeatures, gst_cuda_track_features, GST, CUDA_TRACK_FEATURES,
-                      GstBin)
-struct _GstCudaTrackFeatures {
-  GstBin parent;
-
-  GstElement *gradients, *colours, *luma;  // owned by the bin
-};
-
-G_DEFINE_FINAL_TYPE (GstCudaTrackFeatures, gst_cuda_track_features, GST_TYPE_BIN)
-GST_ELEMENT_REGISTER_DEFINE (cudatrackfeatures, "cudatrackfeatures", GST_RANK_NONE,
-                             gst_cuda_track_features_get_type ())
+// Its elements are owned by the bin.
+INTEGRALHIST_ELEMENT (GstCudaTrackFeatures, gst_cuda_track_features, CUDA_TRACK_FEATURES, GstBin,
+                      GST_TYPE_BIN, cudatrackfeatures, GstElement *gradients, *colours, *luma;)
 
 /// Sets the device of the luma, which has one alone, to the first of the others'. Where these are
 /// none, the others say what is wrong.

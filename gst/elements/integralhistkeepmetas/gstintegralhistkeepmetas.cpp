@@ -156,18 +156,9 @@ std::string refusal_of (GstElement *element)
 
 }  // namespace
 
-G_DECLARE_FINAL_TYPE (GstIntegralHistKeepMetas, gst_integral_hist_keep_metas, GST,
-                      INTEGRAL_HIST_KEEP_METAS, GstBin)
-struct _GstIntegralHistKeepMetas {
-  GstBin parent;
-
-  State *state;
-};
-
-#define gst_integral_hist_keep_metas_parent_class parent_class
-G_DEFINE_FINAL_TYPE (GstIntegralHistKeepMetas, gst_integral_hist_keep_metas, GST_TYPE_BIN)
-GST_ELEMENT_REGISTER_DEFINE (integralhistkeepmetas, "integralhistkeepmetas", GST_RANK_NONE,
-                             gst_integral_hist_keep_metas_get_type ())
+INTEGRALHIST_ELEMENT (GstIntegralHistKeepMetas, gst_integral_hist_keep_metas,
+                      INTEGRAL_HIST_KEEP_METAS, GstBin, GST_TYPE_BIN, integralhistkeepmetas,
+                      State *state;)
 
 namespace {
 
@@ -418,7 +409,7 @@ static GstStateChangeReturn gst_integral_hist_keep_metas_change_state (GstElemen
       return GST_STATE_CHANGE_FAILURE;
     }
   const GstStateChangeReturn result =
-      GST_ELEMENT_CLASS (parent_class)->change_state (element, transition);
+      GST_ELEMENT_CLASS (Element::parent_class ())->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {
     self->state->identity.reset ();
     const std::lock_guard lock (self->state->mutex);

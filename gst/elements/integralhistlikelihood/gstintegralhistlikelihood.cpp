@@ -173,18 +173,9 @@ PropertyTable<LikelihoodProperties> make_table ()
 
 }  // namespace
 
-G_DECLARE_FINAL_TYPE (GstIntegralHistLikelihood, gst_integral_hist_likelihood, GST,
-                      INTEGRAL_HIST_LIKELIHOOD, GstVideoFilter)
-struct _GstIntegralHistLikelihood {
-  GstVideoFilter parent;
-
-  State *state;
-};
-
-#define gst_integral_hist_likelihood_parent_class parent_class
-G_DEFINE_FINAL_TYPE (GstIntegralHistLikelihood, gst_integral_hist_likelihood, GST_TYPE_VIDEO_FILTER)
-GST_ELEMENT_REGISTER_DEFINE (integralhistlikelihood, "integralhistlikelihood", GST_RANK_NONE,
-                             gst_integral_hist_likelihood_get_type ())
+INTEGRALHIST_ELEMENT (GstIntegralHistLikelihood, gst_integral_hist_likelihood,
+                      INTEGRAL_HIST_LIKELIHOOD, GstVideoFilter, GST_TYPE_VIDEO_FILTER,
+                      integralhistlikelihood, State *state;)
 
 using Element = ConsumerElement<GstIntegralHistLikelihood, State, make_table>;
 
@@ -397,7 +388,7 @@ static GstFlowReturn gst_integral_hist_likelihood_transform (GstBaseTransform *t
     post_error (trans, mapped.error ());
     return GST_FLOW_ERROR;
   }
-  return GST_BASE_TRANSFORM_CLASS (parent_class)->transform (trans, in, out);
+  return GST_BASE_TRANSFORM_CLASS (Element::parent_class ())->transform (trans, in, out);
 }
 
 static GstFlowReturn gst_integral_hist_likelihood_transform_ip (GstBaseTransform *trans,
@@ -477,7 +468,8 @@ static gboolean gst_integral_hist_likelihood_transform_meta (GstBaseTransform *t
   while (tags && *tags && g_strv_contains (kept, *tags))
     tags++;
   return !tags || !*tags
-         || GST_BASE_TRANSFORM_CLASS (parent_class)->transform_meta (trans, out, meta, in);
+         || GST_BASE_TRANSFORM_CLASS (Element::parent_class ())
+                ->transform_meta (trans, out, meta, in);
 }
 
 // GObject

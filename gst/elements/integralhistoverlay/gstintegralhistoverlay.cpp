@@ -139,18 +139,8 @@ const Colour &colour_of (gint id)
 
 }  // namespace
 
-G_DECLARE_FINAL_TYPE (GstIntegralHistOverlay, gst_integral_hist_overlay, GST, INTEGRAL_HIST_OVERLAY,
-                      GstBaseTransform)
-struct _GstIntegralHistOverlay {
-  GstBaseTransform parent;
-
-  State *state;
-};
-
-#define gst_integral_hist_overlay_parent_class parent_class
-G_DEFINE_FINAL_TYPE (GstIntegralHistOverlay, gst_integral_hist_overlay, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE (integralhistoverlay, "integralhistoverlay", GST_RANK_NONE,
-                             gst_integral_hist_overlay_get_type ())
+INTEGRALHIST_ELEMENT (GstIntegralHistOverlay, gst_integral_hist_overlay, INTEGRAL_HIST_OVERLAY,
+                      GstBaseTransform, GST_TYPE_BASE_TRANSFORM, integralhistoverlay, State *state;)
 
 using Element = ConsumerElement<GstIntegralHistOverlay, State, make_table>;
 

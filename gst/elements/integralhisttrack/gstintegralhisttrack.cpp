@@ -244,18 +244,8 @@ void State::stop ()
 
 }  // namespace
 
-G_DECLARE_FINAL_TYPE (GstIntegralHistTrack, gst_integral_hist_track, GST, INTEGRAL_HIST_TRACK,
-                      GstBaseTransform)
-struct _GstIntegralHistTrack {
-  GstBaseTransform parent;
-
-  State *state;
-};
-
-#define gst_integral_hist_track_parent_class parent_class
-G_DEFINE_FINAL_TYPE (GstIntegralHistTrack, gst_integral_hist_track, GST_TYPE_BASE_TRANSFORM)
-GST_ELEMENT_REGISTER_DEFINE (integralhisttrack, "integralhisttrack", GST_RANK_NONE,
-                             gst_integral_hist_track_get_type ())
+INTEGRALHIST_ELEMENT (GstIntegralHistTrack, gst_integral_hist_track, INTEGRAL_HIST_TRACK,
+                      GstBaseTransform, GST_TYPE_BASE_TRANSFORM, integralhisttrack, State *state;)
 
 using Element = ConsumerElement<GstIntegralHistTrack, State, make_table>;
 
@@ -461,14 +451,14 @@ static gboolean gst_integral_hist_track_src_event (GstBaseTransform *trans, GstE
 {
   if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION && Element::properties_of (trans).navigation)
     take_navigation (Element::state_of (trans), event);
-  return GST_BASE_TRANSFORM_CLASS (parent_class)->src_event (trans, event);
+  return GST_BASE_TRANSFORM_CLASS (Element::parent_class ())->src_event (trans, event);
 }
 
 static gboolean gst_integral_hist_track_query (GstBaseTransform *trans, GstPadDirection direction,
                                                GstQuery *query)
 {
   return answer_tracker_query (query)
-         || GST_BASE_TRANSFORM_CLASS (parent_class)->query (trans, direction, query);
+         || GST_BASE_TRANSFORM_CLASS (Element::parent_class ())->query (trans, direction, query);
 }
 
 // GObject
