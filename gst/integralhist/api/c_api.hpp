@@ -24,6 +24,14 @@ Result to_c (Expected<T> &&expected, Result failed, GError **error)
     return std::move (*expected);
 }
 
+/// Stores a value where a caller wants it, who may pass null.
+template <class T>
+void store (T *to, std::type_identity_t<T> value)
+{
+  if (to)
+    *to = value;
+}
+
 /// The most windows of a query, for which indices of windows and threads fit 32 bits.
 constexpr gint64 kMostWindows = G_MAXINT / 8;
 

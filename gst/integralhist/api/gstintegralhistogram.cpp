@@ -235,6 +235,14 @@ static Expected<guint32> element_in (const Tensor &tensor, GstBuffer *buffer, gu
 
 }  // namespace integralhist
 
+/// Defines a function of the C API that returns a value of a histogram; `otherwise` if it is null.
+#define GETTER(Type, name, otherwise, value) \
+  Type name (GstIntegralHistogram *histogram) \
+  { \
+    g_return_val_if_fail (histogram, otherwise); \
+    return value; \
+  }
+
 GstIntegralHistogram *gst_integral_histogram_ref (GstIntegralHistogram *histogram)
 {
   return reinterpret_cast<GstIntegralHistogram *> (
@@ -246,35 +254,11 @@ void gst_integral_histogram_unref (GstIntegralHistogram *histogram)
   gst_mini_object_unref (GST_MINI_OBJECT_CAST (histogram));
 }
 
-guint gst_integral_histogram_get_width (GstIntegralHistogram *histogram)
-{
-  g_return_val_if_fail (histogram, 0);
-  return histogram->tensor->shape.width;
-}
-
-guint gst_integral_histogram_get_height (GstIntegralHistogram *histogram)
-{
-  g_return_val_if_fail (histogram, 0);
-  return histogram->tensor->shape.height;
-}
-
-guint gst_integral_histogram_get_bins (GstIntegralHistogram *histogram)
-{
-  g_return_val_if_fail (histogram, 0);
-  return histogram->tensor->shape.bins;
-}
-
-guint gst_integral_histogram_get_first_bin (GstIntegralHistogram *histogram)
-{
-  g_return_val_if_fail (histogram, 0);
-  return histogram->range.first_bin;
-}
-
-guint gst_integral_histogram_get_all_bins (GstIntegralHistogram *histogram)
-{
-  g_return_val_if_fail (histogram, 0);
-  return histogram->range.all_bins;
-}
+GETTER (guint, gst_integral_histogram_get_width, 0, histogram->tensor->shape.width)
+GETTER (guint, gst_integral_histogram_get_height, 0, histogram->tensor->shape.height)
+GETTER (guint, gst_integral_histogram_get_bins, 0, histogram->tensor->shape.bins)
+GETTER (guint, gst_integral_histogram_get_first_bin, 0, histogram->range.first_bin)
+GETTER (guint, gst_integral_histogram_get_all_bins, 0, histogram->range.all_bins)
 
 GstIntegralHistogramContent gst_integral_histogram_get_content (GstIntegralHistogram *histogram)
 {
@@ -287,11 +271,8 @@ GstIntegralHistogramContent gst_integral_histogram_get_content (GstIntegralHisto
   return GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
 }
 
-GstIntegralHistogramFeature gst_integral_histogram_get_feature (GstIntegralHistogram *histogram)
-{
-  g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA);
-  return GstIntegralHistogramFeature (histogram->spec.feature);
-}
+GETTER (GstIntegralHistogramFeature, gst_integral_histogram_get_feature,
+        GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA, GstIntegralHistogramFeature (histogram->spec.feature))
 
 void gst_integral_histogram_get_quantization (GstIntegralHistogram *histogram, guint parts[3])
 {
@@ -299,29 +280,13 @@ void gst_integral_histogram_get_quantization (GstIntegralHistogram *histogram, g
   std::ranges::copy (histogram->spec.quantization, parts);
 }
 
-GstIntegralHistogramWeight gst_integral_histogram_get_weight (GstIntegralHistogram *histogram)
-{
-  g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE);
-  return GstIntegralHistogramWeight (histogram->spec.weight);
-}
-
-gboolean gst_integral_histogram_get_soft (GstIntegralHistogram *histogram)
-{
-  g_return_val_if_fail (histogram, FALSE);
-  return histogram->spec.soft;
-}
-
-guint gst_integral_histogram_get_weight_unit (GstIntegralHistogram *histogram)
-{
-  g_return_val_if_fail (histogram, 0);
-  return guint (inthist::unit_of (histogram->spec.weight, histogram->spec.soft));
-}
-
-guint32 gst_integral_histogram_get_lut_seqnum (GstIntegralHistogram *histogram)
-{
-  g_return_val_if_fail (histogram, GST_SEQNUM_INVALID);
-  return histogram->spec.lut_seqnum;
-}
+GETTER (GstIntegralHistogramWeight, gst_integral_histogram_get_weight,
+        GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE, GstIntegralHistogramWeight (histogram->spec.weight))
+GETTER (gboolean, gst_integral_histogram_get_soft, FALSE, histogram->spec.soft)
+GETTER (guint, gst_integral_histogram_get_weight_unit, 0,
+        guint (inthist::unit_of (histogram->spec.weight, histogram->spec.soft)))
+GETTER (guint32, gst_integral_histogram_get_lut_seqnum, GST_SEQNUM_INVALID,
+        histogram->spec.lut_seqnum)
 
 GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHistogram *histogram)
 {
@@ -363,28 +328,15 @@ gboolean gst_integral_histogram_get_tiles (GstIntegralHistogram *histogram, guin
   const inthist::Shape &shape = histogram->tensor->shape;
   const bool has = shape.counter == inthist::Type::u8_tiled;
   const inthist::Tiles tiles = has ? inthist::tiles_of (shape) : inthist::Tiles ();
-  if (columns)
-    *columns = tiles.columns;
-  if (rows)
-    *rows = tiles.rows;
-  if (tile_bytes)
-    *tile_bytes = has ? tiles.bytes () : 0;
-  if (wide)
-    *wide = tiles.wide;
+  integralhist::store (columns, tiles.columns);
+  integralhist::store (rows, tiles.rows);
+  integralhist::store (tile_bytes, has ? tiles.bytes () : 0);
+  integralhist::store (wide, tiles.wide);
   return has;
 }
 
-gsize gst_integral_histogram_get_row_pitch (GstIntegralHistogram *histogram)
-{
-  g_return_val_if_fail (histogram, 0);
-  return histogram->tensor->layout.row_pitch;
-}
-
-gsize gst_integral_histogram_get_plane_pitch (GstIntegralHistogram *histogram)
-{
-  g_return_val_if_fail (histogram, 0);
-  return histogram->tensor->layout.plane_pitch;
-}
+GETTER (gsize, gst_integral_histogram_get_row_pitch, 0, histogram->tensor->layout.row_pitch)
+GETTER (gsize, gst_integral_histogram_get_plane_pitch, 0, histogram->tensor->layout.plane_pitch)
 
 guint gst_integral_histogram_get_n_shards (GstIntegralHistogram *histogram)
 {
@@ -397,8 +349,7 @@ GstIntegralHistogram *gst_integral_histogram_get_shard (GstIntegralHistogram *hi
                                                         guint index, guint *first_bin)
 {
   g_return_val_if_fail (histogram, nullptr);
-  if (first_bin)
-    *first_bin = 0;
+  integralhist::store (first_bin, 0);
   const auto shards = histogram->tensor->shards ();
   if (!shards)
     return nullptr;
@@ -407,8 +358,7 @@ GstIntegralHistogram *gst_integral_histogram_get_shard (GstIntegralHistogram *hi
   if (index >= shards->size ())
     return nullptr;
   const integralhist::Shard &shard = (*shards)[index];
-  if (first_bin)
-    *first_bin = guint (shard.first_bin);
+  integralhist::store (first_bin, guint (shard.first_bin));
   GstIntegralHistogram *const made = integralhist::new_histogram (
       std::shared_ptr<integralhist::Tensor> (histogram->tensor, shard.tensor.get ()),
       histogram->spec);
@@ -519,23 +469,10 @@ guint32 gst_integral_histogram_query_element (GstIntegralHistogram *histogram, G
                              error);
 }
 
-guint64 gst_integral_histogram_get_device_pointer (GstIntegralHistogram *histogram)
-{
-  g_return_val_if_fail (histogram, 0);
-  return histogram->tensor->cuda ().pointer;
-}
-
-gpointer gst_integral_histogram_get_cuda_event (GstIntegralHistogram *histogram)
-{
-  g_return_val_if_fail (histogram, nullptr);
-  return histogram->tensor->cuda ().event;
-}
-
-gpointer gst_integral_histogram_get_cuda_context (GstIntegralHistogram *histogram)
-{
-  g_return_val_if_fail (histogram, nullptr);
-  return histogram->tensor->cuda ().context;
-}
+GETTER (guint64, gst_integral_histogram_get_device_pointer, 0, histogram->tensor->cuda ().pointer)
+GETTER (gpointer, gst_integral_histogram_get_cuda_event, nullptr, histogram->tensor->cuda ().event)
+GETTER (gpointer, gst_integral_histogram_get_cuda_context, nullptr,
+        histogram->tensor->cuda ().context)
 
 gint gst_integral_histogram_get_cuda_device (GstIntegralHistogram *histogram)
 {

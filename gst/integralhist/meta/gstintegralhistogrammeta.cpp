@@ -6,6 +6,7 @@
 
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/base/log.hpp>
+#include <gst/integralhist/api/c_api.hpp>
 #include "placed.hpp"
 
 using integralhist::find_meta;
@@ -183,13 +184,9 @@ gboolean gst_integral_histogram_meta_get_original (GstIntegralHistogramMeta *met
 {
   g_return_val_if_fail (meta, FALSE);
   const GstVideoRectangle r = integralhist::geometry_of (meta).in_original (x, y, width, height);
-  const auto set = [] (gint *target, gint value) {
-    if (target)
-      *target = value;
-  };
-  set (original_x, r.x);
-  set (original_y, r.y);
-  set (original_width, r.w);
-  set (original_height, r.h);
+  integralhist::store (original_x, r.x);
+  integralhist::store (original_y, r.y);
+  integralhist::store (original_width, r.w);
+  integralhist::store (original_height, r.h);
   return r.w > 0;
 }

@@ -188,25 +188,21 @@ GstIntegralHistogramRegionsMeta *gst_buffer_get_integral_histogram_regions_meta 
   return RegionsMeta::get (buffer);
 }
 
-guint gst_integral_histogram_regions_meta_get_n_regions (GstIntegralHistogramRegionsMeta *meta)
-{
-  g_return_val_if_fail (meta, 0);
-  return guint (asked_of (meta).regions.size ());
-}
+/// Defines a function of the C API that returns a value of the meta; `otherwise` if it is null.
+#define GETTER(Type, name, otherwise, value) \
+  Type name (GstIntegralHistogramRegionsMeta *meta) \
+  { \
+    g_return_val_if_fail (meta, otherwise); \
+    return value; \
+  }
 
-GstIntegralHistogramContent
-gst_integral_histogram_regions_meta_get_content (GstIntegralHistogramRegionsMeta *meta)
-{
-  g_return_val_if_fail (meta, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
-  return asked_of (meta).content;
-}
-
-GstIntegralHistogramFeature
-gst_integral_histogram_regions_meta_get_feature (GstIntegralHistogramRegionsMeta *meta)
-{
-  g_return_val_if_fail (meta, GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA);
-  return GstIntegralHistogramFeature (asked_of (meta).spec.feature);
-}
+GETTER (guint, gst_integral_histogram_regions_meta_get_n_regions, 0,
+        guint (asked_of (meta).regions.size ()))
+GETTER (GstIntegralHistogramContent, gst_integral_histogram_regions_meta_get_content,
+        GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, asked_of (meta).content)
+GETTER (GstIntegralHistogramFeature, gst_integral_histogram_regions_meta_get_feature,
+        GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA,
+        GstIntegralHistogramFeature (asked_of (meta).spec.feature))
 
 void gst_integral_histogram_regions_meta_get_quantization (GstIntegralHistogramRegionsMeta *meta,
                                                            guint parts[3])
@@ -215,17 +211,8 @@ void gst_integral_histogram_regions_meta_get_quantization (GstIntegralHistogramR
   std::ranges::copy (asked_of (meta).spec.quantization, parts);
 }
 
-guint gst_integral_histogram_regions_meta_get_weight_unit (GstIntegralHistogramRegionsMeta *meta)
-{
-  g_return_val_if_fail (meta, 0);
-  return asked_of (meta).weight_unit;
-}
-
-guint gst_integral_histogram_regions_meta_get_bins (GstIntegralHistogramRegionsMeta *meta)
-{
-  g_return_val_if_fail (meta, 0);
-  return asked_of (meta).planes;
-}
+GETTER (guint, gst_integral_histogram_regions_meta_get_weight_unit, 0, asked_of (meta).weight_unit)
+GETTER (guint, gst_integral_histogram_regions_meta_get_bins, 0, asked_of (meta).planes)
 
 guint gst_integral_histogram_regions_meta_get_first_bin (GstIntegralHistogramRegionsMeta *meta)
 {
@@ -250,14 +237,10 @@ gboolean gst_integral_histogram_regions_meta_get_region (GstIntegralHistogramReg
   if (index >= regions.size ())
     return FALSE;
   const GstVideoRectangle r = RegionsMeta::of (meta).in_frame (regions[index]);
-  const auto set = [] (gint *target, gint value) {
-    if (target)
-      *target = value;
-  };
-  set (x, r.x);
-  set (y, r.y);
-  set (width, r.w);
-  set (height, r.h);
+  store (x, r.x);
+  store (y, r.y);
+  store (width, r.w);
+  store (height, r.h);
   return TRUE;
 }
 
