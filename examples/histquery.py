@@ -73,8 +73,7 @@ def four_corners(tensor, x, y, width, height):
     H(bottom right) - H(right, above) - H(left, below) + H(left, above)
     """
     if tensor.dtype != numpy.uint32:
-        raise ValueError('four corners of a u16 tensor are modulo 65536: ask histogram.region(), '
-                         'or add get_anchors()')
+        raise ValueError('four corners of a u16 tensor are modulo 65536: ask histogram.region()')
     right, bottom = x + width - 1, y + height - 1
     counts = tensor[:, bottom, right].astype(numpy.int64)
     if y > 0:

@@ -25,7 +25,6 @@
 //         cudaError_t.
 //
 //   shape.hpp         what to compute, and where elements lie
-//   anchors.hpp       what makes small elements exact
 //   tiles.hpp         elements of mostly a byte
 //   pixel_format.hpp  images, and where their colours lie; features/ has the values of pixels
 //   binning.hpp       the bins of these values
@@ -38,15 +37,13 @@
 //   cells.hpp         what is asked of rectangles whose edges fall between pixels
 #pragma once
 
-#include "anchors.hpp"
 #include "region.hpp"
 #include "strategy.hpp"
 
 namespace inthist {
 
-/// Runs the serial Algorithm 1 of Poostchi et al., which a strategy must equal bit for bit. It
-/// leaves out anchors, and returns ECANCELED as run () does, or EINVAL for tensors of floats or in
-/// tiles.
+/// Runs the serial Algorithm 1 of Poostchi et al., which a strategy must equal bit for bit. Returns
+/// ECANCELED as run () does, or EINVAL for tensors of floats or in tiles.
 [[nodiscard]] int reference (const Job &job);
 
 namespace cpu {
@@ -64,14 +61,12 @@ namespace cpu {
 [[nodiscard]] int bin_regions (const Binning &binning, int width, int height,
                                std::span<const Region> regions, PixelPlane out,
                                const std::atomic<bool> *cancelled = nullptr);
-/// Makes the anchors from the planes.
-[[nodiscard]] int write_anchors (const Job &job);
 /// Turns a strip of a frame's rows, computed like a frame of its own, into rows of the frame's
 /// tensor; shape and layout are the strip's. Adds above[b * width + x], H in the row above, to all
 /// of plane b's column x, and puts H in the strip's last row in its place, for the strip below.
 /// `above` has width words a plane, zeros for the first strip. Sums are modulo 2^32, or 65536 with
-/// u16. Tensors are of u32, s32 or u16; anchors are left out. Nothing can be added to tiles: frames
-/// of them are split into bins alone.
+/// u16. Tensors are of u32, s32 or u16. Nothing can be added to tiles: frames of them are split
+/// into bins alone.
 [[nodiscard]] int add_above (const Shape &shape, const Layout &layout, void *tensor,
                              std::uint32_t *above);
 }  // namespace cpu
@@ -81,7 +76,6 @@ namespace cpu {
 namespace cuda {
 [[nodiscard]] int bin_image (const Binning &binning, int width, int height, PixelPlane out,
                              Stream stream);
-[[nodiscard]] int write_anchors (const Job &job);
 [[nodiscard]] int add_above (const Shape &shape, const Layout &layout, void *tensor,
                              std::uint32_t *above, Stream stream);
 }  // namespace cuda

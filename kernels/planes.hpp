@@ -120,7 +120,6 @@ auto with_table_types (const Shape &shape, Body &&body)
     case Type::u8:
     case Type::u16:
     case Type::s32:
-    case Type::u16_anchored:
     case Type::u8_tiled: break;  // u8, as the others are never of pixels
   }
   return shape.counter == Type::f32 ? body (TableTypes<float, std::uint8_t> ())

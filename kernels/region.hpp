@@ -6,7 +6,7 @@
 //   sum = H(y1, x1) - H(y0 - 1, x1) - H(y1, x0 - 1) + H(y0 - 1, x0 - 1)
 //
 // H and the sum are known modulo 2^16 or 2^32. A sum is exact while the rectangle has too few
-// pixels to reach that; a larger one is cut. Counts in u32, or with anchors, need no cut.
+// pixels to reach that; a larger one is cut. Counts in u32, or in tiles, need no cut.
 #pragma once
 
 #include <cstddef>

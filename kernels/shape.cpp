@@ -16,7 +16,6 @@ bool is_valid (const Shape &shape)
   if (shape.content == Content::bins)
     return pixel == Type::u8 && shape.bins <= 256
            && (counter == Type::u32 || counter == Type::u16
-               || (counter == Type::u16_anchored && shape.width <= 65535)
                || (counter == Type::u8_tiled && shape.width <= kMostTiledSide
                    && shape.height <= kMostTiledSide));
   if (shape.content == Content::weights)

@@ -5,20 +5,19 @@
 
 namespace inthist {
 
-/// The type of a pixel or of a tensor element. f32x4 is four interleaved channels; u16_anchored is
-/// u16 with Anchors behind the planes; u8_tiled is Tiles of mostly bytes.
-enum class Type { u8, u16, u32, s32, f32, f64, f32x4, u16_anchored, u8_tiled };
+/// The type of a pixel or of a tensor element. f32x4 is four interleaved channels; u8_tiled is
+/// Tiles of mostly bytes.
+enum class Type { u8, u16, u32, s32, f32, f64, f32x4, u8_tiled };
 
 constexpr std::size_t bytes_of (Type type)
 {
-  constexpr std::size_t kBytes[] = { 1, 2, 4, 4, 4, 8, 16, 2, 1 };
+  constexpr std::size_t kBytes[] = { 1, 2, 4, 4, 4, 8, 16, 1 };
   return kBytes[int (type)];
 }
 
 constexpr const char *name_of (Type type)
 {
-  constexpr const char *kNames[] = { "u8",  "u16",   "u32",          "s32",     "f32",
-                                     "f64", "f32x4", "u16-anchored", "u8-tiled" };
+  constexpr const char *kNames[] = { "u8", "u16", "u32", "s32", "f32", "f64", "f32x4", "u8-tiled" };
   return kNames[int (type)];
 }
 
@@ -31,9 +30,8 @@ enum class Content {
 
 /// Says what to compute. is_valid tells which combinations exist:
 ///
-///   bins    1..256 planes; u8 to u32 (exact below 2^32 pixels), to u16 (the u32 modulo 65536), to
-///           u16_anchored (which gives back the u32, in frames of at most 65535 columns), or to
-///           u8_tiled (which gives back the u32, in frames of at most 2^20 columns and rows)
+///   bins    1..256 planes; u8 to u32 (exact below 2^32 pixels), to u16 (the u32 modulo 65536), or
+///           to u8_tiled (which gives back the u32, in frames of at most 2^20 columns and rows)
 ///   weights 1..256 planes; u32 (WeightedPixel) to u32, modulo 2^32
 ///   powers  one plane; u8 to u32 or s32, modulo 2^32 (u32: also two planes), or to f32; u32 to
 ///           u32; f32, f64 or f32x4 to itself
@@ -67,5 +65,10 @@ Rows rows_of (const Shape &shape);
 
 /// Aligns rows to cache lines (64 bytes) and leaves no gap between planes.
 Layout layout_of (const Shape &shape);
+
+constexpr std::size_t tensor_bytes (const Shape &shape, const Layout &layout)
+{
+  return layout.plane_pitch * shape.bins;
+}
 
 }  // namespace inthist

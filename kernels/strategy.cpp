@@ -53,18 +53,7 @@ int run (const Strategy &strategy, const Job &job)
           cuda::bin_image (*job.binning, job.shape.width, job.shape.height, job.pixels, job.stream);
 #endif
   }
-  if (error == 0)
-    error = strategy.run (rest);
-  if (error == 0 && job.shape.counter == Type::u16_anchored && !strategy.anchors_itself) {
-    job.stage ("anchors");
-    if (on_cpu)
-      error = cpu::write_anchors (job);
-#if INTHIST_CUDA
-    else
-      error = cuda::write_anchors (job);
-#endif
-  }
-  return error;
+  return error == 0 ? strategy.run (rest) : error;
 }
 
 }  // namespace inthist

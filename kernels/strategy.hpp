@@ -110,9 +110,7 @@ struct Strategy {
   std::size_t (*workspace_bytes) (const Shape &, const Tuning &) =
       [] (const Shape &, const Tuning &) { return std::size_t (0); };
   int (*run) (const Job &);
-  // run () does the next two for strategies that do not
   bool bins_itself = false;      // takes Job::binning, and may leave `pixels` as they are
-  bool anchors_itself = false;   // writes the anchors too
   bool keeps_workspace = false;  // see Job::workspace_kept
   bool makes_tiles = false;      // takes shapes with u8_tiled, and no others
   bool takes_weights = false;    // takes shapes with `weights`, too
@@ -128,8 +126,8 @@ struct Strategy {
 /// Tells whether the shape is valid and the strategy supports it with these parameters.
 bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning = {});
 
-/// Runs the strategy. Where the strategy does not, runs bin_image before it if the job has a
-/// `binning`, and write_anchors after it if the tensor has anchors.
+/// Runs the strategy, and before it bin_image if the job has a `binning` that the strategy does not
+/// take itself.
 [[nodiscard]] int run (const Strategy &strategy, const Job &job);
 
 }  // namespace inthist

@@ -36,9 +36,9 @@ typedef struct _GstIntegralHistogram GstIntegralHistogram;
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U32: 32 bits, exact below 2^32 pixels
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16: 16 bits, the counts modulo 65536; region queries are exact
  * all the same, because regions of more than 65535 pixels are cut into parts
- * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED: the same elements, and behind them a sparse grid of
- * 32-bit counts, the anchors, from which any region is exact in one step; see
- * [method@IntegralHistogram.get_anchors]. At most 65535 columns
+ * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED: an alias for programs of 0.2, of which no tensor
+ * is: the element makes u8-tiled if a strategy makes tiles of the frames, on one device and within
+ * no memory limit, and else u16
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED: tiles of 16x16 counts, in which most counts are a byte:
  * 1.125 bytes a count, and any region is exact in one step; see
  * [method@IntegralHistogram.get_tiles]. At most 2^20 columns and rows. Since: 0.2
@@ -380,17 +380,14 @@ guint gst_integral_histogram_get_weight_unit (GstIntegralHistogram *histogram);
 /**
  * gst_integral_histogram_get_anchors:
  * @histogram: a #GstIntegralHistogram
- * @offset: (out) (optional): bytes from the tensor's first element to the first anchor
- * @row_step: (out) (optional): rows from one anchor to the next, a power of two
- * @column_step: (out) (optional): columns from one anchor to the next, a power of two
+ * @offset: (out) (optional): 0
+ * @row_step: (out) (optional): 0
+ * @column_step: (out) (optional): 0
  *
- * Where the anchors of a u16-anchored tensor lie, for those who read it themselves. Anchor
- * A[b][i][j], a 32-bit count, is H[b][i * row_step][j * column_step] in full; the grid has (height
- * - 1) / row_step + 1 rows and (width - 1) / column_step + 1 columns, without gaps. With the anchor
- * of an element, a = A[b][y / row_step][x / column_step], H[b][y][x] = a + ((element - a) modulo
- * 65536).
+ * No tensor has anchors since 0.3. [method@IntegralHistogram.get_element] reads an element of any
+ * tensor, and [method@IntegralHistogram.get_counter] says what the elements are.
  *
- * Returns: whether there are anchors; if not, all is 0
+ * Returns: %FALSE; all else is 0
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gsize *offset,
@@ -505,8 +502,7 @@ gboolean gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockT
  *
  * The whole tensor in host memory, as a read-only buffer: H[b][y][x] is at byte b x plane pitch + y
  * x row pitch + x x element size. A tensor in host memory is not copied; one on a GPU is, once. The
- * buffer keeps @histogram alive. That of a u16-anchored tensor has the anchors behind the planes:
- * see [method@IntegralHistogram.get_anchors]. That of a u8-tiled tensor is of tiles: see
+ * buffer keeps @histogram alive. That of a u8-tiled tensor is of tiles: see
  * [method@IntegralHistogram.get_tiles].
  *
  * Tables have 32-bit elements too, modulo 2^32: exact as they are below 2^32 / 255 pixels, 16.8

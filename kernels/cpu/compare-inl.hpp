@@ -69,18 +69,6 @@ void copy (const Elements2d<T> &at, int y, int x, int n, std::uint32_t *HWY_REST
     out[i] = in[i];
 }
 
-inline void copy (const AnchoredElements &at, int y, int x, int n, std::uint32_t *HWY_RESTRICT out)
-{
-  const std::uint16_t *HWY_RESTRICT in = at.elements.plane + y * at.elements.row + x;
-  const int shift = at.anchors.column_shift;
-  for (int i = 0, end; i < n; i = end) {
-    end = std::min (n, ((((x + i) >> shift) + 1) << shift) - x);
-    const std::uint32_t anchor = at.values[at.anchors.index (at.plane, y, x + i)];
-    for (int k = i; k < end; k++)
-      out[k] = anchor + std::uint16_t (in[k] - anchor);
-  }
-}
-
 /// Writes H in row i of a tile.
 HWY_INLINE void copy_tile (const TiledElements &at, const std::uint8_t *HWY_RESTRICT tile, int i,
                            std::uint32_t *HWY_RESTRICT out)
@@ -141,11 +129,6 @@ void fetch (const Elements2d<T> &at, int y, int x, int last, std::size_t ahead)
   const auto *const row = reinterpret_cast<const std::uint8_t *> (at.plane + y * at.row) + ahead;
   for (std::size_t i = x * sizeof (T); i <= last * sizeof (T); i += 64)
     hwy::Prefetch (row + i);
-}
-
-inline void fetch (const AnchoredElements &at, int y, int x, int last, std::size_t ahead)
-{
-  fetch (at.elements, y, x, last, ahead);
 }
 
 /// A tile's first lines, and that of the row.
@@ -268,7 +251,6 @@ private:
     left_ = { x, grid.step_x, one_line_ ? stride_ + steps : stride_, shape_.width };
     right_ = { x + patch.width, grid.step_x, stride_, shape_.width };
     exact_rows_ = std::min (shape_.height, most / std::max (1, width));
-    needs_anchors_ = pixels > 0xffff;
     std::uint32_t widths[Batch::kColumns];
     for (int i = 0; i < stride_; i++)
       widths[i] = clipped (right_.at (i), shape_.width) - clipped (left_.at (i), shape_.width);
@@ -360,18 +342,13 @@ private:
   {
     tensor_.with_planes ([&] (const auto &plane) {
       const auto at = plane (bin);
-      const auto count_rows = [&] (const auto &elements) {
+      if (in_lines_)
         for (int r = first_row; r < end_row; r++)
-          count_row (elements, above_[r], below_[r], counts_ + (r - first_row) * stride_);
-      };
-      if (!in_lines_)
+          count_row (at, above_[r], below_[r], counts_ + (r - first_row) * stride_);
+      else
         for (int i = first_row * stride_; i < end_row * stride_; i++)
           counts_[i - first_row * stride_] =
               sum_region<std::uint32_t> (at, windows_[i], exact_pixels (shape_, bin));
-      else if constexpr (requires { at.anchors; })
-        needs_anchors_ ? count_rows (at) : count_rows (at.elements);
-      else
-        count_rows (at);
     });
   }
 
@@ -471,7 +448,6 @@ private:
   Sides left_, right_;
   int above_[Batch::kRows], below_[Batch::kRows];  // rows of H
   int exact_rows_;                                 // a part of so many does not overflow a counter
-  bool needs_anchors_;
   float weights_[Batch::kWindows], numbers_[kOfModel + 1][Batch::kWindows];
   std::uint64_t totals_[Batch::kWindows];  // pixels, or what weights add up to
 

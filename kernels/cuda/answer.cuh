@@ -2,9 +2,8 @@
 //
 // Kernels that answer queries, of a tensor in rows or in tiles:
 //
-//   counts, sums  a block a window, a thread a bin, four loads each (eight with anchors; more where
-//                 the window must be cut, see region.hpp). In tiles, a warp some bins
-//                 (device/tiles/window.cuh)
+//   counts, sums  a block a window, a thread a bin, four loads each (more where the window must be
+//                 cut, see region.hpp). In tiles, a warp some bins (device/tiles/window.cuh)
 //   totals        a thread a window, or a patch of one
 //   likelihoods   a warp a window, a lane a bin; what the lanes find is added in the bins' order.
 //                 Maps of one window size have a better way (likelihood_map.cuh)

@@ -53,24 +53,24 @@ int strip_rows (const Shape &shape, int processors, int blocks_per_processor,
 
 /// A launch of march, as a frame's shape wants it; the number of blocks comes from Strips.
 struct MarchLaunch {
-  void (*kernel) (BinBytes, Strips, Layout, std::uint8_t *, int, Anchors);
+  void (*kernel) (BinBytes, Strips, Layout, std::uint8_t *, int);
   int pixels, ranges;  // of a lane, of a row
   unsigned threads;
   std::size_t row_above_bytes;  // of shared memory
 
-  template <class Adds, bool kAnchored>
+  template <class Adds>
   static MarchLaunch of (const Shape &shape)
   {
-    using Block = StripMarch<Adds, false, false, kAnchored>;  // what follows is the same in all
+    using Block = StripMarch<Adds, false, false>;  // what follows is the same in all
     constexpr int kPixels = Block::kPixels;
     const int segments = divide_up (shape.width, kWarp * kPixels),
               ranges = divide_up (segments, Block::kMostWarps);
     const unsigned threads = divide_up (segments, ranges) * kWarp;
     const bool several = ranges > 1, ragged = shape.width % kPixels != 0;
-    const auto kernel = several && ragged ? march_rows<Adds, true, true, kAnchored>
-                        : several         ? march_rows<Adds, true, false, kAnchored>
-                        : ragged          ? march_rows<Adds, false, true, kAnchored>
-                                          : march_rows<Adds, false, false, kAnchored>;
+    const auto kernel = several && ragged ? march_rows<Adds, true, true>
+                        : several         ? march_rows<Adds, true, false>
+                        : ragged          ? march_rows<Adds, false, true>
+                                          : march_rows<Adds, false, false>;
     return { .kernel = kernel,
              .pixels = kPixels,
              .ranges = ranges,
@@ -81,19 +81,9 @@ struct MarchLaunch {
   static MarchLaunch of (const Shape &shape)
   {
     if (shape.content == Content::weights)
-      return of<WeightsOfBin, false> (shape);
-    switch (shape.counter) {
-      case Type::u32: return of<OnesOfBin<std::uint32_t>, false> (shape);
-      case Type::u16: return of<OnesOfBin<std::uint16_t>, false> (shape);
-      case Type::u16_anchored: return of<OnesOfBin<std::uint16_t>, true> (shape);
-      case Type::u8:
-      case Type::s32:
-      case Type::f32:
-      case Type::f64:
-      case Type::f32x4:
-      case Type::u8_tiled: break;  // no valid shape counts in them
-    }
-    return {};
+      return of<WeightsOfBin> (shape);
+    return shape.counter == Type::u16 ? of<OnesOfBin<std::uint16_t>> (shape)
+                                      : of<OnesOfBin<std::uint32_t>> (shape);
   }
 
   /// Lets the kernel have its shared memory, and gets how many blocks a processor has room for.
@@ -118,7 +108,7 @@ int launch_march (const Job &job, const Strips &strips, const Input &input,
                             launch.threads, launch.row_above_bytes, job.stream,
                             input.bins_by == BinsBy::count ? bin_plane_of (job) : input.pixels,
                             strips, job.layout, static_cast<std::uint8_t *> (job.tensor),
-                            launch.ranges, anchors_of (job.shape));
+                            launch.ranges);
 }
 
 int launch_column_sums (const Job &job, const Strips &strips, const Input &input)
@@ -184,7 +174,6 @@ extern constinit const Strategy kStrip = {
   .workspace_bytes = cuda::workspace_bytes,
   .run = cuda::run,
   .bins_itself = true,
-  .anchors_itself = true,
   .takes_weights = true,
   .supports = cuda::supports,
   .limit = "integral histograms, up to 14336 columns and 1572840 rows"

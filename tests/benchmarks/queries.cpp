@@ -269,7 +269,7 @@ int main (int argc, char **argv)
       skipped++;
       continue;
     }
-    for (const Type counter : { Type::u32, Type::u16, Type::u16_anchored, Type::u8_tiled }) {
+    for (const Type counter : { Type::u32, Type::u16, Type::u8_tiled }) {
       time_maps (device, { options.width, options.height, 32, counter }, options.seconds);
       time_votes (device, counter, options.seconds);
     }

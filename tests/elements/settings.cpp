@@ -268,12 +268,6 @@ TEST_EACH (unsupported_shape, 2)
                    10000, "8192", "strategy=auto or ");
 }
 
-TEST (too_wide_for_anchors)
-{
-  refuses_width ("cudaintegralhist backend=cpu counter=u16-anchored bins=2", 65536, "65535",
-                 "counter=u16 or u32");
-}
-
 TEST (too_wide_for_tiles)
 {
   refuses_width ("cudaintegralhist backend=cpu counter=u8-tiled bins=2", (1 << 20) + 1, "1048576",

@@ -37,12 +37,10 @@ struct Case {
 };
 
 constexpr Case kCases[] = {
-  { 64, 48, 32, "u32" },      { 61, 37, 17, "u32" },
-  { 61, 37, 17, "u16" },      { 300, 301, 9, "u16-anchored" },
-  { 1, 1, 1, "u32" },         { 130, 70, 256, "u16" },
-  { 7, 200, 3, "u32" },       { 350, 290, 2, "u16-anchored" },
-  { 33, 5, 100, "u32" },      { 257, 129, 40, "u16-anchored" },
-  { 61, 37, 17, "u8-tiled" }, { 300, 301, 9, "u8-tiled" },
+  { 64, 48, 32, "u32" },   { 61, 37, 17, "u32" },      { 61, 37, 17, "u16" },
+  { 300, 301, 9, "u16" },  { 1, 1, 1, "u32" },         { 130, 70, 256, "u16" },
+  { 7, 200, 3, "u32" },    { 350, 290, 2, "u16" },     { 33, 5, 100, "u32" },
+  { 257, 129, 40, "u16" }, { 61, 37, 17, "u8-tiled" }, { 300, 301, 9, "u8-tiled" },
 };
 
 bool has_tiles (const Case &c)
@@ -90,7 +88,7 @@ GstIntegralHistogram *histogram_of (const Buffer &buffer)
   return gst_buffer_get_integral_histogram_meta (buffer.get ())->histogram;
 }
 
-/// Every byte of rows and anchors; what lies between rows is nobody's.
+/// Every byte of rows; what lies between rows is nobody's.
 void check_same_tensor (GstIntegralHistogram *one, GstIntegralHistogram *other, const Case &c,
                         const std::string &what)
 {
@@ -110,9 +108,7 @@ void check_same_tensor (GstIntegralHistogram *one, GstIntegralHistogram *other, 
       fail_unless (memcmp (x.data + at, y.data + at, rows.used) == 0, "%s: bin %d, row %u differ",
                    what.c_str (), bin, row);
     }
-  const gsize planes = c.bins * rows.plane_pitch;
-  fail_unless (memcmp (x.data + planes, y.data + planes, x.size - planes) == 0,
-               "%s: anchors differ", what.c_str ());
+  fail_unless_equals_uint64 (x.size, c.bins * rows.plane_pitch);
   gst_buffer_unmap (a, &x);
   gst_buffer_unmap (b, &y);
 }

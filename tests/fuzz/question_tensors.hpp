@@ -88,8 +88,9 @@ inline std::vector<Tensor> make_tensors ()
   const Picture &large = large_picture ();
   for (const char *element :
        { "cudaintegralhist bins=8", "cudaintegralhist bins=8 compute=eager",
-         "cudaintegralhist bins=256 counter=u16", "cudaintegralhist bins=7 counter=u16-anchored",
-         "cudaintegralhist bins=1", "cudaintegralhist bins=20 cuda-device-ids=0,1,2",
+         "cudaintegralhist bins=256 counter=u16",
+         "cudaintegralhist bins=7 compute=eager counter=u16", "cudaintegralhist bins=1",
+         "cudaintegralhist bins=20 cuda-device-ids=0,1,2",
          "cudaintegralhist bins=20 max-device-memory=40000",
          "cudaintegralhist bins=5 counter=u16 cuda-device-ids=0,1,2 task-bins=1",
          "cudaintegralhist bins=6 counter=u8-tiled",
@@ -98,15 +99,15 @@ inline std::vector<Tensor> make_tensors ()
          "cudaintegralhist feature=labels bins=30 cuda-device-ids=0,1,2", "cudaintegralimage",
          "cudaintegralimage squared=true" })
     tensors.push_back (make_tensor (small, element));
-  for (const char *element : { "cudaintegralhist bins=3", "cudaintegralhist bins=3 counter=u16",
-                               "cudaintegralhist bins=3 counter=u16-anchored",
-                               "cudaintegralhist bins=9 counter=u16-anchored cuda-device-ids=0,1,2",
-                               "cudaintegralhist bins=4 counter=u8-tiled compute=eager",
-                               "cudaintegralhist bins=9 counter=u8-tiled cuda-device-ids=0,1,2",
-                               "cudaintegralhist feature=labels bins=40 counter=u16-anchored",
-                               "cudaintegralimage squared=true" })
+  for (const char *element :
+       { "cudaintegralhist bins=3", "cudaintegralhist bins=3 counter=u16",
+         "cudaintegralhist bins=3 compute=eager counter=u16",
+         "cudaintegralhist bins=9 counter=u16 cuda-device-ids=0,1,2",
+         "cudaintegralhist bins=4 counter=u8-tiled compute=eager",
+         "cudaintegralhist bins=9 counter=u8-tiled cuda-device-ids=0,1,2",
+         "cudaintegralhist feature=labels bins=40 counter=u16", "cudaintegralimage squared=true" })
     tensors.push_back (make_tensor (large, element));
-  tensors.push_back (make_tensor (dot, "cudaintegralhist bins=2 counter=u16-anchored"));
+  tensors.push_back (make_tensor (dot, "cudaintegralhist bins=2 counter=u16"));
   tensors.push_back (make_tensor (dot, "cudaintegralimage"));
   return tensors;
 }

@@ -190,7 +190,7 @@ def corners(tensor, rectangles=RECTANGLES):
 @unittest.skipIf(WHY_NOT, WHY_NOT)
 class PyTorch(unittest.TestCase):
     def test_four_corners(self):
-        for properties in ('', 'download=never', 'counter=u16-anchored', 'compute=on-demand',
+        for properties in ('', 'download=never', 'counter=u16', 'compute=on-demand',
                            'compute=eager'):
             for histogram in Frames(properties, frames=3):
                 tensor = torch.from_dlpack(histogram.of(signed=True))

@@ -36,7 +36,7 @@ What to run:
   --size WxH             a frame of this size instead of the case list; may be repeated.
                          With --bench without a size: 640x480, 1280x720 and 1920x1080
   --bins N               bins of a histogram, planes of a table; may be repeated (32; 1)
-  --counter TYPE         of a histogram: u32, u16, u16-anchored or u8-tiled (u32)
+  --counter TYPE         of a histogram: u32, u16 or u8-tiled (u32)
   --table PIXEL:COUNTER  a summed-area table instead of a histogram: u8:u32, u8:s32, u8:f32,
                          u32:u32, f32:f32, f64:f64 or f32x4:f32x4; u8:u32 has one plane or two
   --tile N|all           every strategy with this tile size, or with all that it has, instead of its
@@ -330,9 +330,6 @@ void choose_shapes (Arguments &a)
       Shape shape{ width, height, bins, a.counter.value_or (Type::u32) };
       if (a.table)
         shape = { width, height, bins, a.table->second, Content::powers, a.table->first };
-      if (!is_valid (shape) && !a.table)
-        usage_error (text ("--size %dx%d: %s takes at most 65535 columns", width, height,
-                           inthist::name_of (shape.counter)));
       if (!is_valid (shape))
         usage_error (text ("--bins %d: a table has one plane, and of u8:u32 one or two", bins));
       const std::size_t bytes = tensor_bytes (shape, layout_of (shape));

@@ -14,7 +14,7 @@ namespace {
 constexpr const char *kPatternNames[] = { "all 0",        "all 255",         "noise",
                                           "checkerboard", "horizontal ramp", "vertical ramp",
                                           "integers",     "dynamic range",   "video" };
-constexpr Type kCounters[] = { Type::u32, Type::u16, Type::u16_anchored, Type::u8_tiled };
+constexpr Type kCounters[] = { Type::u32, Type::u16, Type::u8_tiled };
 constexpr int kPictures = 6;  // patterns of 8-bit pictures
 constexpr int kTables = 8;    // patterns of pixels of any type
 
@@ -123,10 +123,7 @@ void add_histograms (std::vector<Case> &list, std::mt19937 &random, bool small)
   const auto add = [&] (int width, int height, int bins, Pattern pattern) {
     turn++;
     for (const Type counter : kCounters)
-      if (const Shape shape = { width, height, bins, counter };
-          is_valid (shape)
-          && (counter != Type::u16_anchored || width > 2000
-              || turn % 3 == 0))  // most of which is u16
+      if (const Shape shape = { width, height, bins, counter }; is_valid (shape))
         list.push_back (laid_out (shape, pattern, list.size (), random ()));
   };
   for (const auto &[width, height] : kSizes)
@@ -399,7 +396,6 @@ std::vector<Shape> kinds ()
   };
   return { bins (Type::u32),
            bins (Type::u16),
-           bins (Type::u16_anchored),
            bins (Type::u8_tiled),
            table (Type::u8, Type::u32, 1),
            table (Type::u8, Type::u32, 2),

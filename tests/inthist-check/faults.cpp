@@ -26,13 +26,8 @@ T &element (const Job &job, int plane, int y, int x)
   return reinterpret_cast<T *> (byte_at (job, plane, y, 0))[x];
 }
 
-std::uint32_t &anchor (const Job &job, std::size_t index)
-{
-  return reinterpret_cast<std::uint32_t *> (byte_at (job, job.shape.bins, 0, 0))[index];
-}
-
-/// Right: Algorithm 1, with anchors counted one by one; or the floating sums in the order of a
-/// plain loop; or the tiles of a strategy.
+/// Right: Algorithm 1; or the floating sums in the order of a plain loop; or the tiles of a
+/// strategy.
 int right (const Job &job)
 {
   if (job.shape.counter == Type::u8_tiled) {
@@ -42,23 +37,8 @@ int right (const Job &job)
     whole.workspace = workspace.data;
     return strategy.run (whole);
   }
-  if (job.shape.counter != Type::f32) {
-    if (const int error = reference (job); error != 0)
-      return error;
-    if (job.shape.counter == Type::u16_anchored) {
-      const Anchors anchors = anchors_of (job.shape);
-      for (int b = 0; b < job.shape.bins; b++)
-        for (int y = 0; y < job.shape.height; y += 1 << anchors.row_shift)
-          for (int x = 0; x < job.shape.width; x += 1 << anchors.column_shift) {
-            std::uint32_t count = 0;
-            for (int i = 0; i <= y; i++)
-              for (int j = 0; j <= x; j++)
-                count += job.pixels.data[i * job.pixels.stride + j] == b;
-            anchor (job, anchors.index (b, y, x)) = count;
-          }
-    }
-    return 0;
-  }
+  if (job.shape.counter != Type::f32)
+    return reference (job);
   for (int y = 0; y < job.shape.height; y++) {
     float row = 0;
     for (int x = 0; x < job.shape.width; x++) {
@@ -113,15 +93,6 @@ constexpr Fault kOfCounts[] = {
     "workspace" },
   { "an error", [] (const Job &job) { return right (job) + 1; }, "error" },
   { "nothing written", [] (const Job &) { return 0; }, "(0, 0, 0)" },
-};
-
-constexpr Fault kOfAnchors[] = {
-  { "an anchor too many by one", faulty<[] (const Job &job, std::uint32_t) { anchor (job, 2)++; }>,
-    "anchor 2" },
-  { "an anchor left out", [] (const Job &job) { return reference (job); }, "anchor 0" },
-  { "a byte between planes and anchors",
-    faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, job.shape.bins, 0, -1) = 0; }>,
-    "outside" },
 };
 
 /// Of tiles of 288 bytes. Row 1 of a tile is line 3.
@@ -190,7 +161,6 @@ bool notices (const Shape &shape, Pattern pattern, std::span<const Fault> faults
                                 .workspace_bytes = [] (const Shape &,
                                                        const Tuning &) { return std::size_t (64); },
                                 .run = run,
-                                .anchors_itself = true,
                                 .makes_tiles = shape.counter == Type::u8_tiled };
     return attempt (strategy, {}, frame, queue, true);
   };
@@ -212,14 +182,13 @@ bool notices (const Shape &shape, Pattern pattern, std::span<const Fault> faults
 
 bool notices_faults ()
 {
-  const Shape counts = { 37, 21, 3, Type::u32 }, anchored = { 301, 131, 3, Type::u16_anchored },
-              tiled = { 37, 21, 3, Type::u8_tiled },
+  const Shape counts = { 37, 21, 3, Type::u32 }, tiled = { 37, 21, 3, Type::u8_tiled },
               sums = { 37, 21, 1, Type::f32, Content::powers, Type::f32 };
-  const bool good[] = {
-    notices (counts, Pattern::noise, kOfCounts), notices (anchored, Pattern::noise, kOfAnchors),
-    notices (tiled, Pattern::noise, kOfTiles),   notices (sums, Pattern::noise, kOfSums),
-    notices (sums, Pattern::range, kOfSums),     notices (sums, Pattern::integers, kOfExactSums)
-  };
+  const bool good[] = { notices (counts, Pattern::noise, kOfCounts),
+                        notices (tiled, Pattern::noise, kOfTiles),
+                        notices (sums, Pattern::noise, kOfSums),
+                        notices (sums, Pattern::range, kOfSums),
+                        notices (sums, Pattern::integers, kOfExactSums) };
   return std::ranges::all_of (good, [] (bool one) { return one; });
 }
 

@@ -138,26 +138,6 @@ void pack_bins (const Shape &shape, const Bytes &pixels, std::size_t stride, con
   });
 }
 
-/// Counts H in full at the anchors.
-void count_anchors (const Shape &shape, const Bytes &pixels, std::size_t stride,
-                    std::uint8_t *wanted)
-{
-  const Anchors anchors = anchors_of (shape);
-  for (int b = 0; b < shape.bins; b++) {
-    std::vector<std::uint32_t> above (shape.width);
-    for (int y = 0; y < shape.height; y++) {
-      std::uint32_t row = 0;
-      for (int x = 0; x < shape.width; x++) {
-        above[x] += row += pixels[y * stride + x] == b ? 1 : 0;
-        if (y % (1 << anchors.row_shift) == 0 && x % (1 << anchors.column_shift) == 0) {
-          std::memcpy (wanted, &above[x], sizeof above[x]);
-          wanted += sizeof above[x];
-        }
-      }
-    }
-  }
-}
-
 /// Adds row sums to the row above, modulo 2^64, then cuts them to the counter's 32 bits.
 template <class Pixel>
 void sum_powers (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout,
@@ -279,8 +259,6 @@ Truth::Truth (const Shape &s, Bytes pixels, std::size_t stride)
       pack_bins (shape, pixels_, stride_, layout_, wanted_);
     else
       count_bins<std::uint16_t> (shape, pixels_, stride_, layout_, wanted_);
-    if (shape.counter == Type::u16_anchored)
-      count_anchors (shape, pixels_, stride_, &wanted_[shape.bins * layout_.plane_pitch]);
     if (std::int64_t (shape.width) * shape.height <= 300)
       count_every_pixel (shape, pixels_, stride_, layout_, wanted_);
   } else if (shape.content == Content::weights) {
@@ -345,14 +323,6 @@ std::string Truth::difference (const Tensor &got) const
   for (const std::string &how : wrong)
     if (!how.empty ())
       return how;
-  const std::size_t anchors = shape.bins * got.layout.plane_pitch,
-                    ours = shape.bins * layout_.plane_pitch;
-  const std::size_t bytes = tensor_bytes (shape, got.layout);
-  for (std::size_t at = 0; anchors + at < bytes; at += 4)
-    if (std::memcmp (&got.bytes[got.front + anchors + at], &wanted_[ours + at], 4) != 0)
-      return text ("anchor %zu", at / 4)
-             + integers_at (Type::u32, &got.bytes[got.front + anchors + at], &wanted_[ours + at],
-                            0);
   return "";
 }
 
@@ -378,12 +348,6 @@ std::string Truth::difference (const Tensor &got, std::uint8_t around) const
         return written;
       end = row + rows.bytes;
     }
-  if (shape.counter == Type::u16_anchored) {
-    if (const std::string written = gap_until (got.front + shape.bins * got.layout.plane_pitch);
-        !written.empty ())
-      return written;
-    end = got.front + tensor_bytes (shape, got.layout);
-  }
   return gap_until (got.bytes.size ());
 }
 

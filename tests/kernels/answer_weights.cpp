@@ -212,7 +212,7 @@ void run_groups (Device device)
         Case group = c;
         group.shape.bins = sizes[g];
         groups.push_back (std::make_unique<AskedTensor> (
-            device, group, group_of (c.shape, c.layout (), whole.data (), int (first), sizes[g])));
+            device, group, group_of (c.layout (), whole.data (), int (first), sizes[g])));
       }
       const auto compare = [&]<class Answer> (const Asked &asked, Answer) {
         Carried carried{ .all_bins = c.shape.bins };

@@ -173,7 +173,7 @@ void run_binning (Device device)
   // bytes that the stride has more than the width, and that the picture is off 256: aligned to 8,
   // to 4, to neither
   static constexpr std::size_t kLayouts[][2] = { { 0, 0 }, { 64, 0 }, { 60, 4 }, { 1, 2 } };
-  static constexpr Type kCounters[] = { Type::u32, Type::u16, Type::u16_anchored, Type::u8_tiled };
+  static constexpr Type kCounters[] = { Type::u32, Type::u16, Type::u8_tiled };
   std::mt19937 random (seed ());
   Queue queue (device);
   int number = 0;

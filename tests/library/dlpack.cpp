@@ -113,7 +113,6 @@ TEST_EACH (fields, std::size (kBackends))
     int bits;
   };
   for (const Case &c : { Case{ "", 32 }, Case{ "compute=eager", 32 }, Case{ "counter=u16", 16 },
-                         Case{ "counter=u16-anchored", 16 },
                          Case{ "weight=gradient feature=signed-gradient", 32 } })
     for (const bool is_signed : { false, true }) {
       Frame frame (backend, c.properties);
@@ -168,7 +167,7 @@ TEST_EACH (refusals, std::size (kBackends))
     refuse (frame.histogram (), GST_INTEGRAL_HISTOGRAM_DLPACK_UNVERSIONED, -2, "no stream -2");
   }
   Frame tiled (backend, "counter=u8-tiled");
-  refuse (tiled.histogram (), 0, 1, "set counter to u32 or u16-anchored");
+  refuse (tiled.histogram (), 0, 1, "set counter to u32 or u16");
   refuse (tiled.histogram (), GST_INTEGRAL_HISTOGRAM_DLPACK_HOST, 1, "ask regions ()");
   if (strcmp (backend, "cpu") == 0)
     return;

@@ -12,9 +12,9 @@
 namespace {
 
 constexpr Source kFrames[] = {
-  { "snow", 640, 360, 16, "u16" },          { "snow", 331, 257, 32, "u32" },
-  { "smpte", 320, 240, 7, "u16-anchored" }, { "snow", 1, 1, 3, "u32" },
-  { "ball", 160, 120, 256, "u32" },         { "snow", 331, 257, 9, "u8-tiled" },
+  { "snow", 640, 360, 16, "u16" },  { "snow", 331, 257, 32, "u32" },
+  { "smpte", 320, 240, 7, "u16" },  { "snow", 1, 1, 3, "u32" },
+  { "ball", 160, 120, 256, "u32" }, { "snow", 331, 257, 9, "u8-tiled" },
 };
 
 constexpr const char *kEager = "cpu compute=eager", *kOnDemand = "cpu compute=on-demand",

@@ -37,7 +37,7 @@ constexpr struct Source {
 } kSources[] = {
   { "snow", 97, 61, 16, "u32" },
   { "smpte", 320, 240, 32, "u16" },  // which has windows of more than 65535 pixels
-  { "snow", 133, 97, 7, "u16-anchored" },
+  { "snow", 133, 97, 7, "u16" },
   { "smpte", 211, 330, 16, "u8-tiled" },
   { "ball", 160, 120, 256, "u32" },
   { "snow", 1, 1, 3, "u32" },

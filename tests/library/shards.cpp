@@ -76,9 +76,8 @@ private:
 std::shared_ptr<Watched> shard_of (Device device, Tensor &whole, const Bytes &picture,
                                    int first_bin, int bins)
 {
-  const Bytes planes =
-      group_of (whole.shape, whole.layout, static_cast<const std::uint8_t *> (must (whole.host ())),
-                first_bin, bins);
+  const Bytes planes = group_of (
+      whole.layout, static_cast<const std::uint8_t *> (must (whole.host ())), first_bin, bins);
   Shape shape = whole.shape;
   shape.bins = bins;
   const auto tensor = tensor_of (device, shape, picture);
@@ -241,7 +240,7 @@ constexpr Shape kShapes[] = {
   { 37, 23, 256 },
   { 64, 48, 1 },
   { 133, 97, 17 },
-  { 133, 97, 17, Type::u16_anchored },
+  { 133, 97, 17, Type::u16 },
   { 133, 97, 17, Type::u8_tiled },
   { 320, 240, 3, Type::u16 },  // windows of more than 65535 pixels
 };
@@ -340,8 +339,8 @@ TEST (weights)
         Shape part = c.shape;
         part.bins = n;
         shards.push_back (
-            { first_bin, std::make_shared<Held> (
-                             part, group_of (c.shape, c.layout (), all.data (), first_bin, n)) });
+            { first_bin,
+              std::make_shared<Held> (part, group_of (c.layout (), all.data (), first_bin, n)) });
         first_bin += n;
       }
       const auto got = batch.answers ([&] (std::span<const Query> queries) {

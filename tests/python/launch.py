@@ -113,9 +113,6 @@ class Launch(unittest.TestCase):
     def test_several_regions_u16(self):
         self.check(32, SEVERAL, 'counter=u16')
 
-    def test_several_regions_u16_anchored(self):
-        self.check(32, SEVERAL, 'counter=u16-anchored')
-
     def test_several_regions_u8_tiled(self):
         self.check(32, SEVERAL, 'counter=u8-tiled')
 

@@ -207,19 +207,10 @@ inline std::vector<Region> patches_of (const Shape &shape, int n, std::mt19937 &
 }
 
 /// The tensor of a group of bins, out of the tensor of all.
-inline Bytes group_of (const Shape &all, const Layout &layout, const std::uint8_t *tensor,
-                       int first_bin, int bins)
+inline Bytes group_of (const Layout &layout, const std::uint8_t *tensor, int first_bin, int bins)
 {
-  Bytes group (tensor + layout.plane_pitch * first_bin,
-               tensor + layout.plane_pitch * (first_bin + bins));
-  if (all.counter == Type::u16_anchored) {
-    const std::size_t bytes_per_plane =
-        sizeof (std::uint32_t) * anchors_of (all).rows * anchors_of (all).columns;
-    const std::uint8_t *const anchors =
-        tensor + layout.plane_pitch * all.bins + bytes_per_plane * first_bin;
-    group.insert (group.end (), anchors, anchors + bytes_per_plane * bins);
-  }
-  return group;
+  return Bytes (tensor + layout.plane_pitch * first_bin,
+                tensor + layout.plane_pitch * (first_bin + bins));
 }
 
 /// Sizes of groups: all bins in one, each alone, the first and the last alone, and of any size.

@@ -466,10 +466,6 @@ Expected<BinTable> ProducerProperties::table (Content content) const
 Expected<> ProducerProperties::check_shape (const inthist::Shape &shape) const
 {
   const inthist::Strategy *const strategy = options.strategy;
-  if (shape.counter == inthist::Type::u16_anchored && !inthist::is_valid (shape))
-    return error (Error::Kind::bad_setting,
-                  "counter=u16-anchored takes frames of at most 65535 columns, not ", shape.width,
-                  ": set counter=u16 or u32");
   const bool tiled = shape.counter == inthist::Type::u8_tiled;
   if (tiled && !inthist::is_valid (shape))
     return error (Error::Kind::bad_setting, "counter=u8-tiled takes frames of at most ",
@@ -498,7 +494,8 @@ int ProducerProperties::first_device () const
 inthist::Shape ProducerProperties::shape (Content content) const
 {
   using inthist::Type;
-  constexpr Type kTypes[] = { Type::u32, Type::u16, Type::u16_anchored, Type::u8_tiled };
+  // the third is u16-anchored, which is tiles or not (compact_counter ())
+  constexpr Type kTypes[] = { Type::u32, Type::u16, Type::u8_tiled, Type::u8_tiled };
   if (content == Content::bins) {
     const int n = range ().bins;
     if (is_weighted ())

@@ -28,7 +28,7 @@ GType gst_integral_histogram_counter_get_type (void)
     { GST_INTEGRAL_HISTOGRAM_COUNTER_U16, "16 bits, counts modulo 65536; region queries stay exact",
       "u16" },
     { GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED,
-      "16 bits, and a few counts of 32 bits beside them: exact in one step for any region",
+      "An alias for pipelines of 0.2: u8-tiled if tiles can be made of the frames, else u16",
       "u16-anchored" },
     { GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED,
       "8 bits and a few more, in tiles of 16x16: exact in one step, and little more than a quarter "
@@ -291,34 +291,23 @@ GETTER (guint32, gst_integral_histogram_get_lut_seqnum, GST_SEQNUM_INVALID,
 GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_COUNTER_U32);
-  switch (histogram->tensor->shape.counter) {
-    case inthist::Type::u16: return GST_INTEGRAL_HISTOGRAM_COUNTER_U16;
-    case inthist::Type::u16_anchored: return GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED;
-    case inthist::Type::u8_tiled: return GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED;
-    case inthist::Type::u32:
-    case inthist::Type::u8:
-    case inthist::Type::s32:
-    case inthist::Type::f32:
-    case inthist::Type::f64:
-    case inthist::Type::f32x4: break;
-  }
-  return GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
+  const inthist::Type type = histogram->tensor->shape.counter;
+  return type == inthist::Type::u16        ? GST_INTEGRAL_HISTOGRAM_COUNTER_U16
+         : type == inthist::Type::u8_tiled ? GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED
+                                           : GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
 }
 
 gboolean gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gsize *offset,
                                              guint *row_step, guint *column_step)
 {
   g_return_val_if_fail (histogram, FALSE);
-  const inthist::Shape &shape = histogram->tensor->shape;
-  const bool has = shape.counter == inthist::Type::u16_anchored;
-  const inthist::Anchors anchors = has ? inthist::anchors_of (shape) : inthist::Anchors ();
   if (offset)
-    *offset = has ? histogram->tensor->layout.plane_pitch * shape.bins : 0;
+    *offset = 0;
   if (row_step)
-    *row_step = has ? 1u << anchors.row_shift : 0;
+    *row_step = 0;
   if (column_step)
-    *column_step = has ? 1u << anchors.column_shift : 0;
-  return has;
+    *column_step = 0;
+  return FALSE;
 }
 
 gboolean gst_integral_histogram_get_tiles (GstIntegralHistogram *histogram, guint *columns,

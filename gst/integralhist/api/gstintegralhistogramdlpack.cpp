@@ -42,20 +42,11 @@ Expected<> check_one_piece (Tensor &tensor)
 Expected<dlpack::DataType> type_of (const inthist::Shape &shape, bool is_signed)
 {
   const auto code = is_signed ? dlpack::signed_integer : dlpack::unsigned_integer;
-  switch (shape.counter) {
-    case inthist::Type::u8: return dlpack::DataType{ code, 8, 1 };
-    case inthist::Type::u16:
-    case inthist::Type::u16_anchored: return dlpack::DataType{ code, 16, 1 };
-    case inthist::Type::u32: return dlpack::DataType{ code, 32, 1 };
-    case inthist::Type::s32: return dlpack::DataType{ dlpack::signed_integer, 32, 1 };
-    case inthist::Type::f32: return dlpack::DataType{ dlpack::floating_point, 32, 1 };
-    case inthist::Type::f64: return dlpack::DataType{ dlpack::floating_point, 64, 1 };
-    case inthist::Type::f32x4: return dlpack::DataType{ dlpack::floating_point, 32, 4 };
-    case inthist::Type::u8_tiled: break;
-  }
-  return error (Error::Kind::bad_question,
-                "the tensor is in tiles (counter=u8-tiled), and an array is not: ask regions (), "
-                "read get_element (), or set counter to u32 or u16-anchored");
+  if (shape.counter == inthist::Type::u8_tiled)
+    return error (Error::Kind::bad_question,
+                  "the tensor is in tiles (counter=u8-tiled), and an array is not: ask regions (), "
+                  "read get_element (), or set counter to u32 or u16");
+  return dlpack::DataType{ code, std::uint8_t (8 * inthist::bytes_of (shape.counter)), 1 };
 }
 
 /// Returns where the tensor is for whoever takes it as an array, and lets `stream` wait for it.

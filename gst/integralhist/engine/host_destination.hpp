@@ -7,8 +7,8 @@
 
 namespace integralhist {
 
-/// The place of a part's tensor in the frame's tensor in host memory. Parts of u16-anchored and of
-/// u8-tiled have all rows.
+/// The place of a part's tensor in the frame's tensor in host memory. Parts of u8-tiled have all
+/// rows.
 struct HostDestination {
   std::byte *tensor = nullptr;
   inthist::Shape shape;  // of the whole frame
@@ -28,9 +28,6 @@ struct HostDestination {
       copy (to, planes, 0, planes, planes, 1);
     else
       copy (to, all.plane_pitch, 0, piece.plane_pitch, piece.plane_pitch, part.bins);
-    if (const std::size_t anchors = inthist::tensor_bytes (own, piece) - planes; anchors > 0)
-      copy (tensor + shape.bins * all.plane_pitch + part.first_bin * (anchors / part.bins), anchors,
-            planes, anchors, anchors, 1);
   }
 
   void copy (const std::byte *from) const

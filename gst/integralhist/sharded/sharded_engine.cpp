@@ -55,13 +55,10 @@ public:
     // Parts of frames that somebody holds are computed after a stop, too.
     of_parts.cancelled = nullptr;
     of_parts.tuning_time = 0;  // the built-in choice, whose memory was counted
-    inthist::Shape part_shape = shape_;
-    if (partition_.strips > 1 && shape_.counter == inthist::Type::u16_anchored)
-      part_shape.counter = inthist::Type::u16;  // anchors need all rows
     for (std::size_t d = 0; d < devices.size (); d++) {
       of_parts.max_tensors = partition_.tensors[d];
       auto engine =
-          TRY (devices[d].make_engine (part_shape, of_parts, { partition_.bins, partition_.rows }));
+          TRY (devices[d].make_engine (shape_, of_parts, { partition_.bins, partition_.rows }));
       const int device = devices[d].id;
       workers_.push_back (std::make_unique<DeviceWorker> (
           device, std::move (engine), shape_, partition_, *pool_, frames_,

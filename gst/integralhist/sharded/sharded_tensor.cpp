@@ -108,12 +108,6 @@ void ShardedTensor::finish (int group, const Part &part, std::shared_ptr<EngineT
     if (--tasks_left_ > 0)
       return;
   }
-  // Strips have no anchors.
-  if (partition_.strips > 1 && shape.counter == inthist::Type::u16_anchored)
-    if (const auto anchored = check_host (inthist::cpu::write_anchors (
-            { .shape = shape, .layout = layout, .pixels = {}, .tensor = host_.get () }));
-        !anchored)
-      return fail (anchored.error (), false);
   computed_.signal ({});
 }
 

@@ -69,9 +69,8 @@ __device__ inline uint4 packed (const std::uint32_t (&h)[8])  // modulo 65536
 }
 
 /// kSeveralRanges: a row takes several ranges of blockDim.x lanes, and H rests in shared memory.
-/// kRagged: some lane has fewer than kPixels columns. kAnchored: anchors are written on the way, as
-/// H is known in full.
-template <AddsToBin Adds, bool kSeveralRanges, bool kRagged, bool kAnchored>
+/// kRagged: some lane has fewer than kPixels columns.
+template <AddsToBin Adds, bool kSeveralRanges, bool kRagged>
 class StripMarch {
   using T = typename Adds::Element;
   using Found = typename Adds::Found;
@@ -92,17 +91,14 @@ public:
 
   /// `row_above` has room for H in a row: [range][word][thread].
   __device__ StripMarch (const BinBytes &image, const Strips &strips, const Layout &layout,
-                         std::uint8_t *tensor, int ranges, const Anchors &anchors, Shared &shared,
-                         uint4 *row_above)
-      : image_ (image), strips_ (strips), anchors_ (anchors), shared_ (shared),
-        row_above_ (row_above), ranges_ (kSeveralRanges ? ranges : 1), lane_ (threadIdx.x % kWarp),
+                         std::uint8_t *tensor, int ranges, Shared &shared, uint4 *row_above)
+      : image_ (image), strips_ (strips), shared_ (shared), row_above_ (row_above),
+        ranges_ (kSeveralRanges ? ranges : 1), lane_ (threadIdx.x % kWarp),
         warp_ (threadIdx.x / kWarp), warps_ (blockDim.x / kWarp),
         // all bins of a strip together, as its pixels are in L2 then
         strip_ (blockIdx.x / strips.bins), bin_ (blockIdx.x % strips.bins),
         y_end_ (min (strips.height, (strip_ + 1) * strips.rows)), pitch_ (layout.row_pitch),
-        adds_ (image, strips, bin_), out_ (tensor + bin_ * layout.plane_pitch + threadIdx.x * 16),
-        anchor_values_ (
-            reinterpret_cast<std::uint32_t *> (tensor + strips.bins * layout.plane_pitch))
+        adds_ (image, strips, bin_), out_ (tensor + bin_ * layout.plane_pitch + threadIdx.x * 16)
   {
     if (threadIdx.x == 0)
       shared_.totals_written.set_up (blockDim.x);
@@ -145,9 +141,9 @@ public:
       std::uint8_t *const to = out_ + std::size_t (step.y) * pitch_
                                + (kSeveralRanges ? step.range * (blockDim.x * 16) : 0);
       if (step.y + kStepRows <= y_end_)  // a constant number of rows needs no test of each
-        step_down (step.y, kStepRows, to, room, found, left);
+        step_down (kStepRows, to, room, found, left);
       else
-        step_down (step.y, y_end_ - step.y, to, room, found, left);
+        step_down (y_end_ - step.y, to, room, found, left);
       if (kSeveralRanges)
         keep_row_above (step.range);
       if (!more)
@@ -257,18 +253,18 @@ private:
     }
   }
 
-  __device__ void step_down (int y, int rows, std::uint8_t *first, int room, const Found &found,
+  __device__ void step_down (int rows, std::uint8_t *first, int room, const Found &found,
                              std::uint32_t left)
   {
 #pragma unroll
     for (int r = 0; r < kStepRows; r++) {
       Adds::add_row (found, r, __shfl_sync (~0u, left, r), h_);
       if (r < rows)
-        store (reinterpret_cast<T *> (first + std::size_t (pitch_) * unsigned (r)), y + r, room);
+        store (reinterpret_cast<T *> (first + std::size_t (pitch_) * unsigned (r)), room);
     }
   }
 
-  __device__ void store (T *to, int y, int room) const
+  __device__ void store (T *to, int room) const
   {
     if (room >= kPixels)
       __stcs (reinterpret_cast<uint4 *> (to), packed (h_));
@@ -277,17 +273,6 @@ private:
       for (int j = 0; j < kPixels - 1; j++)
         if (room < kPixels && j < room)
           to[j] = T (h_[j]);
-    if (kAnchored && y % (1u << anchors_.row_shift) == 0)
-      store_anchors (y, strips_.width - room, room);
-  }
-
-  __device__ void store_anchors (int y, int x, int room) const
-  {
-    std::uint32_t *const row = anchor_values_ + anchors_.index (bin_, y, 0);
-#pragma unroll
-    for (int j = 0; j < kPixels; j++)
-      if ((x + j) % (1u << anchors_.column_shift) == 0 && j < room)
-        row[(x + j) >> anchors_.column_shift] = h_[j];
   }
 
   __device__ void keep_row_above (int range)
@@ -314,29 +299,25 @@ private:
 
   const BinBytes &image_;
   const Strips &strips_;
-  const Anchors &anchors_;
   Shared &shared_;
   uint4 *const row_above_;
   const int ranges_, lane_, warp_, warps_, strip_, bin_, y_end_;
   const unsigned pitch_;
   Adds adds_;
   std::uint8_t *const out_;
-  std::uint32_t *const anchor_values_;
   std::uint32_t h_[kPixels];
   std::uint32_t ranges_left_ = 0;
 };
 
-template <class Adds, bool kSeveralRanges, bool kRagged, bool kAnchored>
-__global__ void
-__launch_bounds__ (StripMarch<Adds, kSeveralRanges, kRagged, kAnchored>::kMostWarps *kWarp,
-                   kMarchBlocks)
-march_rows (BinBytes image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges,
-            Anchors anchors)
+template <class Adds, bool kSeveralRanges, bool kRagged>
+__global__ void __launch_bounds__ (StripMarch<Adds, kSeveralRanges, kRagged>::kMostWarps *kWarp,
+                                   kMarchBlocks)
+march_rows (BinBytes image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges)
 {
-  using Block = StripMarch<Adds, kSeveralRanges, kRagged, kAnchored>;
+  using Block = StripMarch<Adds, kSeveralRanges, kRagged>;
   extern __shared__ uint4 row_above[];
   __shared__ typename Block::Shared shared;
-  Block (image, strips, layout, tensor, ranges, anchors, shared, row_above).run ();
+  Block (image, strips, layout, tensor, ranges, shared, row_above).run ();
 }
 
 }  // namespace inthist::cuda
