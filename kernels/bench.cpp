@@ -30,13 +30,6 @@ Outcome<Memory> allocate (std::size_t bytes)
   return memory;
 }
 
-std::size_t stride_of (const Shape &shape)
-{
-  return shape.pixel == Type::u8 || shape.content == Content::weights
-             ? binned_stride (shape)
-             : std::size_t (shape.width) * bytes_of (shape.pixel);
-}
-
 /// Makes pixels of every bin (u8), or zeros. Large frames take a while, so this can be stopped.
 Outcome<Memory> pattern (const Shape &shape, std::size_t stride, const std::atomic<bool> *cancelled)
 {
@@ -67,7 +60,7 @@ public:
                                                const std::atomic<bool> *cancelled)
   {
     auto bench = std::make_unique<CpuBench> ();
-    bench->stride_ = stride_of (shape);
+    bench->stride_ = binned_stride (shape);
     bench->image_ = TRY (pattern (shape, bench->stride_, cancelled));
     return bench;
   }
@@ -113,7 +106,7 @@ public:
                                                const std::atomic<bool> *cancelled)
   {
     auto bench = std::make_unique<CudaBench> ();
-    bench->stride_ = stride_of (shape);
+    bench->stride_ = binned_stride (shape);
     const std::size_t bytes = bench->stride_ * shape.height;
     const Memory image = TRY (pattern (shape, bench->stride_, cancelled));
     bench->start_ = TRY (cuda::make_event (cudaEventDefault));

@@ -42,10 +42,6 @@
 
 namespace inthist {
 
-/// Runs the serial Algorithm 1 of Poostchi et al., which a strategy must equal bit for bit. Returns
-/// ECANCELED as run () does, or EINVAL for tensors of floats or in tiles.
-[[nodiscard]] int reference (const Job &job);
-
 namespace cpu {
 /// Starts all threads of TBB, which then stay. TBB would start them one by one, when there is work,
 /// and the process would end where one of them cannot start the next. Threads that are busy
@@ -65,7 +61,7 @@ namespace cpu {
 /// tensor; shape and layout are the strip's. Adds above[b * width + x], H in the row above, to all
 /// of plane b's column x, and puts H in the strip's last row in its place, for the strip below.
 /// `above` has width words a plane, zeros for the first strip. Sums are modulo 2^32, or 65536 with
-/// u16. Tensors are of u32, s32 or u16. Nothing can be added to tiles: frames of them are split
+/// u16. Tensors are of u32 or u16. Nothing can be added to tiles: frames of them are split
 /// into bins alone.
 [[nodiscard]] int add_above (const Shape &shape, const Layout &layout, void *tensor,
                              std::uint32_t *above);

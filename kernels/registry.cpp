@@ -2,48 +2,52 @@
 #include "registry.hpp"
 
 #include <algorithm>
+#include <vector>
 
 namespace inthist {
 
-// One line a strategy, for each device in the order of preference (see strategies ()).
 #if INTHIST_CUDA
-#define CUDA_STRATEGIES(ROW) \
-  ROW (kStrip) \
-  ROW (kByteTiles) \
-  ROW (kLookBack) \
-  ROW (kScanRowScanColumn)
-#else
-#define CUDA_STRATEGIES(ROW)
+extern const Strategy kStrip, kByteTiles, kLookBack;
 #endif
-#if INTHIST_CUDA && INTHIST_PUBLISHED
-#define PUBLISHED_STRATEGIES(ROW) \
-  ROW (kBrltScanRow) \
-  ROW (kScanRowBrlt) \
-  ROW (kBlocked) \
-  ROW (kWfTis) \
-  ROW (kCwTis) \
-  ROW (kCwSts) \
-  ROW (kMultiPixelScan) \
-  ROW (kScanTransposeScan) \
-  ROW (kCwB)
-#else
-#define PUBLISHED_STRATEGIES(ROW)
-#endif
-#define CPU_STRATEGIES(ROW) \
-  ROW (kRows) \
-  ROW (kByteRows) \
-  ROW (kWavefront) \
-  ROW (kCrossWeave) \
-  ROW (kSerial)
-#define STRATEGIES(ROW) CUDA_STRATEGIES (ROW) PUBLISHED_STRATEGIES (ROW) CPU_STRATEGIES (ROW)
-#define DECLARE(row) extern const Strategy row;
-#define ENTRY(row) row,
+extern const Strategy kRows, kByteRows;
 
-STRATEGIES (DECLARE)
+namespace {
+
+/// Ours, each device's in the order of preference.
+constexpr const Strategy *kOurs[] = {
+#if INTHIST_CUDA
+  &kStrip, &kByteTiles, &kLookBack,
+#endif
+  &kRows,  &kByteRows,
+};
+
+/// Puts the published ones of a device behind ours. One that has the name of one of ours is the
+/// same for more types of elements, and takes its place.
+std::vector<Strategy> all ()
+{
+  std::vector<Strategy> table;
+  for (const Device device : { Device::cuda, Device::cpu }) {
+    for (const Strategy *const row : kOurs)
+      if (row->device == device)
+        table.push_back (*row);
+    for (const Strategy *const row : published_strategies ())
+      if (row->device == device) {
+        const auto same = std::ranges::find (table, std::string_view (row->name), &Strategy::name);
+        if (same == table.end ())
+          table.push_back (*row);
+        else
+          *same = *row;
+      }
+  }
+  return table;
+}
+
+}  // namespace
 
 std::span<const Strategy> strategies ()
 {
-  static const Strategy table[] = { STRATEGIES (ENTRY) };
+  // never freed, as threads may compute while the process ends
+  static const std::span<const Strategy> table = *new std::vector<Strategy> (all ());
   return table;
 }
 

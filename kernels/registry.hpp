@@ -12,6 +12,8 @@ namespace inthist {
 
 /// Returns the algorithms of this build, each device's in the order of preference.
 std::span<const Strategy> strategies ();
+/// Returns the published ones among them, which compute tables of more types (published/).
+std::span<const Strategy *const> published_strategies ();
 const Strategy *find_strategy (std::string_view name);
 /// Returns the device's first strategy that supports the shape.
 const Strategy *preferred_strategy (Device device, const Shape &shape);

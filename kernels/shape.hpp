@@ -5,20 +5,26 @@
 
 namespace inthist {
 
-/// The type of a pixel or of a tensor element. f32x4 is four interleaved channels; u8_tiled is
-/// Tiles of mostly bytes.
-enum class Type { u8, u16, u32, s32, f32, f64, f32x4, u8_tiled };
+/// The type of a pixel or of a tensor element; u8_tiled is Tiles of mostly bytes. The last four are
+/// of tables that nobody but inthist-check asks for, to compare with papers; f32x4 is four
+/// interleaved channels.
+enum class Type { u8, u16, u32, u8_tiled, s32, f32, f64, f32x4 };
 
 constexpr std::size_t bytes_of (Type type)
 {
-  constexpr std::size_t kBytes[] = { 1, 2, 4, 4, 4, 8, 16, 1 };
+  constexpr std::size_t kBytes[] = { 1, 2, 4, 1, 4, 4, 8, 16 };
   return kBytes[int (type)];
 }
 
 constexpr const char *name_of (Type type)
 {
-  constexpr const char *kNames[] = { "u8", "u16", "u32", "s32", "f32", "f64", "f32x4", "u8-tiled" };
+  constexpr const char *kNames[] = { "u8", "u16", "u32", "u8-tiled", "s32", "f32", "f64", "f32x4" };
   return kNames[int (type)];
+}
+
+constexpr bool is_floating (Type type)
+{
+  return type >= Type::f32;
 }
 
 /// Says what a pixel adds to plane b.

@@ -19,7 +19,7 @@ struct Elements2d {
   INTHIST_HOST_DEVICE T operator() (int y, int x) const { return plane[y * row + x]; }
 };
 
-/// A tensor of u16, u32, s32 or tiles, with all that tells where its elements lie. It owns nothing,
+/// A tensor of u16, u32 or tiles, with all that tells where its elements lie. It owns nothing,
 /// may be in a device's memory, and is passed by value, to kernels too.
 struct TensorView {
   const std::uint8_t *bytes;

@@ -48,7 +48,7 @@ if grep -rniE 'gst|glib' kernels/; then
 fi
 tools/check-layers || failed=1
 # An algorithm is called as its file is
-for file in $(grep -lE '^extern .*const Strategy k' -r kernels/); do
+for file in $(grep -lE '^extern constinit const Strategy k' -r kernels/); do
   stem=$(basename "${file%.*}" | tr _ -)
   name=$(sed -nE 's/.*\.name = "([^"]*)".*/\1/p' "$file")
   if [ "$name" != "$stem" ]; then

@@ -64,7 +64,7 @@ int run (const Job &job)
 
 bool supports (const Shape &shape, const Tuning &)
 {
-  return (shape.pixel == Type::u8 && shape.counter != Type::f32)
+  return (shape.pixel == Type::u8 && !is_floating (shape.counter))
          || shape.content == Content::weights;
 }
 

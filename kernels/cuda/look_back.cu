@@ -23,133 +23,31 @@
 // large as shared memory lets them be, and no two tiles' flags share a line (with four to a line
 // tables take 3 to 5 % more time). Times, and what was rejected:
 // docs/measurements/2026-11-25-look-back.md.
-#include <algorithm>
-
-#include "device/hardware/attribute.cuh"
-#include "device/look_back/block.cuh"
-#include "device/hardware/overlap.cuh"
+#include "launch_look_back.cuh"
 
 namespace inthist {
 namespace cuda {
 namespace {
 
-// threads that a processor has room for, at least
-#if __CUDA_ARCH__ == 750
-constexpr int kRoom = 1024;
-#else
-constexpr int kRoom = 1536;
-#endif
-
-template <class Tile>
-constexpr int kBlocksInRoom = std::min (Tile::kBlocks, kRoom / Tile::kThreads);
-
-template <class T, class Source, class Tile>
-__global__ void __launch_bounds__ (Tile::kThreads, kBlocksInRoom<Tile>)
-look_back (Planes<T> table, PixelPlane pixels, bool vectors, TileStates<T, Tile> states)
-{
-  using Block = LookBack<T, Source, Tile>;
-  extern __shared__ __align__ (16) unsigned char memory[];
-  wait_for_previous ();
-  let_next_start ();
-  Block block (*reinterpret_cast<typename Block::Shared *> (memory), table, pixels, states);
-  block.load (vectors);
-  block.sum ();
-  block.publish ();
-  block.look_back ();
-  block.store ();
-}
-
-/// Launches a block for each tile, with so much shared memory, of no more than `most_shared`.
-template <class T, class Source, class Tile>
-int launch (const Planes<T> &table, const Job &job, int shared, int most_shared)
-{
-  const TileStates<T, Tile> states (job.workspace, table);
-  const auto kernel = look_back<T, Source, Tile>;
-  // always the same value, as other threads may be launching the kernel
-  if (const int error =
-          cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared);
-      error != 0)
-    return error;
-  if (!job.workspace_kept) {
-    job.stage ("clear");
-    if (const int error = cudaMemsetAsync (job.workspace, 0, states.flag_bytes, job.stream);
-        error != 0)
-      return error;
-  }
-  job.stage ("tiles");
-  const std::size_t lies = reinterpret_cast<std::size_t> (job.pixels.data) | job.pixels.stride;
-  const bool vectors = lies % (sizeof (typename Source::Pixel) * Tile::kColumns) == 0;
-  return launch_overlapped (kernel, unsigned (states.tiles ()), Tile::kThreads, shared, job.stream,
-                            table, job.pixels, vectors, states);
-}
-
-template <class T, class Source>
-using LargeTile = LookBackTile<T, kLookBackPolicy<T, Source>.large>;
-template <class T, class Source>
-using SmallTile = LookBackTile<T, kLookBackPolicy<T, Source>.small>;
-
-/// Gets so much shared memory for a block that no processor has room for more than its share of
-/// the tiles. Else those of the next table, which start early, come to lie unevenly.
-int get_spread (int tiles, int &shared)
-{
-  int processors = 0, of_processor = 0, reserved = 0;
-  if (const int error = device_attribute (cudaDevAttrMultiProcessorCount, processors); error != 0)
-    return error;
-  if (const int error =
-          device_attribute (cudaDevAttrMaxSharedMemoryPerMultiprocessor, of_processor);
-      error != 0)
-    return error;
-  if (const int error = device_attribute (cudaDevAttrReservedSharedMemoryPerBlock, reserved);
-      error != 0)
-    return error;
-  shared = of_processor / divide_up (tiles, processors) - reserved;
-  return 0;
-}
-
-template <class T, class Source>
-int launch_tiles (const Planes<T> &table, const Job &job)
-{
-  using Large = LargeTile<T, Source>;
-  using Small = SmallTile<T, Source>;
-  constexpr auto kPolicy = kLookBackPolicy<T, Source>;
-  constexpr int kLargeShared = sizeof (typename LookBack<T, Source, Large>::Shared),
-                kSmallShared = sizeof (typename LookBack<T, Source, Small>::Shared);
-  int room = 0;
-  if (const int error = device_attribute (cudaDevAttrMaxSharedMemoryPerBlockOptin, room);
-      error != 0)
-    return error;
-  const int tiles =
-      divide_up (table.width, Large::kWidth) * divide_up (table.height, Large::kHeight);
-  if (tiles < kPolicy.many || room < kLargeShared)
-    return launch<T, Source, Small> (table, job, kSmallShared, room);
-  int shared = kLargeShared;
-  if (kPolicy.spread) {
-    if (const int error = get_spread (tiles * table.count, shared); error != 0)
-      return error;
-    shared = std::clamp (shared, kLargeShared, room);
-  }
-  return launch<T, Source, Large> (table, job, shared, room);
-}
+using Element = std::uint32_t;
+using Source = Power<std::uint8_t, Element>;
 
 bool supports (const Shape &shape, const Tuning &)
 {
-  return shape.content == Content::powers;
+  return shape.content == Content::powers && shape.pixel == Type::u8
+         && !is_floating (shape.counter);
 }
 
 int run (const Job &job)
 {
-  return with_table_types (job.shape, [&]<class T, class Source> (ElementTypes<T, Source>) {
-    return launch_tiles<T, Source> (planes_of<T> (job.shape, job.layout, job.tensor), job);
-  });
+  return launch_tiles<Element, Source> (planes_of<Element> (job.shape, job.layout, job.tensor),
+                                        job);
 }
 
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
-  return with_table_types (shape, [&]<class T, class Source> (ElementTypes<T, Source>) {
-    const auto table = planes_of<T> (shape, layout_of (shape), nullptr);
-    return std::max (TileStates<T, LargeTile<T, Source>> (nullptr, table).bytes,
-                     TileStates<T, SmallTile<T, Source>> (nullptr, table).bytes);
-  });
+  return tiles_workspace_bytes<Element, Source> (
+      planes_of<Element> (shape, layout_of (shape), nullptr));
 }
 
 }  // namespace

@@ -23,34 +23,20 @@ struct LookBackPolicy {
   bool spread = false;
 };
 
-template <class T, class Source>
-constexpr LookBackPolicy kLookBackPolicy = {
-  .large = { .rows = 16, .chunks = 1, .blocks = 3 },  // 128 x 128, or 32 x 128 of f32x4
-  .small = { .rows = 8, .chunks = 1, .blocks = 4 },   // 128 x 64, or 32 x 64
-  .many = 64,
-};
-
 // 8-bit pixels. At 4096x4096, 4 in flight, large tiles take 24.0 us, where tiles of 128 x 128 took
 // 30.9. Unless spread, the 256 tiles of 4096x4096 take 38.8 us alone instead of 28.1, and 22.5
 // instead of 23.5 in flight.
-template <class T>
-constexpr LookBackPolicy kLookBackPolicy<T, Power<std::uint8_t, T>> = {
+template <class T, class Source>
+constexpr LookBackPolicy kLookBackPolicy = {
   .large = { .rows = 32, .chunks = 2, .blocks = 3 },  // 256 x 256
   .small = { .rows = 16, .chunks = 1, .blocks = 5 },  // 128 x 128
   .many = 200,
   .spread = true,
 };
 
-template <>
-constexpr LookBackPolicy kLookBackPolicy<double, Power<double, double>> = {
-  .large = { .rows = 8, .chunks = 2, .blocks = 3 },  // 128 x 64
-  .small = { .rows = 8, .chunks = 1, .blocks = 4 },  // 64 x 64
-  .many = 64,
-};
-
 /// Every kCheckpoint-th tile is a checkpoint. At 4096x4096, 16 gains 10 % over 8 for 8-bit pixels,
-/// alone. 8 gains 4 % over 16 for f32x4, 4 in flight, and makes no difference for f64.
+/// alone.
 template <class T>
-constexpr int kCheckpoint = sizeof (T) <= 4 ? 16 : 8;
+constexpr int kCheckpoint = 16;
 
 }  // namespace inthist::cuda

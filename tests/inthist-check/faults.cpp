@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <limits>
 
+#include <kernels/published/reference.hpp>
 #include <kernels/registry.hpp>
 
 #include "text.hpp"

@@ -42,7 +42,7 @@ constexpr std::uint8_t kPoison = 0xa5, kNan = 0xff;
 
 constexpr std::uint8_t poison_of (Type type)
 {
-  return type == Type::f32 || type == Type::f64 || type == Type::f32x4 ? kNan : kPoison;
+  return is_floating (type) ? kNan : kPoison;
 }
 
 #if INTHIST_CUDA

@@ -23,11 +23,6 @@ T at (const std::uint8_t *bytes, std::size_t index)
   return value;
 }
 
-bool is_floating (Type type)
-{
-  return type == Type::f32 || type == Type::f64 || type == Type::f32x4;
-}
-
 std::string wrong_at (int plane, int y, int x, const std::string &how)
 {
   return text ("first wrong (bin, y, x) = (%d, %d, %d)%s", plane, y, x, how.c_str ());

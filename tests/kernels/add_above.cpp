@@ -7,6 +7,7 @@
 // Environment: devices.hpp
 #include <random>
 
+#include <kernels/published/reference.hpp>
 #include <kernels/registry.hpp>
 
 #include "devices.hpp"
@@ -163,10 +164,8 @@ void run_in_parts (Device device)
   Random random (seed ());
   for (int i = 0; i < frames; i++)
     for (Shape shape : kinds ()) {
-      const bool floating = shape.counter == Type::f32 || shape.counter == Type::f64
-                            || shape.counter == Type::f32x4,
-                 bins = shape.content == Content::bins;
-      if (floating || (!bins && i % 4 != 1)
+      const bool bins = shape.content == Content::bins;
+      if (is_floating (shape.counter) || (!bins && i % 4 != 1)
           || shape.content == Content::weights)  // whose elements are those of u32
         continue;
       const bool listed = !small_cases () && i < int (std::size (kSizes));

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <random>
 
+#include <kernels/published/reference.hpp>
 #include <kernels/query.hpp>
 
 #include "devices.hpp"

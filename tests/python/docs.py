@@ -211,7 +211,7 @@ class Docs(unittest.TestCase):
         is_cuda = '__global__' in text
         if is_cuda and not HAS_CUDA:
             return None, ['built without CUDA']
-        folder = os.path.join(ROOT, 'kernels', 'cuda' if is_cuda else 'cpu')
+        folder = os.path.join(ROOT, 'kernels', 'published', 'cuda' if is_cuda else 'cpu')
         name = os.path.join(self.folder.name, 'strategy' + ('.cu' if is_cuda else '.cpp'))
         # its includes are those of a file in the folder
         there = re.sub(r'#include "(\.\./)', rf'#include "{folder}/\1', text)

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
 #include <cuda_runtime.h>
 
@@ -14,18 +13,11 @@ namespace inthist::cuda {
 
 constexpr int kWarp = 32;
 
-/// Exchanges a value, or each channel of one, by `exchange`.
+/// Exchanges a value by `exchange`. A type of several numbers has a function of its own.
 template <class T, class Exchange>
 __device__ inline T exchange_channels (const T &value, Exchange exchange)
 {
-  if constexpr (std::is_same_v<T, F32x4>) {
-    F32x4 out;
-    for (int c = 0; c < 4; c++)
-      out.channels[c] = exchange (value.channels[c]);
-    return out;
-  } else {
-    return T (exchange (value));
-  }
+  return T (exchange (value));
 }
 
 template <class T>

@@ -4,18 +4,23 @@
 // the idea).
 #pragma once
 
+#include <cstring>
 #include <type_traits>
 
 #include "../hardware/copy_async.cuh"
 #include "byte_sums.cuh"
-#include "element_sums.cuh"
 #include "order.cuh"
 #include "states.cuh"
 #include "tile.cuh"
-#include "../scan/scan_planes.cuh"
 #include "../hardware/warp.cuh"
 
 namespace inthist::cuda {
+
+/// Which sums over a tile such pixels have (SumsOverTile).
+template <class T, class Source, class Tile>
+struct SumsOf {
+  using Type = ByteSums<T, Tile>;
+};
 
 template <class T, class Source, class Tile>
 class LookBack {
@@ -32,8 +37,7 @@ private:
                        kCornerWarp = kAboveWarps + kLeftWarps, kLastWarp = kWarps - 1;
   static_assert (kCornerWarp < kLastWarp);
 
-  using Sums = std::conditional_t<std::is_same_v<typename Source::Pixel, T>, ElementSums<T, Tile>,
-                                  ByteSums<T, Tile>>;
+  using Sums = typename SumsOf<T, Source, Tile>::Type;
   static_assert (SumsOverTile<Sums, T, Tile>);
   using Pixel = typename Sums::Pixel;
   static_assert (std::is_same_v<Pixel, typename Source::Pixel>);

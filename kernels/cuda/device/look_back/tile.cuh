@@ -36,9 +36,8 @@ struct LookBackTile {
   __device__ static int first_column (int chunk) { return (chunk * kWarp + lane ()) * kColumns; }
 };
 
-/// Sums over a tile's pixels, of which there are two kinds: ByteSums and ElementSums. A segment is
-/// the columns that rows are added up in: the tile's whole width, or a part of it. All threads of a
-/// block call in this order:
+/// Sums over a tile's pixels, as ByteSums. A segment is the columns that rows are added up in: the
+/// tile's whole width, or a part of it. All threads of a block call in this order:
 ///
 ///   pixels    returns where a lane loads pixels of a row of its warp and a chunk
 ///   sum       adds up rows, and gives the sums of a warp's rows over the columns from their

@@ -6,8 +6,8 @@
 // kept in extra memory, height elements a bin. Traffic: the tensor is written once.
 #include <algorithm>
 
-#include "../planes.hpp"
-#include "parallel.hpp"
+#include "../../cpu/parallel.hpp"
+#include "../element_types.hpp"
 
 namespace inthist {
 namespace {

@@ -5,8 +5,8 @@
 // neighbours, to go along cache lines. Three passes over the tensor: initialise, rows, columns.
 #include <algorithm>
 
-#include "../planes.hpp"
-#include "parallel.hpp"
+#include "../../cpu/parallel.hpp"
+#include "../element_types.hpp"
 
 namespace inthist {
 namespace {

@@ -4,7 +4,7 @@
 // block move it, along rows; a thread then has a row, or a column, of its own.
 #pragma once
 
-#include "../device/scan/scan_planes.cuh"
+#include "scan_planes.cuh"
 
 namespace inthist::cuda {
 

@@ -9,7 +9,7 @@
 // On an H200: 230 us at 640x480x32 and 1293 us at 1920x1080x32, against 280 and 1923 of
 // scan-transpose-scan with its sums in global memory: the paper's point, by more than its 5 %.
 // Fewer threads with more pixels are faster than the paper's 1024: 128 take 0.7 of the time.
-#include "../device/scan/scan_planes.cuh"
+#include "scan_planes.cuh"
 #include "prescan.cuh"
 
 namespace inthist {

@@ -9,7 +9,7 @@
 // result transposed; here each element is added to its prefix, and the planes start transposed.
 // On an H200: 144 us at 512x512x32, where a line is one segment, and so less than cw-sts (173); 280
 // us at 640x480x32 and 1923 us at 1920x1080x32, where `scan sums` and `increment` are 696 of it.
-#include "../device/scan/scan_planes.cuh"
+#include "scan_planes.cuh"
 #include "prescan.cuh"
 
 namespace inthist {

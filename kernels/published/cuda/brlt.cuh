@@ -5,8 +5,8 @@
 // rows and columns through shared memory, a few warps at a time.
 #pragma once
 
+#include "exchange.cuh"
 #include "scan_planes.cuh"
-#include "../hardware/warp.cuh"
 
 namespace inthist::cuda {
 

@@ -8,8 +8,8 @@
 
 #include <cuda_runtime.h>
 
-#include "tile.cuh"
-#include "../hardware/warp.cuh"
+#include "../../cuda/device/hardware/warp.cuh"
+#include "../../cuda/device/look_back/tile.cuh"
 
 namespace inthist::cuda {
 

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include "../device/scan/brlt.cuh"
+#include "brlt.cuh"
 
 namespace inthist::cuda {
 

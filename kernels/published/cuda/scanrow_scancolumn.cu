@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // scanrow-scancolumn: Chen et al. 2018, section IV-C. It scans rows with shuffles, then columns
-// serially, both cached in registers (device/scan/scan_rows_and_columns.cuh), with no transpose at
+// serially, both cached in registers (scan_rows_and_columns.cuh), with no transpose at
 // all.
 //
 // Traffic, bytes per u32 element: 4 initialise, 8, 8: 20 (16 where the first pass reads an image).
@@ -9,7 +9,7 @@
 // and 26 us for a table of 1920x1080 f32. On the paper's P100 and V100 brlt-scanrow is ahead, for
 // its fewer shuffles. Here memory decides, and each of its stages takes longer (rows 213 against
 // 171 us, columns 314 against 186 at 1920x1080x32), as its warps store to 32 rows at a time.
-#include "device/scan/scan_rows_and_columns.cuh"
+#include "scan_rows_and_columns.cuh"
 
 namespace inthist {
 namespace cuda {

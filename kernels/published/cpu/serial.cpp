@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Algorithm 1 of Poostchi et al. 2017, as it stands there: each element from its three neighbours.
-// It stays slow and obvious, for strategies are checked against it.
+// serial: Algorithm 1 of Poostchi et al. 2017 on one thread, as it stands there: each element from
+// its three neighbours. It stays slow and obvious, for strategies are checked against it.
 #include <cerrno>
 
-#include "planes.hpp"
+#include "../element_types.hpp"
+#include "../reference.hpp"
 
 namespace inthist {
 namespace {
@@ -27,6 +28,18 @@ int fill (const Planes<T> &out, Source source, const std::atomic<bool> *cancelle
   return 0;
 }
 
+int run (const Job &job)
+{
+  job.stage ("recursion");
+  return reference (job);
+}
+
+/// Excludes floats: the recursion's differences would add up the rounding errors of a frame.
+bool supports (const Shape &shape, const Tuning &)
+{
+  return !is_floating (shape.counter);
+}
+
 }  // namespace
 
 int reference (const Job &job)
@@ -44,5 +57,17 @@ int reference (const Job &job)
       return EINVAL;
   });
 }
+
+extern constinit const Strategy kSerial = {
+  .name = "serial",
+  .description =
+      "CPU: the serial algorithm, one thread, slow and obvious (Poostchi et al. 2017, Algorithm 1)",
+  .device = Device::cpu,
+  .run = run,
+  .takes_weights = true,
+  .supports = supports,
+  .limit = "integer elements",
+  .slow = true
+};
 
 }  // namespace inthist

@@ -15,7 +15,7 @@
 #include <algorithm>
 #include <cuda_runtime.h>
 
-#include "../../../planes.hpp"
+#include "../element_types.hpp"
 
 namespace inthist::cuda {
 

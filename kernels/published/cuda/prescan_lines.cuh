@@ -5,7 +5,7 @@
 // the integral histogram inclusive (their Algorithm 1), so each element is added to its prefix.
 #pragma once
 
-#include "../device/scan/scan_planes.cuh"
+#include "scan_planes.cuh"
 #include "prescan.cuh"
 
 namespace inthist::cuda {

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Exchanges within a warp (../../cuda/device/hardware/warp.cuh) of four channels.
+#pragma once
+
+#include "../../cuda/device/hardware/warp.cuh"
+#include "../element_types.hpp"
+
+namespace inthist {
+
+/// Exchanges each channel of a value by `exchange`.
+template <class Exchange>
+__device__ inline F32x4 exchange_channels (const F32x4 &value, Exchange exchange)
+{
+  F32x4 out;
+  for (int c = 0; c < 4; c++)
+    out.channels[c] = exchange (value.channels[c]);
+  return out;
+}
+
+}  // namespace inthist

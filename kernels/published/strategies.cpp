@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The published algorithms, each device's in the order of preference. They are there to compare
+// with, and the first of CUDA also for frames that are too wide for ours: every build has it.
+#include "../registry.hpp"
+
+namespace inthist {
+
+#if INTHIST_CUDA
+extern const Strategy kScanRowScanColumn;
+#if INTHIST_PUBLISHED
+extern const Strategy kLookBackOfAnyType, kBrltScanRow, kScanRowBrlt, kBlocked, kWfTis, kCwTis,
+    kCwSts, kMultiPixelScan, kScanTransposeScan, kCwB;
+#endif
+#endif
+extern const Strategy kWavefront, kCrossWeave, kSerial;
+
+std::span<const Strategy *const> published_strategies ()
+{
+  static constexpr const Strategy *kTable[] = {
+#if INTHIST_CUDA
+    &kScanRowScanColumn,
+#if INTHIST_PUBLISHED
+    &kLookBackOfAnyType,
+    &kBrltScanRow,
+    &kScanRowBrlt,
+    &kBlocked,
+    &kWfTis,
+    &kCwTis,
+    &kCwSts,
+    &kMultiPixelScan,
+    &kScanTransposeScan,
+    &kCwB,
+#endif
+#endif
+    &kWavefront,
+    &kCrossWeave,
+    &kSerial,
+  };
+  return kTable;
+}
+
+}  // namespace inthist
