@@ -117,7 +117,8 @@ class OnRay(archive_truth.Archive):
 
     def test_token(self):
         """Who has another token is refused"""
-        process = self.on_ray(RAY_AUTH_TOKEN='0' * 64)
+        # Ray tries 20 times by itself, a second each
+        process = self.on_ray(RAY_AUTH_TOKEN='0' * 64, RAY_NUM_REDIS_GET_RETRIES='2')
         said = self.finish(process, 1)
         self.assertRegex(said, '^integralhist-archive: Ray: ')
         self.assertFalse(os.path.exists(self.path('out')))
