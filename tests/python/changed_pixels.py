@@ -3,10 +3,9 @@
 """Tests which elements of docs/pipelines.md keep the meta on changed pixels, and which drop it."""
 import os
 import re
-import tempfile
 import unittest
 
-from pipelines import MISSING, ROOT, Gst, GstIntegralHist, playing, pull, run
+from pipelines import MISSING, ROOT, FolderTest, Gst, GstIntegralHist, playing, pull, run
 
 WIDTH, HEIGHT = 160, 120
 SVG = ('<svg xmlns=\'http://www.w3.org/2000/svg\' width=\'160\' height=\'120\'>'
@@ -65,17 +64,13 @@ def second_frame(filters, form):
 
 
 @unittest.skipIf(MISSING, MISSING)
-class ChangedPixels(unittest.TestCase):
+class ChangedPixels(FolderTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
-        cls.picture = os.path.join(cls.folder.name, 'picture.png')
+        super().setUpClass()
+        cls.picture = cls.file('picture.png')
         run('videotestsrc pattern=snow num-buffers=1 ! video/x-raw,width=32,height=32 ! '
             f'videoconvert ! pngenc ! filesink location="{cls.picture}"')
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
 
     def check(self, name, settings, form, kept):
         before, after, keeps = second_frame(f'{name} {settings.format(picture=self.picture)}', form)

@@ -4,13 +4,11 @@
 video streams. What is in the files is what the test has written into them."""
 import csv
 import os
-import subprocess
 import sys
-import tempfile
 import unittest
 
 from integralhist import frames
-from pipelines import EXAMPLES, run
+from pipelines import EXAMPLES, FolderTest, run
 
 TABLE = os.path.join(EXAMPLES, 'table.py')
 FRAMES = 10
@@ -18,28 +16,18 @@ VIDEO = ('videotestsrc num-buffers={} ! '
          'video/x-raw,format=I420,width={},height={},framerate=10/1 ! jpegenc')
 
 
-class Containers(unittest.TestCase):
-    def setUp(self):
-        self.folder = tempfile.TemporaryDirectory()
-        self.addCleanup(self.folder.cleanup)
-
-    def file(self, name):
-        return os.path.join(self.folder.name, name)
-
+class Containers(FolderTest):
     def write(self, line):
         self.assertIsNone(run(line))
 
     def table(self, name, *source):
         """(what it says, {(x, y, width, height)} of the regions, frames)"""
         out = self.file(name)
-        ended = subprocess.run(
-            [sys.executable, TABLE, *source, out, '--grid', '1x1', '--bins', '2',
-             '--format', 'csv'],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False, timeout=120)
-        self.assertEqual(ended.returncode, 0, ended.stdout)
+        said = self.run_program(sys.executable, TABLE, *source, out, '--grid', '1x1', '--bins', '2',
+                                '--format', 'csv')
         with open(os.path.join(out, 'regions.csv'), encoding='utf-8') as file:
             rows = list(csv.DictReader(file))
-        return (ended.stdout, {(int(row['width']), int(row['height'])) for row in rows}, len(rows))
+        return (said, {(int(row['width']), int(row['height'])) for row in rows}, len(rows))
 
     def test_rotated(self):
         """Coordinates are of the stored picture, and behind videoflip of the shown one"""

@@ -14,7 +14,7 @@ import tempfile
 import unittest
 
 import numpy
-from pipelines import DATA, ROOT, decode, launch, overlap
+from pipelines import DATA, ROOT, FolderTest, decode, launch, overlap
 
 PROGRAM = os.environ.get('TRACKDEMO', '')
 HISTQUERY = os.environ.get('HISTQUERY', '')
@@ -72,29 +72,17 @@ OVERLAY_MISSING = subprocess.run(['gst-inspect-1.0', 'integralhistoverlay'],
 
 @unittest.skipUnless(os.path.exists(PROGRAM), 'built without the examples (no TRACKDEMO)')
 @unittest.skipIf(OVERLAY_MISSING, 'built without cairo')
-class Demo(unittest.TestCase):
+class Demo(FolderTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
+        super().setUpClass()
         cls.clip = cls.file('clip.avi')
         launch(f'videotestsrc pattern=ball num-buffers={FRAMES} !',
                f'video/x-raw,format=I420,width={WIDTH},height={HEIGHT},framerate=30/1 !',
                f'jpegenc quality=95 ! avimux ! filesink location={cls.clip}')
 
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    @classmethod
-    def file(cls, name):
-        return os.path.join(cls.folder.name, name)
-
     def demo(self, *arguments, status=0):
-        command = ['timeout', str(TIMEOUT), PROGRAM, '--output', self.folder.name, *arguments]
-        process = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                                 text=True, check=False)
-        self.assertEqual(process.returncode, status, process.stdout)
-        return process.stdout
+        return self.run_program(PROGRAM, '--output', self.folder, *arguments, status=status)
 
     def video(self, width=WIDTH, height=HEIGHT):
         return decode(self.file('trackdemo.webm'), 'matroskademux ! vp8dec', width, height)

@@ -12,17 +12,14 @@ Environment:
 """
 import os
 import re
-import subprocess
 import sys
-import tempfile
 import unittest
 
-from pipelines import DATA, EXAMPLES, launch, overlap
+from pipelines import DATA, EXAMPLES, FolderTest, launch, overlap
 
 TRACKDEMO = os.environ.get('TRACKDEMO', '')
 VENV_PYTHON = os.path.join(os.environ.get('PYTHON_VENV', ''), 'bin', 'python')
 VTEST = os.path.join(DATA, 'vtest.avi')
-TIMEOUT = 120
 FRAMES, RATE = 150, 30
 HIDDEN = range(105, 126)  # by the column
 
@@ -46,19 +43,10 @@ def read_tracks(text):
     return frames
 
 
-class Detect(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-
+class Detect(FolderTest):
     def detect(self, *arguments, python=sys.executable, status=0):
-        process = subprocess.run(
-            [python, os.path.join(EXAMPLES, 'detect.py'), *arguments], timeout=TIMEOUT,
-            cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            check=False)
-        self.assertEqual(process.returncode, status, process.stdout)
-        return process.stdout
+        return self.run_program(python, os.path.join(EXAMPLES, 'detect.py'), *arguments,
+                                status=status)
 
     def write(self, name, lines):
         with open(os.path.join(self.folder, name), 'w', encoding='utf-8') as file:
@@ -69,8 +57,7 @@ class Detect(unittest.TestCase):
     def test_boxes(self):
         """One id, also behind the column, which hides the walker in two of the frames that the
         detector sees"""
-        subprocess.run([TRACKDEMO, '--write-test', 'street.webm'], cwd=self.folder, check=True,
-                       stdout=subprocess.DEVNULL)
+        self.run_program(TRACKDEMO, '--write-test', 'street.webm')
         beside = '0,-50,10,20,20'  # of the frame, and so nobody
         boxes = self.write('boxes.csv', [beside] + [','.join(map(str, (frame, *walker(frame))))
                                                     for frame in range(FRAMES)

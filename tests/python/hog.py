@@ -9,9 +9,7 @@ Environment: that of features.py, and
 import math
 import os
 import re
-import subprocess
 import sys
-import tempfile
 import unittest
 
 if __name__ == '__main__':
@@ -22,14 +20,13 @@ import cv2  # noqa: E402
 import numpy  # noqa: E402
 from features import SEED, Gst, Stream, pixels_in, tensor_view  # noqa: E402, I100
 from feature_truth import Picture, Variant  # noqa: E402
-from pipelines import DATA, EXAMPLES, decode, overlap  # noqa: E402
+from pipelines import DATA, EXAMPLES, FolderTest, decode, overlap  # noqa: E402
 
 EXAMPLE = os.path.join(EXAMPLES, 'hog.py')
 VTEST, TRUTH = (os.path.join(DATA, name) for name in ('vtest.avi', 'vtest_groundtruth_mot.txt'))
 sys.path.insert(0, EXAMPLES)  # before this folder, which has a hog.py, too
 import hog  # noqa: E402
 
-TIMEOUT = 120
 UNIT = 8
 # cell, least mean cosine of descriptors and OpenCV's with PLAIN (0.951 to 0.957 and 0.945 to 0.946
 # were measured), and with GAUSSIAN (0.990, and 0.971 to 0.973)
@@ -106,22 +103,15 @@ def gray_frames(interval):
         yield cv2.cvtColor(frame.pixels, cv2.COLOR_RGB2GRAY)
 
 
-class Hog(unittest.TestCase):
+class Hog(FolderTest):
     @classmethod
     def setUpClass(cls):
+        super().setUpClass()
         cls.random = numpy.random.default_rng(SEED)
         cls.pixels = smooth_noise(352, 416)
         cls.histogram, cls.tensor = count(cls.pixels)
         cls.votes = pixels_in(cls.histogram) / UNIT
         cls.classifier = hog.people_detector()
-        cls.folder = tempfile.TemporaryDirectory()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    def file(self, name):
-        return os.path.join(self.folder.name, name)
 
     def need_video(self):
         for path in (VTEST, TRUTH):
@@ -129,11 +119,7 @@ class Hog(unittest.TestCase):
                 self.skipTest(f'no {path}; set INTHIST_TEST_DATA to a folder with it')
 
     def run_example(self, *arguments, status=0):
-        process = subprocess.run(
-            ['timeout', str(TIMEOUT), sys.executable, EXAMPLE, *arguments],
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
-        self.assertEqual(process.returncode, status, process.stdout)
-        return process.stdout
+        return self.run_program(sys.executable, EXAMPLE, *arguments, status=status)
 
     def test_descriptors(self):
         """Equal sums over pixels, at any place and size, beyond the frame too"""

@@ -10,40 +10,24 @@ Environment:
 import csv
 import os
 import re
-import subprocess
 import sys
-import tempfile
 import unittest
 
-from pipelines import EXAMPLES, Gst, frames, run
+from pipelines import EXAMPLES, FolderTest, Gst, frames, run
 
 sys.path.insert(0, EXAMPLES)
 FRAMES = 60
 BOX = '100,80,60,60'
 
 
-class NoTimes(unittest.TestCase):
+class NoTimes(FolderTest):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.TemporaryDirectory()
+        super().setUpClass()
         cls.video = cls.file('raw.mjpeg')
         line = ('videotestsrc pattern=ball num-buffers={} ! video/x-raw,format=I420,width=320,'
                 'height=240,framerate=25/1 ! jpegenc ! filesink location={}')
         run(line.format(FRAMES, cls.video))
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.folder.cleanup()
-
-    @classmethod
-    def file(cls, name):
-        return os.path.join(cls.folder.name, name)
-
-    def run_program(self, *command):
-        ended = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                               text=True, check=False, timeout=120)
-        self.assertEqual(ended.returncode, 0, ended.stdout)
-        return ended.stdout
 
     def example(self, name, *arguments):
         return self.run_program(sys.executable, os.path.join(EXAMPLES, name), *arguments)
@@ -112,7 +96,7 @@ class NoTimes(unittest.TestCase):
     @unittest.skipUnless(Gst.init(None) or Gst.ElementFactory.find('integralhistoverlay'),
                          'built without cairo')
     def test_demo(self):
-        said = self.run_program(os.environ['TRACKDEMO'], '--output', self.folder.name, self.video)
+        said = self.run_program(os.environ['TRACKDEMO'], '--output', self.folder, self.video)
         self.assertIn(f'{FRAMES} frames in', said)
         self.check_film(self.file('trackdemo.webm'))
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""GStreamer and this library by introspection, and pipelines that tests run.
+"""GStreamer and this library by introspection, and pipelines and programs that tests run.
 
 MISSING says why the build has no introspection of the library, and is empty where it has.
 
@@ -10,6 +10,8 @@ Environment:
 import contextlib
 import os
 import subprocess
+import tempfile
+import unittest
 
 import gi
 import numpy
@@ -122,3 +124,24 @@ def overlap(a, b):
     sides = [min(a[i] + a[i + 2], b[i] + b[i + 2]) - max(a[i], b[i]) for i in (0, 1)]
     shared = max(sides[0], 0) * max(sides[1], 0)
     return shared / (a[2] * a[3] + b[2] * b[3] - shared)
+
+
+class FolderTest(unittest.TestCase):
+    """Tests with a folder, in which they run programs"""
+
+    @classmethod
+    def setUpClass(cls):
+        folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(folder.cleanup)
+        cls.folder = folder.name
+
+    @classmethod
+    def file(cls, name):
+        return os.path.join(cls.folder, name)
+
+    def run_program(self, *command, status=0):
+        """What it prints"""
+        process = subprocess.run(['timeout', '120', *command], cwd=self.folder, text=True,
+                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        self.assertEqual(process.returncode, status, process.stdout)
+        return process.stdout
