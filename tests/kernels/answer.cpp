@@ -212,27 +212,30 @@ void run_maps (Device device)
 void run_quantiles (Device device)
 {
   for_frames (device, [] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &) {
-    for (Asked asked : windows_of (c.shape))
+    const Lut lut = c.lut.value_or (uniform_lut (c.shape.bins));
+    for (Asked asked : windows_of (c.shape)) {
+      std::vector<std::vector<int>> bins (std::size_t (asked.n ()));  // of each window's pixels
+      for (int i = 0; i < asked.n (); i++) {
+        each_pixel (image, c.shape.width, asked.window (i),
+                    [&] (int value) { bins[i].push_back (lut[std::size_t (value)]); });
+        std::ranges::sort (bins[i]);
+      }
       for (const double quantile : { 0.0, 0.25, 0.5, 0.9, 1.0 }) {
         asked.question = Question::quantiles;
         asked.quantile = quantile;
         const auto got = tensor.ask<std::int32_t> (asked);
         for (int i = 0; i < asked.n (); i++) {
-          const Region window = asked.window (i);
-          const Lut lut = c.lut.value_or (uniform_lut (c.shape.bins));
-          std::vector<int> bins;  // of the window's pixels, sorted: the k-th, from 1, is the first
-                                  // with at least k up to it
-          each_pixel (image, c.shape.width, window,
-                      [&] (int value) { bins.push_back (lut[std::size_t (value)]); });
-          std::ranges::sort (bins);
-          const double k = std::max (1.0, std::ceil (quantile * double (bins.size ())));
-          const int bin = bins.empty () ? c.shape.bins : bins[std::size_t (k) - 1];
+          // the k-th, from 1, is the first with at least k up to it
+          const double k = std::max (1.0, std::ceil (quantile * double (bins[i].size ())));
+          const int bin = bins[i].empty () ? c.shape.bins : bins[i][std::size_t (k) - 1];
           const int wanted = bin < c.shape.bins ? bin : -1;
+          const Region window = asked.window (i);
           fail_unless (got[i] == wanted, "%s: quantile %g of %d,%d %dx%d is %d, must be %d",
                        c.name ().c_str (), quantile, window.x, window.y, window.width,
                        window.height, got[i], wanted);
         }
       }
+    }
   });
 }
 
