@@ -206,7 +206,7 @@ TEST (areas)
 TEST (channels)
 {
   Frames frames (128, 128);
-  Picture picture (128, 128);
+  RgbPicture picture (128, 128);
   for (int y = 0; y < 128; y++)
     for (int x = 0; x < 128; x++)
       std::fill_n (picture.at (x, y), 3, x < 64 ? 50 : 200);

@@ -13,20 +13,20 @@
 #include "frames.hpp"
 
 /// A picture of RGB pixels.
-struct Picture {
+struct RgbPicture {
   int width, height;
   std::vector<guint8> bytes;
 
-  Picture (int width, int height) : width (width), height (height), bytes (width * height * 3) {}
+  RgbPicture (int width, int height) : width (width), height (height), bytes (width * height * 3) {}
   guint8 *at (int x, int y) { return &bytes[std::size_t (y * width + x) * 3]; }
 };
 
 /// Squares of four pixels with random colours between two values, and a little noise.
-inline Picture squares (int width, int height, unsigned seed, int low, int high)
+inline RgbPicture squares (int width, int height, unsigned seed, int low, int high)
 {
   constexpr int kSquare = 4;
   std::mt19937 random (seed);
-  Picture picture (width, height);
+  RgbPicture picture (width, height);
   const int columns = width / kSquare + 1;
   std::vector<int> values (std::size_t (columns * (height / kSquare + 1)) * 3);
   for (int &value : values)
@@ -41,7 +41,7 @@ inline Picture squares (int width, int height, unsigned seed, int low, int high)
 }
 
 /// Draws a picture over another, with its middle there, larger by `scale`.
-inline void draw (Picture &to, const Picture &from, double x, double y, double scale = 1)
+inline void draw (RgbPicture &to, const RgbPicture &from, double x, double y, double scale = 1)
 {
   const double left = x - from.width * scale / 2, top = y - from.height * scale / 2;
   for (int j = 0; j < to.height; j++)
@@ -49,7 +49,7 @@ inline void draw (Picture &to, const Picture &from, double x, double y, double s
       const int u = int (std::floor ((i + 0.5 - left) / scale)),
                 v = int (std::floor ((j + 0.5 - top) / scale));
       if (u >= 0 && v >= 0 && u < from.width && v < from.height)
-        std::copy_n (const_cast<Picture &> (from).at (u, v), 3, to.at (i, j));
+        std::copy_n (const_cast<RgbPicture &> (from).at (u, v), 3, to.at (i, j));
     }
 }
 
@@ -73,7 +73,7 @@ public:
   Frames &operator= (const Frames &) = delete;
 
   /// Returns those of a picture, until the next call.
-  integralhist::FrameTensors of (const Picture &picture)
+  integralhist::FrameTensors of (const RgbPicture &picture)
   {
     if (buffer_)
       gst_buffer_unref (buffer_);

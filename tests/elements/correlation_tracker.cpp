@@ -30,12 +30,12 @@ double overlap (const CorrelationTracker &target, double x, double y, double wid
 
 /// A street with a target in it.
 struct Scene {
-  Picture background = squares (kWidth, kHeight, 1, 20, 120);
-  Picture target = squares (36, 48, 2, 80, 255);
+  RgbPicture background = squares (kWidth, kHeight, 1, 20, 120);
+  RgbPicture target = squares (36, 48, 2, 80, 255);
 
-  Picture at (double x, double y, double scale = 1) const
+  RgbPicture at (double x, double y, double scale = 1) const
   {
-    Picture picture = background;
+    RgbPicture picture = background;
     draw (picture, target, x, y, scale);
     return picture;
   }
@@ -48,7 +48,7 @@ void finish (CorrelationTracker &tracker, const FrameTensors &frame)
   fail_unless (integralhist::finish (frame, { &its, 1 }).has_value ());
 }
 
-CorrelationTracker start (Frames &frames, const Picture &picture, double x, double y,
+CorrelationTracker start (Frames &frames, const RgbPicture &picture, double x, double y,
                           double width = 36, double height = 48)
 {
   CorrelationTracker tracker (x, y, width, height);
@@ -58,7 +58,7 @@ CorrelationTracker start (Frames &frames, const Picture &picture, double x, doub
   return tracker;
 }
 
-void follow (CorrelationTracker &tracker, Frames &frames, const Picture &picture,
+void follow (CorrelationTracker &tracker, Frames &frames, const RgbPicture &picture,
              const ExpectedMotion &motion = {})
 {
   const FrameTensors frame = frames.of (picture);
@@ -66,7 +66,7 @@ void follow (CorrelationTracker &tracker, Frames &frames, const Picture &picture
   finish (tracker, frame);
 }
 
-void correct (CorrelationTracker &tracker, Frames &frames, const Picture &picture, double x,
+void correct (CorrelationTracker &tracker, Frames &frames, const RgbPicture &picture, double x,
               double y, double width, double height)
 {
   const FrameTensors frame = frames.of (picture);
@@ -102,7 +102,7 @@ ScaleFilter::Sample sample (const ScaleFilter &filter, const FrameTensors &frame
 TEST (colour_scores)
 {
   // a red target in a ring of blue and red, 3 to 1
-  Picture picture (kWidth, kHeight);
+  RgbPicture picture (kWidth, kHeight);
   for (int y = 0; y < kHeight; y++)
     for (int x = 0; x < kWidth; x++) {
       const bool red = (x >= 100 && x < 140 && y >= 100 && y < 140) || (x + y) % 4 == 0;
@@ -190,7 +190,7 @@ TEST (resized_sample)
 }
 
 /// The confidence is the map that docs/tracking.md says.
-void expect_logistic (double confidence, const Evidence &evidence)
+static void expect_logistic (double confidence, const Evidence &evidence)
 {
   const double odds = std::pow (std::max (evidence.sharpness, 0.1), 0.8)
                       * std::exp (1.8 * std::min (evidence.share, 1.5) - 2);
@@ -310,9 +310,9 @@ TEST (hidden)
   CorrelationTracker tracker = start (frames, scene.at (160, 120), 160, 120);
   for (int i = 1; i <= 10; i++)
     follow (tracker, frames, scene.at (160, 120));
-  const Picture wall = squares (60, 80, 9, 150, 200);
+  const RgbPicture wall = squares (60, 80, 9, 150, 200);
   for (int i = 0; i < 12; i++) {
-    Picture picture = scene.at (160, 120);
+    RgbPicture picture = scene.at (160, 120);
     draw (picture, wall, 160, 120);
     follow (tracker, frames, picture);
   }
@@ -340,7 +340,7 @@ TEST (together)
     all.push_back (&tracker);
   for (int i = 0; i < 30; i++) {
     // it grows, leaves, and comes back
-    const Picture picture =
+    const RgbPicture picture =
         i > 12 && i < 20 ? scene.background : scene.at (100 + 2 * i, 100, 1 + 0.02 * i);
     const FrameTensors frame = frames.of (picture);
     for (CorrelationTracker *const tracker : all)
@@ -466,7 +466,7 @@ TEST (anywhere)
     CorrelationTracker tracker =
         start (frames, scene.at (100, 100), box.x, box.y, box.width, box.height);
     for (int i = 0; i < 10; i++) {
-      follow (tracker, frames, i < 3 ? scene.at (100 + i, 100) : Picture (kWidth, kHeight));
+      follow (tracker, frames, i < 3 ? scene.at (100 + i, 100) : RgbPicture (kWidth, kHeight));
       fail_unless (i > 0 || tracker.height () < 1.5 * box.height, "grew at once to %g",
                    tracker.height ());
       fail_unless (tracker.x () >= 0 && tracker.x () <= kWidth && tracker.y () >= 0
@@ -502,7 +502,7 @@ TEST (expected_outside)
 TEST (flat)
 {
   Frames frames (kWidth, kHeight);
-  const Picture black (kWidth, kHeight);
+  const RgbPicture black (kWidth, kHeight);
   CorrelationTracker tracker = start (frames, black, 160, 120);
   for (int i = 0; i < 20; i++)
     follow (tracker, frames, black);

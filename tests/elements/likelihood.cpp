@@ -17,7 +17,7 @@ TEST (maps)
         for (const int step : { 1, 2, 3, 7, 64 }) {
           const Search s = { width,         height, { 5, 4, 12, 9 }, window_width,
                              window_height, step,   measure };
-          const Picture picture (width, height, unsigned (step));
+          const Texture picture (width, height, unsigned (step));
           Likelihood likelihood ("mode=gray " + line_of (s), picture.caps ());
           const Bytes levels = likelihood.bytes (counted (picture));
           check_levels (levels, truth_of (picture, s), width, line_of (s));
@@ -34,7 +34,7 @@ TEST (backends)
       continue;
     for (const std::string &measure : measures ()) {
       const Search s = { 48, 36, { 5, 4, 12, 9 }, 9, 6, 2, measure };
-      const Picture picture (48, 36, 1);
+      const Texture picture (48, 36, 1);
       Likelihood likelihood ("mode=gray " + line_of (s), picture.caps ());
       GstBuffer *in = counted (picture.caps (), picture.buffer (), s.bins, "",
                                std::string (backend) + " download=never");
@@ -49,7 +49,7 @@ TEST (bins)
   for (const int bins : { 1, 2, 31, 256 })
     for (const std::string &measure : measures ()) {
       const Search s = { 40, 30, { 20, 3, 12, 9 }, 7, 8, 3, measure, bins };
-      const Picture picture (40, 30, unsigned (bins));
+      const Texture picture (40, 30, unsigned (bins));
       Likelihood likelihood ("mode=gray " + line_of (s), picture.caps ());
       check_levels (likelihood.bytes (counted (picture, bins)), truth_of (picture, s), 40,
                     std::to_string (bins) + " bins, " + measure);
@@ -68,7 +68,7 @@ TEST (models)
          Case{ "model=40,30,2147483647,2147483647", { 40, 30, 8, 6 } },
          Case{ "model=-2147483648,0,2147483647,5 model=\" 3 , 2 , 5 , 7 ; \"", { 3, 2, 5, 7 } },
          Case{ "", middle (48, 36) }, Case{ "model=\"  \"", middle (48, 36) } }) {
-    const Picture picture (48, 36, 2);
+    const Texture picture (48, 36, 2);
     Likelihood likelihood (std::string ("mode=gray ") + c.model, picture.caps ());
     const Search s = { 48, 36, c.inside, c.inside.w, c.inside.h, 2 };
     check_levels (likelihood.bytes (counted (picture)), truth_of (picture, s), 48, c.model);
@@ -76,7 +76,7 @@ TEST (models)
   for (const auto &[width, height] :
        { std::array{ 1, 1 }, std::array{ 2, 1 }, std::array{ 1, 9 }, std::array{ 3, 5 } })
     for (const char *window : { "", " window-width=2147483647 window-height=2147483647" }) {
-      const Picture picture (width, height, 3);
+      const Texture picture (width, height, 3);
       Likelihood likelihood (std::string ("mode=gray") + window, picture.caps ());
       GstVideoRectangle model = middle (width, height);
       model = { (width - std::max (width / 4, 1)) / 2, (height - std::max (height / 4, 1)) / 2,
@@ -93,7 +93,7 @@ TEST (models)
 /// lies.
 TEST (numbers)
 {
-  const Picture picture (48, 36, 4);
+  const Texture picture (48, 36, 4);
   const Search s = { 48, 36, { 5, 4, 12, 9 }, 12, 9, 1, "l1" };
   std::string numbers, halves;
   for (const double count : picture.histogram (s.model, s.bins)) {
@@ -120,7 +120,7 @@ TEST (numbers)
 /// Weights of any sign are a linear score, and a model for nothing else.
 TEST (weights)
 {
-  const Picture picture (48, 36, 4);
+  const Texture picture (48, 36, 4);
   const Numbers model = { 0.5, -1, 2, 0, 1.5, -0.25, 1, 0 };
   Likelihood likelihood ("mode=gray measure=linear histogram=.5,-1,2,0,1.5,-.25,1,-0",
                          picture.caps ());
@@ -174,7 +174,7 @@ TEST (formats)
   };
   each_format ([&] (const char *text, GstBuffer *in, const Bytes &values) {
     const GstVideoInfo info = info_of (text);
-    const Picture picture (info.width, info.height, values);
+    const Texture picture (info.width, info.height, values);
     GstBuffer *frame = counted (text, in, 8);
     Likelihood gray ("mode=gray model=0,0,9,9", text);
     const Bytes levels = gray.bytes (gst_buffer_ref (frame));
@@ -191,7 +191,7 @@ TEST (formats)
   });
   for (const char *format :
        { "P010_10LE", "v210", "AYUV64", "ARGB64", "GBR", "Y410", "RGB16", "NV12_4L4" }) {
-    const Picture picture (37, 23, 1);
+    const Texture picture (37, 23, 1);
     const std::string caps = caps_of (format, 37, 23);
     GstBuffer *frame = counted (picture.caps (), picture.buffer (), 8,
                                 " ! videoconvert ! capsfilter caps=" + caps);
@@ -206,7 +206,7 @@ TEST (formats)
 /// Any opacity, to within the rounding.
 TEST (opacities)
 {
-  const Picture picture (48, 36, 1);
+  const Texture picture (48, 36, 1);
   GstBuffer *frame = counted (picture);
   Likelihood gray ("mode=gray", picture.caps ()), heat ("mode=heat", picture.caps ()),
       blend ("", picture.caps ());
@@ -227,7 +227,7 @@ TEST (ends_of_a_blend)
   Bytes values (64 * 8, 0);
   for (gsize i = 0; i < values.size (); i++)
     values[i] = i % 64 < 32 ? 40 : 220;
-  const Picture picture (64, 8, values);
+  const Texture picture (64, 8, values);
   GstBuffer *frame = counted (picture, 2);
   const std::string properties =
       "histogram=0,1 measure=intersection window-width=1 window-height=1 step=1 opacity=1 mode=";
@@ -249,7 +249,7 @@ TEST (scale)
        { std::tuple (320, 240, true), std::tuple (160, 120, true), std::tuple (333, 481, true),
          std::tuple (160, 2400, true), std::tuple (159, 120, false), std::tuple (160, 119, false) })
     for (const char *mode : { "heat", "blend", "gray" }) {
-      const Picture picture (width, height, 1);
+      const Texture picture (width, height, 1);
       GstBuffer *frame = counted (picture);
       const std::string properties = std::string ("step=8 mode=") + mode;
       Likelihood with (properties, picture.caps ()),
@@ -336,7 +336,7 @@ TEST (colours)
   for (int bright = 0; bright <= 255; bright++) {
     Bytes values (255, 0);
     std::fill_n (values.begin (), bright, 255);
-    const Picture picture (255, 1, values);
+    const Texture picture (255, 1, values);
     GstBuffer *frame = counted (picture, 2);
     const std::string properties =
         "histogram=0,1 measure=intersection window-width=1000 step=64 mode=";

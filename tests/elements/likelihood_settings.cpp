@@ -10,7 +10,7 @@
 /// The model is taken at certain times, and is the first picture's then, or the second's.
 TEST (taken)
 {
-  const Picture first (48, 36, 1), second (48, 36, 2);
+  const Texture first (48, 36, 1), second (48, 36, 2);
   const Search s = { 48, 36, { 5, 4, 12, 9 }, 12, 9, 2 };
   const Truth kept = truth_of (second, s, first.histogram (s.model, s.bins)),
               anew = truth_of (second, s);
@@ -74,7 +74,7 @@ const std::string kLuma = "feature=luma", kOfLut = of_lut (), kValue = "feature=
                   kHsv = "feature=hsv quantization=1,1,8",
                   kOtherHsv = "feature=hsv quantization=2,1,4";
 
-GstBuffer *counted_by (const Picture &picture, const std::string &settings, int bins = 8)
+GstBuffer *counted_by (const Texture &picture, const std::string &settings, int bins = 8)
 {
   return counted (picture.caps (), picture.buffer (), bins, " " + settings);
 }
@@ -85,7 +85,7 @@ GstBuffer *counted_by (const Picture &picture, const std::string &settings, int 
 /// taken anew.
 TEST (model_of_another_feature)
 {
-  const Picture first (48, 36, 1), second (48, 36, 2);
+  const Texture first (48, 36, 1), second (48, 36, 2);
   const Search s = { 48, 36, { 5, 4, 12, 9 }, 12, 9, 2 };
   struct Case {
     std::string model, frame, of_model, of_frame;
@@ -120,7 +120,7 @@ TEST (model_of_another_feature)
 /// Numbers that say what they are of are taken for that alone; others for the first frame's.
 TEST (numbers_of_a_feature)
 {
-  const Picture picture (48, 36, 1);
+  const Texture picture (48, 36, 1);
   const Search s = { 48, 36, { 5, 4, 12, 9 }, 12, 9, 2 };
   std::string numbers;
   for (const double count : picture.histogram (s.model, s.bins))
@@ -201,7 +201,7 @@ TEST (bad_settings)
          Case{ "step", "65", "step=65", "1 to 64" },
          Case{ "opacity", "1.5", "opacity=1.5", "0 to 1" },
          Case{ "opacity", "-0.1", "opacity=-0.1", "0 to 1" } }) {
-    const Picture picture (48, 36, 1);
+    const Texture picture (48, 36, 1);
     Likelihood likelihood ("", picture.caps ());
     gst_buffer_unref (likelihood.pass (counted (picture)));
     likelihood.set_text (c.property, c.value);

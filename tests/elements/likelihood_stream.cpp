@@ -29,7 +29,7 @@ TEST (messages)
     for (const auto &[window_width, window_height, step] :
          { std::array{ 9, 6, 1 }, std::array{ 12, 9, 3 }, std::array{ 50, 3, 2 } }) {
       const Search s = { 48, 36, { 30, 20, 12, 9 }, window_width, window_height, step, measure };
-      const Picture picture (48, 36, 6);
+      const Texture picture (48, 36, 6);
       Likelihood likelihood ("messages=true mode=gray " + line_of (s), picture.caps ());
       push_segment (likelihood.get (), GST_SECOND);
       GstBuffer *in = counted (picture);
@@ -69,7 +69,7 @@ TEST (messages)
 /// Messages come for computed frames, and where they are wanted.
 TEST (when_there_are_messages)
 {
-  const Picture picture (48, 36, 6);
+  const Texture picture (48, 36, 6);
   Likelihood likelihood ("model=12,8,12,9 step=1", picture.caps ());
   const auto n = [&] (GstBuffer *buffer) {
     gst_buffer_unref (likelihood.pass (buffer));
@@ -94,7 +94,7 @@ TEST (when_there_are_messages)
 /// Frames without an integral histogram: an error before there is a map, and then that map.
 TEST (frames_without)
 {
-  const Picture picture (48, 36, 1), other (48, 36, 2);
+  const Texture picture (48, 36, 1), other (48, 36, 2);
   const auto check = [&] (GstBuffer *buffer) {
     Likelihood likelihood ("", picture.caps ());
     const std::string error =
@@ -137,7 +137,7 @@ TEST (frames_without)
   fail_unless_equals_int (after.size (), map.size ());
   // nor do other caps: it is shown in their size
   gray.set_caps (caps_of ("GRAY8", 96, 72));
-  const Bytes wide = gray.bytes (Picture (96, 72, 1).buffer ());
+  const Bytes wide = gray.bytes (Texture (96, 72, 1).buffer ());
   for (gsize i = 0; i < wide.size (); i++)
     if (wide[i] != after[i / 96 / 2 * 48 + i % 96 / 2])
       fail ("pixel %d", int (i));
@@ -146,14 +146,14 @@ TEST (frames_without)
 
 TEST (interval)
 {
-  const Picture picture (48, 36, 1);
+  const Texture picture (48, 36, 1);
   GstHarness *h = harness ("cudaintegralhist backend=cpu tuning-time=0 bins=8 interval=3 ! "
                            "integralhistlikelihood mode=gray",
                            picture.caps ().c_str ());
   const Truth truth = truth_of (picture, { 48, 36, middle (48, 36), 12, 9, 2 });
   for (int i = 0; i < 8; i++) {
     GstBuffer *out = gst_harness_push_and_pull (
-        h, i % 3 == 0 ? picture.buffer () : Picture (48, 36, unsigned (9 + i)).buffer ());
+        h, i % 3 == 0 ? picture.buffer () : Texture (48, 36, unsigned (9 + i)).buffer ());
     check_levels (bytes_of (out, info_of (picture.caps ())), truth, 48, "interval");
     gst_buffer_unref (out);
   }
@@ -183,7 +183,7 @@ TEST (scaled_frames)
                          Case{ 96, 72, 32, 24, { 20, 4, 5, 5 }, { 60, 12, 15, 15 } },
                          Case{ 90, 60, 48, 32, { 8, 8, 16, 16 }, { 15, 15, 30, 30 } } })
     for (const int step : { 1, 2, 5 }) {
-      const Picture picture (c.width, c.height, 3);
+      const Texture picture (c.width, c.height, 3);
       const std::string caps = caps_of ("GRAY8", c.to_width, c.to_height);
       const Search s = { c.to_width, c.to_height, c.model, c.model.w, c.model.h, step };
       Likelihood likelihood ("mode=gray messages=true window-width=0 " + line_of (s), caps);
@@ -202,7 +202,7 @@ TEST (scaled_frames)
                    "%d,%d instead of %f,%f", best.x, best.y, wanted.x * scale, wanted.y * scale);
     }
   // a region of a frame that was made larger may have no pixel before
-  const Picture picture (10, 10, 1);
+  const Texture picture (10, 10, 1);
   const std::string caps = caps_of ("GRAY8", 100, 100);
   Likelihood likelihood ("model=1,1,2,2", caps);
   const std::string error = likelihood.error_of (
@@ -213,7 +213,7 @@ TEST (scaled_frames)
 /// Other sizes, formats and bins on the way.
 TEST (changes)
 {
-  const Picture picture (48, 36, 1), large (96, 72, 2);
+  const Texture picture (48, 36, 1), large (96, 72, 2);
   const Numbers model = picture.histogram ({ 5, 4, 12, 9 }, 8);
   Likelihood likelihood ("mode=gray model=5,4,12,9", picture.caps ());
   gst_buffer_unref (likelihood.pass (counted (picture)));
@@ -289,7 +289,7 @@ TEST (caps)
     // in chroma siting and colorimetry they differ
     likelihood.set_caps (
         caps_of ("I420", 64, 48, ",pixel-aspect-ratio=2/1,colorimetry=bt601,chroma-site=mpeg2"));
-    const Picture picture (64, 48, 1);
+    const Texture picture (64, 48, 1);
     GstBuffer *in = counted (picture);
     GST_BUFFER_PTS (in) = 5;
     GST_BUFFER_DURATION (in) = 6;
@@ -327,7 +327,7 @@ TEST (caps)
 /// What is known of places in the frame goes with the picture.
 TEST (metas)
 {
-  const Picture picture (48, 36, 1);
+  const Texture picture (48, 36, 1);
   for (const char *mode : { "gray", "heat", "blend" }) {
     Likelihood likelihood (std::string ("mode=") + mode, picture.caps ());
     GstBuffer *in = counted (picture);
@@ -347,7 +347,7 @@ TEST (failed_query)
 {
   for (const char *properties : { "", "histogram=1,2,3,4,5,6,7,8" }) {
     Likelihood likelihood (properties, caps_of ("GRAY8", 64, 48));
-    GstBuffer *in = Picture (64, 48, 1).buffer ();
+    GstBuffer *in = Texture (64, 48, 1).buffer ();
     g_autoptr (GstIntegralHistogram) histogram =
         integralhist::new_histogram (std::make_shared<BrokenTensor> (8));
     gst_buffer_add_integral_histogram_meta (in, histogram);

@@ -14,12 +14,12 @@
 
 using Numbers = std::vector<double>;
 
-/// Values with places that look unlike each other.
-struct Picture {
+/// A picture with places that look unlike each other.
+struct Texture {
   int width, height;
   std::vector<guint8> values;
 
-  Picture (int width, int height, unsigned seed) : width (width), height (height)
+  Texture (int width, int height, unsigned seed) : width (width), height (height)
   {
     std::mt19937 random (seed);
     for (int y = 0; y < height; y++)
@@ -29,7 +29,7 @@ struct Picture {
         values.push_back (guint8 ((slope + blob + int (random () % 30)) % 256));
       }
   }
-  Picture (int width, int height, std::vector<guint8> values)
+  Texture (int width, int height, std::vector<guint8> values)
       : width (width), height (height), values (std::move (values))
   {
   }
@@ -119,7 +119,7 @@ struct Truth {
 
 /// The map of a picture, shown on frames of the search's size, against a model. Windows are of the
 /// picture.
-inline Truth truth_of (const Picture &picture, const Search &s, const Numbers &model)
+inline Truth truth_of (const Texture &picture, const Search &s, const Numbers &model)
 {
   Truth truth;
   const double sx = double (picture.width) / s.width, sy = double (picture.height) / s.height;
@@ -146,7 +146,7 @@ inline Truth truth_of (const Picture &picture, const Search &s, const Numbers &m
   return truth;
 }
 
-inline Truth truth_of (const Picture &picture, const Search &s)
+inline Truth truth_of (const Texture &picture, const Search &s)
 {
   Numbers model = picture.histogram (s.model, s.bins);
   const double most = std::ranges::max (model);
@@ -169,7 +169,7 @@ inline GstBuffer *counted (const std::string &caps, GstBuffer *buffer, int bins,
   return out;
 }
 
-inline GstBuffer *counted (const Picture &picture, int bins = 8)
+inline GstBuffer *counted (const Texture &picture, int bins = 8)
 {
   return counted (picture.caps (), picture.buffer (), bins);
 }

@@ -405,11 +405,10 @@ void fail_on_critical (const gchar *domain, GLogLevelFlags level, const gchar *m
 
 /// Tells whether a pipeline can start with CUDA, in a process of its own: a driver does not survive
 /// the fork of each test.
-bool have_cuda ()
+bool can_start_cuda ()
 {
   const pid_t child = fork ();
   if (child == 0) {
-    gst_init (nullptr, nullptr);
     GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
     if (!element)
       _exit (1);
@@ -420,19 +419,35 @@ bool have_cuda ()
   return child > 0 && waitpid (child, &status, 0) == child && status == 0;
 }
 
-}  // namespace
+bool have_cuda ()
+{
+  static const bool cuda = can_start_cuda ();
+  return cuda;
+}
 
-static const bool cuda = have_cuda ();
+void expect_no_criticals ()
+{
+  g_log_set_default_handler (fail_on_critical, nullptr);
+  // appsink 1.22 complains of itself when a flush finds caps in its queue while somebody holds a
+  // sample; the sample is right all the same
+  gst_check_add_log_filter (
+      "GStreamer", G_LOG_LEVEL_CRITICAL,
+      g_regex_new ("^gst_sample_set_caps: .*gst_sample_is_writable", {}, {}, nullptr), nullptr,
+      nullptr, nullptr);
+}
+
+}  // namespace
 
 /// A test of each setup that this machine can run; the loop's index is the setup's.
 #define SETUP_TEST(name) \
-  TEST_EACH (name, std::size (kSetups) / (cuda ? 1 : 2)) \
+  TEST_EACH (name, std::size (kSetups) / (have_cuda () ? 1 : 2)) \
   { \
     run_##name (kSetups[__i__]); \
   }
 
 TEST_TIMEOUT (120 + stress_frames () / 100);
-TEST_FIXTURE (nullptr, fail_on_leaks);
+TEST_ENVIRONMENT (WatchedLeaks);
+TEST_FIXTURE (expect_no_criticals, fail_on_leaks);
 
 SETUP_TEST (starts)
 SETUP_TEST (restarts)
@@ -449,20 +464,6 @@ SETUP_TEST (truncated)
 
 TEST (no_cuda)
 {
-  if (!cuda)
+  if (!have_cuda ())
     printf ("SKIP: stream: no CUDA device\n");
-}
-
-int main (int argc, char **argv)
-{
-  watch_leaks ();
-  gst_check_init (&argc, &argv);
-  g_log_set_default_handler (fail_on_critical, nullptr);
-  // appsink 1.22 complains of itself when a flush finds caps in its queue while somebody holds a
-  // sample; the sample is right all the same
-  gst_check_add_log_filter (
-      "GStreamer", G_LOG_LEVEL_CRITICAL,
-      g_regex_new ("^gst_sample_set_caps: .*gst_sample_is_writable", {}, {}, nullptr), nullptr,
-      nullptr, nullptr);
-  return testing::run_all ();
 }

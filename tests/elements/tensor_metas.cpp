@@ -102,7 +102,7 @@ constexpr const char *kRegionsText =
     "regions=0,0,48,36;5,4,12,9;40,30,100,100";  // the last is clipped
 
 /// Compares the boxes, and the counts in eight bins of luma, with those of a picture.
-void check_counts (GstBuffer *buffer, const Picture &picture)
+void check_counts (GstBuffer *buffer, const Texture &picture)
 {
   const auto boxes =
       values_of<gint32> (tensor_of (buffer, "integral-histogram-regions-v1-out-boxes"),
@@ -139,15 +139,15 @@ TEST (regions)
       GstHarness *h =
           harness (std::string ("cudaintegralhist tuning-time=0 bins=8 interval=2 ")
                        + "backend=" + backend + " compute=" + compute + " " + kRegionsText,
-                   Picture (kWidth, kHeight, 0).caps ().c_str ());
+                   Texture (kWidth, kHeight, 0).caps ().c_str ());
       std::vector<GstBuffer *> kept;
       for (unsigned frame = 0; frame < 8; frame++)
-        kept.push_back (gst_harness_push_and_pull (h, Picture (kWidth, kHeight, frame).buffer ()));
+        kept.push_back (gst_harness_push_and_pull (h, Texture (kWidth, kHeight, frame).buffer ()));
       gst_harness_teardown (h);  // what is read later outlives the element
       for (unsigned frame = 0; frame < 8; frame++) {
         fail_unless_equals_int (metas_of (kept[frame]).size (), frame % 2 ? 0 : 1);
         if (frame % 2 == 0) {
-          check_counts (kept[frame], Picture (kWidth, kHeight, frame));
+          check_counts (kept[frame], Texture (kWidth, kHeight, frame));
           fail_unless (
               text_of (tensor_of (kept[frame], "integral-histogram-regions-v1-out-feature"))
               == "luma");
@@ -160,7 +160,7 @@ TEST (regions)
 /// Without regions there is no tensor.
 TEST (nobody_asks)
 {
-  const Picture picture (kWidth, kHeight, 0);
+  const Texture picture (kWidth, kHeight, 0);
   GstBuffer *buffer = counted (picture);
   fail_unless (metas_of (buffer).empty ());
   gst_buffer_unref (buffer);
@@ -170,7 +170,7 @@ TEST (nobody_asks)
 /// same frame, divided by its unit, and added pixels.
 TEST (weights_and_sums)
 {
-  const Picture picture (kWidth, kHeight, 3);
+  const Texture picture (kWidth, kHeight, 3);
   const std::string caps = picture.caps ();
   GstHarness *h = harness (std::string ("cudaintegralhist backend=cpu feature=gradient ")
                                + "weight=gradient bins=9 " + kRegionsText
@@ -257,7 +257,7 @@ TEST (some_bins)
 /// has to be copied, and those of ours are, too.
 TEST (beside_others)
 {
-  const Picture picture (kWidth, kHeight, 5);
+  const Texture picture (kWidth, kHeight, 5);
   for (const bool shared : { false, true })
     for (const char *behind :
          { "", "cudaintegralhist backend=cpu bins=4", "integralhistlikelihood mode=gray",
@@ -319,7 +319,7 @@ TEST (ssd_decoder)
             "(gstreamer1.0-plugins-bad); later ones ask for caps with tensors\n");
     return;
   }
-  const Picture picture (kWidth, kHeight, 6);
+  const Texture picture (kWidth, kHeight, 6);
   GstHarness *h =
       harness (producer (kRegionsText) + " ! ssdobjectdetector", picture.caps ().c_str ());
   GstBuffer *in = picture.buffer ();
@@ -353,7 +353,7 @@ TEST (maps)
   for (const int step : { 1, 3 })
     for (const char *measure : { "bhattacharyya", "intersection", "chi-square" }) {
       const Search s = { kWidth, kHeight, { 5, 4, 12, 9 }, 9, 6, step, measure };
-      const std::string caps = Picture (kWidth, kHeight, 0).caps ();
+      const std::string caps = Texture (kWidth, kHeight, 0).caps ();
       Likelihood likelihood (
           std::string ("mode=gray model=5,4,12,9 window-width=9 window-height=6 ")
               + "step=" + std::to_string (step) + " measure=" + measure,
@@ -361,12 +361,12 @@ TEST (maps)
       std::vector<double> model;  // of the first frame
       std::vector<GstBuffer *> kept;
       for (unsigned frame = 0; frame < 4; frame++) {
-        const Picture picture (kWidth, kHeight, frame);
+        const Texture picture (kWidth, kHeight, frame);
         GstBuffer *in = frame == 2 ? picture.buffer () : counted (picture);
         GST_BUFFER_PTS (in) = frame * 40 * GST_MSECOND;
         kept.push_back (likelihood.pass (in));
       }
-      model = Picture (kWidth, kHeight, 0).histogram (s.model, s.bins);
+      model = Texture (kWidth, kHeight, 0).histogram (s.model, s.bins);
       const double most = std::ranges::max (model);
       for (double &bin : model)
         bin /= most;
@@ -374,7 +374,7 @@ TEST (maps)
         GstBuffer *const out = kept[frame];
         fail_unless_equals_int (metas_of (out).size (), frame == 2 ? 0 : 1);
         if (frame != 2) {
-          const Truth truth = truth_of (Picture (kWidth, kHeight, frame), s, model);
+          const Truth truth = truth_of (Texture (kWidth, kHeight, frame), s, model);
           const gsize columns = centres (kWidth, step).size (),
                       rows = centres (kHeight, step).size ();
           const auto map =
@@ -402,7 +402,7 @@ TEST (maps)
 /// Behind a scaler the windows are in pixels of the frame that carries them.
 TEST (scaled_map)
 {
-  const Picture picture (kWidth, kHeight, 7);
+  const Texture picture (kWidth, kHeight, 7);
   const std::string half = caps_of ("GRAY8", kWidth / 2, kHeight / 2);
   GstBuffer *in =
       counted (picture.caps (), picture.buffer (), 8, " ! videoscale ! capsfilter caps=" + half);
@@ -419,7 +419,7 @@ TEST (scaled_map)
 /// or read a part.
 TEST (read_by_many)
 {
-  const Picture picture (kWidth, kHeight, 8);
+  const Texture picture (kWidth, kHeight, 8);
   GstHarness *h = harness (producer (std::string ("compute=on-demand ") + kRegionsText),
                            picture.caps ().c_str ());
   for (int frame = 0; frame < 20; frame++) {
@@ -449,7 +449,7 @@ TEST (read_by_many)
 /// A tensor that is kept does not keep its histogram once it has been read.
 TEST (kept_tensor)
 {
-  const Picture picture (kWidth, kHeight, 9);
+  const Texture picture (kWidth, kHeight, 9);
   GstHarness *h = harness (producer (std::string ("max-tensors=1 compute=eager ") + kRegionsText),
                            picture.caps ().c_str ());
   std::vector<GstTensor *> kept;

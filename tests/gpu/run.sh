@@ -7,7 +7,7 @@
 #
 #   inthist-check       each strategy, also with a tensor of more than 2^32 bytes
 #   compute-sanitizer   over the small cases of inthist-check and over several checks
-#   gst-check           all programs of tests/kernels, tests/library and tests/elements
+#   gst-check           the tests of each file of tests/kernels, tests/library and tests/elements
 #   times               of all strategies at 640x480, 1280x720 and 1920x1080, of whole pipelines,
 #                       of questions, and of frames over all devices
 #
@@ -33,7 +33,8 @@ while [ $# -gt 0 ]; do
     *) build=$1; shift ;;
   esac
 done
-if [ ! -x "$build/tests/inthist-check/inthist-check" ] || [ ! -d "$build/tests/kernels" ]; then
+if [ ! -x "$build/tests/inthist-check/inthist-check" ] ||
+  [ ! -x "$build/tests/kernels-tests" ]; then
   echo "run.sh: no checks in $build: build it first, with tests" >&2
   exit 2
 fi
@@ -51,6 +52,12 @@ export GST_REGISTRY=$scratch/registry.bin
 export XDG_CACHE_HOME=$scratch/cache  # leaves what the user's own card has measured alone
 export LD_LIBRARY_PATH=$build/gst/integralhist${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-300}
+
+# the program that has the tests of each file
+declare -A program_of
+for program in "$build"/tests/*-tests; do
+  for file in $("$program" --list); do program_of[$file]=$program; done
+done
 
 passed=0 failed=0 skipped=0
 started=()
@@ -170,28 +177,28 @@ for tool in memcheck racecheck initcheck synccheck; do
       only=$([ $test != look_back ] || echo GST_CHECKS_IGNORE=one_processor)
       # shellcheck disable=SC2086  # nothing where it is empty
       part "$test-$tool" env $only INTHIST_CASES=small CK_FORK=no CK_TIMEOUT_MULTIPLIER=4 \
-        "$sanitizer" --tool "$tool" --error-exitcode 1 "$build/tests/kernels/$test"
+        "$sanitizer" --tool "$tool" --error-exitcode 1 "${program_of[$test]}" "$test"
     done
     part "canvas-$tool" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=4 \
-      "$sanitizer" --tool "$tool" --error-exitcode 1 "$build/tests/elements/canvas"
+      "$sanitizer" --tool "$tool" --error-exitcode 1 "${program_of[canvas]}" canvas
     if [ "$tool" = memcheck ]; then
       part histogram-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
         "$sanitizer" --tool memcheck --leak-check full --error-exitcode 1 \
-        "$build/tests/elements/histogram"
+        "${program_of[histogram]}" histogram
       # one of its tests wants more memory than there is, which is no error here
       for test in query_answers query_refusals query_streams; do
         part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
           "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 1 \
-          "$build/tests/library/$test"
+          "${program_of[$test]}" "$test"
       done
       for test in several_devices device_errors; do
         part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 INTHIST_CASES=small \
           "$sanitizer" --tool memcheck --report-api-errors no --leak-check full \
-          --error-exitcode 1 "$build/tests/elements/$test"
+          --error-exitcode 1 "${program_of[$test]}" "$test"
       done
       for test in track track_correlation cuda_drawing bin_ranges; do
         part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
-          "$sanitizer" --tool memcheck --error-exitcode 1 "$build/tests/elements/$test"
+          "$sanitizer" --tool memcheck --error-exitcode 1 "${program_of[$test]}" "$test"
       done
     fi
   else
@@ -204,11 +211,9 @@ done
 timed='raii|look_back|stream|stopping|load_shedding|hot_path|in_flight|sharded_engine|tuner'
 timed+='|tuning_cache|tuning_time'
 for kind in part timed_part; do
-  for test in "$build"/tests/{kernels,library,elements}/*; do
-    name=$(basename "$test")
-    if [ -f "$test" ] && [ -x "$test" ] &&
-      [ $kind = "$([[ $name =~ ^($timed)$ ]] && echo timed_part || echo part)" ]; then
-      $kind "$name" "$test"
+  for test in $(printf '%s\n' "${!program_of[@]}" | sort); do
+    if [ $kind = "$([[ $test =~ ^($timed)$ ]] && echo timed_part || echo part)" ]; then
+      $kind "$test" "${program_of[$test]}" "$test"
     fi
   done
 done
@@ -217,7 +222,7 @@ done
 part dlpack-python "${PYTHON:-python3}" "$root/tests/gpu/dlpack.py" "$build"
 
 # 100,000 frames of histograms, and as many of tables
-timed_part stress env GST_CHECKS=stress INTHIST_STRESS_FRAMES=50000 "$build/tests/elements/stream"
+timed_part stress env GST_CHECKS=stress INTHIST_STRESS_FRAMES=50000 "${program_of[stream]}" stream
 
 timed_part bench "$check" --bench --device cuda
 timed_part bench-tables "$check" look-back scanrow-scancolumn --bench --peers --device cuda \

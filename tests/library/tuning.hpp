@@ -172,16 +172,16 @@ inline Outcome run (int element, const std::string &properties = "", const char 
   return outcome;
 }
 
-/// Runs the tests with a cache of its own.
-inline int run_with_own_cache (int argc, char **argv)
-{
-  // before GLib has a look at it
-  std::string cache = (fs::temp_directory_path () / "inthist-tuning-XXXXXX").string ();
-  if (!g_mkdtemp (cache.data ()))
-    return 1;
-  g_setenv ("XDG_CACHE_HOME", cache.c_str (), TRUE);
-  gst_check_init (&argc, &argv);
-  const int failed = testing::run_all ();
-  fs::remove_all (cache);
-  return failed;
-}
+/// A cache of the tests' own. It is there before GLib looks for one.
+struct OwnCache {
+  OwnCache ()
+  {
+    if (g_mkdtemp (folder.data ()))
+      g_setenv ("XDG_CACHE_HOME", folder.c_str (), TRUE);
+    else
+      g_error ("no folder %s: %s", folder.c_str (), g_strerror (errno));
+  }
+  ~OwnCache () { fs::remove_all (folder); }
+
+  std::string folder = (fs::temp_directory_path () / "inthist-tuning-XXXXXX").string ();
+};

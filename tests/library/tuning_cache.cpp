@@ -17,6 +17,7 @@ static std::vector<std::string> groups_of (const std::string &text)
   return groups;
 }
 
+TEST_ENVIRONMENT (OwnCache);
 TEST_FIXTURE (setup, nullptr);
 
 /// The loop's index is the element's and the backend's.
@@ -66,7 +67,7 @@ TEST_EACH (cache_decides, 4)
 
 /// What is missing, stale, broken or forged is measured, and the file is good afterwards. The
 /// loop's index is the element's, here and below.
-void expect_measured (int element, const std::string &what, const std::string &text)
+static void expect_measured (int element, const std::string &what, const std::string &text)
 {
   write (text);
   for (const char *expected : { "measured", "cached" }) {
@@ -274,9 +275,4 @@ TEST_EACH (unwritable, 2)
   fs::create_directories (file () / "in the way");
   for (int i = 0; i < 2; i++)
     fail_unless (run (__i__).tuning == "measured");
-}
-
-int main (int argc, char **argv)
-{
-  return run_with_own_cache (argc, argv);
 }

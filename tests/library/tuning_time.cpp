@@ -127,6 +127,7 @@ constexpr double kMostToStop = kMarksMemory ? 0.6 : 0.3;  // seconds
 
 }  // namespace
 
+TEST_ENVIRONMENT (OwnCache);
 TEST_FIXTURE (setup, nullptr);
 
 /// An entry for which there was too little time to try all holds until there is more.
@@ -388,9 +389,4 @@ TEST (flush_while_measuring)
   };
   fail_unless (one_of_three (attempt), "each of three flushes took longer than %.1f s",
                kMostToStop);
-}
-
-int main (int argc, char **argv)
-{
-  return run_with_own_cache (argc, argv);
 }

@@ -7,14 +7,16 @@
 
 #include "test.hpp"  // last: it has macros with names of the standard library
 
-/// Loads the tracer; goes before GStreamer's start.
-inline void watch_leaks ()
-{
-  g_setenv (
-      "GST_TRACERS",
-      "leaks(filters=\"GstIntegralHistogram,GstBuffer,GstSample,GstMessage,GstElement,GstPad\")",
-      TRUE);
-}
+/// Loads the tracer, if made before GStreamer starts.
+struct WatchedLeaks {
+  WatchedLeaks ()
+  {
+    g_setenv (
+        "GST_TRACERS",
+        "leaks(filters=\"GstIntegralHistogram,GstBuffer,GstSample,GstMessage,GstElement,GstPad\")",
+        TRUE);
+  }
+};
 
 inline GstTracer *leaks_tracer ()
 {

@@ -1,16 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tests of gst-check that register themselves. The support library has main (), which runs those of
-// its program:
+// Tests of gst-check that register themselves. A program has the tests of many files; main () runs
+// those of the files that its arguments name, "computed" for computed.cpp, or of all:
 //
 //   TEST (name) { ... }
 //   TEST_EACH (name, n) { ... }              for each __i__ from 0 up to n
 //   TEST_RANGE (name, first, end) { ... }    from first up to end
-//   TEST_TIMEOUT (seconds);                  of each test of the program, instead of 120
+//   TEST_TIMEOUT (seconds);                  of each test of the file, instead of 120
 //   TEST_FIXTURE (before, after);            functions to call around each test, or nullptr
+//   TEST_ENVIRONMENT (Type);                 an object made before GStreamer starts, destroyed when
+//                                            all tests have ended
 //
 // GST_CHECKS=name,... and GST_CHECKS_IGNORE pick tests; CK_FORK=no keeps them in one process.
+// What a file has for itself is static or in an unnamed namespace, as other files have such names.
 #pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
 
 #include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
 
@@ -30,24 +37,25 @@ namespace testing {
 struct Test {
   const char *name;
   TFun function;
-  int first, end;
+  int first;
+  int (*end) ();  // called once GStreamer has started
 };
 
-struct Registration {
-  explicit Registration (const Test &test);
-};
-
-struct Settings {
+/// The tests of a file, and what holds for all of them.
+struct File {
+  std::string name;
+  std::vector<Test> tests = {};
   double timeout = 120;
   SFun before = nullptr, after = nullptr;
+  std::shared_ptr<void> (*make_environment) () = nullptr;
 };
-Settings &settings ();
 
-/// Runs the registered tests, after gst_check_init (). Returns what main () returns.
-int run_all ();
+/// Returns the tests of a source file by its path.
+File &file_of (const char *path);
 
 }  // namespace testing
 
+// __BASE_FILE__ is the source file, also for tests of a header.
 #define TEST_RANGE(name, first, end) \
   static void name##_body (int __i__); \
   static void name (int __i__) \
@@ -57,13 +65,20 @@ int run_all ();
     name##_body (__i__); \
     gst_task_cleanup_all (); \
   } \
-  static const testing::Registration name##_registration ({ #name, name, first, int (end) }); \
+  static const auto name##_registered = \
+      (testing::file_of (__BASE_FILE__) \
+           .tests.push_back ({ #name, name, first, [] { return int (end); } }), \
+       true); \
   static void name##_body ([[maybe_unused]] int __i__)
 #define TEST_EACH(name, n) TEST_RANGE (name, 0, n)
 #define TEST(name) TEST_RANGE (name, 0, 1)
 
 #define TEST_TIMEOUT(seconds) \
-  static const auto test_timeout = testing::settings ().timeout = seconds
+  static const auto test_timeout = testing::file_of (__BASE_FILE__).timeout = seconds
 #define TEST_FIXTURE(first, last) \
-  static const auto test_fixture = \
-      (testing::settings ().before = first, testing::settings ().after = last)
+  static const auto test_fixture = (testing::file_of (__BASE_FILE__).before = first, \
+                                    testing::file_of (__BASE_FILE__).after = last)
+#define TEST_ENVIRONMENT(Type) \
+  static const auto test_environment = (testing::file_of (__BASE_FILE__).make_environment = [] { \
+    return std::shared_ptr<void> (std::make_shared<Type> ()); \
+  })
