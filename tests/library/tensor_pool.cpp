@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The pool of tensors and the fence by themselves, with tensors of the test's own: it counts how
-// many there are, which is the truth that the pool's limits are compared with.
+// many there are, which is the truth that the pool's limits are compared with. And the list of idle
+// things, which gives the last one, or the longest idle one that fits, and drops those too many.
 #include <gst/integralhist/host/host_fence.hpp>
 #include <gst/integralhist/engine/tensor_pool.hpp>
+#include <gst/integralhist/memory/idle_list.hpp>
 
 #include <atomic>
 #include <thread>
@@ -94,6 +96,14 @@ struct Taker {
 };
 
 constexpr int kMoment = 50, kLong = 20000;  // milliseconds
+
+using IdleInts = IdleList<std::unique_ptr<int>>;
+
+void fill (IdleInts &list)
+{
+  for (const int i : { 1, 2, 3 })
+    fail_if (list.give_back (std::make_unique<int> (i)));
+}
 
 }  // namespace
 
@@ -310,4 +320,30 @@ TEST (fence)
   fail_unless (is_closed (0));
   fence.signal ({});
   fail_unless (bool (fence.wait (0)));  // and the failure is forgotten
+}
+
+// the list of idle things
+
+TEST (idle_list)
+{
+  IdleInts list;
+  fail_if (list.take ());
+  fill (list);
+  const auto is_above_1 = [] (const auto &one) { return *one > 1; };
+  fail_unless_equals_int (*list.take (is_above_1), 2);
+  fail_unless_equals_int (*list.take (), 3);
+  fail_if (list.take (is_above_1));
+  fail_unless_equals_int (*list.take (), 1);
+}
+
+TEST (idle_list_limit)
+{
+  IdleInts list (3);
+  fill (list);
+  fail_unless_equals_int (*list.give_back (std::make_unique<int> (4)), 1);
+  fail_unless_equals_int (int (list.take_all ().size ()), 3);
+  fill (list);
+  fail_unless_equals_int (int (list.close ().size ()), 3);
+  fail_unless_equals_int (*list.give_back (std::make_unique<int> (5)), 5);
+  fail_if (list.take ());
 }

@@ -29,9 +29,15 @@ public:
     idle_.erase (found);
     return taken;
   }
+  /// Returns the one that came back last; null if the list is empty.
   T take ()
   {
-    return take ([] (const T &) { return true; });
+    const std::lock_guard lock (mutex_);
+    if (idle_.empty ())
+      return T ();
+    T taken = std::move (idle_.back ());
+    idle_.pop_back ();
+    return taken;
   }
 
   /// Keeps one for the next. If they are too many then, returns the longest idle, else null: the
