@@ -68,17 +68,18 @@ Expected<GstIntegralHistogramMeta *> HistogramConsumer::find (GstBuffer *buffer,
   }
   const auto parsed = parse_feature (feature);
   const auto wanted = parsed ? *parsed : std::nullopt;
-  const auto is_candidate = [&] (GstIntegralHistogram *histogram) {
-    return gst_integral_histogram_get_content (histogram) != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
-           && (!wanted || spec_of (histogram).feature == *wanted);
+  const auto is_candidate = [&] (GstIntegralHistogramMeta *meta) {
+    return gst_integral_histogram_get_content (meta->histogram)
+               != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
+           && (!wanted || spec_of (meta->histogram).feature == *wanted);
   };
   GstIntegralHistogramMeta *found = nullptr;
   for (const bool weights : { false, true })
     if (!found)
-      found = find_meta (buffer, [&] (GstIntegralHistogram *histogram) {
-        const bool has_weights = gst_integral_histogram_get_content (histogram)
+      found = find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
+        const bool has_weights = gst_integral_histogram_get_content (meta->histogram)
                                  == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS;
-        return is_candidate (histogram) && !spec_of (histogram).part
+        return is_candidate (meta) && !spec_of (meta->histogram).part
                && (wanted || has_weights == weights);
       });
   if (!found && !found_)  // a range of the bins, which is refused

@@ -141,8 +141,8 @@ GstIntegralHistogramMeta *
 gst_buffer_get_integral_histogram_meta_of (GstBuffer *buffer, GstIntegralHistogramContent content)
 {
   g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
-  return find_meta (buffer, [content] (GstIntegralHistogram *histogram) {
-    return are_equal (gst_integral_histogram_get_content (histogram), content);
+  return find_meta (buffer, [content] (GstIntegralHistogramMeta *meta) {
+    return are_equal (gst_integral_histogram_get_content (meta->histogram), content);
   });
 }
 
@@ -151,7 +151,8 @@ gst_buffer_get_integral_histogram_meta_of_feature (GstBuffer *buffer,
                                                    GstIntegralHistogramFeature feature)
 {
   g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
-  return find_meta (buffer, [feature] (GstIntegralHistogram *histogram) {
+  return find_meta (buffer, [feature] (GstIntegralHistogramMeta *meta) {
+    GstIntegralHistogram *const histogram = meta->histogram;
     return are_equal (gst_integral_histogram_get_feature (histogram), feature)
            && gst_integral_histogram_get_content (histogram) != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
            && !histogram->spec.part;

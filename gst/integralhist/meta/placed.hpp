@@ -36,7 +36,7 @@ FrameGeometry geometry_of (const GstIntegralHistogramMeta *meta);
 /// Returns whether that frame shows all that was computed, upright and without borders.
 bool shows_all (const GstIntegralHistogramMeta *meta);
 
-/// Returns the first meta whose histogram is of what is visible, and is wanted; null for none.
+/// Returns the first meta with a histogram of what is visible that is wanted; null for none.
 template <class IsWanted>
 GstIntegralHistogramMeta *find_meta (GstBuffer *buffer, IsWanted &&is_wanted)
 {
@@ -48,7 +48,7 @@ GstIntegralHistogramMeta *find_meta (GstBuffer *buffer, IsWanted &&is_wanted)
     // the frame was cropped since then, so its pixels do not match
     if (crop && (crop->width != found->width || crop->height != found->height))
       continue;
-    if (found->histogram && is_wanted (found->histogram))
+    if (found->histogram && is_wanted (found))
       return found;
   }
   return nullptr;

@@ -15,22 +15,16 @@ namespace {
 constexpr double kSame = 0.2;  // overlap from which models are kept
 
 /// Returns the first histogram of what is visible of the frame that has all bins, is as wanted, and
-/// whose pixels lie in the frame as those of `as`, where that is not null.
+/// whose pixels lie in the frame as those of `as`, if that is not null.
 template <class IsWanted>
 GstIntegralHistogramMeta *find (GstBuffer *buffer, const GstIntegralHistogramMeta *as,
                                 IsWanted &&is_wanted)
 {
-  const GstVideoCropMeta *const crop = gst_buffer_get_video_crop_meta (buffer);
-  gpointer state = nullptr;
-  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state,
-                                                           GST_INTEGRAL_HISTOGRAM_META_API_TYPE))
-    if (auto *const found = reinterpret_cast<GstIntegralHistogramMeta *> (meta);
-        found->histogram
-        && (!crop || (crop->width == found->width && crop->height == found->height))
-        && !spec_of (found->histogram).has_lut && !spec_of (found->histogram).part
-        && (!as || geometry_of (found) == geometry_of (as)) && is_wanted (found->histogram))
-      return found;
-  return nullptr;
+  return find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
+    const HistogramSpec &spec = spec_of (meta->histogram);
+    return !spec.has_lut && !spec.part && (!as || geometry_of (meta) == geometry_of (as))
+           && is_wanted (meta->histogram);
+  });
 }
 
 }  // namespace
@@ -70,8 +64,8 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
   const GstIntegralHistogramMeta *const sums =
       gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS);
   metas.has_other |= !metas.luma && sums && spec_of (sums->histogram).has_lut;
-  metas.part = find_meta (buffer, [&] (GstIntegralHistogram *histogram) {
-    const HistogramSpec &spec = spec_of (histogram);
+  metas.part = find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
+    const HistogramSpec &spec = spec_of (meta->histogram);
     return spec.part
            && spec.feature
                   == (metas.gradients ? inthist::Feature::hsv : inthist::Feature::signed_gradient);
