@@ -328,14 +328,15 @@ class Table(Results):
 
     def test_all_late(self):
         """Of a live source tracks are there, CSV has its columns, and late frames are told"""
+        count = 90  # slowly, so that a busy machine follows in each
         arguments = list(self.asked('out', 'csv'))
         arguments[arguments.index(self.video)] = (
-            f'--launch=videotestsrc is-live=true num-buffers={COUNT} ! '
-            'video/x-raw,width=320,height=240,framerate=100/1')
+            f'--launch=videotestsrc is-live=true num-buffers={count} ! '
+            'video/x-raw,width=320,height=240,framerate=30/1')
         said = self.patched(self.LATE, *arguments)
-        self.assertIn(f'; 0 rows of regions written; {COUNT} rows of tracks written; '
-                      f'{COUNT} frames have no histogram: 0 to {COUNT - 1}', said)
-        self.assertEqual(len(self.read_csv('out/tracks.csv')), COUNT)
+        self.assertIn(f'; 0 rows of regions written; {count} rows of tracks written; '
+                      f'{count} frames have no histogram: 0 to {count - 1}', said)
+        self.assertEqual(len(self.read_csv('out/tracks.csv')), count)
         self.assertEqual(read(self.path('out/regions.csv')).strip().split(',')[-BINS:],
                          [f'count{i}' for i in range(BINS)])
 
