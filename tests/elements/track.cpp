@@ -256,23 +256,25 @@ TEST (scale_search)
 TEST (devices_agree)
 {
   const Scene scene (320, 240);
+  std::vector<std::vector<guint8>> pictures (30, scene.background ());
+  for (int frame = 0; frame < 30; frame++) {
+    if (frame < 10 || frame > 17)  // hidden for long enough to be lost
+      scene.draw (pictures[frame], way (frame), 7);
+    scene.draw (pictures[frame], way (frame, { 150, 60, 60, 50 }), frame < 22 ? 8 : 9);
+  }
   const auto run = [&] (const std::string &producer) {
     std::vector<Seen> all;
     Tracking tracking (
         "lost-after=3 update-rate=0.05 scale-search=true targets=40,30,24,32;150,60,60,50",
         "cudaintegralhist bins=16 " + producer);
     tracking.set_caps (320, 240);
-    for (int frame = 0; frame < 60; frame++) {
-      auto picture = scene.background ();
-      if (frame < 20 || frame > 34)
-        scene.draw (picture, way (frame), 7);
-      scene.draw (picture, way (frame, { 150, 60, 60, 50 }), frame < 40 ? 8 : 9);
+    for (const auto &picture : pictures)
       std::ranges::copy (tracking.follow (picture), std::back_inserter (all));
-    }
     return all;
   };
   const auto wanted = run ("backend=cpu");
-  fail_unless (std::ranges::any_of (wanted, &Seen::lost) && wanted.size () == 120);
+  fail_unless (std::ranges::any_of (wanted, &Seen::lost) && !wanted[58].lost && !wanted[59].lost
+               && wanted.size () == 60);
   const bool cuda = have ("cuda");
   for (const std::string backend : kBackends)
     for (const std::string counter : { "u32", "u16", "u8-tiled" })
