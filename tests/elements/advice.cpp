@@ -34,11 +34,10 @@ std::vector<std::string> warnings_of (const std::string &elements)
   pipeline.set_state (GST_STATE_PLAYING);
   std::vector<std::string> warnings;
   for (;;) {
-    GstMessage *const message = pipeline.message (GST_MESSAGE_WARNING | GST_MESSAGE_EOS);
+    g_autoptr (GstMessage) message = pipeline.message (GST_MESSAGE_WARNING | GST_MESSAGE_EOS);
     const bool ended = GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS;
     if (!ended)
       warnings.push_back (text_of (message));
-    gst_message_unref (message);
     if (ended)
       return warnings;
   }
@@ -96,8 +95,8 @@ constexpr const char *kNames[] = { "cudaintegralhist", "cudaintegralimage", "cud
 TEST (set_while_running)
 {
   for (const char *name : kNames) {
-    GstElement *const element = gst_element_factory_make (name, nullptr);
-    GstBus *const bus = gst_bus_new ();
+    g_autoptr (GstElement) element = gst_element_factory_make (name, nullptr);
+    g_autoptr (GstBus) bus = gst_bus_new ();
     gst_element_set_bus (element, bus);
     if (g_object_class_find_property (G_OBJECT_GET_CLASS (element), "backend"))
       gst_util_set_object_arg (G_OBJECT (element), "backend", "cpu");
@@ -147,30 +146,25 @@ TEST (set_while_running)
     fail_unless (warnings_of (bus).empty (), "%s", name);
     gst_element_set_state (element, GST_STATE_NULL);
     gst_element_set_bus (element, nullptr);
-    gst_object_unref (bus);
-    gst_object_unref (element);
   }
 }
 
 /// Other properties take values while frames flow, also in all elements of a bin.
 TEST (set_later)
 {
-  GstElement *const element = gst_element_factory_make ("cudatrackfeatures", nullptr);
-  GstBus *const bus = gst_bus_new ();
+  g_autoptr (GstElement) element = gst_element_factory_make ("cudatrackfeatures", nullptr);
+  g_autoptr (GstBus) bus = gst_bus_new ();
   gst_element_set_bus (element, bus);
   gst_util_set_object_arg (G_OBJECT (element), "backend", "cpu");
   fail_unless (gst_element_set_state (element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE);
   g_object_set (element, "interval", 3u, "qos", FALSE, "sync", TRUE, nullptr);
   for (const char *name : { "gradients", "colours", "luma" }) {
-    GstElement *const child = gst_bin_get_by_name (GST_BIN (element), name);
+    g_autoptr (GstElement) child = gst_bin_get_by_name (GST_BIN (element), name);
     fail_unless (text_of (G_OBJECT (child), "interval") == "3");
-    gst_object_unref (child);
   }
   fail_unless (warnings_of (bus).empty ());
   gst_element_set_state (element, GST_STATE_NULL);
   gst_element_set_bus (element, nullptr);
-  gst_object_unref (bus);
-  gst_object_unref (element);
 }
 
 /// An error names the format that an element cannot read, before upstream says not-negotiated.
@@ -186,13 +180,15 @@ TEST (unreadable_format)
   };
   for (const char *name : { "cudaintegralhist", "cudaintegralimage", "cudatrackfeatures" })
     for (const auto &[caps, format, remedy] : all) {
-      GstHarness *const h = gst_harness_new (name);
+      // not in a bin, whose pad would refuse the caps
+      const std::unique_ptr<GstHarness, decltype (&gst_harness_teardown)> h (gst_harness_new (name),
+                                                                             gst_harness_teardown);
       gst_util_set_object_arg (G_OBJECT (h->element), "backend", "cpu");
-      GstBus *const bus = gst_bus_new ();
+      g_autoptr (GstBus) bus = gst_bus_new ();
       gst_element_set_bus (h->element, bus);
       gst_harness_set_src_caps_str (
-          h, (std::string (caps) + ",width=32,height=32,framerate=25/1").c_str ());
-      GstMessage *const message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+          h.get (), (std::string (caps) + ",width=32,height=32,framerate=25/1").c_str ());
+      g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
       fail_unless ((message != nullptr) == (format != nullptr), "%s: %s", name, caps);
       if (message) {
         g_autoptr (GError) error = nullptr;
@@ -200,11 +196,8 @@ TEST (unreadable_format)
         fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FORMAT)
                          && strstr (error->message, format) && strstr (error->message, remedy),
                      "%s", error->message);
-        gst_message_unref (message);
       }
       gst_element_set_bus (h->element, nullptr);
-      gst_object_unref (bus);
-      gst_harness_teardown (h);
     }
 }
 

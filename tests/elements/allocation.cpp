@@ -21,10 +21,9 @@ std::string first_allocator (const Query &query)
 
 guint64 stat_of (const Harness &harness, const char *name)
 {
-  GstElement *element = gst_harness_find_element (harness.get (), "cudaintegralhist");
+  g_autoptr (GstElement) element = gst_harness_find_element (harness.get (), "cudaintegralhist");
   g_autoptr (GstStructure) stats = nullptr;
   g_object_get (element, "stats", &stats, nullptr);
-  gst_object_unref (element);
   guint64 value = 0;
   fail_unless (gst_structure_get_uint64 (stats, name, &value), "no %s in stats", name);
   return value;
@@ -35,9 +34,9 @@ void run_offer (const Setup &setup)
 {
   Random random (seed ());
   const bool cuda = g_str_equal (setup.backend, "cuda");
-  const std::string caps = caps_text ("I420", 322, 242);
-  const GstVideoInfo info = video_info (caps);
-  Harness harness (setup, "async-depth=5");
+  const std::string caps = caps_of ("I420", 322, 242);
+  const GstVideoInfo info = info_of (caps);
+  Harness harness (line_of (setup, "async-depth=5"));
   harness.set_caps (caps);
   const Query query = allocation_of (harness, caps);
   if (!cuda) {
@@ -80,10 +79,9 @@ void run_source (const Setup &setup)
       snow (setup, "num-buffers=20", "width=322,height=242", "", "wait-on-eos=false"));
   pipeline.set_state (GST_STATE_PLAYING);
   pipeline.wait_for_eos ();
-  GstElement *element = pipeline.element ("hist");
+  g_autoptr (GstElement) element = pipeline.element ("hist");
   g_autoptr (GstStructure) stats = nullptr;
   g_object_get (element, "stats", &stats, nullptr);
-  gst_object_unref (element);
   guint64 frames = 0, up = 0, staged = 1;
   double upload = 0, compute = 0;
   fail_unless (gst_structure_get (stats, "frames", G_TYPE_UINT64, &frames, "bytes-up",
@@ -103,11 +101,11 @@ void run_disguised (const Setup &setup)
   if (g_str_equal (setup.backend, "cpu"))
     return;
   Random random (seed ());
-  const std::string caps = caps_text ("NV12", 322, 242);
+  const std::string caps = caps_of ("NV12", 322, 242);
   std::string cuda_caps = caps;
   cuda_caps.replace (0, std::strlen ("video/x-raw"), "video/x-raw(memory:CUDAMemory)");
-  const GstVideoInfo info = video_info (caps);
-  Harness harness (setup, "async-depth=5");
+  const GstVideoInfo info = info_of (caps);
+  Harness harness (line_of (setup, "async-depth=5"));
   harness.set_caps (caps);
   const Query query = allocation_of (harness, cuda_caps);
   if (gst_query_get_n_allocation_pools (query.get ()) == 0) {
@@ -149,8 +147,8 @@ void other_allocator_init (OtherAllocator *allocator)
 /// Memory that somebody downstream needs is what upstream gets.
 void run_others_memory (const Setup &setup)
 {
-  const std::string caps = caps_text ("GRAY8", 64, 48);
-  Harness harness (setup, "");
+  const std::string caps = caps_of ("GRAY8", 64, 48);
+  Harness harness (line_of (setup, ""));
   auto *other = static_cast<GstAllocator *> (g_object_new (other_allocator_get_type (), nullptr));
   gst_harness_set_propose_allocator (harness.get (),
                                      GST_ALLOCATOR_CAST (gst_object_ref_sink (other)), nullptr);

@@ -57,44 +57,34 @@ inline void draw (RgbPicture &to, const RgbPicture &from, double x, double y, do
 class Frames {
 public:
   explicit Frames (int width, int height)
-      : harness_ (gst_harness_new_parse (
+      : harness_ (
           "cudaintegralhist backend=cpu feature=signed-gradient bins=18 weight=gradient "
-          "soft=true ! cudaintegralhist backend=cpu feature=hsv ! cudaintegralimage backend=cpu"))
+          "soft=true ! cudaintegralhist backend=cpu feature=hsv ! cudaintegralimage backend=cpu",
+          caps_of ("RGB", width, height))
   {
-    gst_harness_set_src_caps_str (harness_, caps_of ("RGB", width, height).c_str ());
   }
-  ~Frames ()
-  {
-    if (buffer_)
-      gst_buffer_unref (buffer_);
-    gst_harness_teardown (harness_);
-  }
-  Frames (const Frames &) = delete;
-  Frames &operator= (const Frames &) = delete;
 
   /// Returns those of a picture, until the next call.
   integralhist::FrameTensors of (const RgbPicture &picture)
   {
-    if (buffer_)
-      gst_buffer_unref (buffer_);
+    buffer_.reset ();
     const gsize stride = GST_ROUND_UP_4 (gsize (picture.width) * 3);
     GstBuffer *buffer = gst_buffer_new_allocate (nullptr, stride * picture.height, nullptr);
     for (int y = 0; y < picture.height; y++)
       gst_buffer_fill (buffer, y * stride, &picture.bytes[std::size_t (y * picture.width) * 3],
                        gsize (picture.width) * 3);
-    buffer_ = gst_harness_push_and_pull (harness_, buffer);
-    fail_unless (buffer_);
+    buffer_ = harness_.pass (buffer);
     const auto meta = [&] (GstIntegralHistogramFeature feature) {
-      return gst_buffer_get_integral_histogram_meta_of_feature (buffer_, feature)->histogram;
+      return gst_buffer_get_integral_histogram_meta_of_feature (buffer_.get (), feature)->histogram;
     };
     return { meta (GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT),
              meta (GST_INTEGRAL_HISTOGRAM_FEATURE_HSV),
-             gst_buffer_get_integral_histogram_meta_of (buffer_,
+             gst_buffer_get_integral_histogram_meta_of (buffer_.get (),
                                                         GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS)
                  ->histogram };
   }
 
 private:
-  GstHarness *const harness_;
-  GstBuffer *buffer_ = nullptr;
+  Harness harness_;
+  Buffer buffer_;
 };

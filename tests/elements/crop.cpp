@@ -97,7 +97,7 @@ TEST_EACH (counts, std::size (kBackends))
         GstBuffer *const in = padded_noise (info, 3);
         const auto values = luma (info, in, rounded_weight (0.2126), rounded_weight (0.0722));
         crop (in, part);
-        GstBuffer *const out = alone.pass (in);
+        g_autoptr (GstBuffer) out = alone.pass (in);
         expect_size (out, part.w, part.h);
         const auto wanted = [&] (const GstVideoRectangle &r) {
           const GstVideoRectangle there = { part.x + r.x, part.y + r.y, r.w, r.h };
@@ -110,7 +110,6 @@ TEST_EACH (counts, std::size (kBackends))
                                          (part.h + 1) / 2 };
         fail_unless (said (out, some) == wanted (some), "%s of %s at %d,%d, some of it", element,
                      format, part.x, part.y);
-        gst_buffer_unref (out);
       }
     }
 }
@@ -125,9 +124,8 @@ TEST_EACH (changes, std::size (kBackends))
   Alone alone (std::string ("cudaintegralhist bins=8 tuning-time=0 backend=") + backend,
                caps_of ("GRAY8", 20, 10));
   const auto set_regions = [&] (const char *text) {
-    GstElement *const element = gst_harness_find_element (alone.get (), "cudaintegralhist");
+    g_autoptr (GstElement) element = gst_harness_find_element (alone.get (), "cudaintegralhist");
     g_object_set (element, "regions", text, nullptr);
-    gst_object_unref (element);
   };
   std::vector<GstBuffer *> kept;
   std::vector<std::vector<guint64>> truth;
@@ -191,10 +189,10 @@ TEST_EACH (sinks, std::size (kBackends))
                                           "name=hist tuning-time=0 bins=8 backend=")
                              + backend + " ! " + (takes_it ? "fakevideosink" : "fakesink");
     g_autoptr (GError) error = nullptr;
-    GstElement *const pipeline = gst_parse_launch (line.c_str (), &error);
+    g_autoptr (GstElement) pipeline = gst_parse_launch (line.c_str (), &error);
     fail_unless (pipeline && !error, "%s", error ? error->message : "");
-    GstElement *const hist = gst_bin_get_by_name (GST_BIN (pipeline), "hist");
-    GstPad *const pad = gst_element_get_static_pad (hist, "src");
+    g_autoptr (GstElement) hist = gst_bin_get_by_name (GST_BIN (pipeline), "hist");
+    g_autoptr (GstPad) pad = gst_element_get_static_pad (hist, "src");
     GstBuffer *seen = nullptr;
     gst_pad_add_probe (
         pad, GST_PAD_PROBE_TYPE_BUFFER,
@@ -204,8 +202,8 @@ TEST_EACH (sinks, std::size (kBackends))
         },
         &seen, nullptr);
     gst_element_set_state (pipeline, GST_STATE_PLAYING);
-    GstBus *const bus = gst_element_get_bus (pipeline);
-    GstMessage *const end = gst_bus_timed_pop_filtered (
+    g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+    g_autoptr (GstMessage) end = gst_bus_timed_pop_filtered (
         bus, 30 * GST_SECOND, GstMessageType (GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
     fail_unless (end && GST_MESSAGE_TYPE (end) == GST_MESSAGE_EOS);
     fail_unless (seen && (gst_buffer_get_video_crop_meta (seen) != nullptr) == takes_it,
@@ -222,13 +220,8 @@ TEST_EACH (sinks, std::size (kBackends))
     const GstVideoRectangle part =
         takes_it ? GstVideoRectangle{ 3, 48, 59, 16 } : GstVideoRectangle{ 0, 0, 59, 16 };
     fail_unless (counts[takes_it] == count_pixels (luma (info, seen, 0, 0), info.width, part, 8));
-    gst_message_unref (end);
     gst_element_set_state (pipeline, GST_STATE_NULL);
     gst_clear_buffer (&seen);
-    gst_object_unref (pad);
-    gst_object_unref (hist);
-    gst_object_unref (bus);
-    gst_object_unref (pipeline);
   }
   fail_unless (counts[0] == counts[1]);
 }
@@ -267,7 +260,7 @@ TEST (overlay)
           add_roi (buffer, "track", 4, { part.w + 1, 0, 5, 5 });
           add_roi (buffer, "face", 5, { -20, -20, 19, 19 });
         }
-        GstBuffer *const out = cropped.pass (in);
+        g_autoptr (GstBuffer) out = cropped.pass (in);
         fail_unless (gst_buffer_get_video_crop_meta (out) != nullptr);
         wanted = plain.pass (wanted);
         auto after = bytes_of (out);
@@ -281,7 +274,6 @@ TEST (overlay)
         });
         fail_unless (drawn_bytes > 0, "nothing is drawn");
         fail_unless (after == before, "%s, %s: drawn on what is not visible", format, properties);
-        gst_buffer_unref (out);
         gst_buffer_unref (wanted);
       }
     }
@@ -293,7 +285,7 @@ TEST (overlay)
   GstBuffer *const in = padded_noise (picture, 1);
   const auto before = luma (picture, in, 0, 0);
   crop (in, part);
-  GstBuffer *const out = cropped.pass (in);
+  g_autoptr (GstBuffer) out = cropped.pass (in);
   const auto after = luma (picture, out, 0, 0);
   int drawn = 0;
   for (int y = 0; y < 64; y++)
@@ -306,7 +298,6 @@ TEST (overlay)
       drawn += changed;
     }
   fail_unless (drawn > 50, "%d pixels are drawn", drawn);
-  gst_buffer_unref (out);
 }
 
 /// Targets are placed, and found, in pixels of the visible part.
@@ -319,7 +310,7 @@ TEST (tracks)
                            "integralhisttrack method=fragments targets=20,30,24,20";
   const GstVideoInfo tight = info_of (caps);
   Alone cropped (line, caps), plain (line, caps);
-  GstBuffer *const background = padded_noise (picture, 9);
+  g_autoptr (GstBuffer) background = padded_noise (picture, 9);
   const auto still = bytes_of (background);
   for (int frame = 0; frame < 12; frame++) {
     // a target that moves by two pixels to the right and one down
@@ -336,7 +327,7 @@ TEST (tracks)
     std::string texts[2];
     for (Alone *const alone : { &cropped, &plain }) {
       gst_buffer_unref (alone->pass (alone == &cropped ? in : cut (bytes, picture, part, tight)));
-      GstMessage *const message = alone->message (GST_MESSAGE_ELEMENT);
+      g_autoptr (GstMessage) message = alone->message (GST_MESSAGE_ELEMENT);
       fail_unless (message && gst_message_has_name (message, "integral-histogram-track"));
       const GValue *const tracks =
           gst_structure_get_value (gst_message_get_structure (message), "tracks");
@@ -349,11 +340,9 @@ TEST (tracks)
                    "frame %d: at %d,%d", frame, x, y);
       g_autofree char *text = gst_value_serialize (tracks);
       texts[alone == &plain] = text;
-      gst_message_unref (message);
     }
     fail_unless (texts[0] == texts[1], "%s instead of %s", texts[0].c_str (), texts[1].c_str ());
   }
-  gst_buffer_unref (background);
 }
 
 /// The picture shows the visible part, and needs no crop meta of its own.
@@ -378,8 +367,8 @@ TEST (likelihoods)
         const auto bytes = bytes_of (in);
         crop (in, part);
         add_roi (in, "face", 1, { 1, 2, 3, 4 });
-        GstBuffer *const out = cropped.pass (in), *const wanted = plain.pass (
-                                                      cut (bytes, picture, part, tight));
+        g_autoptr (GstBuffer) out = cropped.pass (in);
+        g_autoptr (GstBuffer) wanted = plain.pass (cut (bytes, picture, part, tight));
         fail_unless (!gst_buffer_get_video_crop_meta (out));
         fail_unless (gst_buffer_get_integral_histogram_meta (out) != nullptr);
         const auto *const roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (
@@ -392,8 +381,6 @@ TEST (likelihoods)
           if (std::abs (is[i] - should_be[i]) > most)
             fail ("%s of %s, frame %d, byte %zu: %d instead of %d", mode, format, frame, i, is[i],
                   should_be[i]);
-        gst_buffer_unref (out);
-        gst_buffer_unref (wanted);
       }
     }
 }
@@ -407,7 +394,7 @@ TEST (outside)
   const GstVideoInfo picture = padded_info ("GRAY8", 64, 48);
   const std::string caps = caps_of ("GRAY8", 20, 10);
   Alone counts ("cudaintegralhist backend=cpu bins=8 tuning-time=0", caps);
-  GstBuffer *const with_histogram = counts.pass (padded_noise (picture, 1));
+  g_autoptr (GstBuffer) with_histogram = counts.pass (padded_noise (picture, 1));
   for (const char *line :
        { "cudaintegralhist backend=cpu tuning-time=0",
          "cudaintegralimage backend=cpu tuning-time=0",
@@ -432,5 +419,4 @@ TEST (outside)
       fail_unless (text.find ("GstVideoCropMeta") != text.npos && text.find ("64x48") != text.npos,
                    "%s: %s", line, text.c_str ());
     }
-  gst_buffer_unref (with_histogram);
 }

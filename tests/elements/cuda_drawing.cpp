@@ -78,7 +78,8 @@ public:
   /// Returns false at the end of the stream.
   bool next (Frame &frame)
   {
-    GstSample *sample = gst_app_sink_try_pull_sample (GST_APP_SINK (sink_), 60 * GST_SECOND);
+    g_autoptr (GstSample) sample =
+        gst_app_sink_try_pull_sample (GST_APP_SINK (sink_), 60 * GST_SECOND);
     if (!sample) {
       g_autoptr (GstBus) bus = gst_element_get_bus (pipeline_);
       GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
@@ -89,21 +90,18 @@ public:
       return false;
     }
     frame = frame_of (sample);
-    gst_sample_unref (sample);
     return true;
   }
 
   /// Returns the number in the stats of an element.
   guint64 stat (const char *element, const char *field)
   {
-    GstElement *of = gst_bin_get_by_name (GST_BIN (pipeline_), element);
+    g_autoptr (GstElement) of = gst_bin_get_by_name (GST_BIN (pipeline_), element);
     fail_unless (of != nullptr);
-    GstStructure *stats = nullptr;
+    g_autoptr (GstStructure) stats = nullptr;
     guint64 number = 0;
     g_object_get (of, "stats", &stats, nullptr);
     fail_unless (gst_structure_get_uint64 (stats, field, &number));
-    gst_structure_free (stats);
-    gst_object_unref (of);
     return number;
   }
 

@@ -52,13 +52,13 @@ std::size_t compare (const std::string &source, const std::string &on_gpu,
                            + " ! fakesink  t. ! queue ! cudadownload ! " + on_cpu
                            + " name=cpu backend=cpu regions=" + kRegions + " ! fakesink";
   GError *error = nullptr;
-  GstElement *pipeline = gst_parse_launch (line.c_str (), &error);
+  g_autoptr (GstElement) pipeline = gst_parse_launch (line.c_str (), &error);
   fail_unless (!error, "%s", error ? error->message : "");
   std::vector<std::string> counts[2];
-  GstBus *bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   for (bool done = false; !done;) {
-    GstMessage *message = gst_bus_timed_pop_filtered (
+    g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (
         bus, 60 * GST_SECOND,
         GstMessageType (GST_MESSAGE_ELEMENT | GST_MESSAGE_EOS | GST_MESSAGE_ERROR));
     fail_unless (message, "%s: stuck", line.c_str ());
@@ -70,11 +70,8 @@ std::size_t compare (const std::string &source, const std::string &on_gpu,
     const std::string text = done ? "" : numbers (message);
     if (!text.empty ())
       counts[g_str_equal (GST_OBJECT_NAME (GST_MESSAGE_SRC (message)), "cpu")].push_back (text);
-    gst_message_unref (message);
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (bus);
-  gst_object_unref (pipeline);
   fail_unless_equals_uint64 (counts[0].size (), counts[1].size ());
   for (std::size_t i = 0; i < counts[0].size (); i++)
     fail_unless (counts[0][i] == counts[1][i], "%s: frame %zu: CUDA %s, CPU %s", source.c_str (), i,

@@ -35,9 +35,9 @@ std::vector<Posted> errors_of (const std::string &properties,
   const std::string line = "videotestsrc num-buffers=" + std::to_string (frames)
                            + " ! video/x-raw,format=GRAY8,framerate=30/1," + size
                            + " ! cudaintegralhist " + properties + " ! fakesink sync=false";
-  GstElement *pipeline = gst_parse_launch (line.c_str (), nullptr);
+  g_autoptr (GstElement) pipeline = gst_parse_launch (line.c_str (), nullptr);
   fail_unless (pipeline);
-  GstBus *bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   std::vector<Posted> errors;
   bool over = false;
@@ -63,8 +63,6 @@ std::vector<Posted> errors_of (const std::string &properties,
     }
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (bus);
-  gst_object_unref (pipeline);
   return errors;
 }
 
@@ -148,22 +146,21 @@ TEST_EACH (fault, 2)
 TEST (held_fault)
 {
   g_setenv ("INTEGRALHIST_FAULT", "1:2", TRUE);
-  GstHarness *h =
-      harness ("cudaintegralhist backend=cpu bins=8 task-bins=1 cuda-device-ids=1", nullptr);
-  gst_harness_set_src_caps_str (h, caps_text ("GRAY8", 64, 48).c_str ());
-  const GstVideoInfo info = video_info (caps_text ("GRAY8", 64, 48));
-  GstBuffer *out = gst_harness_push_and_pull (h, noise (info, 1));
-  GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
+  const std::string caps = caps_of ("GRAY8", 64, 48);
+  auto h = std::make_unique<Harness> (
+      "cudaintegralhist backend=cpu bins=8 task-bins=1 cuda-device-ids=1", caps);
+  const GstVideoInfo info = info_of (caps);
+  const Buffer out = h->pass (noise (info, 1));
+  GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out.get ())->histogram;
   g_autoptr (GError) error = nullptr;
   guint32 counts[8];
   fail_unless (!gst_integral_histogram_region (histogram, 0, 0, 9, 9, counts, &error));
   fail_unless (strstr (error->message, "device 1 failed"), "%s", error->message);
   fail_unless_equals_int (int (gst_integral_histogram_get_n_shards (histogram)), 0);
-  fail_unless_equals_int (gst_harness_push (h, noise (info, 2)), GST_FLOW_ERROR);
-  gst_harness_teardown (h);
+  fail_unless_equals_int (gst_harness_push (*h, noise (info, 2)), GST_FLOW_ERROR);
+  h.reset ();
   g_clear_error (&error);
   fail_unless (!gst_integral_histogram_wait (histogram, GST_CLOCK_TIME_NONE, &error));
-  gst_buffer_unref (out);
   g_unsetenv ("INTEGRALHIST_FAULT");
 }
 

@@ -49,35 +49,20 @@ inline void add_confidence (GstVideoRegionOfInterestMeta *roi, double confidence
 
 /// The element with nothing but outlines, unless `properties` says more, and the frames that go
 /// through it.
-class Overlay {
+class Overlay : public Harness {
 public:
-  Overlay (const std::string &properties, const std::string &caps) : Overlay (properties, caps, "")
+  /// `before` is what comes before the overlay.
+  Overlay (const std::string &properties, const std::string &caps, const std::string &before = "")
+      : Harness (before + "integralhistoverlay labels=false histograms=false trail=0 line-width=2 "
+                 + properties)
   {
-  }
-  /// Puts the overlay behind another element.
-  Overlay (const std::string &properties, const std::string &caps, const std::string &before)
-      : harness_ (harness (
-          before + "integralhistoverlay labels=false histograms=false trail=0 line-width=2 "
-              + properties,
-          nullptr)),
-        bus_ (gst_bus_new ())
-  {
-    gst_element_set_bus (harness_->element, bus_);
     set_caps (caps);
   }
-  ~Overlay ()
-  {
-    gst_element_set_bus (harness_->element, nullptr);
-    gst_object_unref (bus_);
-    gst_harness_teardown (harness_);
-  }
-  Overlay (const Overlay &) = delete;
-  Overlay &operator= (const Overlay &) = delete;
 
   void set_caps (const std::string &caps)
   {
     info = info_of (caps);
-    gst_harness_set_src_caps_str (harness_, caps.c_str ());
+    Harness::set_caps (caps);
   }
 
   /// A frame of one byte.
@@ -89,18 +74,12 @@ public:
   }
 
   /// (transfer full) both ways
-  GstBuffer *pass (GstBuffer *buffer)
-  {
-    const GstFlowReturn flow = gst_harness_push (harness_, buffer);
-    fail_unless (flow == GST_FLOW_OK, "%s: %s", gst_flow_get_name (flow), error ().c_str ());
-    return gst_harness_pull (harness_);
-  }
+  GstBuffer *pass (GstBuffer *buffer) { return Harness::pass (buffer).release (); }
 
   std::vector<guint8> bytes (GstBuffer *buffer)
   {
-    GstBuffer *out = pass (buffer);
+    g_autoptr (GstBuffer) out = pass (buffer);
     const auto bytes = bytes_of (out);
-    gst_buffer_unref (out);
     return bytes;
   }
 
@@ -110,47 +89,22 @@ public:
     const auto before = bytes_of (buffer);
     GstMemory *memory = gst_buffer_peek_memory (buffer, 0);
     gst_buffer_ref (buffer);
-    GstBuffer *out = pass (buffer);
+    g_autoptr (GstBuffer) out = pass (buffer);
     const bool alone =
         out == buffer && gst_buffer_peek_memory (out, 0) == memory && bytes_of (out) == before;
-    gst_buffer_unref (out);
     gst_buffer_unref (buffer);
     return alone;
-  }
-
-  /// The only error of a frame that fails.
-  std::string error_of (GstBuffer *buffer)
-  {
-    fail_unless_equals_int (gst_harness_push (harness_, buffer), GST_FLOW_ERROR);
-    const std::string text = error ();
-    fail_unless (error ().empty (), "a second error after %s", text.c_str ());
-    return text;
   }
 
   template <class... Property>
   void set (Property... property)
   {
-    GstElement *element = gst_harness_find_element (harness_, "integralhistoverlay");
-    g_object_set (element, property..., nullptr);
-    gst_object_unref (element);
+    set_of ("integralhistoverlay", property...);
   }
-
-  GstHarness *get () const { return harness_; }
+  void set_text (const char *property, const char *value)
+  {
+    set_text_of ("integralhistoverlay", property, value);
+  }
 
   GstVideoInfo info;
-
-private:
-  std::string error ()
-  {
-    GstMessage *message = gst_bus_pop_filtered (bus_, GST_MESSAGE_ERROR);
-    if (!message)
-      return "";
-    g_autoptr (GError) error = nullptr;
-    gst_message_parse_error (message, &error, nullptr);
-    gst_message_unref (message);
-    return error->message;
-  }
-
-  GstHarness *const harness_;
-  GstBus *const bus_;
 };

@@ -221,20 +221,17 @@ TEST (tracks)
               guint8 (150 + (x * 3 + y * 5) % 100);
       GstBuffer *const in = gst_buffer_new_allocate (nullptr, pixels.size (), nullptr);
       gst_buffer_fill (in, 0, pixels.data (), pixels.size ());
-      GstBuffer *const out = alone.pass (in);
+      g_autoptr (GstBuffer) out = alone.pass (in);
       const auto *const roi = reinterpret_cast<const GstVideoRegionOfInterestMeta *> (
           gst_buffer_get_meta (out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
       fail_unless ((roi == nullptr) == is_dropped, "%s, frame %d", way.behind, frame);
-      if (is_dropped) {
-        gst_buffer_unref (out);
+      if (is_dropped)
         continue;
-      }
       const int x = way.is_mirrored ? kWidth - left - 24 : left + way.x, y = top + way.y;
       fail_unless (std::abs (int (roi->x) - x) <= 1 && std::abs (int (roi->y) - y) <= 1
                        && std::abs (int (roi->w) - 24) <= 2 && std::abs (int (roi->h) - 20) <= 2,
                    "%s, frame %d: %u,%u,%u,%u instead of %d,%d", way.behind, frame, roi->x, roi->y,
                    roi->w, roi->h, x, y);
-      gst_buffer_unref (out);
     }
   }
 }
@@ -244,10 +241,9 @@ TEST (dropped)
 {
   for (const char *behind : { "compositor sink_0::xpos=500 ! video/x-raw,width=200,height=150",
                               "videoconvert ! rotate angle=0.3 ! videoconvert" }) {
-    GstSample *const sample = sample_of (line_of ({ behind, 0, 0, {} }, "I420"));
+    g_autoptr (GstSample) sample = sample_of (line_of ({ behind, 0, 0, {} }, "I420"));
     fail_unless (!gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample)), "%s",
                  behind);
-    gst_sample_unref (sample);
   }
 }
 
@@ -271,7 +267,7 @@ TEST (matrices)
                caps_of ("GRAY8", kWidth, kHeight));
   GstBuffer *const in = gst_buffer_new_allocate (nullptr, kWidth * kHeight, nullptr);
   gst_buffer_memset (in, 0, 77, kWidth * kHeight);
-  GstBuffer *const buffer = alone.pass (in);
+  g_autoptr (GstBuffer) buffer = alone.pass (in);
   GstMeta *const meta = &gst_buffer_get_integral_histogram_meta (buffer)->meta;
   GstVideoInfo info, other;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
@@ -302,7 +298,6 @@ TEST (matrices)
       m.matrix[0][0] = -1;
       m.matrix[0][2] = last;
     }));
-  gst_buffer_unref (buffer);
 }
 
 #else

@@ -10,12 +10,6 @@
 
 namespace {
 
-/// A harness over cudaintegralhist.
-GstHarness *hist_harness (const std::string &properties, const char *caps)
-{
-  return harness ("cudaintegralhist " + properties, caps);
-}
-
 /// Counts the pixels of a rectangle in a picture of this width.
 std::vector<guint32> counted (const std::vector<guint8> &values, int width, int bins, int x, int y,
                               int w, int h)
@@ -61,11 +55,9 @@ TEST_EACH (formats, 2)
   if (!have (backend))
     return;
   each_format ([backend] (const char *caps, GstBuffer *in, const std::vector<guint8> &values) {
-    GstHarness *h = hist_harness (std::string ("bins=17 backend=") + backend, caps);
-    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    Harness h (std::string ("cudaintegralhist bins=17 backend=") + backend, caps);
+    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
     check_counts (out, values, 17);
-    gst_buffer_unref (out);
-    gst_harness_teardown (h);
   });
 }
 
@@ -75,7 +67,7 @@ TEST_EACH (strides, 2)
   if (!have (backend))
     return;
   for (const char *format : { "GRAY8", "I420", "BGRx" }) {
-    GstHarness *h = hist_harness (std::string ("bins=5 backend=") + backend, nullptr);
+    Harness h (std::string ("cudaintegralhist bins=5 backend=") + backend);
     g_autofree char *text =
         g_strdup_printf ("video/x-raw,format=%s,width=61,height=30,framerate=25/1", format);
     gst_harness_set_src_caps_str (h, text);
@@ -102,10 +94,8 @@ TEST_EACH (strides, 2)
     gst_video_frame_unmap (&to);
     const auto values = luma (tight, pixels, rounded_weight (0.2126), rounded_weight (0.0722));
     gst_buffer_unref (pixels);
-    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
     check_counts (out, values, 5);
-    gst_buffer_unref (out);
-    gst_harness_teardown (h);
   }
 }
 
@@ -119,16 +109,16 @@ TEST_EACH (whole_tensor, 2)
     for (int bins : { 1, 2, 32, 255, 256 }) {
       g_autofree char *properties =
           g_strdup_printf ("bins=%d counter=%s backend=%s", bins, counter, backend);
-      GstHarness *h =
-          hist_harness (properties, "video/x-raw,format=GRAY8,width=45,height=31,framerate=25/1");
+      Harness h (std::string ("cudaintegralhist ") + properties,
+                 "video/x-raw,format=GRAY8,width=45,height=31,framerate=25/1");
       GstVideoInfo info;
       gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 45, 31);
       GstBuffer *in = noise (info, unsigned (bins));
       const auto values = luma (info, in, 0, 0);
-      GstBuffer *out = gst_harness_push_and_pull (h, in);
+      g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
       GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
       GError *error = nullptr;
-      GstBuffer *tensor = gst_integral_histogram_get_buffer (histogram, &error);
+      g_autoptr (GstBuffer) tensor = gst_integral_histogram_get_buffer (histogram, &error);
       fail_unless (tensor, "%s", error ? error->message : "");
       GstMapInfo map;
       fail_unless (gst_buffer_map (tensor, &map, GST_MAP_READ));
@@ -147,9 +137,6 @@ TEST_EACH (whole_tensor, 2)
           }
         }
       gst_buffer_unmap (tensor, &map);
-      gst_buffer_unref (tensor);
-      gst_buffer_unref (out);
-      gst_harness_teardown (h);
     }
 }
 
@@ -163,14 +150,14 @@ TEST_EACH (anchored_counter, 2)
   const bool cpu = strcmp (backend, "cpu") == 0;
   for (const bool in_rows : { false, true }) {
     const std::string strategy = in_rows ? cpu ? " strategy=rows" : " strategy=strip" : "";
-    GstHarness *h =
-        hist_harness ("bins=2 counter=u16-anchored backend=" + std::string (backend) + strategy,
-                      "video/x-raw,format=GRAY8,width=700,height=500,framerate=25/1");
+    Harness h ("cudaintegralhist bins=2 counter=u16-anchored backend=" + std::string (backend)
+                   + strategy,
+               "video/x-raw,format=GRAY8,width=700,height=500,framerate=25/1");
     GstVideoInfo info;
     gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
     GstBuffer *in = noise (info, 7);
     const auto values = luma (info, in, 0, 0);
-    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
     GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
     fail_unless_equals_int (gst_integral_histogram_get_counter (histogram),
                             in_rows ? GST_INTEGRAL_HISTOGRAM_COUNTER_U16
@@ -184,8 +171,6 @@ TEST_EACH (anchored_counter, 2)
         gst_integral_histogram_region (histogram, 1, 1, kWidth - 2, kHeight - 2, counts, nullptr));
     const auto wanted = counted (values, kWidth, 2, 1, 1, kWidth - 2, kHeight - 2);
     fail_unless (wanted[0] > 65536 && counts[0] == wanted[0] && counts[1] == wanted[1]);
-    gst_buffer_unref (out);
-    gst_harness_teardown (h);
   }
 }
 
@@ -195,8 +180,8 @@ TEST_EACH (pass_through, 4)
   const char *backend = kBackends[__i__ % 2], *element = kElements[__i__ / 2];
   if (!have (backend))
     return;
-  GstHarness *h = harness (std::string (element) + " backend=" + backend,
-                           "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+  Harness h (std::string (element) + " backend=" + backend,
+             "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
   GstVideoInfo info;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);
   for (int i = 0; i < 20; i++) {
@@ -212,7 +197,7 @@ TEST_EACH (pass_through, 4)
     gst_buffer_map (in, &before, GST_MAP_READ);
     const std::vector<guint8> pixels (before.data, before.data + before.size);
     gst_buffer_unmap (in, &before);
-    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
     fail_unless (out == in, "a writable buffer is not copied");
     fail_unless_equals_uint64 (GST_BUFFER_PTS (out), i * 40 * GST_MSECOND);
     fail_unless_equals_uint64 (GST_BUFFER_DTS (out), i * 40 * GST_MSECOND + 1);
@@ -224,9 +209,7 @@ TEST_EACH (pass_through, 4)
     fail_unless (std::equal (pixels.begin (), pixels.end (), after.data));
     gst_buffer_unmap (out, &after);
     fail_unless (gst_buffer_get_integral_histogram_meta (out));
-    gst_buffer_unref (out);
   }
-  gst_harness_teardown (h);
 }
 
 TEST_EACH (regions_are_clipped, 2)
@@ -234,23 +217,15 @@ TEST_EACH (regions_are_clipped, 2)
   const char *backend = kBackends[__i__];
   if (!have (backend))
     return;
-  GstHarness *h = hist_harness (std::string ("bins=4 backend=") + backend,
-                                "video/x-raw,format=GRAY8,width=40,height=30,framerate=25/1");
+  Harness h (std::string ("cudaintegralhist bins=4 backend=") + backend,
+             "video/x-raw,format=GRAY8,width=40,height=30,framerate=25/1");
   GstVideoInfo info;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 40, 30);
   GstBuffer *in = noise (info, 1);
   const auto values = luma (info, in, 0, 0);
-  GstBuffer *out = gst_harness_push_and_pull (h, in);
+  g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
   GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
-  struct Case {
-    GstVideoRectangle asked, clipped;
-  };
-  for (const Case &c :
-       { Case{ { -5, -5, 10, 10 }, { 0, 0, 5, 5 } }, Case{ { 35, 25, 100, 100 }, { 35, 25, 5, 5 } },
-         Case{ { 3, 3, 0, 5 }, { 0, 0, 0, 0 } }, Case{ { 40, 0, 1, 1 }, { 0, 0, 0, 0 } },
-         Case{ { 5, 5, -3, 4 }, { 0, 0, 0, 0 } },
-         Case{ { G_MININT, G_MININT, G_MAXINT, G_MAXINT }, { 0, 0, 0, 0 } },
-         Case{ { 10, 10, G_MAXINT, G_MAXINT }, { 10, 10, 30, 20 } } }) {
+  for (const auto &c : kClipped) {
     guint32 counts[4] = { 9, 9, 9, 9 };
     fail_unless (gst_integral_histogram_region (histogram, c.asked.x, c.asked.y, c.asked.w,
                                                 c.asked.h, counts, nullptr));
@@ -259,16 +234,14 @@ TEST_EACH (regions_are_clipped, 2)
                  c.asked.y, c.asked.w, c.asked.h);
   }
   fail_unless (gst_integral_histogram_regions (histogram, nullptr, 0, nullptr, nullptr));
-  gst_buffer_unref (out);
-  gst_harness_teardown (h);
 }
 
 /// Settings that are read at the start are refused later, whatever the caps do.
 TEST (late_settings)
 {
-  GstHarness *h = hist_harness ("name=hist bins=4 backend=cpu",
-                                "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
-  GstElement *element = gst_harness_find_element (h, "cudaintegralhist");
+  Harness h ("cudaintegralhist name=hist bins=4 backend=cpu",
+             "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+  g_autoptr (GstElement) element = gst_harness_find_element (h, "cudaintegralhist");
   for (int i = 0; i < 3; i++) {
     const int width = 64 + i;
     g_autofree char *caps =
@@ -286,19 +259,17 @@ TEST (late_settings)
     g_object_get (element, "bins", &bins, nullptr);
     fail_unless_equals_int (bins, 4);
   }
-  gst_object_unref (element);
-  gst_harness_teardown (h);
 }
 
 /// Messages without a time segment have no times, and no criticals.
 TEST (segment_in_bytes)
 {
-  GstElement *pipeline =
+  g_autoptr (GstElement) pipeline =
       gst_parse_launch ("appsrc name=src format=bytes "
                         "caps=video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1 ! "
                         "cudaintegralhist backend=cpu bins=2 regions=0,0,4,4 ! fakesink",
                         nullptr);
-  GstElement *src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
+  g_autoptr (GstElement) src = gst_bin_get_by_name (GST_BIN (pipeline), "src");
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   GstFlowReturn flow;
   GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 64 * 48, nullptr);
@@ -306,27 +277,24 @@ TEST (segment_in_bytes)
   g_signal_emit_by_name (src, "push-buffer", buffer, &flow);
   gst_buffer_unref (buffer);
   g_signal_emit_by_name (src, "end-of-stream", &flow);
-  GstBus *bus = gst_element_get_bus (pipeline);
-  GstMessage *message = gst_bus_timed_pop_filtered (
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (
       bus, 10 * GST_SECOND, GstMessageType (GST_MESSAGE_ELEMENT | GST_MESSAGE_ERROR));
   fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_ELEMENT);
   fail_unless (!gst_structure_has_field (gst_message_get_structure (message), "running-time"));
-  gst_message_unref (message);
-  gst_object_unref (bus);
-  gst_object_unref (src);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (pipeline);
 }
 
 /// A sink's last sample holds the only tensor: the element waits, and says for what.
 TEST (says_what_it_waits_for)
 {
-  GstElement *pipeline = gst_parse_launch ("videotestsrc num-buffers=3 ! cudaintegralhist "
-                                           "backend=cpu max-tensors=1 ! fakesink name=sink",
-                                           nullptr);
+  g_autoptr (GstElement) pipeline =
+      gst_parse_launch ("videotestsrc num-buffers=3 ! cudaintegralhist "
+                        "backend=cpu max-tensors=1 ! fakesink name=sink",
+                        nullptr);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  GstBus *bus = gst_element_get_bus (pipeline);
-  GstMessage *message = gst_bus_timed_pop_filtered (
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (
       bus, 10 * GST_SECOND, GstMessageType (GST_MESSAGE_WARNING | GST_MESSAGE_EOS));
   fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING);
   g_autoptr (GError) warning = nullptr;
@@ -334,23 +302,20 @@ TEST (says_what_it_waits_for)
   fail_unless (strstr (warning->message, "max-tensors")
                    && strstr (warning->message, "enable-last-sample"),
                "%s", warning->message);
-  gst_message_unref (message);
-  gst_object_unref (bus);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (pipeline);
 }
 
 /// An application that is slower than the frames holds them up; they do not pile up in memory.
 TEST (messages_do_not_pile_up)
 {
-  GstElement *pipeline = gst_parse_launch (
+  g_autoptr (GstElement) pipeline = gst_parse_launch (
       "videotestsrc num-buffers=60 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
       "cudaintegralhist name=hist backend=cpu async-depth=2 regions=0,0,4,4 ! identity name=out ! "
       "fakesink",
       nullptr);
   static int most, posted, passed;
   most = posted = passed = 0;
-  GstBus *bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   gst_bus_set_sync_handler (
       bus,
       [] (GstBus *, GstMessage *message, gpointer) {
@@ -361,24 +326,20 @@ TEST (messages_do_not_pile_up)
         return GST_BUS_PASS;
       },
       nullptr, nullptr);
-  GstElement *out = gst_bin_get_by_name (GST_BIN (pipeline), "out");
+  g_autoptr (GstElement) out = gst_bin_get_by_name (GST_BIN (pipeline), "out");
   g_signal_connect (out, "handoff", G_CALLBACK (+[] (GstElement *, GstBuffer *, gpointer) {
                       passed++;
                       most = MAX (most, passed - g_atomic_int_get (&posted));
                     }),
                     nullptr);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  GstMessage *message = gst_bus_timed_pop_filtered (
+  g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (
       bus, 20 * GST_SECOND, GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
   fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS);
-  gst_message_unref (message);
   fail_unless_equals_int (posted, 60);
   fail_unless (most <= 4, "%d frames ahead of their messages",
                most);  // two wait, one is being posted, one is on its way out
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (out);
-  gst_object_unref (bus);
-  gst_object_unref (pipeline);
 }
 
 TEST (download_never)
@@ -386,13 +347,13 @@ TEST (download_never)
   if (!have ("cuda"))
     return;
   for (const char *download : { "lazy", "eager", "never" }) {
-    GstHarness *h = hist_harness (std::string ("bins=8 backend=cuda download=") + download,
-                                  "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
+    Harness h (std::string ("cudaintegralhist bins=8 backend=cuda download=") + download,
+               "video/x-raw,format=GRAY8,width=64,height=48,framerate=25/1");
     GstVideoInfo info;
     gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, 64, 48);
     GstBuffer *in = noise (info, 1);
     const auto values = luma (info, in, 0, 0);
-    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
     check_counts (out, values, 8);
     GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
     fail_unless (gst_integral_histogram_get_device_pointer (histogram)
@@ -415,7 +376,5 @@ TEST (download_never)
       gst_buffer_unmap (tensor, &map);
       gst_buffer_unref (tensor);
     }
-    gst_buffer_unref (out);
-    gst_harness_teardown (h);
   }
 }

@@ -12,11 +12,9 @@ TEST_EACH (formats, 2)
   if (!have (backend))
     return;
   each_format ([backend] (const char *caps, GstBuffer *in, const std::vector<guint8> &values) {
-    GstHarness *h = image_harness (std::string ("squared=true backend=") + backend, caps);
-    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    Harness h (std::string ("cudaintegralimage squared=true backend=") + backend, caps);
+    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
     check_sums (caps, out, values, 2);
-    gst_buffer_unref (out);
-    gst_harness_teardown (h);
   });
 }
 
@@ -31,22 +29,20 @@ TEST_EACH (test_pictures, 2)
         const std::string source = std::string ("videotestsrc num-buffers=1 pattern=") + pattern
                                    + " ! video/x-raw,width=320,height=240,format=" + format
                                    + (strstr ("RGB BGRx", format) ? "" : ",colorimetry=bt709");
-        GstSample *sample =
+        g_autoptr (GstSample) sample =
             sample_of (source + " ! cudaintegralimage backend=" + backend
                        + (squared ? " squared=true" : "") + " ! appsink name=sink sync=false");
         check_sums (source.c_str (), gst_sample_get_buffer (sample), luma_of (sample),
                     squared ? 2 : 1);
-        gst_sample_unref (sample);
       }
 }
 
 /// Every strategy of the list that runs here gives the same sums; `auto` is one of them.
 TEST (strategies)
 {
-  GstElement *element = gst_element_factory_make ("cudaintegralimage", nullptr);
+  g_autoptr (GstElement) element = gst_element_factory_make ("cudaintegralimage", nullptr);
   GParamSpec *spec = g_object_class_find_property (G_OBJECT_GET_CLASS (element), "strategy");
   GEnumClass *strategies = G_ENUM_CLASS (g_type_class_ref (spec->value_type));
-  gst_object_unref (element);
   fail_unless (strategies->n_values > 1);
   const bool cuda = starts ("cuda");
   const GstVideoInfo info = gray (101, 67);
@@ -54,14 +50,12 @@ TEST (strategies)
     if (!cuda && strstr (strategies->values[i].value_name, "CUDA:"))
       continue;
     const char *name = strategies->values[i].value_nick;
-    GstHarness *h = image_harness (std::string ("squared=true strategy=") + name,
-                                   "video/x-raw,format=GRAY8,width=101,height=67,framerate=25/1");
+    Harness h (std::string ("cudaintegralimage squared=true strategy=") + name,
+               "video/x-raw,format=GRAY8,width=101,height=67,framerate=25/1");
     GstBuffer *in = noise (info, i);
     const auto values = luma (info, in, 0, 0);
-    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
     check_sums (name, out, values, 2);
-    gst_buffer_unref (out);
-    gst_harness_teardown (h);
   }
   g_type_class_unref (strategies);
 }
@@ -74,13 +68,13 @@ TEST_EACH (whole_tables, 2)
     return;
   const int width = 45, height = 31;
   const GstVideoInfo info = gray (width, height);
-  GstHarness *h = image_harness (std::string ("squared=true backend=") + backend,
-                                 "video/x-raw,format=GRAY8,width=45,height=31,framerate=25/1");
+  Harness h (std::string ("cudaintegralimage squared=true backend=") + backend,
+             "video/x-raw,format=GRAY8,width=45,height=31,framerate=25/1");
   GstBuffer *in = noise (info, 5);
   const auto values = luma (info, in, 0, 0);
-  GstBuffer *out = gst_harness_push_and_pull (h, in);
+  g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
   GstIntegralHistogram *tables = tables_of (out);
-  GstBuffer *tensor = gst_integral_histogram_get_buffer (tables, nullptr);
+  g_autoptr (GstBuffer) tensor = gst_integral_histogram_get_buffer (tables, nullptr);
   GstMapInfo map;
   fail_unless (tensor && gst_buffer_map (tensor, &map, GST_MAP_READ));
   fail_unless_equals_uint64 (map.size, 2 * gst_integral_histogram_get_plane_pitch (tables));
@@ -95,9 +89,6 @@ TEST_EACH (whole_tables, 2)
       }
     }
   gst_buffer_unmap (tensor, &map);
-  gst_buffer_unref (tensor);
-  gst_buffer_unref (out);
-  gst_harness_teardown (h);
 }
 
 /// 1920x1080 pixels of 255: the squares add up to 31 times 2^32. Exact in 64 bits; refused in 32,
@@ -110,11 +101,11 @@ TEST_EACH (beyond_32_bits, 2)
     return;
   constexpr int kWidth = 1920, kHeight = 1080;
   constexpr guint64 kArea = guint64 (kWidth) * kHeight;
-  GstHarness *h = image_harness (std::string ("squared=true backend=") + backend,
-                                 "video/x-raw,format=GRAY8,width=1920,height=1080,framerate=25/1");
+  Harness h (std::string ("cudaintegralimage squared=true backend=") + backend,
+             "video/x-raw,format=GRAY8,width=1920,height=1080,framerate=25/1");
   GstBuffer *in = gst_buffer_new_allocate (nullptr, kArea, nullptr);
   gst_buffer_memset (in, 0, 255, kArea);
-  GstBuffer *out = gst_harness_push_and_pull (h, in);
+  g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
   GstIntegralHistogram *tables = tables_of (out);
 
   guint64 sums[2];
@@ -158,7 +149,7 @@ TEST_EACH (beyond_32_bits, 2)
   }
 
   // four corners of 257x257 pixels, modulo 2^32
-  GstBuffer *tensor = gst_integral_histogram_get_buffer (tables, nullptr);
+  g_autoptr (GstBuffer) tensor = gst_integral_histogram_get_buffer (tables, nullptr);
   GstMapInfo map;
   fail_unless (tensor && gst_buffer_map (tensor, &map, GST_MAP_READ));
   const auto squares = [&] (int x, int y) {
@@ -170,9 +161,6 @@ TEST_EACH (beyond_32_bits, 2)
       squares (1756, 956) - squares (1499, 956) - squares (1756, 699) + squares (1499, 699);
   fail_unless_equals_uint64 (window, 66049u * 65025u);
   gst_buffer_unmap (tensor, &map);
-  gst_buffer_unref (tensor);
-  gst_buffer_unref (out);
-  gst_harness_teardown (h);
 }
 
 TEST_EACH (regions_are_clipped, 2)
@@ -180,20 +168,12 @@ TEST_EACH (regions_are_clipped, 2)
   const char *backend = kBackends[__i__];
   if (!have (backend))
     return;
-  GstHarness *h = image_harness (std::string ("squared=true backend=") + backend, kGray40x30);
+  Harness h (std::string ("cudaintegralimage squared=true backend=") + backend, kGray40x30);
   const GstVideoInfo info = gray (40, 30);
   GstBuffer *in = noise (info, 1);
   const auto values = luma (info, in, 0, 0);
-  GstBuffer *out = gst_harness_push_and_pull (h, in);
-  struct Case {
-    GstVideoRectangle asked, clipped;
-  };
-  for (const Case &c :
-       { Case{ { -5, -5, 10, 10 }, { 0, 0, 5, 5 } }, Case{ { 35, 25, 100, 100 }, { 35, 25, 5, 5 } },
-         Case{ { 3, 3, 0, 5 }, { 0, 0, 0, 0 } }, Case{ { 40, 0, 1, 1 }, { 0, 0, 0, 0 } },
-         Case{ { 5, 5, -3, 4 }, { 0, 0, 0, 0 } },
-         Case{ { G_MININT, G_MININT, G_MAXINT, G_MAXINT }, { 0, 0, 0, 0 } },
-         Case{ { 10, 10, G_MAXINT, G_MAXINT }, { 10, 10, 30, 20 } } }) {
+  g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
+  for (const auto &c : kClipped) {
     guint64 sums[2] = { 9, 9 };
     guint32 narrow[2] = { 9, 9 };
     fail_unless (gst_integral_histogram_region_sums (tables_of (out), c.asked.x, c.asked.y,
@@ -206,15 +186,13 @@ TEST_EACH (regions_are_clipped, 2)
                    c.asked.y, c.asked.w, c.asked.h);
   }
   fail_unless (gst_integral_histogram_regions_sums (tables_of (out), nullptr, 0, nullptr, nullptr));
-  gst_buffer_unref (out);
-  gst_harness_teardown (h);
 }
 
 /// `squared` is refused after the start.
 TEST (late_squared)
 {
-  GstHarness *h = image_harness ("backend=cpu", nullptr);
-  GstElement *element = gst_harness_find_element (h, "cudaintegralimage");
+  Harness h ("cudaintegralimage backend=cpu");
+  g_autoptr (GstElement) element = gst_harness_find_element (h, "cudaintegralimage");
   for (int width : { 40, 41 }) {
     g_autofree char *caps =
         g_strdup_printf ("video/x-raw,format=GRAY8,width=%d,height=30,framerate=25/1", width);
@@ -227,8 +205,6 @@ TEST (late_squared)
     gst_buffer_unref (out);
     g_object_set (element, "squared", TRUE, nullptr);
   }
-  gst_object_unref (element);
-  gst_harness_teardown (h);
 }
 
 /// Both elements on one buffer, in either order: two metas, told apart by their content, each
@@ -243,7 +219,7 @@ TEST (both_elements)
                                "video/x-raw,format=GRAY8,width=320,height=240 ! "
                                + elements[image_first] + " ! " + elements[!image_first] + scaler
                                + " ! appsink name=sink sync=false";
-      GstSample *sample = sample_of (line);
+      g_autoptr (GstSample) sample = sample_of (line);
       GstBuffer *buffer = gst_sample_get_buffer (sample);
       GstIntegralHistogramMeta *bins = gst_buffer_get_integral_histogram_meta_of (buffer, kBins);
       GstIntegralHistogramMeta *sums = gst_buffer_get_integral_histogram_meta_of (buffer, kSums);
@@ -276,7 +252,6 @@ TEST (both_elements)
       g_autofree guint64 *scaled = gst_integral_histogram_meta_region_sums (
           sums, width / 4, height / 4, width / 2, height / 2, &n, nullptr);
       fail_unless (scaled && n == 2 && scaled[0] == wanted[0] && scaled[1] == wanted[1]);
-      gst_sample_unref (sample);
     }
 }
 
@@ -289,8 +264,8 @@ TEST (lookups)
   };
   for (const Case &c : { Case{ "identity", false, false }, Case{ "cudaintegralhist", true, false },
                          Case{ "cudaintegralimage", false, true } }) {
-    GstSample *sample = sample_of (std::string ("videotestsrc num-buffers=1 ! ") + c.element
-                                   + " ! appsink name=sink sync=false");
+    g_autoptr (GstSample) sample = sample_of (std::string ("videotestsrc num-buffers=1 ! ")
+                                              + c.element + " ! appsink name=sink sync=false");
     GstBuffer *buffer = gst_sample_get_buffer (sample);
     fail_unless_equals_int (gst_buffer_get_integral_histogram_meta_of (buffer, kBins) != nullptr,
                             c.bins);
@@ -298,13 +273,12 @@ TEST (lookups)
                             c.sums);
     fail_unless_equals_int (gst_buffer_get_integral_histogram_meta (buffer) != nullptr,
                             c.bins || c.sums);
-    gst_sample_unref (sample);
   }
 }
 
 TEST (queries_for_bindings)
 {
-  GstSample *sample = sample_of (
+  g_autoptr (GstSample) sample = sample_of (
       "videotestsrc num-buffers=1 pattern=white ! video/x-raw,format=GRAY8,width=320,height=240 ! "
       "cudaintegralimage backend=cpu ! appsink name=sink sync=false");
   GstIntegralHistogram *tables = tables_of (gst_sample_get_buffer (sample));
@@ -323,5 +297,4 @@ TEST (queries_for_bindings)
       G_ENUM_CLASS (g_type_class_ref (GST_TYPE_INTEGRAL_HISTOGRAM_CONTENT));
   fail_unless_equals_string (g_enum_get_value (contents, kBins)->value_nick, "bins");
   fail_unless_equals_string (g_enum_get_value (contents, kSums)->value_nick, "sums");
-  gst_sample_unref (sample);
 }

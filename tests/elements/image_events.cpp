@@ -33,11 +33,10 @@ void expect (GstHarness *h, unsigned seed, const Lut &lut, guint32 seqnum)
   auto scores = luma (info, in, 0, 0);
   for (guint8 &score : scores)
     score = lut[score];
-  GstBuffer *out = gst_harness_push_and_pull (h, in);
+  g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
   check_sums ("scores", out, scores, 2);
   fail_unless_equals_int (int (gst_integral_histogram_get_lut_seqnum (tables_of (out))),
                           int (seqnum));
-  gst_buffer_unref (out);
 }
 
 std::string text_of (const Lut &lut)
@@ -79,10 +78,10 @@ TEST_EACH (from_the_next_frame_on, std::size (kBackends))
   for (const char *compute : { "auto", "eager", "on-demand" })
     for (const char *sync : { "false", "true" }) {
       const Lut first = some_lut (2);
-      GstHarness *h = image_harness (std::string ("name=image squared=true tuning-time=0 backend=")
-                                         + backend + " compute=" + compute + " sync=" + sync
-                                         + " lut=\"" + text_of (first) + "\"",
-                                     kGray40x30);
+      Harness h (std::string ("cudaintegralimage name=image squared=true tuning-time=0 backend=")
+                     + backend + " compute=" + compute + " sync=" + sync + " lut=\""
+                     + text_of (first) + "\"",
+                 kGray40x30);
       expect (h, 3, first, GST_SEQNUM_INVALID);
       for (unsigned i = 0; i < 20; i++) {
         const Lut lut = some_lut (100 + i);
@@ -92,11 +91,9 @@ TEST_EACH (from_the_next_frame_on, std::size (kBackends))
         expect (h, 4 + i, lut, seqnum);
         expect (h, 5 + i, lut, seqnum);
       }
-      GstElement *image = gst_harness_find_element (h, "cudaintegralimage");
+      g_autoptr (GstElement) image = gst_harness_find_element (h, "cudaintegralimage");
       g_object_set (image, "lut", text_of (first).c_str (), nullptr);
-      gst_object_unref (image);
       expect (h, 6, first, GST_SEQNUM_INVALID);
-      gst_harness_teardown (h);
     }
 }
 
@@ -104,9 +101,7 @@ TEST_EACH (from_the_next_frame_on, std::size (kBackends))
 TEST (other_elements)
 {
   for (const bool hist : { false, true }) {
-    GstHarness *h = gst_harness_new_parse (hist ? "cudaintegralhist backend=cpu"
-                                                : "cudaintegralimage backend=cpu");
-    gst_harness_set_src_caps_str (h, kGray40x30);
+    Harness h (hist ? "cudaintegralhist backend=cpu" : "cudaintegralimage backend=cpu", kGray40x30);
     const Lut lut = some_lut (7);
     gst_harness_push_upstream_event (h, gst_integral_image_lut_event_new (lut.data ()));
     bool passed = false;
@@ -115,7 +110,6 @@ TEST (other_elements)
       gst_event_unref (event);
     }
     fail_unless_equals_int (passed, hist);
-    gst_harness_teardown (h);
   }
 }
 
@@ -123,7 +117,7 @@ TEST (other_elements)
 /// from the first pixel to the last.
 TEST (from_another_thread)
 {
-  GstHarness *h = image_harness ("squared=true tuning-time=0 backend=cpu", kGray40x30);
+  Harness h ("cudaintegralimage squared=true tuning-time=0 backend=cpu", kGray40x30);
   constexpr unsigned kEvents = 200;
   std::vector<std::pair<guint32, Lut>> sent (1);
   for (int value = 0; value < 256; value++)
@@ -146,7 +140,7 @@ TEST (from_another_thread)
   for (unsigned i = 0; i < 300; i++) {
     GstBuffer *in = noise (info, i);
     auto scores = luma (info, in, 0, 0);
-    GstBuffer *out = gst_harness_push_and_pull (h, in);
+    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
     const guint32 seqnum = gst_integral_histogram_get_lut_seqnum (tables_of (out));
     while (last < sent.size () && sent[last].first != seqnum)
       last++;
@@ -154,8 +148,6 @@ TEST (from_another_thread)
     for (guint8 &score : scores)
       score = sent[last].second[score];
     check_sums ("scores", out, scores, 2);
-    gst_buffer_unref (out);
   }
   sender.join ();
-  gst_harness_teardown (h);
 }

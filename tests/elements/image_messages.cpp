@@ -26,11 +26,11 @@ static double double_at (const GstStructure *structure, const char *field, guint
 TEST (messages)
 {
   for (const bool squared : { false, true }) {
-    GstHarness *h = image_harness (std::string ("backend=cpu regions=3,4,20,10;-5,-5,1000,1000 ")
-                                       + (squared ? "squared=true" : ""),
-                                   kGray40x30);
-    GstBus *bus = gst_bus_new ();
-    GstElement *element = gst_harness_find_element (h, "cudaintegralimage");
+    Harness h (std::string ("cudaintegralimage backend=cpu regions=3,4,20,10;-5,-5,1000,1000 ")
+                   + (squared ? "squared=true" : ""),
+               kGray40x30);
+    g_autoptr (GstBus) bus = gst_bus_new ();
+    g_autoptr (GstElement) element = gst_harness_find_element (h, "cudaintegralimage");
     gst_element_set_bus (element, bus);
     const GstVideoInfo info = gray (40, 30);
     for (guint64 frame = 0; frame < 2; frame++) {
@@ -39,7 +39,8 @@ TEST (messages)
       GST_BUFFER_DURATION (in) = 40 * GST_MSECOND;
       const auto values = luma (info, in, 0, 0);
       gst_buffer_unref (gst_harness_push_and_pull (h, in));
-      GstMessage *message = gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GST_MESSAGE_ELEMENT);
+      g_autoptr (GstMessage) message =
+          gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GST_MESSAGE_ELEMENT);
       fail_unless (message && gst_message_has_name (message, "integral-image"));
       const GstStructure *structure = gst_message_get_structure (message);
       guint64 number, timestamp, stream_time, running_time, duration;
@@ -75,12 +76,8 @@ TEST (messages)
         fail_unless (std::abs (double_at (structure, "variance", i) - deviations / area) < 1e-6,
                      "%g instead of %g", double_at (structure, "variance", i), deviations / area);
       }
-      gst_message_unref (message);
     }
     gst_element_set_bus (element, nullptr);
-    gst_object_unref (element);
-    gst_object_unref (bus);
-    gst_harness_teardown (h);
   }
 }
 
@@ -88,24 +85,20 @@ TEST (messages)
 TEST (no_variance)
 {
   for (const int value : { 0, 1, 77, 255 }) {
-    GstHarness *h =
-        image_harness ("backend=cpu squared=true regions=1,1,7,3;0,0,40,30", kGray40x30);
-    GstBus *bus = gst_bus_new ();
-    GstElement *element = gst_harness_find_element (h, "cudaintegralimage");
+    Harness h ("cudaintegralimage backend=cpu squared=true regions=1,1,7,3;0,0,40,30", kGray40x30);
+    g_autoptr (GstBus) bus = gst_bus_new ();
+    g_autoptr (GstElement) element = gst_harness_find_element (h, "cudaintegralimage");
     gst_element_set_bus (element, bus);
     GstBuffer *in = gst_buffer_new_allocate (nullptr, 40 * 30, nullptr);
     gst_buffer_memset (in, 0, guint8 (value), 40 * 30);
     gst_buffer_unref (gst_harness_push_and_pull (h, in));
-    GstMessage *message = gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GST_MESSAGE_ELEMENT);
+    g_autoptr (GstMessage) message =
+        gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GST_MESSAGE_ELEMENT);
     fail_unless (message);
     for (guint i = 0; i < 2; i++) {
       const double variance = double_at (gst_message_get_structure (message), "variance", i);
       fail_unless (variance >= 0 && variance < 1e-9, "%g", variance);
     }
-    gst_message_unref (message);
     gst_element_set_bus (element, nullptr);
-    gst_object_unref (element);
-    gst_object_unref (bus);
-    gst_harness_teardown (h);
   }
 }

@@ -44,7 +44,7 @@ Outcome run (const std::string &inside, Times times, bool with_metas = true)
                      + (with_metas ? "cudaintegralhist backend=cpu bins=256 tuning-time=0 ! " : "")
                      + "integralhistkeepmetas element=\"" + inside
                      + "\" ! appsink name=sink sync=false");
-  GstElement *const source = pipeline.element ("src");
+  g_autoptr (GstElement) source = pipeline.element ("src");
   pipeline.set_state (GST_STATE_PLAYING);
   for (int frame = 0; frame < kFrames; frame++) {
     GstBuffer *const buffer = gst_buffer_new_allocate (nullptr, kPixels, nullptr);
@@ -53,10 +53,9 @@ Outcome run (const std::string &inside, Times times, bool with_metas = true)
     fail_unless_equals_int (gst_app_src_push_buffer (GST_APP_SRC (source), buffer), GST_FLOW_OK);
   }
   gst_app_src_end_of_stream (GST_APP_SRC (source));
-  gst_object_unref (source);
   Outcome outcome;
   for (;;) {
-    const Sample sample (gst_app_sink_pull_sample (GST_APP_SINK (pipeline.sink)), gst_sample_unref);
+    const Sample sample (gst_app_sink_pull_sample (GST_APP_SINK (pipeline.sink)));
     if (!sample)
       break;
     guint8 level = 0;

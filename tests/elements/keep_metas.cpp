@@ -47,9 +47,8 @@ public:
                      "cudaintegralhist backend=cpu bins=8 ! identity name=here ! "
                    + elements + " ! " + end + " sync=false")
   {
-    GstElement *here = pipeline_.element ("here");
+    g_autoptr (GstElement) here = pipeline_.element ("here");
     g_autoptr (GstPad) pad = gst_element_get_static_pad (here, "src");
-    gst_object_unref (here);
     gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, mark, this, nullptr);
     pipeline_.set_state (GST_STATE_PLAYING);
   }
@@ -95,8 +94,7 @@ int compare (Stream &stream, int most, int divided, guint width, guint height)
 {
   int n = 0;
   for (; n < most; n++) {
-    const Sample sample (gst_app_sink_pull_sample (GST_APP_SINK ((*stream).sink)),
-                         gst_sample_unref);
+    const Sample sample (gst_app_sink_pull_sample (GST_APP_SINK ((*stream).sink)));
     if (!sample)
       break;
     GstBuffer *buffer = gst_sample_get_buffer (sample.get ());
@@ -125,19 +123,17 @@ int n_metas (const Sample &sample)
 std::string refusal (const std::string &elements)
 {
   g_autoptr (GError) error = nullptr;
-  GstElement *pipeline =
+  g_autoptr (GstElement) pipeline =
       gst_parse_launch (("videotestsrc ! " + elements + " ! fakesink").c_str (), &error);
   if (!pipeline || error)
     return error ? error->message : "";
   fail_unless (gst_element_set_state (pipeline, GST_STATE_READY) == GST_STATE_CHANGE_FAILURE,
                "%s starts", elements.c_str ());
   g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
-  GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
   fail_unless (message != nullptr);
   gst_message_parse_error (message, &error, nullptr);
-  gst_message_unref (message);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (pipeline);
   return error->message;
 }
 
@@ -168,7 +164,7 @@ TEST (few_tensors)
 /// What is set in READY is looked at, too, and nothing is set while frames flow.
 TEST (set_late)
 {
-  GstElement *bin = gst_element_factory_make ("integralhistkeepmetas", nullptr);
+  g_autoptr (GstElement) bin = gst_element_factory_make ("integralhistkeepmetas", nullptr);
   g_object_set (bin, "element", "identity", nullptr);
   fail_unless (gst_element_set_state (bin, GST_STATE_READY) != GST_STATE_CHANGE_FAILURE);
   g_object_set (bin, "element", "videocrop left=2", nullptr);
@@ -181,7 +177,6 @@ TEST (set_late)
   g_object_get (bin, "element", &is, nullptr);
   fail_unless_equals_string (is, "identity");
   gst_element_set_state (bin, GST_STATE_NULL);
-  gst_object_unref (bin);
 }
 
 TEST (scaled)
@@ -220,10 +215,8 @@ TEST (dropped)
 /// that did not.
 TEST (no_timestamps)
 {
-  GstHarness *harness =
-      gst_harness_new_parse (keep ("valve name=valve ! " + std::string (kBytes)).c_str ());
-  gst_harness_set_src_caps_str (harness, caps_text ("I420", 32, 24).c_str ());
-  GstElement *valve = gst_bin_get_by_name (GST_BIN (harness->element), "valve");
+  Harness harness (keep ("valve name=valve ! " + std::string (kBytes)), caps_of ("I420", 32, 24));
+  g_autoptr (GstElement) valve = gst_bin_get_by_name (GST_BIN (harness->element), "valve");
   for (int i = 0; i < 4; i++) {
     g_object_set (valve, "drop", i == 2, nullptr);
     GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 32 * 24 * 3 / 2, nullptr);
@@ -238,21 +231,17 @@ TEST (no_timestamps)
       gst_harness_push_event (harness, gst_event_new_segment (&segment));
       continue;
     }
-    GstBuffer *out = gst_harness_pull (harness);
+    g_autoptr (GstBuffer) out = gst_harness_pull (harness);
     const Metas metas = metas_of (out);
     fail_unless_equals_uint64 (metas.boxes.size (), 1);
     fail_unless_equals_int (metas.boxes[0].x, i);
-    gst_buffer_unref (out);
   }
-  gst_object_unref (valve);
-  gst_harness_teardown (harness);
 }
 
 /// Buffers of a list are changed where they are.
 TEST (lists)
 {
-  GstHarness *harness = gst_harness_new_parse (keep ("queue").c_str ());
-  gst_harness_set_src_caps_str (harness, caps_text ("I420", 32, 24).c_str ());
+  Harness harness (keep ("queue"), caps_of ("I420", 32, 24));
   GstBufferList *list = gst_buffer_list_new ();
   std::vector<GstBuffer *> pushed;
   for (int i = 0; i < 3; i++) {
@@ -263,18 +252,16 @@ TEST (lists)
   }
   fail_unless_equals_int (gst_pad_push_list (harness->srcpad, list), GST_FLOW_OK);
   for (int i = 0; i < 3; i++) {
-    GstBuffer *out = gst_harness_pull (harness);
+    g_autoptr (GstBuffer) out = gst_harness_pull (harness);
     fail_unless (out == pushed[std::size_t (i)], "buffer %d was copied", i);
     fail_unless_equals_int (metas_of (out).boxes.at (0).x, i);
-    gst_buffer_unref (out);
   }
-  gst_harness_teardown (harness);
 }
 
 /// A second run, with other elements inside.
 TEST (again)
 {
-  GstElement *bin = gst_element_factory_make ("integralhistkeepmetas", nullptr);
+  g_autoptr (GstElement) bin = gst_element_factory_make ("integralhistkeepmetas", nullptr);
   for (const char *element : { "identity", "gdppay ! gdpdepay", "" }) {
     g_object_set (bin, "element", element, nullptr);
     g_autofree gchar *is = nullptr;
@@ -285,7 +272,6 @@ TEST (again)
         gst_element_set_state (bin, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE, bool (*element));
     gst_element_set_state (bin, GST_STATE_NULL);
   }
-  gst_object_unref (bin);
 }
 
 TEST (refused)

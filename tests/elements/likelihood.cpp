@@ -175,7 +175,7 @@ TEST (formats)
   each_format ([&] (const char *text, GstBuffer *in, const Bytes &values) {
     const GstVideoInfo info = info_of (text);
     const Texture picture (info.width, info.height, values);
-    GstBuffer *frame = counted (text, in, 8);
+    g_autoptr (GstBuffer) frame = counted (text, in, 8);
     Likelihood gray ("mode=gray model=0,0,9,9", text);
     const Bytes levels = gray.bytes (gst_buffer_ref (frame));
     check_levels (levels,
@@ -187,19 +187,17 @@ TEST (formats)
                                        2 }),
                   info.width, text);
     check (text, frame, levels);
-    gst_buffer_unref (frame);
   });
   for (const char *format :
        { "P010_10LE", "v210", "AYUV64", "ARGB64", "GBR", "Y410", "RGB16", "NV12_4L4" }) {
     const Texture picture (37, 23, 1);
     const std::string caps = caps_of (format, 37, 23);
-    GstBuffer *frame = counted (picture.caps (), picture.buffer (), 8,
-                                " ! videoconvert ! capsfilter caps=" + caps);
+    g_autoptr (GstBuffer) frame = counted (picture.caps (), picture.buffer (), 8,
+                                           " ! videoconvert ! capsfilter caps=" + caps);
     Likelihood gray ("mode=gray model=0,0,9,9", caps);
     const Bytes levels = gray.bytes (gst_buffer_ref (frame));
     check_levels (levels, truth_of (picture, { 37, 23, { 0, 0, 9, 9 }, 9, 9, 2 }), 37, format);
     check (caps.c_str (), frame, levels);
-    gst_buffer_unref (frame);
   }
 }
 
@@ -207,7 +205,7 @@ TEST (formats)
 TEST (opacities)
 {
   const Texture picture (48, 36, 1);
-  GstBuffer *frame = counted (picture);
+  g_autoptr (GstBuffer) frame = counted (picture);
   Likelihood gray ("mode=gray", picture.caps ()), heat ("mode=heat", picture.caps ()),
       blend ("", picture.caps ());
   const Bytes levels = gray.bytes (gst_buffer_ref (frame)),
@@ -218,7 +216,6 @@ TEST (opacities)
     check_blend (blend.bytes (gst_buffer_ref (frame)), shown, colours, levels, percent / 100.0,
                  "an opacity");
   }
-  gst_buffer_unref (frame);
 }
 
 /// Where nothing is alike the frame itself is seen, and where all is, at full opacity, the colour.
@@ -228,7 +225,7 @@ TEST (ends_of_a_blend)
   for (gsize i = 0; i < values.size (); i++)
     values[i] = i % 64 < 32 ? 40 : 220;
   const Texture picture (64, 8, values);
-  GstBuffer *frame = counted (picture, 2);
+  g_autoptr (GstBuffer) frame = counted (picture, 2);
   const std::string properties =
       "histogram=0,1 measure=intersection window-width=1 window-height=1 step=1 opacity=1 mode=";
   Likelihood heat (properties + "heat", picture.caps ()),
@@ -239,7 +236,6 @@ TEST (ends_of_a_blend)
   for (gsize i = 0; i < mixed.size (); i++)
     if (i % 4 < 3)
       fail_unless_equals_int (mixed[i], (i / 4 % 64 < 32 ? shown : colours)[i]);
-  gst_buffer_unref (frame);
 }
 
 /// In frames that have room for it a bar shows which colour is 0 and which is 1.

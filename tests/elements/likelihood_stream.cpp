@@ -35,7 +35,7 @@ TEST (messages)
       GstBuffer *in = counted (picture);
       GST_BUFFER_PTS (in) = 3 * GST_SECOND;
       gst_buffer_unref (likelihood.pass (in));
-      GstMessage *message = likelihood.message ();
+      g_autoptr (GstMessage) message = likelihood.message ();
       fail_unless (message && gst_message_has_name (message, "integral-histogram-likelihood"));
       const GstStructure *structure = gst_message_get_structure (message);
       guint64 timestamp, stream_time, running_time;
@@ -61,7 +61,6 @@ TEST (messages)
                    "%s: %d,%d with %f (%f), not %d,%d with %f", measure.c_str (), best.x, best.y,
                    value, truth.values[index], truth.windows[truth.best].x,
                    truth.windows[truth.best].y, truth.values[truth.best]);
-      gst_message_unref (message);
       fail_unless (!likelihood.message ());
     }
 }
@@ -103,7 +102,7 @@ TEST (frames_without)
   };
   check (picture.buffer ());
   // a summed-area table is none
-  GstHarness *h = harness ("cudaintegralimage backend=cpu tuning-time=0", picture.caps ().c_str ());
+  Harness h ("cudaintegralimage backend=cpu tuning-time=0", picture.caps ().c_str ());
   GstBuffer *table = gst_harness_push_and_pull (h, picture.buffer ());
   fail_unless (gst_buffer_get_integral_histogram_meta (table));
   check (gst_buffer_ref (table));
@@ -141,23 +140,20 @@ TEST (frames_without)
   for (gsize i = 0; i < wide.size (); i++)
     if (wide[i] != after[i / 96 / 2 * 48 + i % 96 / 2])
       fail ("pixel %d", int (i));
-  gst_harness_teardown (h);
 }
 
 TEST (interval)
 {
   const Texture picture (48, 36, 1);
-  GstHarness *h = harness ("cudaintegralhist backend=cpu tuning-time=0 bins=8 interval=3 ! "
-                           "integralhistlikelihood mode=gray",
-                           picture.caps ().c_str ());
+  Harness h ("cudaintegralhist backend=cpu tuning-time=0 bins=8 interval=3 ! "
+             "integralhistlikelihood mode=gray",
+             picture.caps ().c_str ());
   const Truth truth = truth_of (picture, { 48, 36, middle (48, 36), 12, 9, 2 });
   for (int i = 0; i < 8; i++) {
-    GstBuffer *out = gst_harness_push_and_pull (
+    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (
         h, i % 3 == 0 ? picture.buffer () : Texture (48, 36, unsigned (9 + i)).buffer ());
     check_levels (bytes_of (out, info_of (picture.caps ())), truth, 48, "interval");
-    gst_buffer_unref (out);
   }
-  gst_harness_teardown (h);
 }
 
 /// The first frames with a histogram do not arrive.
@@ -191,9 +187,8 @@ TEST (scaled_frames)
       check_levels (likelihood.bytes (counted (picture.caps (), picture.buffer (), s.bins,
                                                " ! videoscale ! capsfilter caps=" + caps)),
                     truth, c.to_width, line_of (s));
-      GstMessage *message = likelihood.message ();
+      g_autoptr (GstMessage) message = likelihood.message ();
       const GstVideoRectangle best = window_of (gst_message_get_structure (message));
-      gst_message_unref (message);
       const GstVideoRectangle &wanted = truth.windows[truth.best];
       const double scale = double (c.to_width) / c.width;
       fail_unless (best.w == c.model.w && best.h == c.model.h);
@@ -272,8 +267,8 @@ TEST (caps)
          std::tuple ("heat", "BGRx", "{ GRAY8, RGBx }"), std::tuple ("blend", "BGRx", "GRAY8") }) {
     Likelihood likelihood (std::string ("mode=") + mode);
     GstElement *element = likelihood.get ()->element;
-    GstPad *sink = gst_element_get_static_pad (element, "sink"),
-           *src = gst_element_get_static_pad (element, "src");
+    g_autoptr (GstPad) sink = gst_element_get_static_pad (element, "sink");
+    g_autoptr (GstPad) src = gst_element_get_static_pad (element, "src");
     const auto query = [] (GstPad *pad, const std::string &filter) {
       g_autoptr (GstCaps) caps = gst_caps_from_string (filter.c_str ());
       return gst_pad_query_caps (pad, caps);
@@ -310,17 +305,14 @@ TEST (caps)
     for (guint i = 0; i < gst_caps_get_size (made); i++)
       fail_unless_equals_string (
           gst_structure_get_string (gst_caps_get_structure (made, i), "format"), format);
-    gst_object_unref (sink);
-    gst_object_unref (src);
 
     // what a mode does not give
     Likelihood refused (std::string ("mode=") + mode);
     gst_harness_set_sink_caps_str (refused.get (),
                                    (std::string ("video/x-raw,format=") + others).c_str ());
-    sink = gst_element_get_static_pad (refused.get ()->element, "sink");
-    g_autoptr (GstCaps) none = query (sink, "video/x-raw");
+    g_autoptr (GstPad) refusing = gst_element_get_static_pad (refused->element, "sink");
+    g_autoptr (GstCaps) none = query (refusing, "video/x-raw");
     fail_unless (gst_caps_is_empty (none), "%s: %s", mode, gst_caps_to_string (none));
-    gst_object_unref (sink);
   }
 }
 
@@ -333,13 +325,12 @@ TEST (metas)
     GstBuffer *in = counted (picture);
     gst_buffer_add_video_region_of_interest_meta (in, "face", 1, 2, 3, 4);
     GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (in)->histogram;
-    GstBuffer *out = likelihood.pass (in);
+    g_autoptr (GstBuffer) out = likelihood.pass (in);
     const auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (
         gst_buffer_get_meta (out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));
     fail_unless (roi && roi->x == 1 && roi->y == 2 && roi->w == 3 && roi->h == 4);
     const auto *meta = gst_buffer_get_integral_histogram_meta (out);
     fail_unless (meta && meta->histogram == histogram);
-    gst_buffer_unref (out);
   }
 }
 

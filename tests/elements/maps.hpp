@@ -159,13 +159,12 @@ inline Truth truth_of (const Texture &picture, const Search &s)
 inline GstBuffer *counted (const std::string &caps, GstBuffer *buffer, int bins,
                            const std::string &behind = "", const std::string &backend = "cpu")
 {
-  GstHarness *h = harness ("cudaintegralhist tuning-time=0 backend=" + backend
-                               + " bins=" + std::to_string (bins) + behind,
-                           caps.c_str ());
+  Harness h ("cudaintegralhist tuning-time=0 backend=" + backend + " bins=" + std::to_string (bins)
+                 + behind,
+             caps.c_str ());
   GstBuffer *out = gst_harness_push_and_pull (h, buffer);
   fail_unless (out && gst_buffer_get_integral_histogram_meta (out), "%s%s", caps.c_str (),
                behind.c_str ());
-  gst_harness_teardown (h);
   return out;
 }
 
@@ -199,40 +198,19 @@ inline void push_segment (GstHarness *h, GstClockTime start = 0)
   gst_harness_push_event (h, gst_event_new_segment (&segment));
 }
 
-class Likelihood {
+class Likelihood : public Harness {
 public:
   explicit Likelihood (const std::string &properties, const std::string &caps = "")
-      : harness_ (harness ("integralhistlikelihood " + properties,
-                           caps.empty () ? nullptr : caps.c_str ())),
-        bus_ (gst_bus_new ())
+      : Harness ("integralhistlikelihood " + properties, caps)
   {
-    gst_element_set_bus (harness_->element, bus_);
-  }
-  ~Likelihood ()
-  {
-    gst_element_set_bus (harness_->element, nullptr);
-    gst_object_unref (bus_);
-    gst_harness_teardown (harness_);
-  }
-  Likelihood (const Likelihood &) = delete;
-  Likelihood &operator= (const Likelihood &) = delete;
-
-  void set_caps (const std::string &caps)
-  {
-    gst_harness_set_src_caps_str (harness_, caps.c_str ());
   }
 
   /// (transfer full) both ways
-  GstBuffer *pass (GstBuffer *buffer)
-  {
-    const GstFlowReturn flow = gst_harness_push (harness_, buffer);
-    fail_unless (flow == GST_FLOW_OK, "%s: %s", gst_flow_get_name (flow), error ().c_str ());
-    return gst_harness_pull (harness_);
-  }
+  GstBuffer *pass (GstBuffer *buffer) { return Harness::pass (buffer).release (); }
 
   GstVideoInfo info ()
   {
-    g_autoptr (GstCaps) caps = gst_pad_get_current_caps (harness_->sinkpad);
+    g_autoptr (GstCaps) caps = gst_pad_get_current_caps (get ()->sinkpad);
     GstVideoInfo info;
     fail_unless (caps && gst_video_info_from_caps (&info, caps));
     return info;
@@ -240,58 +218,26 @@ public:
 
   Bytes bytes (GstBuffer *buffer)
   {
-    GstBuffer *out = pass (buffer);
+    g_autoptr (GstBuffer) out = pass (buffer);
     const Bytes bytes = bytes_of (out, info ());
-    gst_buffer_unref (out);
     return bytes;
   }
 
-  /// The only error of a frame that fails; what it is besides.
   std::string error_of (GstBuffer *buffer, GQuark domain = GST_RESOURCE_ERROR,
                         int code = GST_RESOURCE_ERROR_SETTINGS)
   {
-    fail_unless_equals_int (gst_harness_push (harness_, buffer), GST_FLOW_ERROR);
-    const std::string text = error (domain, code);
-    fail_unless (!text.empty () && error ().empty (), "no error, or a second one after %s",
-                 text.c_str ());
-    return text;
+    return Harness::error_of (buffer, domain, code);
   }
-
-  std::string error (GQuark domain = 0, int code = 0)
-  {
-    GstMessage *message = gst_bus_pop_filtered (bus_, GST_MESSAGE_ERROR);
-    if (!message)
-      return "";
-    g_autoptr (GError) error = nullptr;
-    gst_message_parse_error (message, &error, nullptr);
-    gst_message_unref (message);
-    fail_unless (domain == 0 || g_error_matches (error, domain, code), "%s", error->message);
-    return error->message;
-  }
-
-  /// (transfer full)
-  GstMessage *message () { return gst_bus_pop_filtered (bus_, GST_MESSAGE_ELEMENT); }
 
   template <class... Property>
   void set (Property... property)
   {
-    GstElement *element = gst_harness_find_element (harness_, "integralhistlikelihood");
-    g_object_set (element, property..., nullptr);
-    gst_object_unref (element);
+    set_of ("integralhistlikelihood", property...);
   }
-
   void set_text (const char *property, const char *value)
   {
-    GstElement *element = gst_harness_find_element (harness_, "integralhistlikelihood");
-    gst_util_set_object_arg (G_OBJECT (element), property, value);
-    gst_object_unref (element);
+    set_text_of ("integralhistlikelihood", property, value);
   }
-
-  GstHarness *get () const { return harness_; }
-
-private:
-  GstHarness *const harness_;
-  GstBus *const bus_;
 };
 
 /// Counts as different only what is more than a level from the truth.
@@ -317,7 +263,7 @@ inline std::string line_of (const Search &s)
 inline Bytes converted (const GstVideoInfo &from, const GstVideoInfo &to, GstBuffer *buffer)
 {
   GstVideoInfo in_info = from, out_info = to;
-  GstBuffer *out = gst_buffer_new_allocate (nullptr, to.size, nullptr);
+  g_autoptr (GstBuffer) out = gst_buffer_new_allocate (nullptr, to.size, nullptr);
   GstVideoFrame in_frame, out_frame;
   fail_unless (gst_video_frame_map (&in_frame, &from, buffer, GST_MAP_READ)
                && gst_video_frame_map (&out_frame, &to, out, GST_MAP_WRITE));
@@ -327,6 +273,5 @@ inline Bytes converted (const GstVideoInfo &from, const GstVideoInfo &to, GstBuf
   gst_video_frame_unmap (&in_frame);
   gst_video_frame_unmap (&out_frame);
   const Bytes bytes = bytes_of (out, to);
-  gst_buffer_unref (out);
   return bytes;
 }

@@ -33,7 +33,7 @@ inline Outcome run_with (const std::string &element, const std::string &before, 
                            + " ! video/x-raw,format=GRAY8,width=64,height=48,framerate=30/1 ! "
                            + before + element + " name=asks ! fakesink sync=false";
   g_autoptr (GError) problem = nullptr;
-  GstElement *const pipeline = gst_parse_launch (line.c_str (), &problem);
+  g_autoptr (GstElement) pipeline = gst_parse_launch (line.c_str (), &problem);
   fail_unless (pipeline && !problem, "%s: %s", line.c_str (), problem ? problem->message : "");
   struct Probe {
     Meddle meddle;
@@ -41,8 +41,8 @@ inline Outcome run_with (const std::string &element, const std::string &before, 
   };
   Outcome outcome;
   const auto add_probe = [pipeline] (const char *name, const char *pad_name, Probe *probe) {
-    GstElement *const of = gst_bin_get_by_name (GST_BIN (pipeline), name);
-    GstPad *const pad = gst_element_get_static_pad (of, pad_name);
+    g_autoptr (GstElement) of = gst_bin_get_by_name (GST_BIN (pipeline), name);
+    g_autoptr (GstPad) pad = gst_element_get_static_pad (of, pad_name);
     const auto call = [] (GstPad *, GstPadProbeInfo *info, gpointer data) {
       auto *const probe = static_cast<Probe *> (data);
       GstBuffer *const buffer = gst_buffer_make_writable (GST_PAD_PROBE_INFO_BUFFER (info));
@@ -50,8 +50,6 @@ inline Outcome run_with (const std::string &element, const std::string &before, 
       return probe->meddle (probe->n++, buffer) ? GST_PAD_PROBE_DROP : GST_PAD_PROBE_OK;
     };
     gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, call, probe, nullptr);
-    gst_object_unref (pad);
-    gst_object_unref (of);
   };
   Probe meddling = { std::move (meddle) },
         counting = { [&] (guint, GstBuffer *buffer) {
@@ -62,9 +60,9 @@ inline Outcome run_with (const std::string &element, const std::string &before, 
   if (at)
     add_probe (at, "src", &meddling);
   add_probe ("asks", "sink", &counting);
-  GstBus *const bus = gst_element_get_bus (pipeline);
+  g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
-  GstElement *const asks = gst_bin_get_by_name (GST_BIN (pipeline), "asks");
+  g_autoptr (GstElement) asks = gst_bin_get_by_name (GST_BIN (pipeline), "asks");
   // an error is followed by one of the source, which nobody needs
   for (bool done = false; !done;) {
     g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (
@@ -83,9 +81,6 @@ inline Outcome run_with (const std::string &element, const std::string &before, 
     (done ? outcome.errors : outcome.warnings).push_back (error->message);
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (asks);
-  gst_object_unref (bus);
-  gst_object_unref (pipeline);
   return outcome;
 }
 

@@ -148,7 +148,7 @@ TEST (outlines)
 /// of every pixel, and all of those on the line.
 TEST (all_formats)
 {
-  GstElement *element = gst_element_factory_make ("integralhistoverlay", nullptr);
+  g_autoptr (GstElement) element = gst_element_factory_make ("integralhistoverlay", nullptr);
   g_autoptr (GstCaps) caps = gst_pad_get_pad_template_caps (
       GST_ELEMENT_PADS (element)->data ? GST_PAD (GST_ELEMENT_PADS (element)->data) : nullptr);
   const GValue *formats = gst_structure_get_value (gst_caps_get_structure (caps, 0), "format");
@@ -221,7 +221,6 @@ TEST (all_formats)
           }
         }
     }
-  gst_object_unref (element);
 }
 
 /// Frames with nothing to draw, which are not copied though they are not writable.
@@ -268,9 +267,8 @@ TEST (in_place)
   fail_unless (bytes_of (in) == bytes_of (same), "the frame of somebody else is drawn on");
   gst_buffer_unref (in);
   GstMemory *memory = gst_buffer_peek_memory (same, 0);
-  GstBuffer *out = overlay.pass (same);
+  g_autoptr (GstBuffer) out = overlay.pass (same);
   fail_unless (out == same && gst_buffer_peek_memory (out, 0) == memory);
-  gst_buffer_unref (out);
 }
 
 /// Everything at once, on frames of any size.
@@ -368,32 +366,15 @@ TEST (bad_settings)
          Case{ "line-width", "33", "line-width=33", "0 to 32" } }) {
     Overlay overlay ("regions=1,1,9,9", caps_of ("GRAY8", 64, 48));
     gst_buffer_unref (overlay.pass (overlay.even (1)));
-    GstElement *element = gst_harness_find_element (overlay.get (), "integralhistoverlay");
-    gst_util_set_object_arg (G_OBJECT (element), c.property, c.value);
-    gst_object_unref (element);
+    overlay.set_text (c.property, c.value);
     const std::string late = overlay.error_of (overlay.even (1));
     fail_unless (late.find (c.culprit) != late.npos && late.find (c.remedy) != late.npos, "%s",
                  late.c_str ());
 
-    GstElement *fresh = gst_element_factory_make ("integralhistoverlay", nullptr);
-    GstBus *bus = gst_bus_new ();
-    gst_element_set_bus (fresh, bus);
+    g_autoptr (GstElement) fresh = gst_element_factory_make ("integralhistoverlay", nullptr);
     gst_util_set_object_arg (G_OBJECT (fresh), c.property, c.value);
-    fail_unless_equals_int (gst_element_set_state (fresh, GST_STATE_PAUSED),
-                            GST_STATE_CHANGE_FAILURE);
-    GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
-    fail_unless (message, "%s=%s", c.property, c.value);
-    g_autoptr (GError) error = nullptr;
-    gst_message_parse_error (message, &error, nullptr);
-    fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS));
-    fail_unless_equals_string (error->message, late.c_str ());
-    gst_message_unref (message);
-    fail_unless (!gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR), "%s=%s: two errors", c.property,
-                 c.value);
-    gst_element_set_bus (fresh, nullptr);
-    gst_object_unref (bus);
-    gst_element_set_state (fresh, GST_STATE_NULL);
-    gst_object_unref (fresh);
+    const std::string at_start = settings_error (fresh);
+    fail_unless (at_start == late, "%s instead of %s", at_start.c_str (), late.c_str ());
   }
 }
 
@@ -428,24 +409,7 @@ TEST (changes)
 
 TEST (properties)
 {
-  GstElement *element = gst_element_factory_make ("integralhistoverlay", nullptr);
-  guint n;
-  g_autofree GParamSpec **specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
-  std::set<std::string> names;
-  for (guint i = 0; i < n; i++) {
-    if (specs[i]->owner_type != G_OBJECT_TYPE (element))
-      continue;
-    names.insert (specs[i]->name);
-    fail_unless (strlen (g_param_spec_get_nick (specs[i])) > 0
-                 && strlen (g_param_spec_get_blurb (specs[i])) > 10);
-    fail_unless (specs[i]->flags & GST_PARAM_MUTABLE_PLAYING, "%s", specs[i]->name);
-    GValue value = G_VALUE_INIT;
-    g_object_get_property (G_OBJECT (element), specs[i]->name, &value);
-    fail_unless (g_param_value_defaults (specs[i], &value), "%s", specs[i]->name);
-    g_value_unset (&value);
-  }
-  fail_unless (names
+  fail_unless (live_properties ("integralhistoverlay")
                == std::set<std::string> (
                    { "feature", "histograms", "labels", "line-width", "regions", "trail" }));
-  gst_object_unref (element);
 }

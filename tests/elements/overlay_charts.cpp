@@ -266,11 +266,10 @@ TEST (bars_where_there_are_histograms)
                   "cudaintegralhist bins=2 backend=cpu tuning-time=0 ! videoscale ! "
                   "video/x-raw,width=320,height=240 ! ");
   GstBuffer *in = two_valued (scaled, { 100, 100, 40, 40 });
-  GstBuffer *out = scaled.pass (in);
+  g_autoptr (GstBuffer) out = scaled.pass (in);
   const GstVideoInfo small = info_of (caps_of ("GRAY8", 320, 240));
   fail_unless (white_columns (small, bytes_of (out), { 0, 200, 100, 40 })
                == std::vector<int> (16, 16));
-  gst_buffer_unref (out);
 }
 
 namespace {

@@ -61,12 +61,11 @@ std::size_t tensor_bytes (const Case &c)
 Buffer computed (const Case &c, const std::string &properties, guint64 *parts = nullptr,
                  guint frames = 1)
 {
-  GstHarness *h = harness (std::string ("cudaintegralhist bins=") + std::to_string (c.bins)
-                               + " counter=" + c.counter + " " + properties,
-                           nullptr);
-  const std::string caps = caps_text ("GRAY8", c.width, c.height);
+  Harness h (std::string ("cudaintegralhist bins=") + std::to_string (c.bins)
+             + " counter=" + c.counter + " " + properties);
+  const std::string caps = caps_of ("GRAY8", c.width, c.height);
   gst_harness_set_src_caps_str (h, caps.c_str ());
-  const GstVideoInfo info = video_info (caps);
+  const GstVideoInfo info = info_of (caps);
   GstBuffer *out = nullptr;
   for (guint left = frames; left > 0; left--) {
     gst_clear_buffer (&out);
@@ -74,13 +73,11 @@ Buffer computed (const Case &c, const std::string &properties, guint64 *parts = 
   }
   fail_unless (gst_harness_push_event (h, gst_event_new_eos ()));  // until all are computed
   if (parts) {
-    GstElement *element = gst_harness_find_element (h, "cudaintegralhist");
+    g_autoptr (GstElement) element = gst_harness_find_element (h, "cudaintegralhist");
     const auto each = parts_of (element);
     *parts = std::accumulate (each.begin (), each.end (), guint64 (0));
-    gst_object_unref (element);
   }
-  gst_harness_teardown (h);
-  return { out, gst_buffer_unref };
+  return Buffer (out);
 }
 
 GstIntegralHistogram *histogram_of (const Buffer &buffer)
@@ -230,8 +227,7 @@ void run_shards (const char *backend)
   guint first_bin = 99;
   fail_unless (!gst_integral_histogram_get_shard (histogram_of (shared), 3, &first_bin));
   for (guint i = 0; i < 3; i++) {
-    shards.emplace_back (gst_integral_histogram_get_shard (histogram_of (shared), i, &first_bin),
-                         gst_integral_histogram_unref);
+    shards.emplace_back (gst_integral_histogram_get_shard (histogram_of (shared), i, &first_bin));
     fail_unless_equals_int (int (first_bin), int (4 * i));
   }
   shared.reset ();
@@ -244,10 +240,10 @@ void run_shards (const char *backend)
                  == (strcmp (backend, "cuda") == 0));
   }
   // shards are mapped too, and their memory serves groups of other sizes later
-  const GstVideoInfo info = video_info (caps_text ("GRAY8", c.width, c.height));
-  Harness harness ({ "cudaintegralhist", "bins=10", "", backend },
-                   "cuda-device-ids=0 task-bins=4 max-tensors=1");
-  harness.set_caps (caps_text ("GRAY8", c.width, c.height));
+  const GstVideoInfo info = info_of (caps_of ("GRAY8", c.width, c.height));
+  Harness harness (line_of ({ "cudaintegralhist", "bins=10", "", backend },
+                            "cuda-device-ids=0 task-bins=4 max-tensors=1"));
+  harness.set_caps (caps_of ("GRAY8", c.width, c.height));
   fail_unless (
       gst_integral_histogram_region (histogram_of (plain), 0, 0, c.width, c.height, all, nullptr));
   for (guint frame = 1; frame <= 4; frame++) {
@@ -256,8 +252,7 @@ void run_shards (const char *backend)
                  == 0);  // of several pieces
     for (guint i = 0; i < 3; i++) {
       const Histogram shard (
-          gst_integral_histogram_get_shard (histogram_of (out), (i + frame) % 3, &first_bin),
-          gst_integral_histogram_unref);
+          gst_integral_histogram_get_shard (histogram_of (out), (i + frame) % 3, &first_bin));
       g_autoptr (GstBuffer) mapped = gst_integral_histogram_get_buffer (shard.get (), nullptr);
       GstMapInfo map;
       fail_unless (mapped && gst_buffer_map (mapped, &map, GST_MAP_READ));
@@ -278,13 +273,13 @@ void run_shards (const char *backend)
   fail_unless ((gst_integral_histogram_get_device_pointer (histogram_of (single)) != 0)
                == (strcmp (backend, "cuda") == 0));
   g_setenv ("INTEGRALHIST_FAULT", "0:1", TRUE);
-  Harness faulty ({ "cudaintegralhist", "bins=10", "", backend }, "cuda-device-ids=0 task-bins=10");
-  faulty.set_caps (caps_text ("GRAY8", c.width, c.height));
+  Harness faulty (
+      line_of ({ "cudaintegralhist", "bins=10", "", backend }, "cuda-device-ids=0 task-bins=10"));
+  faulty.set_caps (caps_of ("GRAY8", c.width, c.height));
   const Buffer failed = faulty.pass (noise (info, 1));
   fail_unless (gst_integral_histogram_get_device_pointer (histogram_of (failed)) == 0);
   g_unsetenv ("INTEGRALHIST_FAULT");
-  const Histogram whole (gst_integral_histogram_get_shard (histogram_of (plain), 0, &first_bin),
-                         gst_integral_histogram_unref);
+  const Histogram whole (gst_integral_histogram_get_shard (histogram_of (plain), 0, &first_bin));
   fail_unless (whole.get () == histogram_of (plain) && first_bin == 0);
 }
 
@@ -305,13 +300,13 @@ void run_never (const char *backend)
 /// Returns the error's text where the first frame ends in one.
 std::string refusal (const char *backend, const std::string &counter)
 {
-  const std::string caps = caps_text ("GRAY8", 640, 480);
-  Harness harness ({ "cudaintegralhist", "bins=2", "", backend },
-                   "cuda-device-ids=0 max-device-memory=1000000 counter=" + counter);
+  const std::string caps = caps_of ("GRAY8", 640, 480);
+  Harness harness (line_of ({ "cudaintegralhist", "bins=2", "", backend },
+                            "cuda-device-ids=0 max-device-memory=1000000 counter=" + counter));
   harness.set_caps (caps);
   g_autoptr (GstBus) bus = gst_bus_new ();
   gst_element_set_bus (harness.get ()->element, bus);
-  const GstFlowReturn flow = gst_harness_push (harness.get (), noise (video_info (caps), 1));
+  const GstFlowReturn flow = gst_harness_push (harness.get (), noise (info_of (caps), 1));
   gst_element_set_bus (harness.get ()->element, nullptr);
   if (flow == GST_FLOW_OK)
     return "";
@@ -346,12 +341,11 @@ TEST (spread)
     printf ("SKIP: spread: no CUDA device\n");
     return;
   }
-  const std::string caps = caps_text ("GRAY8", 64, 48);
+  const std::string caps = caps_of ("GRAY8", 64, 48);
   const auto start = [&] (int &device) {
-    auto h = std::make_unique<Harness> (Setup{ "cudaintegralhist", "", "", "cuda" }, "");
-    h->set_caps (caps);
-    device = gst_integral_histogram_get_cuda_device (
-        histogram_of (h->pass (noise (video_info (caps), 1))));
+    auto h = std::make_unique<Harness> ("cudaintegralhist backend=cuda", caps);
+    device =
+        gst_integral_histogram_get_cuda_device (histogram_of (h->pass (noise (info_of (caps), 1))));
     return h;
   };
   std::vector<std::unique_ptr<Harness>> all;

@@ -27,10 +27,9 @@ std::string line (const std::string &properties, const std::string &behind = "",
 
 guint64 in_flight (Pipeline &pipeline)
 {
-  GstElement *const hist = pipeline.element ("hist");
+  g_autoptr (GstElement) hist = pipeline.element ("hist");
   g_autoptr (GstStructure) stats = nullptr;
   g_object_get (hist, "stats", &stats, nullptr);
-  gst_object_unref (hist);
   guint64 n = 0;
   gst_structure_get_uint64 (stats, "in-flight", &n);
   return n;
@@ -171,14 +170,12 @@ TEST_EACH (end, 3)
     Pipeline pipeline (line (set));
     pipeline.set_state (GST_STATE_PLAYING);
     wait_for_work (pipeline);
-    GstElement *const hist = pipeline.element ("hist");
-    GstPad *const pad = gst_element_get_static_pad (hist, "sink");
+    g_autoptr (GstElement) hist = pipeline.element ("hist");
+    g_autoptr (GstPad) pad = gst_element_get_static_pad (hist, "sink");
     std::thread sends ([pad] { gst_pad_send_event (pad, gst_event_new_eos ()); });
     g_usleep (50 * 1000);
     const bool soon = at_once ("EOS", [&] { pipeline.set_state (GST_STATE_NULL); });
     sends.join ();
-    gst_object_unref (pad);
-    gst_object_unref (hist);
     return soon;
   });
 }
@@ -188,7 +185,7 @@ TEST_EACH (held, 3)
 {
   const char *const properties[] = { "", "cuda-device-ids=0,1", "max-device-memory=300000000" };
   in_three_attempts ([set = properties[__i__]] {
-    Sample sample (nullptr, gst_sample_unref);
+    Sample sample;
     bool soon;
     {
       Pipeline pipeline (

@@ -89,7 +89,7 @@ void run_outlive (const Setup &setup)
 {
   Random random (seed ());
   std::vector<Sample> held;
-  Histogram histogram (nullptr, gst_integral_histogram_unref);
+  Histogram histogram;
   Picture picture;
   {
     Pipeline pipeline (snow (setup, "", "width=320,height=240", "async-depth=8", "max-buffers=8"));
@@ -176,13 +176,13 @@ void run_caps (const Setup &setup)
   };
   std::vector<Held> held;
   {
-    Harness harness (setup, "async-depth=4");
-    const std::string all_caps[] = { caps_text ("GRAY8", 64, 48), caps_text ("GRAY8", 101, 37),
-                                     caps_text ("RGB", 101, 37),  caps_text ("NV12", 320, 16),
-                                     caps_text ("I420", 7, 201),  caps_text ("GRAY8", 1, 1) };
+    Harness harness (line_of (setup, "async-depth=4"));
+    const std::string all_caps[] = { caps_of ("GRAY8", 64, 48), caps_of ("GRAY8", 101, 37),
+                                     caps_of ("RGB", 101, 37),  caps_of ("NV12", 320, 16),
+                                     caps_of ("I420", 7, 201),  caps_of ("GRAY8", 1, 1) };
     for (int round = 0; round < 4; round++)
       for (const std::string &caps : all_caps) {
-        const GstVideoInfo info = video_info (caps);
+        const GstVideoInfo info = info_of (caps);
         harness.set_caps (caps);
         for (int i = 0; i < 3; i++) {
           const Buffer buffer = harness.pass (noise (info, random ()));
@@ -191,9 +191,8 @@ void run_caps (const Setup &setup)
           fail_unless (meta != nullptr, "%s: no meta", caps.c_str ());
           fail_unless_equals_int (meta->width, info.width);
           fail_unless_equals_int (meta->height, info.height);
-          held.push_back (
-              { { gst_integral_histogram_ref (meta->histogram), gst_integral_histogram_unref },
-                picture_of (buffer.get (), info) });
+          held.push_back ({ Histogram (gst_integral_histogram_ref (meta->histogram)),
+                            picture_of (buffer.get (), info) });
           const Held &one = held[random () % held.size ()];
           const std::string what = complaint (one.histogram.get (), one.picture, random);
           fail_unless (what.empty (), "%s: %s", caps.c_str (), what.c_str ());
@@ -335,9 +334,9 @@ void run_interval (const Setup &setup)
 void run_gaps (const Setup &setup)
 {
   Random random (seed ());
-  const std::string caps = caps_text ("GRAY8", 64, 48);
-  const GstVideoInfo info = video_info (caps);
-  Harness harness (setup, "");
+  const std::string caps = caps_of ("GRAY8", 64, 48);
+  const GstVideoInfo info = info_of (caps);
+  Harness harness (line_of (setup, ""));
   harness.set_caps (caps);
   for (int i = 0; i < 20; i++) {
     const bool gap = random () % 2, is_empty = gap && random () % 2;

@@ -11,11 +11,6 @@
 constexpr auto kBins = GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
 constexpr auto kSums = GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
 
-inline GstHarness *image_harness (const std::string &properties, const char *caps)
-{
-  return harness ("cudaintegralimage " + properties, caps);
-}
-
 /// The sums of a rectangle's values, and of their squares, in a picture of this width.
 inline Sums added (const std::vector<guint8> &values, int width, const GstVideoRectangle &r)
 {

@@ -136,14 +136,14 @@ TEST (regions)
     for (const char *compute : { "eager", "on-demand" }) {
       if (!have (backend))
         continue;
-      GstHarness *h =
-          harness (std::string ("cudaintegralhist tuning-time=0 bins=8 interval=2 ")
-                       + "backend=" + backend + " compute=" + compute + " " + kRegionsText,
-                   Texture (kWidth, kHeight, 0).caps ().c_str ());
+      auto h = std::make_unique<Harness> (
+          std::string ("cudaintegralhist tuning-time=0 bins=8 interval=2 ") + "backend=" + backend
+              + " compute=" + compute + " " + kRegionsText,
+          Texture (kWidth, kHeight, 0).caps ());
       std::vector<GstBuffer *> kept;
       for (unsigned frame = 0; frame < 8; frame++)
-        kept.push_back (gst_harness_push_and_pull (h, Texture (kWidth, kHeight, frame).buffer ()));
-      gst_harness_teardown (h);  // what is read later outlives the element
+        kept.push_back (gst_harness_push_and_pull (*h, Texture (kWidth, kHeight, frame).buffer ()));
+      h.reset ();  // what is read later outlives the element
       for (unsigned frame = 0; frame < 8; frame++) {
         fail_unless_equals_int (metas_of (kept[frame]).size (), frame % 2 ? 0 : 1);
         if (frame % 2 == 0) {
@@ -161,9 +161,8 @@ TEST (regions)
 TEST (nobody_asks)
 {
   const Texture picture (kWidth, kHeight, 0);
-  GstBuffer *buffer = counted (picture);
+  g_autoptr (GstBuffer) buffer = counted (picture);
   fail_unless (metas_of (buffer).empty ());
-  gst_buffer_unref (buffer);
 }
 
 /// Weights are whole pixels' shares, tables are sums. The truth is what the library says of the
@@ -172,11 +171,11 @@ TEST (weights_and_sums)
 {
   const Texture picture (kWidth, kHeight, 3);
   const std::string caps = picture.caps ();
-  GstHarness *h = harness (std::string ("cudaintegralhist backend=cpu feature=gradient ")
-                               + "weight=gradient bins=9 " + kRegionsText
-                               + " ! cudaintegralimage backend=cpu squared=true " + kRegionsText,
-                           caps.c_str ());
-  GstBuffer *buffer = gst_harness_push_and_pull (h, picture.buffer ());
+  Harness h (std::string ("cudaintegralhist backend=cpu feature=gradient ")
+                 + "weight=gradient bins=9 " + kRegionsText
+                 + " ! cudaintegralimage backend=cpu squared=true " + kRegionsText,
+             caps.c_str ());
+  g_autoptr (GstBuffer) buffer = gst_harness_push_and_pull (h, picture.buffer ());
   fail_unless (buffer);
   fail_unless_equals_int (metas_of (buffer).size (), 2);
   const auto weights =
@@ -202,20 +201,18 @@ TEST (weights_and_sums)
     fail_unless (tables[2 * r] == wanted[0] && tables[2 * r + 1] == wanted[1]
                  && boxes[4 * r] == kRegions[r].x && boxes[4 * r + 3] == kRegions[r].h);
   }
-  gst_buffer_unref (buffer);
-  gst_harness_teardown (h);
 }
 
 /// Several elements in a row attach a group each, which says of which feature it is.
 TEST (several_features)
 {
   const std::string caps = caps_of ("RGB", kWidth, kHeight);
-  GstHarness *h = harness (producer (kRegionsText)
-                               + " ! cudaintegralhist backend=cpu feature=hue-saturation "
-                                 "quantization=4,3 "
-                               + kRegionsText,
-                           caps.c_str ());
-  GstBuffer *buffer = gst_harness_push_and_pull (h, noise (info_of (caps), 1));
+  Harness h (producer (kRegionsText)
+                 + " ! cudaintegralhist backend=cpu feature=hue-saturation "
+                   "quantization=4,3 "
+                 + kRegionsText,
+             caps.c_str ());
+  g_autoptr (GstBuffer) buffer = gst_harness_push_and_pull (h, noise (info_of (caps), 1));
   const auto features = tensors_of (buffer, "integral-histogram-regions-v1-out-feature");
   const auto counts = tensors_of (buffer, "integral-histogram-regions-v1-out-counts");
   fail_unless (features.size () == 2 && counts.size () == 2);
@@ -228,18 +225,16 @@ TEST (several_features)
   std::vector<guint32> wanted (3 * bins);
   fail_unless (gst_integral_histogram_regions (histogram, kRegions, 3, wanted.data (), nullptr));
   fail_unless (values_of<guint32> (counts[1], GST_TENSOR_DATA_TYPE_UINT32, { 3, bins }) == wanted);
-  gst_buffer_unref (buffer);
-  gst_harness_teardown (h);
 }
 
 /// Some of the bins: counts of these, which the group names.
 TEST (some_bins)
 {
   const std::string caps = caps_of ("GRAY8", kWidth, kHeight), start = "cudaintegralhist bins=32 ";
-  GstHarness *h = harness (start + "backend=cpu " + kRegionsText + " ! " + start
-                               + "first-bin=8 n-bins=5 backend=cpu " + kRegionsText,
-                           caps.c_str ());
-  GstBuffer *buffer = gst_harness_push_and_pull (h, noise (info_of (caps), 1));
+  Harness h (start + "backend=cpu " + kRegionsText + " ! " + start
+                 + "first-bin=8 n-bins=5 backend=cpu " + kRegionsText,
+             caps.c_str ());
+  g_autoptr (GstBuffer) buffer = gst_harness_push_and_pull (h, noise (info_of (caps), 1));
   const auto features = tensors_of (buffer, "integral-histogram-regions-v1-out-feature");
   const auto counts = tensors_of (buffer, "integral-histogram-regions-v1-out-counts");
   fail_unless (features.size () == 2 && counts.size () == 2);
@@ -249,8 +244,6 @@ TEST (some_bins)
   for (std::size_t region = 0; region < 3; region++)
     for (std::size_t b = 0; b < 5; b++)
       fail_unless (some[region * 5 + b] == all[region * 32 + 8 + b]);
-  gst_buffer_unref (buffer);
-  gst_harness_teardown (h);
 }
 
 /// Tensors of other elements are there behind each of ours, whether the buffer is theirs alone or
@@ -274,23 +267,21 @@ TEST (beside_others)
         continue;
       }
       // the first makes the metas, and the second element meets them on a buffer that is shared
-      GstHarness *first = harness (producer (kRegionsText), picture.caps ().c_str ());
+      Harness first (producer (kRegionsText), picture.caps ().c_str ());
       GstBuffer *in = picture.buffer ();
       add_foreign (in, 0.25f);
       GstBuffer *buffer = gst_harness_push_and_pull (first, in);
       check_foreign (buffer, 0.25f);
       if (*behind) {
-        GstHarness *second = harness (behind, picture.caps ().c_str ());
+        Harness second (behind, picture.caps ().c_str ());
         GstBuffer *const held = shared ? gst_buffer_ref (buffer) : nullptr;
         buffer = gst_harness_push_and_pull (second, buffer);
         fail_unless (buffer && (!shared || buffer != held), "%s", behind);
         gst_clear_buffer (const_cast<GstBuffer **> (&held));
         check_foreign (buffer, 0.25f);
-        gst_harness_teardown (second);
       }
       check_counts (buffer, picture);
       gst_buffer_unref (buffer);
-      gst_harness_teardown (first);
     }
 }
 
@@ -320,15 +311,14 @@ TEST (ssd_decoder)
     return;
   }
   const Texture picture (kWidth, kHeight, 6);
-  GstHarness *h =
-      harness (producer (kRegionsText) + " ! ssdobjectdetector", picture.caps ().c_str ());
+  Harness h (producer (kRegionsText) + " ! ssdobjectdetector", picture.caps ().c_str ());
   GstBuffer *in = picture.buffer ();
   auto **const tensors = g_new (GstTensor *, 3);
   tensors[0] = ssd_tensor ("Boxes", { 0.25f, 0.5f, 0.5f, 0.75f });  // top, left, bottom, right
   tensors[1] = ssd_tensor ("Scores", { 0.875f });
   tensors[2] = ssd_tensor ("NumDetections", { 1 });
   gst_tensor_meta_set (gst_buffer_add_tensor_meta (in), 3, tensors);
-  GstBuffer *buffer = gst_harness_push_and_pull (h, in);
+  g_autoptr (GstBuffer) buffer = gst_harness_push_and_pull (h, in);
   fail_unless (buffer);
   check_counts (buffer, picture);
   GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (buffer);
@@ -342,8 +332,6 @@ TEST (ssd_decoder)
   fail_unless (
       gst_analytics_od_mtd_get_location (&found, &box.x, &box.y, &box.w, &box.h, &confidence));
   fail_unless (box.x == 24 && box.y == 9 && box.w == 12 && box.h == 9 && confidence == 0.875f);
-  gst_buffer_unref (buffer);
-  gst_harness_teardown (h);
 }
 
 /// A map is the formula over counted pixels; its windows say where. A frame that shows the last map
@@ -371,7 +359,7 @@ TEST (maps)
       for (double &bin : model)
         bin /= most;
       for (unsigned frame = 0; frame < 4; frame++) {
-        GstBuffer *const out = kept[frame];
+        g_autoptr (GstBuffer) out = kept[frame];
         fail_unless_equals_int (metas_of (out).size (), frame == 2 ? 0 : 1);
         if (frame != 2) {
           const Truth truth = truth_of (Texture (kWidth, kHeight, frame), s, model);
@@ -394,7 +382,6 @@ TEST (maps)
                          && windows[4] == window.w && windows[5] == window.h);
           }
         }
-        gst_buffer_unref (out);
       }
     }
 }
@@ -407,12 +394,11 @@ TEST (scaled_map)
   GstBuffer *in =
       counted (picture.caps (), picture.buffer (), 8, " ! videoscale ! capsfilter caps=" + half);
   Likelihood likelihood ("mode=gray model=4,4,8,6 step=2", half);
-  GstBuffer *out = likelihood.pass (in);
+  g_autoptr (GstBuffer) out = likelihood.pass (in);
   const auto windows =
       values_of<gfloat> (tensor_of (out, "integral-histogram-likelihood-v1-out-windows"),
                          GST_TENSOR_DATA_TYPE_FLOAT32, { 6 });
   fail_unless (windows[2] == 2 && windows[3] == 2 && windows[4] == 8 && windows[5] == 6);
-  gst_buffer_unref (out);
 }
 
 /// Many threads read one tensor while the message is made; all see the same. Some readers copy it,
@@ -420,10 +406,10 @@ TEST (scaled_map)
 TEST (read_by_many)
 {
   const Texture picture (kWidth, kHeight, 8);
-  GstHarness *h = harness (producer (std::string ("compute=on-demand ") + kRegionsText),
-                           picture.caps ().c_str ());
+  Harness h (producer (std::string ("compute=on-demand ") + kRegionsText),
+             picture.caps ().c_str ());
   for (int frame = 0; frame < 20; frame++) {
-    GstBuffer *buffer = gst_harness_push_and_pull (h, picture.buffer ());
+    g_autoptr (GstBuffer) buffer = gst_harness_push_and_pull (h, picture.buffer ());
     std::vector<std::thread> threads;
     std::atomic<int> wrong = 0;
     const Numbers wanted = picture.histogram (kRegions[1], 8);
@@ -441,27 +427,24 @@ TEST (read_by_many)
     fail_unless_equals_int (wrong, 0);
     GstMapInfo map;
     fail_if (gst_memory_map (gst_buffer_peek_memory (tensor->data, 0), &map, GST_MAP_WRITE));
-    gst_buffer_unref (buffer);
   }
-  gst_harness_teardown (h);
 }
 
 /// A tensor that is kept does not keep its histogram once it has been read.
 TEST (kept_tensor)
 {
   const Texture picture (kWidth, kHeight, 9);
-  GstHarness *h = harness (producer (std::string ("max-tensors=1 compute=eager ") + kRegionsText),
-                           picture.caps ().c_str ());
+  auto h = std::make_unique<Harness> (
+      producer (std::string ("max-tensors=1 compute=eager ") + kRegionsText), picture.caps ());
   std::vector<GstTensor *> kept;
   for (int frame = 0; frame < 4; frame++) {  // a second histogram waits for the first
-    GstBuffer *buffer = gst_harness_push_and_pull (h, picture.buffer ());
+    g_autoptr (GstBuffer) buffer = gst_harness_push_and_pull (*h, picture.buffer ());
     fail_unless (buffer);
     const GstTensor *tensor = tensor_of (buffer, "integral-histogram-regions-v1-out-counts");
     kept.push_back (gst_tensor_copy (tensor));
     fail_unless (gst_buffer_get_size (tensor->data) == 3 * 8 * sizeof (guint32));
-    gst_buffer_unref (buffer);
   }
-  gst_harness_teardown (h);
+  h.reset ();
   for (GstTensor *tensor : kept) {
     const auto counts = values_of<guint32> (tensor, GST_TENSOR_DATA_TYPE_UINT32, { 3, 8 });
     fail_unless (counts[8] == picture.histogram (kRegions[1], 8)[0]);

@@ -126,16 +126,14 @@ TEST_EACH (elements, 2)
     const GstVideoInfo info = info_of (caps_of ("GRAY8", c.width, c.height));
     std::vector<guint32> h;
     for (const std::string counter : { "u32", "u16", "u8-tiled" }) {
-      GstHarness *element = harness ("cudaintegralhist bins=" + std::to_string (c.bins)
-                                         + " counter=" + counter + " backend=" + backend,
-                                     caps_of ("GRAY8", c.width, c.height).c_str ());
+      Harness element ("cudaintegralhist bins=" + std::to_string (c.bins) + " counter=" + counter
+                           + " backend=" + backend,
+                       caps_of ("GRAY8", c.width, c.height).c_str ());
       GstBuffer *in = noise (info, 7);
       if (h.empty ())
         h = count (luma (info, in, 0, 0), c);
-      GstBuffer *out = gst_harness_push_and_pull (element, in);
+      g_autoptr (GstBuffer) out = gst_harness_push_and_pull (element, in);
       check_elements (gst_buffer_get_integral_histogram_meta (out)->histogram, c, counter, h);
-      gst_buffer_unref (out);
-      gst_harness_teardown (element);
     }
   }
 }

@@ -141,7 +141,7 @@ TEST (behind_a_detector)
     for (int i = 0; i < 2; i++)
       scene.draw (picture, way (frame, firsts[i]), 7 + i);
     const bool looks = frame % 5 == 2;
-    GstBuffer *const buffer = tracking.push (picture, [&] (GstBuffer *pushed) {
+    g_autoptr (GstBuffer) buffer = tracking.push (picture, [&] (GstBuffer *pushed) {
       for (int i = 0; looks && i < 2; i++)
         detect (pushed, kinds[i], way (frame, firsts[i]), 0.5f + 0.25f * float (i));
     });
@@ -172,7 +172,6 @@ TEST (behind_a_detector)
         fail_unless (object.box == way (frame, firsts[i])
                      && object.confidence == 0.5f + 0.25f * float (i));
     }
-    gst_buffer_unref (buffer);
   }
 }
 
@@ -194,7 +193,7 @@ TEST (many)
         + " ! videoscale add-borders=false ! capsfilter caps=video/x-raw,width=160,height=120");
     tracking.set_caps (320, 240);
     for (int frame = 0; frame < 3; frame++) {
-      GstBuffer *const buffer = tracking.push (scene.background (), [&] (GstBuffer *pushed) {
+      g_autoptr (GstBuffer) buffer = tracking.push (scene.background (), [&] (GstBuffer *pushed) {
         if (detector)
           detect (pushed, "face", { 8, 8, 40, 40 }, 0.5f);
       });
@@ -214,7 +213,6 @@ TEST (many)
       if (detector)
         fail_unless (objects[0].label == "face" && objects[0].id == -1
                      && objects[0].box == (Place{ 4, 4, 20, 20 }));
-      gst_buffer_unref (buffer);
     }
   }
 }
@@ -272,7 +270,8 @@ TEST (with_fragments)
           gst_buffer_add_analytics_relation_meta (buffer), g_quark_from_string ("face"), place.x,
           place.y, place.width, place.height, 0.9f, &mtd));
     };
-    GstBuffer *buffer = frame == 3 ? tracking.push (picture, detect) : tracking.push (picture);
+    g_autoptr (GstBuffer) buffer =
+        frame == 3 ? tracking.push (picture, detect) : tracking.push (picture);
     fail_unless (buffer);
     GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (buffer);
     fail_unless ((frame >= 3) == (relations != nullptr));
@@ -303,7 +302,6 @@ TEST (with_fragments)
         fail_unless (std::abs (at.x - way (frame).x) <= 1 && std::abs (at.y - way (frame).y) <= 1);
     }
     fail_unless_equals_int (tracks, frame >= 3);
-    gst_buffer_unref (buffer);
   }
   fail_unless (lost_frames > 5 && lost_frames < 15, "lost for %d frames", lost_frames);
 }

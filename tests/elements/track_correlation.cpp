@@ -75,16 +75,14 @@ TEST (asks_what_is_near)
   for (int frame = 0; frame < 12; frame++)
     expect_near (tracking.follow (picture_at (scene, way (frame))), 0, way (frame), frame);
   for (const char *name : { "gradients", "colours", "luma" }) {
-    GstElement *const element = gst_bin_get_by_name (GST_BIN (tracking.harness ()->element), name);
-    GstStructure *stats = nullptr;
+    g_autoptr (GstElement) element = gst_bin_get_by_name (GST_BIN (tracking->element), name);
+    g_autoptr (GstStructure) stats = nullptr;
     g_object_get (element, "stats", &stats, nullptr);
     guint64 whole, parts, pixels;
     fail_unless (gst_structure_get (stats, "tensors", G_TYPE_UINT64, &whole, "part-tensors",
                                     G_TYPE_UINT64, &parts, "pixel-answers", G_TYPE_UINT64, &pixels,
                                     nullptr));
     fail_unless (whole == 0 && parts + pixels > 0, "%s: %d whole tensors", name, int (whole));
-    gst_structure_free (stats);
-    gst_object_unref (element);
   }
 }
 
@@ -365,15 +363,12 @@ TEST (filters_on_a_gpu)
         }
       }
       for (const char *name : { "gradients", "colours", "luma" }) {
-        GstElement *const element =
-            gst_bin_get_by_name (GST_BIN (tracking.harness ()->element), name);
-        GstStructure *stats = nullptr;
+        g_autoptr (GstElement) element = gst_bin_get_by_name (GST_BIN (tracking->element), name);
+        g_autoptr (GstStructure) stats = nullptr;
         g_object_get (element, "stats", &stats, nullptr);
         guint64 answers = 0;
         fail_unless (gst_structure_get_uint64 (stats, "device-answers", &answers));
         fail_unless (i == 0 ? answers == 0 : answers > 10, "%s: %d", name, int (answers));
-        gst_structure_free (stats);
-        gst_object_unref (element);
       }
     }
     fail_unless (some_lost && all[0] == all[1], "%d targets", targets);

@@ -315,7 +315,7 @@ TEST_EACH (class_and_confidence, 2)
       found = { { kFirst, "person", 0.75 } };
     if (frame == 2)
       found = { { kFirst, "person" } };
-    GstBuffer *buffer = walk.tracking.push (picture, detected (found));
+    g_autoptr (GstBuffer) buffer = walk.tracking.push (picture, detected (found));
     fail_unless (buffer);
     gpointer state = nullptr;
     int seen = 0;
@@ -334,7 +334,6 @@ TEST_EACH (class_and_confidence, 2)
                    confidence);
     }
     fail_unless_equals_int (seen, 2);
-    gst_buffer_unref (buffer);
   }
 }
 
@@ -372,7 +371,7 @@ TEST_EACH (frame_size, 2)
       const double x = 2 * kOther.x + kOther.width, y = 2 * kOther.y + kOther.height;
       for (const char *event : { "mouse-button-press", "mouse-button-release" })
         gst_harness_push_upstream_event (
-            walk.tracking.harness (),
+            walk.tracking,
             gst_event_new_navigation (gst_structure_new (
                 "application/x-gst-navigation", "event", G_TYPE_STRING, event, "button", G_TYPE_INT,
                 1, "pointer_x", G_TYPE_DOUBLE, x, "pointer_y", G_TYPE_DOUBLE, y, nullptr)));
@@ -394,20 +393,18 @@ TEST_EACH (numbers_of_confidence, 2)
   };
   for (const auto &[written, is] : all) {
     Walk walk (__i__, "");
-    GstBuffer *const out =
+    g_autoptr (GstBuffer) out =
         walk.tracking.push (walk.scene.background (), [written = written] (GstBuffer *buffer) {
           add_written (buffer, kFirst, written);
         });
     fail_unless (out != nullptr, "%s", walk.tracking.error ().c_str ());
     auto *const tracks = gst_buffer_get_integral_histogram_tracks_meta (out);
     fail_unless (tracks && gst_integral_histogram_tracks_meta_get_n_tracks (tracks) == 1);
-    GstStructure *const track = gst_integral_histogram_tracks_meta_get_track (tracks, 0);
+    g_autoptr (GstStructure) track = gst_integral_histogram_tracks_meta_get_track (tracks, 0);
     double confidence = -1;
     fail_unless (gst_structure_get_double (track, "detection-confidence", &confidence), "%s",
                  written);
     fail_unless (confidence == is, "%s: %f", written, confidence);
-    gst_structure_free (track);
-    gst_buffer_unref (out);
   }
 }
 

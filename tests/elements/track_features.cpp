@@ -11,13 +11,11 @@ namespace {
 std::function<void (GstBuffer *)> counted_by (const std::string &settings)
 {
   return [settings] (GstBuffer *buffer) {
-    GstHarness *h = harness ("cudaintegralhist backend=cpu tuning-time=0 " + settings,
-                             "video/x-raw,format=GRAY8,width=160,height=120,framerate=25/1");
-    GstBuffer *const counted = gst_harness_push_and_pull (h, gst_buffer_copy (buffer));
+    Harness h ("cudaintegralhist backend=cpu tuning-time=0 " + settings,
+               "video/x-raw,format=GRAY8,width=160,height=120,framerate=25/1");
+    g_autoptr (GstBuffer) counted = gst_harness_push_and_pull (h, gst_buffer_copy (buffer));
     gst_buffer_add_integral_histogram_meta (
         buffer, gst_buffer_get_integral_histogram_meta (counted)->histogram);
-    gst_buffer_unref (counted);
-    gst_harness_teardown (h);
   };
 }
 

@@ -149,9 +149,8 @@ TEST (properties)
     for (const char *const child : kChildren) {
       if (g_str_equal (child, "luma") && !of_luma)
         continue;
-      GstElement *const element = gst_bin_get_by_name (GST_BIN (bin), child);
+      g_autoptr (GstElement) element = gst_bin_get_by_name (GST_BIN (bin), child);
       expect_text (text_of_property (element, name), wanted);
-      gst_object_unref (element);
     }
   }
   GstElement *const luma = gst_bin_get_by_name (GST_BIN (bin), "luma");
@@ -225,14 +224,13 @@ TEST (runs_again)
         gst_caps_from_string ("video/x-raw,format=I420,width=192,height=128,framerate=30/1");
     g_autoptr (GstCaps) smaller =
         gst_caps_from_string ("video/x-raw,format=I420,width=96,height=64,framerate=30/1");
-    GstElement *const filter = pipeline.element ("caps");
+    g_autoptr (GstElement) filter = pipeline.element ("caps");
     g_object_set (filter, "caps", larger, nullptr);
     expect (192);
     fail_unless (pipeline.seek (GST_SECOND));
     expect (192);
     pipeline.set_state (run == 0 ? GST_STATE_READY : GST_STATE_NULL);
     g_object_set (filter, "caps", smaller, nullptr);
-    gst_object_unref (filter);
   }
 }
 
@@ -250,9 +248,9 @@ TEST (bad_settings)
   for (const auto &[settings, said] : cases) {
     const std::string line =
         std::string ("videotestsrc ! ") + kBin + " name=features " + settings + " ! fakesink";
-    GstElement *const pipeline = gst_parse_launch (line.c_str (), nullptr);
-    GstElement *const features = gst_bin_get_by_name (GST_BIN (pipeline), "features");
-    GstBus *const bus = gst_element_get_bus (pipeline);
+    g_autoptr (GstElement) pipeline = gst_parse_launch (line.c_str (), nullptr);
+    g_autoptr (GstElement) features = gst_bin_get_by_name (GST_BIN (pipeline), "features");
+    g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
     fail_unless_equals_int (gst_element_set_state (pipeline, GST_STATE_PLAYING),
                             GST_STATE_CHANGE_FAILURE);
     int errors = 0;
@@ -268,8 +266,5 @@ TEST (bad_settings)
     }
     fail_unless (errors == 1, "%s: %d errors", settings, errors);
     gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_object_unref (bus);
-    gst_object_unref (features);
-    gst_object_unref (pipeline);
   }
 }

@@ -92,23 +92,13 @@ private:
 };
 
 /// Follows by fragments, unless the properties say otherwise.
-class Tracking {
+class Tracking : public Harness {
 public:
   explicit Tracking (const std::string &properties,
                      const std::string &producer = "cudaintegralhist bins=16 backend=cpu")
-      : harness_ (
-          gst_harness_new_parse ((producer + (producer.empty () ? "" : " ! ")
-                                  + "integralhisttrack name=track method=fragments " + properties)
-                                     .c_str ())),
-        bus_ (gst_bus_new ())
+      : Harness (producer + (producer.empty () ? "" : " ! ")
+                 + "integralhisttrack name=track method=fragments " + properties)
   {
-    gst_element_set_bus (harness_->element, bus_);
-  }
-  ~Tracking ()
-  {
-    gst_element_set_bus (harness_->element, nullptr);
-    gst_harness_teardown (harness_);
-    gst_object_unref (bus_);
   }
 
   void set_caps (int width, int height)
@@ -116,10 +106,10 @@ public:
     g_autofree char *caps = g_strdup_printf (
         "video/x-raw,format=GRAY8,width=%d,height=%d,framerate=25/1", width, height);
     if (width_ == 0)
-      gst_harness_set_src_caps_str (harness_, caps);
+      Harness::set_caps (caps);
     else if (g_autoptr (GstCaps) other = gst_caps_from_string (caps);
              other)  // nothing else changes
-      gst_harness_push_event (harness_, gst_event_new_caps (other));
+      gst_harness_push_event (get (), gst_event_new_caps (other));
     width_ = width;
   }
 
@@ -135,15 +125,15 @@ public:
     GST_BUFFER_DURATION (buffer) = 40 * GST_MSECOND;
     if (prepare)
       prepare (buffer);
-    last_ = gst_harness_push (harness_, buffer);
-    return last_ == GST_FLOW_OK ? gst_harness_pull (harness_) : nullptr;
+    last_ = gst_harness_push (get (), buffer);
+    return last_ == GST_FLOW_OK ? gst_harness_pull (get ()) : nullptr;
   }
 
   /// The tracks of the frame, from the message; its metas must say the same.
   std::vector<Seen> follow (const std::vector<guint8> &picture,
                             const std::function<void (GstBuffer *)> &prepare = {})
   {
-    GstBuffer *buffer = push (picture, prepare);
+    g_autoptr (GstBuffer) buffer = push (picture, prepare);
     fail_unless (buffer, "an error: %s", error ().c_str ());
     std::vector<Seen> tracks;
     if (GstMessage *message = pop_element ()) {
@@ -177,29 +167,14 @@ public:
     fail_unless (metas == std::size_t (std::ranges::count_if (tracks, [] (const Seen &t) {
                    return !t.lost;
                  })));
-    gst_buffer_unref (buffer);
     return tracks;
-  }
-
-  std::string error ()
-  {
-    GstMessage *message = gst_bus_pop_filtered (bus_, GST_MESSAGE_ERROR);
-    if (!message)
-      return "none";
-    g_autoptr (GError) error = nullptr;
-    gst_message_parse_error (message, &error, nullptr);
-    gst_message_unref (message);
-    return error->message;
   }
 
   void set (const char *property, const char *value)
   {
-    GstElement *track = gst_bin_get_by_name (GST_BIN (harness_->element), "track");
+    g_autoptr (GstElement) track = gst_bin_get_by_name (GST_BIN (get ()->element), "track");
     gst_util_set_object_arg (G_OBJECT (track), property, value);
-    gst_object_unref (track);
   }
-
-  GstHarness *harness () { return harness_; }
 
   /// The warnings so far, each on a line.
   std::string take_warnings () { return std::exchange (warnings_, ""); }
@@ -209,7 +184,7 @@ private:
   GstMessage *pop_element ()
   {
     constexpr auto kBoth = GstMessageType (GST_MESSAGE_ELEMENT | GST_MESSAGE_WARNING);
-    while (GstMessage *message = gst_bus_pop_filtered (bus_, kBoth)) {
+    while (GstMessage *message = this->message (kBoth)) {
       if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_ELEMENT)
         return message;
       g_autoptr (GError) warning = nullptr;
@@ -220,8 +195,6 @@ private:
     return nullptr;
   }
 
-  GstHarness *const harness_;
-  GstBus *const bus_;
   std::string warnings_;
   GstFlowReturn last_ = GST_FLOW_OK;
   int width_ = 0;

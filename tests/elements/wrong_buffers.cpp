@@ -210,7 +210,7 @@ TEST_EACH (counts, std::size (kBackends))
                      text.c_str ());
         continue;
       }
-      GstBuffer *const out = alone.pass (in);
+      g_autoptr (GstBuffer) out = alone.pass (in);
       for (const int rows : { kSide, kSide / 2, 1 }) {
         std::array<guint32, 4> counts;
         g_autoptr (GError) error = nullptr;
@@ -221,7 +221,6 @@ TEST_EACH (counts, std::size (kBackends))
         fail_unless (counts == truth_of (lie, rows), "%s: wrong counts in the first %d rows",
                      what.c_str (), rows);
       }
-      gst_buffer_unref (out);
     }
   // tables read the same plane
   for (const Lie &lie : kLies) {

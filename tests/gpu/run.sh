@@ -196,7 +196,7 @@ for tool in memcheck racecheck initcheck synccheck; do
           "$sanitizer" --tool memcheck --report-api-errors no --leak-check full \
           --error-exitcode 1 "${program_of[$test]}" "$test"
       done
-      for test in track track_correlation cuda_drawing bin_ranges; do
+      for test in track track_correlation cuda_drawing bin_ranges bin_range_messages; do
         part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
           "$sanitizer" --tool memcheck --error-exitcode 1 "${program_of[$test]}" "$test"
       done

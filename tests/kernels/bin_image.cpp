@@ -299,11 +299,11 @@ Video decode (const std::string &file, int n)
       "filesrc location=\"%s\" ! decodebin ! videoconvert ! video/x-raw,format=GRAY8 ! "
       "appsink name=sink sync=false",
       file.c_str ());
-  GstElement *const pipeline = gst_parse_launch (text, nullptr);
+  g_autoptr (GstElement) pipeline = gst_parse_launch (text, nullptr);
   g_free (text);
   if (!pipeline)
     return video;
-  GstElement *const sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   for (int i = 0; i < n; i++) {
     GstSample *const sample = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 20 * GST_SECOND);
@@ -323,8 +323,6 @@ Video decode (const std::string &file, int n)
     video.frames.push_back (image);
   }
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (sink);
-  gst_object_unref (pipeline);
   return video;
 }
 

@@ -45,11 +45,11 @@ constexpr Setup kHistogram = { "cudaintegralhist", "bins=32", "", "cpu" };
 TEST (cost)
 {
   constexpr guint64 kCount = 10;
-  const std::string caps = caps_text ("GRAY8", 640, 480);
-  const GstVideoInfo info = video_info (caps);
+  const std::string caps = caps_of ("GRAY8", 640, 480);
+  const GstVideoInfo info = info_of (caps);
   std::vector<Buffer> held;
   const auto run = [&] (auto &&ask, bool hold = false) {
-    Harness harness (kHistogram, "compute=on-demand");
+    Harness harness (line_of (kHistogram, "compute=on-demand"));
     harness.set_caps (caps);
     for (guint i = 0; i < kCount; i++) {
       Buffer buffer = harness.pass (noise (info, i));
@@ -93,8 +93,8 @@ constexpr int kWidth = 320, kHeight = 240;
 class Stream {
 public:
   explicit Stream (const std::string &properties)
-      : caps_ (caps_text ("GRAY8", kWidth, kHeight)), info_ (video_info (caps_)),
-        harness_ (kHistogram, "compute=on-demand " + properties)
+      : caps_ (caps_of ("GRAY8", kWidth, kHeight)), info_ (info_of (caps_)),
+        harness_ (line_of (kHistogram, "compute=on-demand " + properties))
   {
     harness_.set_caps (caps_);
   }
@@ -435,9 +435,9 @@ TEST (automatic)
   gst_debug_add_log_function (note_drop, nullptr, nullptr);
   gst_debug_set_active (TRUE);
   gst_debug_set_threshold_from_string ("integralhist:5", TRUE);
-  const std::string caps = caps_text ("GRAY8", 320, 240);
-  const GstVideoInfo info = video_info (caps);
-  Harness harness (kHistogram, "");
+  const std::string caps = caps_of ("GRAY8", 320, 240);
+  const GstVideoInfo info = info_of (caps);
+  Harness harness (line_of (kHistogram, ""));
   harness.set_caps (caps);
   unsigned n = 0;
   enum class Ask { nothing, corner, corner_maps, map, tensor };

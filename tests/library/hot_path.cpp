@@ -161,7 +161,7 @@ std::vector<GstBuffer *> frames_of (const Harness &harness, const Way &way,
                                     const std::string &caps_text, GstBufferPool **pool)
 {
   constexpr int kBuffers = 12;
-  const GstVideoInfo info = video_info (caps_text);
+  const GstVideoInfo info = info_of (caps_text);
   std::vector<GstBuffer *> buffers;
   g_autoptr (GstCaps) caps = gst_caps_from_string (caps_text.c_str ());
   g_autoptr (GstQuery) query = gst_query_new_allocation (caps, TRUE);
@@ -205,9 +205,10 @@ void run (const Way &way)
     return;
   const std::string caps = "video/x-raw" + std::string (way.features)
                            + ",format=NV12,width=640,height=480,framerate=30/1";
-  Harness harness (setup, "async-depth=" + std::to_string (kDepth) + " download=" + way.download);
+  Harness harness (
+      line_of (setup, "async-depth=" + std::to_string (kDepth) + " download=" + way.download));
   harness.set_caps (caps);
-  GstBufferPool *pool = nullptr;
+  g_autoptr (GstBufferPool) pool = nullptr;
   const auto buffers = frames_of (harness, way, caps, &pool);
   if (buffers.empty ())
     return;
@@ -258,7 +259,6 @@ void run (const Way &way)
   fail_unless (calls->host_memory ().empty () != copies, "%zu places in host memory were seen",
                calls->host_memory ().size ());
   gst_buffer_pool_set_active (pool, FALSE);
-  gst_object_unref (pool);
 }
 
 }  // namespace

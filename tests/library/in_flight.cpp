@@ -26,15 +26,14 @@ constexpr int kDepth = 3;
 void run_painted_over (const Setup &setup)
 {
   Random random (seed ());
-  const std::string caps =
-      kSlowed ? caps_text ("GRAY8", 640, 360) : caps_text ("GRAY8", 1920, 1080);
-  const GstVideoInfo info = video_info (caps);
+  const std::string caps = kSlowed ? caps_of ("GRAY8", 640, 360) : caps_of ("GRAY8", 1920, 1080);
+  const GstVideoInfo info = info_of (caps);
   struct Painted {
     Histogram histogram;
     Picture picture;
   };
   std::vector<Painted> all;
-  Harness harness (setup, "async-depth=" + std::to_string (kDepth));
+  Harness harness (line_of (setup, "async-depth=" + std::to_string (kDepth)));
   harness.set_caps (caps);
   Pool pool (harness, caps, 0);
   int first_copied = -1;
@@ -56,8 +55,8 @@ void run_painted_over (const Setup &setup)
     gst_buffer_unmap (out, &map);
     GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (out);
     fail_unless (meta);
-    all.push_back ({ { gst_integral_histogram_ref (meta->histogram), gst_integral_histogram_unref },
-                     std::move (picture) });
+    all.push_back (
+        { Histogram (gst_integral_histogram_ref (meta->histogram)), std::move (picture) });
     gst_buffer_unref (out);
   }
   for (std::size_t i = 0; i < all.size (); i++) {
@@ -70,15 +69,15 @@ void run_painted_over (const Setup &setup)
 void run_one_buffer (const Setup &setup)
 {
   Random random (seed ());
-  const std::string caps = caps_text ("GRAY8", 640, 480);
-  const GstVideoInfo info = video_info (caps);
-  Harness harness (setup, "async-depth=" + std::to_string (kDepth));
+  const std::string caps = caps_of ("GRAY8", 640, 480);
+  const GstVideoInfo info = info_of (caps);
+  Harness harness (line_of (setup, "async-depth=" + std::to_string (kDepth)));
   harness.set_caps (caps);
   Pool pool (harness, caps, 1);
   for (int i = 0; i < 30; i++) {
     GstBuffer *frame = pool.frame (random);
     const Picture picture = picture_of (frame, info);
-    Histogram histogram (nullptr, gst_integral_histogram_unref);
+    Histogram histogram;
     {
       const Buffer out = harness.pass (frame);
       histogram.reset (gst_integral_histogram_ref (
@@ -105,15 +104,15 @@ void run_room_for_one (const Setup &setup)
     return;
   }
   Random random (seed ());
-  const std::string caps = caps_text ("GRAY8", kWidth, height);
+  const std::string caps = caps_of ("GRAY8", kWidth, height);
   const Setup many_bins = { setup.element, "bins=256", "", setup.backend };
-  Harness harness (many_bins, "tuning-time=0 async-depth=" + std::to_string (kDepth));
+  Harness harness (line_of (many_bins, "tuning-time=0 async-depth=" + std::to_string (kDepth)));
   harness.set_caps (caps);
   Pool pool (harness, caps, 0);
   std::vector<GstBuffer *> frames;  // made before, so that one comes while the last is still read
   for (int i = 0; i < 4; i++)
     frames.push_back (pool.frame (random));
-  const Picture picture = picture_of (frames.back (), video_info (caps));
+  const Picture picture = picture_of (frames.back (), info_of (caps));
   for (GstBuffer *frame : frames) {
     const bool last = frame == frames.back ();
     const Buffer out = harness.pass (frame);
@@ -133,8 +132,9 @@ void run_one_tensor (const Setup &setup)
     return;  // nothing is lent there
   constexpr int kFrames = 60;
   Random random (seed ());
-  const std::string caps = caps_text ("GRAY8", 1920, 1080);
-  Harness harness (setup, "max-tensors=1 tuning-time=0 async-depth=" + std::to_string (kDepth));
+  const std::string caps = caps_of ("GRAY8", 1920, 1080);
+  Harness harness (
+      line_of (setup, "max-tensors=1 tuning-time=0 async-depth=" + std::to_string (kDepth)));
   harness.set_caps (caps);
   Pool pool (harness, caps, 0);
   std::vector<GstBuffer *> frames;
@@ -162,11 +162,10 @@ void run_latency (const Setup &setup)
                                   "video/x-raw,format=GRAY8,width=640,height=480,framerate=30/1 ! ")
                      + setup.element + " name=hist " + setup.properties
                      + " backend=" + setup.backend + " ! fakesink");
-  GstElement *element = pipeline.element ("hist");
+  g_autoptr (GstElement) element = pipeline.element ("hist");
   const auto probe = [&] (const char *name, GstPadProbeCallback callback) {
-    GstPad *pad = gst_element_get_static_pad (element, name);
+    g_autoptr (GstPad) pad = gst_element_get_static_pad (element, name);
     gst_pad_add_probe (pad, GST_PAD_PROBE_TYPE_BUFFER, callback, &times, nullptr);
-    gst_object_unref (pad);
   };
   probe ("sink", [] (GstPad *, GstPadProbeInfo *, gpointer t) {
     static_cast<Times *> (t)->in = g_get_monotonic_time ();
@@ -186,7 +185,6 @@ void run_latency (const Setup &setup)
     }
     return GST_PAD_PROBE_OK;
   });
-  gst_object_unref (element);
   pipeline.set_state (GST_STATE_PLAYING);
   pipeline.wait_for_eos ();
   fail_unless_equals_int (times.frames, 91);
@@ -206,13 +204,13 @@ void run_one_context (const Setup &setup)
 {
   if (g_str_equal (setup.backend, "cpu"))
     return;
-  const std::string caps = caps_text ("GRAY8", 64, 48);
-  Harness first (setup, "cuda-device-id=0"), second (setup, "cuda-device-id=0");
+  const std::string caps = caps_of ("GRAY8", 64, 48);
+  Harness first (line_of (setup, "cuda-device-id=0")), second (line_of (setup, "cuda-device-id=0"));
   gpointer contexts[2] = {};
   Harness *const harnesses[] = { &first, &second };
   for (int i = 0; i < 2; i++) {
     harnesses[i]->set_caps (caps);
-    const Buffer out = harnesses[i]->pass (noise (video_info (caps), 1));
+    const Buffer out = harnesses[i]->pass (noise (info_of (caps), 1));
     contexts[i] = gst_integral_histogram_get_cuda_context (
         gst_buffer_get_integral_histogram_meta (out.get ())->histogram);
   }
@@ -236,9 +234,9 @@ void run_bounded (const Setup &setup)
   constexpr int kHeld = 120,
                 kLater = 700;  // so many that what a sanitizer does not give back at once is little
   constexpr gsize kTensor = 320 * 240 * 32 * 4;
-  const std::string caps = caps_text ("GRAY8", 320, 240);
-  const GstVideoInfo info = video_info (caps);
-  Harness harness (setup, "compute=eager");
+  const std::string caps = caps_of ("GRAY8", 320, 240);
+  const GstVideoInfo info = info_of (caps);
+  Harness harness (line_of (setup, "compute=eager"));
   harness.set_caps (caps);
   harness.pass (noise (info, 0));
   const gsize before = resident ();

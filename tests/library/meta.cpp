@@ -24,13 +24,12 @@ std::string line (const char *behind)
 /// Asks a histogram of an untouched frame of line () about a rectangle.
 std::vector<guint32> original (int x, int y, int w, int h)
 {
-  GstSample *sample = sample_of (line ("identity"));
+  g_autoptr (GstSample) sample = sample_of (line ("identity"));
   std::vector<guint32> counts (8);
   GstIntegralHistogramMeta *meta =
       gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample));
   fail_unless (
       gst_integral_histogram_region (meta->histogram, x, y, w, h, counts.data (), nullptr));
-  gst_sample_unref (sample);
   return counts;
 }
 
@@ -61,9 +60,8 @@ TEST (kept)
        { "queue", "tee ! queue", "videoconvert ! video/x-raw,format=RGB",
          "videoconvert ! video/x-raw,format=NV12", "identity", "videorate",
          "videobalance brightness=0.1", "queue ! tee name=t ! queue ! identity" }) {
-    GstSample *sample = sample_of (line (behind));
+    g_autoptr (GstSample) sample = sample_of (line (behind));
     check_meta (gst_sample_get_buffer (sample), behind, 320, 240);
-    gst_sample_unref (sample);
   }
 }
 
@@ -85,9 +83,8 @@ TEST (follows_scaling)
          // another shape of the frame, but of its pixels too: no borders
          Case{ "videoscale ! video/x-raw,width=160,height=240,pixel-aspect-ratio=2/1", 160,
                240 } }) {
-    GstSample *sample = sample_of (line (c.behind));
+    g_autoptr (GstSample) sample = sample_of (line (c.behind));
     check_meta (gst_sample_get_buffer (sample), c.behind, c.width, c.height);
-    gst_sample_unref (sample);
   }
 }
 
@@ -103,10 +100,9 @@ TEST (dropped)
          "videobox border-alpha=0 left=-10",
          // a letterbox: the scaler adds borders and does not say where
          "videoscale ! video/x-raw,width=320,height=120,pixel-aspect-ratio=1/1" }) {
-    GstSample *sample = sample_of (line (behind));
+    g_autoptr (GstSample) sample = sample_of (line (behind));
     fail_unless (!gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample)), "%s",
                  behind);
-    gst_sample_unref (sample);
   }
 }
 
@@ -132,20 +128,19 @@ TEST (outlives_the_pipeline)
     fail_unless (gst_integral_histogram_region (histogram, 0, 0, 64, 48, counts, nullptr));
     fail_unless (counts[0] == wanted[0] && counts[1] == wanted[1]);
     // and so does its whole tensor, which keeps it alive
-    GstBuffer *tensor = gst_integral_histogram_get_buffer (histogram, nullptr);
+    g_autoptr (GstBuffer) tensor = gst_integral_histogram_get_buffer (histogram, nullptr);
     const gsize last = 47 * gst_integral_histogram_get_row_pitch (histogram) + 63 * 4;
     gst_integral_histogram_unref (histogram);
     gst_buffer_map (tensor, &map, GST_MAP_READ);
     fail_unless_equals_int (int (*reinterpret_cast<const guint32 *> (map.data + last)),
                             int (wanted[0]));
     gst_buffer_unmap (tensor, &map);
-    gst_buffer_unref (tensor);
   }
 }
 
 TEST (two_producers)
 {
-  GstSample *sample =
+  g_autoptr (GstSample) sample =
       sample_of ("videotestsrc num-buffers=3 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
                  "cudaintegralhist bins=4 ! "
                  "cudaintegralhist bins=9 counter=u16 ! appsink name=sink sync=false");
@@ -163,7 +158,6 @@ TEST (two_producers)
     fail_unless_equals_int (int (sum), 600);
   }
   fail_unless (bins == std::vector<guint> ({ 4, 9 }));
-  gst_sample_unref (sample);
 }
 
 TEST (copies_share)
@@ -189,31 +183,30 @@ TEST (copies_share)
 /// Both branches of a tee see one tensor.
 TEST (tee_shares)
 {
-  GstElement *pipeline = gst_parse_launch ("videotestsrc num-buffers=1 ! cudaintegralhist ! tee "
-                                           "name=t  t. ! queue ! appsink name=a sync=false  "
-                                           "t. ! queue ! appsink name=b sync=false",
-                                           nullptr);
+  g_autoptr (GstElement) pipeline =
+      gst_parse_launch ("videotestsrc num-buffers=1 ! cudaintegralhist ! tee "
+                        "name=t  t. ! queue ! appsink name=a sync=false  "
+                        "t. ! queue ! appsink name=b sync=false",
+                        nullptr);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   GstIntegralHistogram *seen[2];
   GstSample *samples[2];
   for (int i = 0; i < 2; i++) {
-    GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), i ? "b" : "a");
+    g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), i ? "b" : "a");
     samples[i] = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 20 * GST_SECOND);
     fail_unless (samples[i]);
     seen[i] =
         gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (samples[i]))->histogram;
-    gst_object_unref (sink);
   }
   fail_unless (seen[0] == seen[1]);
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (pipeline);
   gst_sample_unref (samples[0]);
   gst_sample_unref (samples[1]);
 }
 
 TEST (errors_of_queries)
 {
-  GstSample *sample = sample_of (line ("identity"));
+  g_autoptr (GstSample) sample = sample_of (line ("identity"));
   GstIntegralHistogram *histogram =
       gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample))->histogram;
   const gint three[3] = { 1, 2, 3 };
@@ -233,5 +226,4 @@ TEST (errors_of_queries)
     sum += static_cast<const guint32 *> (g_bytes_get_data (bytes, nullptr))[i];
   fail_unless_equals_int (int (sum), 320 * 240 + 25);
   g_bytes_unref (bytes);
-  gst_sample_unref (sample);
 }

@@ -230,9 +230,9 @@ TEST (tables)
   for (const bool squared : { false, true }) {
     const Setup setup = { "cudaintegralimage", squared ? "squared=true" : "", "", kOnDemand };
     for (const char *format : { "GRAY8", "RGB" }) {
-      Harness harness (setup, "");
-      const std::string caps = caps_text (format, 211, 133);
-      const GstVideoInfo info = video_info (caps);
+      Harness harness (line_of (setup, ""));
+      const std::string caps = caps_of (format, 211, 133);
+      const GstVideoInfo info = info_of (caps);
       harness.set_caps (caps);
       for (int frame = 0; frame < 5; frame++) {
         const Buffer buffer = harness.pass (noise (info, unsigned (frame)));

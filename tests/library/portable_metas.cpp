@@ -8,8 +8,6 @@
 #include <random>
 #include <vector>
 
-#include <gst/integralhist/gstintegralhist.h>
-
 #include "alone.hpp"
 #include "repeats.hpp"
 #include "test.hpp"
@@ -56,15 +54,15 @@ std::string described (GstIntegralHistogramRegionsMeta *meta)
 {
   guint parts[3];
   gst_integral_histogram_regions_meta_get_quantization (meta, parts);
-  std::string text =
-      std::to_string (gst_integral_histogram_regions_meta_get_content (meta)) + " "
-      + std::to_string (gst_integral_histogram_regions_meta_get_feature (meta)) + " "
-      + std::to_string (gst_integral_histogram_regions_meta_get_weight_unit (meta)) + " "
-      + std::to_string (gst_integral_histogram_regions_meta_get_bins (meta)) + " from "
-      + std::to_string (gst_integral_histogram_regions_meta_get_first_bin (meta)) + " of "
-      + std::to_string (gst_integral_histogram_regions_meta_get_all_bins (meta));
-  for (const guint part : parts)
-    text += " " + std::to_string (part);
+  std::string text;
+  for (const guint number :
+       { guint (gst_integral_histogram_regions_meta_get_content (meta)),
+         guint (gst_integral_histogram_regions_meta_get_feature (meta)),
+         guint (gst_integral_histogram_regions_meta_get_weight_unit (meta)),
+         gst_integral_histogram_regions_meta_get_bins (meta),
+         gst_integral_histogram_regions_meta_get_first_bin (meta),
+         gst_integral_histogram_regions_meta_get_all_bins (meta), parts[0], parts[1], parts[2] })
+    text += std::to_string (number) + " ";
   for (guint i = 0; i < gst_integral_histogram_regions_meta_get_n_regions (meta); i++) {
     gint x, y, w, h;
     fail_unless (gst_integral_histogram_regions_meta_get_region (meta, i, &x, &y, &w, &h));
@@ -303,7 +301,7 @@ TEST (tracks)
   fail_unless (confidence == 0.75 && of_detection == 0.5);
   fail_unless_equals_string (gst_structure_get_string (param, "class"), "per\xc3\xa7on");
   // what is no track
-  GstStructure *const bad = track (1, 0, FALSE, nullptr);
+  g_autoptr (GstStructure) bad = track (1, 0, FALSE, nullptr);
   gst_structure_set (bad, "confidence", G_TYPE_DOUBLE, double (NAN), nullptr);
   fail_unless (!gst_integral_histogram_tracks_meta_add_track (meta, bad));
   gst_structure_remove_field (bad, "confidence");
@@ -333,7 +331,6 @@ TEST (tracks)
   gst_structure_remove_field (bad, "detection-confidence");
   gst_structure_remove_field (bad, "id");
   fail_unless (!gst_integral_histogram_tracks_meta_add_track (meta, bad));
-  gst_structure_free (bad);
 }
 
 /// The tracker's own: as many as it has regions of interest, at the same places.
@@ -403,9 +400,8 @@ TEST (outside)
   auto *const meta = gst_buffer_add_integral_histogram_tracks_meta (buffer, 100, 80);
   guint id = 0;
   for (const gint x : { -31, -30, -29, 0, 99, 100, G_MAXINT / 16 }) {
-    GstStructure *const one = track (id++, x, FALSE, nullptr);
+    g_autoptr (GstStructure) one = track (id++, x, FALSE, nullptr);
     fail_unless (gst_integral_histogram_tracks_meta_add_track (meta, one));
-    gst_structure_free (one);
   }
   g_autoptr (GBytes) bytes = gst_integral_histogram_tracks_meta_to_bytes (meta, nullptr);
   g_autoptr (GstBuffer) other = gst_buffer_new ();
@@ -456,21 +452,19 @@ Taken try_bytes (const std::vector<guint8> &data)
   g_autoptr (GBytes) bytes = g_bytes_new (data.data (), data.size ());
   g_autoptr (GstBuffer) buffer = gst_buffer_new ();
   g_autoptr (GError) error = nullptr;
+  const auto is_refused = [&] {
+    return g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR,
+                            GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION);
+  };
   auto *const regions =
       gst_buffer_add_integral_histogram_regions_meta_from_bytes (buffer, bytes, &error);
-  if (regions)
-    described (regions);
-  else
-    fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR,
-                                  GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION));
+  fail_unless (regions ? !described (regions).empty () : is_refused ());
   g_clear_error (&error);
   auto *const tracks =
       gst_buffer_add_integral_histogram_tracks_meta_from_bytes (buffer, bytes, &error);
+  fail_unless (tracks || is_refused ());
   if (tracks)
     described (tracks);
-  else
-    fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR,
-                                  GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION));
   return { regions != nullptr, tracks != nullptr };
 }
 

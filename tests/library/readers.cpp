@@ -55,13 +55,12 @@ TEST_EACH (refusals, std::size (kBackends))
                          Case{ "cuda-device-ids=0 task-bins=4", "shards" },
                          Case{ "max-device-memory=9000000 download=lazy", "host memory" } }) {
     Alone alone (line (backend, c.properties), caps_of ("GRAY8", kWidth, kHeight));
-    GstBuffer *const out = alone.pass (even (1));
+    g_autoptr (GstBuffer) out = alone.pass (even (1));
     g_autoptr (GError) error = nullptr;
     const bool added = gst_integral_histogram_add_reader (histogram_of (out), nullptr, &error);
     fail_unless (added == !c.why, "%s: %s", c.properties, error ? error->message : "no error");
     fail_unless (!c.why || strstr (error->message, c.why), "%s: %s", c.properties,
                  c.why ? error->message : "");
-    gst_buffer_unref (out);
   }
 }
 
@@ -217,24 +216,22 @@ TEST (many)
     copies.push_back (std::make_unique<Memory> (bytes));
   gst_buffer_unref (like);
   for (int frame = 0; frame < kFrames; frame++) {
-    GstBuffer *const out = alone.pass (even (guint8 (20 * frame)));
+    g_autoptr (GstBuffer) out = alone.pass (even (guint8 (20 * frame)));
     for (int i = 0; i < kStreams; i++)
       for (int twice = 0; twice < 2; twice++) {
         read_slowly (histogram_of (out), *streams[gsize (i)], *copies[gsize (frame * kStreams + i)],
                      twice ? 0 : (i + frame) % 7);
         add_reader (histogram_of (out), *streams[gsize (i)]);
       }
-    gst_buffer_unref (out);
   }
   for (const auto &stream : streams)
     stream->wait ();
-  GstBuffer *const out = alone.pass (even (0));
+  g_autoptr (GstBuffer) out = alone.pass (even (0));
   for (int i = 0; i < kStreams * kFrames; i++) {
     const int n =
         wrong (copies[gsize (i)]->values (), histogram_of (out), guint8 (20 * (i / kStreams)));
     fail_unless (n == 0, "frame %d, stream %d: %d rows are wrong", i / kStreams, i % kStreams, n);
   }
-  gst_buffer_unref (out);
 }
 
 /// The questions that answer on a stream add themselves.
@@ -318,17 +315,15 @@ TEST (freed)
   std::unique_ptr<Memory> copy;
   {
     Alone alone (line ("cuda", ""), caps_of ("GRAY8", kWidth, kHeight));
-    GstBuffer *const out = alone.pass (even (130));
+    g_autoptr (GstBuffer) out = alone.pass (even (130));
     copy = std::make_unique<Memory> (tensor_bytes (histogram_of (out)));
     read_slowly (histogram_of (out), stream, *copy, 50);
     add_reader (histogram_of (out), stream);
-    gst_buffer_unref (out);
   }
   stream.wait ();
   Alone other (line ("cuda", ""), caps_of ("GRAY8", kWidth, kHeight));
-  GstBuffer *const like = other.pass (even (0));
+  g_autoptr (GstBuffer) like = other.pass (even (0));
   fail_unless_equals_int (wrong (copy->values (), histogram_of (like), 130), 0);
-  gst_buffer_unref (like);
 }
 
 #else

@@ -146,16 +146,16 @@ inline Outcome run (int element, const std::string &properties = "", const char 
 {
   g_autofree char *caps = g_strdup_printf (
       "video/x-raw,format=GRAY8,width=%d,height=%d,framerate=25/1", kWidth, kHeight);
-  GstHarness *h = harness (std::string (kElements[element]) + " compute=eager backend=" + backend
-                               + " " + properties,
-                           caps);
+  Harness h (std::string (kElements[element]) + " compute=eager backend=" + backend + " "
+                 + properties,
+             caps);
   GstVideoInfo info;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, kWidth, kHeight);
   GstBuffer *in = noise (info, 1);
   guint64 wanted = 0;
   for (guint8 value : luma (info, in, 0, 0))
     wanted += element == 0 ? 1 : value;
-  GstBuffer *out = gst_harness_push_and_pull (h, in);
+  g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
   std::vector<guint64> sums (32);
   fail_unless (
       gst_integral_histogram_region_sums (gst_buffer_get_integral_histogram_meta (out)->histogram,
@@ -164,11 +164,8 @@ inline Outcome run (int element, const std::string &properties = "", const char 
   for (guint64 one : sums)
     sum += one;
   fail_unless_equals_uint64 (sum, wanted);
-  GstElement *self = gst_harness_find_element (h, kElements[element]);
+  g_autoptr (GstElement) self = gst_harness_find_element (h, kElements[element]);
   const Outcome outcome = outcome_of (self);
-  gst_object_unref (self);
-  gst_buffer_unref (out);
-  gst_harness_teardown (h);
   return outcome;
 }
 

@@ -94,16 +94,15 @@ public:
 
   void expect_no_error ()
   {
-    GstBus *bus = gst_element_get_bus (pipeline_);
+    g_autoptr (GstBus) bus = gst_element_get_bus (pipeline_);
     GstMessage *message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
-    gst_object_unref (bus);
     fail_unless (message == nullptr, "an error was posted");
   }
 
 private:
   void counter (const char *name, std::atomic<int> *count)
   {
-    GstPad *pad = gst_element_get_static_pad (element_, name);
+    g_autoptr (GstPad) pad = gst_element_get_static_pad (element_, name);
     gst_pad_add_probe (
         pad, GST_PAD_PROBE_TYPE_BUFFER,
         [] (GstPad *, GstPadProbeInfo *, gpointer counter) {
@@ -111,7 +110,6 @@ private:
           return GST_PAD_PROBE_OK;
         },
         count, nullptr);
-    gst_object_unref (pad);
   }
 
   std::atomic<int> in_ = 0, out_ = 0;
@@ -156,13 +154,11 @@ TEST_EACH (more_time, 2)
 TEST (too_little_time)
 {
   const auto tuning = [] (const char *time) {
-    GstHarness *h = harness (std::string ("cudaintegralhist backend=cpu compute=eager ") + time,
-                             "video/x-raw,format=GRAY8,width=1920,height=1080");
+    Harness h (std::string ("cudaintegralhist backend=cpu compute=eager ") + time,
+               "video/x-raw,format=GRAY8,width=1920,height=1080");
     gst_buffer_unref (gst_harness_push_and_pull (h, gst_harness_create_buffer (h, 1920 * 1080)));
-    GstElement *self = gst_harness_find_element (h, "cudaintegralhist");
+    g_autoptr (GstElement) self = gst_harness_find_element (h, "cudaintegralhist");
     const std::string text = outcome_of (self).tuning;
-    gst_object_unref (self);
-    gst_harness_teardown (h);
     return text;
   };
   fail_unless (tuning ("tuning-time=1") == "measured");
@@ -233,27 +229,23 @@ TEST (two_at_once)
                          "queue ! %s name=a backend=cpu compute=eager ! fakesink "
                          "t. ! queue ! %s name=b backend=cpu compute=eager ! fakesink",
                          kWidth, kHeight, kElements[0], kElements[other]);
-    GstElement *pipeline = gst_parse_launch (line, nullptr);
+    g_autoptr (GstElement) pipeline = gst_parse_launch (line, nullptr);
     gst_element_set_state (pipeline, GST_STATE_PLAYING);
-    GstBus *bus = gst_element_get_bus (pipeline);
-    GstMessage *message = gst_bus_timed_pop_filtered (
+    g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
+    g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (
         bus, 20 * GST_SECOND, GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_EOS));
     fail_unless (message && GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS);
-    gst_message_unref (message);
     int measured = 0;
     for (const char *name : { "a", "b" }) {
-      GstElement *element = gst_bin_get_by_name (GST_BIN (pipeline), name);
+      g_autoptr (GstElement) element = gst_bin_get_by_name (GST_BIN (pipeline), name);
       const std::string tuning = outcome_of (element).tuning;
       measured += tuning == "measured";
       fail_unless (tuning == "measured" || tuning == "cached", "%s", tuning.c_str ());
-      gst_object_unref (element);
     }
     fail_unless_equals_int (measured, 1 + other);
     fail_unless (content ().find (key (0) + "=") != std::string::npos
                  && (content ().find (key (1) + "=") != std::string::npos) == bool (other));
     gst_element_set_state (pipeline, GST_STATE_NULL);
-    gst_object_unref (bus);
-    gst_object_unref (pipeline);
   }
 }
 
@@ -378,12 +370,11 @@ TEST (flush_while_measuring)
     const Load load;
     Starting pipeline;
     g_usleep (100000);
-    GstPad *pad = gst_element_get_static_pad (pipeline.element (), "sink");
+    g_autoptr (GstPad) pad = gst_element_get_static_pad (pipeline.element (), "sink");
     const gint64 start = g_get_monotonic_time ();
     gst_pad_send_event (pad, gst_event_new_flush_start ());
     gst_pad_send_event (pad, gst_event_new_flush_stop (TRUE));  // waits for the streaming thread
     const double took = double (g_get_monotonic_time () - start) / 1e6;
-    gst_object_unref (pad);
     pipeline.expect_no_error ();
     return took < kMostToStop;
   };

@@ -7,12 +7,15 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
+#include <memory>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "test.hpp"  // last: it has macros with names of the standard library
 #include <gst/check/gstharness.h>
+#include <gst/integralhist/gstintegralhist.h>
 #include <gst/video/video.h>
 
 #include "formats.hpp"
@@ -23,12 +26,11 @@ constexpr const char *kElements[] = { "cudaintegralhist", "cudaintegralimage" };
 /// Tells whether the backend starts here.
 inline bool starts (const char *backend)
 {
-  GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
+  g_autoptr (GstElement) element = gst_element_factory_make ("cudaintegralhist", nullptr);
   fail_unless (element);
   gst_util_set_object_arg (G_OBJECT (element), "backend", backend);
   const bool works = gst_element_set_state (element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE;
   gst_element_set_state (element, GST_STATE_NULL);
-  gst_object_unref (element);
   return works;
 }
 
@@ -41,14 +43,103 @@ inline bool have (const char *backend)
   return works;
 }
 
-/// A harness over an element with properties as in a launch line.
-inline GstHarness *harness (const std::string &line, const char *caps)
-{
-  GstHarness *h = gst_harness_new_parse (line.c_str ());
-  if (caps)
-    gst_harness_set_src_caps_str (h, caps);
-  return h;
-}
+/// Gives back a reference.
+struct Unref {
+  void operator() (GstBuffer *buffer) const { gst_buffer_unref (buffer); }
+  void operator() (GstSample *sample) const { gst_sample_unref (sample); }
+  void operator() (GstQuery *query) const { gst_query_unref (query); }
+  void operator() (GstIntegralHistogram *histogram) const
+  {
+    gst_integral_histogram_unref (histogram);
+  }
+};
+using Buffer = std::unique_ptr<GstBuffer, Unref>;
+using Sample = std::unique_ptr<GstSample, Unref>;
+using Histogram = std::unique_ptr<GstIntegralHistogram, Unref>;
+
+/// One or more elements, as in a launch line, in a harness with a bus.
+class Harness {
+public:
+  explicit Harness (const std::string &line, const std::string &caps = "")
+      : harness_ (gst_harness_new_parse (line.c_str ())), bus_ (gst_bus_new ())
+  {
+    gst_element_set_bus (harness_->element, bus_);
+    if (!caps.empty ())
+      set_caps (caps);
+  }
+  ~Harness ()
+  {
+    gst_element_set_bus (harness_->element, nullptr);
+    gst_harness_teardown (harness_);
+    gst_object_unref (bus_);
+  }
+  Harness (const Harness &) = delete;
+  Harness &operator= (const Harness &) = delete;
+
+  GstHarness *get () const { return harness_; }
+  operator GstHarness * () const { return harness_; }
+  GstHarness *operator->() const { return harness_; }
+
+  void set_caps (const std::string &caps)
+  {
+    gst_harness_set_src_caps_str (harness_, caps.c_str ());
+  }
+
+  /// Sets properties of the element of this kind.
+  template <class... Property>
+  void set_of (const char *factory, Property... property)
+  {
+    g_autoptr (GstElement) element = gst_harness_find_element (harness_, factory);
+    g_object_set (element, property..., nullptr);
+  }
+  void set_text_of (const char *factory, const char *property, const char *value)
+  {
+    g_autoptr (GstElement) element = gst_harness_find_element (harness_, factory);
+    gst_util_set_object_arg (G_OBJECT (element), property, value);
+  }
+
+  /// The next message of these types; null if there is none. (transfer full)
+  GstMessage *message (int types = GST_MESSAGE_ELEMENT)
+  {
+    return gst_bus_pop_filtered (bus_, GstMessageType (types));
+  }
+
+  /// The text of the next error, or nothing. It must be of this kind, if one is given.
+  std::string error (GQuark domain = 0, int code = 0)
+  {
+    g_autoptr (GstMessage) message = this->message (GST_MESSAGE_ERROR);
+    if (!message)
+      return "";
+    g_autoptr (GError) error = nullptr;
+    gst_message_parse_error (message, &error, nullptr);
+    fail_unless (domain == 0 || g_error_matches (error, domain, code), "another kind of error: %s",
+                 error->message);
+    return error->message;
+  }
+
+  /// What comes out for a buffer. (transfer full)
+  Buffer pass (GstBuffer *buffer)
+  {
+    const GstFlowReturn flow = gst_harness_push (harness_, buffer);
+    fail_unless (flow == GST_FLOW_OK, "%s: %s", gst_flow_get_name (flow), error ().c_str ());
+    return Buffer (gst_harness_pull (harness_));
+  }
+
+  /// The only error of a frame that fails. (transfer full)
+  std::string error_of (GstBuffer *buffer, GQuark domain = 0, int code = 0)
+  {
+    const GstFlowReturn flow = gst_harness_push (harness_, buffer);
+    fail_unless (flow == GST_FLOW_ERROR, "%s instead of an error", gst_flow_get_name (flow));
+    const std::string text = error (domain, code);
+    fail_unless (!text.empty (), "no error is posted");
+    fail_unless (error ().empty (), "a second error after %s", text.c_str ());
+    return text;
+  }
+
+private:
+  GstHarness *const harness_;
+  GstBus *const bus_;
+};
 
 inline std::string caps_of (const char *format, int width, int height, const std::string &more = "")
 {
@@ -63,6 +154,62 @@ inline GstVideoInfo info_of (const std::string &text)
   fail_unless (gst_video_info_from_caps (&info, caps), "%s", text.c_str ());
   return info;
 }
+
+/// Returns the names of an element's own properties. Each has a nick, a blurb and its default
+/// value, and can be set while the element plays.
+inline std::set<std::string> live_properties (const char *element_name)
+{
+  g_autoptr (GstElement) element = gst_element_factory_make (element_name, nullptr);
+  guint n;
+  g_autofree GParamSpec **specs = g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
+  std::set<std::string> names;
+  for (guint i = 0; i < n; i++) {
+    if (specs[i]->owner_type != G_OBJECT_TYPE (element))
+      continue;
+    names.insert (specs[i]->name);
+    fail_unless (strlen (g_param_spec_get_nick (specs[i])) > 0
+                 && strlen (g_param_spec_get_blurb (specs[i])) > 10);
+    fail_unless (specs[i]->flags & GST_PARAM_MUTABLE_PLAYING, "%s", specs[i]->name);
+    GValue value = G_VALUE_INIT;
+    g_object_get_property (G_OBJECT (element), specs[i]->name, &value);
+    fail_unless (g_param_value_defaults (specs[i], &value), "%s", specs[i]->name);
+    g_value_unset (&value);
+  }
+  return names;
+}
+
+/// The only error of an element that its settings keep from starting; empty if it starts.
+inline std::string settings_error (GstElement *element)
+{
+  g_autoptr (GstBus) bus = gst_bus_new ();
+  gst_element_set_bus (element, bus);
+  const bool fails = gst_element_set_state (element, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE;
+  g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR);
+  fail_unless_equals_int (message != nullptr, fails);
+  g_autoptr (GError) error = nullptr;
+  if (message) {
+    gst_message_parse_error (message, &error, nullptr);
+    fail_unless (g_error_matches (error, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS), "%s",
+                 error->message);
+    fail_unless (!gst_bus_pop_filtered (bus, GST_MESSAGE_ERROR), "two errors: %s", error->message);
+  }
+  gst_element_set_bus (element, nullptr);
+  gst_element_set_state (element, GST_STATE_NULL);
+  return error ? error->message : "";
+}
+
+/// Rectangles that are asked of a frame of 40x30 pixels, and their parts inside the frame.
+constexpr struct {
+  GstVideoRectangle asked, clipped;
+} kClipped[] = {
+  { { -5, -5, 10, 10 }, { 0, 0, 5, 5 } },
+  { { 35, 25, 100, 100 }, { 35, 25, 5, 5 } },
+  { { 3, 3, 0, 5 }, { 0, 0, 0, 0 } },
+  { { 40, 0, 1, 1 }, { 0, 0, 0, 0 } },
+  { { 5, 5, -3, 4 }, { 0, 0, 0, 0 } },
+  { { G_MININT, G_MININT, G_MAXINT, G_MAXINT }, { 0, 0, 0, 0 } },
+  { { 10, 10, G_MAXINT, G_MAXINT }, { 10, 10, 30, 20 } },
+};
 
 /// Makes a buffer a gap without a picture.
 inline void empty (GstBuffer *buffer)

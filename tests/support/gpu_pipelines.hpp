@@ -15,22 +15,20 @@
 /// Returns whether there is a GPU, and elements. Says loudly what is missing.
 inline bool have (const std::string &what, std::vector<const char *> elements)
 {
-  GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
+  g_autoptr (GstElement) element = gst_element_factory_make ("cudaintegralhist", nullptr);
   gst_util_set_object_arg (G_OBJECT (element), "backend", "cuda");
   const bool device = gst_element_set_state (element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE;
   gst_element_set_state (element, GST_STATE_NULL);
-  gst_object_unref (element);
   if (!device) {
     printf ("SKIP: %s: no CUDA device\n", what.c_str ());
     return false;
   }
   for (const char *name : elements) {
-    GstElementFactory *factory = gst_element_factory_find (name);
+    g_autoptr (GstElementFactory) factory = gst_element_factory_find (name);
     if (!factory) {
       printf ("SKIP: %s: no element %s\n", what.c_str (), name);
       return false;
     }
-    gst_object_unref (factory);
   }
   return true;
 }

@@ -13,13 +13,13 @@ constexpr Setup kSetups[] = {
   { "cudaintegralhist", "bins=32", "", "cuda" },
 };
 
-using Query = std::unique_ptr<GstQuery, void (*) (GstQuery *)>;
+using Query = std::unique_ptr<GstQuery, Unref>;
 
 /// Asks the element about buffers for these caps.
 inline Query allocation_of (const Harness &harness, const std::string &caps_text)
 {
   g_autoptr (GstCaps) caps = gst_caps_from_string (caps_text.c_str ());
-  Query query (gst_query_new_allocation (caps, TRUE), gst_query_unref);
+  Query query (gst_query_new_allocation (caps, TRUE));
   gst_pad_peer_query (harness.get ()->srcpad, query.get ());
   return query;
 }
@@ -31,7 +31,7 @@ public:
   Pool (const Harness &harness, const std::string &caps_text, guint most)
   {
     const Query query = allocation_of (harness, caps_text);
-    guint size = guint (video_info (caps_text).size);
+    guint size = guint (info_of (caps_text).size);
     if (gst_query_get_n_allocation_pools (query.get ()) > 0)
       gst_query_parse_nth_allocation_pool (query.get (), 0, &pool_, &size, nullptr, nullptr);
     offered = pool_;

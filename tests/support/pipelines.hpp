@@ -26,10 +26,14 @@ struct Setup {
   const char *element, *properties, *other_properties, *backend;
 };
 
+/// The element alone, with more properties.
+inline std::string line_of (const Setup &setup, const std::string &properties)
+{
+  return std::string (setup.element) + " " + setup.properties + " backend=" + setup.backend + " "
+         + properties;
+}
+
 using Random = std::mt19937;
-using Sample = std::unique_ptr<GstSample, void (*) (GstSample *)>;
-using Buffer = std::unique_ptr<GstBuffer, void (*) (GstBuffer *)>;
-using Histogram = std::unique_ptr<GstIntegralHistogram, void (*) (GstIntegralHistogram *)>;
 
 inline int between (Random &random, int low, int high)
 {
@@ -191,7 +195,7 @@ public:
   /// Null after `timeout`.
   Sample try_pull (GstClockTime timeout)
   {
-    return { gst_app_sink_try_pull_sample (GST_APP_SINK (sink), timeout), gst_sample_unref };
+    return Sample (gst_app_sink_try_pull_sample (GST_APP_SINK (sink), timeout));
   }
   Sample pull ()
   {
@@ -249,8 +253,7 @@ inline std::string snow (const Setup &setup, const std::string &source, const st
                          const std::string &properties, const std::string &sink)
 {
   return "videotestsrc pattern=snow " + source + " ! video/x-raw,format=GRAY8,framerate=30/1,"
-         + size + " ! " + setup.element + " name=hist " + setup.properties
-         + " backend=" + setup.backend + " " + properties
+         + size + " ! " + line_of (setup, "name=hist " + properties)
          + " ! appsink name=sink sync=false enable-last-sample=false " + sink;
 }
 
@@ -279,8 +282,7 @@ private:
   {
     std::vector<Sample> held;
     while (!stopping_) {
-      Sample sample (gst_app_sink_try_pull_sample (GST_APP_SINK (sink_), 20 * GST_MSECOND),
-                     gst_sample_unref);
+      Sample sample (gst_app_sink_try_pull_sample (GST_APP_SINK (sink_), 20 * GST_MSECOND));
       if (sample) {
         frames++;
         check_order (gst_sample_get_buffer (sample.get ()));
@@ -327,48 +329,4 @@ private:
   Random random_;
   std::string complaint_;  // of the thread, until it has ended
   std::thread thread_;
-};
-
-// harness
-
-inline GstVideoInfo video_info (const std::string &caps_text)
-{
-  GstVideoInfo info;
-  g_autoptr (GstCaps) caps = gst_caps_from_string (caps_text.c_str ());
-  fail_unless (gst_video_info_from_caps (&info, caps));
-  return info;
-}
-
-inline std::string caps_text (const char *format, int width, int height)
-{
-  return std::string ("video/x-raw,framerate=30/1,format=") + format
-         + ",width=" + std::to_string (width) + ",height=" + std::to_string (height);
-}
-
-/// The element alone.
-class Harness {
-public:
-  Harness (const Setup &setup, const std::string &properties)
-      : harness_ (gst_harness_new_parse ((std::string (setup.element) + " " + setup.properties
-                                          + " backend=" + setup.backend + " " + properties)
-                                             .c_str ()))
-  {
-  }
-  ~Harness () { gst_harness_teardown (harness_); }
-  Harness (const Harness &) = delete;
-  Harness &operator= (const Harness &) = delete;
-
-  GstHarness *get () const { return harness_; }
-  void set_caps (const std::string &caps)
-  {
-    gst_harness_set_src_caps_str (harness_, caps.c_str ());
-  }
-  Buffer pass (GstBuffer *buffer)
-  {
-    fail_unless_equals_int (gst_harness_push (harness_, buffer), GST_FLOW_OK);
-    return { gst_harness_pull (harness_), gst_buffer_unref };
-  }
-
-private:
-  GstHarness *const harness_;
 };

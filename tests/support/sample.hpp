@@ -11,14 +11,12 @@
 inline GstSample *sample_of (const std::string &line)
 {
   GError *error = nullptr;
-  GstElement *pipeline = gst_parse_launch (line.c_str (), &error);
+  g_autoptr (GstElement) pipeline = gst_parse_launch (line.c_str (), &error);
   fail_unless (!error, "%s", error ? error->message : "");
-  GstElement *sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
+  g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), "sink");
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   GstSample *sample = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 20 * GST_SECOND);
   fail_unless (sample, "no sample from %s", line.c_str ());
   gst_element_set_state (pipeline, GST_STATE_NULL);
-  gst_object_unref (sink);
-  gst_object_unref (pipeline);
   return sample;
 }
