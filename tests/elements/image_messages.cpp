@@ -29,9 +29,6 @@ TEST (messages)
     Harness h (std::string ("cudaintegralimage backend=cpu regions=3,4,20,10;-5,-5,1000,1000 ")
                    + (squared ? "squared=true" : ""),
                kGray40x30);
-    g_autoptr (GstBus) bus = gst_bus_new ();
-    g_autoptr (GstElement) element = gst_harness_find_element (h, "cudaintegralimage");
-    gst_element_set_bus (element, bus);
     const GstVideoInfo info = gray (40, 30);
     for (guint64 frame = 0; frame < 2; frame++) {
       GstBuffer *in = noise (info, unsigned (frame));
@@ -39,8 +36,7 @@ TEST (messages)
       GST_BUFFER_DURATION (in) = 40 * GST_MSECOND;
       const auto values = luma (info, in, 0, 0);
       gst_buffer_unref (gst_harness_push_and_pull (h, in));
-      g_autoptr (GstMessage) message =
-          gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GST_MESSAGE_ELEMENT);
+      g_autoptr (GstMessage) message = h.message (GST_MESSAGE_ELEMENT, 10 * GST_SECOND);
       fail_unless (message && gst_message_has_name (message, "integral-image"));
       const GstStructure *structure = gst_message_get_structure (message);
       guint64 number, timestamp, stream_time, running_time, duration;
@@ -77,7 +73,6 @@ TEST (messages)
                      "%g instead of %g", double_at (structure, "variance", i), deviations / area);
       }
     }
-    gst_element_set_bus (element, nullptr);
   }
 }
 
@@ -86,19 +81,14 @@ TEST (no_variance)
 {
   for (const int value : { 0, 1, 77, 255 }) {
     Harness h ("cudaintegralimage backend=cpu squared=true regions=1,1,7,3;0,0,40,30", kGray40x30);
-    g_autoptr (GstBus) bus = gst_bus_new ();
-    g_autoptr (GstElement) element = gst_harness_find_element (h, "cudaintegralimage");
-    gst_element_set_bus (element, bus);
     GstBuffer *in = gst_buffer_new_allocate (nullptr, 40 * 30, nullptr);
     gst_buffer_memset (in, 0, guint8 (value), 40 * 30);
     gst_buffer_unref (gst_harness_push_and_pull (h, in));
-    g_autoptr (GstMessage) message =
-        gst_bus_timed_pop_filtered (bus, 10 * GST_SECOND, GST_MESSAGE_ELEMENT);
+    g_autoptr (GstMessage) message = h.message (GST_MESSAGE_ELEMENT, 10 * GST_SECOND);
     fail_unless (message);
     for (guint i = 0; i < 2; i++) {
       const double variance = double_at (gst_message_get_structure (message), "variance", i);
       fail_unless (variance >= 0 && variance < 1e-9, "%g", variance);
     }
-    gst_element_set_bus (element, nullptr);
   }
 }

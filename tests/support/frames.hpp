@@ -98,10 +98,10 @@ public:
     gst_util_set_object_arg (G_OBJECT (element), property, value);
   }
 
-  /// The next message of these types; null if there is none. (transfer full)
-  GstMessage *message (int types = GST_MESSAGE_ELEMENT)
+  /// The next message of these types; null if there is none in time. (transfer full)
+  GstMessage *message (int types = GST_MESSAGE_ELEMENT, GstClockTime timeout = 0)
   {
-    return gst_bus_pop_filtered (bus_, GstMessageType (types));
+    return gst_bus_timed_pop_filtered (bus_, timeout, GstMessageType (types));
   }
 
   /// The text of the next error, or nothing. It must be of this kind, if one is given.
