@@ -6,7 +6,8 @@ Each ```-block of README.md, CONTRIBUTING.md, docs/ and examples/README.md is a 
 string:
 
   sh      runs in a folder with a video.mp4 and a street.webm. Test pictures stand in for cameras,
-          and fakesink for windows. Programs of NOT_HERE are skipped, with the reason
+          fakesink for windows, and 20 frames for hundreds. Programs of NOT_HERE are skipped, with
+          the reason
   cpp     a whole file of a strategy: compiles, and is formatted as the others are
   c       compiles against the build and runs on a frame: a whole program, a function of a buffer,
           or statements
@@ -72,7 +73,8 @@ NOT_RUN = {
 }
 STAND_INS = ((r'v4l2src device=\S+( num-buffers=\d+)?', 'videotestsrc num-buffers=9 ! jpegenc'),
              (r'rtspsrc location=\S+ latency=\d+', 'videotestsrc num-buffers=9 ! jpegenc'),
-             (r'\b(auto|gl|x|xv)(image|video)sink\b', 'fakesink'))
+             (r'\b(auto|gl|x|xv)(image|video)sink\b', 'fakesink'),
+             (r'\bnum-buffers=\d{3,}', 'num-buffers=20'))
 PICTURE = 'videotestsrc num-buffers=1 ! video/x-raw,format=I420,width=640,height=480'
 COMPUTE = f'{PICTURE} ! cudaintegralhist ! cudaintegralimage squared=true ! appsink name=sink'
 C_PROGRAM = '''#include <gst/app/gstappsink.h>
