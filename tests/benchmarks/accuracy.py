@@ -23,7 +23,7 @@ again five frames after each failure, as VOT does; a failure is an overlap of 0.
 
 --check fails where a sequence falls behind the published result of the fragments tracker (OTB-2013,
 FRAG) with the first of the settings. --at-least fails where the mean AUC of the first of them is
-less.
+less. --plot needs matplotlib.
 
     overlap    mean of intersection over union
     error      mean distance of the centres, pixels
