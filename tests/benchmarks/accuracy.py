@@ -4,7 +4,7 @@
 
     accuracy.py [--backend cpu|cuda] [--settings PROPERTIES]... [--counted PROPERTIES]...
                 [--opencv NAME,...] [--starts N] [--restart]
-                [--plot FILE.svg] [--check] [--at-least AUC] [FOLDER]
+                [--plot FILE.png] [--check] [--at-least AUC] [FOLDER]
 
 FOLDER ($INTHIST_TEST_DATA, or else ../shared/data beside the project) has sequences. A sequence is
 NAME.mp4 beside NAME_groundtruth.txt, or a folder with groundtruth_rect.txt and numbered pictures
@@ -164,7 +164,7 @@ def read_options():
     parser.add_argument("--opencv", default="", metavar="NAME,...")
     parser.add_argument("--starts", type=int, choices=range(1, 14), default=1, metavar="N")
     parser.add_argument("--restart", action="store_true")
-    parser.add_argument("--plot", metavar="FILE.svg")
+    parser.add_argument("--plot", metavar="FILE.png")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--at-least", type=float, default=0, metavar="AUC")
     options = parser.parse_args()
