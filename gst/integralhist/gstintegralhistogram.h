@@ -36,9 +36,7 @@ typedef struct _GstIntegralHistogram GstIntegralHistogram;
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U32: 32 bits, exact below 2^32 pixels
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16: 16 bits, the counts modulo 65536; region queries are exact
  * all the same, because regions of more than 65535 pixels are cut into parts
- * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED: an alias, which no tensor has. The element makes
- * u8-tiled if a strategy makes tiles of the frames, and else u16. It also makes u16 with several
- * devices, `task-bins` or `max-device-memory`
+ * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED: an alias of u16, which no tensor has
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED: tiles of 16x16 counts, in which most counts are a byte:
  * 1.125 bytes a count, and any region is exact in one step; see
  * [method@IntegralHistogram.get_tiles]. At most 2^20 columns and rows. Since: 0.2

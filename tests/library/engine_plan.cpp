@@ -3,13 +3,10 @@
 // Which engine computes. The rules are a table here, from the most special to the most general; all
 // 1,152 requests are looked up in it.
 #include <gst/integralhist/factory/engine_plan.hpp>
-#include <gst/integralhist/factory/make_engine.hpp>
 
 #include <algorithm>
 #include <initializer_list>
 #include <string_view>
-
-#include <kernels/registry.hpp>
 
 #include "must.hpp"
 
@@ -127,47 +124,4 @@ TEST (eager_engines)
     request.in_parts = true;
     fail_unless (choose_eager (request, 5, 2) == EagerEngine::sharded);
   }
-}
-
-/// counter=u16-anchored is u8-tiled wherever counter=u8-tiled surely works, and never fails.
-TEST (compact_counters)
-{
-  constexpr int kMost = 1 << 20;
-  int n_tiled = 0, n_rows = 0;
-  for (const auto &[width, height] : { std::pair (1, 1),
-                                       { 640, 480 },
-                                       { 8192, 8192 },
-                                       { 8193, 3 },
-                                       { kMost, 3 },
-                                       { kMost + 1, 3 },
-                                       { 3, kMost + 1 } })
-    for (const bool on_gpu : { false, true })
-      for (const bool several : { false, true })
-        for (const int task_bins : { 0, 4 })
-          for (const guint64 memory : { 0, 1 << 20 })
-            for (int strategy = -1; strategy < int (inthist::strategies ().size ()); strategy++) {
-              const auto *const set =
-                  strategy < 0 ? nullptr : &inthist::strategies ()[std::size_t (strategy)];
-              Options options;
-              options.strategy = set;
-              options.task_bins = task_bins;
-              options.max_device_memory = memory;
-              Devices devices;
-              if (on_gpu)
-                devices.contexts.assign (several ? 2 : 1, nullptr);
-              else if (several)
-                devices.ids = { 0, 1 };
-              const std::string_view name = set ? set->name : on_gpu ? "byte-tiles" : "byte-rows";
-              const bool is_made = name == "byte-tiles" ? INTHIST_CUDA && width <= 8192
-                                                        : name == "byte-rows" && width <= kMost,
-                         tiled = is_made && height <= kMost && !several && task_bins == 0
-                                 && memory == 0;
-              const inthist::Shape shape = { width, height, 32, inthist::Type::u16 };
-              fail_unless (compact_counter (shape, options, devices)
-                               == (tiled ? inthist::Type::u8_tiled : inthist::Type::u16),
-                           "%dx%d, strategy %s, %d, %d, %d, %d", width, height, name.data (),
-                           on_gpu, several, task_bins, int (memory));
-              (tiled ? n_tiled : n_rows)++;
-            }
-  fail_unless (n_tiled > 0 && n_rows > 0);
 }

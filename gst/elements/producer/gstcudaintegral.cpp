@@ -149,9 +149,6 @@ static void forget_frame_size (State &state)
 static Expected<> renew_engine (GstCudaIntegral *self)
 {
   State &state = Element::state_of (self);
-  if (state.started.counter == GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED)
-    state.shape.counter =
-        compact_counter (state.shape, state.started.options, state.devices.all ());
   const inthist::Shape &shape = state.shape;
   Options options = state.started.options;
   TRY (state.started.check_shape (shape));

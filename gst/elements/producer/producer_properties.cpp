@@ -494,8 +494,8 @@ int ProducerProperties::first_device () const
 inthist::Shape ProducerProperties::shape (Content content) const
 {
   using inthist::Type;
-  // the third is u16-anchored, which is tiles or not (compact_counter ())
-  constexpr Type kTypes[] = { Type::u32, Type::u16, Type::u8_tiled, Type::u8_tiled };
+  // the third is u16-anchored, an alias
+  constexpr Type kTypes[] = { Type::u32, Type::u16, Type::u16, Type::u8_tiled };
   if (content == Content::bins) {
     const int n = range ().bins;
     if (is_weighted ())

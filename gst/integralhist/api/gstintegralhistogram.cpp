@@ -28,8 +28,7 @@ GType gst_integral_histogram_counter_get_type (void)
     { GST_INTEGRAL_HISTOGRAM_COUNTER_U16, "16 bits, counts modulo 65536; region queries stay exact",
       "u16" },
     { GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED,
-      "An alias for pipelines of 0.2: u8-tiled if tiles can be made of the frames, else u16",
-      "u16-anchored" },
+      "An alias of u16, for pipelines of 0.2; u8-tiled is exact in one step", "u16-anchored" },
     { GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED,
       "8 bits and a few more, in tiles of 16x16: exact in one step, and little more than a quarter "
       "of u32's bytes to write, keep and download (limit: 2^20 columns and rows)",

@@ -32,12 +32,6 @@ Expected<bool> has_room_to_turn (const inthist::Shape &shape, const Options &opt
   return room_for (shape, TRY (context.free_memory ()), 0) >= 2 * (options.async_depth + kHeld);
 }
 
-/// Returns whether the settings have frames computed in parts.
-bool are_in_parts (const Options &options, const Devices &devices)
-{
-  return devices.are_several () || options.task_bins > 0;
-}
-
 Expected<EngineRequest> request_of (const inthist::Shape &shape, const Options &options,
                                     const Devices &devices)
 {
@@ -47,7 +41,7 @@ Expected<EngineRequest> request_of (const inthist::Shape &shape, const Options &
     .content = shape.content,
     .on_gpu = on_gpu,
     .lists_devices = !devices.ids.empty (),
-    .in_parts = are_in_parts (options, devices),
+    .in_parts = devices.are_several () || options.task_bins > 0,
     .is_limited = options.max_device_memory > 0,
     .downloads = options.download == Download::eager,
     .gpu_takes_shape = on_gpu && inthist::preferred_strategy (inthist::Device::cuda, shape),
@@ -126,20 +120,6 @@ Options for_questions (Options options)
 }
 
 }  // namespace
-
-inthist::Type compact_counter (const inthist::Shape &shape, const Options &options,
-                               const Devices &devices)
-{
-  inthist::Shape tiled = shape;
-  tiled.counter = inthist::Type::u8_tiled;
-  const auto device = devices.contexts.empty () ? inthist::Device::cpu : inthist::Device::cuda;
-  const bool makes_tiles = options.strategy
-                               ? inthist::accepts (*options.strategy, tiled)
-                               : inthist::preferred_strategy (device, tiled) != nullptr;
-  // either may cut frames into strips of rows
-  const bool in_strips = are_in_parts (options, devices) || options.max_device_memory > 0;
-  return makes_tiles && !in_strips ? inthist::Type::u8_tiled : inthist::Type::u16;
-}
 
 Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, const inthist::Lut &lut,
                                                const Options &options, const Devices &devices,

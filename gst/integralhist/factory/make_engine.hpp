@@ -14,11 +14,6 @@ struct Devices {
   bool are_several () const { return contexts.size () > 1 || ids.size () > 1; }
 };
 
-/// Returns the counter that u16-anchored stands for: the smallest that surely works, whatever
-/// memory is free. Tiles are made by some strategies, and of all rows of a frame; else it is u16.
-inthist::Type compact_counter (const inthist::Shape &shape, const Options &options,
-                               const Devices &devices);
-
 /// Makes the engine for a shape: a sharded one for several devices, or where the settings or the
 /// memory need rounds. Pictures of the input are no larger than those of `format`.
 Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, const inthist::Lut &lut,
