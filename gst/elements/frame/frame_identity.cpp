@@ -16,7 +16,7 @@ namespace {
 struct MarkMeta {
   GstMeta meta;
   guint64 bin;
-  KeptFrameRef *frame;
+  FrameMetasRef *frame;
 };
 
 GType mark_api ()
@@ -26,13 +26,13 @@ GType mark_api ()
   return type;
 }
 
-void add_mark (GstBuffer *buffer, guint64 bin, KeptFrameRef frame);
+void add_mark (GstBuffer *buffer, guint64 bin, FrameMetasRef frame);
 
 const GstMetaInfo *mark_info ()
 {
   const auto init = [] (GstMeta *meta, gpointer, GstBuffer *) -> gboolean {
     auto *const mark = reinterpret_cast<MarkMeta *> (meta);
-    mark->frame = new KeptFrameRef;
+    mark->frame = new FrameMetasRef;
     return TRUE;
   };
   const auto free = [] (GstMeta *meta, GstBuffer *) {
@@ -52,7 +52,7 @@ const GstMetaInfo *mark_info ()
   return info;
 }
 
-void add_mark (GstBuffer *buffer, guint64 bin, KeptFrameRef frame)
+void add_mark (GstBuffer *buffer, guint64 bin, FrameMetasRef frame)
 {
   auto *const mark =
       reinterpret_cast<MarkMeta *> (gst_buffer_add_meta (buffer, mark_info (), nullptr));
@@ -62,9 +62,9 @@ void add_mark (GstBuffer *buffer, guint64 bin, KeptFrameRef frame)
 
 /// Returns the frame that a buffer is of; null for a buffer without a mark, and for one with the
 /// marks of several frames.
-KeptFrameRef frame_of (GstBuffer *buffer, guint64 bin)
+FrameMetasRef frame_of (GstBuffer *buffer, guint64 bin)
 {
-  KeptFrameRef frame;
+  FrameMetasRef frame;
   gpointer state = nullptr;
   while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state, mark_api ()))
     if (const auto *const mark = reinterpret_cast<const MarkMeta *> (meta); mark->bin == bin) {
@@ -76,11 +76,11 @@ KeptFrameRef frame_of (GstBuffer *buffer, guint64 bin)
 }
 
 /// Returns the frame that all buffers of a list are of; null if they are of several.
-KeptFrameRef frame_of (GstBufferList *list, guint64 bin)
+FrameMetasRef frame_of (GstBufferList *list, guint64 bin)
 {
-  KeptFrameRef frame;
+  FrameMetasRef frame;
   for (guint i = 0; i < gst_buffer_list_length (list); i++) {
-    const KeptFrameRef its = frame_of (gst_buffer_list_get (list, i), bin);
+    const FrameMetasRef its = frame_of (gst_buffer_list_get (list, i), bin);
     if (!its || (frame && its != frame))
       return nullptr;
     frame = its;
@@ -138,8 +138,8 @@ struct Watch {
 
   bool has_frame = false;  // the last buffer that went in had a mark
   bool has_given = false;  // and that frame came out
-  KeptFrameRef frame;      // until it has left the bin
-  std::weak_ptr<const KeptFrame> last;
+  FrameMetasRef frame;     // until it has left the bin
+  std::weak_ptr<const FrameMetas> last;
   GstClockTime pts = GST_CLOCK_TIME_NONE;
   std::thread::id thread;  // that brought the buffer, or an event after it
 
@@ -158,7 +158,7 @@ struct Watch {
     drop ();
     thread = std::this_thread::get_id ();
   }
-  void open (KeptFrameRef its, GstClockTime its_pts)
+  void open (FrameMetasRef its, GstClockTime its_pts)
   {
     if (takes_raw || !its || last.lock () != its)
       close ();
@@ -170,12 +170,12 @@ struct Watch {
   }
   /// Notes a buffer that comes out, with the frame of its mark. Returns the frame that it is of;
   /// null if that is unknown.
-  KeptFrameRef give (const KeptFrameRef &marked, GstClockTime its_pts)
+  FrameMetasRef give (const FrameMetasRef &marked, GstClockTime its_pts)
   {
-    const KeptFrameRef current = last.lock ();
+    const FrameMetasRef current = last.lock ();
     if (thread != std::this_thread::get_id () || (marked && marked != current))
       is_trusted = false;
-    const KeptFrameRef is = marked || !is_trusted || its_pts != pts ? marked : current;
+    const FrameMetasRef is = marked || !is_trusted || its_pts != pts ? marked : current;
     has_given = has_given || (is && is == current);
     return is;
   }
@@ -227,8 +227,8 @@ struct FrameIdentity::Probe {
     const auto &[watches, watch] = *static_cast<const Probe *> (data);
     change_buffers (info, [&] (GstBuffer *buffer) {
       const std::lock_guard lock (watches->mutex);
-      const KeptFrameRef marked = frame_of (buffer, watches->bin),
-                         is = watch->give (marked, GST_BUFFER_PTS (buffer));
+      const FrameMetasRef marked = frame_of (buffer, watches->bin),
+                          is = watch->give (marked, GST_BUFFER_PTS (buffer));
       std::string &losing = watches->losing_element;
       if (!is && losing.empty () && (watch->has_frame || !watch->is_trusted))
         losing = watch->element;
@@ -288,16 +288,16 @@ void FrameIdentity::reset ()
   watches_->losing_element.clear ();
 }
 
-GstBuffer *FrameIdentity::mark (GstBuffer *buffer, KeptFrameRef frame)
+GstBuffer *FrameIdentity::mark (GstBuffer *buffer, FrameMetasRef frame)
 {
   buffer = gst_buffer_make_writable (buffer);
   add_mark (buffer, watches_->bin, std::move (frame));
   return buffer;
 }
 
-KeptFrameRef FrameIdentity::take (GstBuffer **buffer)
+FrameMetasRef FrameIdentity::take (GstBuffer **buffer)
 {
-  KeptFrameRef frame = frame_of (*buffer, watches_->bin);
+  FrameMetasRef frame = frame_of (*buffer, watches_->bin);
   *buffer = without_marks (*buffer, watches_->bin);
   const std::lock_guard lock (watches_->mutex);
   for (const auto &watch : watches_->all)

@@ -11,13 +11,13 @@
 
 namespace integralhist {
 
-/// A frame that went into a bin.
-struct KeptFrame {
+/// What a frame had that went into a bin.
+struct FrameMetas {
   GstVideoInfo info;
   std::unique_ptr<GstBuffer, void (*) (GstBuffer *)> metas;  // a buffer without memory
 };
 
-using KeptFrameRef = std::shared_ptr<const KeptFrame>;
+using FrameMetasRef = std::shared_ptr<const FrameMetas>;
 
 /// The marks of one bin. Elements inside that lose marks are watched: an element that gives each
 /// frame at once, in the thread that hands it over and with the frame's timestamp, keeps its mark.
@@ -35,10 +35,10 @@ public:
   void reset ();
 
   /// Marks the buffer (transfer full) as one of the frame, and returns it or a copy.
-  GstBuffer *mark (GstBuffer *buffer, KeptFrameRef frame);
+  GstBuffer *mark (GstBuffer *buffer, FrameMetasRef frame);
   /// Takes the marks off a buffer that leaves the bin, which becomes a copy if it is shared.
   /// Returns its frame; null if that is unknown. The elements hold that frame no longer.
-  KeptFrameRef take (GstBuffer **buffer);
+  FrameMetasRef take (GstBuffer **buffer);
 
   /// Returns the name of the first element that made frames unknown; empty if none did.
   std::string losing_element () const;

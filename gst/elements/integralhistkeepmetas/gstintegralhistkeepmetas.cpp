@@ -113,7 +113,7 @@ bool same_size (const GstVideoInfo &a, const GstVideoInfo &b)
 }
 
 /// Puts what the frame had on what became of it.
-void put_metas (GstBuffer *to, const KeptFrame &frame, GstVideoInfo out)
+void put_metas (GstBuffer *to, const FrameMetas &frame, GstVideoInfo out)
 {
   GstBuffer *const from = frame.metas.get ();
   std::vector<GType> theirs;
@@ -187,8 +187,8 @@ bool has_metas (GstBuffer *buffer)
 GstBuffer *take_in (State &state, GstBuffer *buffer)
 {
   // a buffer without memory, which others may want back
-  auto frame = std::make_shared<KeptFrame> (
-      KeptFrame{ {}, { gst_buffer_new (), [] (GstBuffer *its) { gst_buffer_unref (its); } } });
+  auto frame = std::make_shared<FrameMetas> (
+      FrameMetas{ {}, { gst_buffer_new (), [] (GstBuffer *its) { gst_buffer_unref (its); } } });
   each_meta (buffer, [&] (GstMeta *meta) { copy_meta (frame->metas.get (), meta, buffer); });
   {
     const std::lock_guard lock (state.mutex);
@@ -220,7 +220,7 @@ void warn_of_loss (GstIntegralHistKeepMetas *self)
 GstBuffer *let_out (GstIntegralHistKeepMetas *self, GstBuffer *buffer)
 {
   State &state = *self->state;
-  const KeptFrameRef frame = state.identity.take (&buffer);
+  const FrameMetasRef frame = state.identity.take (&buffer);
   if (!frame) {
     warn_of_loss (self);
     return buffer;
