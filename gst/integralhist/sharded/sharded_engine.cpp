@@ -21,7 +21,7 @@ public:
   ShardedEngine (const inthist::Shape &shape, const Options &options, const Partition &partition,
                  const DeviceFunctions &functions)
       : shape_ (shape), partition_ (partition), functions_ (functions),
-        staging_ (std::make_shared<RecycledMemory> (functions.allocate, SIZE_MAX)),
+        staging_ (std::make_shared<RecycledMemory> (functions.allocate, options.async_depth + 1)),
         frames_ (options)
   {
   }
