@@ -200,6 +200,8 @@ void run_consumers (const char *backend)
 
 }  // namespace
 
+TEST_TIMEOUT (240);
+
 /// A range that is none of the bins is one error when the element starts.
 TEST (wrong_ranges)
 {

@@ -56,7 +56,8 @@ export CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-300}
 # the program that has the tests of each file
 declare -A program_of
 for program in "$build"/tests/*-tests; do
-  for file in $("$program" --list); do program_of[$file]=$program; done
+  files=$("$program" --list) || { echo "run.sh: $program does not start" >&2; exit 2; }
+  for file in $files; do program_of[$file]=$program; done
 done
 
 passed=0 failed=0 skipped=0

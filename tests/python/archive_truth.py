@@ -31,7 +31,7 @@ if 'kills' in sys.argv[0] or 'ray' in sys.argv[0]:
 # A registry for all these tests: GStreamer looks at all plugins once, and not in each test again.
 # plugins/abortdec.c decodes videos that begin with ABORTING or SILENCED.
 BUILD = os.environ['BUILD_ROOT']
-os.environ['GST_PLUGIN_PATH'] += f':{BUILD}/tests/python'
+os.environ['GST_PLUGIN_PATH'] = f"{os.environ.get('GST_PLUGIN_PATH', '')}:{BUILD}/tests/python"
 os.environ['GST_REGISTRY'] = f'{BUILD}/tests/archive-registry.bin'
 WIDTH, HEIGHT, BINS = 160, 120, 16
 NO_H264 = subprocess.run(['gst-inspect-1.0', '--exists', 'openh264enc'], check=False).returncode \
