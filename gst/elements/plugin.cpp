@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/base/log.hpp>
+#include <gst/integralhist/gstintegralhist.h>
 
 GST_ELEMENT_REGISTER_DECLARE (cudaintegralhist)
 GST_ELEMENT_REGISTER_DECLARE (cudaintegralimage)

@@ -5,9 +5,8 @@
 #include <utility>
 
 #include <gst/integralhist/api/histogram.hpp>
-
-#include <gst/track/association/appearance.hpp>
 #include <gst/integralhist/api/histogram_spec.hpp>
+#include <gst/track/association/appearance.hpp>
 #include <gst/track/association/detection_matching.hpp>
 #include <gst/track/association/motion.hpp>
 #include <gst/track/base/log.hpp>

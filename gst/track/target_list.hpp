@@ -7,13 +7,12 @@
 #include <string>
 #include <vector>
 
-#include <gst/integralhist/base/error.hpp>
-
 #include <gst/integralhist/api/histogram_spec.hpp>
+#include <gst/integralhist/base/error.hpp>
 #include <gst/track/association/detector_pace.hpp>
-#include <gst/track/base/tracking_method.hpp>
 #include <gst/track/base/detection.hpp>
 #include <gst/track/base/target_frame.hpp>
+#include <gst/track/base/tracking_method.hpp>
 
 namespace integralhist {
 

@@ -6,6 +6,7 @@
 #include <atomic>
 
 #include <gst/base/gstbasetransform.h>
+
 #include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 

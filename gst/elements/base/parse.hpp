@@ -11,9 +11,10 @@
 
 #include <gst/video/video.h>
 
-#include <gst/integralhist/base/error.hpp>
 #include <kernels/binning.hpp>
 #include <kernels/shape.hpp>
+
+#include <gst/integralhist/base/error.hpp>
 
 namespace integralhist {
 

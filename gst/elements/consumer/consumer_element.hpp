@@ -8,10 +8,11 @@
 #include <gst/base/gstbasetransform.h>
 
 #include <gst/elements/base/element_plumbing.hpp>
-#include "histogram_consumer.hpp"
 #include <gst/elements/base/messages.hpp>
-#include <gst/properties/properties.hpp>
 #include <gst/elements/base/tensor_metas.hpp>
+#include <gst/properties/properties.hpp>
+
+#include "histogram_consumer.hpp"
 
 namespace integralhist {
 

@@ -4,12 +4,11 @@
 #include <string>
 #include <utility>
 
-#include <gst/integralhist/api/histogram.hpp>
-#include <gst/integralhist/meta/placed.hpp>
-
-#include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/elements/base/parse.hpp>
 #include <gst/elements/base/producer_query.hpp>
+#include <gst/integralhist/api/histogram.hpp>
+#include <gst/integralhist/api/histogram_spec.hpp>
+#include <gst/integralhist/meta/placed.hpp>
 
 namespace integralhist {
 
@@ -84,7 +83,7 @@ Expected<GstIntegralHistogramMeta *> HistogramConsumer::find (GstBuffer *buffer,
       });
   if (!found && !found_)  // a range of the bins, which is refused
     if (const auto *const part = find_meta (buffer, is_candidate))
-      TRY (want_all_bins (part->histogram));
+      TRY (check_all_bins (part->histogram));
   return found;
 }
 

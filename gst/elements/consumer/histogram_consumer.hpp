@@ -8,13 +8,13 @@
 #include <string>
 
 #include <gst/base/gstbasetransform.h>
-#include <gst/integralhist/gstintegralhistogrammeta.h>
 
-#include <gst/integralhist/base/error.hpp>
-#include <gst/integralhist/base/interruptible.hpp>
 #include <kernels/inthist.hpp>
 
 #include <gst/elements/base/refusal.hpp>
+#include <gst/integralhist/base/error.hpp>
+#include <gst/integralhist/base/interruptible.hpp>
+#include <gst/integralhist/gstintegralhistogrammeta.h>
 
 namespace integralhist {
 

@@ -25,15 +25,14 @@
  *     autovideosink
  * ]| follows what is in the box in the first frame.
  */
-#include <gst/integralhist/gstintegralhist.h>
-
 #include <gst/elements/base/element_plumbing.hpp>
-#include <gst/elements/producer/compute_devices.hpp>
-#include <gst/track/correlation/cells.hpp>
 #include <gst/elements/base/messages.hpp>
 #include <gst/elements/base/parse.hpp>
-#include <gst/elements/producer/producer_properties.hpp>
 #include <gst/elements/frame/video_formats.hpp>
+#include <gst/elements/producer/compute_devices.hpp>
+#include <gst/elements/producer/producer_properties.hpp>
+#include <gst/integralhist/gstintegralhist.h>
+#include <gst/track/correlation/cells.hpp>
 
 using namespace integralhist;
 

@@ -5,9 +5,10 @@
 
 #include <memory>
 
+#include <gst/video/video.h>
+
 #include <gst/integralhist/cuda/cuda_context.hpp>
 #include <gst/integralhist/engine/device_canvas.hpp>
-#include <gst/video/video.h>
 
 namespace integralhist {
 

@@ -5,8 +5,9 @@
 
 #include <vector>
 
-#include <gst/integralhist/engine/device_canvas.hpp>
 #include <gst/video/video.h>
+
+#include <gst/integralhist/engine/device_canvas.hpp>
 
 namespace integralhist {
 

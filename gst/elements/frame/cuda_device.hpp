@@ -8,8 +8,9 @@
 #include <mutex>
 #include <optional>
 
-#include <gst/integralhist/cuda/cuda_context.hpp>
 #include <gst/video/video.h>
+
+#include <gst/integralhist/cuda/cuda_context.hpp>
 
 #include "device_use.hpp"
 

@@ -3,9 +3,10 @@
 
 #include <gst/video/video.h>
 
-#include <gst/integralhist/base/error.hpp>
 #include <kernels/blend.hpp>
 #include <kernels/pixel_format.hpp>
+
+#include <gst/integralhist/base/error.hpp>
 
 namespace integralhist {
 

@@ -32,15 +32,15 @@
 #include <string>
 #include <type_traits>
 
-#include <gst/integralhist/meta/placed.hpp>
 #include <gst/video/video.h>
 
 #include <gst/elements/base/element_plumbing.hpp>
-#include <gst/elements/frame/frame_identity.hpp>
 #include <gst/elements/base/messages.hpp>
-#include <gst/elements/frame/probed_buffers.hpp>
-#include <gst/properties/properties.hpp>
 #include <gst/elements/base/tensor_metas.hpp>
+#include <gst/elements/frame/frame_identity.hpp>
+#include <gst/elements/frame/probed_buffers.hpp>
+#include <gst/integralhist/meta/placed.hpp>
+#include <gst/properties/properties.hpp>
 
 using namespace integralhist;
 

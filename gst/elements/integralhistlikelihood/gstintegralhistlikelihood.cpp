@@ -46,21 +46,22 @@
 #include <span>
 #include <string>
 
-#include <gst/integralhist/gstintegralhist.h>
-#include <gst/integralhist/meta/placed.hpp>
 #include <gst/video/gstvideofilter.h>
 
+#include <gst/elements/base/messages.hpp>
+#include <gst/elements/base/parse.hpp>
+#include <gst/elements/base/tensor_metas.hpp>
 #include <gst/elements/consumer/consumer_element.hpp>
 #include <gst/elements/drawing/cuda_drawing.hpp>
+#include <gst/elements/drawing/overlay_canvas.hpp>
+#include <gst/elements/frame/mapped_frame.hpp>
+#include <gst/elements/frame/video_formats.hpp>
+#include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/meta/placed.hpp>
+#include <gst/properties/properties.hpp>
+
 #include "likelihood_model.hpp"
 #include "likelihood_picture.hpp"
-#include <gst/elements/frame/mapped_frame.hpp>
-#include <gst/elements/base/messages.hpp>
-#include <gst/elements/drawing/overlay_canvas.hpp>
-#include <gst/elements/base/parse.hpp>
-#include <gst/properties/properties.hpp>
-#include <gst/elements/base/tensor_metas.hpp>
-#include <gst/elements/frame/video_formats.hpp>
 
 using namespace integralhist;
 

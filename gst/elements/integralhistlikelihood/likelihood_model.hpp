@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include <gst/integralhist/base/error.hpp>
-#include <gst/integralhist/gstintegralhistogrammeta.h>
-#include <gst/integralhist/api/histogram.hpp>
 #include <gst/video/video.h>
 
 #include <gst/elements/base/parse.hpp>
+#include <gst/integralhist/api/histogram.hpp>
+#include <gst/integralhist/base/error.hpp>
+#include <gst/integralhist/gstintegralhistogrammeta.h>
 
 namespace integralhist {
 

@@ -5,8 +5,9 @@
 #include <cmath>
 #include <utility>
 
-#include "colour_map.hpp"
 #include <gst/elements/frame/mapped_frame.hpp>
+
+#include "colour_map.hpp"
 
 namespace integralhist {
 namespace {

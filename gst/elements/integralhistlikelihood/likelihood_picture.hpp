@@ -10,9 +10,10 @@
 #include <span>
 #include <vector>
 
+#include <gst/video/video.h>
+
 #include <gst/integralhist/engine/device_canvas.hpp>
 #include <gst/integralhist/gstintegralhistogramquery.h>
-#include <gst/video/video.h>
 
 namespace integralhist {
 

@@ -22,21 +22,21 @@
 #include <memory>
 #include <utility>
 
-#include <gst/integralhist/gstintegralhist.h>
-#include <gst/integralhist/base/number.hpp>
-
-#include "bin_colours.hpp"
-#include <gst/elements/consumer/consumer_element.hpp>
-#include <gst/integralhist/api/histogram_spec.hpp>
-#include <gst/elements/drawing/cuda_drawing.hpp>
-#include <gst/elements/frame/mapped_frame.hpp>
 #include <gst/elements/base/messages.hpp>
-#include <gst/elements/drawing/overlay_canvas.hpp>
-#include "overlay_painter.hpp"
 #include <gst/elements/base/parse.hpp>
 #include <gst/elements/base/producer_query.hpp>
-#include <gst/properties/properties.hpp>
+#include <gst/elements/consumer/consumer_element.hpp>
+#include <gst/elements/drawing/cuda_drawing.hpp>
+#include <gst/elements/drawing/overlay_canvas.hpp>
+#include <gst/elements/frame/mapped_frame.hpp>
 #include <gst/elements/frame/video_formats.hpp>
+#include <gst/integralhist/api/histogram_spec.hpp>
+#include <gst/integralhist/base/number.hpp>
+#include <gst/integralhist/gstintegralhist.h>
+#include <gst/properties/properties.hpp>
+
+#include "bin_colours.hpp"
+#include "overlay_painter.hpp"
 
 using namespace integralhist;
 

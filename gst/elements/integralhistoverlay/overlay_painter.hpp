@@ -13,10 +13,10 @@
 #include <vector>
 
 #include <cairo.h>
-#include <gst/integralhist/base/error.hpp>
 #include <gst/video/video.h>
 
 #include <gst/elements/drawing/overlay_canvas.hpp>
+#include <gst/integralhist/base/error.hpp>
 
 namespace integralhist {
 

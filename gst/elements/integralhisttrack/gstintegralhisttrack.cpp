@@ -50,13 +50,13 @@
 #include <utility>
 #include <vector>
 
-#include <gst/integralhist/gstintegralhist.h>
 #include <gst/video/navigation.h>
 
-#include <gst/elements/consumer/consumer_element.hpp>
 #include <gst/elements/base/messages.hpp>
 #include <gst/elements/base/parse.hpp>
 #include <gst/elements/base/producer_query.hpp>
+#include <gst/elements/consumer/consumer_element.hpp>
+#include <gst/integralhist/gstintegralhist.h>
 #include <gst/properties/properties.hpp>
 #include <gst/track/base/log.hpp>
 #include <gst/track/correlation/correlation_target.hpp>
@@ -335,7 +335,7 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
   const CorrelationMetas metas = CorrelationMetas::of (buffer);
   if (!metas.are_complete ()) {
     if (metas.part && !state.consumer.has_found ())
-      TRY (want_all_bins (metas.part->histogram));
+      TRY (check_all_bins (metas.part->histogram));
     static constexpr HistogramConsumer::Wanted kAll[] = {
       { "signed-gradient", inthist::Content::bins },
       { "hsv", inthist::Content::bins },

@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <optional>
 
-#include <gst/integralhist/cuda/pinned_memory.hpp>
 #include <gst/video/gstvideopool.h>
+
+#include <gst/integralhist/cuda/pinned_memory.hpp>
 
 namespace integralhist {
 namespace {

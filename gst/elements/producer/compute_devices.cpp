@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "compute_devices.hpp"
 
+#include <gst/elements/base/parse.hpp>
 #include <gst/integralhist/cuda/pinned_memory.hpp>
 
 #include "allocation_offer.hpp"
-#include <gst/elements/base/parse.hpp>
 
 namespace integralhist {
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Where an element computes: on the CPU, on a CUDA device, or on several. Elements reach CUDA
-// through this alone, which every build has.
+// Where an element computes: on the CPU, on a CUDA device, or on several. Every build has it.
 #pragma once
-
-#include <gst/integralhist/factory/make_engine.hpp>
 
 #include <gst/elements/frame/cuda_device.hpp>
 #include <gst/elements/frame/mapped_frame.hpp>
+#include <gst/integralhist/factory/make_engine.hpp>
+
 #include "producer_properties.hpp"
 
 namespace integralhist {

@@ -1,27 +1,27 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "gstcudaintegral.h"
 
-#include <gst/integralhist/gstintegralhist.h>
+#include <gst/elements/base/element_plumbing.hpp>
+#include <gst/elements/base/messages.hpp>
+#include <gst/elements/base/producer_query.hpp>
+#include <gst/elements/base/refusal.hpp>
+#include <gst/elements/base/tensor_metas.hpp>
+#include <gst/elements/frame/mapped_frame.hpp>
+#include <gst/elements/frame/video_formats.hpp>
 #include <gst/integralhist/api/histogram.hpp>
-#include <gst/integralhist/memory/part.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
 #include <gst/integralhist/engine/retire.hpp>
+#include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/memory/part.hpp>
 
 #include "compute_devices.hpp"
-#include <gst/elements/base/element_plumbing.hpp>
 #include "frame_arrival.hpp"
 #include "load_shedder.hpp"
-#include <gst/elements/frame/mapped_frame.hpp>
-#include <gst/elements/base/messages.hpp>
 #include "producer_properties.hpp"
-#include <gst/elements/base/producer_query.hpp>
 #include "producer_stats.hpp"
-#include <gst/elements/base/refusal.hpp>
 #include "region_reporter.hpp"
 #include "reported_regions.hpp"
 #include "score_table.hpp"
-#include <gst/elements/base/tensor_metas.hpp>
-#include <gst/elements/frame/video_formats.hpp>
 
 using namespace integralhist;
 

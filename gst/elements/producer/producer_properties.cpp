@@ -5,13 +5,13 @@
 #include <cerrno>
 #include <span>
 
-#include <gst/integralhist/base/regular_file.hpp>
 #include <kernels/registry.hpp>
 #include <kernels/tiles.hpp>
 
-#include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/elements/base/parse.hpp>
 #include <gst/elements/frame/video_formats.hpp>
+#include <gst/integralhist/api/histogram_spec.hpp>
+#include <gst/integralhist/base/regular_file.hpp>
 
 namespace integralhist {
 namespace {

@@ -9,7 +9,6 @@
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/engine/options.hpp>
 #include <gst/integralhist/gstintegralhistogram.h>
-
 #include <gst/properties/properties.hpp>
 
 namespace integralhist {

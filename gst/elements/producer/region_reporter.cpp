@@ -6,9 +6,8 @@
 #include <span>
 
 #include <gst/integralhist/api/histogram.hpp>
-#include <gst/integralhist/base/interruptible.hpp>
-
 #include <gst/integralhist/api/histogram_spec.hpp>
+#include <gst/integralhist/base/interruptible.hpp>
 
 namespace integralhist {
 

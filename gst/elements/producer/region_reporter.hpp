@@ -8,11 +8,10 @@
 #include <mutex>
 #include <string>
 
+#include <gst/elements/base/messages.hpp>
+#include <gst/integralhist/base/thread.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/meta/region_answers.hpp>
-#include <gst/integralhist/base/thread.hpp>
-
-#include <gst/elements/base/messages.hpp>
 
 namespace integralhist {
 

@@ -8,8 +8,9 @@
 
 #include <gst/video/video.h>
 
-#include <gst/integralhist/base/error.hpp>
 #include <kernels/inthist.hpp>
+
+#include <gst/integralhist/base/error.hpp>
 
 namespace integralhist {
 

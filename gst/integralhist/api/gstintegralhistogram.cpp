@@ -8,9 +8,10 @@
 
 #include <kernels/tensor_view.hpp>
 
+#include <gst/integralhist/sharded/shards.hpp>
+
 #include "c_api.hpp"
 #include "histogram.hpp"
-#include <gst/integralhist/sharded/shards.hpp>
 
 GST_DEFINE_MINI_OBJECT_TYPE (GstIntegralHistogram, gst_integral_histogram);
 

@@ -149,8 +149,8 @@ private:
   std::vector<Query> queries_;
 };
 
-/// Refuses a range of the bins: shares of some bins alone are none of the whole.
-Expected<> want_all_bins (const GstIntegralHistogram *histogram)
+/// Refuses a range of the bins, whose shares are not those of the whole.
+Expected<> check_shares (const GstIntegralHistogram *histogram)
 {
   if (!histogram->spec.part)
     return {};
@@ -201,7 +201,7 @@ gboolean ask_likelihoods (GstIntegralHistogram *histogram, const GstVideoRectang
                           const gpointer *stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    TRY (want_all_bins (histogram));
+    TRY (check_shares (histogram));
     const Measure how = TRY (measure_of (measure));
     builder.add ({ .question = Question::likelihoods,
                    .windows = TRY (windows_of (rectangles, n)),
@@ -217,7 +217,7 @@ gboolean ask_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids
                               const gpointer *stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    TRY (want_all_bins (histogram));
+    TRY (check_shares (histogram));
     const Measure how = TRY (measure_of (measure));
     const float *const models = TRY (builder.models_for (how, model, 1));
     for (guint i = 0; i < n_grids; i++)
@@ -234,7 +234,7 @@ gboolean ask_quantile_maps (GstIntegralHistogram *histogram, const Grid *grids, 
                             gdouble quantile, gint32 *maps, const gpointer *stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    TRY (want_all_bins (histogram));
+    TRY (check_shares (histogram));
     if (!(quantile >= 0 && quantile <= 1))
       return refuse ("a quantile is 0 to 1, not ", quantile);
     for (guint i = 0; i < n_grids; i++)
@@ -263,7 +263,7 @@ gboolean ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches,
                         GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    TRY (want_all_bins (histogram));
+    TRY (check_shares (histogram));
     const Measure how = TRY (measure_of (measure));
     for (guint i = 0; i < n_searches; i++) {
       const Search &search = searches[i];

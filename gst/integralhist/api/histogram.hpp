@@ -7,8 +7,8 @@
 #include <optional>
 #include <string>
 
-#include <gst/integralhist/gstintegralhistogram.h>
 #include <gst/integralhist/engine/tensor.hpp>
+#include <gst/integralhist/gstintegralhistogram.h>
 
 namespace integralhist {
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <gst/integralhist/base/error.hpp>
+
 #include "histogram.hpp"
 
 namespace integralhist {
@@ -38,8 +39,8 @@ inline std::string settings_of (const HistogramSpec &spec)
       spec.has_lut ? " and a lut" : "");
 }
 
-/// Refuses a range of the bins, for those who compare histograms.
-inline Expected<> want_all_bins (const GstIntegralHistogram *histogram)
+/// Refuses a range of the bins, for elements that compare histograms.
+inline Expected<> check_all_bins (const GstIntegralHistogram *histogram)
 {
   const HistogramSpec &spec = spec_of (histogram);
   if (!spec.part)

@@ -2,11 +2,11 @@
 #include "regular_file.hpp"
 
 #include <cerrno>
-
 #include <fcntl.h>
+#include <unistd.h>
+
 #include <glib.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 namespace integralhist {
 

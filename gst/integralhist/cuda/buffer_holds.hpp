@@ -11,9 +11,10 @@
 
 #include <cuda_runtime.h>
 
+#include <gst/integralhist/base/thread.hpp>
 #include <gst/integralhist/engine/buffer_hold.hpp>
 #include <gst/integralhist/memory/memory_returns.hpp>
-#include <gst/integralhist/base/thread.hpp>
+
 #include "in_context.hpp"
 
 namespace integralhist {

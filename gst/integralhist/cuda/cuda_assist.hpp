@@ -2,6 +2,7 @@
 #pragma once
 
 #include <gst/integralhist/engine/device_values.hpp>
+
 #include "cuda_context.hpp"
 
 namespace integralhist {

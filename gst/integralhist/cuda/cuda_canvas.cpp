@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include <gst/integralhist/engine/device_canvas.hpp>
+
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
 #include "in_context.hpp"

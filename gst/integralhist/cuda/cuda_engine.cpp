@@ -20,9 +20,10 @@
 #include <utility>
 
 #include <gst/integralhist/base/log.hpp>
-#include <gst/integralhist/engine/tensor_pool.hpp>
 #include <gst/integralhist/base/trace.hpp>
+#include <gst/integralhist/engine/tensor_pool.hpp>
 #include <gst/integralhist/engine/tuning_cache.hpp>
+
 #include "buffer_holds.hpp"
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"

@@ -3,6 +3,7 @@
 
 #include <gst/integralhist/engine/options.hpp>
 #include <gst/integralhist/engine/part_engine.hpp>
+
 #include "cuda_context.hpp"
 
 namespace integralhist {

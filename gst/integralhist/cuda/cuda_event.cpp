@@ -4,6 +4,7 @@
 #include <thread>
 
 #include <gst/integralhist/host/host_fence.hpp>
+
 #include "cuda_error.hpp"
 
 namespace integralhist {

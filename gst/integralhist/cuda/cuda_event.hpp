@@ -15,6 +15,8 @@ namespace integralhist {
 bool has_fired (cudaEvent_t event);
 /// How long a wait polls: a blocked thread wakes later than a small frame takes.
 inline constexpr std::chrono::microseconds kPolling (50);
+/// How long a wait polls for an answer to the tracker, which asks several times a frame.
+inline constexpr std::chrono::microseconds kAnswerPolling (200);
 /// Waits for an event made with cudaEventBlockingSync.
 inthist::cuda::CudaExpected<>
 await (cudaEvent_t event, std::chrono::microseconds polling = kPolling,

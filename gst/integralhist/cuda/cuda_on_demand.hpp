@@ -6,6 +6,7 @@
 #pragma once
 
 #include <gst/integralhist/on_demand/on_demand_engine.hpp>
+
 #include "cuda_context.hpp"
 
 namespace integralhist {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <gst/integralhist/memory/memory_messages.hpp>
+
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
 

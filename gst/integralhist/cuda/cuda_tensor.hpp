@@ -5,6 +5,7 @@
 
 #include <gst/integralhist/engine/engine_tensor.hpp>
 #include <gst/integralhist/engine/options.hpp>
+
 #include "query_buffers.hpp"
 
 namespace integralhist {

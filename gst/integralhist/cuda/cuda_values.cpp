@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include <gst/integralhist/engine/picture_planes.hpp>
 #include <gst/integralhist/base/tasks.hpp>
+#include <gst/integralhist/engine/picture_planes.hpp>
+
 #include "cuda_assist.hpp"
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
@@ -31,7 +32,7 @@ Expected<> fetch (const QueryBuffers &at, std::size_t bytes)
   TRY (check (cudaMemcpyAsync (at.host_answers.get (), at.answers.get (), bytes,
                                cudaMemcpyDeviceToHost, stream)));
   TRY (check (cudaEventRecord (at.done.get (), stream)));
-  TRY (await (at.done.get (), kAnswering));
+  TRY (await (at.done.get (), kAnswerPolling));
   return {};
 }
 

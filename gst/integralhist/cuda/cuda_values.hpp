@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <chrono>
 #include <memory>
 
 #include <kernels/cuda/raii.hpp>
 
 #include <gst/integralhist/engine/device_values.hpp>
+
 #include "in_context.hpp"
 #include "query_buffers.hpp"
 
 namespace integralhist {
-
-/// How long who asks polls for an answer, which then comes sooner.
-inline constexpr std::chrono::microseconds kAnswering (200);
 
 class CudaValues final : public DeviceValues {
 public:

@@ -2,6 +2,7 @@
 //
 // What callers need of CUDA in builds without it: there is no device.
 #include <gst/integralhist/engine/device_canvas.hpp>
+
 #include "cuda_assist.hpp"
 #include "cuda_on_demand.hpp"
 #include "pinned_memory.hpp"

@@ -7,8 +7,9 @@
 #include <atomic>
 #include <memory>
 
-#include "cuda_tensor.hpp"
 #include <gst/integralhist/memory/idle_list.hpp>
+
+#include "cuda_tensor.hpp"
 
 namespace integralhist {
 

@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include <gst/integralhist/engine/part_engine.hpp>
+
 #include "cuda_context.hpp"
 
 namespace integralhist {

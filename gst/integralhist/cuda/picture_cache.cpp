@@ -2,6 +2,7 @@
 #include "picture_cache.hpp"
 
 #include <gst/integralhist/base/trace.hpp>
+
 #include "cuda_error.hpp"
 #include "picture_upload.hpp"
 

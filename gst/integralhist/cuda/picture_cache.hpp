@@ -10,9 +10,10 @@
 
 #include <kernels/cuda/raii.hpp>
 
-#include <gst/integralhist/memory/part.hpp>
 #include <gst/integralhist/engine/part_engine.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
+#include <gst/integralhist/memory/part.hpp>
+
 #include "in_context.hpp"
 
 namespace integralhist {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include <gst/integralhist/base/log.hpp>
+
 #include "cuda_error.hpp"
 #include "in_context.hpp"
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <gst/integralhist/memory/host_memory.hpp>
+
 #include "cuda_context.hpp"
 
 namespace integralhist {

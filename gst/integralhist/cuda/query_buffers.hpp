@@ -9,8 +9,9 @@
 #include <kernels/cuda/raii.hpp>
 #include <kernels/query.hpp>
 
-#include "in_context.hpp"
 #include <gst/integralhist/memory/idle_list.hpp>
+
+#include "in_context.hpp"
 
 namespace integralhist {
 

@@ -10,6 +10,7 @@
 
 #include <gst/integralhist/engine/engine.hpp>
 #include <gst/integralhist/memory/part_memory.hpp>
+
 #include "picture_cache.hpp"
 
 namespace integralhist {

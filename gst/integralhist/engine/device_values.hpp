@@ -13,6 +13,7 @@
 #include <kernels/cells.hpp>
 
 #include <gst/integralhist/memory/host_memory.hpp>
+
 #include "tensor.hpp"
 
 namespace integralhist {

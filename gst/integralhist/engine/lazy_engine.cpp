@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <gst/integralhist/base/interruptible.hpp>
+
 #include "retire.hpp"
 
 namespace integralhist {

@@ -5,8 +5,9 @@
 #include <deque>
 #include <mutex>
 
-#include "engine_tensor.hpp"
 #include <gst/integralhist/memory/memory_returns.hpp>
+
+#include "engine_tensor.hpp"
 #include "options.hpp"
 
 namespace integralhist {

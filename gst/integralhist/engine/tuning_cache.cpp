@@ -7,16 +7,16 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
+#include <fcntl.h>
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <unistd.h>
 
-#include <dlfcn.h>
-#include <fcntl.h>
 #include <glib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <kernels/fingerprint.hpp>
 

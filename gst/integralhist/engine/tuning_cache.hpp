@@ -23,6 +23,7 @@
 #include <string_view>
 
 #include <gst/integralhist/base/error.hpp>
+
 #include "plan.hpp"
 
 namespace integralhist {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "shard_devices.hpp"
-
 #include <gst/integralhist/cuda/cuda_engine.hpp>
 #include <gst/integralhist/cuda/peer_upload.hpp>
 #include <gst/integralhist/cuda/pinned_memory.hpp>
 #include <gst/integralhist/sharded/sharded_engine.hpp>
+
+#include "shard_devices.hpp"
 
 namespace integralhist {
 

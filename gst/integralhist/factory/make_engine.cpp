@@ -3,15 +3,16 @@
 
 #include <kernels/registry.hpp>
 
-#include "engine_plan.hpp"
-#include "shard_devices.hpp"
-#include <gst/integralhist/host/cpu_engine.hpp>
+#include <gst/integralhist/base/log.hpp>
 #include <gst/integralhist/cuda/cuda_assist.hpp>
 #include <gst/integralhist/cuda/cuda_on_demand.hpp>
-#include <gst/integralhist/base/log.hpp>
-#include <gst/integralhist/on_demand/on_demand_engine.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
+#include <gst/integralhist/host/cpu_engine.hpp>
+#include <gst/integralhist/on_demand/on_demand_engine.hpp>
 #include <gst/integralhist/sharded/sharded_engine.hpp>
+
+#include "engine_plan.hpp"
+#include "shard_devices.hpp"
 
 namespace integralhist {
 namespace {

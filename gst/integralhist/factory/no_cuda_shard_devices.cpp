@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "shard_devices.hpp"
-
 #include <gst/integralhist/cuda/cuda_context.hpp>
 #include <gst/integralhist/sharded/sharded_engine.hpp>
+
+#include "shard_devices.hpp"
 
 namespace integralhist {
 

@@ -7,13 +7,14 @@
 #include <deque>
 
 #include <gst/integralhist/base/check_threads.hpp>
-#include "cpu_tensor.hpp"
 #include <gst/integralhist/base/log.hpp>
+#include <gst/integralhist/base/thread.hpp>
+#include <gst/integralhist/engine/tensor_pool.hpp>
+#include <gst/integralhist/engine/tuning_cache.hpp>
 #include <gst/integralhist/memory/memory_messages.hpp>
 #include <gst/integralhist/memory/part_memory.hpp>
-#include <gst/integralhist/engine/tensor_pool.hpp>
-#include <gst/integralhist/base/thread.hpp>
-#include <gst/integralhist/engine/tuning_cache.hpp>
+
+#include "cpu_tensor.hpp"
 
 namespace integralhist {
 namespace {

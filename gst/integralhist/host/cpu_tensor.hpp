@@ -4,8 +4,9 @@
 #pragma once
 
 #include <gst/integralhist/engine/engine_tensor.hpp>
-#include "host_fence.hpp"
 #include <gst/integralhist/memory/host_memory.hpp>
+
+#include "host_fence.hpp"
 
 namespace integralhist {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <unistd.h>
 
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <unistd.h>
 
 namespace integralhist {
 namespace {

@@ -4,9 +4,10 @@
 #include <cstring>
 #include <utility>
 
+#include <gst/integralhist/api/c_api.hpp>
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/base/log.hpp>
-#include <gst/integralhist/api/c_api.hpp>
+
 #include "placed.hpp"
 
 using integralhist::find_meta;

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include <gst/integralhist/base/number.hpp>
+
 #include "placed_meta.hpp"
 #include "tracks.hpp"
 

@@ -8,8 +8,9 @@
 
 #include <kernels/expected.hpp>
 
-#include "frame_geometry.hpp"
 #include <gst/integralhist/gstintegralhistogrammeta.h>
+
+#include "frame_geometry.hpp"
 
 namespace integralhist {
 

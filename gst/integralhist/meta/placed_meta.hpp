@@ -8,6 +8,7 @@
 
 #include <gst/integralhist/api/c_api.hpp>
 #include <gst/integralhist/base/log.hpp>
+
 #include "meta_bytes.hpp"
 #include "placed.hpp"
 

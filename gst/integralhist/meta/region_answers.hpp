@@ -11,8 +11,8 @@
 
 #include <gst/video/video.h>
 
-#include <gst/integralhist/gstintegralhistogram.h>
 #include <gst/integralhist/api/histogram.hpp>
+#include <gst/integralhist/gstintegralhistogram.h>
 
 namespace integralhist {
 

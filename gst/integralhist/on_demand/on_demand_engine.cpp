@@ -12,11 +12,12 @@
 #include <mutex>
 
 #include <gst/integralhist/base/check_threads.hpp>
-#include <gst/integralhist/engine/forwarding_tensor.hpp>
 #include <gst/integralhist/base/log.hpp>
-#include "host_on_demand_tensor.hpp"
+#include <gst/integralhist/engine/forwarding_tensor.hpp>
 #include <gst/integralhist/engine/tensor_pool.hpp>
 #include <gst/integralhist/engine/tuning_cache.hpp>
+
+#include "host_on_demand_tensor.hpp"
 
 namespace integralhist {
 namespace {

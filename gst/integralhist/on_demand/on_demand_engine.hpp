@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <gst/integralhist/memory/memory_returns.hpp>
-#include "on_demand_tensor.hpp"
 #include <gst/integralhist/engine/options.hpp>
 #include <gst/integralhist/engine/whole_tensor_engine.hpp>
+#include <gst/integralhist/memory/memory_returns.hpp>
+
+#include "on_demand_tensor.hpp"
 
 namespace integralhist {
 

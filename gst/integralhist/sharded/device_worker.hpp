@@ -5,8 +5,9 @@
 #include <list>
 #include <memory>
 
-#include <gst/integralhist/engine/tensor_pool.hpp>
 #include <gst/integralhist/base/thread.hpp>
+#include <gst/integralhist/engine/tensor_pool.hpp>
+
 #include "frame_queue.hpp"
 #include "partition.hpp"
 

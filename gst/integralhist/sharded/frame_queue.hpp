@@ -12,8 +12,9 @@
 #include <set>
 
 #include <gst/integralhist/engine/buffer_hold.hpp>
-#include <gst/integralhist/memory/memory_returns.hpp>
 #include <gst/integralhist/engine/part_engine.hpp>
+#include <gst/integralhist/memory/memory_returns.hpp>
+
 #include "reports.hpp"
 #include "sharded_tensor.hpp"
 

@@ -4,14 +4,15 @@
 #include <utility>
 
 #include <gst/integralhist/base/check_threads.hpp>
+#include <gst/integralhist/base/trace.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
 #include <gst/integralhist/engine/tensor_pool.hpp>
-#include <gst/integralhist/base/trace.hpp>
+#include <gst/integralhist/memory/memory_messages.hpp>
+#include <gst/integralhist/memory/recycled_memory.hpp>
+
 #include "device_worker.hpp"
 #include "fault.hpp"
 #include "frame_queue.hpp"
-#include <gst/integralhist/memory/memory_messages.hpp>
-#include <gst/integralhist/memory/recycled_memory.hpp>
 
 namespace integralhist {
 namespace {

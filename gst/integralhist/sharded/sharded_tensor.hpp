@@ -5,6 +5,7 @@
 
 #include <gst/integralhist/engine/engine_tensor.hpp>
 #include <gst/integralhist/host/host_fence.hpp>
+
 #include "partition.hpp"
 #include "shards.hpp"
 

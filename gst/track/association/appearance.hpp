@@ -9,7 +9,6 @@
 
 #include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/gstintegralhist.h>
-
 #include <gst/track/base/target_box.hpp>
 
 namespace integralhist {

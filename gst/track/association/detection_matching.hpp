@@ -13,8 +13,9 @@
 #include <string>
 #include <vector>
 
-#include "appearance.hpp"
 #include <gst/track/base/target_box.hpp>
+
+#include "appearance.hpp"
 
 namespace integralhist {
 

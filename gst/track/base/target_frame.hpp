@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <gst/video/video.h>
+
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 #include <gst/integralhist/meta/placed.hpp>
-#include <gst/video/video.h>
 
 #include "target_box.hpp"
 

@@ -17,9 +17,10 @@
 #include <span>
 #include <vector>
 
+#include <kernels/cells.hpp>
+
 #include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/gstintegralhist.h>
-#include <kernels/cells.hpp>
 
 #include "filter_kernels.hpp"
 

@@ -8,11 +8,11 @@
 #include <string>
 #include <utility>
 
+#include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
+#include <gst/track/base/tracking_method.hpp>
 
 #include "tracker.hpp"
-#include <gst/integralhist/api/histogram_spec.hpp>
-#include <gst/track/base/tracking_method.hpp>
 
 namespace integralhist {
 

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "device_filters.hpp"
-
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -12,6 +9,8 @@
 #include <gst/integralhist/cuda/cuda_event.hpp>
 #include <gst/integralhist/cuda/query_buffers.hpp>
 
+#include "device_filters.hpp"
+
 namespace integralhist {
 namespace {
 
@@ -19,8 +18,6 @@ using namespace inthist::cuda;
 using namespace cuda;
 
 constexpr std::size_t kSpectrumBytes = sizeof (FilterSpectrum);
-/// How long the caller polls for an answer, which then comes sooner.
-constexpr std::chrono::microseconds kAnswering (200);
 
 class CudaFilter final : public DeviceFilter {
 public:
@@ -120,7 +117,7 @@ public:
       if (std::ranges::any_of (questions, [] (const auto *question) { return question->rho > 0; }))
         TRY (check (learn (batch.jobs, n, tables (), stream ())));
       TRY (check (cudaEventRecord (batch.list->done.get (), stream ())));
-      TRY (await (own_->answered.get (), kAnswering));
+      TRY (await (own_->answered.get (), kAnswerPolling));
       const auto *from = reinterpret_cast<const float *> (batch.list->host_answers.get ());
       for (FilterQuestion *const question : questions) {
         question->response.assign (from, from + kFilterCells);
@@ -140,7 +137,7 @@ public:
       const int n = int (questions.size ());
       TRY (check (describe_squares (batch.jobs, n, tables (), true, stream ())));
       TRY (check (cudaEventRecord (batch.list->done.get (), stream ())));
-      TRY (await (batch.list->done.get (), kAnswering));  // the next frame has other values
+      TRY (await (batch.list->done.get (), kAnswerPolling));  // the next frame has other values
       buffers_.give_back (std::move (batch.list));
       return {};
     });
@@ -212,7 +209,7 @@ public:
       TRY (check (cudaMemcpyAsync (list->host_answers.get (), list->answers.get (), bytes,
                                    cudaMemcpyDeviceToHost, stream)));
       TRY (check (cudaEventRecord (list->done.get (), stream)));
-      TRY (await (list->done.get (), kAnswering));
+      TRY (await (list->done.get (), kAnswerPolling));
       return {};
     }));
     const auto *const answers = reinterpret_cast<const float *> (list->host_answers.get ());

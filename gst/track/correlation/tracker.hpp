@@ -14,6 +14,8 @@
 #include <memory>
 #include <optional>
 
+#include <gst/track/base/tracking_method.hpp>
+
 #include "cells.hpp"
 #include "colour.hpp"
 #include "confidence.hpp"
@@ -21,8 +23,6 @@
 #include "filter.hpp"
 #include "questions.hpp"
 #include "scale.hpp"
-
-#include <gst/track/base/tracking_method.hpp>
 
 namespace integralhist {
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gst/integralhist/gstintegralhist.h>
-
 #include <gst/properties/properties.hpp>
 
 namespace integralhist {

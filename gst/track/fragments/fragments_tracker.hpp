@@ -26,12 +26,12 @@
 #include <span>
 #include <vector>
 
+#include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/gstintegralhist.h>
-#include <gst/integralhist/api/histogram.hpp>
+#include <gst/track/base/tracking_method.hpp>
 
 #include "fragments_settings.hpp"
-#include <gst/track/base/tracking_method.hpp>
 
 namespace integralhist {
 
