@@ -47,8 +47,8 @@ std::vector<Strategy> all ()
 std::span<const Strategy> strategies ()
 {
   // never freed, as threads may compute while the process ends
-  static const std::span<const Strategy> table = *new std::vector<Strategy> (all ());
-  return table;
+  static const auto *const table = new std::vector<Strategy> (all ());
+  return *table;
 }
 
 const Strategy *find_strategy (std::string_view name)
