@@ -359,6 +359,19 @@ TEST (clock_that_stands_still)
   }
 }
 
+/// A clock that jumps ahead and back stands still for as long, and the load counts all the same.
+TEST (clock_that_jumps_back)
+{
+  Frames frames;
+  for (int n = 0; n < 120; n++)
+    fail_unless (!frames.sheds (n * kFrame, std::nullopt, kFrame));
+  frames.stands_still = true;
+  guint shed = 0;
+  for (int n = 120; n < 150; n++)
+    shed += frames.sheds (n * kFrame, std::nullopt, 10 * kFrame);
+  fail_unless (shed > 15, "%u of 30 frames", shed);
+}
+
 /// The service of a frame that is ignored sheds none of the next.
 TEST (ignored_service)
 {

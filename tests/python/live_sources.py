@@ -23,16 +23,18 @@ SIZE = 32
 
 
 class Clock(Gst.Clock):
-    """A clock that jumps ahead by two seconds, back, and then runs 1 % too fast."""
+    """A clock that is 1 % too fast. In a stream it jumps ahead by two seconds, and back, and so
+    stands still for as long, as GStreamer lets no clock go back."""
 
     def __init__(self):
         super().__init__()
-        self.start = time.monotonic()
+        self.made = time.monotonic()
+        self.began = None  # the stream
 
     def do_get_internal_time(self):
-        passed = time.monotonic() - self.start
-        jump = 2 if 3 < passed < 5 else 0
-        return int((100 + passed * 1.01 + jump) * Gst.SECOND)
+        now = time.monotonic()
+        jump = 2 if self.began and 3 < now - self.began < 5 else 0
+        return int((100 + (now - self.made) * 1.01 + jump) * Gst.SECOND)
 
 
 def steady(n):
@@ -91,6 +93,7 @@ class Stream:
                 'clock-rate=90000,encoding-name=RAW,sampling=RGB,depth=(string)8,'
                 f'width=(string){SIZE},height=(string){SIZE},payload=96" ! '
                 f'rtpjitterbuffer latency=100 mode={rtp} ! rtpvrawdepay ! videoconvert ! {tail}')
+        self.clock = clock
         if clock:
             self.receiver.use_clock(clock)
         pad = self.receiver.get_by_name('sink').get_static_pad('sink')
@@ -119,6 +122,8 @@ class Stream:
 
     def run(self):
         start = time.monotonic()
+        if self.clock:
+            self.clock.began = start
         channels = 1 if self.rtp is None else 3
         for n in range(SECONDS * FPS):
             timestamp, leaves = self.camera(n)

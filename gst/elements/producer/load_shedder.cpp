@@ -16,6 +16,7 @@ constexpr GstClockTime kMaxEqualIntervals = 4;            // counted in advance 
 constexpr double kExtraShare = 1 / 24., kMostExtra = 24;  // of all frames, and frames
 constexpr int kShedFramesToLearn = 64;                    // what a frame without a histogram takes
 constexpr int kMeanWeight = 8;                            // a new interval is 1/8 of the mean
+constexpr GstClockTime kTimeToTrust = GST_SECOND;         // of a clock that must run
 
 /// Adds a signed difference, within the valid times.
 GstClockTime add_clamped (GstClockTime time, GstClockTimeDiff difference)
@@ -60,7 +61,8 @@ void LoadShedder::reset ()
 {
   forget_times ();
   const std::lock_guard lock (mutex_);
-  arrived_ = left_ = std::nullopt;
+  first_ = arrived_ = left_ = std::nullopt;
+  clock_runs_ = false;
   service_ = foreign_service_ = mean_interval_ = backlog_ = foreign_backlog_ = cost_ = 0;
   least_shed_service_ = GST_CLOCK_TIME_NONE;
   n_shed_ = 0;
@@ -184,6 +186,12 @@ void LoadShedder::arrive (const Arrival &frame, const Moment &now)
     lateness_[n_lateness_++ % lateness_.size ()] = { frame.running_time, -*frame.early };
   frame_ = frame;
   arrived_ = now;
+  if (!first_)
+    first_ = now;
+  const GstClockTime wall = minus (now.wall, first_->wall);
+  if (wall >= kTimeToTrust && GST_CLOCK_TIME_IS_VALID (now.clock)
+      && GST_CLOCK_TIME_IS_VALID (first_->clock) && minus (now.clock, first_->clock) >= wall / 2)
+    clock_runs_ = true;
 }
 
 bool LoadShedder::sheds ()
@@ -226,9 +234,11 @@ void LoadShedder::leave (const Moment &now)
   const std::lock_guard lock (mutex_);
   if (!arrived_)
     return;  // reset or ignored since then
-  service_ = GST_CLOCK_TIME_IS_VALID (now.clock) && GST_CLOCK_TIME_IS_VALID (arrived_->clock)
-                 ? std::min (minus (now.wall, arrived_->wall), minus (now.clock, arrived_->clock))
-                 : 0;
+  service_ = minus (now.wall, arrived_->wall);
+  if (!clock_runs_)
+    service_ = GST_CLOCK_TIME_IS_VALID (now.clock) && GST_CLOCK_TIME_IS_VALID (arrived_->clock)
+                   ? std::min (service_, minus (now.clock, arrived_->clock))
+                   : 0;
   // A sink that waits for the clock does so for each frame; one frame may meet its time by chance.
   const bool on_time =
       frame_.early && std::abs (GstClockTimeDiff (service_) - *frame_.early) <= kClockTolerance;

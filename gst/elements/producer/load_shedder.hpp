@@ -5,8 +5,9 @@
 //
 // Only the delay that the element causes counts. A frame's service is the time that the streaming
 // thread spends in the element and in the elements behind it, without the wait of a sink for the
-// clock. It has to pass on the pipeline's clock, too. The backlog is Lindley's recursion for the
-// waiting time in a queue (1952):
+// clock. It has to pass on the pipeline's clock too, as that of a test may stand still, until that
+// clock has run for a second: one that jumps back stands still for as long. The backlog is
+// Lindley's recursion for the waiting time in a queue (1952):
 //
 //   backlog = max (0, backlog + service - interval)
 //
@@ -86,6 +87,8 @@ private:
   // the frame in service, or the last one
   Arrival frame_;
   std::optional<Moment> arrived_, left_;
+  std::optional<Moment> first_;  // arrival
+  bool clock_runs_ = false;      // the pipeline's, as the monotonic one does
   GstClockTime service_ = 0;
   bool was_on_time_ = true;  // the last frame left when a sink shows it
 
