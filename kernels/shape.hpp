@@ -6,8 +6,7 @@
 namespace inthist {
 
 /// The type of a pixel or of a tensor element; u8_tiled is Tiles of mostly bytes. The last four are
-/// of tables that nobody but inthist-check asks for, to compare with papers; f32x4 is four
-/// interleaved channels.
+/// of tables of inthist-check, which compares with papers; f32x4 is four interleaved channels.
 enum class Type { u8, u16, u32, u8_tiled, s32, f32, f64, f32x4 };
 
 constexpr std::size_t bytes_of (Type type)

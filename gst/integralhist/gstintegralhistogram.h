@@ -385,7 +385,7 @@ guint gst_integral_histogram_get_weight_unit (GstIntegralHistogram *histogram);
  * No tensor has anchors since 0.3. [method@IntegralHistogram.get_element] reads an element of any
  * tensor, and [method@IntegralHistogram.get_counter] says what the elements are.
  *
- * Returns: %FALSE; all else is 0
+ * Returns: %FALSE; the outputs are 0
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gsize *offset,

@@ -67,7 +67,7 @@ void run_messages (const char *backend)
   }
 }
 
-/// Counts are asked of some bins. What compares histograms is refused, with what to do.
+/// A range answers counts. It refuses to compare histograms, and names the remedy.
 void run_questions (const char *backend)
 {
   const Histogram part = Counter (on (backend, "bins=32 first-bin=8 n-bins=4")).count ("GRAY8");
@@ -114,7 +114,7 @@ void run_questions (const char *backend)
   }
 }
 
-/// Who wants the histogram of a feature never gets some of its bins.
+/// An element that needs the histogram of a feature never gets only some of its bins.
 void run_of_feature (const char *backend)
 {
   const std::string some = on (backend, "feature=hue bins=18 first-bin=3 n-bins=4"),
@@ -175,7 +175,7 @@ void run_consumers (const char *backend)
                      && refused.find ("set first-bin=0 n-bins=0 of cudaintegralhist")
                             != std::string::npos,
                  "%s: %s", consumer.c_str (), refused.c_str ());
-    // all may come in some frames alone
+    // some frames may have all bins, others not
     for (const std::string &before :
          { some + all, all + some, hist + "bins=16 interval=2 ! " + some }) {
       const std::string none = error_of (before + consumer);
@@ -202,7 +202,7 @@ void run_consumers (const char *backend)
 
 TEST_TIMEOUT (240);
 
-/// A range that is none of the bins is one error when the element starts.
+/// A range outside of the bins is one error when the element starts.
 TEST (wrong_ranges)
 {
   struct Wrong {

@@ -106,7 +106,7 @@ def inside(pixels, x, y, width, height):
 
 
 def launch(*lines, **options):
-    """What gst-launch-1.0 prints"""
+    """The output of gst-launch-1.0"""
     return subprocess.run(['timeout', '120', 'gst-launch-1.0', '-q', *' '.join(lines).split()],
                           stdout=subprocess.PIPE, check=True, **options).stdout
 

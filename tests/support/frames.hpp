@@ -57,7 +57,7 @@ using Buffer = std::unique_ptr<GstBuffer, Unref>;
 using Sample = std::unique_ptr<GstSample, Unref>;
 using Histogram = std::unique_ptr<GstIntegralHistogram, Unref>;
 
-/// One or more elements, as in a launch line, in a harness with a bus.
+/// A harness with a bus, of the elements of a launch line.
 class Harness {
 public:
   explicit Harness (const std::string &line, const std::string &caps = "")
@@ -98,7 +98,7 @@ public:
     gst_util_set_object_arg (G_OBJECT (element), property, value);
   }
 
-  /// The next message of these types; null if there is none in time. (transfer full)
+  /// The next message of these types; null if it does not come in time. (transfer full)
   GstMessage *message (int types = GST_MESSAGE_ELEMENT, GstClockTime timeout = 0)
   {
     return gst_bus_timed_pop_filtered (bus_, timeout, GstMessageType (types));
@@ -117,7 +117,7 @@ public:
     return error->message;
   }
 
-  /// What comes out for a buffer. (transfer full)
+  /// Passes a buffer and returns the output. (transfer full)
   Buffer pass (GstBuffer *buffer)
   {
     const GstFlowReturn flow = gst_harness_push (harness_, buffer);

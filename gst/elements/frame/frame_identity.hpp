@@ -11,7 +11,7 @@
 
 namespace integralhist {
 
-/// What a frame had that went into a bin.
+/// The format and the metas of a frame that went into a bin.
 struct FrameMetas {
   GstVideoInfo info;
   std::unique_ptr<GstBuffer, void (*) (GstBuffer *)> metas;  // a buffer without memory

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Where an element computes: on the CPU, on a CUDA device, or on several. Every build has it.
+// The devices of an element: the CPU, a CUDA device, or several. Every build has it.
 #pragma once
 
 #include <gst/elements/frame/cuda_device.hpp>

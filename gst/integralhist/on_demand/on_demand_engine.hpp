@@ -30,11 +30,11 @@ public:
 };
 
 /// Makes an engine whose frames are computed when somebody asks: on the CPU, or on the device that
-/// has them. Where all is asked of frames in host memory, `whole_engine` computes it, unless that
-/// is null. With Compute::automatic frames are computed at once, as the engine that `make_eager`
-/// makes does, while consumers keep asking for whole tensors. Frames on a device always are that
-/// `on_device` does not take, or all if that is null. `assist` is a GPU for many questions at once
-/// of frames in host memory.
+/// has them. If a consumer asks for all of a frame in host memory, `whole_engine` computes it,
+/// unless that is null. With Compute::automatic frames are computed at once, as the engine that
+/// `make_eager` makes does, while consumers keep asking for whole tensors. Frames on a device
+/// always are that `on_device` does not take, or all if that is null. `assist` is a GPU for many
+/// questions at once of frames in host memory.
 Expected<std::unique_ptr<Engine>>
 make_on_demand_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
                        LazyEngine::Make make_eager, std::shared_ptr<WholeTensorEngine> whole_engine,
