@@ -305,8 +305,7 @@ int main (int argc, char **argv)
       if ((pinned = !contexts.empty ()))
         host = cuda_functions ({ contexts[0] });
 #endif
-      const HostMemory pixels =
-          must (host.allocate (std::size_t (width) * height, no_room, nullptr));
+      const HostMemory pixels = must (host.allocate (std::size_t (width) * height, no_room));
       std::mt19937 random (1);
       for (std::size_t i = 0; i < std::size_t (width) * height; i++)
         pixels.get ()[i] = std::byte (random ());

@@ -210,7 +210,6 @@ public:
     return error (Error::Kind::no_memory, "somebody else has it");
   }
   bool is_free () override { return engine_->is_free (); }
-  void set_flushing (bool flushing) override { engine_->set_flushing (flushing); }
   Stats stats () override { return engine_->stats (); }
   const Plan &plan () const override { return engine_->plan (); }
 
@@ -320,7 +319,6 @@ TEST (late_memory)
     g_usleep (100 * 1000);
     second = nullptr;
     const gint64 start = g_get_monotonic_time ();
-    engine->set_flushing (true);
     engine->abandon ();
     engine = nullptr;
     const gint64 took = g_get_monotonic_time () - start;

@@ -39,7 +39,6 @@ public:
     return engine_->submit_part (frame, part, host);
   }
   bool is_free () override { return engine_->is_free (); }
-  void set_flushing (bool flushing) override { engine_->set_flushing (flushing); }
   Stats stats () override { return engine_->stats (); }
   const Plan &plan () const override { return engine_->plan (); }
 
@@ -176,13 +175,13 @@ TEST (one_at_a_time)
   options.task_bins = 4;
   std::atomic<int> alive = 0, refused = 0;
   DeviceFunctions host;
-  host.allocate = [&] (std::size_t bytes, const auto &message, const auto &cancelled) {
+  host.allocate = [&] (std::size_t bytes, const auto &message) {
     if (bytes > 1000000 && alive.fetch_add (1) > 0) {  // a tensor, not a picture
       alive--;
       refused++;
       return Expected<HostMemory> (error (Error::Kind::no_memory, message ({})));
     }
-    return allocate_on_host (bytes, message, cancelled);
+    return allocate_on_host (bytes, message);
   };
   const auto engine = must (make_sharded_engine (
       kShape, options, { device_of_speed (0, 0, 400000), device_of_speed (1, 0, 400000) }, host,
@@ -213,13 +212,16 @@ TEST (held)
   std::vector<std::shared_ptr<Tensor>> kept = { must (engine->submit (frame_of (pixels))).tensor,
                                                 must (engine->submit (frame_of (pixels))).tensor };
   Expected<SubmittedFrame> third = SubmittedFrame ();
-  std::thread streaming ([&] { third = engine->submit (frame_of (pixels)); });
+  std::atomic<bool> cancelled = false;
+  std::thread streaming ([&] {
+    const CancelScope scope (cancelled);
+    third = engine->submit (frame_of (pixels));
+  });
   std::this_thread::sleep_for (std::chrono::milliseconds (1300));
   fail_unless_equals_int (int (told.load ()), 2);
-  engine->set_flushing (true);
+  cancelled = true;
   streaming.join ();
   fail_unless (!third && third.error ().kind == Error::Kind::flushing);
-  engine->set_flushing (false);
   kept.erase (kept.begin ());
   kept.push_back (must (engine->submit (frame_of (pixels))).tensor);
   fail_unless (kept.back ());

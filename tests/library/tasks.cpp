@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include <gst/integralhist/base/interruptible.hpp>
+#include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/base/tasks.hpp>
 
 #include "test.hpp"  // last: it has macros with names of the standard library
@@ -83,18 +83,18 @@ TEST (copies)
   }
 }
 
-TEST (interrupted)
+TEST (cancelled)
 {
   std::atomic<bool> flag = false;
-  const Interruptible asking (flag);
+  const CancelScope scope (flag);
   std::atomic<int> runs = 0;
   const auto done = in_parallel (1000, [&] (int) -> Expected<> {
-    fail_unless (Interruptible::flag () == &flag);
+    fail_unless (CancelScope::flag () == &flag);
     runs++;
     flag = true;
     return {};
   });
   fail_unless (!done && done.error ().kind == Error::Kind::flushing);
   fail_unless (runs >= 1 && runs < 1000, "%d", runs.load ());
-  fail_unless (Interruptible::flag () == &flag);
+  fail_unless (CancelScope::flag () == &flag);
 }

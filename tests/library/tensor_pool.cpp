@@ -77,6 +77,7 @@ std::vector<Held> take (const Pool &pool, unsigned n)
 struct Taker {
   explicit Taker (const Pool &pool)
       : thread ([this, pool] {
+          const CancelScope scope (cancelled);
           outcome = pool->acquire ();
           done = true;
         })
@@ -91,7 +92,7 @@ struct Taker {
   }
 
   Expected<Held> outcome;
-  std::atomic<bool> done = false;
+  std::atomic<bool> cancelled = false, done = false;
   std::thread thread;  // last: it uses the others
 };
 
@@ -266,8 +267,8 @@ TEST (close_while_out)
   fail_unless_equals_int (count.alive, 0);
 }
 
-/// A flush ends a wait, refuses all until it is over, and loses nothing.
-TEST (flushing)
+/// A thread that is cancelled waits no more, gets nothing, and loses nothing.
+TEST (cancelled)
 {
   Count count;
   const Pool pool = must (pool_of (count, 3, 1));
@@ -275,15 +276,18 @@ TEST (flushing)
   {
     Taker taker (pool);
     fail_unless (!taker.is_done_after (kMoment) && pool->is_exhausted ());
-    pool->set_flushing (true);
+    taker.cancelled = true;
     fail_unless (taker.is_done_after (kLong) && !taker.outcome);
     fail_unless (taker.outcome.error ().kind == Error::Kind::flushing);
   }
-  fail_unless (!pool->is_exhausted ());
   held.reset ();
-  const auto refused = pool->acquire ();  // though one is idle
-  fail_unless (!refused && refused.error ().kind == Error::Kind::flushing);
-  pool->set_flushing (false);
+  {
+    const std::atomic<bool> cancelled = true;
+    const CancelScope scope (cancelled);
+    fail_unless (!pool->is_exhausted ());
+    const auto refused = pool->acquire ();  // though one is idle
+    fail_unless (!refused && refused.error ().kind == Error::Kind::flushing);
+  }
   must (pool->acquire ());
   fail_unless (pool->n_out () == 0 && count.made == 1);
 }

@@ -3,7 +3,7 @@
 // The engine behind frames on demand, with engines of the test's own: they compute when the test
 // says so, and fail when it says so. What they count is the truth.
 #include <gst/integralhist/host/host_fence.hpp>
-#include <gst/integralhist/base/interruptible.hpp>
+#include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/on_demand/on_demand_engine.hpp>
 #include <gst/integralhist/engine/whole_tensor_engine.hpp>
 
@@ -61,7 +61,6 @@ public:
     frames_++;
     return SubmittedFrame{ std::make_shared<FakeTensor> (devices_.computed) };
   }
-  void set_flushing (bool) override {}
   bool has_failed () override { return devices_.has_failed; }
   Stats stats () override
   {
@@ -98,7 +97,7 @@ std::optional<Kind> failure_of (WholeTensorEngine &frames)
 struct Asker {
   explicit Asker (WholeTensorEngine &frames)
       : thread ([this, &frames] {
-          const Interruptible asking (interrupted);
+          const CancelScope scope (cancelled);
           failure = failure_of (frames);
           done = true;
         })
@@ -113,7 +112,7 @@ struct Asker {
   }
 
   std::optional<Kind> failure;
-  std::atomic<bool> interrupted = false, done = false;
+  std::atomic<bool> cancelled = false, done = false;
   std::thread thread;  // last: it uses the others
 };
 
@@ -121,9 +120,9 @@ constexpr int kMoment = 50, kLong = 20000;  // milliseconds
 
 }  // namespace
 
-/// A question ends when its own thread is interrupted, whether its frame is computed or waits for
+/// A question ends when its own thread is cancelled, whether its frame is computed or waits for
 /// another, and no other question does. The engine goes on.
-TEST (interruption)
+TEST (cancelled)
 {
   Devices devices;
   WholeTensorEngine frames (maker (devices), inthist::Device::cpu);
@@ -133,10 +132,10 @@ TEST (interruption)
       g_usleep (1000);
     Asker second (frames), third (frames);
     fail_unless (!first.is_done_after (kMoment) && !second.done && devices.submitted == 1);
-    second.interrupted = true;
+    second.cancelled = true;
     fail_unless (second.is_done_after (kLong) && second.failure == Kind::flushing);
     fail_unless (!first.is_done_after (kMoment) && !third.done && devices.submitted == 1);
-    first.interrupted = true;
+    first.cancelled = true;
     fail_unless (first.is_done_after (kLong) && first.failure == Kind::flushing);
     fail_unless (!third.is_done_after (kMoment));
     devices.computed->signal ({});

@@ -25,8 +25,8 @@ static bool has_attached_enough (const Producer &producer, guint frames)
 
 void HistogramConsumer::start ()
 {
-  refusal_.set_flushing (false);
-  refusal_.set_stopping (false);
+  cancel_.set_flushing (false);
+  cancel_.set_stopping (false);
   start_again ();
 }
 
@@ -46,16 +46,16 @@ void HistogramConsumer::take_event (GstBaseTransform *element, GstEvent *event)
                           std::exchange (missing_, 0), GST_OBJECT_NAME (element)),
                          (nullptr));
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START)
-    refusal_.set_flushing (true);
+    cancel_.set_flushing (true);
   else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
-    refusal_.set_flushing (false);
+    cancel_.set_flushing (false);
 }
 
 void HistogramConsumer::take_transition (GstStateChange transition)
 {
   // pads cannot be deactivated while the streaming thread waits here
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
-    refusal_.set_stopping (true);
+    cancel_.set_stopping (true);
 }
 
 Expected<GstIntegralHistogramMeta *> HistogramConsumer::find (GstBuffer *buffer,
@@ -90,7 +90,7 @@ Expected<GstIntegralHistogramMeta *> HistogramConsumer::find (GstBuffer *buffer,
 Expected<> HistogramConsumer::await (GstIntegralHistogram *histogram)
 {
   found_ = true;
-  return integralhist::await (tensor_of (histogram), [this] { return refusal_.is_set (); });
+  return integralhist::await (tensor_of (histogram));
 }
 
 Expected<> HistogramConsumer::note_missing (GstBaseTransform *element)

@@ -11,9 +11,7 @@
 
 #include <kernels/inthist.hpp>
 
-#include <gst/elements/base/refusal.hpp>
-#include <gst/integralhist/base/error.hpp>
-#include <gst/integralhist/base/interruptible.hpp>
+#include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 
 namespace integralhist {
@@ -40,12 +38,12 @@ public:
   /// but some of its bins, and frames before had no more.
   Expected<GstIntegralHistogramMeta *> find (GstBuffer *buffer, const std::string &feature);
 
-  /// Waits for the tensor. Returns an Error::Kind::flushing after a flush or a stop.
+  /// Waits for the tensor, within a cancel_scope ().
   Expected<> await (GstIntegralHistogram *histogram);
   /// Returns whether a frame had what is wanted, since the start.
   bool has_found () const { return found_; }
-  /// Lets a flush or a stop end what this thread asks, as long as the result lives.
-  Interruptible interruptible () const { return Interruptible (*refusal_.flag ()); }
+  /// Lets a flush or a stop cancel what this thread asks, as long as the result lives.
+  CancelScope cancel_scope () const { return CancelScope (cancel_.flag ()); }
 
   /// Counts a frame in which `find` found none. Returns an error with a launch
   /// line, unless frames had one before or a producer upstream leaves frames out.
@@ -60,7 +58,7 @@ public:
   bool may_come (GstBaseTransform *element, std::span<const Wanted> all);
 
 private:
-  Refusal refusal_;
+  CancelSource cancel_;
   std::string feature_;  // last looked for
   bool found_ = false;
   guint missing_ = 0;  // frames since the start

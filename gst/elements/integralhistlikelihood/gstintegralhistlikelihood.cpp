@@ -237,7 +237,7 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProp
   State &state = *self->state;
   GstIntegralHistogram *histogram = meta->histogram;
   const int bins = int (gst_integral_histogram_get_bins (histogram));
-  const Interruptible asking = state.consumer.interruptible ();
+  const CancelScope scope = state.consumer.cancel_scope ();
   TRY (state.consumer.await (histogram));
   const bool is_new = state.model.bins.empty () || state.known_changes != properties.model_changes;
   if (!is_new)

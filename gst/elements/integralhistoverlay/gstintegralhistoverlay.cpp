@@ -269,7 +269,7 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
                               "cudaintegralhist before this element");
     return {};
   }
-  const Interruptible asking = state.consumer.interruptible ();
+  const CancelScope scope = state.consumer.cancel_scope ();
   if (!state.marks.empty ())
     TRY (state.consumer.await (meta->histogram));
   std::vector<Box> boxes;

@@ -302,7 +302,7 @@ Expected<> follow_targets (State &state, const TrackProperties &properties, GstB
   state.targets.fit (colours, frame);
   TRY (state.targets.configure (options, frame));
   take_mouse (state, frame);
-  const Interruptible asking = state.consumer.interruptible ();
+  const CancelScope scope = state.consumer.cancel_scope ();
   for (GstIntegralHistogram *const tensor : tensors)
     TRY (state.consumer.await (tensor));
   TRY (state.targets.detect (properties.detections ? read_detections (buffer)

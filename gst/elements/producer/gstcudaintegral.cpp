@@ -4,7 +4,6 @@
 #include <gst/elements/base/element_plumbing.hpp>
 #include <gst/elements/base/messages.hpp>
 #include <gst/elements/base/producer_query.hpp>
-#include <gst/elements/base/refusal.hpp>
 #include <gst/elements/base/tensor_metas.hpp>
 #include <gst/elements/frame/mapped_frame.hpp>
 #include <gst/elements/frame/video_formats.hpp>
@@ -50,12 +49,12 @@ struct State {
   std::atomic<GstClockTime> latency = 0;           // of the pipeline, by the last event
   std::atomic<bool> error_posted = false;          // of the engine
   std::atomic<guint64> attached = 0, skipped = 0;  // frames with a histogram, late frames
-  Refusal refusal;                                 // ends all waiting
+  CancelSource cancel;                             // by a flush or a stop
 
-  std::mutex mutex;  // guards all below against flushes, events and the stats; taken last
+  std::unique_ptr<RegionReporter> reporter;  // from start to stop
+
+  std::mutex mutex;  // guards the engine against the stats; taken last
   std::shared_ptr<Engine> engine;
-  // Made in start and dropped in stop, when nothing streams: the streaming thread needs no lock.
-  std::unique_ptr<RegionReporter> reporter;
 };
 
 }  // namespace
@@ -105,12 +104,6 @@ static std::shared_ptr<Engine> engine_of (State &state)
   return state.engine;
 }
 
-static bool engine_has_failed (State &state)
-{
-  const auto engine = engine_of (state);
-  return engine && engine->has_failed ();
-}
-
 /// Posts an error unless another thread has posted the same trouble.
 static void post_error_once (GstCudaIntegral *self, const Error &error)
 {
@@ -135,7 +128,32 @@ static void drop_engine (State &state)
     last = std::move (state.engine);
     state.engine = nullptr;
   }
-  retire (std::move (last), [&] { return state.refusal.is_set (); });
+  const CancelScope scope (state.cancel.flag ());
+  retire (std::move (last));
+}
+
+/// Waits until all frames are computed and all messages are posted.
+static Expected<> finish (State &state)
+{
+  const CancelScope scope (state.cancel.flag ());
+  if (state.reporter)
+    state.reporter->drain ();
+  const auto engine = engine_of (state);
+  return engine ? engine->finish () : Expected<> ();
+}
+
+/// Forgets the frames and the failures before the end of a flush.
+static void flush (State &state)
+{
+  state.cancel.set_flushing (true);  // no FLUSH_START may have come
+  if (state.reporter)
+    state.reporter->flush ();
+  (void) finish (state);  // which forgets failures, and waits for nothing
+  if (const auto engine = engine_of (state); engine && engine->has_failed ())
+    drop_engine (state);  // no thread waits for it now
+  state.cancel.set_flushing (false);
+  state.error_posted = false;
+  state.shedder.reset ();
 }
 
 static void forget_frame_size (State &state)
@@ -152,7 +170,6 @@ static Expected<> renew_engine (GstCudaIntegral *self)
   const inthist::Shape &shape = state.shape;
   Options options = state.started.options;
   TRY (state.started.check_shape (shape));
-  options.cancelled = state.refusal.flag ();
   options.still_waiting = [self, started = state.started] (unsigned most) {
     GST_ELEMENT_WARNING (self, RESOURCE, BUSY, ("%s", started.describe_wait (most).c_str ()),
                          (nullptr));
@@ -165,24 +182,10 @@ static Expected<> renew_engine (GstCudaIntegral *self)
   INFO (self, "strategy %s, tile %d, threads %d: %s", plan.choice.strategy->name,
         plan.choice.tuning.tile, plan.choice.tuning.threads, engine->description ().c_str ());
   state.error_posted = false;
+  state.reporter->forget_failure ();  // of the last engine
   const std::lock_guard lock (state.mutex);
-  engine->set_flushing (state.refusal.is_set ());
-  // The streaming thread may have given up on the last engine.
-  state.reporter->set_flushing (state.refusal.is_set ());
   state.engine = engine;
   return {};
-}
-
-/// Sets flushing or stopping, and ends all waits of the streaming thread.
-static void set_refusal (State &state, void (Refusal::*set) (bool), bool value)
-{
-  (state.refusal.*set) (value);  // before the mutex, whose owner may take long
-  const std::lock_guard lock (state.mutex);
-  const bool refusing = state.refusal.is_set ();
-  if (state.engine)
-    state.engine->set_flushing (refusing);
-  if (state.reporter)
-    state.reporter->set_flushing (refusing);
 }
 
 // GstBaseTransform
@@ -208,14 +211,11 @@ static Expected<> start (GstCudaIntegral *self)
   state.scores.start (state.started, state.lut);
   state.error_posted = false;
   state.shedder.reset ();
-  auto reporter = TRY (RegionReporter::start (GST_ELEMENT (self), state.started.options.async_depth,
-                                              state.error_posted));
-  {
-    const std::lock_guard lock (state.mutex);
-    state.reporter = std::move (reporter);
-  }
-  set_refusal (state, &Refusal::set_flushing, false);
-  set_refusal (state, &Refusal::set_stopping, false);
+  state.reporter =
+      TRY (RegionReporter::start (GST_ELEMENT (self), state.started.options.async_depth,
+                                  state.error_posted, state.cancel.flag ()));
+  state.cancel.set_flushing (false);
+  state.cancel.set_stopping (false);
   return {};
 }
 
@@ -234,13 +234,8 @@ static gboolean gst_cuda_integral_start (GstBaseTransform *trans)
 static gboolean gst_cuda_integral_stop (GstBaseTransform *trans)
 {
   State &state = Element::state_of (trans);
-  set_refusal (state, &Refusal::set_stopping, true);
-  std::unique_ptr<RegionReporter> reporter;
-  {
-    const std::lock_guard lock (state.mutex);
-    reporter = std::move (state.reporter);
-  }
-  reporter = nullptr;
+  state.cancel.set_stopping (true);
+  state.reporter = nullptr;
   forget_frame_size (state);
   state.devices.close ();
   state.feature = -1;
@@ -360,6 +355,7 @@ static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, Gs
 static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
 {
   State &state = Element::state_of (self);
+  const CancelScope scope (state.cancel.flag ());
   const ProducerProperties properties = Element::properties_of (self);
   if (properties.interval == 0)  // set since the start, which checks the other properties
     TRY (properties.check (content_of (self)));
@@ -389,7 +385,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
                             : TRY (state.scores.next (properties));
   const auto [tensor, hold] = TRY (submit (state, *engine, buffer, scores));
   if (properties.sync)
-    if (const auto done = await (*tensor, [&] { return state.refusal.is_set (); }); !done) {
+    if (const auto done = await (*tensor); !done) {
       (void) hold (buffer);  // other devices than a failed one may still read it
       return done;
     }
@@ -427,15 +423,11 @@ static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent 
   switch (GST_EVENT_TYPE (event)) {
     case GST_EVENT_FLUSH_START:
       DEBUG (self, "a flush starts: all waits end");
-      set_refusal (state, &Refusal::set_flushing, true);
+      state.cancel.set_flushing (true);
       break;
     case GST_EVENT_FLUSH_STOP:
       DEBUG (self, "a flush stops");
-      if (engine_has_failed (state))
-        drop_engine (state);  // while nobody waits for it
-      set_refusal (state, &Refusal::set_flushing, false);
-      state.error_posted = false;
-      state.shedder.reset ();
+      flush (state);
       break;
     case GST_EVENT_SEGMENT: state.shedder.forget_times (); break;
     case GST_EVENT_STREAM_START:
@@ -446,12 +438,7 @@ static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent 
                   : nullptr)
         report (self, check_caps (caps, feature_of (self)));
       break;
-    case GST_EVENT_EOS:
-      if (state.reporter)
-        state.reporter->drain ();  // all messages come before EOS
-      if (const auto engine = engine_of (state))
-        report (self, engine->finish ());
-      break;
+    case GST_EVENT_EOS: report (self, finish (state)); break;
     default: break;
   }
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
@@ -517,7 +504,7 @@ void Element::take_transition (gpointer element, GstStateChange transition)
 {
   // pads cannot be deactivated while the streaming thread waits for a tensor
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
-    set_refusal (state_of (element), &Refusal::set_stopping, true);
+    state_of (element).cancel.set_stopping (true);
   // a frame that waits in a paused sink delays nothing
   if (transition == GST_STATE_CHANGE_PAUSED_TO_PLAYING
       || transition == GST_STATE_CHANGE_PLAYING_TO_PAUSED)

@@ -7,14 +7,17 @@
 
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/api/histogram_spec.hpp>
-#include <gst/integralhist/base/interruptible.hpp>
+#include <gst/integralhist/base/cancel.hpp>
 
 namespace integralhist {
 
-Expected<std::unique_ptr<RegionReporter>>
-RegionReporter::start (GstElement *element, unsigned limit, std::atomic<bool> &error_posted)
+Expected<std::unique_ptr<RegionReporter>> RegionReporter::start (GstElement *element,
+                                                                 unsigned limit,
+                                                                 std::atomic<bool> &error_posted,
+                                                                 const std::atomic<bool> &cancelled)
 {
-  std::unique_ptr<RegionReporter> reporter (new RegionReporter (element, limit, error_posted));
+  std::unique_ptr<RegionReporter> reporter (
+      new RegionReporter (element, limit, error_posted, cancelled));
   reporter->thread_ =
       TRY (Thread::start ("integralhist-regions", [r = reporter.get ()] { r->work (); }));
   return reporter;
@@ -25,32 +28,32 @@ RegionReporter::~RegionReporter ()
   {
     const std::lock_guard lock (mutex_);
     stopping_ = true;
-    refusing_ = true;
     queue_.clear ();
     changed_.notify_all ();
   }
   thread_.join ();
 }
 
-void RegionReporter::set_flushing (bool flushing)
+void RegionReporter::flush ()
 {
   const std::lock_guard lock (mutex_);
-  flushing_ = flushing;
-  refusing_ = flushing || stopping_;
-  if (flushing) {
-    flushes_++;
-    queue_.clear ();
-  } else {
-    failed_ = false;
-  }
-  changed_.notify_all ();
+  flushes_++;
+  queue_.clear ();
+  failed_ = false;
+}
+
+void RegionReporter::forget_failure ()
+{
+  const std::lock_guard lock (mutex_);
+  failed_ = false;
 }
 
 void RegionReporter::push (Frame frame)
 {
   std::unique_lock lock (mutex_);
-  changed_.wait (lock, [this] { return flushing_ || failed_ || queue_.size () < limit_; });
-  if (flushing_ || failed_)
+  const auto room =
+      CancelScope::wait (changed_, lock, [this] { return failed_ || queue_.size () < limit_; });
+  if (!room || failed_)
     return;
   queue_.push_back (std::move (frame));
   changed_.notify_all ();
@@ -59,12 +62,12 @@ void RegionReporter::push (Frame frame)
 void RegionReporter::drain ()
 {
   std::unique_lock lock (mutex_);
-  changed_.wait (lock, [this] { return flushing_ || (queue_.empty () && !busy_); });
+  (void) CancelScope::wait (changed_, lock, [this] { return queue_.empty () && !busy_; });
 }
 
 void RegionReporter::work ()
 {
-  const Interruptible asking (refusing_);
+  const CancelScope scope (cancelled_);
   std::unique_lock lock (mutex_);
   for (;;) {
     changed_.wait (lock, [this] { return stopping_ || !queue_.empty (); });
@@ -75,7 +78,7 @@ void RegionReporter::work ()
     busy_ = true;
     const guint flushes = flushes_;
     lock.unlock ();
-    const bool posted = !await (frame, flushes) || post (frame, flushes);
+    const bool posted = post (frame, flushes);
     frame.histogram.reset ();
     lock.lock ();
     if (!posted) {
@@ -84,18 +87,6 @@ void RegionReporter::work ()
     }
     busy_ = false;
     changed_.notify_all ();
-  }
-}
-
-bool RegionReporter::await (const Frame &frame, guint flushes)
-{
-  for (;;) {
-    const auto done = tensor_of (frame.histogram.get ()).wait (20 * GST_MSECOND);
-    const std::lock_guard lock (mutex_);
-    if (flushes != flushes_ || stopping_)
-      return false;
-    if (done || done.error ().kind != Error::Kind::timeout)
-      return true;
   }
 }
 
@@ -189,12 +180,16 @@ GstStructure *message_of (const RegionReporter::Frame &frame, std::span<const gu
 
 bool RegionReporter::post (const Frame &frame, guint flushes)
 {
+  const auto is_stale = [&] {
+    const std::lock_guard lock (mutex_);
+    return flushes != flushes_ || stopping_ || CancelScope::is_cancelled ();
+  };
+  (void) await (tensor_of (frame.histogram.get ()));  // the answers tell what failed
+  if (is_stale ())
+    return true;
   const auto asked = frame.answers->ask ();
   GstStructure *const structure = asked ? message_of (frame, *asked) : nullptr;
-  std::unique_lock lock (mutex_);
-  const bool is_stale = flushes != flushes_ || stopping_;
-  lock.unlock ();
-  if (is_stale) {
+  if (is_stale ()) {
     if (structure)
       gst_structure_free (structure);
     return true;

@@ -27,41 +27,44 @@ public:
   };
 
   /// Starts the thread; at most `limit` frames wait for it. It posts no error once `error_posted`
-  /// is set.
+  /// is set. `cancelled` drops frames.
   static Expected<std::unique_ptr<RegionReporter>> start (GstElement *element, unsigned limit,
-                                                          std::atomic<bool> &error_posted);
+                                                          std::atomic<bool> &error_posted,
+                                                          const std::atomic<bool> &cancelled);
   /// Drops the frames that still wait.
   ~RegionReporter ();
 
   /// Adds a frame; waits while the queue is full, so that frames do not pile up behind a slow
-  /// application. Drops the frame when flushing.
+  /// application. Drops the frame if this thread is cancelled.
   void push (Frame frame);
-  void set_flushing (bool flushing);
-  /// Waits until all messages are posted, or until flushing.
+  /// Drops all frames after a flush, before `cancelled` is reset.
+  void flush ();
+  /// Lets frames in again after an error.
+  void forget_failure ();
+  /// Waits until all messages are posted, or until this thread is cancelled.
   void drain ();
 
 private:
-  RegionReporter (GstElement *element, unsigned limit, std::atomic<bool> &error_posted)
-      : element_ (element), limit_ (limit), error_posted_ (error_posted)
+  RegionReporter (GstElement *element, unsigned limit, std::atomic<bool> &error_posted,
+                  const std::atomic<bool> &cancelled)
+      : element_ (element), limit_ (limit), error_posted_ (error_posted), cancelled_ (cancelled)
   {
   }
 
   void work ();
-  // A stop or another flush drops a frame. `flushes` counts those when it left the queue.
-  /// Waits for the frame's tensor. Returns false when the frame is dropped.
-  bool await (const Frame &frame, guint flushes);
-  /// Asks and posts, unless the frame is dropped meanwhile. Returns false after an element error.
+  /// Asks and posts, unless a flush or a stop drops the frame: `flushes` counts the flushes before
+  /// it left the queue. Returns false after an element error.
   bool post (const Frame &frame, guint flushes);
 
   GstElement *const element_;
   const unsigned limit_;
   std::atomic<bool> &error_posted_;
-  std::atomic<bool> refusing_ = false;  // after a flush or a stop: ends what is computed
-  std::mutex mutex_;                    // guards all below
+  const std::atomic<bool> &cancelled_;
+  std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::deque<Frame> queue_;
   guint flushes_ = 0;
-  bool busy_ = false, failed_ = false, flushing_ = false, stopping_ = false;
+  bool busy_ = false, failed_ = false, stopping_ = false;
 
   Thread thread_;
 };

@@ -6,11 +6,12 @@
 
 #include <kernels/inthist.hpp>
 
+#include "cancel.hpp"
 #include "thread.hpp"
 
 namespace integralhist {
 
-Expected<> check_threads (const std::atomic<bool> *cancelled)
+Expected<> check_threads ()
 {
   constexpr unsigned kOurs = 8;
   static std::mutex one_by_one;  // guards tbb_has_its_own and the trial threads
@@ -31,7 +32,7 @@ Expected<> check_threads (const std::atomic<bool> *cancelled)
   may_end.notify_all ();
   threads.clear ();
   if (outcome && !tbb_has_its_own) {
-    outcome = check_host (inthist::cpu::start_workers (cancelled));
+    outcome = check_host (inthist::cpu::start_workers (CancelScope::flag ()));
     tbb_has_its_own = outcome.has_value ();
   }
   return outcome;

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <atomic>
-
 #include "error.hpp"
 
 namespace integralhist {
 
 /// Returns an error where the system does not start the threads that work on the CPU needs: TBB's,
 /// which exist from the first call on, and some of ours.
-Expected<> check_threads (const std::atomic<bool> *cancelled = nullptr);
+Expected<> check_threads ();
 
 }  // namespace integralhist

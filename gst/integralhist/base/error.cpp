@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <memory>
 
-#include "interruptible.hpp"
+#include "cancel.hpp"
 #include "log.hpp"
 
 namespace integralhist {
@@ -38,7 +38,7 @@ static Error::Kind kind_of (const GError *error)
     case GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED: return Error::Kind::not_downloaded;
     case GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW: return Error::Kind::overflow;
     case GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION: return Error::Kind::bad_question;
-    default: return Interruptible::is_interrupted () ? Error::Kind::flushing : Error::Kind::failed;
+    default: return CancelScope::is_cancelled () ? Error::Kind::flushing : Error::Kind::failed;
   }
 }
 

@@ -8,7 +8,7 @@
 
 #include <kernels/cpu/in_parallel.hpp>
 
-#include "interruptible.hpp"
+#include "cancel.hpp"
 
 namespace integralhist {
 
@@ -16,14 +16,14 @@ Expected<> in_parallel (int n, const std::function<Expected<> (int)> &body)
 {
   if (n == 1)
     return body (0);
-  const std::atomic<bool> *const flag = Interruptible::flag ();
+  const std::atomic<bool> *const flag = CancelScope::flag ();
   std::vector<Expected<>> outcomes (n > 0 ? std::size_t (n) : 0);
   TRY (check_host (inthist::cpu::in_parallel (n, [&] (int i) {
-    std::optional<Interruptible> its;
+    std::optional<CancelScope> its;
     if (flag)
       its.emplace (*flag);
-    outcomes[std::size_t (i)] =
-        Interruptible::is_interrupted () ? error (Error::Kind::flushing, "flushing") : body (i);
+    const auto may_run = CancelScope::check ();
+    outcomes[std::size_t (i)] = may_run ? body (i) : may_run;
   })));
   for (Expected<> &outcome : outcomes)
     TRY (std::move (outcome));

@@ -9,8 +9,8 @@
 
 namespace integralhist {
 
-/// Calls `body (i)` for 0 to n - 1 by several threads, whose questions this thread's flag ends, too
-/// (interruptible.hpp). Returns the first error in the order of numbers.
+/// Calls `body (i)` for 0 to n - 1 by several threads, which have the CancelScope of this thread.
+/// Returns the first error in the order of numbers.
 Expected<> in_parallel (int n, const std::function<Expected<> (int)> &body);
 /// Does the same in `tasks` tasks, each of which has neighbours: for a `body` that takes little.
 Expected<> in_parallel (int n, int tasks, const std::function<Expected<> (int)> &body);

@@ -119,8 +119,6 @@ public:
     });
   }
 
-  void set_flushing (bool flushing) override { pool_->set_flushing (flushing); }
-
   Stats stats () override
   {
     const CudaContext::Scope scope (*context_);
@@ -146,7 +144,7 @@ private:
     const auto first = TRY (pool_->acquire ());
     plan_ = TRY (plan_for (inthist::Device::cuda, largest_part_, options.strategy,
                            options.tuning_time, int (options.async_depth),
-                           static_cast<CudaTensor &> (*first).data (), options.cancelled.get ()));
+                           static_cast<CudaTensor &> (*first).data (), CancelScope::flag ()));
     memory_ = memory_of (largest_part_, plan_.choice.strategy, plan_.choice.tuning);
     TRY (pictures_.open ());
     *download_stream_ = TRY (make_stream ());

@@ -268,12 +268,12 @@ Expected<> CudaValues::copy (std::span<const CellsQuery> queries, const std::byt
 
 GpuAssist cuda_assist (std::shared_ptr<CudaContext> context)
 {
-  const auto allocate = [context] (std::size_t bytes, const NoMemoryMessage &message,
-                                   const Cancelled &cancelled) -> Expected<HostMemory> {
+  const auto allocate = [context] (std::size_t bytes,
+                                   const NoMemoryMessage &message) -> Expected<HostMemory> {
     auto pinned = allocate_pinned (context, bytes, message);
     if (pinned)
       return pinned;
-    return allocate_on_host (bytes, message, cancelled);
+    return allocate_on_host (bytes, message);
   };
   const auto make = [context, buffers = std::make_shared<QueryBufferPool> (context)] (
                         const inthist::Shape &shape,

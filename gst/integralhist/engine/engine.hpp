@@ -109,10 +109,9 @@ public:
 
   /// Returns the frame's tensor before it is computed, or an Error::Kind::flushing.
   virtual Expected<SubmittedFrame> submit (const Frame &frame) = 0;
-  /// Ends a wait for a tensor, and refuses new ones.
-  virtual void set_flushing (bool flushing) = 0;
-  /// Waits until all frames are computed or flushing starts, and returns the first failure. On CUDA
-  /// it returns at once: failures come with the next frame, or with the tensor.
+  /// Waits until all frames are computed, and returns the first failure since the last call. If
+  /// this thread is cancelled (cancel.hpp), does not wait. On CUDA it returns at once: failures
+  /// come with the next frame, or with the tensor.
   virtual Expected<> finish () { return {}; }
   /// Returns whether a failure ended the engine: it computes no further frame.
   virtual bool has_failed () { return false; }

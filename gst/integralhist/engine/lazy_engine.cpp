@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include <gst/integralhist/base/interruptible.hpp>
-
 #include "retire.hpp"
 
 namespace integralhist {
@@ -15,7 +13,6 @@ Expected<std::shared_ptr<Engine>> LazyEngine::get ()
     return engine;
   const std::shared_ptr<Engine> made = TRY (make_ ());
   const std::lock_guard lock (mutex_);
-  made->set_flushing (flushing_);
   engine_ = made;
   return made;
 }
@@ -30,21 +27,13 @@ void LazyEngine::drop ()
   before_.add (last);  // with the same lock, so that no frame is counted twice, or not at all
   std::shared_ptr<Engine> engine = std::exchange (engine_, nullptr);
   lock.unlock ();
-  retire (std::move (engine), Interruptible::is_interrupted);
+  retire (std::move (engine));
 }
 
 std::shared_ptr<Engine> LazyEngine::engine () const
 {
   const std::lock_guard lock (mutex_);
   return engine_;
-}
-
-void LazyEngine::set_flushing (bool flushing)
-{
-  const std::lock_guard lock (mutex_);
-  flushing_ = flushing;
-  if (engine_)
-    engine_->set_flushing (flushing);
 }
 
 Stats LazyEngine::stats ()

@@ -18,14 +18,13 @@ public:
 
   /// Returns the engine, and makes it if there is none. One thread at a time calls this.
   Expected<std::shared_ptr<Engine>> get ();
-  /// Drops the engine as an element does (retire.hpp); an interruption of this thread hurries that.
+  /// Drops the engine as an element does (retire.hpp); a cancelled thread hurries that.
   void drop ();
 
   // Any thread may call these.
 
   /// Returns the engine; null where there is none.
   std::shared_ptr<Engine> engine () const;
-  void set_flushing (bool flushing);
   /// Returns what all engines so far have counted.
   Stats stats ();
 
@@ -34,7 +33,6 @@ private:
   mutable std::mutex mutex_;  // guards all below
   std::shared_ptr<Engine> engine_;
   Stats before_;  // of engines that were dropped
-  bool flushing_ = false;
 };
 
 }  // namespace integralhist

@@ -29,7 +29,6 @@ struct Options {
   // Called once for a frame that has waited a second for one of at most so many tensors.
   std::function<void (unsigned most)> still_waiting = {};
   bool waits_for_tensors = true;  // at max_tensors; else a frame is refused, as for want of memory
-  Cancelled cancelled = {};       // set from a flush or a stop on: nothing may take long
 };
 
 }  // namespace integralhist

@@ -28,7 +28,7 @@ struct Drop {
 
 }  // namespace
 
-void retire (std::shared_ptr<Engine> engine, const std::function<bool ()> &hurry)
+void retire (std::shared_ptr<Engine> engine)
 {
   constexpr std::chrono::milliseconds kMoment (100), kPoll (10);
   if (!engine)
@@ -50,7 +50,7 @@ void retire (std::shared_ptr<Engine> engine, const std::function<bool ()> &hurry
     return drop ();
   const auto start = std::chrono::steady_clock::now ();
   while (done.wait_for (kPoll) == std::future_status::timeout)
-    if (std::chrono::steady_clock::now () - start > kMoment && hurry ()) {
+    if (std::chrono::steady_clock::now () - start > kMoment && CancelScope::is_cancelled ()) {
       GST_DEBUG ("the engine still computes what is held: not waiting for it");
       return thread->detach ();
     }

@@ -12,7 +12,7 @@
 #include <kernels/cells.hpp>
 #include <kernels/query.hpp>
 
-#include <gst/integralhist/base/error.hpp>
+#include <gst/integralhist/base/cancel.hpp>
 
 namespace integralhist {
 
@@ -117,16 +117,14 @@ protected:
   }
 };
 
-/// Waits for the tensor until `is_refusing ()`, then returns an Error::Kind::flushing.
-template <class IsRefusing>
-Expected<> await (Tensor &tensor, IsRefusing &&is_refusing)
+/// Waits for the tensor, or until this thread is cancelled.
+inline Expected<> await (Tensor &tensor)
 {
   for (;;) {
     const auto done = tensor.wait (20 * GST_MSECOND);
     if (done || done.error ().kind != Error::Kind::timeout)
       return done;
-    if (is_refusing ())
-      return error (Error::Kind::flushing, "flushing");
+    TRY (CancelScope::check ());
   }
 }
 

@@ -23,18 +23,23 @@ Expected<std::shared_ptr<TensorPool>> TensorPool::create (Make make, const Optio
 }
 
 /// Waits until a tensor is idle or may be made.
-void TensorPool::await_room (std::unique_lock<std::mutex> &lock)
+Expected<> TensorPool::await_room (std::unique_lock<std::mutex> &lock)
 {
-  const auto go_on = [this] { return flushing_ || !idle_.empty () || may_grow (); };
-  if (!go_on ())
+  const auto has_room = [this] { return !idle_.empty () || may_grow (); };
+  if (!has_room ())
     GST_LOG ("all %u tensors are held: waiting for one", alive_);
-  if (!returned_.wait_for (lock, std::chrono::seconds (1), go_on)) {
-    lock.unlock ();
-    if (still_waiting_)
+  const auto start = std::chrono::steady_clock::now ();
+  bool told = !still_waiting_;
+  return CancelScope::wait (returned_, lock, [&] {
+    if (!told && !has_room ()
+        && std::chrono::steady_clock::now () - start >= std::chrono::seconds (1)) {
+      told = true;
+      lock.unlock ();
       still_waiting_ (limit_);
-    lock.lock ();
-    returned_.wait (lock, go_on);
-  }
+      lock.lock ();
+    }
+    return has_room ();
+  });
 }
 
 /// Makes a tensor, without the lock, and puts it in front of the idle ones. Where there is no
@@ -62,9 +67,8 @@ Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire ()
   std::unique_lock lock (mutex_);
   if (!waits_ && idle_.empty () && !may_grow ())
     return error (Error::Kind::no_memory, "all ", alive_, " tensors are held");
-  await_room (lock);
-  if (flushing_)
-    return error (Error::Kind::flushing, "flushing");
+  TRY (await_room (lock));
+  TRY (CancelScope::check ());
   if (idle_.empty () || (may_grow () && alive_ < wanted_ && !idle_.front ()->check_idle ()))
     TRY (grow (lock));
   EngineTensor *tensor = idle_.front ().release ();
@@ -115,14 +119,7 @@ unsigned TensorPool::n_out ()
 bool TensorPool::is_exhausted ()
 {
   const std::lock_guard lock (mutex_);
-  return !flushing_ && idle_.empty () && limit_ > 0 && alive_ >= limit_;
-}
-
-void TensorPool::set_flushing (bool flushing)
-{
-  const std::lock_guard lock (mutex_);
-  flushing_ = flushing;
-  returned_.notify_all ();
+  return !CancelScope::is_cancelled () && idle_.empty () && limit_ > 0 && alive_ >= limit_;
 }
 
 void TensorPool::close ()

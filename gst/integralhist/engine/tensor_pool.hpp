@@ -24,16 +24,15 @@ public:
   /// as were out at once of late.
   static Expected<std::shared_ptr<TensorPool>> create (Make make, const Options &options);
 
-  /// Returns a tensor. At the limit it waits for one; an Error::Kind::flushing ends that. Without
+  /// Returns a tensor. At the limit it waits for one, unless this thread is cancelled. Without
   /// options.waits_for_tensors it returns an Error::Kind::no_memory instead.
   Expected<std::shared_ptr<EngineTensor>> acquire ();
   /// Does the same, and where memory is short tries again as long as some comes back.
   Expected<std::shared_ptr<EngineTensor>> acquire (MemoryReturns &returns);
   /// Returns how many tensors are held.
   unsigned n_out ();
-  /// Returns whether acquire would wait; false when flushing.
+  /// Returns whether acquire would wait; false if this thread is cancelled.
   bool is_exhausted ();
-  void set_flushing (bool flushing);
   /// Ends reuse: tensors that come back from now on are freed at once.
   void close ();
 
@@ -43,7 +42,7 @@ private:
   TensorPool (Make make, const Options &options);
 
   bool may_grow () const { return limit_ == 0 || alive_ < limit_; }
-  void await_room (std::unique_lock<std::mutex> &lock);
+  Expected<> await_room (std::unique_lock<std::mutex> &lock);
   Expected<> grow (std::unique_lock<std::mutex> &lock);
   void give_back (EngineTensor *tensor);
 
@@ -59,7 +58,6 @@ private:
   unsigned wanted_;  // with fewer, acquire makes one rather than wait for the device
   unsigned kept_;    // with more, one that comes back is freed
   unsigned acquired_ = 0, most_out_ = 0;  // most of the last kRecent calls of acquire
-  bool flushing_ = false;
 };
 
 }  // namespace integralhist

@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "whole_tensor_engine.hpp"
 
-#include <gst/integralhist/base/interruptible.hpp>
-
 namespace integralhist {
 
 Expected<std::shared_ptr<Tensor>> WholeTensorEngine::compute (const inthist::Image &image)
 {
   std::unique_lock lock (mutex_);
-  TRY (Interruptible::wait (changed_, lock, [this] { return !computing_; }));
+  TRY (CancelScope::wait (changed_, lock, [this] { return !computing_; }));
   computing_ = true;
   lock.unlock ();
 
   const auto compute = [&] () -> Expected<std::shared_ptr<Tensor>> {
     const auto engine = TRY (engine_.get ());
     const auto tensor = TRY (engine->submit ({ image })).tensor;
-    TRY (await (*tensor, Interruptible::is_interrupted));
+    TRY (await (*tensor));
     return tensor;
   };
   auto tensor = compute ();

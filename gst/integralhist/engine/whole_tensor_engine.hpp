@@ -9,8 +9,7 @@
 namespace integralhist {
 
 /// Computes whole frames for those who ask, with an engine behind the frames on demand. It has one
-/// frame at a time: nobody waits for what others hold, or for long in vain. The stream's flushes
-/// do not concern it, as the pixels are there. Any thread may call.
+/// frame at a time: nobody waits for what others hold, or for long in vain. Any thread may call.
 class WholeTensorEngine {
 public:
   /// `make` makes an engine that waits for no tensors, on devices of that kind.
@@ -21,7 +20,7 @@ public:
 
   const inthist::Device device;
 
-  /// Returns a frame's tensor, computed. This thread's flag ends that (interruptible.hpp). Where
+  /// Returns a frame's tensor, computed, unless this thread is cancelled. Where
   /// the engine fails, the next frame gets another.
   Expected<std::shared_ptr<Tensor>> compute (const inthist::Image &image);
   /// Says that nothing streams any more. Who still asks makes an engine for that question alone.

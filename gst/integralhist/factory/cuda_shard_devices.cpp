@@ -30,7 +30,7 @@ DeviceFunctions cuda_functions (const std::vector<std::shared_ptr<CudaContext>> 
   const std::shared_ptr<CudaContext> first = contexts.front ();
   DeviceFunctions functions = {
     inthist::Device::cuda,
-    [first] (std::size_t bytes, const auto &message, const auto &) {
+    [first] (std::size_t bytes, const auto &message) {
       return allocate_pinned (first, bytes, message);
     },
     [first] (const Frame &frame) {

@@ -116,7 +116,6 @@ Options for_questions (Options options)
   options.waits_for_tensors = false;
   options.failed = nullptr;
   options.still_waiting = nullptr;
-  options.cancelled = nullptr;
   return untuned (options);
 }
 

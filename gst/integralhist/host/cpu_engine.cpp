@@ -6,6 +6,7 @@
 
 #include <deque>
 
+#include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/base/check_threads.hpp>
 #include <gst/integralhist/base/log.hpp>
 #include <gst/integralhist/base/thread.hpp>
@@ -32,26 +33,23 @@ public:
   /// Allocates what frames in flight need, chooses the strategy, and starts the worker.
   Expected<> open (const Options &options)
   {
-    const auto make = [shape = largest_part_, cancelled = options.cancelled] (unsigned alive) {
-      return CpuTensor::create (shape, alive, cancelled);
+    const auto make = [shape = largest_part_] (unsigned alive) {
+      return CpuTensor::create (shape, alive);
     };
     pool_ = TRY (TensorPool::create (make, options));
-    TRY (check_threads (options.cancelled.get ()));
+    TRY (check_threads ());
     const auto first = TRY (pool_->acquire ());
     plan_ =
         TRY (plan_for (inthist::Device::cpu, largest_part_, options.strategy, options.tuning_time,
-                       1, static_cast<CpuTensor &> (*first).data (), options.cancelled.get ()));
+                       1, static_cast<CpuTensor &> (*first).data (), CancelScope::flag ()));
     const PartMemory memory = memory_of (largest_part_, plan_.choice.strategy, plan_.choice.tuning);
     for (Slot &slot : slots_) {
       for (const auto &[owner, bytes] : { std::pair{ &slot.pixels, memory.pixels },
                                           std::pair{ &slot.workspace, memory.workspace } })
-        *owner = TRY (allocate_on_host (
-            bytes,
-            [bytes = bytes] (const Available &available) {
-              return no_memory ("what a frame in flight needs besides its tensor", bytes, available)
-                     + ": lower async-depth";
-            },
-            options.cancelled));
+        *owner = TRY (allocate_on_host (bytes, [bytes = bytes] (const Available &available) {
+          return no_memory ("what a frame in flight needs besides its tensor", bytes, available)
+                 + ": lower async-depth";
+        }));
       idle_.push_back (&slot);
     }
     if (largest_part_.height < shape_.height)
@@ -94,9 +92,7 @@ public:
     std::unique_lock lock (mutex_);
     if (idle_.empty ())
       GST_LOG ("all %zu slots are in flight: waiting for one", slots_.size ());
-    changed_.wait (lock, [this] { return flushing_ || !idle_.empty (); });
-    if (idle_.empty ())
-      return error (Error::Kind::flushing, "flushing");
+    TRY (CancelScope::wait (changed_, lock, [this] { return !idle_.empty (); }));
     Slot *slot = idle_.back ();
     idle_.pop_back ();
     lock.unlock ();
@@ -120,19 +116,10 @@ public:
     return tensor;
   }
 
-  void set_flushing (bool flushing) override
-  {
-    pool_->set_flushing (flushing);
-    const std::lock_guard lock (mutex_);
-    flushing_ = flushing;
-    outcome_ = {};  // what comes after a flush has nothing to do with it
-    changed_.notify_all ();
-  }
-
   Expected<> finish () override
   {
     std::unique_lock lock (mutex_);
-    changed_.wait (lock, [this] { return flushing_ || (queue_.empty () && !running_); });
+    (void) CancelScope::wait (changed_, lock, [this] { return queue_.empty () && !running_; });
     return std::exchange (outcome_, {});
   }
 
@@ -252,7 +239,7 @@ private:
   std::atomic<bool> given_up_ = false;  // drops the running frame
   Expected<> outcome_;                  // the first failure of any frame
   Stats stats_;
-  bool flushing_ = false, stopping_ = false;
+  bool stopping_ = false;
 
   Thread worker_;
 };

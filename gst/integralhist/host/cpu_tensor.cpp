@@ -21,14 +21,14 @@ Expected<> answer_on_host (const inthist::TensorView &tensor, std::span<const Qu
   return {};
 }
 
-Expected<std::unique_ptr<EngineTensor>>
-CpuTensor::create (const inthist::Shape &shape, unsigned alive, const Cancelled &cancelled)
+Expected<std::unique_ptr<EngineTensor>> CpuTensor::create (const inthist::Shape &shape,
+                                                           unsigned alive)
 {
   const std::size_t bytes = inthist::tensor_bytes (shape, inthist::layout_of (shape));
   const auto message = [&] (const Available &available) {
     return no_memory_for_tensor (shape, bytes, available, alive);
   };
-  HostMemory memory = TRY (allocate_on_host (bytes, message, cancelled));
+  HostMemory memory = TRY (allocate_on_host (bytes, message));
   return std::unique_ptr<EngineTensor> (new CpuTensor (shape, std::move (memory)));
 }
 

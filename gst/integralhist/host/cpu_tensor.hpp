@@ -16,8 +16,8 @@ Expected<> answer_on_host (const inthist::TensorView &tensor, std::span<const Qu
 class CpuTensor final : public EngineTensor {
 public:
   /// Allocates the memory; `alive` other tensors exist.
-  static Expected<std::unique_ptr<EngineTensor>>
-  create (const inthist::Shape &shape, unsigned alive, const Cancelled &cancelled);
+  static Expected<std::unique_ptr<EngineTensor>> create (const inthist::Shape &shape,
+                                                         unsigned alive);
 
   Expected<> wait (GstClockTime timeout) override { return computed_.wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override;

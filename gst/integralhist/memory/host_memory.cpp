@@ -9,6 +9,8 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <gst/integralhist/base/cancel.hpp>
+
 namespace integralhist {
 namespace {
 
@@ -95,7 +97,7 @@ void lower_by_address_space (Available *available, const std::string &root)
 }
 
 /// Allocates memory and writes to every page, so that it no longer counts as free; null on failure.
-HostMemory allocate (std::size_t bytes, const Cancelled &cancelled)
+HostMemory allocate (std::size_t bytes)
 {
   constexpr std::size_t kPage = 4096, kHugePage = 2 << 20;
   const std::size_t alignment = bytes >= kHugePage ? kHugePage : kPage;
@@ -106,7 +108,8 @@ HostMemory allocate (std::size_t bytes, const Cancelled &cancelled)
     return nullptr;
   if (alignment == kHugePage)
     madvise (memory.get (), rounded, MADV_HUGEPAGE);
-  for (std::size_t i = 0; i < rounded && !(i % kHugePage == 0 && is_set (cancelled)); i += kPage)
+  for (std::size_t i = 0; i < rounded && !(i % kHugePage == 0 && CancelScope::is_cancelled ());
+       i += kPage)
     static_cast<volatile std::byte *> (memory.get ())[i] = std::byte (0);
   return memory;
 }
@@ -130,14 +133,12 @@ Available available_memory (const std::string &root)
   return available;
 }
 
-Expected<HostMemory> allocate_on_host (std::size_t bytes, const NoMemoryMessage &message,
-                                       const Cancelled &cancelled)
+Expected<HostMemory> allocate_on_host (std::size_t bytes, const NoMemoryMessage &message)
 {
   constexpr std::size_t kSmall = 64 << 10;  // faster than looking up free memory
   const Available available = bytes <= kSmall ? Available{ SIZE_MAX, "" } : available_memory ();
-  const HostMemory memory = bytes <= available.bytes ? allocate (bytes, cancelled) : nullptr;
-  if (is_set (cancelled))
-    return error (Error::Kind::flushing, "allocating was cancelled");
+  const HostMemory memory = bytes <= available.bytes ? allocate (bytes) : nullptr;
+  TRY (CancelScope::check ());
   if (!memory)
     return error (Error::Kind::no_memory,
                   message (bytes <= kSmall ? available_memory () : available));

@@ -4,7 +4,6 @@
 // allocation beyond it would succeed, and the system would kill a process later.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -15,14 +14,6 @@
 namespace integralhist {
 
 using HostMemory = std::shared_ptr<std::byte>;
-
-/// A flag that ends what takes long: measuring, touching much memory, waiting.
-using Cancelled = std::shared_ptr<const std::atomic<bool>>;
-
-inline bool is_set (const Cancelled &cancelled)
-{
-  return cancelled && cancelled->load (std::memory_order_relaxed);
-}
 
 /// How much memory can be had, and of which kind: "host memory", for instance.
 struct Available {
@@ -37,12 +28,11 @@ Available available_memory (const std::string &root = "");
 using NoMemoryMessage = std::function<std::string (const Available &available)>;
 
 /// Allocates whole tensors and pictures in memory that all devices reach.
-using AllocateHost = std::function<Expected<HostMemory> (
-    std::size_t bytes, const NoMemoryMessage &message, const Cancelled &cancelled)>;
+using AllocateHost =
+    std::function<Expected<HostMemory> (std::size_t bytes, const NoMemoryMessage &message)>;
 
 /// Allocates page-aligned memory; large blocks use huge pages where the system has them. Where
 /// memory is short, the error is `message` of what is free.
-Expected<HostMemory> allocate_on_host (std::size_t bytes, const NoMemoryMessage &message,
-                                       const Cancelled &cancelled = nullptr);
+Expected<HostMemory> allocate_on_host (std::size_t bytes, const NoMemoryMessage &message);
 
 }  // namespace integralhist

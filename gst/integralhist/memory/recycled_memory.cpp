@@ -3,8 +3,6 @@
 
 #include <utility>
 
-#include <gst/integralhist/base/interruptible.hpp>
-
 namespace integralhist {
 
 Expected<HostMemory> RecycledMemory::take (std::size_t bytes, const NoMemoryMessage &message)
@@ -13,11 +11,10 @@ Expected<HostMemory> RecycledMemory::take (std::size_t bytes, const NoMemoryMess
       [bytes] (const Idle &piece) { return piece.bytes >= bytes && piece.bytes / 4 <= bytes; });
   if (idle.memory)
     return returning (std::move (idle));
-  const Cancelled cancelled (Cancelled (), Interruptible::flag ());  // which outlives the call
-  auto memory = allocate_ (bytes, message, cancelled);
+  auto memory = allocate_ (bytes, message);
   if (!memory && memory.error ().kind == Error::Kind::no_memory) {
     free_idle ();
-    memory = allocate_ (bytes, message, cancelled);
+    memory = allocate_ (bytes, message);
   }
   Idle piece = { TRY (std::move (memory)), bytes };
   bytes_ += bytes;

@@ -5,7 +5,7 @@
 
 #include <kernels/region.hpp>
 
-#include <gst/integralhist/base/interruptible.hpp>
+#include <gst/integralhist/base/cancel.hpp>
 
 namespace integralhist {
 
@@ -40,7 +40,7 @@ RegionAnswers::RegionAnswers (RegionQuestion question, std::vector<guint64> valu
 Expected<std::span<const guint64>> RegionAnswers::ask ()
 {
   std::unique_lock lock (mutex_);
-  TRY (Interruptible::wait (changed_, lock, [this] { return state_ != State::asking; }));
+  TRY (CancelScope::wait (changed_, lock, [this] { return state_ != State::asking; }));
   if (state_ == State::answered)
     return values_;
   state_ = State::asking;

@@ -47,7 +47,7 @@ public:
   const RegionQuestion asked;
 
   /// Returns the answer, a value for each plane of each region, region by region. Asks, unless that
-  /// is done. Waits for the tensor, and for another thread that asks; an Interruptible ends both.
+  /// is done. Waits for the tensor, and for another thread that asks; an CancelScope ends both.
   /// After an error the next one asks again.
   Expected<std::span<const guint64>> ask ();
 

@@ -9,7 +9,7 @@
 #include <kernels/registry.hpp>
 #include <kernels/window.hpp>
 
-#include <gst/integralhist/base/interruptible.hpp>
+#include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/base/tasks.hpp>
 #include <gst/integralhist/host/cpu_tensor.hpp>
 #include <gst/integralhist/memory/memory_messages.hpp>
@@ -39,12 +39,10 @@ private:
 }  // namespace
 
 Expected<std::unique_ptr<EngineTensor>>
-HostOnDemandTensor::create (const std::shared_ptr<OnDemandContext> &frames, unsigned,
-                            const Cancelled &cancelled)
+HostOnDemandTensor::create (const std::shared_ptr<OnDemandContext> &frames)
 {
-  HostMemory values = TRY (KeptFrame::allocate (*frames, cancelled));
-  return std::unique_ptr<EngineTensor> (
-      new HostOnDemandTensor (frames, std::move (values), cancelled));
+  HostMemory values = TRY (KeptFrame::allocate (*frames));
+  return std::unique_ptr<EngineTensor> (new HostOnDemandTensor (frames, std::move (values)));
 }
 
 template <class RegionOf>
@@ -291,7 +289,7 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
         .workspace = workspace.get (),
         .tuning = tuning,
         .binning = bins ? &binning : nullptr,
-        .cancelled = Interruptible::flag () }));
+        .cancelled = CancelScope::flag () }));
   frames_->computing--;
   TRY (outcome);
   frames_->count (is_whole (region));

@@ -17,10 +17,9 @@ namespace integralhist {
 class HostOnDemandTensor final : public OnDemandTensor {
 public:
   ~HostOnDemandTensor () override { frames_->value_bytes -= device_bytes_; }
-  /// Allocates the memory of the values; `alive` other tensors exist.
+  /// Allocates the memory of the values.
   static Expected<std::unique_ptr<EngineTensor>>
-  create (const std::shared_ptr<OnDemandContext> &frames, unsigned alive,
-          const Cancelled &cancelled);
+  create (const std::shared_ptr<OnDemandContext> &frames);
 
   /// Keeps a frame. The engine calls this before it gives the tensor out.
   Expected<> keep (const Frame &frame)
@@ -42,9 +41,8 @@ public:
   void released () override;
 
 private:
-  HostOnDemandTensor (const std::shared_ptr<OnDemandContext> &frames, HostMemory values,
-                      Cancelled cancelled)
-      : OnDemandTensor (frames, kCpuCost), kept_ (frames, std::move (values), std::move (cancelled))
+  HostOnDemandTensor (const std::shared_ptr<OnDemandContext> &frames, HostMemory values)
+      : OnDemandTensor (frames, kCpuCost), kept_ (frames, std::move (values))
   {
   }
 

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include <gst/integralhist/base/interruptible.hpp>
+#include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
 #include <gst/integralhist/memory/memory_messages.hpp>
 
@@ -19,23 +19,19 @@ std::size_t bytes_of_values (const inthist::Shape &shape)
 
 }  // namespace
 
-Expected<HostMemory> KeptFrame::allocate (const OnDemandContext &context,
-                                          const Cancelled &cancelled)
+Expected<HostMemory> KeptFrame::allocate (const OnDemandContext &context)
 {
   const std::size_t bytes = bytes_of_values (context.shape);
   const auto message = [bytes] (const Available &available) {
     return no_memory ("the pixels of a frame", bytes, available) + ": lower max-tensors";
   };
   // a GPU reads the values of a table, else the picture
-  return context.shape.content == inthist::Content::powers
-             ? context.allocate (bytes, message, cancelled)
-             : allocate_on_host (bytes, message, cancelled);
+  return context.shape.content == inthist::Content::powers ? context.allocate (bytes, message)
+                                                           : allocate_on_host (bytes, message);
 }
 
-KeptFrame::KeptFrame (std::shared_ptr<OnDemandContext> context, HostMemory values,
-                      Cancelled cancelled)
-    : context_ (std::move (context)), shape_ (context_->shape), values_ (std::move (values)),
-      cancelled_ (std::move (cancelled))
+KeptFrame::KeptFrame (std::shared_ptr<OnDemandContext> context, HostMemory values)
+    : context_ (std::move (context)), shape_ (context_->shape), values_ (std::move (values))
 {
   context_->value_bytes += bytes_of_values (shape_);
 }
@@ -70,12 +66,9 @@ Expected<> KeptFrame::keep_picture (const Frame &frame)
   if (bytes > picture_bytes_) {
     context_->value_bytes -= std::exchange (picture_bytes_, 0);
     picture_ = nullptr;
-    picture_ = TRY (context_->allocate (
-        bytes,
-        [bytes] (const Available &available) {
-          return no_memory ("the picture of a frame", bytes, available) + ": lower max-tensors";
-        },
-        cancelled_));
+    picture_ = TRY (context_->allocate (bytes, [bytes] (const Available &available) {
+      return no_memory ("the picture of a frame", bytes, available) + ": lower max-tensors";
+    }));
     context_->value_bytes += picture_bytes_ = bytes;
   }
   source_ = { planes.stage (picture_.get ()).image_in (picture_.get ()),
@@ -120,7 +113,7 @@ Expected<> KeptFrame::make (std::vector<int> tiles)
   TRY (check_host (inthist::cpu::bin_regions (
       *source_, shape_.width, shape_.height, runs,
       { to, std::size_t (shape_.width) * inthist::bytes_of (shape_.pixel) },
-      Interruptible::flag ())));
+      CancelScope::flag ())));
   for (const int tile : tiles)
     made_[tile] = true;
   return {};

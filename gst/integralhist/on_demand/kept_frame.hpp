@@ -16,8 +16,8 @@ namespace integralhist {
 class KeptFrame {
 public:
   /// Allocates the memory of the values.
-  static Expected<HostMemory> allocate (const OnDemandContext &context, const Cancelled &cancelled);
-  KeptFrame (std::shared_ptr<OnDemandContext> context, HostMemory values, Cancelled cancelled);
+  static Expected<HostMemory> allocate (const OnDemandContext &context);
+  KeptFrame (std::shared_ptr<OnDemandContext> context, HostMemory values);
   ~KeptFrame ();
   KeptFrame (const KeptFrame &) = delete;
   KeptFrame &operator= (const KeptFrame &) = delete;
@@ -57,7 +57,6 @@ private:
   const std::shared_ptr<OnDemandContext> context_;
   const inthist::Shape &shape_;
   const HostMemory values_;  // rows lie one behind the other
-  const Cancelled cancelled_;
   HostMemory picture_;
   std::size_t picture_bytes_ = 0;
   std::optional<inthist::Binning> source_;  // the picture that values are made from, if they are

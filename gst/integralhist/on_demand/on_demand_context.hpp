@@ -50,11 +50,9 @@ public:
   }
 
   /// Allocates the memory of a frame, which the assisting GPU reads in place.
-  Expected<HostMemory> allocate (std::size_t bytes, const NoMemoryMessage &message,
-                                 const Cancelled &cancelled) const
+  Expected<HostMemory> allocate (std::size_t bytes, const NoMemoryMessage &message) const
   {
-    return (assist ? assist->allocate : AllocateHost (allocate_on_host)) (bytes, message,
-                                                                          cancelled);
+    return (assist ? assist->allocate : AllocateHost (allocate_on_host)) (bytes, message);
   }
 
   /// Makes the values of a frame in the memory of the assisting GPU.

@@ -11,6 +11,7 @@
 #include <chrono>
 #include <mutex>
 
+#include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/base/check_threads.hpp>
 #include <gst/integralhist/base/log.hpp>
 #include <gst/integralhist/engine/forwarding_tensor.hpp>
@@ -167,18 +168,15 @@ public:
       stay_on_demand (engine.error ());
       choose (kFailed);
     }
-    TRY (check_threads (options.cancelled.get ()));
+    TRY (check_threads ());
     const bool is_cpu = options.strategy && options.strategy->device == inthist::Device::cpu;
     Plan plan = TRY (plan_for (inthist::Device::cpu, shape, is_cpu ? options.strategy : nullptr, 0,
-                               1, nullptr, options.cancelled.get ()));
+                               1, nullptr, CancelScope::flag ()));
     plan.description += ", when somebody asks";
     frames_ = std::make_shared<OnDemandContext> (shape, lut, plan, std::move (whole_engine),
                                                  std::move (assist));
     pool_ = TRY (TensorPool::create (
-        [frames = frames_, cancelled = options.cancelled] (unsigned alive) {
-          return HostOnDemandTensor::create (frames, alive, cancelled);
-        },
-        options));
+        [frames = frames_] (unsigned) { return HostOnDemandTensor::create (frames); }, options));
     return {};
   }
 
@@ -210,18 +208,6 @@ public:
     else if (values)
       frames_->drop (std::move (values));
     return submitted;
-  }
-
-  void set_flushing (bool flushing) override
-  {
-    {
-      const std::lock_guard lock (mutex_);
-      flushing_ = flushing;
-      for (const auto &pool : { pool_, device_pool_ })
-        if (pool)
-          pool->set_flushing (flushing);
-    }
-    eager_.set_flushing (flushing);
   }
 
   Expected<> finish () override
@@ -336,13 +322,9 @@ private:
 
   Expected<SubmittedFrame> keep_on_device (const Frame &frame)
   {
-    if (!device_pool_) {
-      auto pool = TRY (
+    if (!device_pool_)
+      device_pool_ = TRY (
           TensorPool::create ([this] (unsigned) { return on_device_->make (frames_); }, options_));
-      const std::lock_guard lock (mutex_);
-      pool->set_flushing (flushing_);
-      device_pool_ = std::move (pool);
-    }
     MemoryReturns &returns = *TRY (on_device_->returns ());
     auto submitted = TRY (on_device_->keep (frame, TRY (device_pool_->acquire (returns))));
     const std::lock_guard lock (mutex_);
@@ -405,14 +387,12 @@ private:
   const std::unique_ptr<DeviceStore> on_device_;
   bool begins_eager_;  // and stays so for frames in host memory; set before the first frame
   std::shared_ptr<OnDemandContext> frames_;
-  std::shared_ptr<TensorPool> pool_;
-  bool stays_on_demand_ = false;    // the streaming thread's
+  std::shared_ptr<TensorPool> pool_, device_pool_;  // the streaming thread's
+  bool stays_on_demand_ = false;                    // the streaming thread's
   std::atomic<const When *> when_;  // of the next frame; the streaming thread chooses
 
-  std::mutex mutex_;  // guards all below; only the streaming thread makes the pool
+  std::mutex mutex_;  // guards stats_
   Stats stats_;       // of frames on demand
-  std::shared_ptr<TensorPool> device_pool_;
-  bool flushing_ = false;
 };
 
 }  // namespace

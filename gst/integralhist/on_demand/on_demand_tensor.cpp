@@ -6,7 +6,7 @@
 
 #include <kernels/window.hpp>
 
-#include <gst/integralhist/base/interruptible.hpp>
+#include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/base/log.hpp>
 
 namespace integralhist {
@@ -57,7 +57,7 @@ void OnDemandTensor::released ()
 Expected<std::unique_lock<std::mutex>> OnDemandTensor::lock ()
 {
   std::unique_lock lock (mutex_);
-  TRY (Interruptible::wait (changed_, lock, [this] { return !computing_; }));
+  TRY (CancelScope::wait (changed_, lock, [this] { return !computing_; }));
   return lock;
 }
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <list>
 
-#include <gst/integralhist/base/interruptible.hpp>
+#include <gst/integralhist/base/cancel.hpp>
 
 namespace integralhist {
 
@@ -19,12 +19,10 @@ Expected<> FrameQueue::no_failure () const
 Expected<> FrameQueue::await_room ()
 {
   Lock lock (mutex_);
-  TRY (Interruptible::wait (
-      changed_, lock, [this] { return flushing_ || failure_ || unfinished_.size () < depth_; }));
+  TRY (CancelScope::wait (changed_, lock,
+                          [this] { return failure_ || unfinished_.size () < depth_; }));
   TRY (no_failure ());
-  if (flushing_)
-    return error (Error::Kind::flushing, "flushing");
-  return {};
+  return CancelScope::check ();
 }
 
 Expected<> FrameQueue::add (const std::shared_ptr<PendingFrame> &pending)
@@ -44,7 +42,7 @@ void FrameQueue::hold (PendingFrame &pending, GstBuffer *buffer,
 {
   Lock lock (mutex_);
   if (holds_cause_copies_)
-    changed_.wait (lock, [&] { return flushing_ || pending.users == 0; });
+    (void) CancelScope::wait (changed_, lock, [&] { return pending.users == 0; });
   if (pending.users > 0)
     pending.hold = BufferHold (buffer, tensor);
 }
@@ -52,15 +50,8 @@ void FrameQueue::hold (PendingFrame &pending, GstBuffer *buffer,
 Expected<> FrameQueue::finish ()
 {
   Lock lock (mutex_);
-  changed_.wait (lock, [this] { return flushing_ || failure_ || unfinished_.empty (); });
+  (void) CancelScope::wait (changed_, lock, [this] { return failure_ || unfinished_.empty (); });
   return no_failure ();
-}
-
-void FrameQueue::set_flushing (bool flushing)
-{
-  const std::lock_guard lock (mutex_);
-  flushing_ = flushing;
-  changed_.notify_all ();
 }
 
 bool FrameQueue::has_failed ()
@@ -108,10 +99,8 @@ Expected<bool> FrameQueue::await_more (guint64 before)
   Lock lock (mutex_);
   if (unfinished_.empty () && finished_ == before)
     return false;
-  changed_.wait (lock, [&] { return flushing_ || failure_ || finished_ != before; });
+  TRY (CancelScope::wait (changed_, lock, [&] { return failure_ || finished_ != before; }));
   TRY (no_failure ());
-  if (flushing_)
-    return error (Error::Kind::flushing, "flushing");
   return true;
 }
 

@@ -60,7 +60,6 @@ public:
   void hold (PendingFrame &pending, GstBuffer *buffer, const std::shared_ptr<Tensor> &tensor);
   /// Waits until no frame is in flight.
   Expected<> finish ();
-  void set_flushing (bool flushing);
   bool has_failed ();
   /// Drops frames whose tensors nobody holds, and reports nothing any more.
   void abandon ();
@@ -109,7 +108,7 @@ private:
   std::set<guint64> unfinished_;  // frame numbers
   guint64 added_ = 0, finished_ = 0;
   std::optional<Error> failure_;
-  bool flushing_ = false, stopping_ = false, holds_cause_copies_ = false;
+  bool stopping_ = false, holds_cause_copies_ = false;
 };
 
 }  // namespace integralhist

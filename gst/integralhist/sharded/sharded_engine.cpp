@@ -38,13 +38,12 @@ public:
         && (options.max_tensors == 0 || options.max_tensors > partition_.frames))
       of_frames.max_tensors = partition_.frames;
     const auto make = [shape = shape_, partition = partition_, download = options.download,
-                       allocate = functions_.allocate,
-                       cancelled = options.cancelled] (unsigned alive) {
-      return ShardedTensor::create (shape, partition, download, allocate, alive, cancelled);
+                       allocate = functions_.allocate] (unsigned alive) {
+      return ShardedTensor::create (shape, partition, download, allocate, alive);
     };
     pool_ = TRY (TensorPool::create (make, of_frames));
     if (!partition_.resident)  // the host joins the parts, and answers questions
-      TRY (check_threads (options.cancelled.get ()));
+      TRY (check_threads ());
 
     Options of_parts = options;
     of_parts.async_depth = kPartsAtOnce;
@@ -53,8 +52,6 @@ public:
     of_parts.waits_for_tensors = true;     // for parts before
     of_parts.still_waiting = nullptr;
     of_parts.failed = nullptr;
-    // Parts of frames that somebody holds are computed after a stop, too.
-    of_parts.cancelled = nullptr;
     of_parts.tuning_time = 0;  // the built-in choice, whose memory was counted
     for (std::size_t d = 0; d < devices.size (); d++) {
       of_parts.max_tensors = partition_.tensors[d];
@@ -98,12 +95,6 @@ public:
                             frames_.hold (*pending, buffer, tensor);
                             return Expected<> ();
                           } };
-  }
-
-  void set_flushing (bool flushing) override
-  {
-    pool_->set_flushing (flushing);
-    frames_.set_flushing (flushing);
   }
 
   bool has_failed () override { return frames_.has_failed (); }

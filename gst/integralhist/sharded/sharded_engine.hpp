@@ -20,10 +20,7 @@ namespace integralhist {
 /// What the devices have in common.
 struct DeviceFunctions {
   inthist::Device kind = inthist::Device::cpu;
-  AllocateHost allocate = [] (std::size_t bytes, const NoMemoryMessage &message,
-                              const Cancelled &cancelled) {
-    return allocate_on_host (bytes, message, cancelled);
-  };
+  AllocateHost allocate = allocate_on_host;
   /// Waits until a frame on a device is written.
   std::function<Expected<> (const Frame &)> await_producer = [] (const Frame &) {
     return Expected<> ();

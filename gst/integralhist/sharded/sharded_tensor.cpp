@@ -8,12 +8,12 @@ namespace integralhist {
 
 Expected<std::unique_ptr<EngineTensor>>
 ShardedTensor::create (const inthist::Shape &shape, const Partition &partition, Download download,
-                       AllocateHost allocate, unsigned alive, const Cancelled &cancelled)
+                       AllocateHost allocate, unsigned alive)
 {
   std::unique_ptr<ShardedTensor> tensor (
       new ShardedTensor (shape, partition, download, std::move (allocate)));
   if (tensor->goes_to_host ())
-    TRY (tensor->reserve_host (alive, cancelled));
+    TRY (tensor->reserve_host (alive));
   return tensor;
 }
 
@@ -66,7 +66,7 @@ Expected<const void *> ShardedTensor::host ()
   TRY (wait (GST_CLOCK_TIME_NONE));
   const std::lock_guard lock (host_mutex_);
   if (!is_on_host_) {
-    TRY (reserve_host (0, nullptr));
+    TRY (reserve_host (0));
     TRY (download ());
     is_on_host_ = true;
   }
@@ -140,15 +140,12 @@ Expected<> ShardedTensor::download ()
   return outcome;
 }
 
-Expected<> ShardedTensor::reserve_host (unsigned alive, const Cancelled &cancelled)
+Expected<> ShardedTensor::reserve_host (unsigned alive)
 {
   if (!host_)
-    host_ = TRY (allocate_ (
-        bytes (),
-        [this, alive] (const Available &available) {
-          return no_memory_for_tensor (shape, bytes (), available, alive);
-        },
-        cancelled));
+    host_ = TRY (allocate_ (bytes (), [this, alive] (const Available &available) {
+      return no_memory_for_tensor (shape, bytes (), available, alive);
+    }));
   return {};
 }
 

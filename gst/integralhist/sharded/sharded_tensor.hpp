@@ -14,9 +14,10 @@ namespace integralhist {
 class ShardedTensor final : public EngineTensor {
 public:
   /// Makes a tensor; one in host memory gets its memory here.
-  static Expected<std::unique_ptr<EngineTensor>>
-  create (const inthist::Shape &shape, const Partition &partition, Download download,
-          AllocateHost allocate, unsigned alive, const Cancelled &cancelled);
+  static Expected<std::unique_ptr<EngineTensor>> create (const inthist::Shape &shape,
+                                                         const Partition &partition,
+                                                         Download download, AllocateHost allocate,
+                                                         unsigned alive);
 
   Expected<> wait (GstClockTime timeout) override { return computed_.wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override;
@@ -51,7 +52,7 @@ private:
   /// Returns whether the parts go to host memory as soon as they are computed.
   bool goes_to_host () const { return !partition_.resident || download_ == Download::eager; }
   Expected<> download ();
-  Expected<> reserve_host (unsigned alive, const Cancelled &cancelled);
+  Expected<> reserve_host (unsigned alive);
   /// Returns the only shard, or null in host memory; several shards have no common stream.
   Expected<Tensor *> only_shard ();
 
