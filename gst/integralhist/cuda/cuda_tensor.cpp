@@ -70,13 +70,11 @@ Expected<> CudaTensor::ask (std::span<const Query> queries)
   return on (*context_, [&] () -> Expected<> {
     StagedQueries staged = TRY (StagedQueries::create (*queries_, shape, queries, true));
     cudaStream_t stream = staged.buffers ().stream.get ();
-    cudaEvent_t done = staged.buffers ().done.get ();
     TRY (enqueue (staged, stream));
     TRY (staged.download (stream));
-    TRY (check (cudaEventRecord (done, stream)));
-    TRY (await (done));
+    TRY (staged.end (stream));
+    TRY (await (staged.buffers ().done.get ()));
     staged.copy_answers ();
-    queries_->give_back (staged.release ());
     return {};
   });
 }
@@ -88,8 +86,7 @@ Expected<> CudaTensor::ask_on (inthist::Stream stream, std::span<const Query> qu
     const auto enqueued = enqueue (staged, stream);
     TRY (add_reader (stream));  // also for what was enqueued before a failure
     TRY (enqueued);
-    TRY (check (cudaEventRecord (staged.buffers ().done.get (), stream)));
-    queries_->give_back (staged.release ());
+    TRY (staged.end (stream));
     return {};
   });
 }
@@ -144,14 +141,13 @@ Expected<const void *> CudaTensor::host ()
     if (!own_->host)
       own_->host = TRY (make_pinned_memory (room_));
     if (!download_started_) {
-      auto buffers = TRY (queries_->acquire ());
-      TRY (check (cudaStreamWaitEvent (buffers->stream.get (), own_->computed.get (), 0)));
-      TRY (start_download (buffers->stream.get ()));
-      TRY (await (own_->downloaded.get ()));
-      queries_->give_back (std::move (buffers));
-    } else {
-      TRY (await (own_->downloaded.get ()));
+      const QueryLease buffers = TRY (queries_->lease ());
+      cudaStream_t stream = buffers->stream.get ();
+      TRY (check (cudaStreamWaitEvent (stream, own_->computed.get (), 0)));
+      TRY (start_download (stream));
+      TRY (buffers->end (stream));
     }
+    TRY (await (own_->downloaded.get ()));
     return own_->host.get ();
   });
 }
@@ -159,16 +155,14 @@ Expected<const void *> CudaTensor::host ()
 Expected<std::function<Expected<> ()>> CudaTensor::start_copy (const HostDestination &to)
 {
   return on (*context_, [&] () -> Expected<std::function<Expected<> ()>> {
-    const auto buffers =
-        std::make_shared<std::unique_ptr<QueryBuffers>> (TRY (queries_->acquire ()));
-    cudaStream_t stream = (*buffers)->stream.get ();
+    const std::shared_ptr<QueryBuffers> buffers = TRY (queries_->lease ());
+    cudaStream_t stream = buffers->stream.get ();
     TRY (check (cudaStreamWaitEvent (stream, own_->computed.get (), 0)));
     TRY (copy_blocks (to, stream));
-    TRY (check (cudaEventRecord ((*buffers)->done.get (), stream)));
+    TRY (buffers->end (stream));
     return [this, buffers] {
       return on (*context_, [&] () -> Expected<> {
-        TRY (await ((*buffers)->done.get ()));
-        queries_->give_back (std::move (*buffers));
+        TRY (await (buffers->done.get ()));
         return {};
       });
     };

@@ -26,12 +26,12 @@ namespace {
 constexpr std::size_t kMostAnswer = 256 << 20;  // bytes
 
 /// Copies answers back, and waits for them.
-Expected<> fetch (const QueryBuffers &at, std::size_t bytes)
+Expected<> fetch (QueryBuffers &at, std::size_t bytes)
 {
   cudaStream_t stream = at.stream.get ();
   TRY (check (cudaMemcpyAsync (at.host_answers.get (), at.answers.get (), bytes,
                                cudaMemcpyDeviceToHost, stream)));
-  TRY (check (cudaEventRecord (at.done.get (), stream)));
+  TRY (at.end (stream));
   TRY (await (at.done.get (), kAnswerPolling));
   return {};
 }
@@ -39,30 +39,29 @@ Expected<> fetch (const QueryBuffers &at, std::size_t bytes)
 class CudaCells final : public DeviceCells {
 public:
   CudaCells (Context context, std::shared_ptr<QueryBufferPool> pool, cudaStream_t stream,
-             std::size_t n)
-      : context_ (context), pool_ (std::move (pool)), stream_ (stream), n_ (n),
-        at_ (std::move (context))
+             std::size_t n, QueryLease buffers)
+      : context_ (std::move (context)), pool_ (std::move (pool)), stream_ (stream), n_ (n),
+        at_ (std::move (buffers))
   {
   }
   ~CudaCells () override
   {
-    const CudaContext::Scope scope (*context_);
-    if (*at_ && scope && cudaEventRecord ((*at_)->done.get (), stream_) == cudaSuccess)
-      pool_->give_back (std::move (*at_));
+    if (const CudaContext::Scope scope (*context_); scope)
+      (void) at_->end (stream_);
   }
 
   std::span<const CellsOnDevice> grids () const override
   {
-    return { reinterpret_cast<const CellsOnDevice *> ((*at_)->host_inputs.get ()), n_ };
+    return { reinterpret_cast<const CellsOnDevice *> (at_->host_inputs.get ()), n_ };
   }
-  std::unique_ptr<QueryBuffers> &buffers () { return *at_; }
+  QueryBuffers &buffers () { return *at_; }
 
 private:
   const Context context_;
   const std::shared_ptr<QueryBufferPool> pool_;
   const cudaStream_t stream_;
   const std::size_t n_;
-  InContext<std::unique_ptr<QueryBuffers>> at_;
+  const QueryLease at_;
 };
 
 }  // namespace
@@ -139,25 +138,23 @@ Expected<> CudaValues::add_up_cells (std::span<const CellsQuery> queries, const 
 {
   const Job job = job_of (queries);
   const std::size_t bytes = job.sums * sizeof (std::int64_t);
-  InContext<std::unique_ptr<QueryBuffers>> at (context_);
+  QueryLease at;
   TRY (on (*context_, [&] () -> Expected<> {
-    *at = TRY (buffers_->acquire ());
-    TRY ((*at)->reserve (0, bytes, bytes));
-    TRY (enqueue_cells (queries, lut, **at, (*at)->stream.get ()));
-    return fetch (**at, bytes);
+    at = TRY (buffers_->lease ());
+    TRY (at->reserve (0, bytes, bytes));
+    TRY (enqueue_cells (queries, lut, *at, at->stream.get ()));
+    return fetch (*at, bytes);
   }));
-  auto copied = copy (queries, (*at)->host_answers.get ());
-  buffers_->give_back (std::move (*at));
-  return copied;
+  return copy (queries, at->host_answers.get ());
 }
 
 Expected<std::unique_ptr<DeviceCells>>
 CudaValues::add_up_cells_on (inthist::Stream stream, std::span<const inthist::Cells> grids)
 {
-  auto cells = std::make_unique<CudaCells> (context_, buffers_, stream, grids.size ());
-  cells->buffers () = TRY (buffers_->acquire ());
+  auto cells = std::make_unique<CudaCells> (context_, buffers_, stream, grids.size (),
+                                            TRY (buffers_->lease ()));
   const CellsQuery query = { grids, {}, nullptr };
-  TRY (enqueue_cells ({ &query, 1 }, inthist::Lut (), *cells->buffers (), stream));
+  TRY (enqueue_cells ({ &query, 1 }, inthist::Lut (), cells->buffers (), stream));
   return cells;
 }
 
@@ -165,10 +162,10 @@ Expected<> CudaValues::count (std::span<const inthist::Region> windows, const in
                               guint32 *counts)
 {
   const std::size_t bytes = windows.size () * std::size_t (shape_.bins) * sizeof *counts;
-  InContext<std::unique_ptr<QueryBuffers>> owner (context_);
+  QueryLease lease;
   TRY (on (*context_, [&] () -> Expected<> {
-    *owner = TRY (buffers_->acquire ());
-    QueryBuffers &at = **owner;
+    lease = TRY (buffers_->lease ());
+    QueryBuffers &at = *lease;
     TRY (at.reserve (windows.size_bytes (), bytes, bytes));
     std::memcpy (at.host_inputs.get (), windows.data (), windows.size_bytes ());
     cudaStream_t stream = at.stream.get ();
@@ -181,8 +178,7 @@ Expected<> CudaValues::count (std::span<const inthist::Region> windows, const in
     return fetch (at, bytes);
   }));
   answers_++;
-  std::memcpy (counts, (*owner)->host_answers.get (), bytes);
-  buffers_->give_back (std::move (*owner));
+  std::memcpy (counts, lease->host_answers.get (), bytes);
   return {};
 }
 

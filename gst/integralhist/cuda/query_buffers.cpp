@@ -75,6 +75,27 @@ CudaExpected<> QueryBuffers::reserve (std::size_t inputs_bytes, std::size_t answ
   return host_answers.reserve (host_answers_bytes);
 }
 
+CudaExpected<> QueryBuffers::end (cudaStream_t on)
+{
+  TRY (check (cudaEventRecord (done.get (), on)));
+  ended = true;
+  return {};
+}
+
+void QueryBufferReturn::operator() (QueryBuffers *buffers) const
+{
+  std::unique_ptr<QueryBuffers> owner (buffers);
+  if (std::exchange (owner->ended, false))
+    return pool->give_back (std::move (owner));
+  const CudaContext::Scope scope (*pool->context_);
+  owner.reset ();
+}
+
+CudaExpected<QueryLease> QueryBufferPool::lease ()
+{
+  return QueryLease (TRY (acquire ()).release (), { this });
+}
+
 CudaExpected<std::unique_ptr<QueryBuffers>> QueryBufferPool::acquire ()
 {
   auto buffers = idle_->take ([] (const auto &idle) { return has_fired (idle->done.get ()); });
@@ -112,7 +133,7 @@ Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inth
                    }
                  });
 
-  staged.buffers_ = TRY (pool.acquire ());
+  staged.buffers_ = TRY (pool.lease ());
   if (const auto reserved = staged.buffers_->reserve (inputs.bytes (), outputs.bytes (),
                                                       std::max (staged.up_end_, staged.back_end_));
       !reserved) {

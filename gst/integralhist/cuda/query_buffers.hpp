@@ -24,21 +24,39 @@ struct QueryBuffers {
   inthist::cuda::GrowingPinnedMemory host_inputs, host_answers;
   inthist::cuda::GrowingDeviceMemory inputs, answers;
 
+  bool ended = false;  // end () was called
+
   inthist::cuda::CudaExpected<> reserve (std::size_t inputs_bytes, std::size_t answers_bytes,
                                          std::size_t host_answers_bytes);
+  /// Records `done` behind what `on` has been given by now, which is all use of the buffers.
+  inthist::cuda::CudaExpected<> end (cudaStream_t on);
 };
 
-/// Buffers that one call after another takes. cudaFree waits for the device where a failed call
-/// drops buffers that are in use.
+class QueryBufferPool;
+
+/// Gives buffers back to the pool. If their use has no end, because a call failed, drops them with
+/// the context current: cudaFree waits for the device.
+struct QueryBufferReturn {
+  QueryBufferPool *pool = nullptr;
+  void operator() (QueryBuffers *buffers) const;
+};
+using QueryLease = std::unique_ptr<QueryBuffers, QueryBufferReturn>;
+
+/// Buffers that one call after another takes. The pool outlives the leases.
 class QueryBufferPool {
 public:
-  explicit QueryBufferPool (Context context) : idle_ (std::move (context)) {}
+  explicit QueryBufferPool (Context context) : context_ (context), idle_ (std::move (context)) {}
 
-  /// Returns idle buffers or new ones; the context must be current.
+  /// Leases idle buffers or new ones; the context must be current.
+  inthist::cuda::CudaExpected<QueryLease> lease ();
+  /// Returns buffers that the caller itself gives back, once their use has an end.
   inthist::cuda::CudaExpected<std::unique_ptr<QueryBuffers>> acquire ();
   void give_back (std::unique_ptr<QueryBuffers> buffers);
 
 private:
+  friend QueryBufferReturn;
+
+  const Context context_;
   InContext<IdleList<std::unique_ptr<QueryBuffers>>> idle_;
 };
 
@@ -57,8 +75,8 @@ public:
   inthist::cuda::CudaExpected<> download (cudaStream_t stream) const;
   /// Copies downloaded answers to where they belong.
   void copy_answers () const;
-  /// Returns the buffers, for the pool.
-  std::unique_ptr<QueryBuffers> release () { return std::move (buffers_); }
+  /// Ends the use of the buffers with what `stream` has been given by now.
+  inthist::cuda::CudaExpected<> end (cudaStream_t stream) { return buffers_->end (stream); }
 
 private:
   struct Copy {
@@ -69,7 +87,7 @@ private:
   void put_inputs (const inthist::Shape &shape);
   void put_answers (const inthist::Shape &shape);
 
-  std::unique_ptr<QueryBuffers> buffers_;
+  QueryLease buffers_;
   std::vector<Query> queries_;
   std::vector<Copy> copies_;
   // of the buffers: inputs, what goes up of the answers, and what comes back of them
