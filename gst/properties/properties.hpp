@@ -55,6 +55,14 @@ inline const auto kAccess<guint64> = std::pair (&g_value_get_uint64, &g_value_se
 template <>
 inline const auto kAccess<double> = std::pair (&g_value_get_double, &g_value_set_double);
 
+/// A text, and what it says or why it says nothing.
+template <class T>
+struct ParsedText {
+  std::string text;
+  Expected<T> value = T ();
+  guint64 sets = 0;  // how often it was set
+};
+
 /// The properties in a struct P. A `field` returns a P's member, const or not.
 template <class P>
 class PropertyTable {
@@ -89,9 +97,9 @@ public:
         [=] (const P &p, GValue *value) { g_value_set_boolean (value, field (p)); });
   }
 
-  /// Adds a text; `parse`, of it or of all properties, returns what is wrong with it.
-  template <class Field, class Parse>
-  void text (const char *name, Field field, Mutability when, const std::string &blurb, Parse parse)
+  /// Adds a text of any content.
+  template <class Field>
+  void text (const char *name, Field field, Mutability when, const std::string &blurb)
   {
     add (
         text_spec (name, text_of (blurb), field (by_default_), when),
@@ -99,14 +107,27 @@ public:
           const char *const text = g_value_get_string (value);
           field (p) = text ? text : "";
         },
-        [=] (const P &p, GValue *value) { g_value_set_string (value, field (p).c_str ()); },
-        [=] (const P &p) -> Expected<> {
-          if constexpr (std::is_invocable_v<Parse, const P &>)
-            TRY (parse (p));
-          else
-            TRY (parse (field (p)));
-          return {};
-        });
+        [=] (const P &p, GValue *value) { g_value_set_string (value, field (p).c_str ()); });
+  }
+
+  /// Adds a ParsedText, which is parsed when it is set. Without `check` an error of `parse` is one.
+  template <class Field, class Parse>
+  void parsed (const char *name, Field field, Mutability when, const std::string &blurb,
+               Parse parse, Check check = nullptr)
+  {
+    if (!check)
+      check = [=] (const P &p) -> Expected<> {
+        TRY (field (p).value);
+        return {};
+      };
+    add (
+        text_spec (name, text_of (blurb), field (by_default_).text, when),
+        [=] (P &p, const GValue *value) {
+          const char *const text = g_value_get_string (value);
+          field (p) = { text ? text : "", parse (text ? text : ""), field (p).sets + 1 };
+        },
+        [=] (const P &p, GValue *value) { g_value_set_string (value, field (p).text.c_str ()); },
+        std::move (check));
   }
 
   /// Adds a value of the enumeration `type`; `check` may refuse some.

@@ -4,6 +4,10 @@
 // state.
 #pragma once
 
+#include <memory>
+#include <type_traits>
+#include <utility>
+
 #include <gst/gst.h>
 
 #include <gst/properties/properties.hpp>
@@ -39,13 +43,14 @@ void describe (gpointer klass, const ElementDescription &description);
 
 /// The functions of an element's class. Element derives from this, and has
 ///
-///   - state_of (element): its state, made with new, whose `properties` the object lock guards;
+///   - state_of (element): its state, made with new, whose `properties` are an std::shared_ptr to a
+///     constant struct; the object lock guards the pointer;
 ///   - table_of (element): the table of these properties;
 ///   - take_transition (element, transition): notes a change of state before it is handled.
 template <class Element>
 class ElementPlumbing {
 public:
-  /// Returns a copy of the properties, which may change at any time.
+  /// Returns the properties of now. A property that is set later makes another struct.
   static auto properties_of (gpointer element)
   {
     GST_OBJECT_LOCK (element);
@@ -78,7 +83,7 @@ public:
   /// Gets a property of the table; a class that has another calls it for the rest.
   static void get_property (GObject *object, guint id, GValue *value, GParamSpec *)
   {
-    Element::table_of (object).get (properties_of (object), id, value);
+    Element::table_of (object).get (*properties_of (object), id, value);
   }
 
   /// Sets a property of the table. If the element runs and reads the property at its start only,
@@ -87,8 +92,12 @@ public:
   {
     GST_OBJECT_LOCK (object);
     const bool fixed = is_fixed (GST_ELEMENT (object), spec);
-    if (!fixed)
-      Element::table_of (object).set (Element::state_of (object).properties, id, value);
+    if (!fixed) {
+      auto &properties = Element::state_of (object).properties;
+      auto changed = std::make_shared<std::remove_cvref_t<decltype (*properties)>> (*properties);
+      Element::table_of (object).set (*changed, id, value);
+      properties = std::move (changed);
+    }
     GST_OBJECT_UNLOCK (object);
     if (fixed)
       warn_of_fixed (GST_ELEMENT (object), spec, value);

@@ -78,7 +78,7 @@ private:
 
   static gboolean start (GstBaseTransform *trans)
   {
-    if (const auto valid = table ().check (Plumbing::properties_of (trans)); !valid) {
+    if (const auto valid = table ().check (*Plumbing::properties_of (trans)); !valid) {
       post_error (trans, valid.error ());
       return FALSE;
     }

@@ -59,14 +59,13 @@ void HistogramConsumer::take_transition (GstStateChange transition)
 }
 
 Expected<GstIntegralHistogramMeta *> HistogramConsumer::find (GstBuffer *buffer,
-                                                              const std::string &feature)
+                                                              const FeatureText &feature)
 {
-  if (feature != feature_) {
-    feature_ = feature;
+  if (feature.text != feature_) {
+    feature_ = feature.text;
     start_again ();
   }
-  const auto parsed = parse_feature (feature);
-  const auto wanted = parsed ? *parsed : std::nullopt;
+  const auto wanted = feature.value.value_or (std::nullopt);
   const auto is_candidate = [&] (GstIntegralHistogramMeta *meta) {
     return gst_integral_histogram_get_content (meta->histogram)
                != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS

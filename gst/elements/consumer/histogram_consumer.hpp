@@ -4,6 +4,7 @@
 // ends, and a limit on frames without a histogram.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 
@@ -13,6 +14,7 @@
 
 #include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
+#include <gst/properties/properties.hpp>
 
 namespace integralhist {
 
@@ -21,6 +23,9 @@ inline constexpr char kFeatureBlurb[] =
     "Which of the frame's integral histograms to use, where cudaintegralhist elements in a row "
     "attach several: the nick of its feature, as \"hue\". Empty takes the first, of pixels rather "
     "than of weights";
+
+/// The property `feature`: the nick of one, or empty for any.
+using FeatureText = ParsedText<std::optional<inthist::Feature>>;
 
 class HistogramConsumer {
 public:
@@ -36,7 +41,7 @@ public:
   /// Returns the frame's first histogram of the feature with this nick; of any where that is empty,
   /// of pixels rather than of weights. Null where there is none; an error for users where there are
   /// but some of its bins, and frames before had no more.
-  Expected<GstIntegralHistogramMeta *> find (GstBuffer *buffer, const std::string &feature);
+  Expected<GstIntegralHistogramMeta *> find (GstBuffer *buffer, const FeatureText &feature);
 
   /// Waits for the tensor, within a cancel_scope ().
   Expected<> await (GstIntegralHistogram *histogram);

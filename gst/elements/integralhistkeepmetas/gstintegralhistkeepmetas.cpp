@@ -59,13 +59,12 @@ PropertyTable<KeepProperties> make_table ()
   table.text ("element", FIELD (element), kReady,
               "The element that drops metas, or several as in gst-launch-1.0, such as "
               "\"cudadownload\" or \"cudascale ! video/x-raw(memory:CUDAMemory),width=640\"; they "
-              "show the whole picture, as it is or scaled",
-              [] (const KeepProperties &) -> Expected<> { return {}; });
+              "show the whole picture, as it is or scaled");
   return table;
 }
 
 struct State {
-  KeepProperties properties;    // guarded by the object lock
+  std::shared_ptr<const KeepProperties> properties = std::make_shared<KeepProperties> ();
   GstElement *inner = nullptr;  // owned by the bin
 
   FrameIdentity identity;
@@ -360,7 +359,7 @@ Expected<> fill (GstIntegralHistKeepMetas *self, const std::string &description)
 Expected<> check_inside (GstIntegralHistKeepMetas *self)
 {
   State &state = Element::state_of (self);
-  const std::string description = Element::properties_of (self).element;
+  const std::string description = Element::properties_of (self)->element;
   if (!state.inner)
     TRY (fill (self, description));  // says why there is none
   if (!state.inner)
@@ -394,7 +393,7 @@ static void gst_integral_hist_keep_metas_set_property (GObject *object, guint id
   if (!Element::take_property (object, id, value, spec))
     return;  // the elements inside run
   // what goes wrong is reported when the elements are wanted
-  (void) fill (GST_INTEGRAL_HIST_KEEP_METAS (object), Element::properties_of (object).element);
+  (void) fill (GST_INTEGRAL_HIST_KEEP_METAS (object), Element::properties_of (object)->element);
 }
 
 static GstStateChangeReturn gst_integral_hist_keep_metas_change_state (GstElement *element,

@@ -72,23 +72,33 @@ namespace {
 
 enum class Mode { gray, heat, blend };
 
+/// Numbers read as counts, and as weights of any sign.
+struct WrittenNumbers {
+  Expected<WrittenHistogram> counts, weights;
+};
+
 struct LikelihoodProperties {
   Mode mode = Mode::blend;
-  std::string feature, model, histogram;
-  guint64 model_changes = 0;  // how often these two were set
+  FeatureText feature;
+  ParsedText<std::optional<GstVideoRectangle>> model;
+  ParsedText<WrittenNumbers> histogram;
   guint window_width = 0, window_height = 0, step = 2;
   GstIntegralHistogramMeasure measure = GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA;
   double opacity = 0.9;
   bool scale = true, messages = false;
+
+  /// Returns how often the model was set.
+  guint64 model_changes () const { return model.sets + histogram.sets; }
 };
 
 struct State {
-  LikelihoodProperties properties;  // guarded by the object lock
+  std::shared_ptr<const LikelihoodProperties> properties =
+      std::make_shared<LikelihoodProperties> ();
   HistogramConsumer consumer;
 
   // of the streaming thread
   LikelihoodModel model;
-  guint64 known_changes = 0;  // LikelihoodProperties::model_changes when it was taken
+  guint64 known_changes = 0;  // LikelihoodProperties::model_changes () when it was taken
   MapMemory memory;
   LikelihoodPicture picture;
   CudaDrawing cuda;
@@ -123,28 +133,36 @@ GType mode_get_type ()
 
 Expected<WrittenHistogram> written_histogram (const LikelihoodProperties &properties)
 {
-  return parse_histogram (properties.histogram,
-                          properties.measure == GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR);
+  const WrittenNumbers &numbers = *properties.histogram.value;
+  return properties.measure == GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR ? numbers.weights
+                                                                     : numbers.counts;
 }
 
 PropertyTable<LikelihoodProperties> make_table ()
 {
   PropertyTable<LikelihoodProperties> table;
   table.choice ("mode", FIELD (mode), mode_get_type (), kPlaying, "What is shown");
-  table.text ("feature", FIELD (feature), kPlaying, kFeatureBlurb,
-              [] (const std::string &text) { return parse_feature (text); });
-  table.text ("model", FIELD (model), kPlaying,
-              "Region \"x,y,width,height\" in pixels of the first frame whose histogram is looked "
-              "for; empty is the quarter of width and height in the middle. Setting it takes it "
-              "anew, from the next frame",
-              parse_model);
-  table.text ("histogram", FIELD (histogram), kPlaying,
-              "The histogram to look for, a number for each bin, separated by commas; what they "
-              "sum up to does not matter. The feature may stand before them, and its parts, as in "
-              "\"hue-saturation 2,2: 5,0,1,0\": another one of the frames is an error then. Empty "
-              "takes that of model, of which otherwise only the size counts. With measure=linear "
-              "they are weights, of any sign, which are taken as they are",
-              written_histogram);
+  table.parsed ("feature", FIELD (feature), kPlaying, kFeatureBlurb, parse_feature);
+  table.parsed (
+      "model", FIELD (model), kPlaying,
+      "Region \"x,y,width,height\" in pixels of the first frame whose histogram is looked "
+      "for; empty is the quarter of width and height in the middle. Setting it takes it "
+      "anew, from the next frame",
+      parse_model);
+  table.parsed (
+      "histogram", FIELD (histogram), kPlaying,
+      "The histogram to look for, a number for each bin, separated by commas; what they "
+      "sum up to does not matter. The feature may stand before them, and its parts, as in "
+      "\"hue-saturation 2,2: 5,0,1,0\": another one of the frames is an error then. Empty "
+      "takes that of model, of which otherwise only the size counts. With measure=linear "
+      "they are weights, of any sign, which are taken as they are",
+      [] (const std::string &text) -> Expected<WrittenNumbers> {
+        return WrittenNumbers{ parse_histogram (text), parse_histogram (text, true) };
+      },
+      [] (const LikelihoodProperties &properties) -> Expected<> {
+        TRY (written_histogram (properties));
+        return {};
+      });
   table.number<guint> ("window-width", FIELD (window_width), 0, G_MAXINT, kPlaying,
                        "Columns of the windows, in pixels; 0 takes the model's, and scales with "
                        "the frame");
@@ -239,13 +257,14 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProp
   const int bins = int (gst_integral_histogram_get_bins (histogram));
   const CancelScope scope = state.consumer.cancel_scope ();
   TRY (state.consumer.await (histogram));
-  const bool is_new = state.model.bins.empty () || state.known_changes != properties.model_changes;
+  const bool is_new =
+      state.model.bins.empty () || state.known_changes != properties.model_changes ();
   if (!is_new)
     TRY (check_feature (state.model, histogram));
   if (is_new || int (state.model.bins.size ()) != bins) {
-    state.model = TRY (
-        take_model (properties.model, TRY (written_histogram (properties)), meta, width, height));
-    state.known_changes = properties.model_changes;
+    state.model = TRY (take_model (properties.model.text, TRY (written_histogram (properties)),
+                                   meta, width, height));
+    state.known_changes = properties.model_changes ();
   }
 
   const auto window = [] (guint wanted, double part, int pixels) {
@@ -324,7 +343,8 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
                                          GstVideoFrame *out)
 {
   State &state = *self->state;
-  const LikelihoodProperties properties = Element::properties_of (self);
+  const auto snapshot = Element::properties_of (self);
+  const LikelihoodProperties &properties = *snapshot;
   const GstVideoRectangle area = TRY (frame_area (in->buffer, GST_VIDEO_FILTER (self)->in_info));
   if (!TRY (make_map (self, properties, in->buffer, out->buffer, area)))
     return GST_BASE_TRANSFORM_FLOW_DROPPED;
@@ -347,7 +367,8 @@ static Expected<GstFlowReturn> draw_map (GstIntegralHistLikelihood *self, GstBuf
 {
   State &state = *self->state;
   const GstVideoInfo &info = GST_VIDEO_FILTER (self)->in_info;
-  const LikelihoodProperties properties = Element::properties_of (self);
+  const auto snapshot = Element::properties_of (self);
+  const LikelihoodProperties &properties = *snapshot;
   const GstVideoRectangle area = TRY (frame_area (buffer, info));
   if (!TRY (make_map (self, properties, buffer, buffer, area)))
     return GST_BASE_TRANSFORM_FLOW_DROPPED;
@@ -422,7 +443,7 @@ static GstCaps *gst_integral_hist_likelihood_transform_caps (GstBaseTransform *t
                                                              GstPadDirection direction,
                                                              GstCaps *caps, GstCaps *filter)
 {
-  const char *format = Element::properties_of (trans).mode == Mode::gray ? "GRAY8" : "BGRx";
+  const char *format = Element::properties_of (trans)->mode == Mode::gray ? "GRAY8" : "BGRx";
   GstCaps *other = gst_caps_new_empty (), *in_place = gst_caps_new_empty ();
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
     GstCaps *const one = gst_caps_copy_nth (caps, i);
@@ -478,13 +499,8 @@ static gboolean gst_integral_hist_likelihood_transform_meta (GstBaseTransform *t
 static void gst_integral_hist_likelihood_set_property (GObject *object, guint id,
                                                        const GValue *value, GParamSpec *spec)
 {
-  const auto is = [spec] (const char *name) { return g_str_equal (spec->name, name); };
-  GST_OBJECT_LOCK (object);
-  LikelihoodProperties &properties = Element::state_of (object).properties;
-  Element::table ().set (properties, id, value);
-  properties.model_changes += is ("model") || is ("histogram");
-  GST_OBJECT_UNLOCK (object);
-  if (is ("mode"))
+  (void) Element::take_property (object, id, value, spec);
+  if (g_str_equal (spec->name, "mode"))
     gst_base_transform_reconfigure_src (GST_BASE_TRANSFORM (object));
 }
 

@@ -46,7 +46,8 @@ GST_DEBUG_CATEGORY_STATIC (category);
 namespace {
 
 struct OverlayProperties {
-  std::string feature, regions;
+  FeatureText feature;
+  ParsedText<std::vector<GstVideoRectangle>> regions;
   guint trail = 30, line_width = 0;
   bool labels = true, histograms = true;
 };
@@ -54,12 +55,11 @@ struct OverlayProperties {
 PropertyTable<OverlayProperties> make_table ()
 {
   PropertyTable<OverlayProperties> table;
-  table.text ("feature", FIELD (feature), kPlaying, kFeatureBlurb,
-              [] (const std::string &text) { return parse_feature (text); });
-  table.text ("regions", FIELD (regions), kPlaying,
-              "Rectangles \"x,y,width,height;...\" in pixels to draw on every frame; what lies "
-              "outside of it is not drawn",
-              [] (const std::string &text) { return parse_regions (text); });
+  table.parsed ("feature", FIELD (feature), kPlaying, kFeatureBlurb, parse_feature);
+  table.parsed ("regions", FIELD (regions), kPlaying,
+                "Rectangles \"x,y,width,height;...\" in pixels to draw on every frame; what lies "
+                "outside of it is not drawn",
+                [] (const std::string &text) { return parse_regions (text); });
   table.number<guint> ("trail", FIELD (trail), 0, 1000, kPlaying,
                        "How many of its last positions a track draws behind itself, and after how "
                        "many frames without it they vanish; 0 draws none");
@@ -91,16 +91,14 @@ struct Mark {
 };
 
 struct State {
-  OverlayProperties properties;  // guarded by the object lock
+  std::shared_ptr<const OverlayProperties> properties = std::make_shared<OverlayProperties> ();
   HistogramConsumer consumer;
 
   // of the streaming thread
   GstVideoInfo info = {};
   bool is_cuda = false;  // frames are in CUDA memory
   CudaDrawing cuda;
-  std::string parsed_text;                 // regions of the last frame's OverlayProperties,
-  std::vector<GstVideoRectangle> regions;  // parsed
-  std::map<gint, Trail> trails;            // by id
+  std::map<gint, Trail> trails;  // by id
   guint64 frames = 0;
   bool absence_logged = false;  // of histograms
   int undrawn = 0;              // frames in a row from the first, until one is drawn on
@@ -108,7 +106,7 @@ struct State {
   // what is to be drawn on the frame that is on its way
   bool draws = false;
   GstVideoRectangle area = {};  // of the picture, that is the frame
-  OverlayProperties current;
+  std::shared_ptr<const OverlayProperties> current;
   std::vector<Mark> marks;
 
   void take_event (GstEvent *event)
@@ -180,7 +178,7 @@ static std::string label_of (GstVideoRegionOfInterestMeta *roi)
 
 static void update_trails (State &state, GstBuffer *buffer)
 {
-  const guint limit = state.current.trail;
+  const guint limit = state.current->trail;
   const guint64 now = ++state.frames;
   static const GQuark kTrack = g_quark_from_static_string ("track");
   if (limit > 0)
@@ -214,22 +212,19 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
   State &state = *self->state;
   state.marks.clear ();
   state.current = Element::properties_of (self);
-  TRY (Element::table ().check (state.current));
+  TRY (Element::table ().check (*state.current));
   state.area = TRY (frame_area (buffer, state.info));
-  if (state.current.regions != state.parsed_text) {
-    state.regions = TRY (parse_regions (state.current.regions));
-    state.parsed_text = state.current.regions;
-  }
+  const auto &regions = *state.current->regions.value;
   const auto add = [&] (const Box &box, const Colour &colour, const std::string &name,
                         const std::string &label) {
     if (visible (box, state.area.w, state.area.h).width <= 0)
       return;
     state.marks.push_back ({ box, colour, "", "" });
-    if (state.current.labels)
+    if (state.current->labels)
       state.marks.back () = { box, colour, name, label };
   };
-  for (std::size_t i = 0; i < state.regions.size (); i++) {
-    const GstVideoRectangle &r = state.regions[i];
+  for (std::size_t i = 0; i < regions.size (); i++) {
+    const GstVideoRectangle &r = regions[i];
     const std::string name = joined ("region ", i + 1);
     add ({ r.x, r.y, r.w, r.h }, kWhite, name, name);
   }
@@ -257,12 +252,12 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
                                GstBuffer *buffer)
 {
   State &state = *self->state;
-  const auto found = state.consumer.find (buffer, state.current.feature);
+  const auto found = state.consumer.find (buffer, state.current->feature);
   if (!found && state.marks.empty ())
     return {};  // nothing is drawn of it
   GstIntegralHistogramMeta *const meta = TRY (found);
   if (!meta) {
-    if (!state.current.feature.empty () && !state.marks.empty ())
+    if (!state.current->feature.text.empty () && !state.marks.empty ())
       return state.consumer.note_missing (GST_BASE_TRANSFORM (self));
     if (!std::exchange (state.absence_logged, true))
       GST_DEBUG_OBJECT (self, "no histograms to draw: the frame has no integral histogram; put "
@@ -276,7 +271,7 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
   for (const Mark &mark : state.marks)
     boxes.push_back (mark.box);
   const HistogramSpec &spec = spec_of (meta->histogram);
-  const std::string name = state.current.labels ? note_of (spec) : "";
+  const std::string name = state.current->labels ? note_of (spec) : "";
   const auto chart_of = [&] (std::size_t i) -> Expected<Chart> {
     const Mark &mark = state.marks[i];
     const Box box = visible (mark.box, state.area.w, state.area.h);
@@ -288,20 +283,20 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
       return take_gerror (problem, "The histogram of a region failed: ");
     return Chart{ mark.colour, mark.name, { counts, counts + n }, bin_colours (spec, int (n)) };
   };
-  return painter.charts (boxes, state.current.labels, name, chart_of);
+  return painter.charts (boxes, state.current->labels, name, chart_of);
 }
 
 static Expected<> paint (GstIntegralHistOverlay *self, OverlayCanvas &canvas, GstBuffer *buffer)
 {
   State &state = *self->state;
-  OverlayPainter painter (canvas, state.info, state.area, state.current.line_width);
+  OverlayPainter painter (canvas, state.info, state.area, state.current->line_width);
   for (const auto &[id, trail] : state.trails)
     if (is_in_frame (state, trail))
       painter.trail (trail.points, colour_of (id),
-                     1 - double (state.frames - trail.seen) / state.current.trail);
+                     1 - double (state.frames - trail.seen) / state.current->trail);
   for (const Mark &mark : state.marks)
     painter.outline (mark.box, mark.colour);
-  if (state.current.histograms)
+  if (state.current->histograms)
     TRY (draw_charts (self, painter, buffer));
   for (const Mark &mark : state.marks)
     painter.label (mark.box, mark.colour, mark.label);

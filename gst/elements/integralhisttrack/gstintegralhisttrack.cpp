@@ -80,7 +80,8 @@ constexpr char kOfFragments[] = "method=fragments: ";  // before what only that 
 
 struct TrackProperties {
   Method method = Method::correlation;
-  std::string feature, targets, area;
+  FeatureText feature;
+  ParsedText<std::vector<GstVideoRectangle>> targets, area;
   bool detections = true, navigation = true;
   ListOptions list;
   unsigned lost_after = 5;  // bad frames; 0 for never
@@ -108,13 +109,13 @@ PropertyTable<TrackProperties> make_table ()
   PropertyTable<TrackProperties> table;
   table.choice ("method", FIELD (method), method_get_type (), kPlaying,
                 "How to follow targets. When it is set later, they start again where they are");
-  table.text ("feature", FIELD (feature), kPlaying, joined (kOfFragments, kFeatureBlurb),
-              [] (const std::string &text) { return parse_feature (text); });
-  table.text ("targets", FIELD (targets), kPlaying,
-              "Boxes \"x,y,width,height;...\" in pixels of the first frame to follow from there, "
-              "as far as they lie in it; one outside is an error. When it is set later, the "
-              "targets that it gave before are dropped, and these start in the next frame",
-              [] (const std::string &text) { return parse_regions (text, "targets"); });
+  table.parsed ("feature", FIELD (feature), kPlaying, joined (kOfFragments, kFeatureBlurb),
+                parse_feature);
+  table.parsed ("targets", FIELD (targets), kPlaying,
+                "Boxes \"x,y,width,height;...\" in pixels of the first frame to follow from there, "
+                "as far as they lie in it; one outside is an error. When it is set later, the "
+                "targets that it gave before are dropped, and these start in the next frame",
+                [] (const std::string &text) { return parse_regions (text, "targets"); });
   table.flag ("detections", FIELD (detections), kPlaying,
               "Follow each region of interest of a frame, and, with GStreamer 1.24 or newer, each "
               "object detection of GstAnalytics. One that is a target's, also a lost one's, says "
@@ -123,11 +124,12 @@ PropertyTable<TrackProperties> make_table ()
                        "A target that was detected is lost once so many frames in a row had "
                        "detections, but none of it; where there are none for more than three usual "
                        "intervals, each interval counts; 0 for never");
-  table.text ("area", FIELD (area), kPlaying,
-              "Regions \"x,y,width,height;...\" in pixels of the frame: detections with their "
-              "middle outside start nothing, and a target whose middle leaves them ends; empty for "
-              "the whole frame",
-              [] (const std::string &text) { return parse_regions (text, "area"); });
+  table.parsed (
+      "area", FIELD (area), kPlaying,
+      "Regions \"x,y,width,height;...\" in pixels of the frame: detections with their "
+      "middle outside start nothing, and a target whose middle leaves them ends; empty for "
+      "the whole frame",
+      [] (const std::string &text) { return parse_regions (text, "area"); });
   table.flag ("navigation", FIELD (navigation), kPlaying,
               "Follow what the mouse draws a box around in a video window; a click on a target "
               "drops it, until upstream detects it again");
@@ -160,23 +162,6 @@ void warn (gpointer element, const TrackWarning &warning)
   }
 }
 
-/// The boxes of a property's text, which is parsed when it changes.
-class ParsedBoxes {
-public:
-  Expected<std::vector<GstVideoRectangle>> boxes_of (const std::string &text, const char *name)
-  {
-    if (text != text_) {
-      boxes_ = TRY (parse_regions (text, name));
-      text_ = text;
-    }
-    return boxes_;
-  }
-
-private:
-  std::string text_;
-  std::vector<GstVideoRectangle> boxes_;
-};
-
 struct State {
   explicit State (gpointer element)
       : correlation (element),
@@ -184,7 +169,7 @@ struct State {
   {
   }
 
-  TrackProperties properties;  // guarded by the object lock
+  std::shared_ptr<const TrackProperties> properties = std::make_shared<TrackProperties> ();
 
   HistogramConsumer consumer;
 
@@ -192,7 +177,6 @@ struct State {
   FragmentsMethod fragments;
   CorrelationMethod correlation;
   TargetList targets;
-  ParsedBoxes configured, area;
   Method method = Method::correlation;  // of the last frame
   bool cost_warned = false;             // of histograms that take long to compare
   GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
@@ -297,8 +281,8 @@ Expected<> follow_targets (State &state, const TrackProperties &properties, GstB
                            GstIntegralHistogram *colours, TrackingMethod &method)
 {
   ListOptions options = properties.list;
-  options.targets = TRY (state.configured.boxes_of (properties.targets, "targets"));
-  options.area = TRY (state.area.boxes_of (properties.area, "area"));
+  options.targets = TRY (properties.targets.value);
+  options.area = TRY (properties.area.value);
   state.targets.fit (colours, frame);
   TRY (state.targets.configure (options, frame));
   take_mouse (state, frame);
@@ -382,7 +366,8 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
 {
   GstBaseTransform *const trans = GST_BASE_TRANSFORM (self);
   State &state = *self->state;
-  const TrackProperties current = Element::properties_of (self);
+  const auto properties = Element::properties_of (self);
+  const TrackProperties &current = *properties;
   if (!has_picture (buffer))
     return {};
   if (std::exchange (state.method, current.method) != current.method)
@@ -390,10 +375,10 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
   if (current.method == Method::correlation)
     return correlate_frame (trans, state, current, buffer);
   const GstIntegralHistogramMeta *meta = TRY (state.consumer.find (buffer, current.feature));
-  if (!meta && parse_feature (current.feature))
+  if (!meta && current.feature.value)
     return state.consumer.note_missing (trans);
   TRY (Element::table ().check (current));
-  if (!state.cost_warned && current.feature.empty ())
+  if (!state.cost_warned && current.feature.text.empty ())
     warn_of_cost (trans, state, buffer, meta);
   const TargetFrame frame (buffer, meta);
   state.fragments.set_frame (frame.histogram, current.fragments, current.lost_after);
@@ -449,7 +434,7 @@ static void take_navigation (State &state, GstEvent *event)
 
 static gboolean gst_integral_hist_track_src_event (GstBaseTransform *trans, GstEvent *event)
 {
-  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION && Element::properties_of (trans).navigation)
+  if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION && Element::properties_of (trans)->navigation)
     take_navigation (Element::state_of (trans), event);
   return GST_BASE_TRANSFORM_CLASS (Element::parent_class ())->src_event (trans, event);
 }

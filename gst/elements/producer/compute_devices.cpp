@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "compute_devices.hpp"
 
-#include <gst/elements/base/parse.hpp>
 #include <gst/integralhist/cuda/pinned_memory.hpp>
 
 #include "allocation_offer.hpp"
@@ -18,7 +17,7 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
                   wanted->device == inthist::Device::cuda ? "CUDA" : "the CPU",
                   " only: set backend=auto, or strategy=auto");
 
-  devices_.ids = TRY (parse_device_ids (properties.cuda_device_ids));
+  devices_.ids = TRY (properties.cuda_device_ids.value);
   const bool may_cuda =
       properties.backend != Backend::cpu && !(wanted && wanted->device == inthist::Device::cpu);
   const bool named = may_cuda && properties.cuda_device_id >= 0,
@@ -34,10 +33,10 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
   const std::string why = may_cuda ? TRY (open_cuda (element, properties)) : "";
   if (!devices_.contexts.empty ())
     return "CUDA device" + std::string (listed ? "s " : " ")
-           + (listed ? properties.cuda_device_ids : std::to_string (cuda_.device ()));
+           + (listed ? properties.cuda_device_ids.text : std::to_string (cuda_.device ()));
   if (!cpu_instead.empty ()) {
     const std::string device = named    ? " device " + std::to_string (properties.cuda_device_id)
-                               : listed ? " devices " + properties.cuda_device_ids
+                               : listed ? " devices " + properties.cuda_device_ids.text
                                         : "";
     return error (Error::Kind::no_device, "CUDA", device, " cannot be used: ", why, ". Set ",
                   cpu_instead, " to compute on the CPU");
@@ -56,7 +55,7 @@ Expected<std::string> ComputeDevices::open_cuda (GstElement *element,
   for (const int id : devices_.ids)
     if (id >= devices)
       return error (Error::Kind::no_device, "CUDA device ", id, " of cuda-device-ids=\"",
-                    properties.cuda_device_ids, "\" does not exist: name devices 0..", last);
+                    properties.cuda_device_ids.text, "\" does not exist: name devices 0..", last);
   if (properties.cuda_device_id >= devices)
     return error (Error::Kind::no_device, "CUDA device ", properties.cuda_device_id,
                   " does not exist: set cuda-device-id to 0..", last, ", or to -1");
@@ -133,7 +132,7 @@ bool ComputeDevices::answer_query (GstElement *element, GstQuery *query,
   const inthist::Strategy *wanted = properties.options.strategy;
   const bool may_cuda = properties.backend != Backend::cpu
                         && !(wanted && wanted->device == inthist::Device::cpu)
-                        && properties.cuda_device_ids.empty ();
+                        && properties.cuda_device_ids.text.empty ();
   return cuda_.answer_query (element, query,
                              may_cuda ? std::optional (properties.cuda_device_id) : std::nullopt);
 }

@@ -27,7 +27,7 @@ using namespace integralhist;
 namespace {
 
 struct State {
-  ProducerProperties properties;  // guarded by the object lock
+  std::shared_ptr<const ProducerProperties> properties = std::make_shared<ProducerProperties> ();
 
   // Set in start and stop, used by the streaming thread. Of the properties that the element runs
   // with only sync, interval, regions, qos and a table's lut change later.
@@ -193,7 +193,7 @@ static Expected<> renew_engine (GstCudaIntegral *self)
 static Expected<> start (GstCudaIntegral *self)
 {
   State &state = Element::state_of (self);
-  state.started = Element::properties_of (self);
+  state.started = *Element::properties_of (self);
   TRY (state.started.check (content_of (self)));
   const BinTable table = TRY (state.started.table (content_of (self)));
   state.range = content_of (self) == inthist::Content::bins ? state.started.range () : BinRange ();
@@ -246,7 +246,7 @@ static gboolean gst_cuda_integral_stop (GstBaseTransform *trans)
 static inthist::Feature feature_of (gpointer self)
 {
   const int running = Element::state_of (self).feature;
-  return inthist::Feature (running >= 0 ? running : int (Element::properties_of (self).feature));
+  return inthist::Feature (running >= 0 ? running : int (Element::properties_of (self)->feature));
 }
 
 static GstCaps *gst_cuda_integral_transform_caps (GstBaseTransform *trans,
@@ -315,7 +315,7 @@ static void set_frame_size (State &state, int width, int height)
 static gboolean take_scores (GstCudaIntegral *self, GstEvent *event)
 {
   const auto taken =
-      Element::state_of (self).scores.take (event, Element::properties_of (self).lut_sets);
+      Element::state_of (self).scores.take (event, Element::properties_of (self)->lut.sets);
   if (taken)
     DEBUG (self, "scores of event %u, from the next frame on", gst_event_get_seqnum (event));
   else
@@ -341,7 +341,7 @@ static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, Gs
   State &state = Element::state_of (self);
   if (state.frames == 0)
     state.live = is_live (GST_BASE_TRANSFORM_SINK_PAD (self));
-  if (!Element::properties_of (self).sheds (state.live))
+  if (!Element::properties_of (self)->sheds (state.live))
     return state.transform_chain (pad, parent, buffer);
   const auto now = LoadShedder::Moment::now (GST_ELEMENT (self));
   state.shedder.arrive (
@@ -356,7 +356,8 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
 {
   State &state = Element::state_of (self);
   const CancelScope scope (state.cancel.flag ());
-  const ProducerProperties properties = Element::properties_of (self);
+  const auto snapshot = Element::properties_of (self);
+  const ProducerProperties &properties = *snapshot;
   if (properties.interval == 0)  // set since the start, which checks the other properties
     TRY (properties.check (content_of (self)));
   const guint64 number = state.frames++;
@@ -479,14 +480,15 @@ static gboolean gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirectio
 {
   if (direction == GST_PAD_SRC) {
     const auto properties = Element::properties_of (trans);
-    if (answer_producer_query (query, content_of (trans),
-                               inthist::info_of (inthist::Feature (properties.feature)).nick,
-                               { properties.interval, Element::state_of (trans).attached.load () }))
+    if (answer_producer_query (
+            query, content_of (trans),
+            inthist::info_of (inthist::Feature (properties->feature)).nick,
+            { properties->interval, Element::state_of (trans).attached.load () }))
       return TRUE;
   }
   if (GST_QUERY_TYPE (query) == GST_QUERY_CONTEXT
       && Element::state_of (trans).devices.answer_query (GST_ELEMENT (trans), query,
-                                                         Element::properties_of (trans)))
+                                                         *Element::properties_of (trans)))
     return TRUE;
   return GST_BASE_TRANSFORM_CLASS (parent_class)->query (trans, direction, query);
 }
@@ -496,7 +498,7 @@ static gboolean gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirectio
 static void gst_cuda_integral_set_context (GstElement *element, GstContext *context)
 {
   Element::state_of (element).devices.set_context (
-      element, context, Element::properties_of (element).first_device ());
+      element, context, Element::properties_of (element)->first_device ());
   GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
 }
 

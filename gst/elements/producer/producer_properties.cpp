@@ -8,7 +8,6 @@
 #include <kernels/registry.hpp>
 #include <kernels/tiles.hpp>
 
-#include <gst/elements/base/parse.hpp>
 #include <gst/elements/frame/video_formats.hpp>
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/integralhist/base/regular_file.hpp>
@@ -135,7 +134,6 @@ std::string default_quantizations ()
 /// Adds what says of each pixel where it is counted, or what is added up.
 void add_feature (PropertyTable<ProducerProperties> &table, Content content)
 {
-  using P = ProducerProperties;
   const bool bins = content == Content::bins;
   table.choice ("feature", FIELD (feature), GST_TYPE_INTEGRAL_HISTOGRAM_FEATURE, kReady,
                 bins ? "What of a pixel is counted"
@@ -144,35 +142,23 @@ void add_feature (PropertyTable<ProducerProperties> &table, Content content)
       "quantization", FIELD (quantization), kReady,
       joined ("Into how many parts a joint feature divides each of its values, \"16,4,4\"; ",
               bins ? "the bins are all combinations" : "lut has the scores of all combinations",
-              ", at most 256. Empty takes ", default_quantizations ()),
-      [] (const std::string &) { return Expected<> (); });
-  table.add (
-      text_spec (
-          "lut",
-          bins ? "Table from the feature's values to bins: up to 256 bins, the first of value 0, "
-                 "separated by commas. bins, at most 255, is then set as well; values whose bin is "
-                 "bins or more count nowhere. Gradients then have 180 values, of one degree each, "
-                 "or of two"
-               : "Table from the feature's values to scores, which are added up instead: up to 256 "
-                 "scores of 0 to 255, the first of value 0, separated by commas; others are 0. "
-                 "Gradients have 180 values, of one degree each, or of two. It may change from "
-                 "frame to frame, as elements downstream may change it by an event "
-                 "\"integral-image-lut\"; what came last holds",
-          "", bins ? kReady : kPlaying),
-      [] (P &p, const GValue *value) {
-        const char *const text = g_value_get_string (value);
-        p.lut = text ? text : "";
-        p.lut_sets++;
-      },
-      [] (const P &p, GValue *value) { g_value_set_string (value, p.lut.c_str ()); },
-      [content] (const P &p) -> Expected<> {
-        if (!p.lut.empty ())
-          TRY (parse_lut (p.lut, "lut", content));
-        return {};
+              ", at most 256. Empty takes ", default_quantizations ()));
+  table.parsed (
+      "lut", FIELD (lut), bins ? kReady : kPlaying,
+      bins ? "Table from the feature's values to bins: up to 256 bins, the first of value 0, "
+             "separated by commas. bins, at most 255, is then set as well; values whose bin is "
+             "bins or more count nowhere. Gradients then have 180 values, of one degree each, "
+             "or of two"
+           : "Table from the feature's values to scores, which are added up instead: up to 256 "
+             "scores of 0 to 255, the first of value 0, separated by commas; others are 0. "
+             "Gradients have 180 values, of one degree each, or of two. It may change from "
+             "frame to frame, as elements downstream may change it by an event "
+             "\"integral-image-lut\"; what came last holds",
+      [content] (const std::string &text) {
+        return text.empty () ? ParsedLut () : parse_lut (text, "lut", content);
       });
   table.text ("lut-location", FIELD (lut_location), kReady,
-              "File with such a table, read when the element goes to PAUSED",
-              [] (const std::string &) { return Expected<> (); });
+              "File with such a table, read when the element goes to PAUSED");
 }
 
 PropertyTable<ProducerProperties> make_table (Content content,
@@ -209,15 +195,15 @@ PropertyTable<ProducerProperties> make_table (Content content,
               "Wait for each frame's tensor before pushing it, where it is computed at once");
   table.number<guint> ("interval", FIELD (interval), 1, G_MAXINT, kPlaying,
                        "Compute every n-th frame; the others pass without the meta");
-  table.text ("regions", FIELD (regions), kPlaying,
-              bins ? "Regions \"x,y,width,height;...\" in pixels whose histograms go out as an "
-                     "element message \"integral-histogram\" for each frame; one partly outside "
-                     "of the frame is clipped to it, one wholly outside is an error"
-                   : "Regions \"x,y,width,height;...\" in pixels whose sum and mean, and with "
-                     "squared their sum of squares and variance, go out as an element message "
-                     "\"integral-image\" for each frame; one partly outside of the frame is "
-                     "clipped to it, one wholly outside is an error",
-              [] (const std::string &text) { return parse_regions (text); });
+  table.parsed ("regions", FIELD (regions), kPlaying,
+                bins ? "Regions \"x,y,width,height;...\" in pixels whose histograms go out as an "
+                       "element message \"integral-histogram\" for each frame; one partly outside "
+                       "of the frame is clipped to it, one wholly outside is an error"
+                     : "Regions \"x,y,width,height;...\" in pixels whose sum and mean, and with "
+                       "squared their sum of squares and variance, go out as an element message "
+                       "\"integral-image\" for each frame; one partly outside of the frame is "
+                       "clipped to it, one wholly outside is an error",
+                [] (const std::string &text) { return parse_regions (text); });
   table.number<guint> ("tuning-time", FIELD (options.tuning_time), 0, kMaxTuningTime, kReady,
                        "About how many milliseconds to spend at most on measuring which "
                        "algorithm is the fastest for a frame size that this machine has not "
@@ -260,12 +246,13 @@ PropertyTable<ProducerProperties> make_table (Content content,
               "in parts of 1/256. Not with patterns, labels, joint features and a lut");
   table.choice ("counter", FIELD (counter), GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER, kReady,
                 "Type of the tensor's elements; region queries are exact with all");
-  table.text ("cuda-device-ids", FIELD (cuda_device_ids), kReady,
-              "Devices \"0,1,2,3\" that the bins of each frame are shared out over, each taking "
-              "the next few bins when it is free. One alone is like cuda-device-id, which is not "
-              "to be set as well. With backend=cpu they are pretend devices, to try this without a "
-              "GPU",
-              parse_device_ids);
+  table.parsed (
+      "cuda-device-ids", FIELD (cuda_device_ids), kReady,
+      "Devices \"0,1,2,3\" that the bins of each frame are shared out over, each taking "
+      "the next few bins when it is free. One alone is like cuda-device-id, which is not "
+      "to be set as well. With backend=cpu they are pretend devices, to try this without a "
+      "GPU",
+      parse_device_ids);
   table.number<guint64> (
       "max-device-memory", FIELD (options.max_device_memory), 0, G_MAXUINT64, kReady,
       "Bytes that may be taken of each device (on the CPU: of its memory) for tensors and what "
@@ -306,11 +293,12 @@ const PropertyTable<ProducerProperties> &shared_producer_properties ()
 Expected<> ProducerProperties::check (Content content) const
 {
   TRY (producer_properties (content).check (*this));
-  if (!TRY (parse_device_ids (cuda_device_ids)).empty () && cuda_device_id >= 0)
+  if (!TRY (cuda_device_ids.value).empty () && cuda_device_id >= 0)
     return error (Error::Kind::bad_setting, "cuda-device-id=", cuda_device_id,
-                  " and cuda-device-ids=\"", cuda_device_ids, "\" are both set: set one of them");
+                  " and cuda-device-ids=\"", cuda_device_ids.text,
+                  "\" are both set: set one of them");
   TRY (parse_quantization (quantization, inthist::Feature (feature)));
-  if (!lut.empty () && !lut_location.empty ())
+  if (!lut.text.empty () && !lut_location.empty ())
     return error (Error::Kind::bad_setting, "lut and lut-location are both set: set one of them");
   if (content != Content::bins)
     return {};
@@ -448,9 +436,10 @@ Expected<BinTable> ProducerProperties::table (Content content) const
       values.lut[value] = std::uint8_t (value);
     return values;
   }
-  const char *const name = lut.empty () ? "lut-location" : "lut";
-  const std::string text = lut.empty () ? TRY (read_table (lut_location)) : lut;
-  const ParsedLut parsed = TRY (parse_lut (text, name, content));
+  const char *const name = lut_location.empty () ? "lut" : "lut-location";
+  const ParsedLut parsed =
+      TRY (lut_location.empty () ? lut.value
+                                 : parse_lut (TRY (read_table (lut_location)), name, content));
   if (content != Content::bins)
     return BinTable{ parsed.lut };
   const std::span numbers (parsed.lut.data (), std::size_t (parsed.n));
@@ -485,7 +474,7 @@ Expected<> ProducerProperties::check_shape (const inthist::Shape &shape) const
 
 int ProducerProperties::first_device () const
 {
-  const auto ids = parse_device_ids (cuda_device_ids);
+  const auto &ids = cuda_device_ids.value;
   if (!ids)
     return -1;  // check () reports what is wrong
   return ids->empty () ? cuda_device_id : ids->front ();

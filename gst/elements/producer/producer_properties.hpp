@@ -5,7 +5,9 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
+#include <gst/elements/base/parse.hpp>
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/engine/options.hpp>
 #include <gst/integralhist/gstintegralhistogram.h>
@@ -28,10 +30,11 @@ struct ProducerProperties {
   bool sync = false;
   std::optional<bool> qos;  // unset: on for live sources
   guint interval = 1;
-  std::string regions, cuda_device_ids;
+  ParsedText<std::vector<GstVideoRectangle>> regions;
+  ParsedText<std::vector<int>> cuda_device_ids;
   GstIntegralHistogramFeature feature = GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA;
-  std::string quantization, lut, lut_location;
-  guint lut_sets = 0;  // how often lut was set
+  std::string quantization, lut_location;
+  ParsedText<ParsedLut> lut;
   // of cudaintegralhist
   guint bins = 32, first_bin = 0, n_bins = 0;
   GstIntegralHistogramCounter counter = GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
@@ -47,7 +50,7 @@ struct ProducerProperties {
   /// Does so where first-bin and n-bins are none of the bins.
   Expected<> check_range () const;
   bool is_weighted () const { return weight != GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE || soft; }
-  bool has_lut () const { return !lut.empty () || !lut_location.empty (); }
+  bool has_lut () const { return !lut.text.empty () || !lut_location.empty (); }
   /// Returns whether late frames pass without a histogram.
   bool sheds (bool live) const { return qos.value_or (live); }
   /// Returns the first device of the settings; -1 for any.

@@ -3,25 +3,24 @@
 
 #include <kernels/region.hpp>
 
-#include <gst/elements/base/parse.hpp>
-
 namespace integralhist {
 
-Expected<> ReportedRegions::update (const std::string &text, const inthist::Shape &shape)
+Expected<> ReportedRegions::update (const ParsedText<std::vector<GstVideoRectangle>> &set,
+                                    const inthist::Shape &shape)
 {
-  if (text == parsed_text_)
+  if (set.sets == known_sets_)
     return {};
-  auto regions = TRY (parse_regions (text));
+  auto regions = TRY (set.value);
   for (GstVideoRectangle &r : regions) {
     const inthist::Region clipped = inthist::clip ({ r.x, r.y, r.w, r.h }, shape);
     if (clipped.width == 0)
-      return error (Error::Kind::bad_setting, "regions=\"", text, "\": ", r.x, ",", r.y, ",", r.w,
-                    ",", r.h, " lies wholly outside of the ", shape.width, "x", shape.height,
+      return error (Error::Kind::bad_setting, "regions=\"", set.text, "\": ", r.x, ",", r.y, ",",
+                    r.w, ",", r.h, " lies wholly outside of the ", shape.width, "x", shape.height,
                     " frame: set regions that have pixels of it, x,y,width,height");
     r = { clipped.x, clipped.y, clipped.width, clipped.height };
   }
   regions_ = std::move (regions);
-  parsed_text_ = text;
+  known_sets_ = set.sets;
   return {};
 }
 

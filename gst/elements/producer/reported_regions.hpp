@@ -3,26 +3,26 @@
 // The producers' property "regions", clipped to the frame.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include <gst/video/video.h>
 
 #include <kernels/inthist.hpp>
 
-#include <gst/integralhist/base/error.hpp>
+#include <gst/properties/properties.hpp>
 
 namespace integralhist {
 
 class ReportedRegions {
 public:
-  /// Parses and clips the regions where the text has changed. A frame of another size needs an
-  /// object of its own.
-  Expected<> update (const std::string &text, const inthist::Shape &shape);
+  /// Clips the regions if they have been set again. A frame of another size needs another
+  /// object.
+  Expected<> update (const ParsedText<std::vector<GstVideoRectangle>> &set,
+                     const inthist::Shape &shape);
   const std::vector<GstVideoRectangle> &all () const { return regions_; }
 
 private:
-  std::string parsed_text_;
+  guint64 known_sets_ = 0;  // ParsedText::sets of the regions
   std::vector<GstVideoRectangle> regions_;
 };
 

@@ -11,7 +11,7 @@ void ScoreTable::start (const ProducerProperties &started, const inthist::Lut &l
 {
   started_ = started;
   started_lut_ = std::make_shared<const inthist::Lut> (lut);
-  set_ = { started_lut_, GST_SEQNUM_INVALID, started.lut_sets };
+  set_ = { started_lut_, GST_SEQNUM_INVALID, started.lut.sets };
   const std::lock_guard lock (mutex_);
   sent_ = {};
 }
@@ -19,22 +19,22 @@ void ScoreTable::start (const ProducerProperties &started, const inthist::Lut &l
 Expected<Scores> ScoreTable::next (const ProducerProperties &properties)
 {
   constexpr inthist::Content kContent = inthist::Content::powers;
-  if (properties.lut_sets != set_.lut_sets) {
+  if (properties.lut.sets != set_.lut_sets) {
     ProducerProperties changed = started_;
     changed.lut = properties.lut;
-    if (!changed.lut.empty ())
+    if (!changed.lut.text.empty ())
       changed.lut_location.clear ();  // what came last holds
     TRY (changed.check (kContent));
     auto lut = started_lut_;  // of the file, which was read at the start
     if (changed.lut_location.empty ())
       lut = std::make_shared<const inthist::Lut> (TRY (changed.table (kContent)).lut);
-    set_ = { lut, GST_SEQNUM_INVALID, properties.lut_sets };
+    set_ = { lut, GST_SEQNUM_INVALID, properties.lut.sets };
   }
   const std::lock_guard lock (mutex_);
   return sent_.lut && sent_.lut_sets >= set_.lut_sets ? sent_ : set_;
 }
 
-Expected<> ScoreTable::take (GstEvent *event, guint lut_sets)
+Expected<> ScoreTable::take (GstEvent *event, guint64 lut_sets)
 {
   g_autoptr (GError) problem = nullptr;
   g_autoptr (GBytes) scores = gst_integral_image_lut_event_parse (event, &problem);

@@ -12,7 +12,7 @@ namespace integralhist {
 struct Scores {
   std::shared_ptr<const inthist::Lut> lut;
   guint32 seqnum = GST_SEQNUM_INVALID;  // of the event that brought them
-  guint lut_sets = 0;                   // how often the property had been set by then
+  guint64 lut_sets = 0;                 // how often the property had been set by then
 };
 
 /// The scores of each frame, by the property lut and by events: what came last holds.
@@ -24,7 +24,7 @@ public:
   Expected<Scores> next (const ProducerProperties &properties);
   /// Takes the scores of an event, from the next frame on; any thread may. Returns the error that
   /// leaves them as they are.
-  Expected<> take (GstEvent *event, guint lut_sets);
+  Expected<> take (GstEvent *event, guint64 lut_sets);
 
 private:
   // of the streaming thread
