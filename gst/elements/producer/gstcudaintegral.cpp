@@ -39,9 +39,8 @@ struct State {
   GstVideoInfo info = {};
   inthist::PixelFormat format;
   guint64 frames = 0;
-  // The feature of the frames from start to stop, for any thread; -1 else.
-  std::atomic<int> feature = -1;
-  bool live = false;  // by the last latency query
+  std::atomic<int> feature = -1;  // of the frames from start to stop, for any thread; else -1
+  bool live = false;              // by the last latency query
   ReportedRegions regions;
   ComputeDevices devices;
   LoadShedder shedder;
@@ -50,8 +49,7 @@ struct State {
   std::atomic<bool> error_posted = false;          // of the engine
   std::atomic<guint64> attached = 0, skipped = 0;  // frames with a histogram, late frames
   CancelSource cancel;                             // by a flush or a stop
-
-  std::unique_ptr<RegionReporter> reporter;  // from start to stop
+  std::unique_ptr<RegionReporter> reporter;        // from start to stop
 
   std::mutex mutex;  // guards the engine against the stats; taken last
   std::shared_ptr<Engine> engine;
@@ -301,16 +299,6 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
   return TRUE;
 }
 
-static void set_frame_size (State &state, int width, int height)
-{
-  if (width == state.shape.width && height == state.shape.height)
-    return;
-  if (state.shape.width > 0)
-    forget_frame_size (state);
-  state.shape.width = width;
-  state.shape.height = height;
-}
-
 /// Takes the scores of an event, from the next frame on.
 static gboolean take_scores (GstCudaIntegral *self, GstEvent *event)
 {
@@ -323,15 +311,6 @@ static gboolean take_scores (GstCudaIntegral *self, GstEvent *event)
                          ("The scores stay as they are: %s.", taken.error ().message.c_str ()),
                          (nullptr));
   return bool (taken);
-}
-
-static Expected<SubmittedFrame> submit (State &state, Engine &engine, GstBuffer *buffer,
-                                        const Scores &scores)
-{
-  Frame frame;
-  frame.lut = scores.lut;
-  const MappedFrame mapped = TRY (state.devices.map (buffer, state.info, state.format, frame));
-  return engine.submit (frame);
 }
 
 /// Measures how long the thread is in the element and behind it, so that only this delay sheds.
@@ -352,24 +331,35 @@ static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, Gs
   return flow;
 }
 
-static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
+// a frame
+
+/// Returns whether a frame gets a tensor: each `interval`-th that has a picture and is not late.
+static Expected<bool> admit (GstCudaIntegral *self, const ProducerProperties &properties,
+                             GstBuffer *buffer)
 {
   State &state = Element::state_of (self);
-  const CancelScope scope (state.cancel.flag ());
-  const auto snapshot = Element::properties_of (self);
-  const ProducerProperties &properties = *snapshot;
   if (properties.interval == 0)  // set since the start, which checks the other properties
     TRY (properties.check (content_of (self)));
   const guint64 number = state.frames++;
   if (number % properties.interval != 0 || !has_picture (buffer))
-    return {};
-  if (properties.sheds (state.live) && state.shedder.sheds ()) {
-    state.skipped++;
-    LOG (self, "frame %" G_GUINT64_FORMAT " is late: it passes", number);
-    return {};
-  }
+    return false;
+  if (!properties.sheds (state.live) || !state.shedder.sheds ())
+    return true;
+  state.skipped++;
+  LOG (self, "frame %" G_GUINT64_FORMAT " is late: it passes", number);
+  return false;
+}
+
+/// Returns the engine for the size of the frame and the device with its pixels.
+static Expected<std::shared_ptr<Engine>>
+prepare_engine (GstCudaIntegral *self, const ProducerProperties &properties, GstBuffer *buffer)
+{
+  State &state = Element::state_of (self);
   const GstVideoRectangle area = TRY (frame_area (buffer, state.info));
-  set_frame_size (state, area.w, area.h);
+  if (state.shape.width > 0 && (area.w != state.shape.width || area.h != state.shape.height))
+    forget_frame_size (state);
+  state.shape.width = area.w;
+  state.shape.height = area.h;
   TRY (state.regions.update (properties.regions, state.shape));
   if (const auto device = TRY (state.devices.follow (buffer, state.started.first_device ()))) {
     INFO (self, "following the input to CUDA device %d", *device);
@@ -380,16 +370,24 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
     if (state.attached == 0)
       state.shedder.ignore_service ();  // the first frame takes longer than those to come
   }
-  const auto engine = engine_of (state);
-  const Scores scores = content_of (self) == inthist::Content::bins
-                            ? Scores ()
-                            : TRY (state.scores.next (properties));
-  const auto [tensor, hold] = TRY (submit (state, *engine, buffer, scores));
-  if (properties.sync)
-    if (const auto done = await (*tensor); !done) {
-      (void) hold (buffer);  // other devices than a failed one may still read it
-      return done;
-    }
+  return engine_of (state);
+}
+
+/// Submits the frame.
+static Expected<SubmittedFrame> compute (State &state, Engine &engine, GstBuffer *buffer,
+                                         const Scores &scores)
+{
+  Frame frame;
+  frame.lut = scores.lut;
+  const MappedFrame mapped = TRY (state.devices.map (buffer, state.info, state.format, frame));
+  return engine.submit (frame);
+}
+
+/// Attaches the tensor and the answers about regions, which also go out as a message.
+static void attach (GstCudaIntegral *self, GstBuffer *buffer, const std::shared_ptr<Tensor> &tensor,
+                    const Scores &scores)
+{
+  State &state = Element::state_of (self);
   HistogramSpec spec = state.started.spec ();
   spec.lut_seqnum = scores.seqnum;
   if (state.range.bins < state.range.all_bins)
@@ -401,20 +399,36 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
     const auto answers = std::make_shared<RegionAnswers> (histogram, regions);
     add_regions_meta (buffer, answers);
     attach_region_tensors (buffer, answers);
-    state.reporter->push ({ HistogramRef (gst_integral_histogram_ref (histogram)), number,
+    state.reporter->push ({ HistogramRef (gst_integral_histogram_ref (histogram)), state.frames - 1,
                             FrameTimes::of (GST_BASE_TRANSFORM (self), buffer), answers });
   }
-  return hold (buffer);
+}
+
+static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
+{
+  State &state = Element::state_of (self);
+  const CancelScope scope (state.cancel.flag ());
+  const auto properties = Element::properties_of (self);
+  if (!TRY (admit (self, *properties, buffer)))
+    return {};
+  const auto engine = TRY (prepare_engine (self, *properties, buffer));
+  const Scores scores = content_of (self) == inthist::Content::bins
+                            ? Scores ()
+                            : TRY (state.scores.next (*properties));
+  const auto [tensor, hold] = TRY (compute (state, *engine, buffer, scores));
+  const auto computed = properties->sync ? await (*tensor) : Expected<> ();
+  if (computed)
+    attach (self, buffer, tensor, scores);
+  auto held = hold (buffer);  // other devices than a failed one may still read it
+  return computed ? held : computed;
 }
 
 static GstFlowReturn gst_cuda_integral_transform_ip (GstBaseTransform *trans, GstBuffer *buffer)
 {
   auto *self = GST_CUDA_INTEGRAL (trans);
   const auto done = process (self, buffer);
-  if (done)
-    return GST_FLOW_OK;
-  post_error_once (self, done.error ());
-  return flow_of (done.error ());
+  report (self, done);
+  return done ? GST_FLOW_OK : flow_of (done.error ());
 }
 
 static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent *event)
