@@ -41,14 +41,35 @@ struct ElementDescription {
 /// Adds pads and metadata to an element's class.
 void describe (gpointer klass, const ElementDescription &description);
 
-/// The functions of an element's class. Element derives from this, and has
+/// What ElementPlumbing wants of an element whose final type Object has a member `state`, a
+/// pointer. kMakeTable makes the table of its properties.
+template <class Object, auto kMakeTable>
+struct ElementState {
+  using State = std::remove_pointer_t<decltype (Object::state)>;
+
+  static const auto &table ()
+  {
+    static const auto table = kMakeTable ();
+    return table;
+  }
+  static const auto &table_of (gpointer) { return table (); }
+  static State &state_of (gpointer element) { return *static_cast<Object *> (element)->state; }
+  static void take_transition (gpointer element, GstStateChange transition)
+  {
+    if constexpr (requires (State state) { state.consumer; })
+      state_of (element).consumer.take_transition (transition);
+  }
+};
+
+/// The functions of an element's class, which are those of Element, and of all elements. Element
+/// has
 ///
 ///   - state_of (element): its state, made with new, whose `properties` are an std::shared_ptr to a
 ///     constant struct; the object lock guards the pointer;
 ///   - table_of (element): the table of these properties;
 ///   - take_transition (element, transition): notes a change of state before it is handled.
 template <class Element>
-class ElementPlumbing {
+class ElementPlumbing : public Element {
 public:
   /// Returns the properties of now. A property that is set later makes another struct.
   static auto properties_of (gpointer element)

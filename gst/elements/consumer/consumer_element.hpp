@@ -19,23 +19,13 @@ namespace integralhist {
 /// Object is a final type whose member `state` points to a State. It has `properties`, a
 /// HistogramConsumer `consumer`, and the functions `take_event (event)`, of events from upstream,
 /// and `stop ()`. kMakeTable makes the table of the properties.
-template <class Object, class State, auto kMakeTable>
-class ConsumerElement : public ElementPlumbing<ConsumerElement<Object, State, kMakeTable>> {
+template <class Object, auto kMakeTable>
+class ConsumerElement : public ElementPlumbing<ElementState<Object, kMakeTable>> {
+  using Plumbing = ElementPlumbing<ElementState<Object, kMakeTable>>;
+
 public:
-  /// Returns the table of the properties.
-  static const auto &table ()
-  {
-    static const auto table = kMakeTable ();
-    return table;
-  }
-  static const auto &table_of (gpointer) { return table (); }
-
-  static State &state_of (gpointer element) { return *static_cast<Object *> (element)->state; }
-
-  static void take_transition (gpointer element, GstStateChange transition)
-  {
-    state_of (element).consumer.take_transition (transition);
-  }
+  using Plumbing::state_of, Plumbing::table;
+  using typename Plumbing::State;
 
   /// Sets the functions of a class that are the same in all consumers.
   static void init_class (gpointer klass, const ElementDescription &description)
@@ -60,8 +50,6 @@ public:
   }
 
 private:
-  using Plumbing = ElementPlumbing<ConsumerElement>;
-
   static gboolean stop (GstBaseTransform *trans)
   {
     state_of (trans).stop ();

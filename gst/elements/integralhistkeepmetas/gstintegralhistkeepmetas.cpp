@@ -161,18 +161,7 @@ INTEGRALHIST_ELEMENT (GstIntegralHistKeepMetas, gst_integral_hist_keep_metas,
 
 namespace {
 
-struct Element : ElementPlumbing<Element> {
-  static const auto &table_of (gpointer)
-  {
-    static const auto table = make_table ();
-    return table;
-  }
-  static State &state_of (gpointer element)
-  {
-    return *static_cast<GstIntegralHistKeepMetas *> (element)->state;
-  }
-  static void take_transition (gpointer, GstStateChange) {}
-};
+using Element = ElementPlumbing<ElementState<GstIntegralHistKeepMetas, make_table>>;
 
 // frames
 

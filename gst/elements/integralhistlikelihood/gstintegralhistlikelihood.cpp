@@ -196,7 +196,7 @@ INTEGRALHIST_ELEMENT (GstIntegralHistLikelihood, gst_integral_hist_likelihood,
                       INTEGRAL_HIST_LIKELIHOOD, GstVideoFilter, GST_TYPE_VIDEO_FILTER,
                       integralhistlikelihood, State *state;)
 
-using Element = ConsumerElement<GstIntegralHistLikelihood, State, make_table>;
+using Element = ConsumerElement<GstIntegralHistLikelihood, make_table>;
 
 // the map
 

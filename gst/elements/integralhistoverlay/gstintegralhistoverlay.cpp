@@ -140,7 +140,7 @@ const Colour &colour_of (gint id)
 INTEGRALHIST_ELEMENT (GstIntegralHistOverlay, gst_integral_hist_overlay, INTEGRAL_HIST_OVERLAY,
                       GstBaseTransform, GST_TYPE_BASE_TRANSFORM, integralhistoverlay, State *state;)
 
-using Element = ConsumerElement<GstIntegralHistOverlay, State, make_table>;
+using Element = ConsumerElement<GstIntegralHistOverlay, make_table>;
 
 // what is to be drawn
 

@@ -231,7 +231,7 @@ void State::stop ()
 INTEGRALHIST_ELEMENT (GstIntegralHistTrack, gst_integral_hist_track, INTEGRAL_HIST_TRACK,
                       GstBaseTransform, GST_TYPE_BASE_TRANSFORM, integralhisttrack, State *state;)
 
-using Element = ConsumerElement<GstIntegralHistTrack, State, make_table>;
+using Element = ConsumerElement<GstIntegralHistTrack, make_table>;
 
 // frames
 

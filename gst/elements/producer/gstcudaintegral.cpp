@@ -80,7 +80,7 @@ static inthist::Content content_of (gpointer element)
 
 namespace {
 
-struct Element : ElementPlumbing<Element> {
+struct ProducerState {
   static State &state_of (gpointer element)
   {
     return *static_cast<GstCudaIntegralPrivate *> (
@@ -93,6 +93,8 @@ struct Element : ElementPlumbing<Element> {
   }
   static void take_transition (gpointer element, GstStateChange transition);
 };
+
+using Element = ElementPlumbing<ProducerState>;
 
 }  // namespace
 
@@ -516,7 +518,7 @@ static void gst_cuda_integral_set_context (GstElement *element, GstContext *cont
   GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
 }
 
-void Element::take_transition (gpointer element, GstStateChange transition)
+void ProducerState::take_transition (gpointer element, GstStateChange transition)
 {
   // pads cannot be deactivated while the streaming thread waits for a tensor
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
