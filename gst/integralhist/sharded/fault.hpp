@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// INTEGRALHIST_FAULT=DEVICE:N makes the N-th part on a device of a sharded engine fail, for tests.
+// INTEGRALHIST_FAULT=DEVICE:N makes the N-th part on a device of a sharded engine fail, in builds
+// with tests.
 #pragma once
 
 #include <charconv>

@@ -17,6 +17,17 @@
 namespace integralhist {
 namespace {
 
+/// Returns the fault that a test asks for.
+Expected<std::optional<Fault>> wanted_fault ()
+{
+#if INTEGRALHIST_FAULTS
+  const char *const wanted = g_getenv ("INTEGRALHIST_FAULT");
+  return parse_fault (wanted ? wanted : "");
+#else
+  return std::optional<Fault> ();
+#endif
+}
+
 class ShardedEngine final : public Engine {
 public:
   ShardedEngine (const inthist::Shape &shape, const Options &options, const Partition &partition,
@@ -30,8 +41,7 @@ public:
   /// Makes the first tensor and the devices' engines, and starts the threads.
   Expected<> open (const Options &options, const std::vector<ShardDevice> &devices)
   {
-    const char *const wanted = g_getenv ("INTEGRALHIST_FAULT");
-    const auto fault = TRY (parse_fault (wanted ? wanted : ""));
+    const auto fault = TRY (wanted_fault ());
     Options of_frames = options;
     // Lets every task of an accepted frame find room.
     if (partition_.frames > 0
