@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The Fourier transform of the correlation tracker, against the sum that defines it, in double.
-#include <gst/track/correlation/fft.hpp>
+#include <kernels/correlation/fft.hpp>
 
 #include <cmath>
 #include <complex>
@@ -10,7 +10,7 @@
 
 #include "test.hpp"  // last: it has macros with names of the standard library
 
-using namespace integralhist;
+using namespace inthist::correlation;
 
 namespace {
 

@@ -2,7 +2,7 @@
 //
 // The correlation filter, against what it must do by its definition, worked out pixel by pixel in
 // double.
-#include <gst/track/correlation/filter.hpp>
+#include <kernels/correlation/filter.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 #include "test.hpp"  // last: it has macros with names of the standard library
 #include <hwy/targets.h>
 
-using namespace integralhist;
+using namespace inthist::correlation;
 
 namespace {
 

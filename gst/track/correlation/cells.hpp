@@ -4,27 +4,23 @@
 //
 // Cells lie anywhere and have any size (kernels/cells.hpp), so no picture is resampled. Edges of
 // large cells are rounded to whole pixels, which is faster.
-//
-// The channels are those of P. Felzenszwalb et al., "Object detection with discriminatively trained
-// part-based models", PAMI 2010: 18 directions of the gradient and 9 orientations, each divided by
-// the energy of the four blocks of cells around and clipped; four sums of those; and luma.
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
 #include <kernels/cells.hpp>
+#include <kernels/correlation/channels.hpp>
 
 #include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 
-#include "filter_kernels.hpp"
-
 namespace integralhist {
+
+using namespace inthist::correlation;
 
 class DeviceFilters;
 class DeviceValues;
@@ -73,37 +69,19 @@ struct CellEdges {
 /// Returns the area of each cell inside the frame, in the same unit.
 std::vector<std::int64_t> areas_of (const CellGrid &grid, int width, int height);
 
-/// 1 / the energy of the four cells around each corner of the cells: (columns + 1) x (rows + 1)
-/// numbers. Cells outside of the grid are as those at its border.
-std::vector<float> block_norms (std::span<const float> energies, int columns, int rows);
-
-/// Returns the sum of a value's shares of the four blocks, each clipped.
-inline float clipped_sum (float value, const float norms[4])
-{
-  const auto share = [&] (int k) { return std::min (value * norms[k], kMostShare); };
-  return share (0) + share (1) + share (2) + share (3);
-}
-
 /// Returns the cells of the square with this middle.
 inline CellGrid square_around (double x, double y, double side)
 {
   return CellGrid::around (x, y, side, side, kGrid, kGrid);
 }
 
-/// Returns by how much a square's channels fade out, along either axis.
-std::array<float, kGrid> hann ();
-
-/// What makes sums of cells mean gray levels a pixel; luma from -0.5 to 0.5.
-struct CellScale {
-  float per_length, per_luma;
-
-  static CellScale of (const FrameTensors &frame, const CellGrid &grid)
-  {
-    const double unit = gst_integral_histogram_get_weight_unit (frame.gradients),
-                 pixels = grid.width * grid.height * kCellUnit;
-    return { float (1 / (pixels * unit)), float (1 / (pixels * 256)) };
-  }
-};
+/// Returns what makes the sums of a grid's cells mean gray levels a pixel.
+inline CellScale scale_of (const FrameTensors &frame, const CellGrid &grid)
+{
+  const double unit = gst_integral_histogram_get_weight_unit (frame.gradients),
+               pixels = grid.width * grid.height * kCellUnit;
+  return { float (1 / (pixels * unit)), float (1 / (pixels * 256)) };
+}
 
 /// Gets the channels of such a square from what its cells have of gradients and luma,
 /// [y][x][channel], and fades them out towards its border.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Correlation filters of many targets on a GPU, next to the frames that they look at
-// (filter_kernels.hpp). They have the same bits as those of the CPU (filter.hpp).
+// (kernels/correlation). They have the same bits as those of the CPU.
 #pragma once
 
 #include <memory>

@@ -8,8 +8,9 @@
 #include <span>
 #include <vector>
 
+#include <kernels/correlation/fft.hpp>
+
 #include "cells.hpp"
-#include "fft.hpp"
 
 namespace integralhist {
 

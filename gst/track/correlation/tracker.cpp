@@ -69,7 +69,7 @@ void CorrelationTracker::ask_of (const FrameTensors &frame, const CellGrid &squa
   if (on_device_) {
     questions_.filter.square = std::move (edges);
     questions_.filter.makes_example = stage_ == Stage::learn_place;
-    questions_.filter.scale = CellScale::of (frame, square);
+    questions_.filter.scale = scale_of (frame, square);
     questions_.filter.filter = device_filter_.get ();
     return;
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Follows a target by a correlation filter on cells of gradients (filter.hpp), by its colours
-// (colour.hpp), and by a filter of its size (scale.hpp). All three ask integral histograms, as much
-// of a large target as of a small one.
+// Follows a target by a correlation filter on cells of gradients (kernels/correlation/filter.hpp),
+// by its colours (colour.hpp), and by a filter of its size (scale.hpp). All three ask integral
+// histograms, as much of a large target as of a small one.
 //
 // In each frame the filter and the colours have a response for each shift by a cell; the target is
 // where their sum is largest. The better the filter's response there, beside the usual one, the
@@ -14,13 +14,14 @@
 #include <memory>
 #include <optional>
 
+#include <kernels/correlation/filter.hpp>
+
 #include <gst/track/base/tracking_method.hpp>
 
 #include "cells.hpp"
 #include "colour.hpp"
 #include "confidence.hpp"
 #include "device_filters.hpp"
-#include "filter.hpp"
 #include "questions.hpp"
 #include "scale.hpp"
 

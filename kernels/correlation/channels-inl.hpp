@@ -15,10 +15,10 @@
 
 #include <hwy/highway.h>
 
-#include "cells.hpp"
+#include "channels.hpp"
 
 HWY_BEFORE_NAMESPACE ();
-namespace integralhist::HWY_NAMESPACE {
+namespace inthist::correlation::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -57,7 +57,7 @@ inline void write_channels (const float *cell, const float *around, float fade, 
   channels[kChannels - 1] = cell[kDirections] * fade;
 }
 
-}  // namespace integralhist::HWY_NAMESPACE
+}  // namespace inthist::correlation::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE ();
 
 #endif

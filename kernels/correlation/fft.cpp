@@ -10,12 +10,12 @@
 // there: on arm64 those of SVE, in whose place there is NEON.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "gst/track/correlation/fft-inl.hpp"
+#define HWY_TARGET_INCLUDE "fft-inl.hpp"
 #include <hwy/foreach_target.h>
 
 #include "fft-inl.hpp"
 
-namespace integralhist {
+namespace inthist::correlation {
 namespace {
 
 HWY_EXPORT (run_pass);
@@ -112,4 +112,4 @@ void Fft::inverse_2d (Complexes &spectra, int lanes, std::span<const std::uint8_
   run_rows (spectra.im.data (), spectra.re.data (), lanes, rows);
 }
 
-}  // namespace integralhist
+}  // namespace inthist::correlation

@@ -18,7 +18,7 @@
 #include "fft.hpp"
 
 HWY_BEFORE_NAMESPACE ();
-namespace integralhist::HWY_NAMESPACE {
+namespace inthist::correlation::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
@@ -119,7 +119,7 @@ inline void run_pass (const Butterflies &all, const float *from_re, const float 
     }
 }
 
-}  // namespace integralhist::HWY_NAMESPACE
+}  // namespace inthist::correlation::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE ();
 
 #endif

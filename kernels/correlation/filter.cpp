@@ -9,12 +9,12 @@
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "gst/track/correlation/filter-inl.hpp"
+#define HWY_TARGET_INCLUDE "filter-inl.hpp"
 #include <hwy/foreach_target.h>
 
 #include "filter-inl.hpp"
 
-namespace integralhist {
+namespace inthist::correlation {
 namespace {
 
 HWY_EXPORT (unpack);
@@ -230,4 +230,4 @@ std::vector<float> CorrelationFilter::weights () const
   return weights;
 }
 
-}  // namespace integralhist
+}  // namespace inthist::correlation

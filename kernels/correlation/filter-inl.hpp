@@ -21,7 +21,7 @@
 #include "filter.hpp"
 
 HWY_BEFORE_NAMESPACE ();
-namespace integralhist::HWY_NAMESPACE {
+namespace inthist::correlation::HWY_NAMESPACE {
 
 /// Returns the sum of all channels: of both halves added to each other, and so on.
 template <int kLength = kChannels>
@@ -191,7 +191,7 @@ inline void respond (const Complexes &weights, const Complexes &spectra, Complex
   });
 }
 
-}  // namespace integralhist::HWY_NAMESPACE
+}  // namespace inthist::correlation::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE ();
 
 #endif

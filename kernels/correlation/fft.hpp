@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace integralhist {
+namespace inthist::correlation {
 
 /// Complex numbers, with the two parts apart.
 struct Complexes {
@@ -71,4 +71,4 @@ private:
   Complexes scratch_[2];
 };
 
-}  // namespace integralhist
+}  // namespace inthist::correlation

@@ -21,10 +21,10 @@
 #include <span>
 #include <vector>
 
-#include "cells.hpp"
+#include "channels.hpp"
 #include "fft.hpp"
 
-namespace integralhist {
+namespace inthist::correlation {
 
 /// Spectra of kChannels real pictures of kGrid x kGrid: [y][x][channel], for x up to kGrid / 2.
 /// The others are the conjugates of those at (-x, -y).
@@ -102,4 +102,4 @@ private:
   Complexes used_;  // v_, when it was renewed
 };
 
-}  // namespace integralhist
+}  // namespace inthist::correlation

@@ -7,9 +7,9 @@
 
 #include <cstdint>
 
-#include <kernels/inthist.hpp>
+#include "../inthist.hpp"
 
-namespace integralhist {
+namespace inthist::correlation {
 
 inline constexpr int kGrid = 32;      // cells of the filter, each way
 inline constexpr int kChannels = 32;  // of a cell of the filter
@@ -78,19 +78,17 @@ struct SizeJob {
 inline constexpr int kMostSizeCells = 256;
 
 /// Computes what n boxes at a size look like, as ScaleFilter::sample.
-[[nodiscard]] int sample_sizes (const SizeJob *jobs, int n, inthist::Stream stream);
+[[nodiscard]] int sample_sizes (const SizeJob *jobs, int n, Stream stream);
 
 /// Computes the spectra of n squares, those that were searched, or examples to learn from.
 [[nodiscard]] int describe_squares (const FilterJob *jobs, int n, const FilterTables *tables,
-                                    bool examples, inthist::Stream stream);
+                                    bool examples, Stream stream);
 /// Computes the responses to what was searched.
-[[nodiscard]] int respond (const FilterJob *jobs, int n, const FilterTables *tables,
-                           inthist::Stream stream);
+[[nodiscard]] int respond (const FilterJob *jobs, int n, const FilterTables *tables, Stream stream);
 /// Moves what was searched, to be an example.
-[[nodiscard]] int move_searched (const FilterJob *jobs, int n, inthist::Stream stream);
+[[nodiscard]] int move_searched (const FilterJob *jobs, int n, Stream stream);
 /// Learns from examples.
-[[nodiscard]] int learn (const FilterJob *jobs, int n, const FilterTables *tables,
-                         inthist::Stream stream);
+[[nodiscard]] int learn (const FilterJob *jobs, int n, const FilterTables *tables, Stream stream);
 
 }  // namespace cuda
-}  // namespace integralhist
+}  // namespace inthist::correlation

@@ -5,12 +5,11 @@
 // transforms a row or a column of a pair of channels in its registers.
 #include <cuda_runtime.h>
 
-#include <kernels/cells.hpp>
+#include "../cells.hpp"
 
 #include "filter_kernels.hpp"
 
-namespace integralhist::cuda {
-using inthist::Stream;
+namespace inthist::correlation::cuda {
 
 namespace {
 
@@ -445,4 +444,4 @@ int learn (const FilterJob *jobs, int n, const FilterTables *tables, Stream stre
   return cudaGetLastError ();
 }
 
-}  // namespace integralhist::cuda
+}  // namespace inthist::correlation::cuda
