@@ -15,7 +15,7 @@
 
 #include <hwy/highway.h>
 
-#include "channels.hpp"
+#include "formulas.hpp"
 
 HWY_BEFORE_NAMESPACE ();
 namespace inthist::correlation::HWY_NAMESPACE {

@@ -67,8 +67,11 @@ inline void unpack (const Complexes &pairs, Complexes &spectra)
     const float *const br = &pairs.re[m], *const bi = &pairs.im[m];
     float *__restrict re = &spectra.re[to], *__restrict im = &spectra.im[to];
     for (int c = 0; c < kPairs; c++) {
-      re[c] = 0.5F * (ar[c] + br[c]), im[c] = 0.5F * (ai[c] - bi[c]);
-      re[c + kPairs] = 0.5F * (ai[c] + bi[c]), im[c + kPairs] = 0.5F * (br[c] - ar[c]);
+      const Number there = { ar[c], ai[c] }, mirrored = { br[c], bi[c] };
+      const Number first = first_of_pair (there, mirrored),
+                   second = first_of_pair (there.turned (), mirrored.turned ());
+      re[c] = first.re, im[c] = first.im;
+      re[c + kPairs] = second.re, im[c + kPairs] = second.im;
     }
   });
 }
@@ -83,15 +86,17 @@ inline void pack (const Complexes &spectra, const Complexes *others, Complexes &
     alignas (64) float sum_re[kChannels], sum_im[kChannels];
     for (int c = 0; c < kChannels; c++)
       sum_re[c] = re[c] + more_re[c], sum_im[c] = im[c] + more_im[c];
-    const float *const next_re = sum_re + kPairs, *const next_im = sum_im + kPairs;
+    const auto pair = [&] (int c, float sign) HWY_ATTR {
+      return pair_of ({ sum_re[c], sum_im[c] }, { sum_re[c + kPairs], sum_im[c + kPairs] }, sign);
+    };
     for (int c = 0; c < kPairs; c++)
-      pairs_re[k + c] = sum_re[c] - next_im[c];
+      pairs_re[k + c] = pair (c, 1).re;
     for (int c = 0; c < kPairs; c++)
-      pairs_im[k + c] = sum_im[c] + next_re[c];
+      pairs_im[k + c] = pair (c, 1).im;
     for (int c = 0; c < kPairs; c++)  // which may be the same place
-      pairs_re[m + c] = sum_re[c] + next_im[c];
+      pairs_re[m + c] = pair (c, -1).re;
     for (int c = 0; c < kPairs; c++)
-      pairs_im[m + c] = next_re[c] - sum_im[c];
+      pairs_im[m + c] = pair (c, -1).im;
   });
 }
 
@@ -110,18 +115,21 @@ inline void solve_frequencies (const Complexes &spectra, const float *wanted, co
     const float y = wanted[k];
     alignas (64) float br[kChannels], bi[kChannels], power[kChannels], re[kChannels], im[kChannels];
     for (int c = 0; c < kChannels; c++) {
-      br[c] = xr[c] * y + rho * (gr[c] - hr[c]) + mu * pr[c];
-      bi[c] = -xi[c] * y + rho * (gi[c] - hi[c]) + mu * pi[c];
-      power[c] = xr[c] * xr[c] + xi[c] * xi[c];
-      re[c] = xr[c] * br[c] - xi[c] * bi[c];
-      im[c] = xr[c] * bi[c] + xi[c] * br[c];
+      const Number x = { xr[c], xi[c] },
+                   b = right_side (x, y, Number{ gr[c], gi[c] } - Number{ hr[c], hi[c] }, rho,
+                                   { pr[c], pi[c] }, mu),
+                   product = x * b;
+      br[c] = b.re, bi[c] = b.im;
+      power[c] = x.power ();
+      re[c] = product.re, im[c] = product.im;
     }
     const float scale = 1 / (tau + sum_of (power)), share = 1 / tau;
-    const float sr = sum_of (re) * scale, si = sum_of (im) * scale;
+    const Number s = Number{ sum_of (re), sum_of (im) } * scale;
     float *__restrict vr = &v.re[o], *__restrict vi = &v.im[o];
     for (int c = 0; c < kChannels; c++) {
-      vr[c] = (br[c] - (xr[c] * sr + xi[c] * si)) * share;
-      vi[c] = (bi[c] - (xr[c] * si - xi[c] * sr)) * share;
+      const Number solved =
+          (Number{ br[c], bi[c] } - Number{ xr[c], xi[c] }.conjugate_times (s)) * share;
+      vr[c] = solved.re, vi[c] = solved.im;
     }
   }
 }
@@ -168,9 +176,8 @@ inline void scale_cells (const float *factors, const std::uint8_t *inside, Compl
 inline void turn (float wr, float wi, float *__restrict re, float *__restrict im)
 {
   for (int c = 0; c < kChannels; c++) {
-    const float before = re[c];
-    re[c] = before * wr - im[c] * wi;
-    im[c] = before * wi + im[c] * wr;
+    const Number turned = Number{ re[c], im[c] } * Number{ wr, wi };
+    re[c] = turned.re, im[c] = turned.im;
   }
 }
 
@@ -182,8 +189,8 @@ inline void respond (const Complexes &weights, const Complexes &spectra, Complex
     const float *const xr = &spectra.re[o], *const xi = &spectra.im[o];
     alignas (64) float re[kChannels], im[kChannels];
     for (int c = 0; c < kChannels; c++) {
-      re[c] = wr[c] * xr[c] - wi[c] * xi[c];
-      im[c] = wr[c] * xi[c] + wi[c] * xr[c];
+      const Number product = Number{ wr[c], wi[c] } * Number{ xr[c], xi[c] };
+      re[c] = product.re, im[c] = product.im;
     }
     const float sum_re = sum_of (re), sum_im = sum_of (im);
     response.re[m / kPairs] = sum_re, response.im[m / kPairs] = -sum_im;

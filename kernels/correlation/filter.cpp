@@ -25,7 +25,6 @@ HWY_EXPORT (scale_cells);
 HWY_EXPORT (turn);
 HWY_EXPORT (respond);
 
-constexpr int kCells = kGrid * kGrid;
 // Of the box's side: how wide the wanted peak is.
 constexpr double kPeak = 0.1;
 
@@ -79,8 +78,8 @@ std::vector<float> shares_in_box (double width, double height)
 
 Complexes spectra_of (std::span<const float> pictures)
 {
-  static thread_local Complexes pairs (std::size_t (kCells) * kPairs);
-  for (std::size_t i = 0; i < kCells; i++) {
+  static thread_local Complexes pairs (std::size_t (kFilterCells) * kPairs);
+  for (std::size_t i = 0; i < kFilterCells; i++) {
     std::copy_n (&pictures[i * kChannels], kPairs, &pairs.re[i * kPairs]);
     std::copy_n (&pictures[i * kChannels + kPairs], kPairs, &pairs.im[i * kPairs]);
   }
@@ -149,7 +148,7 @@ void CorrelationFilter::start (const Complexes &spectra, double width, double he
         power += spectra.re[i] * spectra.re[i] + spectra.im[i] * spectra.im[i];
       sum += power * (x == 0 || x == kGrid / 2 ? 1 : 2);  // of the conjugate, too
     }
-  energy_ = std::max (float (sum / kCells), 1e-6F);
+  energy_ = std::max (float (sum / kFilterCells), 1e-6F);
   for (Complexes *spectrum : { &v_, &g_, &h_, &last_ })
     *spectrum = Complexes (spectra.size ());
   solve (spectra, { 0, 0.1F * energy_, 4 });
@@ -187,17 +186,18 @@ void CorrelationFilter::solve (const Complexes &spectra, const Settings &setting
   }
 }
 
-std::array<float, kCells> CorrelationFilter::inside () const
+std::array<float, kFilterCells> CorrelationFilter::inside () const
 {
-  std::array<float, kCells> factors;
-  std::ranges::transform (inside_, factors.begin (), [] (float share) { return share / kCells; });
+  std::array<float, kFilterCells> factors;
+  std::ranges::transform (inside_, factors.begin (),
+                          [] (float share) { return share / kFilterCells; });
   return factors;
 }
 
 /// Makes `weights` `v_`, or the sum of it and more, without those outside of the box.
 void CorrelationFilter::keep_inside (const Complexes *more, Complexes &weights)
 {
-  static thread_local Complexes pairs (std::size_t (kCells) * kPairs);
+  static thread_local Complexes pairs (std::size_t (kFilterCells) * kPairs);
   const auto factors = inside ();
   HWY_DYNAMIC_DISPATCH (pack) (v_, more, pairs);
   transform ().inverse_2d (pairs, kPairs, rows_inside_);
@@ -208,24 +208,24 @@ void CorrelationFilter::keep_inside (const Complexes *more, Complexes &weights)
 
 std::vector<float> CorrelationFilter::respond (const Complexes &spectra) const
 {
-  Complexes response (kCells);
+  Complexes response (kFilterCells);
   HWY_DYNAMIC_DISPATCH (respond) (used_, spectra, response);
   transform ().inverse_2d (response, 1);
   for (float &value : response.re)
-    value /= kCells;
+    value /= kFilterCells;
   return std::move (response.re);
 }
 
 std::vector<float> CorrelationFilter::weights () const
 {
-  Complexes pairs (std::size_t (kCells) * kPairs);
+  Complexes pairs (std::size_t (kFilterCells) * kPairs);
   HWY_DYNAMIC_DISPATCH (pack) (used_, nullptr, pairs);
   transform ().inverse_2d (pairs, kPairs);
-  std::vector<float> weights (std::size_t (kCells) * kChannels);
-  for (std::size_t i = 0; i < kCells; i++)
+  std::vector<float> weights (std::size_t (kFilterCells) * kChannels);
+  for (std::size_t i = 0; i < kFilterCells; i++)
     for (int c = 0; c < kPairs; c++) {
-      weights[i * kChannels + c] = pairs.re[i * kPairs + c] / kCells;
-      weights[i * kChannels + kPairs + c] = pairs.im[i * kPairs + c] / kCells;
+      weights[i * kChannels + c] = pairs.re[i * kPairs + c] / kFilterCells;
+      weights[i * kChannels + kPairs + c] = pairs.im[i * kPairs + c] / kFilterCells;
     }
   return weights;
 }

@@ -23,15 +23,11 @@
 
 #include "channels.hpp"
 #include "fft.hpp"
+#include "filter_kernels.hpp"
 
 namespace inthist::correlation {
 
-/// Spectra of kChannels real pictures of kGrid x kGrid: [y][x][channel], for x up to kGrid / 2.
-/// The others are the conjugates of those at (-x, -y).
-inline constexpr int kHalf = kGrid / 2 + 1, kFrequencies = kGrid * kHalf;
-/// Two real channels are transformed as one complex number: that of a channel, and i times that of
-/// another.
-inline constexpr int kPairs = kChannels / 2;
+/// Returns the spectra of kChannels pictures of kGrid x kGrid.
 Complexes spectra_of (std::span<const float> pictures);
 
 /// Moves the pictures by cells, also by parts of one; what leaves on one side comes in on the

@@ -13,8 +13,6 @@ namespace inthist::correlation::cuda {
 
 namespace {
 
-constexpr int kPairs = kChannels / 2, kCells = kFilterCells, kFrequencies = kFilterFrequencies,
-              kNumbers = kFilterNumbers;
 constexpr int kThreads = 512, kWarps = kThreads / 32;
 constexpr unsigned kAllLanes = 0xffffffff;
 static_assert (kChannels == 32 && kGrid * kPairs == kThreads);
@@ -31,25 +29,20 @@ __device__ int warp ()
 /// Complex numbers in device memory.
 struct Complexes {
   float *re, *im;
+
+  __device__ Number at (int i) const { return { re[i], im[i] }; }
+  __device__ void set (int i, Number number) const { re[i] = number.re, im[i] = number.im; }
 };
 __device__ Complexes spectrum (FilterSpectrum &of)
 {
-  return { of, of + kNumbers };
+  return { of, of + kFilterNumbers };
 }
 __device__ Complexes pairs_of (DeviceFilterMemory &filter)
 {
-  return { filter.pairs, filter.pairs + kCells * kPairs };
+  return { filter.pairs, filter.pairs + kFilterCells * kPairs };
 }
 
 // A transform of 32 numbers: Stockham's passes of radix 4, 4 and 2.
-
-struct Number {
-  float re, im;
-  __device__ Number operator+ (const Number &b) const { return { re + b.re, im + b.im }; }
-  __device__ Number operator- (const Number &b) const { return { re - b.re, im - b.im }; }
-  __device__ Number times (float r, float i) const { return { re * r - im * i, re * i + im * r }; }
-  __device__ Number turned () const { return { im, -re }; }
-};
 
 template <int kButterflies, int kStep>
 __device__ void pass_4 (const Number (&from)[kGrid], Number (&to)[kGrid], const float *wr,
@@ -60,13 +53,14 @@ __device__ void pass_4 (const Number (&from)[kGrid], Number (&to)[kGrid], const 
 #pragma unroll
     for (int q = 0; q < kStep; q++) {
       const auto at = [&] (int k) { return from[p * kStep + q + k * kButterflies * kStep]; };
+      const auto twiddle = [&] (int k) { return Number{ wr[p * 4 + k], wi[p * 4 + k] }; };
       const Number s = at (0) + at (2), t = at (0) - at (2), u = at (1) + at (3),
                    h = (at (1) - at (3)).turned ();
       Number *const out = to + p * 4 * kStep + q;
       out[0] = s + u;
-      out[kStep] = (t + h).times (wr[p * 4 + 1], wi[p * 4 + 1]);
-      out[2 * kStep] = (s - u).times (wr[p * 4 + 2], wi[p * 4 + 2]);
-      out[3 * kStep] = (t - h).times (wr[p * 4 + 3], wi[p * 4 + 3]);
+      out[kStep] = (t + h) * twiddle (1);
+      out[2 * kStep] = (s - u) * twiddle (2);
+      out[3 * kStep] = (t - h) * twiddle (3);
     }
 }
 
@@ -79,7 +73,7 @@ __device__ void transform (Number (&numbers)[kGrid], const FilterTables &tables)
 #pragma unroll
   for (int q = 0; q < 16; q++) {
     other[q] = numbers[q] + numbers[q + 16];
-    other[q + 16] = (numbers[q] - numbers[q + 16]).times (wr[41], wi[41]);
+    other[q + 16] = (numbers[q] - numbers[q + 16]) * Number{ wr[41], wi[41] };
   }
 #pragma unroll
   for (int i = 0; i < kGrid; i++)
@@ -90,13 +84,13 @@ __device__ void load (const Complexes &from, int first, int step, Number (&numbe
 {
 #pragma unroll
   for (int i = 0; i < kGrid; i++)
-    numbers[i] = { from.re[first + i * step], from.im[first + i * step] };
+    numbers[i] = from.at (first + i * step);
 }
 __device__ void store (const Number (&numbers)[kGrid], const Complexes &to, int first, int step)
 {
 #pragma unroll
   for (int i = 0; i < kGrid; i++)
-    to.re[first + i * step] = numbers[i].re, to.im[first + i * step] = numbers[i].im;
+    to.set (first + i * step, numbers[i]);
 }
 
 /// Transforms rows, or columns, of pictures side by side: [y][x][picture].
@@ -126,7 +120,7 @@ struct Frequency {
 
   __device__ static Frequency of (int f)
   {
-    const int y = f / (kGrid / 2 + 1), x = f % (kGrid / 2 + 1);
+    const int y = f / kHalf, x = f % kHalf;
     const bool edge = x == 0 || x == kGrid / 2, middle = y == 0 || y == kGrid / 2;
     return { f * kChannels, y * kGrid + x, (kGrid - y) % kGrid * kGrid + (kGrid - x) % kGrid,
              edge && middle, !edge || middle || y > kGrid / 2 };
@@ -138,10 +132,11 @@ __device__ void unpack (const Complexes &pairs, const Complexes &spectra)
   const int c = lane (), pair = c % kPairs;
   for (int f = warp (); f < kFrequencies; f += kWarps) {
     const Frequency at = Frequency::of (f);
-    const float ar = pairs.re[at.k * kPairs + pair], ai = pairs.im[at.k * kPairs + pair],
-                br = pairs.re[at.m * kPairs + pair], bi = pairs.im[at.m * kPairs + pair];
-    spectra.re[at.at + c] = c < kPairs ? 0.5F * (ar + br) : 0.5F * (ai + bi);
-    spectra.im[at.at + c] = c < kPairs ? 0.5F * (ai - bi) : 0.5F * (br - ar);
+    const Number there = pairs.at (at.k * kPairs + pair),
+                 mirrored = pairs.at (at.m * kPairs + pair);
+    const bool second = c >= kPairs;
+    spectra.set (at.at + c, first_of_pair (second ? there.turned () : there,
+                                           second ? mirrored.turned () : mirrored));
   }
   __syncthreads ();
 }
@@ -155,10 +150,8 @@ __device__ void pack (const Complexes &spectra, const Complexes &pairs)
     const Frequency at = Frequency::of (f);
     if (!at.counts || (at.only && !mirrored))
       continue;
-    const int to = (mirrored ? at.m : at.k) * kPairs + c;
-    const float *const re = spectra.re + at.at, *const im = spectra.im + at.at;
-    pairs.re[to] = re[c] - sign * im[c + kPairs];
-    pairs.im[to] = re[c + kPairs] + sign * im[c];
+    pairs.set ((mirrored ? at.m : at.k) * kPairs + c,
+               pair_of (spectra.at (at.at + c), spectra.at (at.at + c + kPairs), sign));
   }
   __syncthreads ();
 }
@@ -172,27 +165,15 @@ __device__ float sum_of (float value)
   return __shfl_sync (kAllLanes, value, 0);
 }
 
-/// Returns 1 / the energy of the four cells around a corner (block_norms of the CPU).
-__device__ float block_norm (const float *energies, int columns, int rows, int x, int y)
-{
-  const int above = max (0, y - 1) * columns, below = min (rows - 1, y) * columns,
-            left = max (0, x - 1), right = min (columns - 1, x);
-  return 1
-         / sqrtf (energies[above + left] + energies[above + right] + energies[below + left]
-                  + energies[below + right] + kFlat);
-}
-
 /// Makes each number a mean of it and its neighbours along one way.
 __device__ void smooth (const float *from, float *to, bool along_x)
 {
-  constexpr int kValues = kDirections + 1;
-  constexpr float kScale = 1 / (1 + 2 * kNeighbour);
-  const int step = (along_x ? 1 : kGrid) * kValues;
-  for (int i = threadIdx.x; i < kCells * kValues; i += kThreads) {
-    const int cell = i / kValues, at = along_x ? cell % kGrid : cell / kGrid;
+  const int step = (along_x ? 1 : kGrid) * kCellValues;
+  for (int i = threadIdx.x; i < kFilterCells * kCellValues; i += kThreads) {
+    const int cell = i / kCellValues, at = along_x ? cell % kGrid : cell / kGrid;
     const float before = at > 0 ? from[i - step] : 0.0F,
                 after = at < kGrid - 1 ? from[i + step] : 0.0F;
-    to[i] = (from[i] + kNeighbour * (before + after)) * kScale;
+    to[i] = smoothed (before, from[i], after);
   }
   __syncthreads ();
 }
@@ -200,54 +181,37 @@ __device__ void smooth (const float *from, float *to, bool along_x)
 /// Writes the channels of all cells as pairs.
 __device__ void describe (const FilterJob &job, const FilterTables &tables)
 {
-  constexpr int kValues = kDirections + 1;
   DeviceFilterMemory &filter = *job.filter;
   float *const cells = filter.v, *const other = filter.g, *const energies = filter.h,
-               *const norms = filter.h + kCells;
-  for (int i = threadIdx.x; i < kCells * kValues; i += kThreads) {
-    const int cell = i / kValues, v = i % kValues, row = cell / kGrid, column = cell % kGrid;
-    if (v < kDirections) {
-      cells[i] = float (job.gradients[cell * kDirections + v]) * job.per_length;
-    } else {
-      const std::int64_t area =
-          std::int64_t (job.x[column + 1] - job.x[column]) * (job.y[row + 1] - job.y[row]);
-      cells[i] = float (job.luma[cell * job.luma_planes] - 128 * area) * job.per_luma;
-    }
-  }
+               *const norms = filter.h + kFilterCells;
+  for (int i = threadIdx.x; i < kFilterCells * kCellValues; i += kThreads)
+    cells[i] = job.square.value (i / kCellValues, i % kCellValues);
   __syncthreads ();
   smooth (cells, other, true);
   smooth (other, cells, false);
-  for (int cell = threadIdx.x; cell < kCells; cell += kThreads) {
-    float energy = 0;
-    for (int b = 0; b < kOrientations; b++) {
-      const float both = cells[cell * kValues + b] + cells[cell * kValues + b + kOrientations];
-      energy += both * both;
-    }
-    energies[cell] = energy;
-  }
+  for (int cell = threadIdx.x; cell < kFilterCells; cell += kThreads)
+    energies[cell] = energy_of (cells + cell * kCellValues);
   __syncthreads ();
   for (int i = threadIdx.x; i < (kGrid + 1) * (kGrid + 1); i += kThreads)
     norms[i] = block_norm (energies, kGrid, kGrid, i % (kGrid + 1), i / (kGrid + 1));
   __syncthreads ();
   const Complexes pairs = pairs_of (filter);
   const int c = lane ();
-  for (int cell = warp (); cell < kCells; cell += kWarps) {
+  for (int cell = warp (); cell < kFilterCells; cell += kWarps) {
     const int row = cell / kGrid, column = cell % kGrid;
-    const float *const values = cells + cell * kValues, *const corner =
-                                                            norms + row * (kGrid + 1) + column;
-    const float around[4] = { corner[0], corner[1], corner[kGrid + 1], corner[kGrid + 2] };
+    const float *const values = cells + cell * kCellValues;
+    const BlockNorms around (norms, kGrid, row, column);
     const float fade = tables.window[row] * tables.window[column];
     float channel;
     if (c < kDirections + kOrientations) {
       const int b = c - kDirections;
-      const float value = c < kDirections ? values[c] : values[b] + values[b + kOrientations];
-      const auto share = [&] (int k) { return fminf (value * around[k], kMostShare); };
-      channel = 0.5F * fade * (share (0) + share (1) + share (2) + share (3));
+      channel = shares_of (c < kDirections ? values[c] : values[b] + values[b + kOrientations],
+                           around.at, fade);
     } else if (c < kChannels - 1) {
-      const float norm = around[c - kDirections - kOrientations];
+      const float norm = around.at[c - kDirections - kOrientations];
       float sum = 0;
       for (int v = 0; v < kDirections; v++)
-        sum += fminf (values[v] * norm, kMostShare);
+        sum += clipped (values[v], norm);
       channel = kBlockShare * fade * sum;
     } else {
       channel = values[kDirections] * fade;
@@ -274,24 +238,23 @@ respond_to_searched (const FilterJob *jobs, const FilterTables *tables)
   const FilterJob job = jobs[blockIdx.x];
   DeviceFilterMemory &filter = *job.filter;
   const Complexes w = spectrum (filter.weights), x = spectrum (filter.searched),
-                  response = { filter.response, filter.response + kCells };
+                  response = { filter.response, filter.response + kFilterCells };
   for (int f = warp (); f < kFrequencies; f += kWarps) {
     const Frequency at = Frequency::of (f);
     const int i = at.at + lane ();
-    const float re = sum_of (w.re[i] * x.re[i] - w.im[i] * x.im[i]),
-                im = sum_of (w.re[i] * x.im[i] + w.im[i] * x.re[i]);
+    const Number product = w.at (i) * x.at (i), sum = { sum_of (product.re), sum_of (product.im) };
     if (lane () == 0 && at.counts) {
       if (!at.only)
-        response.re[at.m] = re, response.im[at.m] = -im;
-      response.re[at.k] = re, response.im[at.k] = im;
+        response.set (at.m, { sum.re, -sum.im });
+      response.set (at.k, sum);
     }
   }
   __syncthreads ();
   const Complexes swapped = { response.im, response.re };  // which makes it the way back
   transform_lines<1> (swapped, false, *tables);
   transform_lines<1> (swapped, true, *tables);
-  for (int i = threadIdx.x; i < kCells; i += kThreads)
-    job.response[i] = response.re[i] / kCells;
+  for (int i = threadIdx.x; i < kFilterCells; i += kThreads)
+    job.response[i] = response.re[i] / kFilterCells;
 }
 
 __global__ void __launch_bounds__ (kThreads, 1)
@@ -299,14 +262,11 @@ move_spectra (const FilterJob *jobs)
 {
   const FilterJob job = jobs[blockIdx.x];
   const Complexes from = spectrum (job.filter->searched), to = spectrum (job.filter->example);
-  const double *const right = job.turns, *const down = job.turns + 2 * (kGrid / 2 + 1);
+  const double *const right = job.turns, *const down = job.turns + 2 * kHalf;
   for (int f = warp (); f < kFrequencies; f += kWarps) {
-    const int y = f / (kGrid / 2 + 1), x = f % (kGrid / 2 + 1), i = f * kChannels + lane ();
+    const int y = f / kHalf, x = f % kHalf, i = f * kChannels + lane ();
     const double ar = right[2 * x], ai = right[2 * x + 1], br = down[2 * y], bi = down[2 * y + 1];
-    const float wr = float (ar * br - ai * bi), wi = float (ar * bi + ai * br);
-    const float re = from.re[i], im = from.im[i];
-    to.re[i] = re * wr - im * wi;
-    to.im[i] = re * wi + im * wr;
+    to.set (i, from.at (i) * Number{ float (ar * br - ai * bi), float (ar * bi + ai * br) });
   }
 }
 
@@ -318,15 +278,11 @@ __device__ void solve_frequencies (const Complexes &spectra, const float *wanted
   const float tau = mu + rho;
   for (int f = warp (); f < kFrequencies; f += kWarps) {
     const int i = f * kChannels + lane ();
-    const float xr = spectra.re[i], xi = spectra.im[i], y = wanted[f];
-    const float near_re = h ? g.re[i] - h->re[i] : g.re[i],
-                near_im = h ? g.im[i] - h->im[i] : g.im[i];
-    const float br = xr * y + rho * near_re + mu * last.re[i],
-                bi = -xi * y + rho * near_im + mu * last.im[i];
-    const float power = sum_of (xr * xr + xi * xi), scale = 1 / (tau + power), share = 1 / tau;
-    const float sr = sum_of (xr * br - xi * bi) * scale, si = sum_of (xr * bi + xi * br) * scale;
-    v.re[i] = (br - (xr * sr + xi * si)) * share;
-    v.im[i] = (bi - (xr * si - xi * sr)) * share;
+    const Number x = spectra.at (i), near = h ? g.at (i) - h->at (i) : g.at (i),
+                 b = right_side (x, wanted[f], near, rho, last.at (i), mu), product = x * b;
+    const float scale = 1 / (tau + sum_of (x.power ())), share = 1 / tau;
+    const Number s = Number{ sum_of (product.re), sum_of (product.im) } * scale;
+    v.set (i, (b - x.conjugate_times (s)) * share);
   }
   __syncthreads ();
 }
@@ -368,11 +324,11 @@ learn_example (const FilterJob *jobs, const FilterTables *tables)
   // g is the last filter at first, and h nothing
   solve_frequencies (spectra, filter.wanted, job.mu, job.rho, last, nullptr, last, v);
   keep_inside (filter, v, g, *tables);
-  for (int i = threadIdx.x; i < 2 * kNumbers; i += kThreads)
+  for (int i = threadIdx.x; i < 2 * kFilterNumbers; i += kThreads)
     h.re[i] = (v.re[i] - g.re[i]) / kFasterRounds;
   __syncthreads ();
   solve_frequencies (spectra, filter.wanted, job.mu, job.rho * kFasterRounds, g, &h, last, v);
-  for (int i = threadIdx.x; i < 2 * kNumbers; i += kThreads)
+  for (int i = threadIdx.x; i < 2 * kFilterNumbers; i += kThreads)
     g.re[i] = v.re[i] + h.re[i];
   __syncthreads ();
   keep_inside (filter, g, last, *tables);
@@ -387,11 +343,8 @@ sample_size (const SizeJob *jobs)
   __shared__ float values[kMostSizeCells * kOrientations], energies[kMostSizeCells];
   const SizeJob job = jobs[blockIdx.x];
   const int n = job.columns * job.rows;
-  for (int i = threadIdx.x; i < n * kOrientations; i += kSizeThreads) {
-    const std::int64_t *const from = job.gradients + i / kOrientations * kDirections;
-    const int b = i % kOrientations;
-    values[i] = float (from[b] + from[b + kOrientations]) * job.scale;
-  }
+  for (int i = threadIdx.x; i < n * kOrientations; i += kSizeThreads)
+    values[i] = job.value (i / kOrientations, i % kOrientations);
   __syncthreads ();
   for (int cell = threadIdx.x; cell < n; cell += kSizeThreads) {
     float energy = 0;
@@ -402,12 +355,10 @@ sample_size (const SizeJob *jobs)
   __syncthreads ();
   for (int i = threadIdx.x; i < n * kOrientations; i += kSizeThreads) {
     const int cell = i / kOrientations, row = cell / job.columns, column = cell % job.columns;
-    float shares[4];
+    float around[4];
     for (int k = 0; k < 4; k++)
-      shares[k] = fminf (
-          values[i] * block_norm (energies, job.columns, job.rows, column + k % 2, row + k / 2),
-          kMostShare);
-    job.sample[i] = 0.5F * (shares[0] + shares[1] + shares[2] + shares[3]);
+      around[k] = block_norm (energies, job.columns, job.rows, column + k % 2, row + k / 2);
+    job.sample[i] = shares_of (values[i], around);
   }
 }
 

@@ -15,6 +15,18 @@ using namespace integralhist;
 
 namespace {
 
+/// Returns the area of each cell inside the frame, in 1/kCellUnit pixel.
+std::vector<std::int64_t> areas_of (const CellGrid &grid, int width, int height)
+{
+  const CellEdges edges = CellEdges::of (grid, width, height);
+  std::vector<std::int64_t> areas;
+  for (int row = 0; row < grid.rows; row++)
+    for (int column = 0; column < grid.columns; column++)
+      areas.push_back (std::int64_t (edges.x[column + 1] - edges.x[column])
+                       * (edges.y[row + 1] - edges.y[row]));
+  return areas;
+}
+
 constexpr int kWidth = 61, kHeight = 47;
 
 /// Returns what each pixel has of each bin.

@@ -29,23 +29,13 @@ CellEdges CellEdges::of (const CellGrid &grid, int width, int height)
            edges_of (grid.y, grid.height, grid.rows, height, grid.is_rounded ()) };
 }
 
-std::vector<std::int64_t> areas_of (const CellGrid &grid, int width, int height)
-{
-  const CellEdges edges = CellEdges::of (grid, width, height);
-  std::vector<std::int64_t> areas;
-  for (int row = 0; row < grid.rows; row++)
-    for (int column = 0; column < grid.columns; column++)
-      areas.push_back (std::int64_t (edges.x[column + 1] - edges.x[column])
-                       * (edges.y[row + 1] - edges.y[row]));
-  return areas;
-}
-
 void describe (const FrameTensors &frame, const CellGrid &square,
                std::span<const std::int64_t> gradients, std::span<const std::int64_t> luma,
                std::vector<float> &channels)
 {
-  describe (SquareSums{ gradients, luma, gst_integral_histogram_get_bins (frame.luma),
-                        areas_of (square, frame.width (), frame.height ()),
+  const CellEdges edges = CellEdges::of (square, frame.width (), frame.height ());
+  describe (SquareSums{ edges.x.data (), edges.y.data (), gradients.data (), luma.data (),
+                        int (gst_integral_histogram_get_bins (frame.luma)),
                         scale_of (frame, square) },
             channels);
 }

@@ -66,9 +66,6 @@ struct CellEdges {
   static CellEdges of (const CellGrid &grid, int width, int height);
 };
 
-/// Returns the area of each cell inside the frame, in the same unit.
-std::vector<std::int64_t> areas_of (const CellGrid &grid, int width, int height);
-
 /// Returns the cells of the square with this middle.
 inline CellGrid square_around (double x, double y, double side)
 {

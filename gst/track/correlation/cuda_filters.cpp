@@ -279,13 +279,8 @@ private:
       const CellsOnDevice &square = batch.gradients->grids ()[i];
       const FilterQuestion &its = *questions[i];
       jobs[i] = { .filter = memory_of (*its.filter),
-                  .x = square.x,
-                  .y = square.y,
-                  .gradients = square.sums,
-                  .luma = batch.luma->grids ()[i].sums,
-                  .luma_planes = frame.luma_values->shape ().bins,
-                  .per_length = its.scale.per_length,
-                  .per_luma = its.scale.per_luma,
+                  .square = { square.x, square.y, square.sums, batch.luma->grids ()[i].sums,
+                              frame.luma_values->shape ().bins, its.scale },
                   .response = response,
                   .mu = its.mu,
                   .rho = its.rho,

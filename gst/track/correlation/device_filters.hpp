@@ -7,6 +7,8 @@
 #include <memory>
 #include <span>
 
+#include <kernels/correlation/filter_kernels.hpp>
+
 #include <gst/integralhist/engine/device_values.hpp>
 
 #include "cells.hpp"

@@ -82,34 +82,11 @@ float ScaleFilter::scale_of (const FrameTensors &frame, const CellGrid &grid)
 ScaleFilter::Sample ScaleFilter::sample (const FrameTensors &frame, std::span<const CellGrid> grids,
                                          std::span<const std::int64_t> cells) const
 {
-  const int n = columns_ * rows_, channels = n * kOrientations;
-  Sample sample (std::size_t (kSizes) * channels);
-  const std::int64_t *from = cells.data ();
-  float *to = sample.data ();
-  std::vector<float> values (std::size_t (n) * kOrientations),
-      energies (static_cast<std::size_t> (n));
-  for (int i = 0; i < kSizes; i++) {
-    const float scale = scale_of (frame, grids[i]);
-    for (int cell = 0; cell < n; cell++, from += kDirections) {
-      float *const its = &values[std::size_t (cell) * kOrientations];
-      for (int b = 0; b < kOrientations; b++)
-        its[b] = float (from[b] + from[b + kOrientations]) * scale;
-      float energy = 0;
-      for (int b = 0; b < kOrientations; b++)
-        energy += its[b] * its[b];
-      energies[cell] = energy;
-    }
-    const auto norms = block_norms (energies, columns_, rows_);
-    const float *its = values.data ();
-    for (int row = 0; row < rows_; row++)
-      for (int column = 0; column < columns_; column++, its += kOrientations, to += kOrientations) {
-        const float *const corner = &norms[row * (columns_ + 1) + column];
-        const float around[4] = { corner[0], corner[1], corner[columns_ + 1],
-                                  corner[columns_ + 2] };
-        for (int b = 0; b < kOrientations; b++)
-          to[b] = 0.5F * clipped_sum (its[b], around);
-      }
-  }
+  const std::size_t n = std::size_t (columns_) * std::size_t (rows_);
+  Sample sample (kSizes * n * kOrientations);
+  for (std::size_t i = 0; i < kSizes; i++)
+    sample_size ({ &cells[i * n * kDirections], columns_, rows_, scale_of (frame, grids[i]),
+                   &sample[i * n * kOrientations] });
   return sample;
 }
 

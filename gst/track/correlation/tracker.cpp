@@ -150,7 +150,7 @@ Expected<> CorrelationTracker::leave_device ()
 {
   if (!on_device_)
     return {};
-  constexpr std::size_t kNumbers = cuda::kFilterNumbers;
+  constexpr std::size_t kNumbers = kFilterNumbers;
   const auto apart = [] (const std::vector<float> &both) {
     Complexes spectra (kNumbers);
     std::copy_n (both.begin (), kNumbers, spectra.re.begin ());

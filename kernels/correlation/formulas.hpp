@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The formulas of correlation filters, in one source for both devices. The CPU has loops over
+// channels, and a GPU has a lane for each channel. Both do the same operations in the same order,
+// none of them fused, so that tracks have the same bits everywhere. The CPU has vectors of its own
+// for two of them: the channels of a cell (channels-inl.hpp), and butterflies (fft-inl.hpp).
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "../host_device.hpp"
+
+namespace inthist::correlation {
+
+inline constexpr int kGrid = 32;      // cells of the filter, each way
+inline constexpr int kChannels = 32;  // of a cell of the filter
+inline constexpr int kDirections = 18, kOrientations = kDirections / 2;
+inline constexpr int kCellValues = kDirections + 1;  // and luma
+inline constexpr int kFilterCells = kGrid * kGrid;
+// Spectra are of real pictures: [y][x][channel], for x up to kGrid / 2. The other frequencies are
+// the conjugates of those at (-x, -y).
+inline constexpr int kHalf = kGrid / 2 + 1, kFrequencies = kGrid * kHalf,
+                     kFilterNumbers = kFrequencies * kChannels;
+// Two real channels are transformed as one complex number: the first, and i times the second.
+inline constexpr int kPairs = kChannels / 2;
+
+inline constexpr float kMostShare = 0.2F,  // of a block
+    kFlat = 1,                             // square of gray levels: noise is not made an edge
+    kNeighbour = 0.3F,                     // what a cell has of those beside it
+    kBlockShare = 0.2357F,                 // of what a block adds up to, 1 / sqrt (18)
+    kFasterRounds = 10;                    // times rho, each round of learning
+
+/// The factors that make sums of cells mean gray levels a pixel; luma from -0.5 to 0.5.
+struct CellScale {
+  float per_length, per_luma;
+};
+
+/// The sums of a square of kGrid x kGrid cells.
+struct SquareSums {
+  const int *x, *y;                      // edges, as in Cells
+  const std::int64_t *gradients, *luma;  // [cell][direction] and [cell][plane]
+  int luma_planes;
+  CellScale scale;
+
+  /// Returns a cell's mean of a direction, or behind the directions of luma.
+  INTHIST_HOST_DEVICE float value (int cell, int v) const
+  {
+    if (v < kDirections)
+      return float (gradients[cell * kDirections + v]) * scale.per_length;
+    const int row = cell / kGrid, column = cell % kGrid;
+    const std::int64_t area = std::int64_t (x[column + 1] - x[column]) * (y[row + 1] - y[row]);
+    return float (luma[cell * luma_planes] - 128 * area) * scale.per_luma;
+  }
+};
+
+/// A box's cells at one size: their sums of gradients, [cell][direction].
+struct SizeJob {
+  const std::int64_t *gradients;
+  int columns, rows;
+  float scale;    // makes the sums mean gray levels a pixel
+  float *sample;  // [cell][orientation]
+
+  INTHIST_HOST_DEVICE float value (int cell, int orientation) const
+  {
+    const std::int64_t *const from = gradients + cell * kDirections;
+    return float (from[orientation] + from[orientation + kOrientations]) * scale;
+  }
+};
+
+/// Returns the mean of a value and its neighbours along an axis.
+INTHIST_HOST_DEVICE inline float smoothed (float before, float value, float after)
+{
+  constexpr float kScale = 1 / (1 + 2 * kNeighbour);
+  return (value + kNeighbour * (before + after)) * kScale;
+}
+
+/// Returns the energy of a cell with these directions.
+INTHIST_HOST_DEVICE inline float energy_of (const float *directions)
+{
+  float energy = 0;
+  for (int b = 0; b < kOrientations; b++) {
+    const float both = directions[b] + directions[b + kOrientations];
+    energy += both * both;
+  }
+  return energy;
+}
+
+/// Returns 1 / the energy of the four cells around a corner. Cells outside of the grid are as those
+/// at its border.
+INTHIST_HOST_DEVICE inline float block_norm (const float *energies, int columns, int rows, int x,
+                                             int y)
+{
+  const int above = std::max (0, y - 1) * columns, below = std::min (rows - 1, y) * columns,
+            left = std::max (0, x - 1), right = std::min (columns - 1, x);
+  return 1
+         / std::sqrt (energies[above + left] + energies[above + right] + energies[below + left]
+                      + energies[below + right] + kFlat);
+}
+
+/// The norms of the four blocks around a cell, from those of all corners.
+struct BlockNorms {
+  float at[4];
+
+  INTHIST_HOST_DEVICE BlockNorms (const float *norms, int columns, int row, int column)
+  {
+    const float *const corner = norms + row * (columns + 1) + column;
+    at[0] = corner[0], at[1] = corner[1];
+    at[2] = corner[columns + 1], at[3] = corner[columns + 2];
+  }
+};
+
+/// Returns a value's share of a block, clipped.
+INTHIST_HOST_DEVICE inline float clipped (float value, float norm)
+{
+#ifdef __CUDA_ARCH__
+  return fminf (value * norm, kMostShare);  // one instruction there, and a call on the CPU
+#else
+  return std::min (value * norm, kMostShare);
+#endif
+}
+
+/// Returns half the sum of a value's shares of the four blocks around its cell, times `fade`.
+INTHIST_HOST_DEVICE inline float shares_of (float value, const float *around, float fade = 1)
+{
+  return 0.5F * fade
+         * (clipped (value, around[0]) + clipped (value, around[1]) + clipped (value, around[2])
+            + clipped (value, around[3]));
+}
+
+/// A complex number.
+struct Number {
+  float re, im;
+
+  INTHIST_HOST_DEVICE Number operator+ (Number b) const { return { re + b.re, im + b.im }; }
+  INTHIST_HOST_DEVICE Number operator- (Number b) const { return { re - b.re, im - b.im }; }
+  INTHIST_HOST_DEVICE Number operator* (Number b) const
+  {
+    return { re * b.re - im * b.im, re * b.im + im * b.re };
+  }
+  INTHIST_HOST_DEVICE Number operator* (float b) const { return { re * b, im * b }; }
+  /// Returns it times -i.
+  INTHIST_HOST_DEVICE Number turned () const { return { im, -re }; }
+  /// Returns its conjugate times b.
+  INTHIST_HOST_DEVICE Number conjugate_times (Number b) const
+  {
+    return { re * b.re + im * b.im, re * b.im - im * b.re };
+  }
+  INTHIST_HOST_DEVICE float power () const { return re * re + im * im; }
+};
+
+/// Returns the first channel of a pair at a frequency, of the pair there and at its conjugate; both
+/// turned give the second.
+INTHIST_HOST_DEVICE inline Number first_of_pair (Number there, Number mirrored)
+{
+  return { 0.5F * (there.re + mirrored.re), 0.5F * (there.im - mirrored.im) };
+}
+/// Returns the pair at a frequency, or with a sign of -1 at its conjugate.
+INTHIST_HOST_DEVICE inline Number pair_of (Number first, Number second, float sign)
+{
+  return { first.re - sign * second.im, second.re + sign * first.im };
+}
+
+/// Returns the right side of (conj (x) x' + mu + rho) v = b, of one channel: y is the wanted
+/// response, and weights are near to `near` by rho, and to the last ones by mu.
+INTHIST_HOST_DEVICE inline Number right_side (Number x, float y, Number near, float rho,
+                                              Number last, float mu)
+{
+  return { x.re * y + rho * near.re + mu * last.re, -x.im * y + rho * near.im + mu * last.im };
+}
+
+}  // namespace inthist::correlation
