@@ -84,9 +84,9 @@ std::shared_ptr<Watched> shard_of (Device device, Tensor &whole, const Bytes &pi
   fail_unless_equals_int (tensor->bytes (), planes.size ());
 #if INTHIST_CUDA
   if (device == Device::cuda) {
-    CHECK_CUDA (cudaSetDevice (tensor->cuda ().device));
-    CHECK_CUDA (cudaMemcpy (reinterpret_cast<void *> (tensor->cuda ().pointer), planes.data (),
-                            planes.size (), cudaMemcpyHostToDevice));
+    CHECK_CUDA (cudaSetDevice (cuda_view_of (*tensor).device));
+    CHECK_CUDA (cudaMemcpy (reinterpret_cast<void *> (cuda_view_of (*tensor).pointer),
+                            planes.data (), planes.size (), cudaMemcpyHostToDevice));
     CHECK_CUDA (cudaDeviceSynchronize ());
     return std::make_shared<Watched> (tensor);
   }

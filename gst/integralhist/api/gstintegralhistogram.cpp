@@ -233,6 +233,14 @@ static Expected<guint32> element_in (const Tensor &tensor, GstBuffer *buffer, gu
   return element;
 }
 
+static Expected<> add_reader (Tensor &tensor, inthist::Stream stream)
+{
+  if (DeviceTensor *const device = TRY (tensor.on_device ()))
+    return device->add_reader (stream);
+  return error (Error::Kind::failed, "the tensor is in host memory, which no stream reads: keep "
+                                     "a reference for as long as it is read");
+}
+
 }  // namespace integralhist
 
 /// Defines a function of the C API that returns a value of a histogram; `otherwise` if it is null.
@@ -367,8 +375,9 @@ gboolean gst_integral_histogram_add_reader (GstIntegralHistogram *histogram, gpo
                                             GError **error)
 {
   g_return_val_if_fail (histogram, FALSE);
-  return integralhist::to_c (histogram->tensor->add_reader (static_cast<inthist::Stream> (stream)),
-                             FALSE, error);
+  return integralhist::to_c (
+      integralhist::add_reader (*histogram->tensor, static_cast<inthist::Stream> (stream)), FALSE,
+      error);
 }
 
 gboolean gst_integral_histogram_regions (GstIntegralHistogram *histogram,
@@ -458,13 +467,15 @@ guint32 gst_integral_histogram_query_element (GstIntegralHistogram *histogram, G
                              error);
 }
 
-GETTER (guint64, gst_integral_histogram_get_device_pointer, 0, histogram->tensor->cuda ().pointer)
-GETTER (gpointer, gst_integral_histogram_get_cuda_event, nullptr, histogram->tensor->cuda ().event)
+GETTER (guint64, gst_integral_histogram_get_device_pointer, 0,
+        cuda_view_of (*histogram->tensor).pointer)
+GETTER (gpointer, gst_integral_histogram_get_cuda_event, nullptr,
+        cuda_view_of (*histogram->tensor).event)
 GETTER (gpointer, gst_integral_histogram_get_cuda_context, nullptr,
-        histogram->tensor->cuda ().context)
+        cuda_view_of (*histogram->tensor).context)
 
 gint gst_integral_histogram_get_cuda_device (GstIntegralHistogram *histogram)
 {
   g_return_val_if_fail (histogram, -1);
-  return histogram->tensor->cuda ().device;
+  return cuda_view_of (*histogram->tensor).device;
 }

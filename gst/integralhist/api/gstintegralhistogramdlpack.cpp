@@ -23,7 +23,8 @@ struct Exported {
   {
     auto *const exported = static_cast<Exported *> (managed->owner);
     if (managed->array.device.type == dlpack::cuda)
-      exported->histogram->tensor->add_all_readers ();
+      if (const auto tensor = exported->histogram->tensor->on_device (); tensor && *tensor)
+        (*tensor)->add_all_readers ();
     gst_integral_histogram_unref (exported->histogram);
     delete exported;
   }
@@ -55,7 +56,9 @@ Expected<dlpack::Array> place_of (Tensor &tensor, guint flags, gint64 stream)
   dlpack::Array array = {};
   if (!(flags & GST_INTEGRAL_HISTOGRAM_DLPACK_HOST)) {
     TRY (check_one_piece (tensor));
-    if (const CudaView view = tensor.cuda (); view.pointer) {
+    const auto device = tensor.on_device ();  // wait () returns the error
+    if (device && *device) {
+      const CudaView view = (*device)->cuda ();
       if (!view.is_primary)
         return error (
             Error::Kind::bad_question,
@@ -66,7 +69,7 @@ Expected<dlpack::Array> place_of (Tensor &tensor, guint flags, gint64 stream)
             "gst_cuda_context_new_wrapped ()), or take a copy in host memory "
             "(GST_INTEGRAL_HISTOGRAM_DLPACK_HOST; in Python numpy ())");
       if (stream != -1)
-        TRY (tensor.wait_on (reinterpret_cast<inthist::Stream> (stream)));
+        TRY ((*device)->wait_on (reinterpret_cast<inthist::Stream> (stream)));
       array.data = reinterpret_cast<void *> (view.pointer);
       array.device = { dlpack::cuda, view.device };
       return array;
@@ -113,7 +116,7 @@ Expected<void *> exported (GstIntegralHistogram *histogram, guint flags, gint64 
 Expected<dlpack::Device> device_of (Tensor &tensor)
 {
   TRY (check_one_piece (tensor));
-  const CudaView view = tensor.cuda ();
+  const CudaView view = cuda_view_of (tensor);
   return view.pointer ? dlpack::Device{ dlpack::cuda, view.device }
                       : dlpack::Device{ dlpack::cpu, 0 };
 }

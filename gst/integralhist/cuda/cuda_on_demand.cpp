@@ -65,21 +65,7 @@ public:
     return {};
   }
   Expected<const void *> host () override { return TRY (whole ())->host (); }
-  Expected<> add_reader (inthist::Stream stream) override
-  {
-    return TRY (whole ())->add_reader (stream);
-  }
-  void add_all_readers () override
-  {
-    if (const auto all = whole ())
-      (*all)->add_all_readers ();
-  }
-  Expected<> wait_on (inthist::Stream stream) override { return TRY (whole ())->wait_on (stream); }
-  CudaView cuda () override
-  {
-    const auto all = whole ();
-    return all ? (*all)->cuda () : CudaView ();
-  }
+  Expected<DeviceTensor *> on_device () override { return TRY (whole ())->on_device (); }
 
 private:
   CudaOnDemandTensor (std::shared_ptr<OnDemandContext> frames, std::shared_ptr<PartTensors> parts)

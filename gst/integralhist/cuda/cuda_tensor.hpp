@@ -10,7 +10,7 @@
 
 namespace integralhist {
 
-class CudaTensor final : public EngineTensor {
+class CudaTensor final : public EngineTensor, public DeviceTensor {
 public:
   /// The context must be current.
   static Expected<std::unique_ptr<EngineTensor>> create (const inthist::Shape &shape,
@@ -28,6 +28,7 @@ public:
   Expected<const void *> host () override;
   Expected<std::function<Expected<> ()>> start_copy (const HostDestination &to) override;
   CudaView cuda () override;
+  Expected<DeviceTensor *> on_device () override { return this; }
 
   // The engine and the pool call these while nobody else holds it, with the context current.
 

@@ -29,6 +29,23 @@ struct CudaView {
   bool is_primary = false;  // whether the context is the device's primary one
 };
 
+/// A tensor in a GPU's memory.
+class DeviceTensor {
+public:
+  virtual CudaView cuda () = 0;
+  /// Enqueues queries, as Tensor::ask_on.
+  virtual Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) = 0;
+  /// Keeps the tensor as it is until the work enqueued on `stream`, of its context, is done.
+  virtual Expected<> add_reader (inthist::Stream stream) = 0;
+  /// Does so until all work is done that any stream of its context has been given by now.
+  virtual void add_all_readers () = 0;
+  /// Lets `stream`, of any context, wait until the tensor is computed.
+  virtual Expected<> wait_on (inthist::Stream stream) = 0;
+
+protected:
+  ~DeviceTensor () = default;
+};
+
 /// Asks for cells of several grids: [cell][plane] in 1/kCellParts^2 pixel, or with scores of an
 /// integral histogram's bins a number a cell (kernels/cells.hpp).
 struct CellsQuery {
@@ -73,30 +90,20 @@ public:
   }
   /// Enqueues queries on `stream`, which is of the tensor's context. Answers and carried values lie
   /// in device memory. The inputs lie in host memory and are read before this returns.
-  virtual Expected<> ask_on (inthist::Stream /*stream*/, std::span<const Query>)
+  virtual Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries)
   {
+    if (DeviceTensor *const device = TRY (on_device ()))
+      return device->ask_on (stream, queries);
     return error (
         Error::Kind::failed,
         "the tensor is in host memory, where no stream orders anything: ask without a stream");
   }
   virtual Expected<const void *> host () = 0;
-  virtual CudaView cuda () { return {}; }
+  /// Returns the whole tensor in a GPU's memory, which lives as long as this one. Computes it, if
+  /// it must. Returns null for a tensor in host memory.
+  virtual Expected<DeviceTensor *> on_device () { return nullptr; }
   /// Waits for the shards and returns them in the order of bins; none where the tensor is whole.
   virtual Expected<std::span<const Shard>> shards () { return std::span<const Shard> (); }
-  /// Keeps the tensor as it is until the work enqueued on `stream`, of its context, is done.
-  virtual Expected<> add_reader (inthist::Stream /*stream*/)
-  {
-    return error (Error::Kind::failed, "the tensor is in host memory, which no stream reads: keep "
-                                       "a reference for as long as it is read");
-  }
-  /// Does so until all work is done that any stream of its context has been given by now.
-  virtual void add_all_readers () {}
-  /// Lets `stream`, of any context, wait until the tensor in a GPU's memory is computed.
-  virtual Expected<> wait_on (inthist::Stream /*stream*/)
-  {
-    return error (Error::Kind::failed, "the tensor is in host memory, which no stream reads");
-  }
-
   std::size_t bytes () const { return inthist::tensor_bytes (shape, layout); }
 
   struct Flags {
@@ -116,6 +123,13 @@ protected:
   {
   }
 };
+
+/// Returns what CUDA callers need of a tensor; nothing if that cannot be had.
+inline CudaView cuda_view_of (Tensor &tensor)
+{
+  const auto device = tensor.on_device ();
+  return device && *device ? (*device)->cuda () : CudaView{};
+}
 
 /// Waits for the tensor, or until this thread is cancelled.
 inline Expected<> await (Tensor &tensor)

@@ -360,45 +360,14 @@ Expected<std::span<const Shard>> HostOnDemandTensor::shards ()
   return all;
 }
 
-// Functions of a tensor on a GPU.
-
-/// Returns the whole tensor of a GPU; null where no GPU computes.
-Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::on_gpu ()
+Expected<DeviceTensor *> HostOnDemandTensor::on_device ()
 {
   if (!frames_->whole_engine || frames_->whole_engine->device != inthist::Device::cuda)
-    return std::shared_ptr<Tensor> ();
+    return nullptr;
   auto locked = TRY (lock ());
-  return whole (locked);
-}
-
-CudaView HostOnDemandTensor::cuda ()
-{
-  const auto all = on_gpu ();
-  return all && *all ? (*all)->cuda () : CudaView ();
-}
-
-Expected<> HostOnDemandTensor::ask_on (inthist::Stream stream, std::span<const Query> queries)
-{
-  const auto all = TRY (on_gpu ());
-  return all ? all->ask_on (stream, queries) : Tensor::ask_on (stream, queries);
-}
-
-Expected<> HostOnDemandTensor::add_reader (inthist::Stream stream)
-{
-  const auto all = TRY (on_gpu ());
-  return all ? all->add_reader (stream) : Tensor::add_reader (stream);
-}
-
-void HostOnDemandTensor::add_all_readers ()
-{
-  if (const auto all = on_gpu (); all && *all)
-    (*all)->add_all_readers ();
-}
-
-Expected<> HostOnDemandTensor::wait_on (inthist::Stream stream)
-{
-  const auto all = TRY (on_gpu ());
-  return all ? all->wait_on (stream) : Tensor::wait_on (stream);
+  const auto all = TRY (whole (locked));
+  locked.unlock ();
+  return all->on_device ();
 }
 
 }  // namespace integralhist

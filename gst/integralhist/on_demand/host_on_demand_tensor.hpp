@@ -31,13 +31,9 @@ public:
   Expected<> ask (std::span<const Query> queries) override;
   Expected<> ask_cells (std::span<const CellsQuery> queries) override;
   Expected<DeviceValues *> prepare (std::span<const Region> regions) override;
-  Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
   Expected<const void *> host () override;
-  CudaView cuda () override;
+  Expected<DeviceTensor *> on_device () override;
   Expected<std::span<const Shard>> shards () override;
-  Expected<> add_reader (inthist::Stream stream) override;
-  void add_all_readers () override;
-  Expected<> wait_on (inthist::Stream stream) override;
   void released () override;
 
 private:
@@ -63,7 +59,6 @@ private:
   /// Another way may answer if the engine fails, or if `ask` does in one of these ways.
   template <class Ask>
   Expected<bool> ask_whole (Ask &&ask, std::span<const Error::Kind> mended);
-  Expected<std::shared_ptr<Tensor>> on_gpu ();
 
   KeptFrame kept_;
   std::shared_ptr<Tensor> whole_;  // of the engine; guarded by mutex_

@@ -14,7 +14,6 @@
 #include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/base/check_threads.hpp>
 #include <gst/integralhist/base/log.hpp>
-#include <gst/integralhist/engine/forwarding_tensor.hpp>
 #include <gst/integralhist/engine/tensor_pool.hpp>
 #include <gst/integralhist/engine/tuning_cache.hpp>
 
@@ -22,6 +21,27 @@
 
 namespace integralhist {
 namespace {
+
+/// A tensor that forwards to another, but for questions.
+class ForwardingTensor : public Tensor {
+public:
+  explicit ForwardingTensor (std::shared_ptr<Tensor> tensor)
+      : Tensor (*tensor, tensor->flags), tensor_ (std::move (tensor))
+  {
+  }
+
+  Expected<> wait (GstClockTime timeout) override { return tensor_->wait (timeout); }
+  Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override
+  {
+    return tensor_->ask_on (stream, queries);
+  }
+  Expected<const void *> host () override { return tensor_->host (); }
+  Expected<DeviceTensor *> on_device () override { return tensor_->on_device (); }
+  Expected<std::span<const Shard>> shards () override { return tensor_->shards (); }
+
+protected:
+  const std::shared_ptr<Tensor> tensor_;
+};
 
 /// An eager engine's tensor that notes what, on demand, would have been computed.
 class ObservedTensor final : public ForwardingTensor {
@@ -56,10 +76,10 @@ public:
     note_all ();
     return tensor_->host ();
   }
-  CudaView cuda () override
+  Expected<DeviceTensor *> on_device () override
   {
     note_all ();
-    return tensor_->cuda ();
+    return tensor_->on_device ();
   }
 
 private:

@@ -24,37 +24,13 @@ Expected<> ShardedTensor::ask (std::span<const Query> queries)
                           : ask_shards (shape, shards_, queries);
 }
 
-Expected<Tensor *> ShardedTensor::only_shard ()
+Expected<DeviceTensor *> ShardedTensor::on_device ()
 {
   TRY (wait (GST_CLOCK_TIME_NONE));
   if (shards_.size () > 1)
     return error (Error::Kind::failed, "the tensor is in ", shards_.size (),
                   " shards, which no one stream orders: ask without a stream, or ask each shard");
-  return shards_.empty () ? nullptr : shards_.front ().tensor.get ();
-}
-
-Expected<> ShardedTensor::ask_on (inthist::Stream stream, std::span<const Query> queries)
-{
-  Tensor *const shard = TRY (only_shard ());
-  return shard ? shard->ask_on (stream, queries) : Tensor::ask_on (stream, queries);
-}
-
-Expected<> ShardedTensor::add_reader (inthist::Stream stream)
-{
-  Tensor *const shard = TRY (only_shard ());
-  return shard ? shard->add_reader (stream) : Tensor::add_reader (stream);
-}
-
-void ShardedTensor::add_all_readers ()
-{
-  if (const auto shard = only_shard (); shard && *shard)
-    (*shard)->add_all_readers ();
-}
-
-Expected<> ShardedTensor::wait_on (inthist::Stream stream)
-{
-  Tensor *const shard = TRY (only_shard ());
-  return shard ? shard->wait_on (stream) : Tensor::wait_on (stream);
+  return shards_.empty () ? nullptr : shards_.front ().tensor->on_device ();
 }
 
 Expected<const void *> ShardedTensor::host ()
@@ -71,12 +47,6 @@ Expected<const void *> ShardedTensor::host ()
     is_on_host_ = true;
   }
   return host_.get ();
-}
-
-CudaView ShardedTensor::cuda ()
-{
-  const auto shard = only_shard ();
-  return shard && *shard ? (*shard)->cuda () : CudaView{};  // wait () returns the error
 }
 
 Expected<std::span<const Shard>> ShardedTensor::shards ()

@@ -21,12 +21,9 @@ public:
 
   Expected<> wait (GstClockTime timeout) override { return computed_.wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override;
-  Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
-  Expected<> add_reader (inthist::Stream stream) override;
-  void add_all_readers () override;
-  Expected<> wait_on (inthist::Stream stream) override;
   Expected<const void *> host () override;
-  CudaView cuda () override;
+  /// Returns that of the only shard; several have no common stream.
+  Expected<DeviceTensor *> on_device () override;
   Expected<std::span<const Shard>> shards () override;
   void released () override;
 
@@ -53,8 +50,6 @@ private:
   bool goes_to_host () const { return !partition_.resident || download_ == Download::eager; }
   Expected<> download ();
   Expected<> reserve_host (unsigned alive);
-  /// Returns the only shard, or null in host memory; several shards have no common stream.
-  Expected<Tensor *> only_shard ();
 
   const Partition partition_;
   const Download download_;
