@@ -163,8 +163,9 @@ Expected<bool> CorrelationMethod::prepare (std::span<const inthist::Region> regi
   const DeviceValues *const colours = TRY (tensor_of (tensors_.colours).prepare (regions));
   tensors_.luma_values = TRY (tensor_of (tensors_.luma).prepare (regions));
   if (tensors_.gradient_values && tensors_.luma_values && !device_failed_) {
-    if (!filters_ || !filters_->are_with (*tensors_.gradient_values))
-      filters_ = make_device_filters (*tensors_.gradient_values);
+    if constexpr (INTHIST_CUDA)  // else there are no values on a GPU
+      if (!filters_ || !filters_->are_with (*tensors_.gradient_values))
+        filters_ = make_device_filters (*tensors_.gradient_values);
     if (filters_ && filters_->are_with (*tensors_.luma_values))
       tensors_.filters = filters_;
   }

@@ -52,7 +52,7 @@ public:
                              std::span<SampleQuestion *const> questions) = 0;
 };
 
-/// Makes filters where values are; null in builds without CUDA.
+/// Makes filters where values are. Builds without CUDA have neither.
 std::shared_ptr<DeviceFilters> make_device_filters (const DeviceValues &values);
 
 }  // namespace integralhist

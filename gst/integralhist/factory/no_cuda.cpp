@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What callers need of CUDA in builds without it: there is no device.
+// The functions of CUDA in builds without it: there is no device. Only this file has them.
+#include <gst/integralhist/cuda/cuda_assist.hpp>
+#include <gst/integralhist/cuda/cuda_on_demand.hpp>
+#include <gst/integralhist/cuda/pinned_memory.hpp>
 #include <gst/integralhist/engine/device_canvas.hpp>
+#include <gst/integralhist/sharded/sharded_engine.hpp>
 
-#include "cuda_assist.hpp"
-#include "cuda_on_demand.hpp"
-#include "pinned_memory.hpp"
+#include "shard_devices.hpp"
 
 namespace integralhist {
 
@@ -37,6 +39,17 @@ std::unique_ptr<DeviceStore> make_cuda_store (std::shared_ptr<CudaContext>, Down
 Expected<std::unique_ptr<DeviceCanvas>> make_device_canvas (std::shared_ptr<CudaContext>)
 {
   return error (Error::Kind::no_device, kNoCuda);
+}
+
+Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext>, const inthist::Lut &,
+                                         const Options &)
+{
+  return error (Error::Kind::no_device, kNoCuda);
+}
+
+DeviceFunctions cuda_functions (const std::vector<std::shared_ptr<CudaContext>> &)
+{
+  return {};
 }
 
 GstAllocator *new_pinned_allocator (std::shared_ptr<CudaContext>)
