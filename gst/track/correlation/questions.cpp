@@ -6,7 +6,6 @@
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/base/tasks.hpp>
 
-#include "asked.hpp"
 #include "device_filters.hpp"
 
 namespace integralhist {
@@ -35,11 +34,15 @@ Expected<> ask_boxes (GstIntegralHistogram *colours, std::span<Questions *const>
   std::vector<GstVideoRectangle> boxes;
   for (const Questions *const its : questions)
     boxes.insert (boxes.end (), its->boxes.begin (), its->boxes.end ());
-  const auto counts = TRY (counts_of (colours, boxes));
+  const guint bins = gst_integral_histogram_get_bins (colours);
+  std::vector<guint32> counts (boxes.size () * bins);
+  GError *problem = nullptr;
+  if (!gst_integral_histogram_regions (colours, boxes.data (), guint (boxes.size ()),
+                                       counts.data (), &problem))
+    return take_gerror (problem);
   auto from = counts.begin ();
   for (Questions *const its : questions) {
-    const auto to =
-        from + std::ptrdiff_t (its->boxes.size ()) * gst_integral_histogram_get_bins (colours);
+    const auto to = from + std::ptrdiff_t (its->boxes.size ()) * bins;
     its->counts.assign (from, to);
     from = to;
   }
