@@ -29,7 +29,7 @@
 //   pixel_format.hpp  images, and where their colours lie; features/ has the values of pixels
 //   binning.hpp       the bins of these values
 //   strategy.hpp      an algorithm, and all that it is given; registry.hpp lists them
-//   tuner.hpp         the fastest of them on this device
+//   tuner.hpp         the built-in choice, and the fastest of them on this device
 //   planes.hpp        the tensor as planes, as strategies write it
 //   tensor_view.hpp   the tensor as planes, as answers read it
 //   query.hpp         what is asked of a tensor: rectangles (region.hpp), measures (likeness.hpp),

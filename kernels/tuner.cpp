@@ -2,192 +2,362 @@
 #include "tuner.hpp"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <system_error>
+#include <thread>
 
-#include "bench.hpp"
 #include "clock.hpp"
 #include "registry.hpp"
-#include "watchdog.hpp"
+#if INTHIST_CUDA
+#include "cuda/raii.hpp"
+#endif
 
 namespace inthist {
 namespace {
 
-constexpr double kHopeless = 1.3;     // times the best so far: a run so slow needs no other
-constexpr double kHopelessFirst = 2;  // for a first run, which finds pages and caches as they are
-constexpr double kClearly = 0.95;     // of the default's time, which the winner must stay below
-constexpr int kRounds = 3;            // in each of which it must
-constexpr double kSample = 0.5e-3;    // seconds of a sample, for the clock to mean something
-constexpr double kInFlight = 50e-3;   // seconds launched at once, as no launch can be called back
+constexpr double kHopeless = 2;    // times the fastest: a candidate so slow takes no further part
+constexpr double kClearly = 0.95;  // of the default's time: a winner must stay below
+constexpr int kRounds = 3, kLeastWon = 2;
+constexpr double kSample = 2e-3;     // seconds of a sample, for the clock to mean something
+constexpr double kInFlight = 50e-3;  // seconds launched at once, as no launch can be called back
+constexpr int kMostFrames = 50;      // of a sample
+constexpr std::size_t kPiece = 32 << 20;  // bytes of an upload, of a few milliseconds
 
-/// Measures candidates of one shape, until the time is up or somebody cancels.
+struct Failure {
+  std::string text;
+  bool stopped = false;  // as the time is up, or by the caller
+
+  explicit Failure (std::string what, bool by_flag = false)
+      : text (std::move (what)), stopped (by_flag)
+  {
+  }
+#if INTHIST_CUDA
+  Failure (const cuda::CudaError &error) : text (error.what ()) {}
+#endif
+};
+
+template <class T = void>
+using Outcome = Expected<T, Failure>;
+
+unexpected<Failure> failure (std::string text)
+{
+  return unexpected<Failure> (Failure (std::move (text)));
+}
+
+unexpected<Failure> stopped ()
+{
+  return unexpected<Failure> (Failure ("stopped", true));
+}
+
+/// Sets the jobs' flag when the caller's flag is set or the time is up. A thread polls every few
+/// milliseconds. Without it the end of a run would be waited for: on two busy cores a frame of
+/// 1920x1080x32 takes `wavefront` up to 1.5 s.
+class Watchdog {
+public:
+  explicit Watchdog (const std::atomic<bool> *cancelled) : theirs_ (cancelled) {}
+
+  Outcome<> start ()
+  {
+    try {
+      thread_ = std::jthread ([this] (const std::stop_token &quit) {
+        for (; !quit.stop_requested ();
+             std::this_thread::sleep_for (std::chrono::milliseconds (4))) {
+          const std::lock_guard lock (mutex_);
+          if (is_cancelled () || seconds_since (begun_) > limit_)
+            stop_ = true;
+        }
+      });
+    } catch (const std::system_error &) {
+      return failure ("no thread could be started");
+    }
+    return {};
+  }
+
+  /// Allows so many seconds to what runs from now on.
+  void allow (double seconds)
+  {
+    const std::lock_guard lock (mutex_);
+    begun_ = Clock::now ();
+    limit_ = seconds;
+    stop_ = is_cancelled ();
+  }
+
+  const std::atomic<bool> *flag () const { return &stop_; }
+
+  /// Stays true once it was, whatever becomes of the caller's flag.
+  bool is_cancelled ()
+  {
+    if (is_set (theirs_))
+      cancelled_ = true;
+    return cancelled_;
+  }
+
+private:
+  const std::atomic<bool> *const theirs_;
+  std::atomic<bool> stop_ = false, cancelled_ = false;
+  std::mutex mutex_;  // guards begun_ and limit_
+  Clock::time_point begun_;
+  double limit_ = kForEver;
+  std::jthread thread_;
+};
+
+using Memory = std::unique_ptr<std::uint8_t, void (*) (void *)>;
+
+Outcome<Memory> allocate ([[maybe_unused]] Device device, std::size_t bytes)
+{
+  void *memory = nullptr;
+  bytes = round_up (bytes + 1, 256);
+#if INTHIST_CUDA
+  if (device == Device::cuda) {
+    TRY (cuda::check (cudaMalloc (&memory, bytes)));
+    return Memory (static_cast<std::uint8_t *> (memory), [] (void *block) { cudaFree (block); });
+  }
+#endif
+  memory = std::aligned_alloc (256, bytes);
+  if (!memory)
+    return failure ("no memory for " + std::to_string (bytes) + " bytes");
+  return Memory (static_cast<std::uint8_t *> (memory), std::free);
+}
+
+/// Runs frames of one picture in turn in some slots, each on a stream of its own and with a
+/// workspace of its own. The CPU has one slot, whose frames take all cores.
+class Bench {
+public:
+  Bench (Device device, const Job &job) : device_ (device), job_ (job) {}
+
+  Outcome<> open (int slots)
+  {
+    image_ = TRY (pattern ());
+    for (int i = 0; i < (device_ == Device::cuda ? slots : 1); i++)
+      slots_.push_back ({});
+#if INTHIST_CUDA
+    if (device_ == Device::cuda) {
+      for (Slot &slot : slots_)
+        slot.stream = TRY (cuda::make_stream ());
+      image_ = TRY (uploaded (image_.get ()));
+    }
+#endif
+    return {};
+  }
+
+  /// Returns the seconds that `n` frames take. Waits for those that were launched before a stop, as
+  /// they use our memory.
+  Outcome<double> time (const Choice &candidate, int n)
+  {
+    const Strategy &strategy = *candidate.strategy;
+    TRY (reserve (strategy.workspace_bytes (job_.shape, candidate.tuning)));
+    const auto start = Clock::now ();
+    int error = 0, run = 0;
+    for (; run < n && error == 0 && !is_set (job_.cancelled); run++) {
+      Slot &slot = slots_[run % slots_.size ()];
+      Job frame = job_;
+      frame.pixels = { image_.get (), binned_stride (job_.shape) };
+      frame.tuning = candidate.tuning;
+      frame.workspace = slot.workspace.get ();
+      frame.workspace_kept = run >= int (slots_.size ());
+#if INTHIST_CUDA
+      frame.stream = slot.stream.get ();
+#endif
+      error = inthist::run (strategy, frame);
+    }
+#if INTHIST_CUDA
+    if (device_ == Device::cuda) {
+      for (Slot &slot : slots_)
+        TRY (cuda::check (cudaStreamSynchronize (slot.stream.get ())));
+      TRY (cuda::check (error));
+    }
+#endif
+    if (error == ECANCELED || (error == 0 && run < n))
+      return stopped ();
+    if (error != 0)
+      return failure (std::generic_category ().message (error));
+    return seconds_since (start);
+  }
+
+private:
+  struct Slot {
+    Memory workspace = { nullptr, std::free };
+#if INTHIST_CUDA
+    cuda::StreamOwner stream;  // is gone before the workspace
+#endif
+  };
+
+  /// Makes pixels of every bin (u8), or zeros. Large frames take a while, so this can be stopped.
+  Outcome<Memory> pattern () const
+  {
+    const Shape &shape = job_.shape;
+    const std::size_t stride = binned_stride (shape);
+    Memory pixels = TRY (allocate (Device::cpu, stride * shape.height));
+    for (int y = 0; y < shape.height; y++) {
+      if (is_set (job_.cancelled))
+        return stopped ();
+      std::uint8_t *const row = pixels.get () + y * stride;
+      std::memset (row, 0, stride);
+      for (unsigned x = 0; shape.pixel == Type::u8 && x < stride; x++)
+        row[x] = std::uint8_t ((x * 7 + unsigned (y) * 13) % unsigned (shape.bins));
+    }
+    return pixels;
+  }
+
+#if INTHIST_CUDA
+  Outcome<Memory> uploaded (const std::uint8_t *pixels) const
+  {
+    const std::size_t bytes = binned_stride (job_.shape) * job_.shape.height;
+    const Stream stream = slots_.front ().stream.get ();
+    Memory image = TRY (allocate (Device::cuda, bytes));
+    for (std::size_t at = 0; at < bytes; at += kPiece) {
+      if (is_set (job_.cancelled))
+        return stopped ();
+      TRY (cuda::check (cudaMemcpyAsync (image.get () + at, pixels + at,
+                                         std::min (kPiece, bytes - at), cudaMemcpyHostToDevice,
+                                         stream)));
+      TRY (cuda::check (cudaStreamSynchronize (stream)));
+    }
+    return image;
+  }
+#endif
+
+  Outcome<> reserve (std::size_t bytes)
+  {
+    if (bytes <= workspace_bytes_ && slots_.front ().workspace)
+      return {};
+    workspace_bytes_ = 0;
+    for (Slot &slot : slots_)
+      slot.workspace.reset ();
+    for (Slot &slot : slots_)
+      slot.workspace = TRY (allocate (device_, bytes));
+    workspace_bytes_ = bytes;
+    return {};
+  }
+
+  const Device device_;
+  const Job job_;
+  Memory image_ = { nullptr, std::free };
+  std::size_t workspace_bytes_ = 0;
+  std::vector<Slot> slots_;
+};
+
+/// Measures the candidates of one shape, until the time is up or the caller cancels.
 class Trial {
 public:
-  Trial (Bench &bench, Watchdog &watchdog, const Job &job, int slots, Clock::time_point start,
+  Trial (Bench &bench, Watchdog &watchdog, Device device, int slots, Clock::time_point start,
          double budget)
-      : bench_ (bench), watchdog_ (watchdog), job_ (job), slots_ (slots), start_ (start),
+      : bench_ (bench), watchdog_ (watchdog), device_ (device), slots_ (slots), start_ (start),
         budget_ (budget)
   {
   }
 
-  /// Returns the fastest candidate, or the first, the default, where it is not clearly beaten.
-  Outcome<Choice> choose (std::vector<Choice> candidates)
+  /// Returns the fastest candidate, or the first that runs if that is not clearly beaten.
+  Outcome<Choice> choose (const std::vector<Choice> &candidates)
   {
-    Choice &fastest = *TRY (fastest_of (candidates)), &first = candidates.front ();
-    if (&fastest == &first || first.seconds == 0)
-      return fastest;
-    // the default ran first, maybe on clocks that were asleep
-    const auto beaten = is_beaten (first, fastest);
-    if (watchdog_.is_cancelled ())
-      return stopped ();
-    const bool unseated = beaten ? *beaten : fastest.seconds * kHopeless <= first.seconds;
-    Choice &choice = unseated ? fastest : first;
-    choice.complete = fastest.complete && beaten.has_value ();
-    return choice;
+    TRY (try_all (candidates));
+    // in turns, as other work slows down now the one and now the other
+    for (int round = 0; round < kRounds && entrants_.size () > 1; round++) {
+      double of_first = 0;
+      for (Entrant &entrant : entrants_) {
+        const auto seconds = sample (entrant.choice, frames_of (entrant.choice.seconds), kForEver);
+        if (!seconds && watchdog_.is_cancelled ())
+          return stopped ();
+        if (!seconds)
+          return winner ();
+        entrant.choice.seconds = std::min (entrant.choice.seconds, *seconds);
+        if (&entrant == &entrants_.front ())
+          of_first = *seconds;
+        else if (*seconds < kClearly * of_first)
+          entrant.won++;
+        else
+          entrant.lost = true;
+      }
+      std::erase_if (entrants_, [] (const Entrant &entrant) { return entrant.lost; });
+    }
+    return winner ();
   }
 
 private:
-  struct Measured {
-    double seconds;  // per frame; for ever where not even one was seen to its end
-    bool complete;   // there was time to find out
+  struct Entrant {
+    Choice choice;
+    int won = 0;        // rounds against the first
+    bool lost = false;  // a round
   };
 
-  struct Sample {
-    double seconds;    // per frame; at least so many, of a run that was cut off
-    bool cut = false;  // hopeless, or the time is up
-  };
+  /// Runs each candidate twice. Those that are not hopeless become entrants.
+  Outcome<> try_all (const std::vector<Choice> &candidates)
+  {
+    std::string why = "no strategy takes the shape";
+    double best = kForEver;
+    for (const Choice &candidate : candidates) {
+      const auto seconds = try_one (candidate, kHopeless * best);
+      if (watchdog_.is_cancelled ())
+        return stopped ();
+      if (!seconds) {
+        why = std::string ("no strategy could be run; the last, ") + candidate.strategy->name + ": "
+              + seconds.error ().text;
+        continue;
+      }
+      if (*seconds > kHopeless * best)
+        continue;
+      best = std::min (best, *seconds);
+      entrants_.push_back ({ { candidate.strategy, candidate.tuning, *seconds } });
+    }
+    if (entrants_.empty ())
+      return failure (is_over () ? "the time was too short for a frame" : why);
+    return {};
+  }
+
+  /// Returns the seconds of the faster of two frames. On CUDA the first loads the kernels, so that
+  /// only the second has a limit.
+  Outcome<double> try_one (const Choice &candidate, double limit)
+  {
+    const double first = TRY (sample (candidate, 1, device_ == Device::cuda ? kForEver : limit));
+    if (device_ == Device::cpu && first > limit)
+      return first;
+    const auto second = sample (candidate, 1, limit);
+    return second ? std::min (first, *second) : first;
+  }
+
+  /// Times n frames, within `limit` seconds and the time that is left. Returns those of one.
+  Outcome<double> sample (const Choice &candidate, int n, double limit)
+  {
+    const double left = budget_ - seconds_since (start_);
+    if (left <= 0)
+      return stopped ();
+    watchdog_.allow (std::min (limit, left));
+    const double seconds = TRY (bench_.time (candidate, n));
+    if (watchdog_.is_cancelled ())
+      return stopped ();
+    return seconds / n;
+  }
+
+  Choice winner () const
+  {
+    const Entrant *best = &entrants_.front ();
+    for (const Entrant &entrant : entrants_)
+      if (entrant.won >= kLeastWon && !entrant.lost
+          && entrant.choice.seconds < best->choice.seconds)
+        best = &entrant;
+    return best->choice;
+  }
 
   bool is_over () const { return seconds_since (start_) > budget_; }
 
-  /// Measures the candidates in turn. The fastest is complete if there was time for all.
-  Outcome<Choice *> fastest_of (std::vector<Choice> &candidates)
-  {
-    Choice *best = nullptr;
-    bool complete = true;
-    std::string why = "no strategy could be run";
-    for (Choice &candidate : candidates) {
-      if (best && is_over ()) {
-        complete = false;
-        break;
-      }
-      const auto measured = measure (candidate, best ? best->seconds : 0);
-      if (watchdog_.is_cancelled ())
-        return stopped ();
-      if (!measured) {
-        why = "no strategy could be run; the last: " + measured.error ().text;
-        continue;
-      }
-      candidate.seconds = measured->seconds;
-      complete = complete && measured->complete;
-      if (!best || candidate.seconds < best->seconds)
-        best = &candidate;
-    }
-    if (!best)
-      return failure (why);
-    best->complete = complete;
-    return best;
-  }
-
-  /// Runs one frame, then as many as are in flight, and then takes samples. Stops as soon as the
-  /// candidate is hopeless against `best`. Where that is 0 there is none yet, and the first run may
-  /// take its time.
-  Outcome<Measured> measure (const Choice &candidate, double best)
-  {
-    const Job job = TRY (prepare (candidate));
-    const bool judge_first = best > 0 && bench_.first_run_counts ();
-    const double first_limit = judge_first ? kHopelessFirst * best : kForEver;
-    const Sample first = TRY (sample (job, candidate, 1, first_limit, best == 0));
-    if (first.cut)
-      return Measured{ kForEver, !is_over () };
-    if (first.seconds > first_limit)
-      return Measured{ first.seconds, true };
-    const double limit = best > 0 ? kHopeless * best : kForEver;
-    const int n = in_flight (first.seconds);
-    const Sample warm = TRY (sample (job, candidate, n, limit * n));
-    if (warm.cut)
-      return Measured{ std::max (first.seconds, warm.seconds), !is_over () };
-    if (warm.seconds > limit)
-      return Measured{ warm.seconds, true };
-    return best_of_three (job, candidate, warm.seconds);
-  }
-
-  /// Takes three more samples of a candidate that has taken `seconds`.
-  Outcome<Measured> best_of_three (const Job &job, const Choice &candidate, double seconds)
-  {
-    const int frames = frames_of (seconds);
-    for (int i = 0; i < 3; i++) {
-      const Sample again = TRY (sample (job, candidate, frames, kForEver));
-      if (again.cut)
-        return Measured{ seconds, false };
-      seconds = std::min (seconds, again.seconds);
-    }
-    return Measured{ seconds, true };
-  }
-
-  /// Tells whether `other` beats `one` clearly in each of some rounds, as other work slows down now
-  /// the one and now the other. Keeps the best time of each. Fails if the time is up in the first
-  /// round, and leaves out later ones.
-  Outcome<bool> is_beaten (Choice &one, Choice &other)
-  {
-    for (int round = 0; round < kRounds; round++) {
-      double seconds[2];
-      for (Choice *choice : { &one, &other }) {
-        const Job job = TRY (prepare (*choice));
-        const Sample taken = TRY (sample (job, *choice, frames_of (choice->seconds), kForEver));
-        if (taken.cut && round == 0)
-          return stopped ();
-        if (taken.cut)
-          return true;
-        seconds[choice == &other] = taken.seconds;
-      }
-      one.seconds = std::min (one.seconds, seconds[0]);
-      other.seconds = std::min (other.seconds, seconds[1]);
-      if (seconds[1] > kClearly * seconds[0])
-        return false;
-    }
-    return true;
-  }
-
-  Outcome<Job> prepare (const Choice &candidate)
-  {
-    Job job = job_;
-    job.tuning = candidate.tuning;
-    job.cancelled = watchdog_.flag ();
-    TRY (bench_.prepare (job, candidate.strategy->workspace_bytes (job.shape, candidate.tuning)));
-    return job;
-  }
-
-  /// Times n frames, within `limit` seconds for all and the time that is left.
-  Outcome<Sample> sample (const Job &job, const Choice &candidate, int n, double limit,
-                          bool has_time = false)
-  {
-    const double left = has_time ? kForEver : budget_ - seconds_since (start_);
-    if (left <= 0 && !watchdog_.is_cancelled ())
-      return Sample{ 0, true };
-    watchdog_.allow (std::min (limit, left));
-    const auto start = Clock::now ();
-    const auto seconds = bench_.time (n, job, *candidate.strategy);
-    if (watchdog_.is_cancelled ())
-      return stopped ();
-    if (!seconds && seconds.error ().stopped)
-      return Sample{ seconds_since (start) / n, true };
-    return Sample{ TRY (seconds) / n };
-  }
-
-  int in_flight (double seconds) const
-  {
-    return std::clamp (int (kInFlight / std::max (seconds, 1e-9)), 1, slots_);
-  }
   int frames_of (double seconds) const
   {
-    return std::clamp (int (kSample / std::max (seconds, 1e-9)), in_flight (seconds),
-                       std::max (50, slots_));
+    const auto frames_in = [&] (double time) { return int (std::min (time / seconds, 1e6)); };
+    const int in_flight = std::clamp (frames_in (kInFlight), 1, slots_);
+    return std::clamp (frames_in (kSample), in_flight, std::max (kMostFrames, slots_));
   }
 
   Bench &bench_;
   Watchdog &watchdog_;
-  const Job job_;
+  const Device device_;
   const int slots_;
   const Clock::time_point start_;
   const double budget_;
+  std::vector<Entrant> entrants_;
 };
 
 }  // namespace
@@ -220,19 +390,21 @@ Expected<Choice, Untuned> tune (Device device, const Shape &shape, const Layout 
 {
   const auto start = Clock::now ();
   slots = std::max (slots, 1);
-  const auto watchdog = Watchdog::make (cancelled);
-  if (!watchdog)
-    return unexpected<Untuned> (Untuned{ "no thread could be started" });
+  Watchdog watchdog (cancelled);
   const auto choose = [&] () -> Outcome<Choice> {
-    const auto bench = TRY (make_bench (device, shape, slots, watchdog->flag ()));
-    if (watchdog->is_cancelled ())
-      return stopped ();
-    const Job job = { .shape = shape, .layout = layout, .pixels = {}, .tensor = tensor };
-    return Trial (*bench, *watchdog, job, slots, start, budget).choose (candidates (device, shape));
+    TRY (watchdog.start ());
+    Bench bench (device, { .shape = shape,
+                           .layout = layout,
+                           .pixels = {},
+                           .tensor = tensor,
+                           .cancelled = watchdog.flag () });
+    TRY (bench.open (slots));
+    return Trial (bench, watchdog, device, slots, start, budget)
+        .choose (candidates (device, shape));
   };
   const auto choice = choose ();
   if (!choice)
-    return unexpected<Untuned> (Untuned{ choice.error ().text, watchdog->is_cancelled () });
+    return unexpected<Untuned> (Untuned{ choice.error ().text, watchdog.is_cancelled () });
   return *choice;
 }
 

@@ -82,7 +82,7 @@ fi
 inside meson compile -C /build
 built=$SECONDS
 
-# Benchmarks take long in qemu, and say nothing there. Nor does tuning_time: it counts milliseconds
+# Benchmarks take long in qemu, and say nothing there. Nor does tuning: it counts milliseconds
 # beside threads that take every core.
 left_out=''
 if [ $# -eq 0 ]; then
@@ -91,7 +91,7 @@ if [ $# -eq 0 ]; then
   for name in "${all[@]}"; do
     case $name in
       *-benchmark | answer-costs | pipelines) ;;
-      tuning_time) left_out=$name ;;
+      tuning) left_out=$name ;;
       *) set -- "$@" "$name" ;;
     esac
   done

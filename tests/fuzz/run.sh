@@ -32,7 +32,7 @@ kept=$programs/runs
 [ -d "$programs" ] || die "$build has no fuzzers: build it first"
 mkdir -p "$kept"
 
-export GST_PLUGIN_PATH=$build/gst/elements XDG_CACHE_HOME=$programs/cache
+export GST_PLUGIN_PATH=$build/gst/elements
 export GST_REGISTRY=$programs/registry-$$.bin
 trap 'rm -f "$GST_REGISTRY"' EXIT
 # An ordinary process cannot load an instrumented plugin. So one scans the system's plugins, and the

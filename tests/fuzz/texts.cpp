@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Every text that a user writes: into properties, into INTEGRALHIST_FAULT and, by hand or by a
-// crash, into the tuning cache's file. The first byte of an input says which, the rest is the text.
+// Every text that a user writes: into properties and into INTEGRALHIST_FAULT. The first byte of an
+// input says which, the rest is the text.
 // A parser either takes a text, and what it took prints back and is taken again as the same, or
 // refuses it with a message that names the property.
 #include <algorithm>
@@ -15,7 +15,6 @@
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/elements/base/parse.hpp>
 #include <gst/integralhist/sharded/fault.hpp>
-#include <gst/integralhist/engine/tuning_cache.hpp>
 
 #include "require.hpp"
 
@@ -154,33 +153,6 @@ void check_fault (std::string_view text)
            "the fault is taken otherwise");
 }
 
-/// The cache's file, in a group that inputs name too. What it says is one of the candidates, and
-/// comes back when it is written.
-void check_cache (std::string_view text)
-{
-  const std::string group = "CPU / 1";
-  const inthist::Shape shape = { 640, 480, 32 };
-  const auto found = choice_in (text, group, inthist::Device::cpu, shape, 200);
-  if (!found || !*found)
-    return;
-  const inthist::Choice &choice = **found;
-  const auto candidates = inthist::candidates (inthist::Device::cpu, shape);
-  REQUIRE (std::ranges::any_of (candidates,
-                                [&] (const auto &c) {
-                                  return c.strategy == choice.strategy && c.tuning == choice.tuning;
-                                }),
-           "%s is no candidate", choice.strategy->name);
-  REQUIRE (std::isfinite (choice.seconds) && choice.seconds > 0, "it takes %g seconds",
-           choice.seconds);
-  inthist::Choice complete = choice;
-  complete.complete = true;
-  const auto again = choice_in (text_with (text, group, shape, complete, 200), group,
-                                inthist::Device::cpu, shape, 200);
-  REQUIRE (again && *again && (*again)->strategy == choice.strategy
-               && (*again)->tuning == choice.tuning,
-           "it is taken otherwise%s", again ? "" : (": " + again.error ().message).c_str ());
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput (const std::uint8_t *data, std::size_t size)
@@ -196,7 +168,6 @@ extern "C" int LLVMFuzzerTestOneInput (const std::uint8_t *data, std::size_t siz
     case 'w': check_histogram (text, true); break;
     case 'd': check_device_ids (text); break;
     case 'f': check_fault (text); break;
-    case 'c': check_cache (text); break;
     default: break;  // no parser
   }
   return 0;

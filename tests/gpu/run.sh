@@ -49,7 +49,6 @@ cd "$root" || exit 2
 
 export GST_PLUGIN_PATH=$build/gst/elements
 export GST_REGISTRY=$scratch/registry.bin
-export XDG_CACHE_HOME=$scratch/cache  # leaves what the user's own card has measured alone
 export LD_LIBRARY_PATH=$build/gst/integralhist${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
 export CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-300}
 
@@ -210,7 +209,7 @@ done
 # raii counts the free memory of the GPU, and look_back holds all processors but one: they run alone
 # as well
 timed='raii|look_back|stream|stopping|load_shedding|hot_path|in_flight|sharded_engine|tuner'
-timed+='|tuning_cache|tuning_time'
+timed+='|tuning'
 for kind in part timed_part; do
   for test in $(printf '%s\n' "${!program_of[@]}" | sort); do
     if [ $kind = "$([[ $test =~ ^($timed)$ ]] && echo timed_part || echo part)" ]; then

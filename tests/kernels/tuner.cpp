@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The tuner chooses among strategies whose times are known: this program links it with a table of
-// its own, of strategies that sleep. library/tuning_cache.cpp tests how the elements use it.
+// its own, of strategies that sleep. library/tuning.cpp tests how the elements use it.
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -157,7 +157,6 @@ TEST (the_fastest)
 {
   const Choice tile_32 = tuned ({ 30, 30 }, { 50, 2 }, 5);
   expect (tile_32, "second", 32);
-  fail_unless (tile_32.complete);
   fail_unless (tile_32.seconds > 1.9e-3 && tile_32.seconds < 6e-3, "%g s", tile_32.seconds);
   expect (tuned ({ 2, 2 }, { 40, 50 }, 5), "first", 0);
 }
@@ -183,19 +182,24 @@ TEST (nothing_works)
                choice.error ().why.c_str ());
 }
 
-/// No run begins after the time is up, but for the first candidate's.
+/// No run begins after the time is up.
 TEST (in_time)
 {
-  const Choice first_only = tuned ({ 100, 100 }, { 1, 1 }, 0.05);
-  expect (first_only, "first", 0);
-  fail_unless (!first_only.complete);
+  expect (tuned ({ 100, 100 }, { 1, 1 }, 0.05), "first", 0);
   fail_unless_equals_int (runs[0], 1);
   fail_unless_equals_int (runs[1], 0);
 
-  // 100 ms for the first, and then the second's warm-up run is too long already
-  const Choice some = tuned ({ 20, 20 }, { 90, 90 }, 0.15);
-  expect (some, "first", 0);
-  fail_unless (!some.complete && runs[1] <= 1, "%d runs of the second", runs[1].load ());
+  // 80 ms for the first, and then the run of the second is too long already
+  expect (tuned ({ 40, 40 }, { 90, 90 }, 0.15), "first", 0);
+  fail_unless (runs[1] <= 1, "%d runs of the second", runs[1].load ());
+}
+
+/// A candidate that was fast in one round alone does not win.
+TEST (too_few_rounds)
+{
+  // 200 ms for two runs of each, 100 ms for a round
+  expect (tuned ({ 40, 40 }, { 30, 30 }, 0.31), "first", 0);
+  fail_unless (runs[1] >= 4, "%d runs of the second", runs[1].load ());
 }
 
 /// A candidate that cannot win any more is not run again and again.
@@ -205,18 +209,17 @@ TEST (hopeless_ones_are_left_alone)
   fail_unless_equals_int (runs[1], 2);  // each tile: to warm up
 }
 
-/// Hopeless candidates are not waited for, and what they would have taken is known well enough.
+/// Hopeless candidates are not waited for.
 TEST (hopeless_ones_are_cut_off)
 {
   obedient = true;
   Choice choice;
   const double took = seconds_of ([&] { choice = tuned ({ 10, 10 }, { 20000, 20000 }, 10); });
   expect (choice, "first", 0);
-  fail_unless (choice.complete && took < 3, "%g s", took);
+  fail_unless (took < 3, "%g s", took);
 }
 
-/// When the time is up the run is cut off, and what was not seen to its end is not chosen, nor all
-/// said to be measured.
+/// When the time is up the run is cut off, and what was not seen to its end is not chosen.
 TEST (no_longer_than_the_budget)
 {
   struct Case {
@@ -230,8 +233,21 @@ TEST (no_longer_than_the_budget)
     Choice choice;
     const double took = seconds_of ([&] { choice = tuned (c.first, c.second, c.budget); });
     expect (choice, "first", 0);
-    fail_unless (!choice.complete && took < c.budget + 0.1, "%g s of %g", took, c.budget);
+    fail_unless (took < c.budget + 0.1, "%g s of %g", took, c.budget);
   }
+}
+
+/// Nothing is chosen if the time is too short for one frame.
+TEST (no_frame_in_time)
+{
+  obedient = true;
+  Expected<Choice, Untuned> choice = unexpected<Untuned> (Untuned{});
+  const double took = seconds_of ([&] {
+    choice = try_tuning ({ 20000, 20000 }, { 20000, 20000 }, 0.1);
+  });
+  fail_unless (!choice && !choice.error ().cancelled && took < 0.3, "%g s", took);
+  fail_unless_equals_string (choice.error ().why.c_str (), "the time was too short for a frame");
+  fail_unless_equals_int (runs[1], 0);
 }
 
 /// The default is not unseated by one that was fast once: a machine that does something else slows

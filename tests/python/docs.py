@@ -167,7 +167,6 @@ class Docs(unittest.TestCase):
             'LD_LIBRARY_PATH': library,
             'GI_TYPELIB_PATH': library,
             'PKG_CONFIG_PATH': os.path.join(BUILD, 'meson-uninstalled'),
-            'XDG_CACHE_HOME': cls.folder.name,
             'GST_REGISTRY': os.path.join(cls.folder.name, 'registry.bin'),
         }
         pictures = PICTURE.replace('=1 ', '=30 ')

@@ -49,7 +49,8 @@ bool is_limited (const inthist::Strategy &strategy, inthist::Content content)
 /// Returns auto (0) and the strategies for such content (1 + the row in the table of strategies).
 std::vector<GEnumValue> strategy_values (const inthist::Shape &example)
 {
-  std::vector<GEnumValue> values = { { 0, "The fastest for the shape and the device", "auto" } };
+  std::vector<GEnumValue> values = { { 0, "The built-in choice, or with tuning-time the fastest",
+                                       "auto" } };
   inthist::Shape tiled = example;
   tiled.counter = inthist::Type::u8_tiled;
   int row = 0;
@@ -204,11 +205,11 @@ PropertyTable<ProducerProperties> make_table (Content content,
                        "\"integral-image\" for each frame; one partly outside of the frame is "
                        "clipped to it, one wholly outside is an error",
                 [] (const std::string &text) { return parse_regions (text); });
-  table.number<guint> ("tuning-time", FIELD (options.tuning_time), 0, kMaxTuningTime, kReady,
-                       "About how many milliseconds to spend at most on measuring which "
-                       "algorithm is the fastest for a frame size that this machine has not "
-                       "measured yet; what was measured is kept in the user's cache. 0 takes the "
-                       "built-in choice, as the CPU does unless compute=eager");
+  table.number<guint> (
+      "tuning-time", FIELD (options.tuning_time), 0, kMaxTuningTime, kReady,
+      "With strategy=auto, about how many milliseconds to spend at most on "
+      "measuring which algorithm is the fastest, each time the frame size changes. "
+      "0 takes the built-in choice, as the CPU does unless compute=eager");
   table.add (
       flag_spec ("qos",
                  "Let a frame that is late pass without a histogram, so that the stream's "

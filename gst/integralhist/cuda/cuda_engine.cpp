@@ -22,7 +22,7 @@
 #include <gst/integralhist/base/log.hpp>
 #include <gst/integralhist/base/trace.hpp>
 #include <gst/integralhist/engine/tensor_pool.hpp>
-#include <gst/integralhist/engine/tuning_cache.hpp>
+#include <gst/integralhist/engine/plan.hpp>
 
 #include "buffer_holds.hpp"
 #include "cuda_error.hpp"

@@ -17,8 +17,8 @@ enum class Download { lazy, eager, never };
 enum class Compute { automatic, eager, on_demand };
 
 struct Options {
-  const inthist::Strategy *strategy = nullptr;  // null for the fastest
-  unsigned tuning_time = 200;                   // milliseconds
+  const inthist::Strategy *strategy = nullptr;  // null for the built-in choice, or the fastest
+  unsigned tuning_time = 0;                     // milliseconds to measure which is; 0: not at all
   unsigned async_depth = 3, max_tensors = 0;
   guint64 max_device_memory = 0;  // bytes of a device; 0 for all free
   int task_bins = 0;              // most bins of a task; 0 for what suits the devices

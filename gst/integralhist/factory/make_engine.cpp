@@ -59,12 +59,11 @@ struct EngineParts {
   inthist::PixelFormat format;
   EngineRequest request;
 
-  Expected<std::unique_ptr<Engine>> eager_once (const Options &options) const;
   /// Makes an engine that computes each frame at once.
   Expected<std::unique_ptr<Engine>> eager (const Options &options) const;
 };
 
-Expected<std::unique_ptr<Engine>> EngineParts::eager_once (const Options &options) const
+Expected<std::unique_ptr<Engine>> EngineParts::eager (const Options &options) const
 {
   std::vector<ShardDevice> all;
   for (const auto &context : devices.contexts)
@@ -93,19 +92,6 @@ Expected<std::unique_ptr<Engine>> EngineParts::eager_once (const Options &option
   }
   GST_DEBUG ("%s: a sharded engine of %zu devices", describe (shape).c_str (), all.size ());
   return make_sharded_engine (shape, options, std::move (all), functions, format);
-}
-
-Expected<std::unique_ptr<Engine>> EngineParts::eager (const Options &options) const
-{
-  auto first = eager_once (options);
-  // A strategy measured to be faster may need more memory than the built-in choice.
-  const bool is_large = !first && first.error ().kind == Error::Kind::no_memory && !options.strategy
-                        && options.tuning_time > 0;
-  if (!is_large)
-    return first;
-  GST_DEBUG ("no memory for the measured strategy (%s): trying the built-in choice",
-             first.error ().message.c_str ());
-  return eager_once (untuned (options));
 }
 
 /// Has an engine serve questions, one at a time and also after a stop. Who asks is told what goes

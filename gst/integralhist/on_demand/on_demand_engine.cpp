@@ -15,7 +15,7 @@
 #include <gst/integralhist/base/check_threads.hpp>
 #include <gst/integralhist/base/log.hpp>
 #include <gst/integralhist/engine/tensor_pool.hpp>
-#include <gst/integralhist/engine/tuning_cache.hpp>
+#include <gst/integralhist/engine/plan.hpp>
 
 #include "host_on_demand_tensor.hpp"
 

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "plan.hpp"
+
+#include <chrono>
+#include <mutex>
+#include <thread>
+
+#include <gst/integralhist/base/log.hpp>
+
+namespace integralhist {
+namespace {
+
+using inthist::Choice;
+using inthist::Device;
+using inthist::Shape;
+
+using Seconds = std::chrono::duration<double>;
+
+/// Locks measuring: two measurements at once would both be wrong. The lock is not owned if
+/// `cancelled` was set first.
+std::unique_lock<std::mutex> turn (const std::atomic<bool> *cancelled)
+{
+  static std::mutex mutex;
+  std::unique_lock lock (mutex, std::try_to_lock);
+  while (!lock.owns_lock () && !inthist::is_set (cancelled)) {
+    std::this_thread::sleep_for (std::chrono::milliseconds (2));
+    (void) lock.try_lock ();
+  }
+  return lock;
+}
+
+Expected<Plan> measured_plan (Device device, const Shape &shape, const Choice &built_in,
+                              unsigned milliseconds, int slots, void *tensor,
+                              const std::atomic<bool> *cancelled)
+{
+  const auto flushing = [] {
+    return error (Error::Kind::flushing, "stopped while strategies were measured");
+  };
+  const auto lock = turn (cancelled);
+  if (!lock.owns_lock () || inthist::is_set (cancelled))
+    return flushing ();
+  const auto start = std::chrono::steady_clock::now ();
+  const auto choice = inthist::tune (device, shape, inthist::layout_of (shape), tensor,
+                                     milliseconds / 1e3, slots, cancelled);
+  if (!choice && choice.error ().cancelled)
+    return flushing ();
+  if (!choice)
+    return Plan{ built_in, "default",
+                 "built-in, because measuring failed: " + choice.error ().why };
+  const Seconds took = std::chrono::steady_clock::now () - start;
+  return Plan{ *choice, "measured", joined ("measured in ", int (took.count () * 1e3), " ms") };
+}
+
+Expected<Plan> find_plan (Device device, const Shape &shape, const inthist::Strategy *set,
+                          unsigned milliseconds, int slots, void *tensor,
+                          const std::atomic<bool> *cancelled)
+{
+  if (set)
+    return Plan{ { set, {}, 0 }, "set", "as set" };
+  const Choice built_in = inthist::default_choice (device, shape);
+  if (!built_in.strategy)
+    return error (Error::Kind::failed, "no strategy computes ", describe (shape),
+                  shape.counter == inthist::Type::u8_tiled ? ": set counter=u16" : "");
+  if (milliseconds == 0)
+    return Plan{ built_in, "default", "built-in" };
+  return measured_plan (device, shape, built_in, milliseconds, slots, tensor, cancelled);
+}
+
+}  // namespace
+
+Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strategy *set,
+                         unsigned milliseconds, int slots, void *tensor,
+                         const std::atomic<bool> *cancelled)
+{
+  auto plan = find_plan (device, shape, set, milliseconds, slots, tensor, cancelled);
+  if (plan)
+    GST_DEBUG ("%s: strategy %s, tile %d, threads %d: %s", describe (shape).c_str (),
+               plan->choice.strategy->name, plan->choice.tuning.tile, plan->choice.tuning.threads,
+               plan->description.c_str ());
+  return plan;
+}
+
+}  // namespace integralhist
