@@ -21,23 +21,17 @@ constexpr const Strategy *kOurs[] = {
   &kRows,  &kByteRows,
 };
 
-/// Puts the published ones of a device behind ours. One that has the name of one of ours is the
-/// same for more types of elements, and takes its place.
+/// Puts the published ones of a device behind ours.
 std::vector<Strategy> all ()
 {
   std::vector<Strategy> table;
   for (const Device device : { Device::cuda, Device::cpu }) {
     for (const Strategy *const row : kOurs)
       if (row->device == device)
-        table.push_back (*row);
+        add_published_types (table.emplace_back (*row));
     for (const Strategy *const row : published_strategies ())
-      if (row->device == device) {
-        const auto same = std::ranges::find (table, std::string_view (row->name), &Strategy::name);
-        if (same == table.end ())
-          table.push_back (*row);
-        else
-          *same = *row;
-      }
+      if (row->device == device)
+        table.push_back (*row);
   }
   return table;
 }

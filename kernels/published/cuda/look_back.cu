@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// look-back (../../cuda/look_back.cu), for tables of all types: to compare it with the published
-// algorithms. Their figures are in docs/measurements/2026-11-25-look-back.md.
+// The other types of elements for look-back (../../cuda/look_back.cu), to compare it with the
+// published algorithms. Their figures are in docs/measurements/2026-11-25-look-back.md.
 #include "../../cuda/launch_look_back.cuh"
 #include "element_sums.cuh"
 #include "exchange.cuh"
@@ -66,16 +66,11 @@ std::size_t workspace_bytes (const Shape &shape, const Tuning &tuning)
 }  // namespace
 }  // namespace cuda
 
-extern constinit const Strategy kLookBackOfAnyType = {
-  .name = "look-back",
-  .description = "CUDA: tables, read once and written once, by tiles that look back at others "
-                 "(after Emoto et al. 2018)",
-  .device = Device::cuda,
-  .workspace_bytes = cuda::workspace_bytes,
-  .run = cuda::run,
-  .keeps_workspace = true,
-  .supports = cuda::supports,
-  .limit = "tables"
-};
+void add_other_types_to_look_back (Strategy &look_back)
+{
+  look_back.workspace_bytes = cuda::workspace_bytes;
+  look_back.run = cuda::run;
+  look_back.supports = cuda::supports;
+}
 
 }  // namespace inthist
