@@ -24,20 +24,19 @@ import virtual_environment  # noqa: E402
 if __name__ == '__main__':
     virtual_environment.enter()
 
-import gi  # noqa: E402
 import numpy  # noqa: E402
 
-gi.require_versions({'Gst': '1.0', 'GstApp': '1.0', 'GstVideo': '1.0', 'GstIntegralHist': '1.0'})
-from gi.repository import Gst, GstApp, GstIntegralHist, GstVideo  # noqa: E402, F401
+import feature_truth as features  # noqa: E402
+from pipelines import Gst, GstIntegralHist, GstVideo  # noqa: E402
 
 import differential_truth as truth  # noqa: E402
 
 FEATURES = ('luma', 'red', 'green', 'blue', 'cb', 'cr', 'hue', 'saturation', 'value', 'rgb',
             'ycbcr', 'hue-saturation', 'hsv', 'gradient', 'signed-gradient', 'lbp', 'uniform-lbp',
             'labels')
-DEFAULT_PARTS = {'rgb': (6, 6, 6), 'ycbcr': (4, 8, 8), 'hue-saturation': (16, 8), 'hsv': (16, 4, 4)}
 ODD_SIZES = ((1, 1), (1, 70), (70, 1), (2, 3), (1, 2), (257, 2), (16, 16), (17, 15), (6, 6), (5, 7))
-INTERLACED = {'interleaved': True, 'mixed': None, 'progressive': False}  # None: each buffer says
+JOINT = {'rgb': 3, 'ycbcr': 3, 'hue-saturation': 2, 'hsv': 3}
+INTERLACES = ('interleaved', 'mixed', 'progressive')
 WAIT = 30 * Gst.SECOND
 
 
@@ -63,18 +62,14 @@ class Combination:
         return things[self.between(0, len(things) - 1)]
 
     def choose_frames(self):
-        self.format = 'GRAY8' if self.feature == 'labels' else self.pick(truth.FORMATS)
+        self.format = 'GRAY8' if self.feature == 'labels' else self.pick(features.FORMATS)
         self.width, self.height = self.between(1, 160), self.between(1, 120)
         if self.chance(10):
             self.width, self.height = self.pick(ODD_SIZES)
-        self.matrix, self.full = self.pick(list(truth.MATRICES)), self.chance(2)
-        self.interlace = 'progressive' if self.chance(2) else self.pick(list(INTERLACED))
-        numbers = truth.MATRICES[self.matrix][2:]
-        colorimetry = f'{1 if self.full else 2}:{numbers[0]}:0:{numbers[1]}'
-        if self.format in truth.PACKED:
-            colorimetry = f'1:1:0:{numbers[1]}'
-        self.caps = (f'video/x-raw,format={self.format},width={self.width},height={self.height},'
-                     f'framerate=25/1,colorimetry={colorimetry},interlace-mode={self.interlace}')
+        self.matrix, self.full = self.pick(list(features.MATRICES)), self.chance(2)
+        self.interlace = 'progressive' if self.chance(2) else self.pick(INTERLACES)
+        self.caps = self.picture().caps().to_string().replace('framerate=(fraction)0/1',
+                                                              'framerate=25/1')
         if self.interlace == 'interleaved':
             self.caps += f',field-order={self.pick(["top-field-first", "bottom-field-first"])}'
         self.crop = None
@@ -82,16 +77,15 @@ class Combination:
             x, y = self.between(0, self.width - 1), self.between(0, self.height - 1)
             self.crop = (x, y, self.between(1, self.width - x), self.between(1, self.height - y))
         self.before, self.cut = '', None
-        right, down = truth.SHIFTS.get(self.format, (0, 0))
+        chroma = features.components(self.format)[-1]
         # videocrop drops the last Cr of packed pixels in pairs if the width is odd
-        can_cut = min(self.width, self.height) > 9 and \
+        can_cut = min(self.width, self.height) > 9 and self.format not in features.RGB_10 and \
             not (self.format in ('YUY2', 'UYVY') and self.width % 2)
         if can_cut and not self.crop and self.interlace == 'progressive' and self.chance(5):
-            self.cut = [2 * self.between(0, 2) if shift else self.between(0, 4)
-                        for shift in (right, down, right, down)]
-            names = ('left', 'top', 'right', 'bottom')
-            self.before = 'videocrop ' + ' '.join(
-                f'{name}={n}' for name, n in zip(names, self.cut)) + ' ! '
+            left, top, right, bottom = (2 * self.between(0, 2) if shift else self.between(0, 4)
+                                        for shift in (chroma.right, chroma.down) * 2)
+            self.cut = (left, top, self.width - left - right, self.height - top - bottom)
+            self.before = f'videocrop left={left} top={top} right={right} bottom={bottom} ! '
         self.gaps = self.chance(3)
         self.n_frames, self.interval = self.between(1, 4), self.pick((1, 1, 1, 2, 3))
 
@@ -100,27 +94,27 @@ class Combination:
         self.bins = self.pick((1, 2, 3, 7, 9, 16, 31, 32, 64, 100, 255, 256, self.between(1, 256)))
         self.settings = [f'feature={self.feature}', f'interval={self.interval}']
         has_bins = True
-        if self.feature in truth.JOINT:
+        if self.feature in JOINT:
             has_bins = False
-            self.parts = DEFAULT_PARTS[self.feature]
+            self.parts = features.DEFAULT_PARTS[self.feature]
             if not self.chance(3):
-                self.parts = [self.between(1, 6) for _ in truth.JOINT[self.feature]]
+                self.parts = [self.between(1, 6) for _ in range(JOINT[self.feature])]
                 self.settings.append('quantization=' + ','.join(map(str, self.parts)))
             self.bins = int(numpy.prod(self.parts))
         elif self.feature.endswith('lbp'):
             has_bins = False
             self.bins = 256 if self.feature == 'lbp' else 59
-        elif self.feature in truth.TURNS or self.feature == 'hue':
+        elif self.feature in features.TURNS or self.feature == 'hue':
             self.bins = min(self.bins, 180)
         self.soft = False
         if self.chance(5):
             has_bins, self.bins = True, self.between(1, 255)
-            most = 180 if self.feature in truth.TURNS or self.feature == 'hue' else 256
+            most = 180 if self.feature in features.TURNS or self.feature == 'hue' else 256
             self.table = [self.between(0, min(255, self.bins + 20))
                           for _ in range(self.between(1, most))]
             self.table[0] = 0
             self.settings.append('lut="' + ','.join(map(str, self.table)) + '"')
-        elif has_bins and self.feature not in ('labels', *truth.TURNS):  # their angles are rounded
+        elif has_bins and self.feature not in ('labels', *features.TURNS):  # of rounded angles
             self.soft = self.chance(4)
             self.bins = min(self.bins, 255) if self.soft else self.bins
         if has_bins:
@@ -146,27 +140,30 @@ class Combination:
                               f'task-bins={self.between(0, 40)}']
         self.behind = self.pick(('', '', 'queue ! '))
 
+    def picture(self, **options):
+        variant = features.Variant(self.width, self.height, matrix=self.matrix, full=self.full,
+                                   interlace=self.interlace, **options)
+        return features.Picture(self.format, variant, self.random,
+                                texture=lambda *size: truth.texture(self.random, *size))
+
     def make_frames(self):
-        info = GstVideo.VideoInfo.new_from_caps(Gst.Caps.from_string(self.caps))
         for i in range(self.n_frames):
-            is_interlaced = INTERLACED[self.interlace]
-            if is_interlaced is None:
-                is_interlaced = self.chance(2)
-            picture = truth.Picture(self.random, self.format, info, is_interlaced, self.matrix,
-                                    self.full, self.crop, self.gaps)
+            picture = self.picture(
+                layout='random' if self.gaps else 'usual', crop=self.crop, cut=self.cut,
+                has_fields=self.interlace == 'mixed' and self.chance(2))
             buffer = picture.buffer()
             buffer.pts, buffer.duration = i * 40000000, 40000000
-            flags = GstVideo.VideoBufferFlags
-            if is_interlaced:
-                buffer.mini_object.flags |= int(flags.INTERLACED)
-                if self.chance(2):
-                    buffer.mini_object.flags |= int(flags.TFF)
-            if self.cut:
-                left, top, right, bottom = self.cut
-                picture.channels = [c[top:self.height - bottom, left:self.width - right]
-                                    for c in picture.channels]
-                picture.height, picture.width = picture.channels[0].shape
+            if picture.variant.is_woven() and self.chance(2):
+                buffer.mini_object.flags |= int(GstVideo.VideoBufferFlags.TFF)
             yield picture, buffer
+
+    def planes_of(self, picture):
+        """[bin, y, x]: what a pixel adds to a bin"""
+        weights = features.weights_of(picture, self.weight, self.soft)
+        if self.soft:
+            return features.shares_of(self.feature, picture, self.bins, weights)
+        return features.one_hot(features.bins_of(self.feature, picture, self.bins, self.parts,
+                                                 self.table), weights, self.bins)
 
     def run(self):
         pipeline = Gst.parse_launch(self.line)
@@ -200,8 +197,7 @@ class Combination:
         if meta is None:
             return
         histogram = meta.histogram
-        planes = truth.planes_of(picture, self.feature, self.bins, self.parts, self.table,
-                                 self.weight, self.soft)[self.first:self.first + self.n]
+        planes = self.planes_of(picture)[self.first:self.first + self.n]
         size = histogram.get_bins(), histogram.get_height(), histogram.get_width()
         if size != planes.shape:
             self.wrong.append(f'frame {i}: {size} is not {planes.shape}')
@@ -320,7 +316,6 @@ def main():
     parser.add_argument('--seconds', type=float, default=20)
     parser.add_argument('--combinations', type=int, default=sys.maxsize)
     options = parser.parse_args()
-    Gst.init(None)
     until = time.monotonic() + options.seconds
     n = n_wrong = n_asked = 0
     while n < options.combinations and time.monotonic() < until:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Random pictures in every format, and the bins of their pixels by NumPy, OpenCV and the standards.
+"""Random pictures in every format, and what their pixels add to bins, by NumPy and OpenCV.
 
 Formats are decoded here from what GStreamer's documentation says of their bytes. What is made of a
 picture is kept: a test asks about the same pictures for every feature, and changes no array.
@@ -71,12 +71,13 @@ class Variant:
     """A picture's size and layout, and the part that GstVideoCropMeta leaves (x, y, w, h)"""
     width: int
     height: int
-    layout: str = 'usual'  # or 'padded', 'aligned', 'upside-down'
+    layout: str = 'usual'  # or 'padded', 'aligned', 'upside-down', 'random'
     crop: tuple = None
     matrix: str = 'bt709'
     full: bool = False
     interlace: str = 'progressive'  # or 'interleaved', 'mixed'
     has_fields: bool = False        # of a mixed frame, by its buffer's flags
+    cut: tuple = None               # as crop, but by an element
 
     def is_woven(self):
         """Whether rows belong to two fields in turn"""
@@ -84,11 +85,13 @@ class Variant:
 
 
 class Picture:
-    """A picture of random bytes, or of such bytes"""
+    """A picture of random bytes, of such bytes, or of channels that `texture (height, width)` makes
+    """
 
-    def __init__(self, name, variant, random, pixels=None):
+    def __init__(self, name, variant, random, pixels=None, texture=None):
         self.name, self.variant = name, variant
         self.width, self.height = variant.width, variant.height
+        self.is_noise = texture is None
         self.info = GstVideo.VideoInfo()
         mode = getattr(GstVideo.VideoInterlaceMode, variant.interlace.upper())
         self.info.set_interlaced_format(GstVideo.VideoFormat.from_string(name), mode, self.width,
@@ -101,7 +104,8 @@ class Picture:
             size = self.info.size
         else:
             pitch = {'padded': lambda s: s + 13, 'aligned': lambda s: s // 16 * 16 + 32,
-                     'upside-down': lambda s: s + 5}[variant.layout]
+                     'upside-down': lambda s: s + 5,
+                     'random': lambda s: s + int(random.integers(0, 70))}[variant.layout]
             self.strides, self.offsets, size = [pitch(s) for s in usual], [], 3
             for stride, n_rows in zip(self.strides, rows):
                 self.offsets.append(size)
@@ -115,6 +119,9 @@ class Picture:
             for y, row in enumerate(pixels.reshape(self.height, -1)):
                 start = self.offsets[0] + y * self.strides[0]
                 self.bytes[start:start + row.size] = row
+        for component in components(name) if texture else ():
+            places = self.places_of(component)
+            self.bytes[places] = texture(*places.shape)
 
     def rows_of(self, component):
         """Rows of the plane; those of an interlaced one are an even number where rows share one"""
@@ -146,12 +153,14 @@ class Picture:
             add_crop(buffer, self.variant.crop)
         return buffer
 
+    def places_of(self, c):
+        """[row, column]: where a component's bytes are"""
+        y, x = numpy.ogrid[:self.rows_of(c), :-(-self.width // 2**c.right)]
+        return self.offsets[c.plane] + y * self.strides[c.plane] + x * c.step + c.first
+
     def component(self, c):
         """A component's bytes, or little-endian words, in the frame"""
-        rows, columns = self.rows_of(c), -(-self.width // 2**c.right)
-        start, stride = self.offsets[c.plane], self.strides[c.plane]
-        y, x = numpy.ogrid[:rows, :columns]
-        at = start + y * stride + x * c.step + c.first
+        at = self.places_of(c)
         if self.name in RGB_10:
             values = sum(self.bytes[at + i].astype(numpy.int64) << 8 * i for i in range(4))
         else:
@@ -164,10 +173,11 @@ class Picture:
                 values[field::2] = fields[field][:len(values[field::2])]
         else:
             values = values.repeat(2**c.down, axis=0)
-        x, y, width, height = self.variant.crop or (0, 0, self.width, self.height)
+        x, y, width, height = (self.variant.crop or self.variant.cut
+                               or (0, 0, self.width, self.height))
         return values[y:y + height, x:x + width]
 
-    @functools.cache
+    @functools.cached_property
     def channels(self):
         """As the format has them, at each pixel"""
         found = [self.component(c) for c in components(self.name)]
@@ -181,9 +191,9 @@ class Picture:
     def is_rgb(self):
         return self.name in RGB_PACKED + RGB_10
 
-    @functools.cache
+    @functools.cached_property
     def luma(self):
-        channels = self.channels()
+        channels = self.channels
         if not self.is_rgb():
             return channels[0]
         matrix = MATRICES[self.variant.matrix]
@@ -195,13 +205,13 @@ class Picture:
         assert abs(found - exact).max() < 0.5 + 0.004
         return found
 
-    @functools.cache
+    @functools.cached_property
     def rgb(self):
-        return self.channels() if self.is_rgb() else self.transformed(self.rgb_factors())
+        return self.channels if self.is_rgb() else self.transformed(self.rgb_factors())
 
-    @functools.cache
+    @functools.cached_property
     def ycbcr(self):
-        return self.transformed(self.ycbcr_factors()) if self.is_rgb() else self.channels()
+        return self.transformed(self.ycbcr_factors()) if self.is_rgb() else self.channels
 
     def rgb_factors(self):
         """R, G, B = factors @ (channels - before) + after; ITU-R BT.601, BT.709 and BT.2020"""
@@ -227,7 +237,7 @@ class Picture:
         That is never far from what rounds the exact numbers, and seldom another number.
         """
         factors, before, after = map(numpy.array, by)
-        channels = numpy.array(self.channels())
+        channels = numpy.array(self.channels)
         fixed = numpy.rint(factors * 65536).astype(numpy.int64)
         offsets = numpy.rint((after + 0.5) * 65536 - fixed @ before).astype(numpy.int64)
         found = numpy.einsum('ij,jyx->iyx', fixed, channels) + offsets[:, None, None] >> 16
@@ -236,21 +246,27 @@ class Picture:
         exact = (exact + after[:, None, None]).clip(0, 255)
         assert abs(found - exact).max() < 0.5 + 0.005
         rounded = numpy.floor(exact + 0.5).clip(0, 255)
-        assert (found != rounded).sum() <= 2 + 0.003 * found.size
+        assert not self.is_noise or (found != rounded).sum() <= 2 + 0.003 * found.size
         return list(found)
 
-    @functools.cache
+    @functools.cached_property
     def hsv(self):
-        image = numpy.stack(self.rgb(), axis=-1).astype(numpy.uint8)
+        image = numpy.stack(self.rgb, axis=-1).astype(numpy.uint8)
         return list(cv2.cvtColor(image, cv2.COLOR_RGB2HSV).astype(int).transpose(2, 0, 1))
 
-    @functools.cache
+    @functools.cached_property
     def neighbours(self):
         """[dy, dx]: luma of the pixels around, those of the border repeated outside"""
-        height, width = self.luma().shape
-        padded = numpy.pad(self.luma(), 1, mode='edge')
+        height, width = self.luma.shape
+        padded = numpy.pad(self.luma, 1, mode='edge')
         return {(dy, dx): padded[1 + dy:1 + dy + height, 1 + dx:1 + dx + width]
                 for dy in (-1, 0, 1) for dx in (-1, 0, 1)}
+
+    @functools.cached_property
+    def gradient(self):
+        """(dx, dy) of luma by [-1 0 1]"""
+        at = self.neighbours
+        return at[0, 1] - at[0, -1], at[1, 0] - at[-1, 0]
 
 
 def add_crop(buffer, crop):
@@ -267,15 +283,17 @@ def joint(values, ranges, parts):
     return number
 
 
-@functools.cache
+DEFAULT_PARTS = {'rgb': (6, 6, 6), 'ycbcr': (4, 8, 8), 'hue-saturation': (16, 8), 'hsv': (16, 4, 4)}
+TURNS = {'gradient': numpy.pi, 'signed-gradient': 2 * numpy.pi}
+
+
 def sectors(picture, n, turn):
     """In which of n sectors of a turn, pi or 2 pi, luma's gradient lies; -1 of none
 
     An angle that is within a billionth of a border must be on it, a multiple of 45 degrees: the
     tangents of others are irrational. There integers say the sector.
     """
-    at = picture.neighbours()
-    dx, dy = at[0, 1] - at[0, -1], at[1, 0] - at[-1, 0]
+    dx, dy = picture.gradient
     angle = numpy.arctan2(dy, dx) % turn
     position = angle / turn * n
     eighths = numpy.rint(angle / (numpy.pi / 4)).astype(int)  # of 2 pi
@@ -286,10 +304,9 @@ def sectors(picture, n, turn):
     return numpy.where((dx == 0) & (dy == 0), -1, found)
 
 
-@functools.cache
 def patterns(picture):
     """Bit i is the neighbour at i * 45 degrees, counterclockwise, y going down"""
-    at = picture.neighbours()
+    at = picture.neighbours
     around = [(round(-numpy.sin(i * numpy.pi / 4)), round(numpy.cos(i * numpy.pi / 4)))
               for i in range(8)]
     return sum((at[place] >= at[0, 0]).astype(int) << i for i, place in enumerate(around))
@@ -310,22 +327,22 @@ def uniform_labels():
 def values_of(feature, picture, bins, parts):
     """(what the feature makes of each pixel, how many values there are, no value being -1)"""
     if feature in ('luma', 'labels'):
-        return picture.luma(), 256
+        return picture.luma, 256
     if feature in ('red', 'green', 'blue'):
-        return picture.rgb()[('red', 'green', 'blue').index(feature)], 256
+        return picture.rgb[('red', 'green', 'blue').index(feature)], 256
     if feature in ('cb', 'cr'):
-        return picture.ycbcr()[1 if feature == 'cb' else 2], 256
+        return picture.ycbcr[1 if feature == 'cb' else 2], 256
     if feature == 'hue':
-        hue, saturation, value = picture.hsv()
+        hue, saturation, value = picture.hsv
         return numpy.where((saturation >= 30) & (value >= 10), hue, -1), 180
     if feature in ('saturation', 'value'):
-        return picture.hsv()[1 if feature == 'saturation' else 2], 256
+        return picture.hsv[1 if feature == 'saturation' else 2], 256
     if feature in ('rgb', 'ycbcr'):
-        return joint(getattr(picture, feature)(), (256, 256, 256), parts), numpy.prod(parts)
+        return joint(getattr(picture, feature), (256, 256, 256), parts), numpy.prod(parts)
     if feature in ('hue-saturation', 'hsv'):
-        return joint(picture.hsv(), (180, 256, 256), parts), numpy.prod(parts)
-    if feature in ('gradient', 'signed-gradient'):
-        return sectors(picture, bins, numpy.pi * (1 if feature == 'gradient' else 2)), bins
+        return joint(picture.hsv, (180, 256, 256), parts), numpy.prod(parts)
+    if feature in TURNS:
+        return sectors(picture, bins, TURNS[feature]), bins
     assert feature in ('lbp', 'uniform-lbp')
     return (patterns(picture), 256) if feature == 'lbp' \
         else (uniform_labels()[patterns(picture)], 59)
@@ -343,3 +360,34 @@ def bins_of(feature, picture, bins, parts=(), table=None):
     else:
         found = numpy.where(values < 0, -1, values * bins // n_values)
     return numpy.where(found < bins, found, -1)
+
+
+def weights_of(picture, weight, soft):
+    """What each pixel adds: eighths of a gray level, or 1, or 256"""
+    if weight == 'gradient':
+        return numpy.rint(8 * numpy.hypot(*picture.gradient)).astype(numpy.int64)
+    return numpy.full(picture.luma.shape, 256 if soft else 1)
+
+
+def one_hot(bins, weights, n):
+    return numpy.where(bins == numpy.arange(n)[:, None, None], weights, 0)
+
+
+def shares_of(feature, picture, n, weights):
+    """What each pixel adds to each bin: shares for the two bins between whose middles it lies"""
+    if feature in TURNS:
+        dx, dy = picture.gradient
+        turn = TURNS[feature]
+        position = numpy.arctan2(dy, dx) % turn / turn * n
+        none = (dx == 0) & (dy == 0)
+    else:
+        values, n_values = values_of(feature, picture, n, ())
+        position, none = (values + 0.5) * n / n_values, values < 0
+    from_middle = position - 0.5
+    if feature != 'hue' and feature not in TURNS:
+        from_middle = from_middle.clip(0, n - 1)
+    first = numpy.floor(from_middle).astype(int)
+    fraction = numpy.floor((from_middle - first) * 256 + 1e-9).astype(int)
+    weights = numpy.where(none, 0, weights)
+    to_next = weights * fraction + 128 >> 8
+    return (one_hot(first % n, weights - to_next, n) + one_hot((first + 1) % n, to_next, n))

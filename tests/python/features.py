@@ -22,7 +22,7 @@ import cv2  # noqa: E402
 import numpy  # noqa: E402
 from skimage import feature as skimage_feature  # noqa: E402
 
-from feature_truth import FORMATS, Picture, Variant, bins_of  # noqa: E402
+from feature_truth import DEFAULT_PARTS, FORMATS, Picture, Variant, bins_of  # noqa: E402
 from pipelines import BACKEND, EXAMPLES, Gst, GstIntegralHist  # noqa: E402
 
 sys.path.insert(0, EXAMPLES)
@@ -66,8 +66,6 @@ FEATURES = [
     ('lbp', 200, (), TABLE),
     ('uniform-lbp', 59, (), None),
 ]
-DEFAULT_PARTS = {'rgb': (6, 6, 6), 'ycbcr': (4, 8, 8), 'hue-saturation': (16, 8),
-                 'hsv': (16, 4, 4)}
 VARIANTS = [
     Variant(33, 21, matrix='bt601'),
     Variant(1, 1, matrix='bt709'),
@@ -220,8 +218,8 @@ class Features(unittest.TestCase):
     def test_opencv_histograms(self):
         """As camshiftdemo and OpenCV's tutorials count them, without and with a mask"""
         picture = Picture('RGB', Variant(64, 48), numpy.random.default_rng(SEED))
-        hsv = numpy.stack(picture.hsv(), axis=-1).astype(numpy.uint8)
-        rgb = numpy.stack(picture.rgb(), axis=-1).astype(numpy.uint8)
+        hsv = numpy.stack(picture.hsv, axis=-1).astype(numpy.uint8)
+        rgb = numpy.stack(picture.rgb, axis=-1).astype(numpy.uint8)
         mask = cv2.inRange(hsv, (0, 30, 10), (180, 256, 256))
         for feature, image, which, used, parts, ranges in (
                 ('hue', hsv, [0], mask, [16], [0, 180]),

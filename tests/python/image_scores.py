@@ -18,8 +18,8 @@ if __name__ == '__main__':
 
 import numpy  # noqa: E402
 
-from feature_truth import FORMATS, Picture, Variant, values_of  # noqa: E402
-from features import DEFAULT_PARTS, SEED, VARIANTS, Stream, tensor_view  # noqa: E402
+from feature_truth import DEFAULT_PARTS, FORMATS, Picture, Variant, values_of  # noqa: E402
+from features import SEED, VARIANTS, Stream, tensor_view  # noqa: E402
 from pipelines import GLib, Gst, GstIntegralHist  # noqa: E402
 
 # feature and quantization
@@ -212,7 +212,7 @@ class Scores(unittest.TestCase):
         """Of events and the property"""
         random = numpy.random.default_rng(SEED)
         picture = Picture('GRAY8', Variant(40, 30), random)
-        pixels, plain = picture.luma(), numpy.arange(256)
+        pixels, plain = picture.luma, numpy.arange(256)
         a, b, c = (some_lut(random) for _ in range(3))
 
         with stream_of('compute=eager') as stream:
@@ -267,11 +267,11 @@ class Scores(unittest.TestCase):
                     self.assertIn('The scores stay as they are', text)
                     self.assertIn(words, text)
                     self.assertIn('gst_integral_image_lut_event_new', text)
-                    check(stream.histogram(picture), lut[picture.luma()], words)
+                    check(stream.histogram(picture), lut[picture.luma], words)
             # others pass: nobody upstream takes them, and nobody complains
             stream.pipeline.send_event(Gst.Event.new_custom(
                 Gst.EventType.CUSTOM_UPSTREAM, Gst.Structure.new_empty('other')))
-            check(stream.histogram(picture), lut[picture.luma()], 'another event')
+            check(stream.histogram(picture), lut[picture.luma], 'another event')
             self.assertIsNone(bus.pop_filtered(Gst.MessageType.WARNING))
 
     def test_parse(self):

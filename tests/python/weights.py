@@ -12,15 +12,14 @@ if __name__ == '__main__':
 
 import cv2  # noqa: E402
 import numpy  # noqa: E402
-from features import DEFAULT_PARTS, SEED, VARIANTS, GstIntegralHist, Stream  # noqa: E402
-from features import pixels_in, properties_of  # noqa: E402
-from feature_truth import FORMATS, Picture, Variant, bins_of, values_of  # noqa: E402
+from features import SEED, VARIANTS, GstIntegralHist, Stream, pixels_in  # noqa: E402
+from features import properties_of  # noqa: E402
+from feature_truth import DEFAULT_PARTS, FORMATS, TURNS, Picture, Variant  # noqa: E402
+from feature_truth import bins_of, one_hot, shares_of, weights_of  # noqa: E402
 from pipelines import frames, inside, messages, playing, pull, run  # noqa: E402
 
 from questions import GRIDS, corners, emd, grid_of, intersection, linear, shares  # noqa: E402
 
-TURNS = {'gradient': numpy.pi, 'signed-gradient': 2 * numpy.pi}
-CYCLIC = ('hue', *TURNS)
 # feature, bins, weight, soft
 CASES = [
     ('luma', 32, 'gradient', False),
@@ -48,44 +47,6 @@ CASES = [
 
 def bhattacharyya(sums, model):
     return numpy.sqrt(max(0, 1 - numpy.sqrt(shares(sums) * shares(model)).sum()))
-
-
-def gradient(picture):
-    """(dx, dy) of luma by [-1 0 1], the border repeated"""
-    at = picture.neighbours()
-    return at[0, 1] - at[0, -1], at[1, 0] - at[-1, 0]
-
-
-def weights_of(picture, weight, soft):
-    """What each pixel adds: eighths of a gray level, or 1, or 256"""
-    dx, dy = gradient(picture)
-    if weight == 'gradient':
-        return numpy.rint(8 * numpy.hypot(dx, dy)).astype(numpy.int64)
-    return numpy.full(dx.shape, 256 if soft else 1)
-
-
-def one_hot(bins, weights, n):
-    return numpy.where(bins == numpy.arange(n)[:, None, None], weights, 0)
-
-
-def shares_of(feature, picture, n, weights):
-    """What each pixel adds to each bin, (how far from that an exact fraction may be)"""
-    if feature in TURNS:
-        dx, dy = gradient(picture)
-        turn = TURNS[feature]
-        position = numpy.arctan2(dy, dx) % turn / turn * n
-        none = (dx == 0) & (dy == 0)
-    else:
-        values, n_values = values_of(feature, picture, n, ())
-        position, none = (values + 0.5) * n / n_values, values < 0
-    from_middle = position - 0.5
-    if feature not in CYCLIC:
-        from_middle = from_middle.clip(0, n - 1)
-    first = numpy.floor(from_middle).astype(int)
-    fraction = numpy.floor((from_middle - first) * 256 + 1e-9).astype(int)
-    weights = numpy.where(none, 0, weights)
-    to_next = weights * fraction + 128 >> 8
-    return (one_hot(first % n, weights - to_next, n) + one_hot((first + 1) % n, to_next, n))
 
 
 def text_of(feature, bins, weight, soft):
