@@ -42,70 +42,37 @@ bool takes_npp (const Shape &shape)
   return takes_u32_histograms (shape) || (takes_tables (shape) && shape.pixel == Type::u8);
 }
 
+consteval AddPeer *if_built (bool built, AddPeer *add)
+{
+  return built ? add : nullptr;
+}
+
 constexpr Peer kPeers[] = {
   { "memset", "CPU: memset on all cores, the ceiling", Device::cpu, true, add_memset, takes_all,
     "" },
   { "opencv", "CPU: OpenCV, cv::integral; of histograms once a bin, after inRange", Device::cpu,
-    false,
-#if HAVE_OPENCV
-    add_opencv,
-#else
-    nullptr,
-#endif
-    takes_opencv, "tables of u8:u32 and u8:s32, histograms of u32, up to 8.4 million pixels" },
+    false, if_built (HAVE_OPENCV, add_opencv), takes_opencv,
+    "tables of u8:u32 and u8:s32, histograms of u32, up to 8.4 million pixels" },
   { "cudaMemsetAsync", "CUDA: the ceiling", Device::cuda, true,
-#if INTHIST_CUDA
-    add_cuda_memset,
-#else
-    nullptr,
-#endif
-    takes_all, "" },
+    if_built (INTHIST_CUDA, add_cuda_memset), takes_all, "" },
   { "store", "CUDA: a kernel that only stores, 16 bytes a thread at a time: the other ceiling",
-    Device::cuda, true,
-#if INTHIST_CUDA
-    add_store,
-#else
-    nullptr,
-#endif
-    takes_all, "" },
+    Device::cuda, true, if_built (INTHIST_CUDA, add_store), takes_all, "" },
   { "cudaMemcpyAsync", "CUDA: a copy of a table's bytes on the device, another ceiling",
-    Device::cuda, true,
-#if INTHIST_CUDA
-    add_cuda_memcpy,
-#else
-    nullptr,
-#endif
-    takes_tables, "tables" },
+    Device::cuda, true, if_built (INTHIST_CUDA, add_cuda_memcpy), takes_tables, "tables" },
   { "load-store",
     "CUDA: a kernel that loads the pixels once and stores the tensor's bytes once, 16 bytes a "
     "thread at a time, another ceiling",
-    Device::cuda, true,
-#if INTHIST_CUDA
-    add_load_store,
-#else
-    nullptr,
-#endif
-    takes_all, "" },
+    Device::cuda, true, if_built (INTHIST_CUDA, add_load_store), takes_all, "" },
   { "npp",
     "CUDA: NPP, nppiCompareC and nppiIntegral once a bin; of a table nppiIntegral, of two planes "
     "nppiSqrIntegral",
-    Device::cuda, false,
-#if HAVE_NPP
-    add_npp,
-#else
-    nullptr,
-#endif
-    takes_npp, "histograms of u32, up to 8.4 million pixels, and tables of u8" },
+    Device::cuda, false, if_built (HAVE_NPP, add_npp), takes_npp,
+    "histograms of u32, up to 8.4 million pixels, and tables of u8" },
   { "cub",
     "CUDA: CUB, DeviceScan::InclusiveSumByKey over all rows of all bins, then a plain scan of "
     "columns",
-    Device::cuda, false,
-#if HAVE_CUB
-    add_cub,
-#else
-    nullptr,
-#endif
-    takes_32_bit_indices, "histograms of u32, up to 2^31 elements" },
+    Device::cuda, false, if_built (HAVE_CUB, add_cub), takes_32_bit_indices,
+    "histograms of u32, up to 2^31 elements" },
 };
 
 }  // namespace

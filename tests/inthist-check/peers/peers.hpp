@@ -11,26 +11,22 @@
 
 namespace inthist::check {
 
+using AddPeer = void (Rig &rig, std::vector<Candidate> &list);
+
 struct Peer {
   const char *name;
   const char *description;
   Device device;
   bool ceiling;
-  void (*add) (Rig &, std::vector<Candidate> &);  // null where the build is without it
+  AddPeer *add;  // null where the build is without it
   bool (*takes) (const Shape &);
   const char *limit;  // what it takes, in words
 };
 
 std::span<const Peer> peers ();
 
-void add_memset (Rig &rig, std::vector<Candidate> &list);
-void add_cuda_memset (Rig &rig, std::vector<Candidate> &list);
-void add_store (Rig &rig, std::vector<Candidate> &list);
-void add_cuda_memcpy (Rig &rig, std::vector<Candidate> &list);
-void add_load_store (Rig &rig, std::vector<Candidate> &list);
-void add_opencv (Rig &rig, std::vector<Candidate> &list);
-void add_npp (Rig &rig, std::vector<Candidate> &list);
-void add_cub (Rig &rig, std::vector<Candidate> &list);
+AddPeer add_memset, add_cuda_memset, add_store, add_cuda_memcpy, add_load_store, add_opencv,
+    add_npp, add_cub;
 
 /// Says, for ceilings, what is wrong unless each byte of the tensor is `byte`.
 std::string not_filled_with (const Rig &rig, const Bytes &slot, std::uint8_t byte);
