@@ -2,9 +2,6 @@
 //
 // The element offers upstream memory that needs no copy, and buffers enough for the frames in
 // flight. It reads CUDA memory of others where it lies.
-//
-// Environment:
-//   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)
 #include "offered_buffers.hpp"
 #include "test.hpp"
 
@@ -29,8 +26,10 @@ guint64 stat_of (const Harness &harness, const char *name)
   return value;
 }
 
+}  // namespace
+
 /// Upstream is offered memory that needs no copy, and buffers for the frames in flight.
-void run_offer (const Setup &setup)
+SETUP_TEST (offer)
 {
   Random random (seed ());
   const bool cuda = g_str_equal (setup.backend, "cuda");
@@ -71,7 +70,7 @@ void run_offer (const Setup &setup)
 }
 
 /// A source that asks for buffers writes into those that are offered.
-void run_source (const Setup &setup)
+SETUP_TEST (source)
 {
   if (g_str_equal (setup.backend, "cpu"))
     return;
@@ -96,7 +95,7 @@ void run_source (const Setup &setup)
 
 /// CUDA memory under caps that do not say so, as cudadownload passes it on: it is read where it
 /// lies, and its pool is told of the frames in flight.
-void run_disguised (const Setup &setup)
+SETUP_TEST (disguised)
 {
   if (g_str_equal (setup.backend, "cpu"))
     return;
@@ -128,6 +127,8 @@ void run_disguised (const Setup &setup)
   fail_unless_equals_uint64 (stat_of (harness, "bytes-up"), 0);
 }
 
+namespace {
+
 struct OtherAllocator {
   GstAllocator parent;
 };
@@ -144,8 +145,10 @@ void other_allocator_init (OtherAllocator *allocator)
   GST_ALLOCATOR_CAST (allocator)->mem_type = "Other";
 }
 
+}  // namespace
+
 /// Memory that somebody downstream needs is what upstream gets.
-void run_others_memory (const Setup &setup)
+SETUP_TEST (others_memory)
 {
   const std::string caps = caps_of ("GRAY8", 64, 48);
   Harness harness (line_of (setup, ""));
@@ -157,10 +160,3 @@ void run_others_memory (const Setup &setup)
   fail_unless (first_allocator (query) == "Other", "%s", first_allocator (query).c_str ());
   fail_unless_equals_int (gst_query_get_n_allocation_pools (query.get ()), 0);
 }
-
-}  // namespace
-
-SETUP_TEST (offer)
-SETUP_TEST (source)
-SETUP_TEST (disguised)
-SETUP_TEST (others_memory)

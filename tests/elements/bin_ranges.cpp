@@ -3,9 +3,6 @@
 // first-bin and n-bins: planes of some bins, one range behind the other, are the whole tensor byte
 // for byte, and their answers are its answers. The truth is the whole histogram, and for luma what
 // is counted in the pixels.
-//
-// Environment:
-//   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -90,20 +87,14 @@ std::vector<std::vector<Range>> splits_of (int bins)
 /// The used bytes of each plane.
 std::vector<std::string> planes_of (GstIntegralHistogram *histogram, const std::string &what)
 {
-  g_autoptr (GError) error = nullptr;
-  g_autoptr (GstBuffer) tensor = gst_integral_histogram_get_buffer (histogram, &error);
-  fail_unless (tensor, "%s: %s", what.c_str (), error ? error->message : "");
-  GstMapInfo map;
-  fail_unless (gst_buffer_map (tensor, &map, GST_MAP_READ));
-  const auto *const bytes = reinterpret_cast<const char *> (map.data);
+  const TensorCopy tensor (histogram, what);
+  const auto *const bytes = reinterpret_cast<const char *> (tensor.bytes.data ());
   const Rows rows = rows_of (histogram);
   const guint n = gst_integral_histogram_get_bins (histogram);
   std::vector<std::string> planes (n);
-  fail_unless_equals_uint64 (map.size, n * rows.plane_pitch);
   for (guint b = 0; b < n; b++)
     for (guint row = 0; row < rows.n; row++)
       planes[b].append (bytes + b * rows.plane_pitch + row * rows.pitch, rows.used);
-  gst_buffer_unmap (tensor, &map);
   return planes;
 }
 
@@ -177,15 +168,17 @@ void check_splits (const Counts &counts, const std::string &how, bool tensors = 
   }
 }
 
+}  // namespace
+
 /// Every feature, when it is computed at once and when it is asked for.
-void run_features (const char *backend)
+RANGE_TEST (features)
 {
   for (const Counts &counts : kCounts)
     for (const char *compute : { "eager", "on-demand" })
       check_splits (counts, on (backend, std::string ("compute=") + compute));
 }
 
-void run_counters (const char *backend)
+RANGE_TEST (counters)
 {
   for (const Counts &counts : kCounts)
     for (const char *counter : kCounters)
@@ -196,7 +189,7 @@ void run_counters (const char *backend)
 }
 
 /// All of the backend.
-void run_strategies (const char *backend)
+RANGE_TEST (strategies)
 {
   using inthist::Type;
   constexpr Type kTypes[] = { Type::u32, Type::u16, Type::u8_tiled };
@@ -214,7 +207,7 @@ void run_strategies (const char *backend)
 }
 
 /// Shared out over several devices, in shards that stay, downloaded, and in rounds.
-void run_devices (const char *backend)
+RANGE_TEST (devices)
 {
   Random random (seed ());
   for (const Counts &counts : { kCounts[0], kCounts[2], kCounts[19], kCounts[21], kCounts[38] })
@@ -232,7 +225,7 @@ void run_devices (const char *backend)
 }
 
 /// Shards of a range say which bins of the whole they are.
-void run_shards (const char *backend)
+RANGE_TEST (shards)
 {
   const Buffer out = Counter (on (backend, "bins=32 first-bin=5 n-bins=10 cuda-device-ids=0 "
                                            "task-bins=4"))
@@ -248,7 +241,7 @@ void run_shards (const char *backend)
 }
 
 /// Other frame sizes and formats, midway.
-void run_caps (const char *backend)
+RANGE_TEST (caps)
 {
   for (const char *properties : { "bins=12", "feature=hsv quantization=4,3,2 compute=on-demand",
                                   "feature=gradient bins=9 weight=gradient soft=true" }) {
@@ -271,7 +264,7 @@ void run_caps (const char *backend)
 }
 
 /// Brightness, counted pixel by pixel, in planes and in rectangles.
-void run_counted (const char *backend)
+RANGE_TEST (counted)
 {
   constexpr Range kRange = { 9, 14 };
   constexpr int kBins = 40;
@@ -285,19 +278,16 @@ void run_counted (const char *backend)
                                                     + compute + " counter=" + counter);
       const Histogram part = Counter (settings).count ("GRAY8");
       check_range (part.get (), kRange, kBins, settings);
-      g_autoptr (GstBuffer) tensor = gst_integral_histogram_get_buffer (part.get (), nullptr);
-      GstMapInfo map;
-      fail_unless (gst_buffer_map (tensor, &map, GST_MAP_READ));
+      const TensorCopy tensor (part.get ());
       for (int y : { 0, 1, 20, kHeight - 1 })
         for (int x : { 0, 3, 40, kWidth - 1 }) {
           const GstVideoRectangle r = { 0, 0, x + 1, y + 1 };
           const Sums counts = count_pixels (values, kWidth, r, kBins);
           for (int b = 0; b < kRange.n; b++)
-            fail_unless_equals_uint64 (
-                gst_integral_histogram_get_element (part.get (), map.data, guint (b), x, y),
-                counts[std::size_t (kRange.first + b)]);
+            fail_unless_equals_uint64 (gst_integral_histogram_get_element (
+                                           part.get (), tensor.bytes.data (), guint (b), x, y),
+                                       counts[std::size_t (kRange.first + b)]);
         }
-      gst_buffer_unmap (tensor, &map);
       guint32 counts[kRange.n];
       fail_unless (gst_integral_histogram_region (part.get (), 5, 6, 30, 20, counts, nullptr));
       const Sums wanted = count_pixels (values, kWidth, GstVideoRectangle{ 5, 6, 30, 20 }, kBins);
@@ -308,7 +298,7 @@ void run_counted (const char *backend)
 
 /// A tensor has the range's planes alone: it is as large as they are, and fits where the whole does
 /// not.
-void run_memory (const char *backend)
+RANGE_TEST (memory)
 {
   const Histogram part =
       Counter (on (backend, "bins=256 first-bin=16 n-bins=8")).count ("GRAY8", 640, 480);
@@ -331,7 +321,7 @@ void run_memory (const char *backend)
 }
 
 /// A file with a lookup table is read as for the whole.
-void run_lut_location (const char *backend)
+RANGE_TEST (lut_location)
 {
   g_autofree char *path = g_build_filename (g_get_tmp_dir (), "bin_ranges-XXXXXX", nullptr);
   const int file = g_mkstemp (path);
@@ -343,16 +333,4 @@ void run_lut_location (const char *backend)
   std::remove (path);
 }
 
-}  // namespace
-
 TEST_TIMEOUT (240);
-
-BACKEND_TEST (features)
-BACKEND_TEST (counters)
-BACKEND_TEST (strategies)
-BACKEND_TEST (devices)
-BACKEND_TEST (shards)
-BACKEND_TEST (caps)
-BACKEND_TEST (counted)
-BACKEND_TEST (memory)
-BACKEND_TEST (lut_location)

@@ -101,12 +101,12 @@ inline std::string on (const char *backend, const std::string &more)
   return std::string ("backend=") + backend + " " + more;
 }
 
-/// A test on each backend; the loop's index is the backend's.
-#define BACKEND_TEST(name) \
-  TEST_EACH (name, std::size (kBackends)) \
+/// A test on each `backend`, whose devices stay open.
+#define RANGE_TEST(name) \
+  static void name##_while_open (const char *backend); \
+  BACKEND_TEST (name) \
   { \
-    if (have (kBackends[__i__])) { \
-      const OpenDevices open (kBackends[__i__]); \
-      run_##name (kBackends[__i__]); \
-    } \
-  }
+    const OpenDevices open (backend); \
+    name##_while_open (backend); \
+  } \
+  static void name##_while_open (const char *backend)

@@ -23,15 +23,6 @@ inline std::array<double, 3> yuv (const Rgb &c)
            128 + (0.5 * c.r - 0.4542 * c.g - 0.0458 * c.b) * 224 / 255 };
 }
 
-inline std::vector<guint8> bytes_of (GstBuffer *buffer)
-{
-  GstMapInfo map;
-  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
-  std::vector<guint8> bytes (map.data, map.data + map.size);
-  gst_buffer_unmap (buffer, &map);
-  return bytes;
-}
-
 inline GstVideoRegionOfInterestMeta *add_roi (GstBuffer *buffer, const char *type, int id,
                                               const GstVideoRectangle &r)
 {

@@ -6,11 +6,8 @@
 #include "tables.hpp"
 #include "test.hpp"
 
-TEST_EACH (formats, 2)
+BACKEND_TEST (formats)
 {
-  const char *backend = kBackends[__i__];
-  if (!have (backend))
-    return;
   each_format ([backend] (const char *caps, GstBuffer *in, const std::vector<guint8> &values) {
     Harness h (std::string ("cudaintegralimage squared=true backend=") + backend, caps);
     g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
@@ -18,11 +15,8 @@ TEST_EACH (formats, 2)
   });
 }
 
-TEST_EACH (test_pictures, 2)
+BACKEND_TEST (test_pictures)
 {
-  const char *backend = kBackends[__i__];
-  if (!have (backend))
-    return;
   for (const char *format : { "GRAY8", "I420", "NV12", "RGB", "BGRx" })
     for (const char *pattern : { "smpte", "snow", "white", "black" })
       for (const bool squared : { false, true }) {
@@ -61,11 +55,8 @@ TEST (strategies)
 }
 
 /// Every element of the mapped tables, modulo 2^32.
-TEST_EACH (whole_tables, 2)
+BACKEND_TEST (whole_tables)
 {
-  const char *backend = kBackends[__i__];
-  if (!have (backend))
-    return;
   const int width = 45, height = 31;
   const GstVideoInfo info = gray (width, height);
   Harness h (std::string ("cudaintegralimage squared=true backend=") + backend,
@@ -74,31 +65,21 @@ TEST_EACH (whole_tables, 2)
   const auto values = luma (info, in, 0, 0);
   g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
   GstIntegralHistogram *tables = tables_of (out);
-  g_autoptr (GstBuffer) tensor = gst_integral_histogram_get_buffer (tables, nullptr);
-  GstMapInfo map;
-  fail_unless (tensor && gst_buffer_map (tensor, &map, GST_MAP_READ));
-  fail_unless_equals_uint64 (map.size, 2 * gst_integral_histogram_get_plane_pitch (tables));
+  const TensorCopy copy (tables);
   for (int y = 0; y < height; y++)
     for (int x = 0; x < width; x++) {
       const auto wanted = added (values, width, { 0, 0, x + 1, y + 1 });
-      for (int p = 0; p < 2; p++) {
-        const guint8 *row = map.data + p * gst_integral_histogram_get_plane_pitch (tables)
-                            + y * gst_integral_histogram_get_row_pitch (tables);
-        fail_unless (reinterpret_cast<const guint32 *> (row)[x] == guint32 (wanted[p]),
-                     "plane %d, row %d, column %d", p, y, x);
-      }
+      for (guint p = 0; p < 2; p++)
+        fail_unless (copy.at (p, x, y) == guint32 (wanted[p]), "plane %u, row %d, column %d", p, y,
+                     x);
     }
-  gst_buffer_unmap (tensor, &map);
 }
 
 /// 1920x1080 pixels of 255: the squares add up to 31 times 2^32. Exact in 64 bits; refused in 32,
 /// by every query; and, as the documentation of the buffer says, exact in the mapped table for
 /// small windows.
-TEST_EACH (beyond_32_bits, 2)
+BACKEND_TEST (beyond_32_bits)
 {
-  const char *backend = kBackends[__i__];
-  if (!have (backend))
-    return;
   constexpr int kWidth = 1920, kHeight = 1080;
   constexpr guint64 kArea = guint64 (kWidth) * kHeight;
   Harness h (std::string ("cudaintegralimage squared=true backend=") + backend,
@@ -149,25 +130,15 @@ TEST_EACH (beyond_32_bits, 2)
   }
 
   // four corners of 257x257 pixels, modulo 2^32
-  g_autoptr (GstBuffer) tensor = gst_integral_histogram_get_buffer (tables, nullptr);
-  GstMapInfo map;
-  fail_unless (tensor && gst_buffer_map (tensor, &map, GST_MAP_READ));
-  const auto squares = [&] (int x, int y) {
-    return *reinterpret_cast<const guint32 *> (
-        map.data + gst_integral_histogram_get_plane_pitch (tables)
-        + y * gst_integral_histogram_get_row_pitch (tables) + x * 4);
-  };
+  const TensorCopy copy (tables);
+  const auto squares = [&] (int x, int y) { return copy.at (1, x, y); };
   const guint32 window =
       squares (1756, 956) - squares (1499, 956) - squares (1756, 699) + squares (1499, 699);
   fail_unless_equals_uint64 (window, 66049u * 65025u);
-  gst_buffer_unmap (tensor, &map);
 }
 
-TEST_EACH (regions_are_clipped, 2)
+BACKEND_TEST (regions_are_clipped)
 {
-  const char *backend = kBackends[__i__];
-  if (!have (backend))
-    return;
   Harness h (std::string ("cudaintegralimage squared=true backend=") + backend, kGray40x30);
   const GstVideoInfo info = gray (40, 30);
   GstBuffer *in = noise (info, 1);

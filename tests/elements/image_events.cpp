@@ -70,11 +70,8 @@ TEST (made_and_read)
 }
 
 /// Each holds from the next frame on, until another or the property comes.
-TEST_EACH (from_the_next_frame_on, std::size (kBackends))
+BACKEND_TEST (from_the_next_frame_on)
 {
-  const char *backend = kBackends[__i__];
-  if (!have (backend))
-    return;
   for (const char *compute : { "auto", "eager", "on-demand" })
     for (const char *sync : { "false", "true" }) {
       const Lut first = some_lut (2);

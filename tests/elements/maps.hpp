@@ -190,14 +190,6 @@ inline Bytes bytes_of (GstBuffer *buffer, const GstVideoInfo &info)
   return bytes;
 }
 
-inline void push_segment (GstHarness *h, GstClockTime start = 0)
-{
-  GstSegment segment;
-  gst_segment_init (&segment, GST_FORMAT_TIME);
-  segment.start = segment.time = start;
-  gst_harness_push_event (h, gst_event_new_segment (&segment));
-}
-
 class Likelihood : public Harness {
 public:
   explicit Likelihood (const std::string &properties, const std::string &caps = "")

@@ -117,18 +117,14 @@ TEST (trails_end)
       [] (Overlay &overlay) {
         gst_harness_push_event (overlay.get (), gst_event_new_flush_start ());
         gst_harness_push_event (overlay.get (), gst_event_new_flush_stop (FALSE));
-        GstSegment segment;
-        gst_segment_init (&segment, GST_FORMAT_TIME);
-        gst_harness_push_event (overlay.get (), gst_event_new_segment (&segment));
+        overlay.push_segment ();
       } },
     { "a second run",
       [] (Overlay &overlay) {
         gst_element_set_state (overlay.get ()->element, GST_STATE_READY);
         gst_harness_play (overlay.get ());
         overlay.set_caps (caps_of ("GRAY8", 300, 100));
-        GstSegment segment;
-        gst_segment_init (&segment, GST_FORMAT_TIME);
-        gst_harness_push_event (overlay.get (), gst_event_new_segment (&segment));
+        overlay.push_segment ();
       } },
   };
   for (const auto &[name, interrupt] : breaks) {

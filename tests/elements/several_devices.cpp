@@ -5,7 +5,6 @@
 // algorithm. With the CPU the devices are pretended; on CUDA all that there are take part.
 //
 // Environment:
-//   INTHIST_SEED=n       the seed, printed at the start (a fixed one by default)
 //   INTHIST_CASES=small  few frames, and none of gigabytes, for compute-sanitizer
 #include <cmath>
 #include <cstring>
@@ -89,25 +88,16 @@ GstIntegralHistogram *histogram_of (const Buffer &buffer)
 void check_same_tensor (GstIntegralHistogram *one, GstIntegralHistogram *other, const Case &c,
                         const std::string &what)
 {
-  g_autoptr (GError) error = nullptr;
-  g_autoptr (GstBuffer) a = gst_integral_histogram_get_buffer (one, &error);
-  fail_unless (a, "%s: %s", what.c_str (), error ? error->message : "");
-  g_autoptr (GstBuffer) b = gst_integral_histogram_get_buffer (other, &error);
-  fail_unless (b, "%s: %s", what.c_str (), error ? error->message : "");
-  GstMapInfo x, y;
-  gst_buffer_map (a, &x, GST_MAP_READ);
-  gst_buffer_map (b, &y, GST_MAP_READ);
-  fail_unless (x.size == y.size);
+  const TensorCopy a (one, what), b (other, what);
+  fail_unless (a.bytes.size () == b.bytes.size ());
   const Rows rows = rows_of (one);
   for (int bin = 0; bin < c.bins; bin++)
     for (guint row = 0; row < rows.n; row++) {
       const gsize at = bin * rows.plane_pitch + row * rows.pitch;
-      fail_unless (memcmp (x.data + at, y.data + at, rows.used) == 0, "%s: bin %d, row %u differ",
+      fail_unless (memcmp (&a.bytes[at], &b.bytes[at], rows.used) == 0, "%s: bin %d, row %u differ",
                    what.c_str (), bin, row);
     }
-  fail_unless_equals_uint64 (x.size, c.bins * rows.plane_pitch);
-  gst_buffer_unmap (a, &x);
-  gst_buffer_unmap (b, &y);
+  fail_unless_equals_uint64 (a.bytes.size (), c.bins * rows.plane_pitch);
 }
 
 /// Asks every kind of question, and puts all answers one after another.
@@ -168,9 +158,11 @@ std::vector<guint8> answers_of (GstIntegralHistogram *h, const Case &c)
   return all;
 }
 
+}  // namespace
+
 /// Shared out over devices in tasks of any size, and in rounds of any number, down to strips of
 /// rows.
-void run_exact (const char *backend)
+BACKEND_TEST (exact)
 {
   Random random (seed ());
   constexpr guint kFrames = 3;
@@ -214,7 +206,7 @@ void run_exact (const char *backend)
 }
 
 /// Each shard is a histogram of its own bins, and keeps the whole.
-void run_shards (const char *backend)
+BACKEND_TEST (shards)
 {
   const Case c = { 64, 48, 10, "u32" };
   const Buffer plain = computed (c, "backend=cpu");
@@ -253,18 +245,10 @@ void run_shards (const char *backend)
     for (guint i = 0; i < 3; i++) {
       const Histogram shard (
           gst_integral_histogram_get_shard (histogram_of (out), (i + frame) % 3, &first_bin));
-      g_autoptr (GstBuffer) mapped = gst_integral_histogram_get_buffer (shard.get (), nullptr);
-      GstMapInfo map;
-      fail_unless (mapped && gst_buffer_map (mapped, &map, GST_MAP_READ));
+      const TensorCopy tensor (shard.get ());
       const guint n = gst_integral_histogram_get_bins (shard.get ());
-      const gsize row = gst_integral_histogram_get_row_pitch (shard.get ()),
-                  plane = gst_integral_histogram_get_plane_pitch (shard.get ());
-      fail_unless_equals_uint64 (map.size, n * plane);
       for (guint b = 0; b < n; b++)  // the last element is the whole frame's count
-        fail_unless (reinterpret_cast<const guint32 *> (map.data + b * plane
-                                                        + (c.height - 1) * row)[c.width - 1]
-                     == all[first_bin + b]);
-      gst_buffer_unmap (mapped, &map);
+        fail_unless (tensor.at (b, c.width - 1, c.height - 1) == all[first_bin + b]);
     }
   }
   // with one task the tensor is its only shard, also where it never will be there
@@ -284,7 +268,7 @@ void run_shards (const char *backend)
 }
 
 /// With download=never shards stay, and say so; what does not fit says what to set.
-void run_never (const char *backend)
+BACKEND_TEST (never)
 {
   const Case c = { 64, 48, 10, "u32" };
   const Buffer kept =
@@ -298,7 +282,7 @@ void run_never (const char *backend)
 }
 
 /// Returns the error's text where the first frame ends in one.
-std::string refusal (const char *backend, const std::string &counter)
+static std::string refusal (const char *backend, const std::string &counter)
 {
   const std::string caps = caps_of ("GRAY8", 640, 480);
   Harness harness (line_of ({ "cudaintegralhist", "bins=2", "", backend },
@@ -311,17 +295,14 @@ std::string refusal (const char *backend, const std::string &counter)
 }
 
 /// A bin of tiles that does not fit is not cut into strips, as one of another counter is.
-void run_uncut_tiles (const char *backend)
+BACKEND_TEST (uncut_tiles)
 {
   const std::string none = refusal (backend, "u16");
   fail_unless (none.empty (), "%s", none.c_str ());
   const std::string text = refusal (backend, "u8-tiled");
-  for (const char *part : { "one bin of", "max-device-memory is 976.56 KiB",
-                            "set counter=u16, or raise max-device-memory" })
-    fail_unless (text.find (part) != std::string::npos, "%s", text.c_str ());
+  expect_parts (text, { "one bin of", "max-device-memory is 976.56 KiB",
+                        "set counter=u16, or raise max-device-memory" });
 }
-
-}  // namespace
 
 TEST_TIMEOUT (300);
 
@@ -355,11 +336,8 @@ TEST (spread)
 
 /// Pictures so large that they go up once, and from device to device where these are near each
 /// other; more frames than are in the making.
-TEST_EACH (large_pictures, 2)
+BACKEND_TEST (large_pictures)
 {
-  const char *backend = kBackends[__i__];
-  if (!have (backend))
-    return;
   constexpr Case kLarge = { 1203, 901, 7, "u32" };
   const Buffer plain = computed (kLarge, "backend=cpu strategy=serial", nullptr, 1);
   Random random (seed ());
@@ -393,15 +371,3 @@ TEST (large_planes)
   fail_unless (parts > 10, "%" G_GUINT64_FORMAT " parts", parts);
   check_same_tensor (histogram_of (plain), histogram_of (strips), kLarge, "in strips");
 }
-
-#define BACKEND_TEST(name) \
-  TEST_EACH (name, std::size (kBackends)) \
-  { \
-    if (have (kBackends[__i__])) \
-      run_##name (kBackends[__i__]); \
-  }
-
-BACKEND_TEST (exact)
-BACKEND_TEST (shards)
-BACKEND_TEST (never)
-BACKEND_TEST (uncut_tiles)

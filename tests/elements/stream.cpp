@@ -5,7 +5,6 @@
 // leaks tracer knows of nothing that is left.
 //
 // Environment:
-//   INTHIST_SEED=n            the seed, printed at the start (a fixed one by default)
 //   INTHIST_TEST_DATA=folder  where vtest.avi is
 //   INTHIST_STRESS_FRAMES=n   frames of each pipeline of the stress test (3000)
 //   INTHIST_CASES=small       a fifth of the starts and of those frames, for sanitizers
@@ -47,9 +46,63 @@ guint stress_frames ()
   return text ? guint (g_ascii_strtoull (text, nullptr, 0)) : guint (repeats (3000));
 }
 
+/// Watches the log domains that gst_check_init() does not.
+void fail_on_critical (const gchar *domain, GLogLevelFlags level, const gchar *message, gpointer)
+{
+  fail_if (level & (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING), "%s: %s", domain, message);
+}
+
+/// Tells whether a pipeline can start with CUDA, in a process of its own: a driver does not survive
+/// the fork of each test.
+bool can_start_cuda ()
+{
+  const pid_t child = fork ();
+  if (child == 0) {
+    GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
+    if (!element)
+      _exit (1);
+    gst_util_set_object_arg (G_OBJECT (element), "backend", "cuda");
+    _exit (gst_element_set_state (element, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE);
+  }
+  int status = -1;
+  return child > 0 && waitpid (child, &status, 0) == child && status == 0;
+}
+
+bool have_cuda ()
+{
+  static const bool cuda = can_start_cuda ();
+  return cuda;
+}
+
+void expect_no_criticals ()
+{
+  g_log_set_default_handler (fail_on_critical, nullptr);
+  // appsink 1.22 complains of itself when a flush finds caps in its queue while somebody holds a
+  // sample; the sample is right all the same
+  gst_check_add_log_filter (
+      "GStreamer", G_LOG_LEVEL_CRITICAL,
+      g_regex_new ("^gst_sample_set_caps: .*gst_sample_is_writable", {}, {}, nullptr), nullptr,
+      nullptr, nullptr);
+}
+
+}  // namespace
+
+/// A test of each `setup` that this machine can run.
+#define SETUP_TEST(name) \
+  static void name##_of (const Setup &setup); \
+  TEST_EACH (name, std::size (kSetups) / (have_cuda () ? 1 : 2)) \
+  { \
+    name##_of (kSetups[__i__]); \
+  } \
+  static void name##_of (const Setup &setup)
+
+TEST_TIMEOUT (120 + stress_frames () / 100);
+TEST_ENVIRONMENT (WatchedLeaks);
+TEST_FIXTURE (expect_no_criticals, fail_on_leaks);
+
 // states
 
-void run_starts (const Setup &setup)
+SETUP_TEST (starts)
 {
   Random random (seed ());
   Pipeline pipeline (
@@ -68,7 +121,7 @@ void run_starts (const Setup &setup)
   }
 }
 
-void run_restarts (const Setup &setup)
+SETUP_TEST (restarts)
 {
   Random random (seed ());
   std::vector<Sample> held;
@@ -85,7 +138,7 @@ void run_restarts (const Setup &setup)
 }
 
 /// The histograms of a pipeline that is no more.
-void run_outlive (const Setup &setup)
+SETUP_TEST (outlive)
 {
   Random random (seed ());
   std::vector<Sample> held;
@@ -107,7 +160,7 @@ void run_outlive (const Setup &setup)
 
 // flushes and seeks
 
-void run_seeks (const Setup &setup)
+SETUP_TEST (seeks)
 {
   Random random (seed ());
   Pipeline pipeline (snow (setup, "", "width=160,height=120", "async-depth=4 regions=\"0,0,50,50\"",
@@ -128,7 +181,7 @@ void run_seeks (const Setup &setup)
 
 /// The element waits at max-tensors; flush and stop end the wait at once, and a release ends it
 /// too.
-void run_blocked (const Setup &setup)
+SETUP_TEST (blocked)
 {
   Random random (seed ());
   Pipeline pipeline (snow (setup, "", "width=64,height=48", "max-tensors=2", "async=false"));
@@ -167,7 +220,7 @@ void run_blocked (const Setup &setup)
 
 // caps
 
-void run_caps (const Setup &setup)
+SETUP_TEST (caps)
 {
   Random random (seed ());
   struct Held {
@@ -226,13 +279,13 @@ Sums sums_of (const GstStructure *structure, guint i)
   return sums;
 }
 
-bool is_ours (GstMessage *message)
+static bool is_ours (GstMessage *message)
 {
   return gst_message_has_name (message, "integral-histogram")
          || gst_message_has_name (message, "integral-image");
 }
 
-void run_eos (const Setup &setup)
+SETUP_TEST (eos)
 {
   const GstVideoRectangle regions[] = { { 3, 4, 20, 30 },
                                         { -5, -5, 1000, 1000 },
@@ -272,7 +325,7 @@ void run_eos (const Setup &setup)
 
 /// Two pipelines at once, with consumers that are slow and keep what they like; the second is
 /// flushed at random. The first loses nothing.
-void run_stress (const Setup &setup)
+SETUP_TEST (stress)
 {
   const guint frames = stress_frames ();
   Random random (seed ());
@@ -305,7 +358,7 @@ void run_stress (const Setup &setup)
 
 // properties that change when or what is computed
 
-void run_sync (const Setup &setup)
+SETUP_TEST (sync)
 {
   Pipeline pipeline (
       snow (setup, "num-buffers=50", "width=640,height=480", "sync=true", "max-buffers=1"));
@@ -317,7 +370,7 @@ void run_sync (const Setup &setup)
   }
 }
 
-void run_interval (const Setup &setup)
+SETUP_TEST (interval)
 {
   Random random (seed ());
   Pipeline pipeline (
@@ -331,7 +384,7 @@ void run_interval (const Setup &setup)
   }
 }
 
-void run_gaps (const Setup &setup)
+SETUP_TEST (gaps)
 {
   Random random (seed ());
   const std::string caps = caps_of ("GRAY8", 64, 48);
@@ -358,7 +411,7 @@ void run_gaps (const Setup &setup)
 
 // a broken file
 
-void run_truncated (const Setup &setup)
+SETUP_TEST (truncated)
 {
   const char *folder = g_getenv ("INTHIST_TEST_DATA");
   const std::string whole =
@@ -395,71 +448,6 @@ void run_truncated (const Setup &setup)
   unlink (part);
   fail_unless (messages > 0);
 }
-
-/// Watches the log domains that gst_check_init() does not.
-void fail_on_critical (const gchar *domain, GLogLevelFlags level, const gchar *message, gpointer)
-{
-  fail_if (level & (G_LOG_LEVEL_CRITICAL | G_LOG_LEVEL_WARNING), "%s: %s", domain, message);
-}
-
-/// Tells whether a pipeline can start with CUDA, in a process of its own: a driver does not survive
-/// the fork of each test.
-bool can_start_cuda ()
-{
-  const pid_t child = fork ();
-  if (child == 0) {
-    GstElement *element = gst_element_factory_make ("cudaintegralhist", nullptr);
-    if (!element)
-      _exit (1);
-    gst_util_set_object_arg (G_OBJECT (element), "backend", "cuda");
-    _exit (gst_element_set_state (element, GST_STATE_PAUSED) == GST_STATE_CHANGE_FAILURE);
-  }
-  int status = -1;
-  return child > 0 && waitpid (child, &status, 0) == child && status == 0;
-}
-
-bool have_cuda ()
-{
-  static const bool cuda = can_start_cuda ();
-  return cuda;
-}
-
-void expect_no_criticals ()
-{
-  g_log_set_default_handler (fail_on_critical, nullptr);
-  // appsink 1.22 complains of itself when a flush finds caps in its queue while somebody holds a
-  // sample; the sample is right all the same
-  gst_check_add_log_filter (
-      "GStreamer", G_LOG_LEVEL_CRITICAL,
-      g_regex_new ("^gst_sample_set_caps: .*gst_sample_is_writable", {}, {}, nullptr), nullptr,
-      nullptr, nullptr);
-}
-
-}  // namespace
-
-/// A test of each setup that this machine can run; the loop's index is the setup's.
-#define SETUP_TEST(name) \
-  TEST_EACH (name, std::size (kSetups) / (have_cuda () ? 1 : 2)) \
-  { \
-    run_##name (kSetups[__i__]); \
-  }
-
-TEST_TIMEOUT (120 + stress_frames () / 100);
-TEST_ENVIRONMENT (WatchedLeaks);
-TEST_FIXTURE (expect_no_criticals, fail_on_leaks);
-
-SETUP_TEST (starts)
-SETUP_TEST (restarts)
-SETUP_TEST (outlive)
-SETUP_TEST (seeks)
-SETUP_TEST (blocked)
-SETUP_TEST (caps)
-SETUP_TEST (eos)
-SETUP_TEST (stress)
-SETUP_TEST (sync)
-SETUP_TEST (interval)
-SETUP_TEST (gaps)
-SETUP_TEST (truncated)
 
 TEST (no_cuda)
 {

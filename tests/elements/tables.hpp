@@ -53,13 +53,6 @@ inline void check_sums (const char *what, GstBuffer *buffer, const std::vector<g
   }
 }
 
-inline GstVideoInfo gray (int width, int height)
-{
-  GstVideoInfo info;
-  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_GRAY8, width, height);
-  return info;
-}
-
 constexpr const char *kGray40x30 = "video/x-raw,format=GRAY8,width=40,height=30,framerate=25/1";
 
 /// The luma of videotestsrc's frame in the sample, with BT.709's weights for RGB.

@@ -117,11 +117,8 @@ void check_elements (GstIntegralHistogram *histogram, const Case &c, const std::
 }  // namespace
 
 /// The loop's index is the backend's.
-TEST_EACH (elements, 2)
+BACKEND_TEST (elements)
 {
-  const char *backend = kBackends[__i__];
-  if (!have (backend))
-    return;
   for (const Case &c : kCases) {
     const GstVideoInfo info = info_of (caps_of ("GRAY8", c.width, c.height));
     std::vector<guint32> h;

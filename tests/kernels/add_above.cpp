@@ -154,7 +154,9 @@ void compute_group (const Strategy &strategy, const Whole &whole, int first_plan
   }
 }
 
-void run_in_parts (Device device)
+}  // namespace
+
+DEVICE_TEST (in_parts)
 {
   // counts and sums overflow in the second
   static constexpr int kSizes[][2] = {
@@ -194,7 +196,7 @@ void run_in_parts (Device device)
 }
 
 /// The memory for the largest part is enough for any other.
-void run_workspaces (Device device)
+DEVICE_TEST (workspaces)
 {
   Random random (seed ());
   for (Shape shape : kinds ())
@@ -215,11 +217,6 @@ void run_workspaces (Device device)
                        name_of (shape).c_str ());
     }
 }
-
-}  // namespace
-
-DEVICE_TEST (in_parts)
-DEVICE_TEST (workspaces)
 
 TEST (lut)
 {

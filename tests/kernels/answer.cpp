@@ -117,7 +117,9 @@ void expect_best (const Case &c, const Asked &asked, std::span<const float> valu
                name_of (asked.measure), best.index, best.value, truth, values[truth]);
 }
 
-void run_likelihoods (Device device)
+}  // namespace
+
+DEVICE_TEST (likelihoods)
 {
   for_frames (device,
               [] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &random) {
@@ -141,6 +143,8 @@ void run_likelihoods (Device device)
                 }
               });
 }
+
+namespace {
 
 /// Maps of several batches, over the borders, with steps that divide the window or do not, and with
 /// windows that a u16 cannot count at once, or not even a row of; then of all windows in the frame,
@@ -178,8 +182,10 @@ float likeness (Measure measure, const Case &c, const Bytes &image, const Region
   });
 }
 
+}  // namespace
+
 /// A map's values have the bits of likeness.hpp for one window after another.
-void run_maps (Device device)
+DEVICE_TEST (maps)
 {
   std::mt19937 random (seed ());
   for (const auto &[width, height, bins, grid] : kMaps)
@@ -209,7 +215,7 @@ void run_maps (Device device)
     }
 }
 
-void run_quantiles (Device device)
+DEVICE_TEST (quantiles)
 {
   for_frames (device, [] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &) {
     const Lut lut = c.lut.value_or (uniform_lut (c.shape.bins));
@@ -239,7 +245,7 @@ void run_quantiles (Device device)
   });
 }
 
-void run_votes (Device device)
+DEVICE_TEST (votes)
 {
   for_frames (
       device, [] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &random) {
@@ -279,7 +285,7 @@ void run_votes (Device device)
       });
 }
 
-void run_same_bits (Device device)
+DEVICE_TEST_FROM (same_bits, 1)
 {
   for_frames (
       device, [&] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &random) {
@@ -311,6 +317,8 @@ void run_same_bits (Device device)
           }
       });
 }
+
+namespace {
 
 /// A tensor in groups of consecutive bins.
 class Groups {
@@ -359,8 +367,10 @@ private:
   std::vector<Group> groups_;
 };
 
+}  // namespace
+
 /// Groups of bins that are asked one after another give the bits of the tensor that has them all.
-void run_groups (Device device)
+DEVICE_TEST (groups)
 {
   for_frames (
       device, [&] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &random) {
@@ -415,17 +425,3 @@ void run_groups (Device device)
         }
       });
 }
-
-}  // namespace
-
-DEVICE_TEST (likelihoods)
-DEVICE_TEST (maps)
-DEVICE_TEST (quantiles)
-DEVICE_TEST (votes)
-
-TEST_RANGE (same_bits, 1, std::size (kDevices))
-{
-  if (have (kDevices[__i__], "same_bits"))
-    run_same_bits (kDevices[__i__]);
-}
-DEVICE_TEST (groups)

@@ -103,7 +103,9 @@ void expect_bits (const Case &c, Measure measure, const Region &window, float go
                window.x, window.y, window.width, window.height, double (got), double (wanted));
 }
 
-void run_likelihoods (Device device)
+}  // namespace
+
+DEVICE_TEST (likelihoods)
 {
   for_frames (device, [] (const Input &input, AskedTensor &tensor, std::vector<Asked> &all,
                           std::mt19937 &random) {
@@ -136,7 +138,7 @@ void run_likelihoods (Device device)
   });
 }
 
-void run_quantiles (Device device)
+DEVICE_TEST (quantiles)
 {
   for_frames (device, [] (const Input &input, AskedTensor &tensor, std::vector<Asked> &all,
                           std::mt19937 &) {
@@ -161,7 +163,7 @@ void run_quantiles (Device device)
   });
 }
 
-void run_votes (Device device)
+DEVICE_TEST (votes)
 {
   for_frames (device, [] (const Input &input, AskedTensor &tensor, std::vector<Asked> &all,
                           std::mt19937 &random) {
@@ -198,7 +200,7 @@ void run_votes (Device device)
 }
 
 /// Groups of bins add their totals up first, and then give the bits of the tensor that has all.
-void run_groups (Device device)
+DEVICE_TEST (groups)
 {
   for_frames (device, [&] (const Input &input, AskedTensor &tensor, std::vector<Asked> &all,
                            std::mt19937 &random) {
@@ -260,10 +262,3 @@ void run_groups (Device device)
     }
   });
 }
-
-}  // namespace
-
-DEVICE_TEST (likelihoods)
-DEVICE_TEST (quantiles)
-DEVICE_TEST (votes)
-DEVICE_TEST (groups)

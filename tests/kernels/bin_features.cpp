@@ -152,9 +152,11 @@ void check_regions (const Binning &binning, int width, int height, std::size_t b
     }
 }
 
+}  // namespace
+
 /// Every feature has the same value on every device, whether the frame's rows come at once or in
 /// parts. tests/python/features.py says which value.
-void run_features (Device device)
+DEVICE_TEST (features)
 {
   static constexpr int kSizes[][2] = { { 1, 1 }, { 3, 5 }, { 33, 21 }, { 130, 66 }, { 641, 37 } };
   std::mt19937 random (seed ());
@@ -191,6 +193,8 @@ void run_features (Device device)
         fail_unless (bins.guards_hold (), "%s: wrote outside the plane", kFeatures[f].nick);
       }
 }
+
+namespace {
 
 /// Weights are the same on every device, whether rows come at once or in parts, and bins in groups;
 /// and all that adds them up agrees. tests/python/weights.py says which weights.
@@ -289,7 +293,9 @@ void check_weights (Device device, const NoiseImage &noise, const Lut &lut, int 
   fail_unless (sums == from_pixels, "%s: pixels and tensor answer differently", what);
 }
 
-void run_weights (Device device)
+}  // namespace
+
+DEVICE_TEST (weights)
 {
   static constexpr int kSizes[][2] = { { 1, 1 }, { 3, 5 }, { 33, 21 }, { 130, 66 }, { 2060, 90 } };
   std::mt19937 random (seed ());
@@ -322,8 +328,3 @@ void run_weights (Device device)
                            width, height, what.c_str (), queue, random);
           }
 }
-
-}  // namespace
-
-DEVICE_TEST (features)
-DEVICE_TEST (weights)

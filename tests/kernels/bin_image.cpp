@@ -75,7 +75,9 @@ int plain_value (const std::uint8_t *pixel, const NamedFormat &f)
   return int (std::floor (sum / 65536 + 0.5));
 }
 
-void run_bin_image (Device device)
+}  // namespace
+
+DEVICE_TEST (bin_image)
 {
   static constexpr int kSizes[][2] = { { 1, 1 },   { 3, 5 },    { 127, 9 },   { 130, 66 },
                                        { 256, 3 }, { 641, 67 }, { 70001, 2 }, { 2, 70001 } };
@@ -131,6 +133,8 @@ void run_bin_image (Device device)
     }
 }
 
+namespace {
+
 /// Pixels of a format with a LUT, and the bins, or a table's scores, and the tensor that they make.
 struct Picture {
   Shape shape;
@@ -164,9 +168,11 @@ struct Picture {
   }
 };
 
+}  // namespace
+
 /// Strategies that are given pixels instead of bins: the tensor must be the one that they make, and
 /// the bins must be there afterwards unless the strategy sees to them itself.
-void run_binning (Device device)
+DEVICE_TEST (binning)
 {
   static constexpr int kSizes[][2] = { { 4, 1 },    { 3, 5 },     { 128, 40 }, { 130, 66 },
                                        { 640, 67 }, { 324, 700 }, { 2052, 3 }, { 2308, 30 } };
@@ -235,7 +241,7 @@ void run_binning (Device device)
 
 /// Frames one behind the other on a stream, none waited for, in one workspace and one plane of
 /// bins: none may disturb the one before.
-void run_in_a_row (Device device)
+DEVICE_TEST (in_a_row)
 {
   const int frames = small_cases () || device == Device::cpu ? 3 : 12;  // the CPU has no stream
   std::mt19937 random (seed ());
@@ -287,6 +293,8 @@ void run_in_a_row (Device device)
     }
 }
 
+namespace {
+
 struct Video {
   int width = 0, height = 0;
   std::vector<Bytes> frames;
@@ -326,8 +334,10 @@ Video decode (const std::string &file, int n)
   return video;
 }
 
+}  // namespace
+
 /// Real frames all the way: pixels with a wide stride, bin_image, every strategy.
-void run_video (Device device)
+DEVICE_TEST (video)
 {
   if (small_cases ())
     return;
@@ -384,10 +394,3 @@ void run_video (Device device)
     }
   }
 }
-
-}  // namespace
-
-DEVICE_TEST (bin_image)
-DEVICE_TEST (binning)
-DEVICE_TEST (in_a_row)
-DEVICE_TEST (video)

@@ -234,7 +234,7 @@ constexpr struct {
 } kContents[] = { { Content::weights, 18 }, { Content::weights, 1 }, { Content::powers, 1 },
                   { Content::powers, 2 },   { Content::bins, 256 },  { Content::bins, 7 } };
 
-void run_anywhere (Device device)
+DEVICE_TEST (anywhere)
 {
   std::vector<std::uint8_t> scores (200), others (256);
   for (auto *const its : { &scores, &others })
@@ -251,9 +251,8 @@ void run_anywhere (Device device)
       expect_truth (device, frame, grids);
     }
 }
-DEVICE_TEST (anywhere)
 
-void run_none (Device device)
+DEVICE_TEST (none)
 {
   for (const auto &[content, planes] : kContents) {
     const Frame frame = frame_of (9, 7, planes, content);
@@ -262,10 +261,9 @@ void run_none (Device device)
     expect_truth (device, frame, {});
   }
 }
-DEVICE_TEST (none)
 
 // sums near their limits, and more pixels than one thread adds up
-void run_large (Device device)
+DEVICE_TEST (large)
 {
   const std::vector<std::uint8_t> scores (256, 255);
   for (const auto &[content, planes] : kContents) {
@@ -283,7 +281,6 @@ void run_large (Device device)
                   { { { first, end, end + 700 }, { 3, 256 * 17 + 5, 256 * 40 }, scores } });
   }
 }
-DEVICE_TEST (large)
 
 #if INTHIST_CUDA
 // windows of the frame, also of nothing, by a LUT of which some bins count nowhere

@@ -77,12 +77,14 @@ void ask_histograms (Device device, Question question, int n)
   });
 }
 
-void run_count_regions (Device device)
+}  // namespace
+
+DEVICE_TEST (count_regions)
 {
   ask_histograms<std::uint32_t> (device, Question::counts, 120);
 }
 
-void run_sum_regions (Device device)
+DEVICE_TEST (sum_regions)
 {
   ask_histograms<std::uint64_t> (device, Question::sums, 60);
   // Sums and sums of squares; the square of 255 passes 2^32 beyond 66,051 pixels, in wide, tall and
@@ -114,11 +116,6 @@ void run_sum_regions (Device device)
                     [&] (const Region &r) { return add_pixels (image, width, r, planes); });
     }
 }
-
-}  // namespace
-
-DEVICE_TEST (count_regions)
-DEVICE_TEST (sum_regions)
 
 TEST (clipping)
 {

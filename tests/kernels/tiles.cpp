@@ -36,7 +36,9 @@ constexpr struct {
   { 4097, 4097, 1, Pattern::full, true },   // and of 25
 };
 
-void run_frames (Device device)
+}  // namespace
+
+DEVICE_TEST (frames)
 {
   Queue queue (device);
   for (const auto &[width, height, bins, pattern, wide] : kFrames) {
@@ -70,10 +72,6 @@ void run_frames (Device device)
     }
   }
 }
-
-}  // namespace
-
-DEVICE_TEST (frames)
 
 /// Every byte of a tile counts where the format says, and nowhere else.
 TEST (format)

@@ -122,11 +122,8 @@ public:
   {
     gst_harness_push_event (get (),
                             start ? gst_event_new_flush_start () : gst_event_new_flush_stop (TRUE));
-    if (!start) {
-      GstSegment segment;
-      gst_segment_init (&segment, GST_FORMAT_TIME);
-      gst_harness_push_event (get (), gst_event_new_segment (&segment));
-    }
+    if (!start)
+      harness_.push_segment ();
   }
   /// Says what is wrong with the whole tensor of a frame, held or not.
   std::string complaint_of_tensor (GstIntegralHistogram *histogram) const
@@ -136,25 +133,13 @@ public:
     };
     const auto held = std::ranges::find (held_, histogram, buffer_of);
     const Picture picture = picture_of (held->get (), info_);
-    g_autoptr (GError) error = nullptr;
-    g_autoptr (GstBuffer) tensor = gst_integral_histogram_get_buffer (histogram, &error);
-    if (!tensor)
-      return error->message;
-    GstMapInfo map;
-    fail_unless (gst_buffer_map (tensor, &map, GST_MAP_READ));
+    const TensorCopy tensor (histogram);
     const Sums counts =
         added (picture, { 0, 0, kWidth, kHeight }, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, kBins);
-    const gsize row = gst_integral_histogram_get_row_pitch (histogram),
-                plane = gst_integral_histogram_get_plane_pitch (histogram);
     std::string wrong;
-    for (guint b = 0; b < kBins; b++) {
-      guint32 last;
-      std::memcpy (&last, map.data + b * plane + (kHeight - 1) * row + (kWidth - 1) * sizeof last,
-                   sizeof last);
-      if (last != counts[b])
+    for (guint b = 0; b < kBins; b++)
+      if (tensor.at (b, kWidth - 1, kHeight - 1) != counts[b])
         wrong = "bin " + std::to_string (b) + " of the tensor is wrong";
-    }
-    gst_buffer_unmap (tensor, &map);
     return wrong;
   }
   void ask_tensor (GstIntegralHistogram *histogram) const

@@ -102,11 +102,8 @@ void refuse (GstIntegralHistogram *histogram, int flags, gint64 stream, const ch
 
 }  // namespace
 
-TEST_EACH (fields, std::size (kBackends))
+BACKEND_TEST (fields)
 {
-  const char *backend = kBackends[__i__];
-  if (!have (backend))
-    return;
   const bool cpu = strcmp (backend, "cpu") == 0;
   struct Case {
     const char *properties;
@@ -156,11 +153,8 @@ TEST_EACH (fields, std::size (kBackends))
     }
 }
 
-TEST_EACH (refusals, std::size (kBackends))
+BACKEND_TEST (refusals)
 {
-  const char *backend = kBackends[__i__];
-  if (!have (backend))
-    return;
   for (const char *properties : { "", "compute=eager", "counter=u16" }) {
     Frame frame (backend, properties);
     refuse (frame.histogram (), 0, 0, "there is no stream 0");
@@ -187,11 +181,8 @@ TEST_EACH (refusals, std::size (kBackends))
 }
 
 /// An array outlives buffer, element and plugin's state, and its deleter runs in any thread.
-TEST_EACH (outlives, std::size (kBackends))
+BACKEND_TEST (outlives)
 {
-  const char *backend = kBackends[__i__];
-  if (!have (backend))
-    return;
   Versioned *array;
   {
     Frame frame (backend, "");

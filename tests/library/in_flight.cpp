@@ -2,9 +2,6 @@
 //
 // Buffers are still read when they have been pushed, and what is painted over them then does no
 // harm. A frame takes little time, and little memory stays.
-//
-// Environment:
-//   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -21,9 +18,11 @@ namespace {
 
 constexpr int kDepth = 3;
 
+}  // namespace
+
 /// Somebody downstream paints over each frame at once, as a filter that works in place does. Its
 /// histogram is that of the frame before, and after the first few nothing is copied for it.
-void run_painted_over (const Setup &setup)
+SETUP_TEST (painted_over)
 {
   Random random (seed ());
   const std::string caps = kSlowed ? caps_of ("GRAY8", 640, 360) : caps_of ("GRAY8", 1920, 1080);
@@ -66,7 +65,7 @@ void run_painted_over (const Setup &setup)
 }
 
 /// The next frame needs the buffer of the last, which comes back with nobody's help.
-void run_one_buffer (const Setup &setup)
+SETUP_TEST (one_buffer)
 {
   Random random (seed ());
   const std::string caps = caps_of ("GRAY8", 640, 480);
@@ -89,7 +88,7 @@ void run_one_buffer (const Setup &setup)
 }
 
 /// The device has room for one tensor, and lent buffers have theirs: the next frame waits for it.
-void run_room_for_one (const Setup &setup)
+SETUP_TEST (room_for_one)
 {
   if (g_str_equal (setup.backend, "cpu"))
     return;
@@ -126,7 +125,7 @@ void run_room_for_one (const Setup &setup)
 }
 
 /// With one tensor and no copy, frames follow each other as fast as they are computed.
-void run_one_tensor (const Setup &setup)
+SETUP_TEST (one_tensor)
 {
   if (g_str_equal (setup.backend, "cpu"))
     return;  // nothing is lent there
@@ -149,7 +148,7 @@ void run_one_tensor (const Setup &setup)
 }
 
 /// A live frame leaves within a millisecond, and is ready within another.
-void run_latency (const Setup &setup)
+SETUP_TEST (latency)
 {
   if (g_str_equal (setup.backend, "cpu"))
     return;  // it is as fast as its processor
@@ -200,7 +199,7 @@ void run_latency (const Setup &setup)
 }
 
 /// Pipelines that know nothing of each other compute in one context of a device.
-void run_one_context (const Setup &setup)
+SETUP_TEST (one_context)
 {
   if (g_str_equal (setup.backend, "cpu"))
     return;
@@ -218,7 +217,7 @@ void run_one_context (const Setup &setup)
 }
 
 /// Bytes of this process in memory.
-gsize resident ()
+static gsize resident ()
 {
   std::ifstream statm ("/proc/self/statm");
   gsize all = 0, pages = 0;
@@ -227,7 +226,7 @@ gsize resident ()
 }
 
 /// What a consumer held for a while is freed when it has not held as much for some time.
-void run_bounded (const Setup &setup)
+SETUP_TEST (bounded)
 {
   if (g_str_equal (setup.backend, "cuda"))
     return;  // the pool is the same, and this looks at host memory
@@ -251,13 +250,3 @@ void run_bounded (const Setup &setup)
   fail_unless (resident () < most - kHeld / 2 * kTensor, "%zu MB stay of %zu", resident () >> 20,
                most >> 20);
 }
-
-}  // namespace
-
-SETUP_TEST (painted_over)
-SETUP_TEST (one_buffer)
-SETUP_TEST (room_for_one)
-SETUP_TEST (one_tensor)
-SETUP_TEST (latency)
-SETUP_TEST (one_context)
-SETUP_TEST (bounded)

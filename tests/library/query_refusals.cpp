@@ -24,7 +24,9 @@ struct Answers {
   Best best = {};
 };
 
-void run_models (const char *backend)
+}  // namespace
+
+BACKEND_TEST (models)
 {
   const Frame frame (kFourBins, backend);
   Answers to;
@@ -34,48 +36,40 @@ void run_models (const char *backend)
                                     std::pair (Model{ 1, -1, 1, 1 }, "0 or more, not -1"),
                                     std::pair (Model{ 1, 1, 1, kNan }, "nan"),
                                     std::pair (Model{ 1, kInfinity, 1, 1 }, "inf") }) {
-    expect_refusal (why, [&] (GError **error) {
-      return gst_integral_histogram_likelihoods (frame.histogram, &kRectangle, 1, model.data (),
-                                                 kMeasure, to.values, nullptr, error);
-    });
-    expect_refusal (why, [&] (GError **error) {
-      return gst_integral_histogram_likelihood_maps (frame.histogram, &kGrid, 1, model.data (),
-                                                     kMeasure, to.values, &to.best, error);
-    });
+    expect_refusal (why, gst_integral_histogram_likelihoods, frame.histogram, &kRectangle, 1,
+                    model.data (), kMeasure, to.values, nullptr);
+    expect_refusal (why, gst_integral_histogram_likelihood_maps, frame.histogram, &kGrid, 1,
+                    model.data (), kMeasure, to.values, &to.best);
     Model models = kModel;
     models.insert (models.end (), model.begin (), model.end ());
     const Rectangle patches[] = { kRectangle, kRectangle };
     const Search search = { kGrid, patches, 2, models.data (), 0 };
-    expect_refusal (why, [&] (GError **error) {
-      return gst_integral_histogram_vote_maps (frame.histogram, &search, 1, kMeasure, to.values,
-                                               nullptr, error);
-    });
+    expect_refusal (why, gst_integral_histogram_vote_maps, frame.histogram, &search, 1, kMeasure,
+                    to.values, nullptr);
   }
 }
 
 /// Weights of a linear score are any numbers, but numbers.
-void run_weights (const char *backend)
+BACKEND_TEST (weights)
 {
   const Frame frame (kFourBins, backend);
   Answers to;
-  const auto ask = [&] (const Model &model, GError **error) {
-    return gst_integral_histogram_likelihoods (frame.histogram, &kRectangle, 1, model.data (),
-                                               GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR, to.values,
-                                               nullptr, error);
-  };
+  constexpr auto kLinear = GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR;
   for (const Model &model : { Model{ 0, 0, 0, 0 }, Model{ -1, -2, -3, -4 } }) {
-    expect_answer ([&] (GError **error) { return ask (model, error); });
+    expect_answer (gst_integral_histogram_likelihoods, frame.histogram, &kRectangle, 1,
+                   model.data (), kLinear, to.values, nullptr);
     fail_unless (model[0] == 0 ? to.values[0] == 0 : to.values[0] < 0);
   }
   for (const float bad :
-       { std::numeric_limits<float>::quiet_NaN (), -std::numeric_limits<float>::infinity () })
-    expect_refusal ("a model's bins are numbers, not", [&] (GError **error) {
-      return ask ({ 1, bad, 1, 1 }, error);
-    });
+       { std::numeric_limits<float>::quiet_NaN (), -std::numeric_limits<float>::infinity () }) {
+    const Model model = { 1, bad, 1, 1 };
+    expect_refusal ("a model's bins are numbers, not", gst_integral_histogram_likelihoods,
+                    frame.histogram, &kRectangle, 1, model.data (), kLinear, to.values, nullptr);
+  }
 }
 
 /// A list is refused for the second of its grids.
-void run_grids (const char *backend)
+BACKEND_TEST (grids)
 {
   const Frame frame (kFourBins, backend);
   Answers to;
@@ -97,33 +91,21 @@ void run_grids (const char *backend)
          std::pair (with ([] (Grid &g) { g.columns = G_MAXINT, g.rows = G_MAXINT; }),
                     "too large") }) {
     const Grid grids[] = { kGrid, bad };
-    expect_refusal (why, [&] (GError **error) {
-      return gst_integral_histogram_grids (frame.histogram, grids, 2, to.counts, error);
-    });
-    expect_refusal (why, [&] (GError **error) {
-      return gst_integral_histogram_likelihood_maps (frame.histogram, grids, 2, kModel.data (),
-                                                     kMeasure, nullptr, &to.best, error);
-    });
-    expect_refusal (why, [&] (GError **error) {
-      return gst_integral_histogram_quantile_maps (frame.histogram, grids, 2, 0.5, to.quantiles,
-                                                   error);
-    });
+    expect_refusal (why, gst_integral_histogram_grids, frame.histogram, grids, 2, to.counts);
+    expect_refusal (why, gst_integral_histogram_likelihood_maps, frame.histogram, grids, 2,
+                    kModel.data (), kMeasure, nullptr, &to.best);
+    expect_refusal (why, gst_integral_histogram_quantile_maps, frame.histogram, grids, 2, 0.5,
+                    to.quantiles);
     const Search search = { bad, &kRectangle, 1, kModel.data (), 0 };
-    expect_refusal (why, [&] (GError **error) {
-      return gst_integral_histogram_vote_maps (frame.histogram, &search, 1, kMeasure, to.values,
-                                               nullptr, error);
-    });
-    expect_refusal (why, [&] (GError **error) {
-      return gst_integral_histogram_query_grid (frame.histogram, &bad, error) != nullptr;
-    });
+    expect_refusal (why, gst_integral_histogram_vote_maps, frame.histogram, &search, 1, kMeasure,
+                    to.values, nullptr);
+    expect_refusal (why, gst_integral_histogram_query_grid, frame.histogram, &bad);
   }
-  expect_refusal ("too many", [&] (GError **error) {
-    return gst_integral_histogram_likelihoods (frame.histogram, &kRectangle, G_MAXUINT,
-                                               kModel.data (), kMeasure, to.values, nullptr, error);
-  });
+  expect_refusal ("too many", gst_integral_histogram_likelihoods, frame.histogram, &kRectangle,
+                  G_MAXUINT, kModel.data (), kMeasure, to.values, nullptr);
 }
 
-void run_searches (const char *backend)
+BACKEND_TEST (searches)
 {
   const Frame frame (kFourBins, backend);
   Answers to;
@@ -135,135 +117,80 @@ void run_searches (const char *backend)
          std::pair (Search{ kGrid, &kRectangle, 1, kModel.data (), G_MAXUINT }, "rank 4294967295"),
          std::pair (Search{ kGrid, nullptr, 1, kModel.data (), 0 }, "no patches"),
          std::pair (Search{ kGrid, &kRectangle, 1, nullptr, 0 }, "no models") })
-    expect_refusal (why, [&] (GError **error) {
-      return gst_integral_histogram_vote_maps (frame.histogram, &search, 1, kMeasure, to.values,
-                                               nullptr, error);
-    });
+    expect_refusal (why, gst_integral_histogram_vote_maps, frame.histogram, &search, 1, kMeasure,
+                    to.values, nullptr);
 }
 
-void run_quantiles (const char *backend)
+BACKEND_TEST (quantiles)
 {
   const Frame frame (kFourBins, backend);
   Answers to;
   for (const double quantile : { -0.01, 1.01, std::numeric_limits<double>::quiet_NaN () })
-    expect_refusal ("a quantile is 0 to 1, not", [&] (GError **error) {
-      return gst_integral_histogram_quantile_maps (frame.histogram, &kGrid, 1, quantile,
-                                                   to.quantiles, error);
-    });
+    expect_refusal ("a quantile is 0 to 1, not", gst_integral_histogram_quantile_maps,
+                    frame.histogram, &kGrid, 1, quantile, to.quantiles);
 }
 
-void run_measures (const char *backend)
+BACKEND_TEST (measures)
 {
   const Frame frame (kFourBins, backend);
   Answers to;
   const auto measure = Measure (kMeasures);
-  expect_refusal ("no measure number 11", [&] (GError **error) {
-    return gst_integral_histogram_likelihoods (frame.histogram, &kRectangle, 1, kModel.data (),
-                                               measure, to.values, nullptr, error);
-  });
-  expect_refusal ("no measure number 11", [&] (GError **error) {
-    return gst_integral_histogram_likelihood_maps (frame.histogram, &kGrid, 1, kModel.data (),
-                                                   measure, to.values, nullptr, error);
-  });
-  expect_refusal ("no measure number 11", [&] (GError **error) {
-    return gst_integral_histogram_vote_maps (frame.histogram, &kSearch, 1, measure, to.values,
-                                             nullptr, error);
-  });
+  expect_refusal ("no measure number 11", gst_integral_histogram_likelihoods, frame.histogram,
+                  &kRectangle, 1, kModel.data (), measure, to.values, nullptr);
+  expect_refusal ("no measure number 11", gst_integral_histogram_likelihood_maps, frame.histogram,
+                  &kGrid, 1, kModel.data (), measure, to.values, nullptr);
+  expect_refusal ("no measure number 11", gst_integral_histogram_vote_maps, frame.histogram,
+                  &kSearch, 1, measure, to.values, nullptr);
 }
 
-void run_tables (const char *backend)
+BACKEND_TEST (tables)
 {
   const Frame tables ({ "snow", 64, 48, 1, "u32" }, backend, "cudaintegralimage");
   Answers to;
   constexpr const char *kWhy = "summed-area table";
-  expect_refusal (kWhy, [&] (GError **error) {
-    return gst_integral_histogram_grids (tables.histogram, &kGrid, 1, to.counts, error);
-  });
-  expect_refusal (kWhy, [&] (GError **error) {
-    return gst_integral_histogram_likelihoods (tables.histogram, &kRectangle, 1, kModel.data (),
-                                               kMeasure, to.values, nullptr, error);
-  });
-  expect_refusal (kWhy, [&] (GError **error) {
-    return gst_integral_histogram_likelihood_maps (tables.histogram, &kGrid, 1, kModel.data (),
-                                                   kMeasure, to.values, nullptr, error);
-  });
-  expect_refusal (kWhy, [&] (GError **error) {
-    return gst_integral_histogram_quantile_maps (tables.histogram, &kGrid, 1, 0.5, to.quantiles,
-                                                 error);
-  });
-  expect_refusal (kWhy, [&] (GError **error) {
-    return gst_integral_histogram_vote_maps (tables.histogram, &kSearch, 1, kMeasure, to.values,
-                                             nullptr, error);
-  });
-  expect_refusal (kWhy, [&] (GError **error) {
-    return gst_integral_histogram_regions_on_stream (tables.histogram, &kRectangle, 1, to.counts,
-                                                     nullptr, error);
-  });
+  expect_refusal (kWhy, gst_integral_histogram_grids, tables.histogram, &kGrid, 1, to.counts);
+  expect_refusal (kWhy, gst_integral_histogram_likelihoods, tables.histogram, &kRectangle, 1,
+                  kModel.data (), kMeasure, to.values, nullptr);
+  expect_refusal (kWhy, gst_integral_histogram_likelihood_maps, tables.histogram, &kGrid, 1,
+                  kModel.data (), kMeasure, to.values, nullptr);
+  expect_refusal (kWhy, gst_integral_histogram_quantile_maps, tables.histogram, &kGrid, 1, 0.5,
+                  to.quantiles);
+  expect_refusal (kWhy, gst_integral_histogram_vote_maps, tables.histogram, &kSearch, 1, kMeasure,
+                  to.values, nullptr);
+  expect_refusal (kWhy, gst_integral_histogram_regions_on_stream, tables.histogram, &kRectangle, 1,
+                  to.counts, nullptr);
 }
 
 /// Language bindings may give lists of wrong lengths.
-void run_bindings (const char *backend)
+BACKEND_TEST (bindings)
 {
   const Frame frame (kFourBins, backend);
   for (const gsize n : { 0, 3, 5 })
-    expect_refusal ("numbers are no model: it takes 4", [&] (GError **error) {
-      return gst_integral_histogram_query_likelihood_map (
-                 frame.histogram, &kGrid, n ? kModel.data () : nullptr, n, kMeasure, nullptr, error)
-             != nullptr;
-    });
+    expect_refusal ("numbers are no model: it takes 4", gst_integral_histogram_query_likelihood_map,
+                    frame.histogram, &kGrid, n ? kModel.data () : nullptr, n, kMeasure, nullptr);
   const gint numbers[8] = {};
-  expect_refusal ("6 numbers are no list of patches: it takes 4", [&] (GError **error) {
-    return gst_integral_histogram_query_vote_map (frame.histogram, &kGrid, numbers, 6,
-                                                  kModel.data (), 4, 0, kMeasure, nullptr, error)
-           != nullptr;
-  });
-  expect_refusal ("4 numbers are no list of models: it takes 8", [&] (GError **error) {
-    return gst_integral_histogram_query_vote_map (frame.histogram, &kGrid, numbers, 8,
-                                                  kModel.data (), 4, 0, kMeasure, nullptr, error)
-           != nullptr;
-  });
-  expect_refusal ("1 to 4096 patches, not 0", [&] (GError **error) {
-    return gst_integral_histogram_query_vote_map (frame.histogram, &kGrid, nullptr, 0, nullptr, 0,
-                                                  0, kMeasure, nullptr, error)
-           != nullptr;
-  });
+  expect_refusal ("6 numbers are no list of patches: it takes 4",
+                  gst_integral_histogram_query_vote_map, frame.histogram, &kGrid, numbers, 6,
+                  kModel.data (), 4, 0, kMeasure, nullptr);
+  expect_refusal ("4 numbers are no list of models: it takes 8",
+                  gst_integral_histogram_query_vote_map, frame.histogram, &kGrid, numbers, 8,
+                  kModel.data (), 4, 0, kMeasure, nullptr);
+  expect_refusal ("1 to 4096 patches, not 0", gst_integral_histogram_query_vote_map,
+                  frame.histogram, &kGrid, nullptr, 0, nullptr, 0, 0, kMeasure, nullptr);
 }
 
 /// No windows have no answers.
-void run_nothing (const char *backend)
+BACKEND_TEST (nothing)
 {
   const Frame frame ({ "snow", 64, 48, 4, "u32" }, backend);
   const Model model = { 1, 2, 3, 4 };
   constexpr auto kMeasure = GST_INTEGRAL_HISTOGRAM_MEASURE_L1;
   GstIntegralHistogram *const histogram = frame.histogram;
-  expect_answer ([&] (GError **error) {
-    return gst_integral_histogram_grids (histogram, nullptr, 0, nullptr, error);
-  });
-  expect_answer ([&] (GError **error) {
-    return gst_integral_histogram_likelihood_maps (histogram, nullptr, 0, model.data (), kMeasure,
-                                                   nullptr, nullptr, error);
-  });
-  expect_answer ([&] (GError **error) {
-    return gst_integral_histogram_quantile_maps (histogram, nullptr, 0, 0.5, nullptr, error);
-  });
-  expect_answer ([&] (GError **error) {
-    return gst_integral_histogram_vote_maps (histogram, nullptr, 0, kMeasure, nullptr, nullptr,
-                                             error);
-  });
-  expect_answer ([&] (GError **error) {
-    return gst_integral_histogram_regions_on_stream (histogram, nullptr, 0, nullptr, nullptr,
-                                                     error);
-  });
+  expect_answer (gst_integral_histogram_grids, histogram, nullptr, 0, nullptr);
+  expect_answer (gst_integral_histogram_likelihood_maps, histogram, nullptr, 0, model.data (),
+                 kMeasure, nullptr, nullptr);
+  expect_answer (gst_integral_histogram_quantile_maps, histogram, nullptr, 0, 0.5, nullptr);
+  expect_answer (gst_integral_histogram_vote_maps, histogram, nullptr, 0, kMeasure, nullptr,
+                 nullptr);
+  expect_answer (gst_integral_histogram_regions_on_stream, histogram, nullptr, 0, nullptr, nullptr);
 }
-
-}  // namespace
-
-BACKEND_TEST (models)
-BACKEND_TEST (grids)
-BACKEND_TEST (searches)
-BACKEND_TEST (quantiles)
-BACKEND_TEST (measures)
-BACKEND_TEST (weights)
-BACKEND_TEST (tables)
-BACKEND_TEST (bindings)
-BACKEND_TEST (nothing)

@@ -2,9 +2,6 @@
 //
 // Many threads ask every question at once, or ask it on streams of CUDA. What is answered in device
 // memory is, bit for bit, what the same question answers when it waits.
-//
-// Environment:
-//   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)
 #if INTHIST_CUDA
 #include <cuda_runtime.h>
 #endif
@@ -46,53 +43,48 @@ struct Asked {
       n_bests = listed ? 1 : grids.size ();
   }
 
+  /// The bests lie behind the answers, if the question has any.
+  Best *bests_behind (guint32 *answers) const
+  {
+    return n_bests ? reinterpret_cast<Best *> (answers + n_answers) : nullptr;
+  }
+
   /// Asks, and waits where there is no stream.
-  bool ask (GstIntegralHistogram *histogram, void *answers, Best *bests, const gpointer *stream,
+  bool ask (GstIntegralHistogram *histogram, guint32 *answers, Best *bests, const gpointer *stream,
             GError **error) const
   {
+    const auto ask_by = [&] (auto question, auto on_stream, auto... about) {
+      return stream ? on_stream (histogram, about..., *stream, error)
+                    : question (histogram, about..., error);
+    };
     const guint n = guint (rectangles.size ()), n_grids = guint (grids.size ());
-    auto *const counts = static_cast<guint32 *> (answers);
-    auto *const values = static_cast<gfloat *> (answers);
-    auto *const quantiles = static_cast<gint32 *> (answers);
+    auto *const values = reinterpret_cast<gfloat *> (answers);
     switch (kind) {
       case Kind::regions:
-        return stream ? gst_integral_histogram_regions_on_stream (histogram, rectangles.data (), n,
-                                                                  counts, *stream, error)
-                      : gst_integral_histogram_regions (histogram, rectangles.data (), n, counts,
-                                                        error);
+        return ask_by (gst_integral_histogram_regions, gst_integral_histogram_regions_on_stream,
+                       rectangles.data (), n, answers);
       case Kind::grids:
-        return stream ? gst_integral_histogram_grids_on_stream (histogram, grids.data (), n_grids,
-                                                                counts, *stream, error)
-                      : gst_integral_histogram_grids (histogram, grids.data (), n_grids, counts,
-                                                      error);
+        return ask_by (gst_integral_histogram_grids, gst_integral_histogram_grids_on_stream,
+                       grids.data (), n_grids, answers);
       case Kind::likelihoods:
-        return stream ? gst_integral_histogram_likelihoods_on_stream (histogram, rectangles.data (),
-                                                                      n, model.data (), measure,
-                                                                      values, bests, *stream, error)
-                      : gst_integral_histogram_likelihoods (histogram, rectangles.data (), n,
-                                                            model.data (), measure, values, bests,
-                                                            error);
+        return ask_by (gst_integral_histogram_likelihoods,
+                       gst_integral_histogram_likelihoods_on_stream, rectangles.data (), n,
+                       model.data (), measure, values, bests);
       case Kind::likelihood_maps:
-        return stream ? gst_integral_histogram_likelihood_maps_on_stream (
-                   histogram, grids.data (), n_grids, model.data (), measure, values, bests,
-                   *stream, error)
-                      : gst_integral_histogram_likelihood_maps (histogram, grids.data (), n_grids,
-                                                                model.data (), measure, values,
-                                                                bests, error);
+        return ask_by (gst_integral_histogram_likelihood_maps,
+                       gst_integral_histogram_likelihood_maps_on_stream, grids.data (), n_grids,
+                       model.data (), measure, values, bests);
       case Kind::quantile_maps:
-        return stream ? gst_integral_histogram_quantile_maps_on_stream (
-                   histogram, grids.data (), n_grids, quantile, quantiles, *stream, error)
-                      : gst_integral_histogram_quantile_maps (histogram, grids.data (), n_grids,
-                                                              quantile, quantiles, error);
+        return ask_by (gst_integral_histogram_quantile_maps,
+                       gst_integral_histogram_quantile_maps_on_stream, grids.data (), n_grids,
+                       quantile, reinterpret_cast<gint32 *> (answers));
       case Kind::vote_maps: break;
     }
     std::vector<Search> searches;
     for (guint g = 0; g < n_grids; g++)
       searches.push_back (targets[g].on (grids[g]));
-    return stream ? gst_integral_histogram_vote_maps_on_stream (
-               histogram, searches.data (), n_grids, measure, values, bests, *stream, error)
-                  : gst_integral_histogram_vote_maps (histogram, searches.data (), n_grids, measure,
-                                                      values, bests, error);
+    return ask_by (gst_integral_histogram_vote_maps, gst_integral_histogram_vote_maps_on_stream,
+                   searches.data (), n_grids, measure, values, bests);
   }
 
   /// Overwrites all that has been asked.
@@ -123,15 +115,16 @@ std::size_t words_of (const Asked &asked)
 Answers answers_of (const Frame &frame, const Asked &asked)
 {
   Answers answers (words_of (asked));
-  auto *const bests = reinterpret_cast<Best *> (answers.data () + asked.n_answers);
   expect_answer ([&] (GError **error) {
-    return asked.ask (frame.histogram, answers.data (), asked.n_bests ? bests : nullptr, nullptr,
-                      error);
+    return asked.ask (frame.histogram, answers.data (), asked.bests_behind (answers.data ()),
+                      nullptr, error);
   });
   return answers;
 }
 
-void run_threads (const char *backend)
+}  // namespace
+
+BACKEND_TEST (threads)
 {
   constexpr int kThreads = 8, kQuestions = 50, kDifferent = 4 * kKinds;
   Random random (seed ());
@@ -147,9 +140,8 @@ void run_threads (const char *backend)
       for (int i = 0; i < kQuestions; i++) {
         const std::size_t q = own () % kDifferent;
         Answers answers (wanted[q].size ());
-        auto *const bests = reinterpret_cast<Best *> (answers.data () + asked[q].n_answers);
         wrong += !asked[q].ask (frame.histogram, answers.data (),
-                                asked[q].n_bests ? bests : nullptr, nullptr, nullptr)
+                                asked[q].bests_behind (answers.data ()), nullptr, nullptr)
                  || answers != wanted[q];
       }
     });
@@ -159,7 +151,7 @@ void run_threads (const char *backend)
 }
 
 /// What lies in host memory has no streams.
-void run_no_stream (const char *backend)
+BACKEND_TEST (no_stream)
 {
   if (!g_str_equal (backend, "cpu"))
     return;
@@ -169,18 +161,17 @@ void run_no_stream (const char *backend)
     const Asked asked (frame, i, random);
     Answers answers (words_of (asked), 7);
     const gpointer stream = nullptr;
-    expect_refusal (
-        "in host memory",
-        [&] (GError **error) {
-          return asked.ask (frame.histogram, answers.data (), nullptr, &stream, error);
-        },
-        GST_INTEGRAL_HISTOGRAM_ERROR_FAILED);
+    expect_failure (GST_INTEGRAL_HISTOGRAM_ERROR_FAILED, "in host memory", [&] (GError **error) {
+      return asked.ask (frame.histogram, answers.data (), nullptr, &stream, error);
+    });
     fail_unless (answers == Answers (answers.size (), 7));
     // with a stream all answers are wanted
     Best bests[5];
     ASSERT_CRITICAL (fail_unless (!asked.ask (frame.histogram, nullptr, bests, &stream, nullptr)));
   }
 }
+
+namespace {
 
 #if INTHIST_CUDA
 void check_cuda (cudaError_t error)
@@ -246,10 +237,9 @@ void ask_on_streams (const Frame &frame, int n, int n_streams, const char *what)
     guint32 *const to = answers.data + offsets[std::size_t (i)];
     Asked &question = asked[std::size_t (i)];
     // bests need the alignment of a float, which any word has
-    auto *const bests =
-        question.n_bests ? reinterpret_cast<Best *> (to + question.n_answers) : nullptr;
-    expect_answer (
-        [&] (GError **error) { return question.ask (frame.histogram, to, bests, &stream, error); });
+    expect_answer ([&] (GError **error) {
+      return question.ask (frame.histogram, to, question.bests_behind (to), &stream, error);
+    });
     question.scramble ();
   }
   printf ("%s: %d questions were asked %s the first was answered\n", what, n,
@@ -273,7 +263,9 @@ void ask_on_streams (const Frame &frame, int n, int n_streams, const char *what)
 }
 #endif
 
-void run_on_stream (const char *backend)
+}  // namespace
+
+BACKEND_TEST (on_stream)
 {
   if (g_str_equal (backend, "cpu"))
     return;
@@ -283,7 +275,7 @@ void run_on_stream (const char *backend)
 #endif
 }
 
-void run_outstanding (const char *backend)
+BACKEND_TEST (outstanding)
 {
   if (g_str_equal (backend, "cpu"))
     return;
@@ -293,7 +285,7 @@ void run_outstanding (const char *backend)
 }
 
 /// On the legacy default stream, which has no handle.
-void run_default_stream (const char *backend)
+BACKEND_TEST (default_stream)
 {
   if (g_str_equal (backend, "cpu"))
     return;
@@ -305,20 +297,11 @@ void run_default_stream (const char *backend)
     const Asked asked (frame, i, random);
     const gpointer stream = nullptr;
     OnDevice answers (words_of (asked));
-    auto *const bests =
-        asked.n_bests ? reinterpret_cast<Best *> (answers.data + asked.n_answers) : nullptr;
     expect_answer ([&] (GError **error) {
-      return asked.ask (frame.histogram, answers.data, bests, &stream, error);
+      return asked.ask (frame.histogram, answers.data, asked.bests_behind (answers.data), &stream,
+                        error);
     });
     fail_unless (answers.read () == answers_of (frame, asked));
   }
 #endif
 }
-
-}  // namespace
-
-BACKEND_TEST (threads)
-BACKEND_TEST (no_stream)
-BACKEND_TEST (on_stream)
-BACKEND_TEST (outstanding)
-BACKEND_TEST (default_stream)

@@ -183,28 +183,48 @@ private:
   std::vector<Answer> all_;
 };
 
-/// Checks that `question (error)` is answered.
-inline void expect_answer (auto &&question)
+/// Checks that a question of these arguments is answered.
+template <class Question, class... Arguments>
+void expect_answer (Question &&question, Arguments... arguments)
 {
   g_autoptr (GError) error = nullptr;
-  const bool answered = question (&error);
+  const bool answered = question (arguments..., &error);
   fail_unless (answered == !error);
   fail_unless (answered, "%s", error ? error->message : "");
 }
 
-/// Checks that a question is refused, and that the message says `why`.
-inline void
-expect_refusal (const char *why, auto &&question,
-                GstIntegralHistogramError code = GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION)
+/// Checks that a question of these arguments fails, and that the message says `why`.
+template <class Question, class... Arguments>
+void expect_failure (GstIntegralHistogramError code, const char *why, Question &&question,
+                     Arguments... arguments)
 {
   g_autoptr (GError) error = nullptr;
-  fail_unless (!question (&error), "answered, and must say: %s", why);
+  fail_unless (!question (arguments..., &error), "answered, and must say: %s", why);
   fail_unless (error, "no error, and must say: %s", why);
   fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR, code)
                    && strstr (error->message, why),
                "%s %d: %s; must say: %s", g_quark_to_string (error->domain), error->code,
                error->message, why);
-  question (nullptr);
+  question (arguments..., nullptr);
+}
+
+/// Checks the same of a question that is wrong.
+template <class Question, class... Arguments>
+void expect_refusal (const char *why, Question &&question, Arguments... arguments)
+{
+  expect_failure (GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION, why, question, arguments...);
+}
+
+/// Compares the counts of windows with those of the pixels.
+inline void expect_counts (const Frame &frame, const std::vector<Rectangle> &windows,
+                           Room<guint32> &counts)
+{
+  for (std::size_t i = 0; i < windows.size (); i++) {
+    const auto &[x, y, w, h] = windows[i];
+    fail_unless (std::ranges::equal (frame.count (frame.clip (x, y, w, h)),
+                                     std::span (counts.data () + i * frame.bins, frame.bins)),
+                 "wrong counts in window %zu, %d,%d %dx%d", i, x, y, w, h);
+  }
 }
 
 inline void expect_near (Measure measure, const Rectangle &window, double got, double wanted)
@@ -290,11 +310,3 @@ inline bool have_upload ()
     printf ("SKIP: frames in CUDA memory: no element cudaupload\n");
   return factory != nullptr;
 }
-
-/// A test on each backend that there is; the loop's index is the backend's.
-#define BACKEND_TEST(name) \
-  TEST_EACH (name, std::size (kBackends)) \
-  { \
-    if (have (kBackends[__i__])) \
-      run_##name (kBackends[__i__]); \
-  }

@@ -41,11 +41,8 @@ std::string line (const char *backend, const std::string &more)
 }  // namespace
 
 /// What lies in host memory, or in several shards, has no readers on a stream.
-TEST_EACH (refusals, std::size (kBackends))
+BACKEND_TEST (refusals)
 {
-  const char *backend = kBackends[__i__];
-  if (!have (backend))
-    return;
   const bool cpu = strcmp (backend, "cpu") == 0;
   struct Case {
     const char *properties, *why;

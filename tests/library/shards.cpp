@@ -298,25 +298,17 @@ void check_shards (Device of_whole, std::span<const Device> devices)
   }
 }
 
-void run_shards (Device device)
+}  // namespace
+
+DEVICE_TEST (shards)
 {
   check_shards (device, { &device, 1 });
 }
 
 /// A frame on both devices, against one on this device.
-void run_mixed (Device device)
+DEVICE_TEST_FROM (mixed, 1)
 {
   check_shards (device, kDevices);
-}
-
-}  // namespace
-
-DEVICE_TEST (shards)
-
-TEST_RANGE (mixed, 1, std::size (kDevices))
-{
-  if (have (kDevices[__i__], "mixed"))
-    run_mixed (kDevices[__i__]);
 }
 
 /// What weights add up to is the same in shards: the tests of kernels/ see to the truth.

@@ -72,10 +72,13 @@ inline Bytes right_tensor (const Input &input)
   return tensor;
 }
 
-/// A test on each device; the loop's index is the device's.
-#define DEVICE_TEST(name) \
-  TEST_EACH (name, std::size (kDevices)) \
+/// A test on each `device` that there is.
+#define DEVICE_TEST(name) DEVICE_TEST_FROM (name, 0)
+#define DEVICE_TEST_FROM(name, first) \
+  static void name##_on (Device device); \
+  TEST_RANGE (name, first, std::size (kDevices)) \
   { \
     if (have (kDevices[__i__], #name)) \
-      run_##name (kDevices[__i__]); \
-  }
+      name##_on (kDevices[__i__]); \
+  } \
+  static void name##_on (Device device)

@@ -43,6 +43,16 @@ inline bool have (const char *backend)
   return works;
 }
 
+/// A test on each `backend` that there is.
+#define BACKEND_TEST(name) \
+  static void name##_on (const char *backend); \
+  TEST_EACH (name, std::size (kBackends)) \
+  { \
+    if (have (kBackends[__i__])) \
+      name##_on (kBackends[__i__]); \
+  } \
+  static void name##_on (const char *backend)
+
 /// Gives back a reference.
 struct Unref {
   void operator() (GstBuffer *buffer) const { gst_buffer_unref (buffer); }
@@ -136,6 +146,22 @@ public:
     return text;
   }
 
+  void push_segment (GstClockTime start = 0)
+  {
+    GstSegment segment;
+    gst_segment_init (&segment, GST_FORMAT_TIME);
+    segment.start = segment.time = start;
+    gst_harness_push_event (harness_, gst_event_new_segment (&segment));
+  }
+
+  /// Flushes, and begins a new segment.
+  void flush ()
+  {
+    gst_harness_push_event (harness_, gst_event_new_flush_start ());
+    gst_harness_push_event (harness_, gst_event_new_flush_stop (TRUE));
+    push_segment ();
+  }
+
 private:
   GstHarness *const harness_;
   GstBus *const bus_;
@@ -153,6 +179,11 @@ inline GstVideoInfo info_of (const std::string &text)
   g_autoptr (GstCaps) caps = gst_caps_from_string (text.c_str ());
   fail_unless (gst_video_info_from_caps (&info, caps), "%s", text.c_str ());
   return info;
+}
+
+inline GstVideoInfo gray (int width, int height)
+{
+  return info_of (caps_of ("GRAY8", width, height));
 }
 
 /// Returns the names of an element's own properties. Each has a nick, a blurb and its default
@@ -229,6 +260,44 @@ inline GstBuffer *noise (const GstVideoInfo &info, unsigned seed)
   gst_buffer_unmap (buffer, &map);
   return buffer;
 }
+
+inline std::vector<guint8> bytes_of (GstBuffer *buffer)
+{
+  GstMapInfo map;
+  fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+  std::vector<guint8> bytes (map.data, map.data + map.size);
+  gst_buffer_unmap (buffer, &map);
+  return bytes;
+}
+
+/// A copy of a histogram's tensor, or of its tables.
+struct TensorCopy {
+  explicit TensorCopy (GstIntegralHistogram *histogram, const std::string &what = "")
+      : row_pitch (gst_integral_histogram_get_row_pitch (histogram)),
+        plane_pitch (gst_integral_histogram_get_plane_pitch (histogram)),
+        is_narrow (gst_integral_histogram_get_counter (histogram)
+                   == GST_INTEGRAL_HISTOGRAM_COUNTER_U16)
+  {
+    g_autoptr (GError) error = nullptr;
+    g_autoptr (GstBuffer) buffer = gst_integral_histogram_get_buffer (histogram, &error);
+    fail_unless (buffer, "%s: %s", what.c_str (), error ? error->message : "");
+    bytes = bytes_of (buffer);
+    fail_unless_equals_uint64 (bytes.size (),
+                               plane_pitch * gst_integral_histogram_get_bins (histogram));
+  }
+
+  /// Not of tiles.
+  guint32 at (guint plane, int x, int y) const
+  {
+    const guint8 *const row = &bytes[plane * plane_pitch + gsize (y) * row_pitch];
+    return is_narrow ? reinterpret_cast<const guint16 *> (row)[x]
+                     : reinterpret_cast<const guint32 *> (row)[x];
+  }
+
+  const gsize row_pitch, plane_pitch;
+  const bool is_narrow;
+  std::vector<guint8> bytes;
+};
 
 /// The luma of each pixel: unpacked to 16 bits by GstVideo where the format is deeper than 8, and
 /// weighted in floating point where it is RGB.

@@ -77,10 +77,12 @@ private:
   GstBufferPool *pool_ = nullptr;
 };
 
-/// A test of each setup that there is; the loop's index is the setup's.
+/// A test of each `setup` that there is.
 #define SETUP_TEST(name) \
+  static void name##_of (const Setup &setup); \
   TEST_EACH (name, std::size (kSetups)) \
   { \
     if (have (kSetups[__i__].backend)) \
-      run_##name (kSetups[__i__]); \
-  }
+      name##_of (kSetups[__i__]); \
+  } \
+  static void name##_of (const Setup &setup)

@@ -15,6 +15,7 @@
 // What a file has for itself is static or in an unnamed namespace, as other files have such names.
 #pragma once
 
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <vector>
@@ -30,6 +31,15 @@ inline unsigned seed ()
 {
   const char *const text = g_getenv ("INTHIST_SEED");
   return text ? unsigned (g_ascii_strtoull (text, nullptr, 0)) : 20250;
+}
+
+/// Fails unless a text, which may be an error's, has all these parts.
+inline void expect_parts (const std::string &text, std::initializer_list<std::string> parts,
+                          const std::string &what = "")
+{
+  for (const std::string &part : parts)
+    fail_unless (text.find (part) != text.npos, "%s: no \"%s\" in: %s", what.c_str (),
+                 part.c_str (), text.c_str ());
 }
 
 namespace testing {
