@@ -14,8 +14,6 @@
 // at once, measured just before, for as long.
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
-#include <cstring>
 #include <deque>
 #include <random>
 #include <thread>
@@ -33,6 +31,7 @@
 #endif
 
 #include "../support/must.hpp"
+#include "../support/command_line.hpp"
 
 using namespace integralhist;
 using inthist::Clock, inthist::seconds_since, inthist::Content, inthist::Shape, inthist::Type;
@@ -242,37 +241,21 @@ int main (int argc, char **argv)
   std::vector<std::pair<int, int>> sizes;
   std::vector<int> bins, counts, task_bins = { 0 };
   double seconds = 1;
-  const char *csv = nullptr;
-  bool cpu = true;
-  for (int i = 1; i < argc; i++) {
-    const char *const value = i + 1 < argc ? argv[i + 1] : "";
-    int width = 0, height = 0;
-    if (!std::strcmp (argv[i], "--no-cpu"))
-      cpu = false;
-    else if (!std::strcmp (argv[i], "--size") && std::sscanf (value, "%dx%d", &width, &height) == 2
-             && width > 0 && height > 0)
-      sizes.emplace_back (width, height), i++;
-    else if (!std::strcmp (argv[i], "--bins") && std::atoi (value) >= 1 && std::atoi (value) <= 256)
-      bins.push_back (std::atoi (value)), i++;
-    else if (!std::strcmp (argv[i], "--devices") && std::atoi (value) >= 1)
-      counts.push_back (std::atoi (value)), i++;
-    else if (!std::strcmp (argv[i], "--task-bins") && std::atoi (value) >= 1)
-      task_bins.push_back (std::atoi (value)), i++;
-    else if (!std::strcmp (argv[i], "--seconds") && std::atof (value) > 0)
-      seconds = std::atof (value), i++;
-    else if (!std::strcmp (argv[i], "--csv") && *value)
-      csv = value, i++;
-    else {
-      std::fprintf (stderr,
-                    "devices: %s: no such option, or a value is wrong\n"
-                    "usage: devices [--size WxH]... [--bins B]... [--devices N]... [--task-bins "
-                    "T]... [--seconds S] [--csv FILE] [--no-cpu]\n"
-                    "       by default 1280x720 to 8192x8192 with 32 and 128 bins, on the CPU and "
-                    "on 1, 2, 4 and 8 devices, for a second each\n",
-                    argv[i]);
-      return 2;
-    }
-  }
+  std::string csv;
+  bool no_cpu = false;
+  command_line::read (
+      argc, argv,
+      "usage: devices [--size WxH]... [--bins B]... [--devices N]... [--task-bins T]... "
+      "[--seconds S] [--csv FILE] [--no-cpu]\n"
+      "       by default 1280x720 to 8192x8192 with 32 and 128 bins, on the CPU and on 1, 2, 4 and "
+      "8 devices, for a second each\n",
+      { { "--size", command_line::sizes (sizes, 1, 1 << 20) },
+        { "--bins", command_line::numbers (bins, 1, 256) },
+        { "--devices", command_line::numbers (counts, 1) },
+        { "--task-bins", command_line::numbers (task_bins, 1) },
+        { "--seconds", command_line::number (seconds, 1e-6) },
+        { "--csv", command_line::text (csv) } },
+      { { "--no-cpu", &no_cpu } });
   if (sizes.empty ())
     sizes = { { 1280, 720 }, { 1920, 1080 }, { 4096, 3072 }, { 6400, 4800 }, { 8192, 8192 } };
   if (bins.empty ())
@@ -291,9 +274,9 @@ int main (int argc, char **argv)
   std::printf ("SKIP: devices on CUDA: this build has none\n");
 #endif
 
-  Table table (csv);
+  Table table (csv.empty () ? nullptr : csv.c_str ());
   if (!table.is_usable ()) {
-    std::fprintf (stderr, "devices: cannot write %s\n", csv);
+    std::fprintf (stderr, "devices: cannot write %s\n", csv.c_str ());
     return 1;
   }
   for (const auto &[width, height] : sizes)
@@ -311,7 +294,7 @@ int main (int argc, char **argv)
         pixels.get ()[i] = std::byte (random ());
       Frame frame;
       frame.image = { pixels.get (), width, {} };
-      if (cpu)
+      if (!no_cpu)
         run_cpu (table, shape, frame, seconds);
       frame.place = pinned ? Place::pinned : Place::host;
 #if INTHIST_CUDA

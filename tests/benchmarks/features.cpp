@@ -26,6 +26,8 @@
 #include <memory.hpp>
 #include <text.hpp>
 
+#include "../support/command_line.hpp"
+
 using namespace inthist;
 using namespace inthist::check;
 using Clock = std::chrono::steady_clock;
@@ -232,43 +234,27 @@ int run_rows (const Settings &settings)
   return 0;
 }
 
-int usage ()
-{
-  fprintf (stderr, "usage: features [--device cpu|cuda] [--size WxH] [--bins N] [--in-flight N] "
-                   "[--seconds S] [--frame FILE]\n");
-  return 2;
-}
-
 }  // namespace
 
 int main (int argc, char **argv)
 {
   Settings settings;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string option = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
-    char end = 0;
-    if (option == "--device" && (value == "cpu" || value == "cuda"))
-      settings.device = value == "cpu" ? Device::cpu : Device::cuda;
-    else if (option == "--size"
-             && sscanf (value.c_str (), "%dx%d%c", &settings.width, &settings.height, &end) == 2
-             && settings.width > 0 && settings.height > 0 && settings.width <= 8192
-             && settings.height <= 8192)
-      continue;
-    else if (option == "--in-flight"
-             && sscanf (value.c_str (), "%d%c", &settings.in_flight, &end) == 1
-             && settings.in_flight > 0 && settings.in_flight <= 16)
-      continue;
-    else if (option == "--bins" && sscanf (value.c_str (), "%d%c", &settings.bins, &end) == 1
-             && settings.bins > 0 && settings.bins <= 180)
-      continue;
-    else if (option == "--seconds" && sscanf (value.c_str (), "%lf%c", &settings.seconds, &end) == 1
-             && settings.seconds > 0)
-      continue;
-    else if (std::ifstream file (value, std::ios::binary); option == "--frame" && file)
-      settings.frame.assign (std::istreambuf_iterator<char> (file), {});
-    else
-      return usage ();
-  }
+  std::string device = "cpu";
+  const auto read_frame = [&] (const std::string &path) {
+    std::ifstream file (path, std::ios::binary);
+    settings.frame.assign (std::istreambuf_iterator<char> (file), {});
+    return bool (file);
+  };
+  command_line::read (argc, argv,
+                      "usage: features [--device cpu|cuda] [--size WxH] [--bins N] [--in-flight N] "
+                      "[--seconds S] [--frame FILE]\n",
+                      { { "--device", command_line::text (device, { "cpu", "cuda" }) },
+                        { "--size", command_line::size (settings.width, settings.height, 1, 8192) },
+                        { "--in-flight", command_line::number (settings.in_flight, 1, 16) },
+                        { "--bins", command_line::number (settings.bins, 1, 180) },
+                        { "--seconds", command_line::number (settings.seconds, 1e-6) },
+                        { "--frame", read_frame } });
+  settings.device = device == "cpu" ? Device::cpu : Device::cuda;
   try {
     return run_rows (settings);
   } catch (const std::exception &error) {

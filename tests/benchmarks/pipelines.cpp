@@ -11,13 +11,13 @@
 #include <cstring>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include <sys/resource.h>
 
+#include "../support/command_line.hpp"
 #include "ends.hpp"
 
 #include <kernels/inthist.hpp>
@@ -329,15 +329,6 @@ int usage (const std::string &complaint)
   return 2;
 }
 
-/// The whole text as a number in the range; nothing otherwise.
-std::optional<double> number (const char *text, double least, double most)
-{
-  char *end = nullptr;
-  const double value = g_ascii_strtod (text, &end);
-  return end == text || *end || !(value >= least && value <= most) ? std::nullopt
-                                                                   : std::optional (value);
-}
-
 }  // namespace
 
 int main (int argc, char **argv)
@@ -349,67 +340,26 @@ int main (int argc, char **argv)
   std::vector<std::pair<int, int>> sizes;
   std::vector<unsigned> depths;
   std::vector<std::string> memories;
-  for (int i = 1; i < argc; i++) {
-    const std::string option = argv[i];
-    if (option == "--help" || option == "-h") {
-      printf ("%s", kHelp);
-      return 0;
-    }
-    if (option == "--many") {
-      many = true;
-      continue;
-    }
-    if (option == "--table") {
-      base.table = true;
-      continue;
-    }
-    const std::vector<std::string> known = { "--size",  "--bins",    "--memory",
-                                             "--depth", "--seconds", "--backend",
-                                             "--track", "--compute", "--feature" };
-    if (std::ranges::find (known, option) == known.end ())
-      return usage ("no option " + option);
-    if (++i == argc)
-      return usage (option + " wants a value");
-    const std::string value = argv[i];
-    const char *const by = strchr (argv[i], 'x');
-    bool understood = true;
-    if (option == "--size") {
-      const auto width =
-                     by ? number (value.substr (0, by - argv[i]).c_str (), 1, 32767) : std::nullopt,
-                 height = by ? number (by + 1, 1, 32767) : std::nullopt;
-      if ((understood = width && height))
-        sizes.push_back ({ int (*width), int (*height) });
-    } else if (option == "--bins") {
-      const auto bins = number (argv[i], 1, 256);
-      if ((understood = bool (bins)))
-        base.bins = unsigned (*bins);
-    } else if (option == "--depth") {
-      const auto depth = number (argv[i], 1, 64);
-      if ((understood = bool (depth)))
-        depths.push_back (unsigned (*depth));
-    } else if (option == "--seconds") {
-      const auto seconds = number (argv[i], 0.001, 3600);
-      if ((understood = bool (seconds)))
-        base.seconds = *seconds;
-    } else if (option == "--track") {
-      int x, y, w, h;
-      understood = std::sscanf (argv[i], "%d,%d,%d,%d", &x, &y, &w, &h) == 4;
-      base.track = value;
-    } else if (option == "--feature") {
-      base.feature = value;
-    } else if (option == "--compute") {
-      understood = value == "eager" || value == "on-demand" || value == "auto";
-      base.compute = value;
-    } else if (option == "--memory") {
-      understood = value == "plain" || value == "pinned" || value == "cuda";
-      memories.push_back (value);
-    } else {
-      understood = value == "cpu" || value == "cuda";
-      base.backend = value;
-    }
-    if (!understood)
-      return usage (option + " cannot be " + value);
-  }
+  const auto take_box = [&] (const std::string &value) {
+    int x, y, w, h;
+    base.track = value;
+    return std::sscanf (value.c_str (), "%d,%d,%d,%d", &x, &y, &w, &h) == 4;
+  };
+  const auto take_memory = [&] (const std::string &value) {
+    return command_line::text (memories.emplace_back (), { "plain", "pinned", "cuda" }) (value);
+  };
+  command_line::read (
+      argc, argv, kHelp,
+      { { "--size", command_line::sizes (sizes, 1, 32767) },
+        { "--bins", command_line::number (base.bins, 1u, 256u) },
+        { "--depth", command_line::numbers (depths, 1u, 64u) },
+        { "--seconds", command_line::number (base.seconds, 0.001, 3600.) },
+        { "--track", take_box },
+        { "--feature", command_line::text (base.feature) },
+        { "--compute", command_line::text (base.compute, { "eager", "on-demand", "auto" }) },
+        { "--memory", take_memory },
+        { "--backend", command_line::text (base.backend, { "cpu", "cuda" }) } },
+      { { "--many", &many }, { "--table", &base.table } });
   if (base.table && !base.track.empty ())
     return usage ("--track wants a histogram: leave --table out");
   gst_init (nullptr, nullptr);

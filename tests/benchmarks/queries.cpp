@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <random>
@@ -21,6 +20,7 @@
 #include <kernels/registry.hpp>
 #include <text.hpp>
 
+#include "../support/command_line.hpp"
 #include "read.hpp"
 
 using namespace inthist;
@@ -111,12 +111,6 @@ public:
   const std::size_t bytes;
   Queue queue;
   std::vector<Memory> tensors, inputs;
-};
-
-struct Options {
-  std::vector<Device> devices = { Device::cpu, Device::cuda };
-  int width = 640, height = 480;  // at least 64
-  double seconds = 0.3;
 };
 
 void print_row (const Ring &ring, const char *what, double seconds, double windows, double reading)
@@ -241,28 +235,20 @@ void time_votes (Device device, Type counter, double seconds)
 
 int main (int argc, char **argv)
 {
-  Options options;
-  for (int i = 1; i < argc; i++) {
-    const std::string option = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
-    if (option == "--device" && (value == "cpu" || value == "cuda"))
-      options.devices = { value == "cpu" ? Device::cpu : Device::cuda };
-    else if (option == "--seconds" && std::atof (value.c_str ()) > 0)
-      options.seconds = std::atof (value.c_str ());
-    else if (option == "--size"
-             && std::sscanf (value.c_str (), "%dx%d", &options.width, &options.height) == 2
-             && options.width >= 64 && options.height >= 64)
-      ;
-    else {
-      std::fprintf (stderr, "queries [--device cpu|cuda] [--size WxH, at least 64x64] [--seconds "
-                            "S]: times questions about tensors\n");
-      return option == "--help" ? 0 : 2;
-    }
-    i++;
-  }
+  int width = 640, height = 480;
+  double seconds = 0.3;
+  std::string only;
+  command_line::read (
+      argc, argv, "usage: queries [--device cpu|cuda] [--size WxH, at least 64x64] [--seconds S]\n",
+      { { "--device", command_line::text (only, { "cpu", "cuda" }) },
+        { "--seconds", command_line::number (seconds, 1e-6) },
+        { "--size", command_line::size (width, height, 64, 1 << 20) } });
   int measured = 0, skipped = 0;
   std::printf ("%-5s %-22s %-34s %9s %12s %10s\n", "", "tensor", "question", "us", "windows/us",
                "of reading");
-  for (const Device device : options.devices) {
+  for (const Device device : kDevices) {
+    if (!only.empty () && only != (device == Device::cpu ? "cpu" : "cuda"))
+      continue;
     const std::string why = why_not (device);
     if (!why.empty ()) {
       std::printf ("SKIP: CUDA: %s\n", why.c_str ());
@@ -270,8 +256,8 @@ int main (int argc, char **argv)
       continue;
     }
     for (const Type counter : { Type::u32, Type::u16, Type::u8_tiled }) {
-      time_maps (device, { options.width, options.height, 32, counter }, options.seconds);
-      time_votes (device, counter, options.seconds);
+      time_maps (device, { width, height, 32, counter }, seconds);
+      time_votes (device, counter, seconds);
     }
     measured++;
   }

@@ -6,13 +6,13 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <random>
 #include <string>
 #include <vector>
 
 #include <csignal>
 
+#include "../support/command_line.hpp"
 #include "require.hpp"
 
 class Random {
@@ -49,21 +49,10 @@ struct ProgramOptions {
 inline ProgramOptions read_options (int argc, char **argv)
 {
   ProgramOptions options = { .seed = std::random_device{}() };
-  for (int i = 1; i + 1 < argc; i += 2) {
-    if (!std::strcmp (argv[i], "--seed"))
-      options.seed = std::strtoull (argv[i + 1], nullptr, 0);
-    else if (!std::strcmp (argv[i], "--seconds"))
-      options.seconds = std::atoi (argv[i + 1]);
-    else if (!std::strcmp (argv[i], "--backend"))
-      options.backend = argv[i + 1];
-    else
-      argc = 0;
-  }
-  if (argc % 2 == 0) {
-    std::fprintf (stderr, "usage: %s [--seed N] [--seconds N] [--backend cpu|cuda|auto]\n",
-                  argv[0]);
-    std::exit (2);
-  }
+  command_line::read (argc, argv, "options: [--seed N] [--seconds N] [--backend cpu|cuda|auto]\n",
+                      { { "--seed", command_line::number (options.seed, std::uint64_t (0)) },
+                        { "--seconds", command_line::number (options.seconds, 0) },
+                        { "--backend", command_line::text (options.backend) } });
   std::printf ("seed %llu\n", static_cast<unsigned long long> (options.seed));
   std::fflush (stdout);
   return options;

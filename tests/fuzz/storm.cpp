@@ -6,6 +6,7 @@
 // must be one that a setting explains, and frames must go on coming.
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <deque>
 #include <memory>
 #include <mutex>

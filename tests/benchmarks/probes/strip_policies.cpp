@@ -20,6 +20,8 @@
 #include <memory.hpp>
 #include <text.hpp>
 
+#include "../../support/command_line.hpp"
+
 using namespace inthist;
 using namespace inthist::check;
 using Clock = std::chrono::steady_clock;
@@ -146,19 +148,10 @@ int main (int argc, char **argv)
   std::vector<Shape> shapes;
   Shape own;
   double seconds = 3;
-  for (int i = 1; i < argc; i += 2) {
-    const std::string option = argv[i], value = i + 1 < argc ? argv[i + 1] : "";
-    char end;
-    if (option == "--size"
-        && std::sscanf (value.c_str (), "%dx%d%c", &own.width, &own.height, &end) == 2)
-      continue;
-    if (option == "--bins" && std::sscanf (value.c_str (), "%d%c", &own.bins, &end) == 1)
-      continue;
-    if (option == "--seconds" && std::sscanf (value.c_str (), "%lf%c", &seconds, &end) == 1)
-      continue;
-    std::fprintf (stderr, "usage: strip_policies [--size WxH --bins N] [--seconds S]\n");
-    return 2;
-  }
+  command_line::read (argc, argv, "usage: strip_policies [--size WxH --bins N] [--seconds S]\n",
+                      { { "--size", command_line::size (own.width, own.height, 1, 1 << 20) },
+                        { "--bins", command_line::number (own.bins, 1, 256) },
+                        { "--seconds", command_line::number (seconds, 1e-6) } });
   if (own.width > 0)
     shapes = { own };
   else
