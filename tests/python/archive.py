@@ -25,6 +25,7 @@ import archive_truth
 import numpy
 from archive_truth import BINS, HEIGHT, SETTINGS, WIDTH
 from integralhist.archive import commit, plan, settings
+from pipelines import counts_of
 
 
 class Tables(archive_truth.Archive):
@@ -42,12 +43,10 @@ class Tables(archive_truth.Archive):
             self.assertEqual(len(luma), 12)
             for row, (number, region) in zip(of_video.itertuples(), itertools.product(
                     range(12), range(2)), strict=True):
-                x, y, width, height = boxes[region]
                 self.assertEqual((row.frame, row.region, row.x, row.y, row.width, row.height),
                                  (number, region, *boxes[region]))
-                inside = luma[number, y:y + height, x:x + width].astype(int) * BINS // 256
                 numpy.testing.assert_array_equal(
-                    row.counts, numpy.bincount(inside.ravel(), minlength=BINS))
+                    row.counts, counts_of(luma[number], *boxes[region]))
 
     def test_tracks(self):
         """Tracks are those of table.py, which tests/python/results.py compares with the tracker"""

@@ -3,20 +3,17 @@
 
 Environment:
   PYTHON_VENV=folder  an environment with pyarrow, pandas, tqdm, and Ray
-  RESULTS_SEED=N      when processes are killed; each test prints its seed
 """
 import contextlib
 import hashlib
 import json
 import os
 import pathlib
-import random
 import re
 import subprocess
 import sys
 import tempfile
 import time
-import unittest
 
 import virtual_environment
 
@@ -33,6 +30,8 @@ if 'kills' in sys.argv[0] or 'ray' in sys.argv[0]:
 BUILD = os.environ['BUILD_ROOT']
 os.environ['GST_PLUGIN_PATH'] = f"{os.environ.get('GST_PLUGIN_PATH', '')}:{BUILD}/tests/python"
 os.environ['GST_REGISTRY'] = f'{BUILD}/tests/archive-registry.bin'
+from pipelines import SeededTest  # noqa: E402
+
 WIDTH, HEIGHT, BINS = 160, 120, 16
 NO_H264 = subprocess.run(['gst-inspect-1.0', '--exists', 'openh264enc'], check=False).returncode \
     and 'no openh264enc: install gstreamer1.0-plugins-bad'
@@ -58,7 +57,7 @@ def make_video(path, number, count=12):
            f'avimux ! filesink location={path}')
 
 
-class Archive(unittest.TestCase):
+class Archive(SeededTest):
     VIDEOS = 4
 
     @classmethod
@@ -71,16 +70,8 @@ class Archive(unittest.TestCase):
             make_video(os.path.join(cls.videos, f'{number:03d}.avi'), number)
 
     def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
+        super().setUp()
         self.write('settings.toml', SETTINGS)
-        seed = int(os.environ.get('RESULTS_SEED', random.randrange(10000)))
-        print(f'(RESULTS_SEED={seed})', end=' ', file=sys.stderr, flush=True)
-        self.random = random.Random(seed)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
 
     def write(self, name, text):
         pathlib.Path(self.path(name)).write_text(text, encoding='utf-8')

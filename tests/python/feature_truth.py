@@ -363,7 +363,7 @@ def bins_of(feature, picture, bins, parts=(), table=None):
 
 
 def weights_of(picture, weight, soft):
-    """What each pixel adds: eighths of a gray level, or 1, or 256"""
+    """[y, x]: the weight of each pixel, in eighths of a gray level, or 1, or 256"""
     if weight == 'gradient':
         return numpy.rint(8 * numpy.hypot(*picture.gradient)).astype(numpy.int64)
     return numpy.full(picture.luma.shape, 256 if soft else 1)
@@ -374,7 +374,7 @@ def one_hot(bins, weights, n):
 
 
 def shares_of(feature, picture, n, weights):
-    """What each pixel adds to each bin: shares for the two bins between whose middles it lies"""
+    """[bin, y, x]: soft bins share a pixel by its distance from their middles"""
     if feature in TURNS:
         dx, dy = picture.gradient
         turn = TURNS[feature]

@@ -17,7 +17,7 @@ import unittest
 import gi
 import numpy
 import pipelines
-from pipelines import ROOT, Gst, GstIntegralHist, inside
+from pipelines import ROOT, Gst, GstIntegralHist, counts_of
 
 MISSING = pipelines.MISSING or ('' if hasattr(GstIntegralHist, 'tracks')
                                 else 'the override is not found')
@@ -29,11 +29,6 @@ WIDTH, HEIGHT, BINS = 101, 67, 16
 def buffers(line, frames=1):
     return pipelines.frames(f'videotestsrc pattern=snow num-buffers={frames} ! '
                             f'video/x-raw,format=GRAY8,width={WIDTH},height={HEIGHT} ! {line}')
-
-
-def counts_of(luma, x, y, width, height):
-    part = inside(luma, x, y, width, height).astype(int)
-    return numpy.bincount((part * BINS // 256).ravel(), minlength=BINS)
 
 
 @unittest.skipIf(MISSING, MISSING)

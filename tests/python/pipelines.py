@@ -6,10 +6,13 @@ MISSING says why the build has no introspection of the library, and is empty whe
 Environment:
   INTHIST_BACKEND=cpu|cuda  the elements' backend (auto by default)
   INTHIST_TEST_DATA=folder  research video, such as vtest.avi
+  RESULTS_SEED=N            when processes are killed; each test that does so prints its seed
 """
 import contextlib
 import os
+import random
 import subprocess
+import sys
 import tempfile
 import unittest
 
@@ -105,6 +108,12 @@ def inside(pixels, x, y, width, height):
     return pixels[..., max(y, 0):max(y + height, 0), max(x, 0):max(x + width, 0)]
 
 
+def counts_of(luma, x, y, width, height, bins=16):
+    """How many pixels of each bin are in the part of a rectangle that is in the frame"""
+    part = inside(luma, x, y, width, height).astype(int)
+    return numpy.bincount((part * bins // 256).ravel(), minlength=bins)
+
+
 def launch(*lines, **options):
     """The output of gst-launch-1.0"""
     return subprocess.run(['timeout', '120', 'gst-launch-1.0', '-q', *' '.join(lines).split()],
@@ -145,3 +154,18 @@ class FolderTest(unittest.TestCase):
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         self.assertEqual(process.returncode, status, process.stdout)
         return process.stdout
+
+
+class SeededTest(unittest.TestCase):
+    """Tests with a folder each, and random numbers by RESULTS_SEED"""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        seed = int(os.environ.get('RESULTS_SEED', random.randrange(10000)))
+        print(f'(RESULTS_SEED={seed})', end=' ', file=sys.stderr, flush=True)
+        self.random = random.Random(seed)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)

@@ -8,8 +8,8 @@ import sys
 import unittest
 
 import numpy
-from pipelines import (BACKEND, EXAMPLES, MISSING, GLib, Gst, GstIntegralHist, first_frame, inside,
-                       luma_of)
+from pipelines import (BACKEND, EXAMPLES, MISSING, GLib, Gst, GstIntegralHist, counts_of,
+                       first_frame, luma_of)
 
 sys.path.insert(0, EXAMPLES)
 if not MISSING:
@@ -46,12 +46,6 @@ def corners(grid):
     """First pixels (x, y) of the windows, row by row"""
     return [(grid.x + i * grid.step_x, grid.y + j * grid.step_y)
             for j in range(grid.rows) for i in range(grid.columns)]
-
-
-def counts_of(luma, x, y, width, height):
-    """How many pixels of each bin are in the part of a window that is inside the frame"""
-    part = inside(luma, x, y, width, height).astype(int)
-    return numpy.bincount((part * BINS // 256).ravel(), minlength=BINS)
 
 
 def shares(counts):

@@ -7,20 +7,17 @@ pipeline of this file.
 Environment:
   PYTHON_VENV=folder  an environment with pyarrow and nats-py
   RESULTS_KILLS=N     how often each test kills (3)
-  RESULTS_SEED=N      when it does; each test prints its seed
 """
 import contextlib
 import os
-import random
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-import unittest
 
 import numpy
-from pipelines import EXAMPLES, Gst, launch, messages, playing  # noqa: F401
+from pipelines import EXAMPLES, Gst, SeededTest, launch, messages, playing  # noqa: F401
 
 VENV_PYTHON = os.path.join(os.environ.get('PYTHON_VENV', ''), 'bin', 'python')
 KILLS = int(os.environ.get('RESULTS_KILLS', '3'))
@@ -73,7 +70,7 @@ def messages_of(line):
     return found
 
 
-class Results(unittest.TestCase):
+class Results(SeededTest):
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory()
@@ -94,17 +91,6 @@ class Results(unittest.TestCase):
             f'integralhisttrack targets="{TARGET}" ! fakesink')
         assert len(cls.tracks) == COUNT
         cls.times = sorted(cls.tracks)
-
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = folder.name
-        seed = int(os.environ.get('RESULTS_SEED', random.randrange(10000)))
-        print(f'(RESULTS_SEED={seed})', end=' ', file=sys.stderr, flush=True)
-        self.random = random.Random(seed)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
 
     @contextlib.contextmanager
     def start(self, script, *arguments, python=sys.executable):
