@@ -148,7 +148,7 @@ TEST (held_fault)
       "cudaintegralhist backend=cpu bins=8 task-bins=1 cuda-device-ids=1", caps);
   const GstVideoInfo info = info_of (caps);
   const Buffer out = h->pass (noise (info, 1));
-  GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out.get ())->histogram;
+  GstIntegralHistogram *histogram = histogram_of (out);
   g_autoptr (GError) error = nullptr;
   guint32 counts[8];
   fail_unless (!gst_integral_histogram_region (histogram, 0, 0, 9, 9, counts, &error));

@@ -5,7 +5,7 @@
 
 #include <gst/integralhist/gstintegralhist.h>
 
-#include "frames.hpp"
+#include "alone.hpp"
 
 struct Rgb {
   double r, g, b;  // 0 to 255
@@ -40,12 +40,13 @@ inline void add_confidence (GstVideoRegionOfInterestMeta *roi, double confidence
 
 /// The element with nothing but outlines, unless `properties` says more, and the frames that go
 /// through it.
-class Overlay : public Harness {
+class Overlay : public Alone {
 public:
   /// `before` is what comes before the overlay.
   Overlay (const std::string &properties, const std::string &caps, const std::string &before = "")
-      : Harness (before + "integralhistoverlay labels=false histograms=false trail=0 line-width=2 "
-                 + properties)
+      : Alone (before + "integralhistoverlay labels=false histograms=false trail=0 line-width=2 "
+                   + properties,
+               "", "integralhistoverlay")
   {
     set_caps (caps);
   }
@@ -63,9 +64,6 @@ public:
     gst_buffer_memset (buffer, 0, byte, info.size);
     return buffer;
   }
-
-  /// (transfer full) both ways
-  GstBuffer *pass (GstBuffer *buffer) { return Harness::pass (buffer).release (); }
 
   std::vector<guint8> bytes (GstBuffer *buffer)
   {
@@ -85,16 +83,6 @@ public:
         out == buffer && gst_buffer_peek_memory (out, 0) == memory && bytes_of (out) == before;
     gst_buffer_unref (buffer);
     return alone;
-  }
-
-  template <class... Property>
-  void set (Property... property)
-  {
-    set_of ("integralhistoverlay", property...);
-  }
-  void set_text (const char *property, const char *value)
-  {
-    set_text_of ("integralhistoverlay", property, value);
   }
 
   GstVideoInfo info;

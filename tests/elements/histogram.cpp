@@ -32,10 +32,7 @@ void check_counts (GstBuffer *buffer, const std::vector<guint8> &values, int bin
                                            { width - 1, height - 1, 1, 1 },
                                            { 1, 0, width - 1, 3 } };
   std::vector<guint32> counts (4 * bins);
-  GError *error = nullptr;
-  fail_unless (
-      gst_integral_histogram_regions (meta->histogram, rectangles, 4, counts.data (), &error), "%s",
-      error ? error->message : "");
+  expect_answer (gst_integral_histogram_regions, meta->histogram, rectangles, 4, counts.data ());
   for (int i = 0; i < 4; i++) {
     const GstVideoRectangle &r = rectangles[i];
     const auto wanted = counted (values, width, bins, r.x, r.y, r.w, r.h);
@@ -74,18 +71,13 @@ BACKEND_TEST (whole_tensor)
 {
   for (const char *counter : { "u32", "u16" })
     for (int bins : { 1, 2, 32, 255, 256 }) {
-      g_autofree char *properties =
-          g_strdup_printf ("bins=%d counter=%s backend=%s", bins, counter, backend);
-      Harness h (std::string ("cudaintegralhist ") + properties, caps_of ("GRAY8", 45, 31));
-      const GstVideoInfo info = gray (45, 31);
-      GstBuffer *in = noise (info, unsigned (bins));
-      const auto values = luma (info, in, 0, 0);
-      g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
-      GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
-      const TensorCopy tensor (histogram);
+      const GrayNoise frame (std::string ("cudaintegralhist bins=") + std::to_string (bins)
+                                 + " counter=" + counter + " backend=" + backend,
+                             45, 31, unsigned (bins));
+      const TensorCopy tensor (frame.histogram);
       for (int y = 0; y < 31; y++)
         for (int x = 0; x < 45; x++) {
-          const auto wanted = counted (values, 45, bins, 0, 0, x + 1, y + 1);
+          const auto wanted = counted (frame.values, 45, bins, 0, 0, x + 1, y + 1);
           for (int b = 0; b < bins; b++)
             fail_unless (tensor.at (guint (b), x, y) == wanted[b],
                          "%s, bins %d: H[%d][%d][%d] is %u instead of %u", counter, bins, b, y, x,
@@ -98,13 +90,10 @@ BACKEND_TEST (whole_tensor)
 BACKEND_TEST (anchored_counter)
 {
   constexpr int kWidth = 700, kHeight = 500;
-  Harness h ("cudaintegralhist bins=2 counter=u16-anchored backend=" + std::string (backend),
-             caps_of ("GRAY8", 700, 500));
-  const GstVideoInfo info = gray (kWidth, kHeight);
-  GstBuffer *in = noise (info, 7);
-  const auto values = luma (info, in, 0, 0);
-  g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
-  GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
+  const GrayNoise frame (std::string ("cudaintegralhist bins=2 counter=u16-anchored backend=")
+                             + backend,
+                         kWidth, kHeight, 7);
+  GstIntegralHistogram *const histogram = frame.histogram;
   fail_unless_equals_int (gst_integral_histogram_get_counter (histogram),
                           GST_INTEGRAL_HISTOGRAM_COUNTER_U16);
   gsize offset = 1;
@@ -114,7 +103,7 @@ BACKEND_TEST (anchored_counter)
   guint32 counts[2];
   fail_unless (
       gst_integral_histogram_region (histogram, 1, 1, kWidth - 2, kHeight - 2, counts, nullptr));
-  const auto wanted = counted (values, kWidth, 2, 1, 1, kWidth - 2, kHeight - 2);
+  const auto wanted = counted (frame.values, kWidth, 2, 1, 1, kWidth - 2, kHeight - 2);
   fail_unless (wanted[0] > 65536 && counts[0] == wanted[0] && counts[1] == wanted[1]);
 }
 
@@ -151,17 +140,14 @@ TEST_EACH (pass_through, 4)
 
 BACKEND_TEST (regions_are_clipped)
 {
-  Harness h (std::string ("cudaintegralhist bins=4 backend=") + backend, caps_of ("GRAY8", 40, 30));
-  const GstVideoInfo info = gray (40, 30);
-  GstBuffer *in = noise (info, 1);
-  const auto values = luma (info, in, 0, 0);
-  g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
-  GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
+  const GrayNoise frame (std::string ("cudaintegralhist bins=4 backend=") + backend, 40, 30);
+  GstIntegralHistogram *const histogram = frame.histogram;
   for (const auto &c : kClipped) {
     guint32 counts[4] = { 9, 9, 9, 9 };
     fail_unless (gst_integral_histogram_region (histogram, c.asked.x, c.asked.y, c.asked.w,
                                                 c.asked.h, counts, nullptr));
-    const auto wanted = counted (values, 40, 4, c.clipped.x, c.clipped.y, c.clipped.w, c.clipped.h);
+    const auto wanted =
+        counted (frame.values, 40, 4, c.clipped.x, c.clipped.y, c.clipped.w, c.clipped.h);
     fail_unless (std::equal (wanted.begin (), wanted.end (), counts), "%d,%d,%d,%d", c.asked.x,
                  c.asked.y, c.asked.w, c.asked.h);
   }
@@ -258,14 +244,10 @@ TEST (download_never)
   if (!have ("cuda"))
     return;
   for (const char *download : { "lazy", "eager", "never" }) {
-    Harness h (std::string ("cudaintegralhist bins=8 backend=cuda download=") + download,
-               caps_of ("GRAY8", 64, 48));
-    const GstVideoInfo info = gray (64, 48);
-    GstBuffer *in = noise (info, 1);
-    const auto values = luma (info, in, 0, 0);
-    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
-    check_counts (out, values, 8);
-    GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (out)->histogram;
+    const GrayNoise frame (
+        std::string ("cudaintegralhist bins=8 backend=cuda download=") + download, 64, 48);
+    GstIntegralHistogram *const histogram = frame.histogram;
+    check_counts (frame.buffer.get (), frame.values, 8);
     fail_unless (gst_integral_histogram_get_device_pointer (histogram)
                  && gst_integral_histogram_get_cuda_event (histogram)
                  && gst_integral_histogram_get_cuda_context (histogram));
@@ -277,7 +259,7 @@ TEST (download_never)
                                        GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED));
     } else {
       fail_unless_equals_int (int (TensorCopy (histogram).at (0, 63, 47)),
-                              int (counted (values, 64, 8, 0, 0, 64, 48)[0]));
+                              int (counted (frame.values, 64, 8, 0, 0, 64, 48)[0]));
     }
   }
 }

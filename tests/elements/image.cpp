@@ -39,17 +39,13 @@ TEST (strategies)
   GEnumClass *strategies = G_ENUM_CLASS (g_type_class_ref (spec->value_type));
   fail_unless (strategies->n_values > 1);
   const bool cuda = starts ("cuda");
-  const GstVideoInfo info = gray (101, 67);
   for (guint i = 0; i < strategies->n_values; i++) {
     if (!cuda && strstr (strategies->values[i].value_name, "CUDA:"))
       continue;
     const char *name = strategies->values[i].value_nick;
-    Harness h (std::string ("cudaintegralimage squared=true strategy=") + name,
-               "video/x-raw,format=GRAY8,width=101,height=67,framerate=25/1");
-    GstBuffer *in = noise (info, i);
-    const auto values = luma (info, in, 0, 0);
-    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
-    check_sums (name, out, values, 2);
+    const GrayNoise frame (std::string ("cudaintegralimage squared=true strategy=") + name, 101, 67,
+                           i);
+    check_sums (name, frame.buffer.get (), frame.values, 2);
   }
   g_type_class_unref (strategies);
 }
@@ -58,17 +54,12 @@ TEST (strategies)
 BACKEND_TEST (whole_tables)
 {
   const int width = 45, height = 31;
-  const GstVideoInfo info = gray (width, height);
-  Harness h (std::string ("cudaintegralimage squared=true backend=") + backend,
-             "video/x-raw,format=GRAY8,width=45,height=31,framerate=25/1");
-  GstBuffer *in = noise (info, 5);
-  const auto values = luma (info, in, 0, 0);
-  g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
-  GstIntegralHistogram *tables = tables_of (out);
-  const TensorCopy copy (tables);
+  const GrayNoise frame (std::string ("cudaintegralimage squared=true backend=") + backend, width,
+                         height, 5);
+  const TensorCopy copy (frame.histogram);
   for (int y = 0; y < height; y++)
     for (int x = 0; x < width; x++) {
-      const auto wanted = added (values, width, { 0, 0, x + 1, y + 1 });
+      const auto wanted = added (frame.values, width, { 0, 0, x + 1, y + 1 });
       for (guint p = 0; p < 2; p++)
         fail_unless (copy.at (p, x, y) == guint32 (wanted[p]), "plane %u, row %d, column %d", p, y,
                      x);
@@ -139,24 +130,21 @@ BACKEND_TEST (beyond_32_bits)
 
 BACKEND_TEST (regions_are_clipped)
 {
-  Harness h (std::string ("cudaintegralimage squared=true backend=") + backend, kGray40x30);
-  const GstVideoInfo info = gray (40, 30);
-  GstBuffer *in = noise (info, 1);
-  const auto values = luma (info, in, 0, 0);
-  g_autoptr (GstBuffer) out = gst_harness_push_and_pull (h, in);
+  const GrayNoise frame (std::string ("cudaintegralimage squared=true backend=") + backend, 40, 30);
+  GstIntegralHistogram *const tables = frame.histogram;
   for (const auto &c : kClipped) {
     guint64 sums[2] = { 9, 9 };
     guint32 narrow[2] = { 9, 9 };
-    fail_unless (gst_integral_histogram_region_sums (tables_of (out), c.asked.x, c.asked.y,
-                                                     c.asked.w, c.asked.h, sums, nullptr));
-    fail_unless (gst_integral_histogram_region (tables_of (out), c.asked.x, c.asked.y, c.asked.w,
-                                                c.asked.h, narrow, nullptr));
-    const auto wanted = added (values, 40, c.clipped);
+    fail_unless (gst_integral_histogram_region_sums (tables, c.asked.x, c.asked.y, c.asked.w,
+                                                     c.asked.h, sums, nullptr));
+    fail_unless (gst_integral_histogram_region (tables, c.asked.x, c.asked.y, c.asked.w, c.asked.h,
+                                                narrow, nullptr));
+    const auto wanted = added (frame.values, 40, c.clipped);
     for (int p = 0; p < 2; p++)
       fail_unless (sums[p] == wanted[p] && narrow[p] == wanted[p], "%d,%d,%d,%d", c.asked.x,
                    c.asked.y, c.asked.w, c.asked.h);
   }
-  fail_unless (gst_integral_histogram_regions_sums (tables_of (out), nullptr, 0, nullptr, nullptr));
+  fail_unless (gst_integral_histogram_regions_sums (tables, nullptr, 0, nullptr, nullptr));
 }
 
 /// `squared` is refused after the start.

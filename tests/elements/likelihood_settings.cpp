@@ -198,15 +198,8 @@ TEST (bad_settings)
     const Texture picture (48, 36, 1);
     Likelihood likelihood ("", picture.caps ());
     gst_buffer_unref (likelihood.pass (counted (picture)));
-    likelihood.set_text (c.property, c.value);
-    const std::string late = likelihood.error_of (counted (picture));
-    expect_parts (late, { c.culprit, c.remedy }, std::string (c.property) + "=" + c.value);
-
-    g_autoptr (GstElement) fresh = gst_element_factory_make ("integralhistlikelihood", nullptr);
-    gst_util_set_object_arg (G_OBJECT (fresh), c.property, c.value);
-    const std::string at_start = settings_error (fresh);
-    fail_unless (at_start == (c.at_start ? late : ""), "%s=%s: %s", c.property, c.value,
-                 at_start.c_str ());
+    likelihood.expect_wrong_setting (c.property, c.value, counted (picture),
+                                     { c.culprit, c.remedy }, c.at_start);
   }
 }
 

@@ -321,7 +321,7 @@ TEST (metas)
     Likelihood likelihood (std::string ("mode=") + mode, picture.caps ());
     GstBuffer *in = counted (picture);
     gst_buffer_add_video_region_of_interest_meta (in, "face", 1, 2, 3, 4);
-    GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (in)->histogram;
+    GstIntegralHistogram *histogram = histogram_of (in);
     g_autoptr (GstBuffer) out = likelihood.pass (in);
     const auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (
         gst_buffer_get_meta (out, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE));

@@ -9,7 +9,7 @@
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "formulas.hpp"
-#include "frames.hpp"
+#include "alone.hpp"
 #include "pixel_sums.hpp"
 
 using Numbers = std::vector<double>;
@@ -190,15 +190,12 @@ inline Bytes bytes_of (GstBuffer *buffer, const GstVideoInfo &info)
   return bytes;
 }
 
-class Likelihood : public Harness {
+class Likelihood : public Alone {
 public:
   explicit Likelihood (const std::string &properties, const std::string &caps = "")
-      : Harness ("integralhistlikelihood " + properties, caps)
+      : Alone ("integralhistlikelihood " + properties, caps, "integralhistlikelihood")
   {
   }
-
-  /// (transfer full) both ways
-  GstBuffer *pass (GstBuffer *buffer) { return Harness::pass (buffer).release (); }
 
   GstVideoInfo info ()
   {
@@ -219,16 +216,6 @@ public:
                         int code = GST_RESOURCE_ERROR_SETTINGS)
   {
     return Harness::error_of (buffer, domain, code);
-  }
-
-  template <class... Property>
-  void set (Property... property)
-  {
-    set_of ("integralhistlikelihood", property...);
-  }
-  void set_text (const char *property, const char *value)
-  {
-    set_text_of ("integralhistlikelihood", property, value);
   }
 };
 

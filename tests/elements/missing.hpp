@@ -90,6 +90,14 @@ inline std::string producer (int interval)
          + std::to_string (interval) + " ! ";
 }
 
+/// Takes a frame's histogram away, and does not drop the frame.
+inline bool take_histogram (guint, GstBuffer *buffer)
+{
+  if (GstIntegralHistogramMeta *const meta = gst_buffer_get_integral_histogram_meta (buffer))
+    gst_buffer_remove_meta (buffer, reinterpret_cast<GstMeta *> (meta));
+  return false;
+}
+
 /// Frames with a histogram that get lost do not end the stream.
 inline void check_lost (const char *element)
 {
@@ -141,13 +149,7 @@ inline void check_none (const char *element)
   }
   // somebody does, and somebody else takes them away
   for (const int interval : { 1, 2, 25 }) {
-    const Outcome outcome =
-        run_with (element, producer (interval), 2000, "hist", [] (guint, GstBuffer *buffer) {
-          if (GstIntegralHistogramMeta *const meta =
-                  gst_buffer_get_integral_histogram_meta (buffer))
-            gst_buffer_remove_meta (buffer, reinterpret_cast<GstMeta *> (meta));
-          return false;
-        });
+    const Outcome outcome = run_with (element, producer (interval), 2000, "hist", take_histogram);
     fail_unless (!outcome.eos && outcome.errors.size () == 1 && outcome.counted == 0,
                  "interval %d: %zu errors", interval, outcome.errors.size ());
     expect_parts (outcome.errors[0], { "something between", "right behind cudaintegralhist" });
@@ -155,11 +157,7 @@ inline void check_none (const char *element)
                  interval, outcome.arrived);
   }
   // the stream is too short for the error: its end warns
-  const Outcome brief = run_with (element, producer (1), 20, "hist", [] (guint, GstBuffer *buffer) {
-    if (GstIntegralHistogramMeta *const meta = gst_buffer_get_integral_histogram_meta (buffer))
-      gst_buffer_remove_meta (buffer, reinterpret_cast<GstMeta *> (meta));
-    return false;
-  });
+  const Outcome brief = run_with (element, producer (1), 20, "hist", take_histogram);
   fail_unless (brief.eos && brief.errors.empty () && brief.warnings.size () == 1,
                "a short stream: %zu errors, %zu warnings", brief.errors.size (),
                brief.warnings.size ());
@@ -176,11 +174,7 @@ inline void check_none (const char *element)
 #endif
   // what is lost after frames that had one is no error
   const Outcome later =
-      run_with (element, producer (1), 700, "hist", [] (guint n, GstBuffer *buffer) {
-        if (GstIntegralHistogramMeta *const meta =
-                n > 3 ? gst_buffer_get_integral_histogram_meta (buffer) : nullptr)
-          gst_buffer_remove_meta (buffer, reinterpret_cast<GstMeta *> (meta));
-        return false;
-      });
+      run_with (element, producer (1), 700, "hist",
+                [] (guint n, GstBuffer *buffer) { return n > 3 && take_histogram (n, buffer); });
   fail_unless (later.eos && later.errors.empty () && later.counted == 4);
 }

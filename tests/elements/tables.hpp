@@ -40,9 +40,7 @@ inline void check_sums (const char *what, GstBuffer *buffer, const std::vector<g
                                            { width - 1, height - 1, 1, 1 },
                                            { 1, 0, width - 1, 3 } };
   std::vector<guint64> sums (4 * planes);
-  GError *error = nullptr;
-  fail_unless (gst_integral_histogram_regions_sums (tables, rectangles, 4, sums.data (), &error),
-               "%s", error ? error->message : "");
+  expect_answer (gst_integral_histogram_regions_sums, tables, rectangles, 4, sums.data ());
   for (std::size_t i = 0; i < 4; i++) {
     const auto wanted = added (values, width, rectangles[i]);
     for (guint p = 0; p < planes; p++)

@@ -183,7 +183,7 @@ TEST (weights_and_sums)
                          GST_TENSOR_DATA_TYPE_FLOAT64, { 3, 9 });
   fail_unless (text_of (tensor_of (buffer, "integral-histogram-regions-v1-out-feature"))
                == "gradient");
-  GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (buffer)->histogram;
+  GstIntegralHistogram *histogram = histogram_of (buffer);
   std::vector<guint64> sums (3 * 9);
   fail_unless (gst_integral_histogram_regions_sums (histogram, kRegions, 3, sums.data (), nullptr));
   double all = 0;

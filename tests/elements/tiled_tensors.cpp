@@ -130,7 +130,7 @@ BACKEND_TEST (elements)
       if (h.empty ())
         h = count (luma (info, in, 0, 0), c);
       g_autoptr (GstBuffer) out = gst_harness_push_and_pull (element, in);
-      check_elements (gst_buffer_get_integral_histogram_meta (out)->histogram, c, counter, h);
+      check_elements (histogram_of (out), c, counter, h);
     }
   }
 }

@@ -9,8 +9,7 @@ namespace {
 
 constexpr int kSide = 64;
 
-/// Whom a lie is true enough for: nobody, those that read plane 0, or those that read all planes
-/// too.
+/// A lie is refused, or it holds for elements that read plane 0, or for those that read all planes.
 enum Truth { kRefused, kCounted, kPainted };
 
 /// Names what the GstVideoMeta says, and what there is.
@@ -171,9 +170,8 @@ BACKEND_TEST (counts)
       for (const int rows : { kSide, kSide / 2, 1 }) {
         std::array<guint32, 4> counts;
         g_autoptr (GError) error = nullptr;
-        const bool answered =
-            gst_integral_histogram_region (gst_buffer_get_integral_histogram_meta (out)->histogram,
-                                           0, 0, kSide, rows, counts.data (), &error);
+        const bool answered = gst_integral_histogram_region (histogram_of (out), 0, 0, kSide, rows,
+                                                             counts.data (), &error);
         fail_unless (answered, "%s: %s", what.c_str (), error ? error->message : "");
         fail_unless (counts == truth_of (lie, rows), "%s: wrong counts in the first %d rows",
                      what.c_str (), rows);
@@ -244,8 +242,7 @@ TEST (pictures)
       Alone counts ("cudaintegralhist backend=cpu bins=8 tuning-time=0", caps), alone (line, caps);
       GstBuffer *const counted = counts.pass (noise (info_of (caps), 1)), *const in =
                                                                               buffer_of (lie);
-      gst_buffer_add_integral_histogram_meta (
-          in, gst_buffer_get_integral_histogram_meta (counted)->histogram);
+      gst_buffer_add_integral_histogram_meta (in, histogram_of (counted));
       gst_buffer_unref (counted);
       if (lie.truth == kPainted)
         gst_buffer_unref (alone.pass (in));

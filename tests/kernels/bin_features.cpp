@@ -112,18 +112,13 @@ struct NoiseImage {
 
 /// Makes bins, or weighted pixels, of some rows of an image that lies on the device.
 void bin_rows (Device device, Image image, const Lut &lut, int width, int first, int rows,
-               PixelPlane out, [[maybe_unused]] const Queue &queue)
+               PixelPlane out, const Queue &queue)
 {
   if (image.format.reads_pixels ())
     image.data = static_cast<const std::uint8_t *> (image.data) + first * image.stride;
   else
     image.first_row = first;
-#if INTHIST_CUDA
-  if (device == Device::cuda)
-    fail_unless (cuda::bin_image ({ image, lut }, width, rows, out, queue.stream) == 0);
-#endif
-  if (device == Device::cpu)
-    fail_unless_equals_int (cpu::bin_image ({ image, lut }, width, rows, out), 0);
+  make_bins (device, { image, lut }, width, rows, out, queue);
 }
 
 /// Regions alone are made as in the whole frame, and nothing beside them.

@@ -112,12 +112,7 @@ DEVICE_TEST (bin_image)
       bins.poison ();
       const Image input{ source.data, std::ptrdiff_t (stride), f.format };
       const PixelPlane output{ bins.data, bins_stride };
-#if INTHIST_CUDA
-      if (device == Device::cuda)
-        fail_unless (cuda::bin_image ({ input, lut }, width, height, output, queue.stream) == 0);
-#endif
-      if (device == Device::cpu)
-        fail_unless_equals_int (cpu::bin_image ({ input, lut }, width, height, output), 0);
+      make_bins (device, { input, lut }, width, height, output, queue);
       queue.wait ();
 
       const Bytes got = bins.get ();
@@ -371,26 +366,10 @@ DEVICE_TEST (video)
       frame.pixels.poison ();
       const Image input{ source.data, std::ptrdiff_t (stride), {} };
       const PixelPlane bins{ frame.pixels.data, bin_stride (width) };
-#if INTHIST_CUDA
-      if (device == Device::cuda)
-        fail_unless (
-            cuda::bin_image ({ input, uniform_lut (kBins) }, width, height, bins, queue.stream)
-            == 0);
-#endif
-      if (device == Device::cpu)
-        fail_unless_equals_int (
-            cpu::bin_image ({ input, uniform_lut (kBins) }, width, height, bins), 0);
-      for (const Strategy &strategy : strategies ()) {
-        if (strategy.device != device || !accepts (strategy, c.shape))
-          continue;
-        const Block workspace (device, strategy.workspace_bytes (c.shape, {}));
-        frame.poison ();
-        fail_unless (inthist::run (strategy, frame.job (workspace, queue)) == 0);
-        queue.wait ();
-        const std::string wrong = frame.wrong ();
-        fail_unless (wrong.empty (), "%s, %s: %s", strategy.name, c.name ().c_str (),
-                     wrong.c_str ());
-      }
+      make_bins (device, { input, uniform_lut (kBins) }, width, height, bins, queue);
+      for (const Strategy &strategy : strategies ())
+        if (strategy.device == device && accepts (strategy, c.shape))
+          expect_right (strategy, c.shape, frame, queue, c.name ());
     }
   }
 }

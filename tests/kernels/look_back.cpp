@@ -81,8 +81,7 @@ public:
   void check ()
   {
     queue_.wait ();
-    const std::string wrong = frame_.wrong ();
-    fail_unless (wrong.empty (), "%s: %s", input_.c.name ().c_str (), wrong.c_str ());
+    expect_none (frame_.wrong (), input_.c.name ());
   }
 
 private:

@@ -53,12 +53,7 @@ DEVICE_TEST (frames)
     for (const Strategy &strategy : strategies ()) {
       if (strategy.device != device || !accepts (strategy, c.shape))
         continue;
-      const Block workspace (device, strategy.workspace_bytes (c.shape, {}));
-      frame.poison ();
-      fail_unless (inthist::run (strategy, frame.job (workspace, queue)) == 0);
-      queue.wait ();
-      const std::string wrong = frame.wrong ();
-      fail_unless (wrong.empty (), "%s: %s: %s", strategy.name, c.name ().c_str (), wrong.c_str ());
+      expect_right (strategy, c.shape, frame, queue, c.name ());
       if (pattern != Pattern::full)
         continue;
       const Bytes bytes = frame.tensor.get ();
@@ -119,7 +114,6 @@ TEST (instruction_sets)
     const Shape shape = { width, height, 3, Type::u8_tiled };
     const Input input (case_of (shape, Pattern::noise));
     Frame frame (Device::cpu, input, !small_cases ());
-    const Block workspace (Device::cpu, strategy.workspace_bytes (shape, {}));
     const std::vector<float> model = { 0.2f, 0.5f, 0.3f };
     std::vector<float> wanted;
     for (std::int64_t left = hwy::SupportedTargets () | HWY_SCALAR; left != 0; left &= left - 1) {
@@ -128,10 +122,7 @@ TEST (instruction_sets)
         continue;  // not compiled
       hwy::SetSupportedTargetsForTest (target);
       hwy::GetChosenTarget ().Update (hwy::SupportedTargets ());
-      frame.poison ();
-      fail_unless (inthist::run (strategy, frame.job (workspace, queue)) == 0);
-      const std::string wrong = frame.wrong ();
-      fail_unless (wrong.empty (), "%s: %s", hwy::TargetName (target), wrong.c_str ());
+      expect_right (strategy, shape, frame, queue, hwy::TargetName (target));
       std::vector<float> got;
       for (const int step : { 1, 3 }) {
         const Grid grid = { 20, 9, -7, -3, step, 2, width / step + 9, height / 2 };

@@ -3,13 +3,13 @@
 // The tensor as an array of DLPack: its fields, what is refused, and what its deleter does, also
 // while a stream still reads slowly.
 #include <cstring>
+#include <memory>
 #include <thread>
 
 #include <gst/integralhist/api/dlpack.hpp>
 
 #if INTHIST_CUDA
-#include <cuda_runtime.h>
-
+#include "device_words.hpp"
 #include "slow_reader.hpp"
 #endif
 
@@ -29,11 +29,6 @@ GstBuffer *even (guint8 value, int width = kWidth, int height = kHeight)
   GstBuffer *const buffer = gst_buffer_new_allocate (nullptr, bytes, nullptr);
   gst_buffer_memset (buffer, 0, value, bytes);
   return buffer;
-}
-
-GstIntegralHistogram *histogram_of (GstBuffer *buffer)
-{
-  return gst_buffer_get_integral_histogram_meta (buffer)->histogram;
 }
 
 int references (GstIntegralHistogram *histogram)
@@ -198,15 +193,6 @@ BACKEND_TEST (outlives)
 
 #if INTHIST_CUDA
 
-namespace {
-
-void check_cuda (int error)
-{
-  fail_unless (error == cudaSuccess, "%s", cudaGetErrorString (cudaError_t (error)));
-}
-
-}  // namespace
-
 /// A stream reads slowly when the array is dropped, and may be gone itself. The next frame waits
 /// for it; it does not where only the reference is dropped, which shows that the test can fail.
 TEST (slow)
@@ -223,23 +209,18 @@ TEST (slow)
       GstIntegralHistogram *histogram = gst_integral_histogram_ref (histogram_of (out));
       gst_buffer_unref (out);
       const gsize bytes = gst_integral_histogram_get_plane_pitch (histogram) * kBins;
-      void *copy = nullptr;
-      check_cuda (cudaMalloc (&copy, bytes));
-      check_cuda (cudaMemset (copy, 0x77, bytes));
-      check_cuda (cudaDeviceSynchronize ());
-      cudaStream_t stream, other;
-      check_cuda (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking));
-      check_cuda (cudaStreamCreateWithFlags (&other, cudaStreamNonBlocking));
-      auto *array = array_of<Versioned> (histogram, 0, gint64 (stream));
+      const DeviceWords copy (bytes / 4);
+      auto stream = std::make_unique<DeviceStream> (), other = std::make_unique<DeviceStream> ();
+      auto *array = array_of<Versioned> (histogram, 0, gint64 (stream->get ()));
       // another stream reads, as of a consumer that has several
       cudaEvent_t exchanged;
       check_cuda (cudaEventCreateWithFlags (&exchanged, cudaEventDisableTiming));
-      check_cuda (cudaEventRecord (exchanged, stream));
-      check_cuda (cudaStreamWaitEvent (other, exchanged, 0));
-      check_cuda (slow_copy (array->array.data, copy, bytes, 50, other));
+      check_cuda (cudaEventRecord (exchanged, stream->get ()));
+      check_cuda (cudaStreamWaitEvent (other->get (), exchanged, 0));
+      check_cuda (slow_copy (array->array.data, copy.data, bytes, 50, other->get ()));
       if (gone) {
-        check_cuda (cudaStreamDestroy (stream));
-        check_cuda (cudaStreamDestroy (other));
+        stream.reset ();
+        other.reset ();
       }
       if (by_deleter)
         array->deleter (array);
@@ -249,8 +230,7 @@ TEST (slow)
       out = alone.pass (even (200, kColumns, kRows));
       fail_unless (gst_integral_histogram_wait (histogram_of (out), GST_CLOCK_TIME_NONE, nullptr));
       check_cuda (cudaDeviceSynchronize ());
-      std::vector<guint32> values (bytes / 4);
-      check_cuda (cudaMemcpy (values.data (), copy, bytes, cudaMemcpyDeviceToHost));
+      const std::vector<guint32> values = copy.read ();
       const gsize row = gst_integral_histogram_get_row_pitch (histogram_of (out)) / 4,
                   plane = gst_integral_histogram_get_plane_pitch (histogram_of (out)) / 4;
       int wrong = 0;
@@ -263,12 +243,7 @@ TEST (slow)
       else
         fail_unless (wrong > 0, "without the deleter nothing is wrong: the test says nothing");
       gst_buffer_unref (out);
-      check_cuda (cudaFree (copy));
       check_cuda (cudaEventDestroy (exchanged));
-      if (!gone) {
-        check_cuda (cudaStreamDestroy (stream));
-        check_cuda (cudaStreamDestroy (other));
-      }
     }
 }
 

@@ -99,20 +99,12 @@ std::vector<int> inside (const Picture &picture, const GstVideoRectangle &r)
   return found;
 }
 
-std::mt19937 generator ()
-{
-  const char *const text = g_getenv ("INTHIST_SEED");
-  const unsigned seed = text ? unsigned (g_ascii_strtoull (text, nullptr, 0)) : 20250;
-  g_print ("INTHIST_SEED=%u\n", seed);
-  return std::mt19937 (seed);
-}
-
 }  // namespace
 
 /// Without scaling every rectangle has exactly the pixels that lie under it.
 TEST (exact)
 {
-  std::mt19937 random = generator ();
+  std::mt19937 random (seed ());
   for (int n = 0; n < repeats (2000); n++) {
     const int width = pick (random, 1, 23), height = pick (random, 1, 19);
     const Picture original = Picture::original (width, height);
@@ -148,7 +140,7 @@ TEST (exact)
 /// Frames that are enlarged by whole numbers: rectangles between the enlarged pixels are exact.
 TEST (enlarged)
 {
-  std::mt19937 random = generator ();
+  std::mt19937 random (seed ());
   for (int n = 0; n < repeats (500); n++) {
     const int width = pick (random, 2, 9), height = pick (random, 2, 9);
     const Picture original = Picture::original (width, height);
@@ -179,7 +171,7 @@ TEST (enlarged)
 /// rectangles that touch in the frame touch in the original.
 TEST (scaled)
 {
-  std::mt19937 random = generator ();
+  std::mt19937 random (seed ());
   for (int n = 0; n < repeats (2000); n++) {
     int width = pick (random, 1, 4096), height = pick (random, 1, 2160);
     const int original_width = width, original_height = height;

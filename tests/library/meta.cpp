@@ -117,8 +117,7 @@ TEST (outlives_the_pipeline)
                                                 "cudaintegralhist bins=2 ")
                                    + properties + " ! appsink name=sink sync=false");
     GstBuffer *buffer = gst_sample_get_buffer (sample);
-    GstIntegralHistogram *histogram =
-        gst_integral_histogram_ref (gst_buffer_get_integral_histogram_meta (buffer)->histogram);
+    GstIntegralHistogram *histogram = gst_integral_histogram_ref (histogram_of (buffer));
     guint32 wanted[2] = {}, counts[2];
     for (const guint8 value : bytes_of (buffer))
       wanted[value / 128]++;
@@ -162,9 +161,9 @@ TEST (copies_share)
   GstSample *sample = sample_of (line ("identity"));
   GstBuffer *buffer = gst_sample_get_buffer (sample);
   GstBuffer *copy = gst_buffer_copy (buffer), *deep = gst_buffer_copy_deep (buffer);
-  GstIntegralHistogram *histogram = gst_buffer_get_integral_histogram_meta (buffer)->histogram;
-  fail_unless (gst_buffer_get_integral_histogram_meta (copy)->histogram == histogram);
-  fail_unless (gst_buffer_get_integral_histogram_meta (deep)->histogram == histogram);
+  GstIntegralHistogram *histogram = histogram_of (buffer);
+  fail_unless (histogram_of (copy) == histogram);
+  fail_unless (histogram_of (deep) == histogram);
   // a part of the bytes is no frame
   GstBuffer *part = gst_buffer_copy_region (buffer, GST_BUFFER_COPY_ALL, 0, 320);
   fail_unless (!gst_buffer_get_integral_histogram_meta (part));
@@ -172,8 +171,8 @@ TEST (copies_share)
   gst_sample_unref (sample);
   gst_buffer_unref (copy);
   guint32 counts[8];
-  fail_unless (gst_integral_histogram_region (
-      gst_buffer_get_integral_histogram_meta (deep)->histogram, 0, 0, 320, 240, counts, nullptr));
+  fail_unless (
+      gst_integral_histogram_region (histogram_of (deep), 0, 0, 320, 240, counts, nullptr));
   gst_buffer_unref (deep);
 }
 
@@ -192,8 +191,7 @@ TEST (tee_shares)
     g_autoptr (GstElement) sink = gst_bin_get_by_name (GST_BIN (pipeline), i ? "b" : "a");
     samples[i] = gst_app_sink_try_pull_sample (GST_APP_SINK (sink), 20 * GST_SECOND);
     fail_unless (samples[i]);
-    seen[i] =
-        gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (samples[i]))->histogram;
+    seen[i] = histogram_of (gst_sample_get_buffer (samples[i]));
   }
   fail_unless (seen[0] == seen[1]);
   gst_element_set_state (pipeline, GST_STATE_NULL);
@@ -204,8 +202,7 @@ TEST (tee_shares)
 TEST (errors_of_queries)
 {
   g_autoptr (GstSample) sample = sample_of (line ("identity"));
-  GstIntegralHistogram *histogram =
-      gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample))->histogram;
+  GstIntegralHistogram *histogram = histogram_of (gst_sample_get_buffer (sample));
   const gint three[3] = { 1, 2, 3 };
   GError *error = nullptr;
   fail_unless (!gst_integral_histogram_query_regions (histogram, three, 3, &error));

@@ -2,10 +2,11 @@
 //
 // Many threads ask every question at once, or ask it on streams of CUDA. What is answered in device
 // memory is, bit for bit, what the same question answers when it waits.
-#if INTHIST_CUDA
-#include <cuda_runtime.h>
-#endif
+#include <deque>
 
+#if INTHIST_CUDA
+#include "device_words.hpp"
+#endif
 #include "questions.hpp"
 #include "test.hpp"
 
@@ -174,36 +175,6 @@ BACKEND_TEST (no_stream)
 namespace {
 
 #if INTHIST_CUDA
-void check_cuda (cudaError_t error)
-{
-  fail_unless (error == cudaSuccess, "CUDA: %s", cudaGetErrorString (error));
-}
-
-class OnDevice {
-public:
-  explicit OnDevice (std::size_t words) : words_ (words)
-  {
-    check_cuda (cudaMalloc (reinterpret_cast<void **> (&data), words * sizeof (guint32)));
-    check_cuda (cudaMemset (data, 0xa5, words * sizeof (guint32)));
-    check_cuda (cudaDeviceSynchronize ());
-  }
-  ~OnDevice () { cudaFree (data); }
-  OnDevice (const OnDevice &) = delete;
-
-  Answers read () const
-  {
-    Answers words (words_);
-    check_cuda (
-        cudaMemcpy (words.data (), data, words_ * sizeof (guint32), cudaMemcpyDeviceToHost));
-    return words;
-  }
-
-  guint32 *data = nullptr;
-
-private:
-  const std::size_t words_;
-};
-
 /// Asks `n` questions, one right behind the other on streams in turn that have something else to do
 /// first. What was asked is overwritten at once.
 void ask_on_streams (const Frame &frame, int n, int n_streams, const char *what)
@@ -221,19 +192,17 @@ void ask_on_streams (const Frame &frame, int n, int n_streams, const char *what)
     words +=
         (wanted.back ().size () + 3) / 2 * 2;  // one to three words between them stay as they are
   }
-  OnDevice answers (words), busy (std::size_t (64) << 20);
-  std::vector<cudaStream_t> streams (static_cast<std::size_t> (n_streams));
+  DeviceWords answers (words), busy (std::size_t (64) << 20);
+  std::deque<DeviceStream> streams (static_cast<std::size_t> (n_streams));
   cudaEvent_t begun;
   check_cuda (cudaEventCreateWithFlags (&begun, cudaEventDisableTiming));
-  for (cudaStream_t &stream : streams)
-    check_cuda (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking));
   for (int i = 0; i < 400; i++)
-    check_cuda (cudaMemsetAsync (busy.data, i, std::size_t (256) << 20, streams[0]));
-  check_cuda (cudaEventRecord (begun, streams[0]));
-  for (const cudaStream_t stream : streams)
-    check_cuda (cudaStreamWaitEvent (stream, begun, 0));
+    check_cuda (cudaMemsetAsync (busy.data, i, std::size_t (256) << 20, streams[0].get ()));
+  check_cuda (cudaEventRecord (begun, streams[0].get ()));
+  for (const DeviceStream &stream : streams)
+    check_cuda (cudaStreamWaitEvent (stream.get (), begun, 0));
   for (int i = 0; i < n; i++) {
-    const gpointer stream = streams[std::size_t (i) % streams.size ()];
+    const gpointer stream = streams[std::size_t (i) % streams.size ()].get ();
     guint32 *const to = answers.data + offsets[std::size_t (i)];
     Asked &question = asked[std::size_t (i)];
     // bests need the alignment of a float, which any word has
@@ -244,10 +213,8 @@ void ask_on_streams (const Frame &frame, int n, int n_streams, const char *what)
   }
   printf ("%s: %d questions were asked %s the first was answered\n", what, n,
           cudaEventQuery (begun) == cudaSuccess ? "when" : "before");
-  for (const cudaStream_t stream : streams) {
-    check_cuda (cudaStreamSynchronize (stream));
-    check_cuda (cudaStreamDestroy (stream));
-  }
+  for (const DeviceStream &stream : streams)
+    stream.wait ();
   check_cuda (cudaEventDestroy (begun));
   const Answers got = answers.read ();
   for (int i = 0; i < n; i++) {
@@ -296,7 +263,7 @@ BACKEND_TEST (default_stream)
   for (int i = 0; i < kKinds; i++) {
     const Asked asked (frame, i, random);
     const gpointer stream = nullptr;
-    OnDevice answers (words_of (asked));
+    DeviceWords answers (words_of (asked));
     expect_answer ([&] (GError **error) {
       return asked.ask (frame.histogram, answers.data, asked.bests_behind (answers.data), &stream,
                         error);

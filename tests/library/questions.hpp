@@ -183,16 +183,6 @@ private:
   std::vector<Answer> all_;
 };
 
-/// Checks that a question of these arguments is answered.
-template <class Question, class... Arguments>
-void expect_answer (Question &&question, Arguments... arguments)
-{
-  g_autoptr (GError) error = nullptr;
-  const bool answered = question (arguments..., &error);
-  fail_unless (answered == !error);
-  fail_unless (answered, "%s", error ? error->message : "");
-}
-
 /// Checks that a question of these arguments fails, and that the message says `why`.
 template <class Question, class... Arguments>
 void expect_failure (GstIntegralHistogramError code, const char *why, Question &&question,

@@ -7,8 +7,7 @@
 #include <memory>
 
 #if INTHIST_CUDA
-#include <cuda_runtime.h>
-
+#include "device_words.hpp"
 #include "slow_reader.hpp"
 #endif
 
@@ -25,11 +24,6 @@ GstBuffer *even (guint8 value)
   GstBuffer *const buffer = gst_buffer_new_allocate (nullptr, kPixels, nullptr);
   gst_buffer_memset (buffer, 0, value, kPixels);
   return buffer;
-}
-
-GstIntegralHistogram *histogram_of (GstBuffer *buffer)
-{
-  return gst_buffer_get_integral_histogram_meta (buffer)->histogram;
 }
 
 std::string line (const char *backend, const std::string &more)
@@ -65,49 +59,6 @@ BACKEND_TEST (refusals)
 
 namespace {
 
-void check_cuda (int error)
-{
-  fail_unless (error == cudaSuccess, "%s", cudaGetErrorString (cudaError_t (error)));
-}
-
-class Stream {
-public:
-  Stream () { check_cuda (cudaStreamCreateWithFlags (&stream_, cudaStreamNonBlocking)); }
-  ~Stream () { cudaStreamDestroy (stream_); }
-  Stream (const Stream &) = delete;
-  Stream &operator= (const Stream &) = delete;
-  cudaStream_t get () const { return stream_; }
-  void wait () const { check_cuda (cudaStreamSynchronize (stream_)); }
-
-private:
-  cudaStream_t stream_ = nullptr;
-};
-
-/// Memory of the device.
-class Memory {
-public:
-  explicit Memory (gsize bytes) : bytes_ (bytes)
-  {
-    check_cuda (cudaMalloc (&data_, bytes));
-    check_cuda (cudaMemset (data_, 0x77, bytes));
-    check_cuda (cudaDeviceSynchronize ());
-  }
-  ~Memory () { cudaFree (data_); }
-  Memory (const Memory &) = delete;
-  Memory &operator= (const Memory &) = delete;
-  void *get () const { return data_; }
-  std::vector<guint32> values () const
-  {
-    std::vector<guint32> values (bytes_ / 4);
-    check_cuda (cudaMemcpy (values.data (), data_, values.size () * 4, cudaMemcpyDeviceToHost));
-    return values;
-  }
-
-private:
-  void *data_ = nullptr;
-  const gsize bytes_;
-};
-
 gsize tensor_bytes (GstIntegralHistogram *histogram)
 {
   return gst_integral_histogram_get_plane_pitch (histogram)
@@ -115,23 +66,21 @@ gsize tensor_bytes (GstIntegralHistogram *histogram)
 }
 
 /// Enqueues a slow copy of the tensor behind what computes it.
-void read_slowly (GstIntegralHistogram *histogram, const Stream &stream, const Memory &to,
-                  int milliseconds)
+void read_slowly (GstIntegralHistogram *histogram, const DeviceStream &stream,
+                  const DeviceWords &to, int milliseconds)
 {
   const guint64 pointer = gst_integral_histogram_get_device_pointer (histogram);
   fail_unless (pointer != 0);
   check_cuda (cudaStreamWaitEvent (
       stream.get (), static_cast<cudaEvent_t> (gst_integral_histogram_get_cuda_event (histogram)),
       0));
-  check_cuda (slow_copy (reinterpret_cast<const void *> (pointer), to.get (),
+  check_cuda (slow_copy (reinterpret_cast<const void *> (pointer), to.data,
                          tensor_bytes (histogram), milliseconds, stream.get ()));
 }
 
-void add_reader (GstIntegralHistogram *histogram, const Stream &stream)
+void add_reader (GstIntegralHistogram *histogram, const DeviceStream &stream)
 {
-  g_autoptr (GError) error = nullptr;
-  fail_unless (gst_integral_histogram_add_reader (histogram, stream.get (), &error), "%s",
-               error ? error->message : "");
+  expect_answer (gst_integral_histogram_add_reader, histogram, stream.get ());
 }
 
 /// Counts the rows and bins in which a copied tensor is not that of an even frame of this value;
@@ -162,9 +111,9 @@ TEST (slow)
   for (const char *properties : { "max-tensors=1", "max-tensors=1 async-depth=1" })
     for (const bool said : { true, false }) {
       Alone alone (line ("cuda", properties), caps_of ("GRAY8", kWidth, kHeight));
-      const Stream stream;
+      const DeviceStream stream;
       GstBuffer *out = alone.pass (even (0));  // so that nothing is loaded or allocated later
-      const Memory copy (tensor_bytes (histogram_of (out)));
+      const DeviceWords copy (tensor_bytes (histogram_of (out)) / 4);
       read_slowly (histogram_of (out), stream, copy, 0);
       stream.wait ();
       gst_buffer_unref (out);
@@ -180,13 +129,11 @@ TEST (slow)
                    "the next frame has other memory");
       // the next frame's own numbers are right in any case
       guint32 counts[kBins];
-      g_autoptr (GError) error = nullptr;
-      fail_unless (
-          gst_integral_histogram_region (histogram_of (out), 0, 0, kWidth, kHeight, counts, &error),
-          "%s", error ? error->message : "");
+      expect_answer (gst_integral_histogram_region, histogram_of (out), 0, 0, kWidth, kHeight,
+                     counts);
       fail_unless (counts[200 * kBins / 256] == kPixels && counts[0] == 0);
       stream.wait ();
-      const int n = wrong (copy.values (), histogram_of (out), 10);
+      const int n = wrong (copy.read (), histogram_of (out), 10);
       if (said)
         fail_unless (n == 0, "%s: %d rows of the copy are wrong", properties, n);
       else
@@ -205,12 +152,12 @@ TEST (many)
   Alone alone (line ("cuda", "max-tensors=1"), caps_of ("GRAY8", kWidth, kHeight));
   GstBuffer *const like = alone.pass (even (0));
   const gsize bytes = tensor_bytes (histogram_of (like));
-  std::vector<std::unique_ptr<Stream>> streams;
-  std::vector<std::unique_ptr<Memory>> copies;
+  std::vector<std::unique_ptr<DeviceStream>> streams;
+  std::vector<std::unique_ptr<DeviceWords>> copies;
   for (int i = 0; i < kStreams; i++)
-    streams.push_back (std::make_unique<Stream> ());
+    streams.push_back (std::make_unique<DeviceStream> ());
   for (int i = 0; i < kStreams * kFrames; i++)
-    copies.push_back (std::make_unique<Memory> (bytes));
+    copies.push_back (std::make_unique<DeviceWords> (bytes / 4));
   gst_buffer_unref (like);
   for (int frame = 0; frame < kFrames; frame++) {
     g_autoptr (GstBuffer) out = alone.pass (even (guint8 (20 * frame)));
@@ -226,7 +173,7 @@ TEST (many)
   g_autoptr (GstBuffer) out = alone.pass (even (0));
   for (int i = 0; i < kStreams * kFrames; i++) {
     const int n =
-        wrong (copies[gsize (i)]->values (), histogram_of (out), guint8 (20 * (i / kStreams)));
+        wrong (copies[gsize (i)]->read (), histogram_of (out), guint8 (20 * (i / kStreams)));
     fail_unless (n == 0, "frame %d, stream %d: %d rows are wrong", i / kStreams, i % kStreams, n);
   }
 }
@@ -237,34 +184,30 @@ TEST (questions)
   if (!have ("cuda"))
     return;
   Alone alone (line ("cuda", "max-tensors=1"), caps_of ("GRAY8", kWidth, kHeight));
-  const Stream stream, other;
-  const Memory counts (4 * kBins), map (4), copy (1 << 20);
+  const DeviceStream stream, other;
+  const DeviceWords counts (kBins), map (1), copy (1 << 18);
   for (int frame = 0; frame < 4; frame++) {
     const guint8 value = guint8 (60 * frame + 5);
     GstBuffer *out = alone.pass (even (value));
     GstIntegralHistogram *const histogram = histogram_of (out);
-    g_autoptr (GError) error = nullptr;
     const GstVideoRectangle all = { 0, 0, kWidth, kHeight };
     const GstIntegralHistogramGrid grid = { kWidth, kHeight, 0, 0, 1, 1, 1, 1 };
-    for (const Stream *each : { &stream, &other })
-      check_cuda (slow_copy (copy.get (), static_cast<char *> (copy.get ()) + (1 << 19), 4, 40,
-                             each->get ()));
-    const bool asked =
-        gst_integral_histogram_regions_on_stream (
-            histogram, &all, 1, static_cast<guint32 *> (counts.get ()), stream.get (), &error)
-        && gst_integral_histogram_quantile_maps_on_stream (
-            histogram, &grid, 1, 0.5, static_cast<gint32 *> (map.get ()), other.get (), &error);
-    fail_unless (asked, "%s", error ? error->message : "");
+    for (const DeviceStream *each : { &stream, &other })
+      check_cuda (slow_copy (copy.data, copy.data + (1 << 17), 4, 40, each->get ()));
+    expect_answer (gst_integral_histogram_regions_on_stream, histogram, &all, 1, counts.data,
+                   stream.get ());
+    expect_answer (gst_integral_histogram_quantile_maps_on_stream, histogram, &grid, 1, 0.5,
+                   reinterpret_cast<gint32 *> (map.data), other.get ());
     gst_buffer_unref (out);
     out = alone.pass (even (guint8 (value + 60)));
     fail_unless (gst_integral_histogram_wait (histogram_of (out), GST_CLOCK_TIME_NONE, nullptr));
     stream.wait ();
     other.wait ();
-    const auto answers = counts.values ();
+    const auto answers = counts.read ();
     for (int b = 0; b < kBins; b++)
       fail_unless (answers[gsize (b)] == (b == value * kBins / 256 ? guint32 (kPixels) : 0),
                    "frame %d, bin %d: %u", frame, b, answers[gsize (b)]);
-    fail_unless_equals_int (map.values ()[0], value * kBins / 256);
+    fail_unless_equals_int (map.read ()[0], value * kBins / 256);
     gst_buffer_unref (out);
   }
 }
@@ -276,15 +219,15 @@ TEST (shards)
     return;
   Alone alone (line ("cuda", "max-tensors=1 cuda-device-ids=0 task-bins=4"),
                caps_of ("GRAY8", kWidth, kHeight));
-  const Stream stream;
+  const DeviceStream stream;
   gst_buffer_unref (alone.pass (even (0)));
   GstBuffer *out = alone.pass (even (70));
-  std::vector<std::unique_ptr<Memory>> copies;
+  std::vector<std::unique_ptr<DeviceWords>> copies;
   for (guint i = 0; i < 4; i++) {
     g_autoptr (GstIntegralHistogram) shard =
         gst_integral_histogram_get_shard (histogram_of (out), i, nullptr);
     fail_unless (shard != nullptr);
-    copies.push_back (std::make_unique<Memory> (tensor_bytes (shard)));
+    copies.push_back (std::make_unique<DeviceWords> (tensor_bytes (shard) / 4));
     read_slowly (shard, stream, *copies.back (), 20);
     add_reader (shard, stream);
   }
@@ -297,7 +240,7 @@ TEST (shards)
     guint first_bin = 99;
     g_autoptr (GstIntegralHistogram) shard =
         gst_integral_histogram_get_shard (histogram_of (out), i, &first_bin);
-    const int n = wrong (copies[i]->values (), shard, 70, int (first_bin));
+    const int n = wrong (copies[i]->read (), shard, 70, int (first_bin));
     fail_unless (n == 0, "shard %u: %d rows are wrong", i, n);
   }
   gst_buffer_unref (out);
@@ -308,19 +251,19 @@ TEST (freed)
 {
   if (!have ("cuda"))
     return;
-  const Stream stream;
-  std::unique_ptr<Memory> copy;
+  const DeviceStream stream;
+  std::unique_ptr<DeviceWords> copy;
   {
     Alone alone (line ("cuda", ""), caps_of ("GRAY8", kWidth, kHeight));
     g_autoptr (GstBuffer) out = alone.pass (even (130));
-    copy = std::make_unique<Memory> (tensor_bytes (histogram_of (out)));
+    copy = std::make_unique<DeviceWords> (tensor_bytes (histogram_of (out)) / 4);
     read_slowly (histogram_of (out), stream, *copy, 50);
     add_reader (histogram_of (out), stream);
   }
   stream.wait ();
   Alone other (line ("cuda", ""), caps_of ("GRAY8", kWidth, kHeight));
   g_autoptr (GstBuffer) like = other.pass (even (0));
-  fail_unless_equals_int (wrong (copy->values (), histogram_of (like), 130), 0);
+  fail_unless_equals_int (wrong (copy->read (), histogram_of (like), 130), 0);
 }
 
 #else

@@ -2,9 +2,6 @@
 //
 // Tables of scores: each frame comes with a LUT of its own, or takes the engine's. The truth is
 // what the LUTs make of the pixels, added up one by one.
-//
-// Environment:
-//   INTHIST_SEED=n  the seed, printed at the start (a fixed one by default)
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/factory/make_engine.hpp>
 
@@ -34,12 +31,6 @@ struct Way {
   std::vector<int> devices;   // pretended
   guint64 max_device_memory;  // too little makes rounds of strips
 };
-
-unsigned seed ()
-{
-  const char *text = g_getenv ("INTHIST_SEED");
-  return text ? unsigned (g_ascii_strtoull (text, nullptr, 0)) : 20250;
-}
 
 std::vector<guint8> noise (std::mt19937 &random, std::size_t n)
 {

@@ -10,10 +10,13 @@
 
 #include "frames.hpp"
 
-/// One or more elements, as in a launch line.
+/// The elements of a launch line; `factory` names the kind of the element that `set ()` changes.
 class Alone : public Harness {
 public:
-  using Harness::Harness;
+  explicit Alone (const std::string &line, const std::string &caps = "", const char *factory = "")
+      : Harness (line, caps), factory_ (factory)
+  {
+  }
 
   /// (transfer full) both ways
   GstBuffer *pass (GstBuffer *buffer) { return Harness::pass (buffer).release (); }
@@ -25,6 +28,34 @@ public:
     printf ("%s\n", what.c_str ());
     return error_of (buffer, domain, code);
   }
+
+  template <class... Property>
+  void set (Property... property)
+  {
+    set_of (factory_, property...);
+  }
+  void set_text (const char *property, const char *value)
+  {
+    set_text_of (factory_, property, value);
+  }
+
+  /// Fails unless a setting is an error that has these parts in the midst of a stream, and the same
+  /// one at the start, if it shows there without a frame.
+  void expect_wrong_setting (const char *property, const char *value, GstBuffer *frame,
+                             std::initializer_list<std::string> parts, bool at_start = true)
+  {
+    const std::string what = std::string (property) + "=" + value;
+    set_text (property, value);
+    const std::string late = error_of (frame, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS);
+    expect_parts (late, parts, what);
+    g_autoptr (GstElement) fresh = gst_element_factory_make (factory_, nullptr);
+    gst_util_set_object_arg (G_OBJECT (fresh), property, value);
+    const std::string early = settings_error (fresh);
+    fail_unless (early == (at_start ? late : ""), "%s: %s", what.c_str (), early.c_str ());
+  }
+
+private:
+  const char *const factory_;
 };
 
 /// The rows of such pictures have bytes around them.

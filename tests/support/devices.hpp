@@ -72,6 +72,30 @@ inline Bytes right_tensor (const Input &input)
   return tensor;
 }
 
+/// Makes bins of an image that lies on the device.
+inline void make_bins (Device device, const Binning &binning, int width, int height,
+                       PixelPlane bins, [[maybe_unused]] const Queue &queue)
+{
+#if INTHIST_CUDA
+  if (device == Device::cuda)
+    fail_unless_equals_int (cuda::bin_image (binning, width, height, bins, queue.stream), 0);
+#endif
+  if (device == Device::cpu)
+    fail_unless_equals_int (cpu::bin_image (binning, width, height, bins), 0);
+}
+
+/// Runs a strategy, and fails unless all that it writes is right.
+inline void expect_right (const Strategy &strategy, const Shape &shape, Frame &frame, Queue &queue,
+                          const std::string &what)
+{
+  const Block workspace (strategy.device, strategy.workspace_bytes (shape, {}));
+  frame.poison ();
+  fail_unless_equals_int (inthist::run (strategy, frame.job (workspace, queue)), 0);
+  queue.wait ();
+  const std::string wrong = frame.wrong ();
+  fail_unless (wrong.empty (), "%s, %s: %s", strategy.name, what.c_str (), wrong.c_str ());
+}
+
 /// A test on each `device` that there is.
 #define DEVICE_TEST(name) DEVICE_TEST_FROM (name, 0)
 #define DEVICE_TEST_FROM(name, first) \

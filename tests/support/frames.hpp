@@ -67,6 +67,17 @@ using Buffer = std::unique_ptr<GstBuffer, Unref>;
 using Sample = std::unique_ptr<GstSample, Unref>;
 using Histogram = std::unique_ptr<GstIntegralHistogram, Unref>;
 
+inline GstIntegralHistogram *histogram_of (GstBuffer *buffer)
+{
+  GstIntegralHistogramMeta *const meta = gst_buffer_get_integral_histogram_meta (buffer);
+  fail_unless (meta, "a frame has no meta");
+  return meta->histogram;
+}
+inline GstIntegralHistogram *histogram_of (const Buffer &buffer)
+{
+  return histogram_of (buffer.get ());
+}
+
 /// A harness with a bus, of the elements of a launch line.
 class Harness {
 public:
@@ -270,6 +281,16 @@ inline std::vector<guint8> bytes_of (GstBuffer *buffer)
   return bytes;
 }
 
+/// Checks that a question of these arguments is answered.
+template <class Question, class... Arguments>
+void expect_answer (Question &&question, Arguments... arguments)
+{
+  g_autoptr (GError) error = nullptr;
+  const bool answered = question (arguments..., &error);
+  fail_unless (answered == !error);
+  fail_unless (answered, "%s", error ? error->message : "");
+}
+
 /// A copy of a histogram's tensor, or of its tables.
 struct TensorCopy {
   explicit TensorCopy (GstIntegralHistogram *histogram, const std::string &what = "")
@@ -332,6 +353,24 @@ inline double rounded_weight (double k)
   return std::round (k * 65536) / 65536;
 }
 
+/// A frame of gray noise, and what the elements of a launch line make of it.
+struct GrayNoise {
+  GrayNoise (const std::string &line, int width, int height, unsigned seed = 1)
+      : harness (line, caps_of ("GRAY8", width, height))
+  {
+    const GstVideoInfo info = gray (width, height);
+    GstBuffer *const in = noise (info, seed);
+    values = luma (info, in, 0, 0);
+    buffer = harness.pass (in);
+    histogram = histogram_of (buffer);
+  }
+
+  Harness harness;
+  std::vector<guint8> values;
+  Buffer buffer;
+  GstIntegralHistogram *histogram;
+};
+
 struct Colorimetry {
   const char *caps;
   double kr, kb;
@@ -348,15 +387,11 @@ void each_format (Check &&check)
       for (const Colorimetry &colorimetry :
            { Colorimetry{ "", 0.2126, 0.0722 },
              Colorimetry{ ",colorimetry=1:1:16:4", 0.299, 0.114 } }) {
-        GstVideoInfo info;
-        g_autofree char *text =
-            g_strdup_printf ("video/x-raw,format=%s,width=%d,height=%d,framerate=25/1%s", format,
-                             width, height, colorimetry.caps);
-        g_autoptr (GstCaps) caps = gst_caps_from_string (text);
-        fail_unless (gst_video_info_from_caps (&info, caps), "%s", text);
+        const std::string caps = caps_of (format, width, height, colorimetry.caps);
+        const GstVideoInfo info = info_of (caps);
         GstBuffer *in = noise (info, unsigned (width));
         const auto values =
             luma (info, in, rounded_weight (colorimetry.kr), rounded_weight (colorimetry.kb));
-        check (text, in, values);
+        check (caps.c_str (), in, values);
       }
 }

@@ -42,6 +42,12 @@ inline void expect_parts (const std::string &text, std::initializer_list<std::st
                  part.c_str (), text.c_str ());
 }
 
+/// Fails if there is a text, such as a complaint or an error.
+inline void expect_none (const std::string &text, const std::string &what = "")
+{
+  fail_unless (text.empty (), "%s: %s", what.c_str (), text.c_str ());
+}
+
 namespace testing {
 
 struct Test {
