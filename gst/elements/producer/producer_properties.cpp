@@ -205,11 +205,12 @@ PropertyTable<ProducerProperties> make_table (Content content,
                        "\"integral-image\" for each frame; one partly outside of the frame is "
                        "clipped to it, one wholly outside is an error",
                 [] (const std::string &text) { return parse_regions (text); });
-  table.number<guint> (
-      "tuning-time", FIELD (options.tuning_time), 0, kMaxTuningTime, kReady,
-      "With strategy=auto, about how many milliseconds to spend at most on "
-      "measuring which algorithm is the fastest, each time the frame size changes. "
-      "0 takes the built-in choice, as the CPU does unless compute=eager");
+  table.number<guint> ("tuning-time", FIELD (options.tuning_time), 0, kMaxTuningTime, kReady,
+                       "About how many milliseconds to spend at most on measuring which algorithm "
+                       "is the fastest, each "
+                       "time the frame size changes, unless one is named. 0 takes the built-in "
+                       "choice, as the CPU does "
+                       "unless compute=eager");
   table.add (
       flag_spec ("qos",
                  "Let a frame that is late pass without a histogram, so that the stream's "
