@@ -117,16 +117,13 @@ static void report (GstCudaIntegral *self, const Expected<> &outcome)
     post_error_once (self, outcome.error ());
 }
 
-// device and engine
-
 /// Lets the engine finish; the next frame gets a new one.
 static void drop_engine (State &state)
 {
   std::shared_ptr<Engine> last;
   {
     const std::lock_guard lock (state.mutex);
-    last = std::move (state.engine);
-    state.engine = nullptr;
+    last = std::exchange (state.engine, nullptr);
   }
   const CancelScope scope (state.cancel.flag ());
   retire (std::move (last));
@@ -149,8 +146,10 @@ static void flush (State &state)
   if (state.reporter)
     state.reporter->flush ();
   (void) finish (state);  // which forgets failures, and waits for nothing
-  if (const auto engine = engine_of (state); engine && engine->has_failed ())
-    drop_engine (state);  // no thread waits for it now
+  if (auto engine = engine_of (state); engine && engine->has_failed ()) {
+    engine.reset ();  // the last reference waits for what is computed
+    drop_engine (state);
+  }
   state.cancel.set_flushing (false);
   state.error_posted = false;
   state.shedder.reset ();
