@@ -19,13 +19,13 @@ struct DeviceFilterMemory {
       example;             // and what is learned from next
   float wanted[kFrequencies];
   float inside[kFilterCells];  // share of each cell in the box, by kFilterCells
-  // what is used meanwhile
+  // scratch memory of a step
   FilterSpectrum v, g, h;
   float pairs[2 * kFilterCells * kPairs];
   float response[2 * kFilterCells];
 };
 
-/// What all filters have in common, in device memory.
+/// Tables in device memory that all filters share.
 struct FilterTables {
   static constexpr int kTwiddles = 42;  // of passes of radix 4, 4 and 2
 
@@ -33,13 +33,13 @@ struct FilterTables {
   float twiddle_re[kTwiddles], twiddle_im[kTwiddles];
 };
 
-/// What is done to a filter, in device memory.
+/// A step of a filter. Its pointers are to device memory.
 struct FilterJob {
   DeviceFilterMemory *filter;
   SquareSums square;
   // The response, [y][x].
   float *response;
-  // What to learn by (CorrelationFilter::solve), or a rho of 0 for nothing.
+  // The weights of learning (CorrelationFilter::solve). With a rho of 0 nothing is learned.
   float mu, rho;
   // Turns of frequencies, x up to half and all y: a complex number each, by which to move.
   const double *turns;

@@ -28,7 +28,7 @@ inline constexpr int kPairs = kChannels / 2;
 
 inline constexpr float kMostShare = 0.2F,  // of a block
     kFlat = 1,                             // square of gray levels: noise is not made an edge
-    kNeighbour = 0.3F,                     // what a cell has of those beside it
+    kNeighbour = 0.3F,                     // share of a neighbour in a cell
     kBlockShare = 0.2357F,                 // of what a block adds up to, 1 / sqrt (18)
     kFasterRounds = 10;                    // times rho, each round of learning
 
@@ -39,7 +39,7 @@ struct CellScale {
 
 /// The sums of a square of kGrid x kGrid cells.
 struct SquareSums {
-  const int *x, *y;                      // edges, as in Cells
+  const int *x, *y;                      // edges, like those of Cells
   const std::int64_t *gradients, *luma;  // [cell][direction] and [cell][plane]
   int luma_planes;
   CellScale scale;

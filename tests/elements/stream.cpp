@@ -77,8 +77,8 @@ bool have_cuda ()
 void expect_no_criticals ()
 {
   g_log_set_default_handler (fail_on_critical, nullptr);
-  // appsink 1.22 complains of itself when a flush finds caps in its queue while somebody holds a
-  // sample; the sample is right all the same
+  // appsink 1.22 logs a critical message if a flush finds caps in its queue while the application
+  // holds a sample. The sample is right.
   gst_check_add_log_filter (
       "GStreamer", G_LOG_LEVEL_CRITICAL,
       g_regex_new ("^gst_sample_set_caps: .*gst_sample_is_writable", {}, {}, nullptr), nullptr,

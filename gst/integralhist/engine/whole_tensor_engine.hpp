@@ -8,8 +8,8 @@
 
 namespace integralhist {
 
-/// Computes whole frames for those who ask, with an engine behind the frames on demand. It has one
-/// frame at a time: nobody waits for what others hold, or for long in vain. Any thread may call.
+/// Computes whole tensors of frames on demand, with an engine of its own, one frame at a time. No
+/// caller waits for a tensor that another one holds. Any thread may call.
 class WholeTensorEngine {
 public:
   /// `make` makes an engine that waits for no tensors, on devices of that kind.
