@@ -6,9 +6,6 @@
 
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/api/histogram_spec.hpp>
-#include <gst/track/association/appearance.hpp>
-#include <gst/track/association/detection_matching.hpp>
-#include <gst/track/association/motion.hpp>
 #include <gst/track/base/log.hpp>
 
 #define GST_CAT_DEFAULT track_log ()
@@ -16,92 +13,20 @@
 namespace integralhist {
 
 static constexpr guint kMaxTargets = 1000;
-// How far a target may be from where it is expected, in sides of its box: at once, more with each
-// frame, and at most.
-static constexpr double kGate = 0.5, kGateGrowth = 0.1, kMaxGate = 3;
-// How far a target may come from where its velocity takes it in one frame, likewise.
-static constexpr double kMotionSpread = 0.5;
-static constexpr guint kMaxShared = 5;  // frames on one spot
-
-/// A target, and what the list knows of it.
-struct TargetList::TrackedTarget {
-  const guint id;
-  const gint parent;  // the detection that started it, or -1
-  const bool configured;
-  std::unique_ptr<Target> target;  // null before it is followed
-  GstClockTime first_seen, last_seen;
-  guint lost_frames = 0;
-
-  bool is_detected = false;          // some detection was its
-  bool is_matched = false;           // one of this frame is
-  bool waits = false;                // lost, and only a detection brings it back,
-  bool waits_for_detector = false;   // as long as there is a detector,
-  TargetBox place = {};              // to here; where it starts, before it is followed
-  guint misses = 0;                  // frames of the detector in a row
-  guint shares = 0;                  // frames in a row on one spot with another
-  bool yields = false;               // to that one: it is lost as long as they are there
-  bool is_hidden = false;            // no pixel of the frame shows it: it is lost so long
-  double shared_confidence = 0;      // the sum of its confidence there
-  std::vector<guint> together = {};  // ids of those on whose spot it started: that was wanted
-  std::string kind = {};             // of the last detection,
-  std::optional<double> sure = {};   // and its confidence
-  std::optional<guint> mtd = {};     // of this frame's detection
-  Appearance appearance = {};        // when it was detected last
-  Motion motion = {};
-
-  TargetBox box () const { return waits || !target ? place : target->box (); }
-  /// Returns whether nothing is followed.
-  bool is_gone () const { return waits || (target && target->is_lost ()); }
-  bool is_lost () const { return yields || is_hidden || is_gone (); }
-  bool is_empty () const { return !waits && target && target->is_empty (); }
-  double own_confidence () const { return target ? target->confidence () : 1; }
-  double confidence () const { return is_lost () ? 0 : own_confidence (); }
-  bool began_with (const TrackedTarget &other) const
-  {
-    return std::ranges::count (together, other.id) > 0;
-  }
-  void wait (bool for_detector = false)
-  {
-    if (!waits)
-      place = box ();
-    waits = true;
-    waits_for_detector = for_detector;
-  }
-  void restart (const TargetBox &at)
-  {
-    waits = is_hidden = false;
-    if (target)
-      target->restart (at);
-    else
-      place = at;
-  }
-  /// Returns the target as one of this method. If it was of another it starts again, or waits where
-  /// it is lost: nothing is known by which to look for it. Null while it waits.
-  Target *of (const TrackingMethod &method)
-  {
-    if (!waits && (!target || target->method != &method)) {
-      if (is_gone ())
-        wait ();
-      else
-        target = method.make_target (box ());
-    }
-    return waits ? nullptr : target.get ();
-  }
-  /// Returns what its detections tell of how it moves.
-  ExpectedMotion expected_motion () const
-  {
-    if (!motion.has_velocity () || is_lost ())
-      return {};
-    const TargetBox now = box (), next = motion.expected (now);
-    return { next.x - now.x, next.y - now.y, kMotionSpread };
-  }
-  /// Returns how far it may be from where it is expected, in sides of its box.
-  double reach () const
-  {
-    return std::min (kGate + kGateGrowth * (is_lost () ? motion.unseen () : motion.undetected ()),
-                     kMaxGate);
-  }
-};
+// Confidences of detections: of one that may start a target, of one that does so alone, of any that
+// counts, and of one that says nothing.
+static constexpr double kSure = 0.6, kCertain = 0.85, kLeastSure = 0.1, kUnknown = 1;
+static constexpr double kCommon = 0.7;  // the most of what is common that is taken away
+// Overlap of two detections of one object, of one class and of two.
+static constexpr double kTwice = 0.6, kTwiceOfClasses = 0.8;
+static constexpr double kThere = 0.55;  // overlap with the target that it is
+// A target without a detection is there if its box looks like it, and others cover little of it.
+static constexpr double kLooksRight = 0.35, kLooksLikely = 0.2;
+static constexpr double kCovers = 0.4;
+static constexpr double kCoversView = 0.35;  // share from which on a view of it is not learned
+static constexpr guint kPatience = 10;       // frames of being absent
+static constexpr guint kRecent = 4;          // looks of the detector
+static constexpr guint kMaxShared = 5;       // frames on one spot
 
 TargetList::TargetList (gpointer logged_as, Warn warn)
     : logged_as_ (logged_as), warn_ (std::move (warn))
@@ -110,8 +35,7 @@ TargetList::TargetList (gpointer logged_as, Warn warn)
 
 TargetList::~TargetList () = default;
 
-TargetList::TrackedTarget *TargetList::add (const GstVideoRectangle &box, gint parent,
-                                            bool configured, const TargetFrame &frame)
+TrackedTarget *TargetList::add (const GstVideoRectangle &box, const TargetFrame &frame)
 {
   if (targets_.size () >= kMaxTargets) {
     if (!std::exchange (excess_warned_, true))
@@ -119,19 +43,25 @@ TargetList::TrackedTarget *TargetList::add (const GstVideoRectangle &box, gint p
                           kMaxTargets);
     return nullptr;
   }
-  const guint id = next_id_++;
-  GST_INFO_OBJECT (logged_as_, "target %u starts at %d,%d %dx%d", id, box.x, box.y, box.w, box.h);
   auto tracked = std::make_unique<TrackedTarget> (
-      TrackedTarget{ id, parent, configured, nullptr, frame.time, frame.time });
+      TrackedTarget{ .first_seen = frame.time, .last_seen = frame.time });
   tracked->place = frame.in_tensor (box);
   const auto seen =
       [&] (const TrackedTarget &its) {  // a named box may be far larger than the frame
         return frame.in_tensor (frame.clip (frame.in_frame (its.box ())));
       };
   for (const auto &other : targets_)
-    if (!other->is_gone () && are_on_one_spot (seen (*other), seen (*tracked)))
+    if (!other->is_gone () && overlap (seen (*other), seen (*tracked)) > kThere)
       tracked->together.push_back (other->id);
   return targets_.emplace_back (std::move (tracked)).get ();
+}
+
+void TargetList::confirm (TrackedTarget &tracked, const TargetFrame &frame)
+{
+  const GstVideoRectangle box = frame.in_frame (tracked.box ());
+  tracked.id = next_id_++;
+  GST_INFO_OBJECT (logged_as_, "target %u starts at %d,%d %dx%d", tracked.id, box.x, box.y, box.w,
+                   box.h);
 }
 
 namespace {
@@ -163,7 +93,10 @@ Expected<> TargetList::configure (const ListOptions &options, const TargetFrame 
       return error (Error::Kind::bad_setting, "targets=\"", text_of (options.targets),
                     "\": ", text_of ({ box }), " lies outside of the ", frame.width, "x",
                     frame.height, " frame: set targets that lie in it, x,y,width,height");
-    add (box, -1, true, frame);
+    if (TrackedTarget *const tracked = add (box, frame)) {
+      tracked->configured = true;
+      confirm (*tracked, frame);
+    }
   }
   configured_ = options.targets;
   empty_warned_ = false;
@@ -186,47 +119,68 @@ void TargetList::fit (GstIntegralHistogram *colours, const TargetFrame &frame)
             height = int (gst_integral_histogram_get_height (frame.histogram));
   if (width_ > 0 && (width != width_ || height != height_)) {
     const double x = double (width) / width_, y = double (height) / height_;
-    for (const auto &tracked : targets_) {
-      tracked->place = resized (tracked->place, x, y);
-      if (tracked->target)
-        tracked->target->resize (x, y);
-      tracked->motion.forget_places ();
-    }
+    for (const auto &tracked : targets_)
+      tracked->resize (x, y);
   }
   width_ = width;
   height_ = height;
   if (spec_ && *spec_ != spec_of (colours))
     for (const auto &tracked : targets_)
       tracked->appearance.clear ();
+  if (spec_ && *spec_ != spec_of (colours))
+    common_.clear ();
   spec_ = spec_of (colours);
 }
 
 namespace {
 
-/// Returns the detections inside of the frame, in pixels of the tensor. Of several on one spot the
-/// surest counts, or the first.
-std::vector<std::pair<const Detection *, SoughtDetection>>
-sought (const std::vector<Detection> &detections, const TargetFrame &frame)
+/// Returns how sure a detector is; not at all if that is no number.
+double confidence_of (const Detection &detection)
 {
-  std::vector<std::pair<const Detection *, SoughtDetection>> kept;
+  return detection.bad_confidence.empty () ? detection.confidence.value_or (kUnknown) : 0;
+}
+
+/// Returns the detections inside of the frame, in pixels of the tensor, the surest first. Of
+/// several on one spot the surest counts, or the first, or as many as there are targets.
+std::vector<std::pair<const Detection *, SoughtDetection>>
+sought (const std::vector<Detection> &detections, const TargetFrame &frame,
+        const std::function<std::ptrdiff_t (const TargetBox &)> &n_targets)
+{
   std::vector<const Detection *> order;
   for (const Detection &detection : detections)
     order.push_back (&detection);
-  std::ranges::stable_sort (order, std::ranges::greater{}, [] (const Detection *its) {
-    const double unsaid = its->bad_confidence.empty () ? 1 : -G_MAXDOUBLE;
-    return its->confidence.value_or (unsaid);
-  });
-  for (const Detection *const detection : order) {
-    if (kept.size () == kMaxTargets)
-      break;  // the least sure
-    const GstVideoRectangle part = frame.clip (detection->box);
+  std::ranges::stable_sort (order, std::ranges::greater{},
+                            [] (const Detection *its) { return confidence_of (*its); });
+  std::vector<std::pair<const Detection *, SoughtDetection>> kept;
+  for (const Detection *const its : order) {
+    const double sure = confidence_of (*its);
+    if (kept.size () == kMaxTargets || sure < kLeastSure)
+      break;  // the others are less sure
+    const GstVideoRectangle part = frame.clip (its->box);
     const TargetBox box = frame.in_tensor (part);
-    if (part.w > 0 && std::ranges::none_of (kept, [&] (const auto &other) {
-          return are_on_one_spot (box, other.second.box);
-        }))
-      kept.push_back ({ detection, { box, {}, detection->kind } });
+    const auto n_there = std::ranges::count_if (kept, [&] (const auto &other) {
+      return overlap (box, other.second.box)
+             > (are_of_one_kind (its->kind, other.second.kind) ? kTwice : kTwiceOfClasses);
+    });
+    if (part.w > 0 && (n_there == 0 || n_there < n_targets (box)))
+      kept.push_back ({ its, { box, {}, its->kind, sure >= kSure } });
   }
   return kept;
+}
+
+/// Returns the share of a box that another covers.
+double covered_share (const TargetBox &box, const TargetBox &by)
+{
+  const double width = std::min (box.x + box.width, by.x + by.width) - std::max (box.x, by.x),
+               height = std::min (box.y + box.height, by.y + by.height) - std::max (box.y, by.y);
+  return width > 0 && height > 0 ? width * height / (box.width * box.height) : 0;
+}
+
+double seconds_between (GstClockTime from, GstClockTime to)
+{
+  return GST_CLOCK_TIME_IS_VALID (from) && GST_CLOCK_TIME_IS_VALID (to) && to > from
+             ? double (to - from) / GST_SECOND
+             : 0;
 }
 
 }  // namespace
@@ -252,12 +206,18 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
     tracked->mtd.reset ();
   }
   const unsigned looks = pace_.note (!all.empty ());
+  looked_ = looks > 0;
   if (!pace_.is_known ())
     for (const auto &tracked : targets_)
       if (std::exchange (tracked->waits_for_detector, false))
         tracked->waits = false;
   warn_of_confidence (all);
-  const auto kept = sought (all, frame);
+  const auto kept = sought (all, frame, [&] (const TargetBox &box) {
+    return std::ranges::count_if (targets_, [&] (const auto &tracked) {
+      return tracked->is_confirmed () && !tracked->is_lost ()
+             && overlap (tracked->box (), box) > kThere;
+    });
+  });
   std::vector<SoughtDetection> detections;
   std::vector<TargetBox> boxes;
   for (const auto &[its, detection] : kept) {
@@ -265,57 +225,143 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
     boxes.push_back (detection.box);
   }
   const auto appearances = TRY (appearances_of (colours, boxes));
+  for (const Appearance &appearance : appearances)
+    common_.add (appearance);
   for (std::size_t d = 0; d < detections.size (); d++)
-    detections[d].appearance = appearances[d];
-  std::vector<SoughtTarget> targets;
-  if (!detections.empty ())
-    for (const auto &tracked : targets_)
-      targets.push_back ({ { tracked->motion.expected (tracked->box ()),
-                             tracked->motion.expected_by_detections (tracked->box ()) },
-                           tracked->is_detected && !tracked->is_lost () && tracked->misses == 0,
-                           tracked->reach (),
-                           tracked->appearance,
-                           tracked->kind });
-  const std::vector<int> detection_of = match_detections (targets, detections);
+    detections[d].appearance = own_look (appearances[d]);
 
-  const auto take = [&] (TrackedTarget &tracked, std::size_t d) {
-    tracked.is_detected = tracked.is_matched = true;
-    tracked.yields = false;
-    tracked.misses = 0;
-    tracked.kind = kept[d].first->kind;
-    tracked.sure = kept[d].first->confidence;
-    tracked.mtd = kept[d].first->mtd;
-    tracked.appearance = appearances[d];
-    tracked.motion.detect (boxes[d]);
-  };
-  std::vector<char> taken (detections.size ());
+  std::vector<TrackedTarget *> target_of = matched (detections, looks, frame);
+  for (std::size_t d = 0; d < detections.size (); d++)
+    if (!target_of[d] && starts_target (detections[d], frame))
+      if ((target_of[d] = add (frame.clip (kept[d].first->box), frame)))
+        target_of[d]->parent = kept[d].first->id;
+  for (std::size_t d = 0; d < detections.size (); d++)
+    if (TrackedTarget *const tracked = target_of[d]) {
+      tracked->take (*kept[d].first, boxes[d], frame.time);
+      tracked->existence.hit (detections[d].is_sure);
+      if (tracked->is_confirmed () || confidence_of (*kept[d].first) >= kCertain)
+        tracked->existence.confirm ();
+      if (!tracked->is_confirmed () && tracked->existence.is_confirmed ())
+        confirm (*tracked, frame);
+    }
+  for (std::size_t d = 0; d < detections.size (); d++)
+    if (TrackedTarget *const tracked = target_of[d];
+        tracked && (tracked->appearance.mean ().empty () || is_clear_view (*tracked)))
+      tracked->appearance.add (appearances[d]);
+  std::erase_if (targets_, [] (const auto &tracked) {
+    return !tracked->is_confirmed () && tracked->existence.is_hopeless ();
+  });
+  return {};
+}
+
+/// Returns what an appearance has beside what is common to the targets. The fewer there are, the
+/// more of that is their own.
+Appearance TargetList::own_look (const Appearance &appearance) const
+{
+  const auto n = std::ranges::count_if (
+      targets_, [] (const auto &its) { return its->is_confirmed () && its->is_detected (); });
+  return distinct (appearance, common_.mean (), n > 1 ? kCommon * (1 - 1.0 / double (n)) : 0);
+}
+
+/// Finds the target of each detection, null if it has none, which then goes on from there. The
+/// others have been missed by so many looks of the detector.
+std::vector<TrackedTarget *> TargetList::matched (std::span<const SoughtDetection> detections,
+                                                  unsigned looks, const TargetFrame &frame)
+{
+  std::vector<SoughtTarget> targets;
+  for (const auto &tracked : targets_)
+    targets.push_back ({ tracked->expected_places (), own_look (tracked->appearance.mean ()),
+                         tracked->appearance.n (), tracked->misses + looks,
+                         seconds_between (tracked->last_detected, frame.time),
+                         tracked->is_confirmed (), tracked->kind });
+  const std::vector<int> detection_of =
+      match_detections (targets, detections, double (width_) * height_);
+  std::vector<TrackedTarget *> target_of (detections.size (), nullptr);
   for (std::size_t t = 0; t < detection_of.size (); t++)
-    if (const int d = detection_of[t]; d >= 0) {
-      targets_[t]->restart (boxes[std::size_t (d)]);
-      take (*targets_[t], std::size_t (d));
-      taken[std::size_t (d)] = 1;
+    if (TrackedTarget &tracked = *targets_[t]; detection_of[t] >= 0) {
+      const std::size_t d = std::size_t (detection_of[t]);
+      target_of[d] = &tracked;
+      tracked.restart (tracked.corrected (detections[d].box));
+      tracked.is_matched = true;
     }
   for (const auto &tracked : targets_)
-    if (tracked->is_detected && !tracked->is_matched)
+    if (tracked->is_detected () && !tracked->is_matched) {
       tracked->misses += looks;
-  // a second box of what is there already starts nothing
-  const auto is_there = [&] (std::size_t d) {
-    return std::ranges::any_of (targets_, [&] (const auto &tracked) {
-      return !tracked->is_lost () && are_on_one_spot (tracked->box (), boxes[d]);
-    });
-  };
-  for (std::size_t d = 0; d < detections.size (); d++)
-    if (const GstVideoRectangle box = frame.clip (kept[d].first->box);
-        !taken[d] && is_in_area (box) && !is_there (d))
-      if (TrackedTarget *const tracked = add (box, kept[d].first->id, false, frame))
-        take (*tracked, d);
+      if (covered_share_of (*tracked) < kCovers)
+        tracked->existence.miss (looks);
+    }
+  return target_of;
+}
+
+/// Returns whether a detection without a target starts one. A second box of what is there does not.
+bool TargetList::starts_target (const SoughtDetection &detection, const TargetFrame &frame) const
+{
+  return detection.is_sure && is_in_area (frame.in_frame (detection.box))
+         && std::ranges::none_of (targets_, [&] (const auto &tracked) {
+              return !tracked->is_lost () && are_of_one_kind (tracked->kind, detection.kind)
+                     && overlap (tracked->box (), detection.box) > kThere;
+            });
+}
+
+/// Returns whether no target that was there lately covers much of this one.
+bool TargetList::is_clear_view (const TrackedTarget &tracked) const
+{
+  return std::ranges::none_of (targets_, [&] (const auto &other) {
+    return other.get () != &tracked && other->misses < kRecent
+           && covered_share (tracked.box (), other->box ()) >= kCoversView;
+  });
+}
+
+/// Returns how much of a target those cover that were detected in this frame.
+double TargetList::covered_share_of (const TrackedTarget &tracked) const
+{
+  double most = 0;
+  for (const auto &other : targets_)
+    if (other.get () != &tracked && other->is_matched)
+      most = std::max (most, covered_share (tracked.box (), other->box ()));
+  return most;
+}
+
+/// Notes which targets without a detection are there: their boxes look like them. One that was
+/// detected once, and then is seen in a frame that the detector leaves out, is confirmed.
+Expected<> TargetList::note_presence (GstIntegralHistogram *colours, const TargetFrame &frame)
+{
+  std::vector<TrackedTarget *> unmatched;
+  std::vector<TargetBox> boxes;
+  for (const auto &tracked : targets_)
+    if (tracked->is_detected () && !tracked->is_matched && !tracked->waits) {
+      tracked->is_absent = false;
+      unmatched.push_back (tracked.get ());
+      boxes.push_back (tracked->box ());
+    }
+  const auto appearances = TRY (appearances_of (colours, boxes));
+  for (std::size_t i = 0; i < unmatched.size (); i++) {
+    TrackedTarget &tracked = *unmatched[i];
+    const double alike =
+        likeness (own_look (tracked.appearance.mean ()), own_look (appearances[i]));
+    const bool looks_right =
+        alike >= (looked_ ? kLooksRight : kLooksLikely) && covered_share_of (tracked) <= kCovers;
+    if (looks_right && !looked_ && !tracked.is_confirmed () && !tracked.is_gone ()) {
+      tracked.existence.confirm ();
+      confirm (tracked, frame);
+    }
+    if (!pace_.is_known () || (looks_right && tracked.existence.is_likely ())) {
+      tracked.absent_frames = 0;
+      tracked.place = boxes[i];
+    } else {
+      tracked.is_absent = true;
+      if (++tracked.absent_frames > kPatience)
+        tracked.wait (true);
+    }
+  }
   return {};
 }
 
 void TargetList::start (const GstVideoRectangle &box, const TargetFrame &frame)
 {
   if (frame.clip (box).w > 0)
-    add (box, -1, false, frame);
+    if (TrackedTarget *const tracked = add (box, frame))
+      confirm (*tracked, frame);
 }
 
 void TargetList::drop_at (double x, double y, const TargetFrame &frame)
@@ -340,13 +386,15 @@ void TargetList::warn_of_empty (const TrackedTarget &tracked, const TargetFrame 
                    settings_of (spec_of (frame.histogram))) });
 }
 
-Expected<> TargetList::follow (TrackingMethod &method, const TargetFrame &frame)
+Expected<> TargetList::follow (TrackingMethod &method, GstIntegralHistogram *colours,
+                               const TargetFrame &frame)
 {
   std::vector<TrackingMethod::Step> steps;
   for (const auto &tracked : targets_)
     if (Target *const target = tracked->of (method))
       steps.push_back ({ target, tracked->expected_motion () });
   TRY (method.follow (steps));
+  TRY (note_presence (colours, frame));
   note_tracked (frame);
   return {};
 }
@@ -361,40 +409,17 @@ void TargetList::note_tracked (const TargetFrame &frame)
       tracked->lost_frames++;
       tracked->motion.miss ();
       // the detector tells better than a search of the frame where it is
-      if (tracked->is_detected && pace_.is_known () && !tracked->waits)
+      if (tracked->is_detected () && pace_.is_known () && !tracked->waits)
         tracked->wait (true);
     } else {
       tracked->lost_frames = 0;
       tracked->last_seen = frame.time;
-      if (!tracked->is_matched)
+      if (looked_ && tracked->is_detected () && !tracked->is_matched)
+        tracked->motion.miss ();  // the detector would know
+      else if (!tracked->is_matched)
         tracked->motion.follow (tracked->box ());
     }
   }
-}
-
-/// Ends one of two targets that are on one spot for some frames: the one that the detector has not
-/// seen for longer, or else the younger.
-void TargetList::end_on_one_spot ()
-{
-  const auto may_go = [] (const TrackedTarget &its) { return its.is_detected && !its.configured; };
-  std::vector<char> shares (targets_.size ());
-  for (std::size_t i = 0; i < targets_.size (); i++)
-    for (std::size_t j = i + 1; j < targets_.size (); j++) {
-      const TrackedTarget &a = *targets_[i], &b = *targets_[j];
-      if (a.is_lost () || b.is_lost () || (a.is_matched && b.is_matched)
-          || !are_on_one_spot (a.box (), b.box ()))
-        continue;
-      if (may_go (a) && (a.misses > b.misses || !may_go (b)))
-        shares[i] = 1;
-      else if (may_go (b))
-        shares[j] = 1;
-    }
-  for (std::size_t i = 0; i < targets_.size (); i++)
-    if (TrackedTarget &tracked = *targets_[i]; may_go (tracked)) {
-      tracked.shares = shares[i] ? tracked.shares + 1 : 0;
-      if (tracked.shares >= kMaxShared)
-        tracked.wait ();
-    }
 }
 
 /// Has a target yield to a more confident one on its spot, of those that no detector has seen, and
@@ -404,12 +429,12 @@ void TargetList::yield_on_one_spot ()
 {
   std::vector<TrackedTarget *> all;
   for (const auto &tracked : targets_)
-    if (!tracked->is_detected && !tracked->is_gone ())
+    if (!tracked->is_detected () && !tracked->is_gone ())
       all.push_back (tracked.get ());
     else
       tracked->yields = false;
   const auto share = [] (const TrackedTarget *a, const TrackedTarget *b) {
-    return a != b && are_on_one_spot (a->box (), b->box ()) && !a->began_with (*b)
+    return a != b && overlap (a->box (), b->box ()) > kThere && !a->began_with (*b)
            && !b->began_with (*a);
   };
   for (TrackedTarget *const its : all)
@@ -441,12 +466,13 @@ void TargetList::end (const TargetFrame &frame)
   for (const auto &tracked : targets_)
     if (options_.max_misses > 0 && tracked->misses >= options_.max_misses)
       tracked->wait ();
-  end_on_one_spot ();
   yield_on_one_spot ();
   std::erase_if (targets_, [&] (const auto &tracked) {
     return !is_in_area (frame.in_frame (tracked->box ()))
-           || (options_.forget_after > 0 && !tracked->configured
-               && tracked->lost_frames > options_.forget_after);
+           || (tracked->is_detected () && pace_.is_known () && GST_CLOCK_TIME_IS_VALID (frame.time)
+                   ? seconds_between (tracked->last_seen, frame.time) > options_.remember
+                   : options_.forget_after > 0 && !tracked->configured
+                         && tracked->lost_frames > options_.forget_after);
   });
 }
 
@@ -454,12 +480,13 @@ std::vector<TrackedBox> TargetList::tracks (const TargetFrame &frame) const
 {
   std::vector<TrackedBox> tracks;
   for (const auto &tracked : targets_)
-    tracks.push_back (
-        { { tracked->id, tracked->parent, frame.nearest (frame.in_frame (tracked->box ())),
-            tracked->confidence (), tracked->is_lost (), tracked->kind, tracked->sure },
-          tracked->first_seen,
-          tracked->last_seen,
-          tracked->mtd });
+    if (tracked->is_confirmed ())
+      tracks.push_back (
+          { { tracked->id, tracked->parent, frame.nearest (frame.in_frame (tracked->box ())),
+              tracked->confidence (), tracked->is_lost (), tracked->kind, tracked->sure },
+            tracked->first_seen,
+            tracked->last_seen,
+            tracked->mtd });
   return tracks;
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,13 +15,16 @@
 #include <gst/track/base/target_frame.hpp>
 #include <gst/track/base/tracking_method.hpp>
 
+#include "tracked_target.hpp"
+
 namespace integralhist {
 
 /// The boxes that start targets, and the limits that end them.
 struct ListOptions {
   std::vector<GstVideoRectangle> targets;  // boxes to start
   std::vector<GstVideoRectangle> area;     // that targets stay in; empty for the whole frame
-  guint max_misses = 5;                    // frames of the detector; 0 for any number
+  guint max_misses = 0;                    // frames of the detector; 0 for any number
+  double remember = 30;                    // seconds
   guint forget_after = 100;                // frames; 0 for never
 };
 
@@ -50,7 +54,8 @@ public:
 
   /// Has a method look for all targets in the next frame, which it was given. Those that another
   /// one followed before start again.
-  Expected<> follow (TrackingMethod &method, const TargetFrame &frame);
+  Expected<> follow (TrackingMethod &method, GstIntegralHistogram *colours,
+                     const TargetFrame &frame);
   /// Ends targets whose middle has left the area, those on one spot with another, and, but for the
   /// configured ones, those that have been lost for long.
   void end (const TargetFrame &frame);
@@ -64,16 +69,20 @@ public:
   void reset ();
 
 private:
-  struct TrackedTarget;
-
   void warn_of_confidence (const std::vector<Detection> &detections);
   void warn_of_empty (const TrackedTarget &tracked, const TargetFrame &frame);
   void note_tracked (const TargetFrame &frame);
-  void end_on_one_spot ();
+  Appearance own_look (const Appearance &appearance) const;
+  std::vector<TrackedTarget *> matched (std::span<const SoughtDetection> detections, unsigned looks,
+                                        const TargetFrame &frame);
+  bool starts_target (const SoughtDetection &detection, const TargetFrame &frame) const;
+  Expected<> note_presence (GstIntegralHistogram *colours, const TargetFrame &frame);
+  bool is_clear_view (const TrackedTarget &tracked) const;
+  double covered_share_of (const TrackedTarget &tracked) const;
   void yield_on_one_spot ();
   bool is_in_area (const GstVideoRectangle &box) const;
-  TrackedTarget *add (const GstVideoRectangle &box, gint parent, bool configured,
-                      const TargetFrame &frame);
+  TrackedTarget *add (const GstVideoRectangle &box, const TargetFrame &frame);
+  void confirm (TrackedTarget &tracked, const TargetFrame &frame);
 
   const gpointer logged_as_;
   const Warn warn_;
@@ -82,6 +91,8 @@ private:
   std::optional<std::vector<GstVideoRectangle>> configured_;  // whose targets have started
   guint next_id_ = 1;
   DetectorPace pace_;
+  MeanAppearance common_{ 2000 };      // of all detections
+  bool looked_ = false;                // the detector has, at this frame
   int width_ = 0, height_ = 0;         // of the last tensor
   std::optional<HistogramSpec> spec_;  // what the appearances are of
   bool confidence_warned_ = false;     // of one that is no number

@@ -109,8 +109,8 @@ TEST_EACH (one_id_over_misses, 2)
     fail_unless (tracks.size () == 1 && tracks[0].id == 1 && !tracks[0].lost, "frame %d", frame);
     fail_unless (overlap (tracks[0].box, place) > 0.6, "frame %d: %s, must be %s", frame,
                  text_of (tracks[0].box).c_str (), text_of (place).c_str ());
-    if (looks)
-      fail_unless (overlap (tracks[0].box, found) > 0.95, "frame %d: not at the detection", frame);
+    if (looks)  // between there and where it is expected
+      fail_unless (overlap (tracks[0].box, found) > 0.8, "frame %d: not at the detection", frame);
   }
 }
 
@@ -312,7 +312,7 @@ TEST_EACH (class_and_confidence, 2)
     walk.scene.draw (picture, kOther, 8);
     std::vector<Found> found;
     if (frame == 0)
-      found = { { kFirst, "person", 0.75 } };
+      found = { { kFirst, "person", 0.95 } };
     if (frame == 2)
       found = { { kFirst, "person" } };
     g_autoptr (GstBuffer) buffer = walk.tracking.push (picture, detected (found));
@@ -330,7 +330,7 @@ TEST_EACH (class_and_confidence, 2)
       double confidence = -1;
       gst_structure_get_double (param, "detection-confidence", &confidence);
       fail_unless (g_strcmp0 (kind, roi->id == 2 ? "person" : nullptr) == 0);
-      fail_unless (confidence == (roi->id == 2 && frame < 2 ? 0.75 : -1), "frame %d: %g", frame,
+      fail_unless (confidence == (roi->id == 2 && frame < 2 ? 0.95 : -1), "frame %d: %g", frame,
                    confidence);
     }
     fail_unless_equals_int (seen, 2);
@@ -344,8 +344,8 @@ TEST_EACH (size_of_the_detection, 2)
   for (int frame = 0; frame < 25; frame++) {
     const Place place = { 40 + frame, 30, 20 + 2 * frame, 24 + 2 * frame };
     const auto tracks = walk.with ({ place }, { { place } });
-    fail_unless (tracks.size () == 1 && tracks[0].id == 1 && overlap (tracks[0].box, place) > 0.95,
-                 "frame %d", frame);
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1 && overlap (tracks[0].box, place) > 0.75,
+                 "frame %d: %s", frame, text_of (tracks[0].box).c_str ());
   }
 }
 
@@ -387,9 +387,9 @@ TEST_EACH (frame_size, 2)
 TEST_EACH (numbers_of_confidence, 2)
 {
   const Confidence all[] = {
-    { "(double)0.75", 0.75 }, { "(float)0.75", 0.75 },   { "(int)1", 1 },
-    { "(uint)1", 1 },         { "(gint64)1", 1 },        { "(guint64)1", 1 },
-    { "(guchar)1", 1 },       { "(fraction)3/4", 0.75 }, { "(glong)0", 0 },
+    { "(double)0.875", 0.875 }, { "(float)0.875", 0.875 },  { "(int)1", 1 },
+    { "(uint)1", 1 },           { "(gint64)1", 1 },         { "(guint64)1", 1 },
+    { "(guchar)1", 1 },         { "(fraction)7/8", 0.875 }, { "(glong)1", 1 },
   };
   for (const auto &[written, is] : all) {
     Walk walk (__i__, "");
@@ -408,6 +408,47 @@ TEST_EACH (numbers_of_confidence, 2)
   }
 }
 
+/// A box starts a target if a detector is sure of it, or has seen it twice, and never if it is
+/// hardly sure: that goes on with a target.
+TEST_EACH (births, 2)
+{
+  const struct {
+    double confidence;
+    int seen_from;  // frame
+  } all[] = { { 0.95, 0 }, { 0.7, 1 }, { 0.3, 100 }, { 0, 100 } };
+  for (const auto &[confidence, seen_from] : all) {
+    Walk walk (__i__, "");
+    for (int frame = 0; frame < 12; frame++) {
+      const auto tracks = walk.with ({ kFirst }, { { kFirst, "thing", confidence } });
+      fail_unless (int (tracks.size ()) == int (frame >= seen_from), "%g, frame %d: %zu",
+                   confidence, frame, tracks.size ());
+    }
+    const auto tracks = walk.with ({ kFirst }, { { kFirst, "thing", 0.95 } });
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1);
+    for (int frame = 0; frame < 12; frame++)
+      fail_unless_equals_int (
+          visible (walk.with ({ kFirst }, { { kFirst, "thing", 0.3 } })).size (), 1);
+  }
+}
+
+/// A target that comes back has its id for so many seconds, here one.
+TEST_EACH (remembered, 2)
+{
+  for (const int away : { 15, 40 }) {  // frames, 25 a second
+    Walk walk (__i__, "remember=1");
+    const Place back = { kFirst.x + 10, kFirst.y + 4, kFirst.width, kFirst.height };
+    for (int frame = 0; frame < 12; frame++)
+      walk.with ({ kFirst, kOther }, { { kFirst }, { kOther } });
+    for (int frame = 0; frame < away; frame++)
+      fail_unless_equals_int (visible (walk.with ({ {}, kOther }, { { kOther } })).back ().id, 2);
+    std::vector<Seen> tracks;
+    for (int frame = 0; frame < 3; frame++)
+      tracks = visible (walk.with ({ back, kOther }, { { back }, { kOther } }));
+    fail_unless_equals_int (tracks.size (), 2);
+    fail_unless_equals_int (std::ranges::count (tracks, 1u, &Seen::id), away < 25);
+  }
+}
+
 /// The surer one of two boxes on one spot counts, whatever the type of its confidence. A confidence
 /// that is not a number is never the surer one, and one warning says so.
 TEST_EACH (surest, 2)
@@ -418,10 +459,10 @@ TEST_EACH (surest, 2)
     bool are_numbers;
   } all[] = {
     { "(float)0.1", "(float)0.9", true },     { "(double)0.1", "(float)0.9", true },
-    { "(int)0", "(fraction)1/2", true },      { "(guint64)0", "(int)1", true },
-    { "(string)high", "(double)0.1", false }, { "(double)nan", "(float)0.1", false },
-    { "(double)inf", "(float)0.1", false },   { "(string)0.9", "(int)-5", false },
-    { "(boolean)true", "(double)0", false },
+    { "(int)0", "(fraction)9/10", true },     { "(guint64)0", "(int)1", true },
+    { "(string)high", "(double)0.9", false }, { "(double)nan", "(float)0.9", false },
+    { "(double)inf", "(float)0.9", false },   { "(string)0.9", "(int)1", false },
+    { "(boolean)true", "(double)1", false },
   };
   for (const auto &[less, more, are_numbers] : all) {
     Walk walk (__i__, "");

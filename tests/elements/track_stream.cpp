@@ -65,7 +65,7 @@ TEST (detected_on_each_frame)
             .size (),
         1);
 
-  Tracking lost ("lost-after=2 forget-after=10 max-misses=3");
+  Tracking lost ("lost-after=2 remember=0.6 max-misses=3");
   lost.set_caps (160, 120);
   auto picture = scene.background ();
   scene.draw (picture, kFirst, 7);

@@ -15,12 +15,12 @@
  * #GstVideoRegionOfInterestMeta or object detection of GstAnalytics that is no target's yet, or
  * from a box that is drawn with the mouse in a video window; a click drops the target under it,
  * until upstream detects it again. Each later detection of a target, also of a lost one, says where
- * it is and how large, and a target without any for #integralhisttrack:max-misses frames of the
- * detector is lost. Every frame with an integral histogram then carries, for each target, a
- * #GstVideoRegionOfInterestMeta of the type `track` with the target's id, the id of what it was
- * started from as its parent, and a parameter `track` with a field `confidence`; where GstAnalytics
- * is there, a tracking mtd with an object detection of the type `track` as well. And for each frame
- * with targets there is an element message `integral-histogram-track` with
+ * it is and how large. A target without any goes on as long as its box looks like it. It keeps its
+ * id for #integralhisttrack:remember seconds. Every frame with an integral histogram then carries,
+ * for each target, a #GstVideoRegionOfInterestMeta of the type `track` with the target's id, the id
+ * of what it was started from as its parent, and a parameter `track` with a field `confidence`;
+ * where GstAnalytics is there, a tracking mtd with an object detection of the type `track` as well.
+ * And for each frame with targets there is an element message `integral-histogram-track` with
  * `timestamp`, `stream-time`, `running-time`, `duration` and `tracks`, an array of structures with
  * `id`, `parent`, `x`, `y`, `width`, `height`, `confidence` and `lost`. A target that was detected
  * has the fields `class` and `detection-confidence` in both, of its last detection, as far as that
@@ -123,7 +123,7 @@ PropertyTable<TrackProperties> make_table ()
   table.number<guint> ("max-misses", FIELD (list.max_misses), 0, G_MAXUINT, kPlaying,
                        "A target that was detected is lost once so many frames in a row had "
                        "detections, but none of it; where there are none for more than three usual "
-                       "intervals, each interval counts; 0 for never");
+                       "intervals, each interval counts; 0 for never: then looks decide");
   table.parsed (
       "area", FIELD (area), kPlaying,
       "Regions \"x,y,width,height;...\" in pixels of the frame: detections with their "
@@ -141,7 +141,10 @@ PropertyTable<TrackProperties> make_table ()
       "min-confidence");
   table.number<guint> ("forget-after", FIELD (list.forget_after), 0, G_MAXUINT, kPlaying,
                        "After how many frames a lost target is given up, unless it is one of the "
-                       "property targets; 0 for never");
+                       "property targets; 0 for never. Behind a detector, remember counts");
+  table.number<double> ("remember", FIELD (list.remember), 0, 86400, kPlaying,
+                        "For how many seconds a detector's target that is lost keeps its id: one "
+                        "that comes back until then goes on with it");
   return table;
 }
 
@@ -292,7 +295,7 @@ Expected<> follow_targets (State &state, const TrackProperties &properties, GstB
   TRY (state.targets.detect (properties.detections ? read_detections (buffer)
                                                    : std::vector<Detection> (),
                              colours, frame));
-  TRY (state.targets.follow (method, frame));
+  TRY (state.targets.follow (method, colours, frame));
   state.targets.end (frame);
   return {};
 }

@@ -1,22 +1,29 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "appearance.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
+#include <numeric>
 
 #include <gst/track/base/target_frame.hpp>
 
 namespace integralhist {
 
+static constexpr int kStripes = 6;
 static constexpr double kMiddle = 0.6;  // of the width
 
-/// Returns the whole pixels of one half of a box that lie in the tensor, at least one.
-static GstVideoRectangle half_of (const TargetBox &box, int half, int width, int height)
+/// Returns the whole pixels of a stripe of a box that lie in the tensor, at least one.
+static GstVideoRectangle stripe_of (const TargetBox &box, int stripe, int width, int height)
 {
-  const double left = box.x + box.width * (1 - kMiddle) / 2, top = box.y + box.height * half / 2;
+  const double left = box.x + box.width * (1 - kMiddle) / 2,
+               top = box.y + box.height * stripe / kStripes,
+               bottom = box.y + box.height * (stripe + 1) / kStripes;
   const int x = std::clamp (whole_pixel (left), 0, width - 1),
             y = std::clamp (whole_pixel (top), 0, height - 1);
   return { x, y, std::clamp (whole_pixel (left + box.width * kMiddle), x + 1, width) - x,
-           std::clamp (whole_pixel (top + box.height / 2), y + 1, height) - y };
+           std::clamp (whole_pixel (bottom), y + 1, height) - y };
 }
 
 Expected<std::vector<Appearance>> appearances_of (GstIntegralHistogram *histogram,
@@ -28,34 +35,66 @@ Expected<std::vector<Appearance>> appearances_of (GstIntegralHistogram *histogra
   const std::size_t bins = gst_integral_histogram_get_bins (histogram);
   const int width = int (gst_integral_histogram_get_width (histogram)),
             height = int (gst_integral_histogram_get_height (histogram));
-  std::vector<GstVideoRectangle> halves;
+  std::vector<GstVideoRectangle> stripes;
   for (const TargetBox &box : boxes)
-    for (const int half : { 0, 1 })
-      halves.push_back (half_of (box, half, width, height));
-  std::vector<guint64> counts (halves.size () * bins);
+    for (int stripe = 0; stripe < kStripes; stripe++)
+      stripes.push_back (stripe_of (box, stripe, width, height));
+  std::vector<guint64> counts (stripes.size () * bins);
   GError *problem = nullptr;
-  if (!gst_integral_histogram_regions_sums (histogram, halves.data (), guint (halves.size ()),
+  if (!gst_integral_histogram_regions_sums (histogram, stripes.data (), guint (stripes.size ()),
                                             counts.data (), &problem))
     return take_gerror (problem);
-  for (std::size_t i = 0; i < halves.size (); i++) {
+  for (std::size_t i = 0; i < stripes.size (); i++) {
     const auto its = std::span (counts).subspan (i * bins, bins);
-    double all = 0;
+    const double all = double (std::reduce (its.begin (), its.end ()));
     for (const guint64 count : its)
-      all += double (count);
-    for (const guint64 count : its)
-      appearances[i / 2].push_back (all > 0 ? float (double (count) / all) : 0);
+      appearances[i / kStripes].push_back (count > 0 ? float (std::sqrt (double (count) / all))
+                                                     : 0);
   }
   return appearances;
 }
 
+void MeanAppearance::add (const Appearance &appearance)
+{
+  if (mean_.size () != appearance.size ()) {
+    mean_.assign (appearance.size (), 0);
+    n_ = 0;
+  }
+  n_ = std::min (n_ + 1, memory_);
+  for (std::size_t i = 0; i < mean_.size (); i++)
+    mean_[i] += (appearance[i] - mean_[i]) / float (n_);
+}
+
+/// Sums in lanes, so that the order of additions is the same with any width of vectors.
+static float product (const Appearance &a, const Appearance &b)
+{
+  constexpr std::size_t kLanes = 16;
+  std::array<float, kLanes> sums{};
+  std::size_t i = 0;
+  for (; i + kLanes <= a.size (); i += kLanes)
+    for (std::size_t lane = 0; lane < kLanes; lane++)
+      sums[lane] += a[i + lane] * b[i + lane];
+  for (; i < a.size (); i++)
+    sums[0] += a[i] * b[i];
+  return std::accumulate (sums.begin (), sums.end (), 0.0F);
+}
+
+Appearance distinct (const Appearance &appearance, const Appearance &common, double share)
+{
+  if (appearance.size () != common.size ())
+    return {};
+  Appearance own (appearance.size ());
+  for (std::size_t i = 0; i < own.size (); i++)
+    own[i] = appearance[i] - float (share) * common[i];
+  const float length = std::sqrt (product (own, own));
+  for (float &its : own)
+    its = length > 0 ? its / length : 0;
+  return own;
+}
+
 double likeness (const Appearance &a, const Appearance &b)
 {
-  if (a.empty () || a.size () != b.size ())
-    return 0;
-  double sum = 0;
-  for (std::size_t i = 0; i < a.size (); i++)
-    sum += std::sqrt (double (a[i]) * b[i]);
-  return sum / 2;
+  return a.size () == b.size () ? product (a, b) : 0;
 }
 
 }  // namespace integralhist

@@ -4,76 +4,124 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <numbers>
 
 #include "assignment.hpp"
 
 namespace integralhist {
 namespace {
 
-constexpr double kNear = 1, kLikeness = 0.5;  // their weights beside that of the overlap
-/// How much of both must overlap, or else how alike both must look.
-struct Least {
-  double overlap, likeness;
-};
-constexpr Least kOfPresent = { 0.1, 0.4 }, kOfAbsent = { 0.3, 0.75 };
-constexpr double kMostGrowth = 1.6;  // of a side of it
-constexpr double kOneSpot = 0.55;  // overlap from which on boxes are one object, whatever its kind
+constexpr double kNever = -std::numeric_limits<double>::infinity ();
 
-bool differ (const std::string &a, const std::string &b)
+// The likeness of a target with itself after a second, and how much less it is with each e-fold of
+// the time; with others; and the standard deviations of both. Looks of two frames depend on each
+// other, so that they say less than their distributions do.
+constexpr double kSame = 0.58, kSamePerTime = 0.06, kSameSpread = 0.15;
+constexpr double kOther = -0.05, kOtherSpread = 0.2;
+constexpr double kAppearanceWeight = 0.85, kMostOfAppearance = 12;
+// The mean of few views says less: that of this many half as much as that of very many.
+constexpr double kFewViews = 10;
+constexpr double kShortest = 0.02, kLongest = 60;  // seconds
+constexpr double kSizeSpread = 0.25;               // of the logarithm of the height
+// What is known of a target that was not detected in more looks than these, once it has been away
+// for so many seconds.
+constexpr unsigned kNear = 3;
+constexpr double kAway = -3, kAwayAfter = 5;
+// Of detections with little confidence: by how much one overlaps a target, and the looks since
+// then.
+constexpr double kWeakOverlap = 0.35;
+constexpr unsigned kWeakLooks = 5;
+
+double squared (double x)
 {
-  return !a.empty () && !b.empty () && a != b;
+  return x * x;
 }
 
-/// Returns how far a box is from another, in sides of it.
-double distance_of (const TargetBox &a, const TargetBox &b)
+/// What the likeness says: how it is distributed for the same target, less after a longer time, and
+/// for others. Nothing is gained from being still less alike than the usual other.
+double appearance_ratio (const SoughtTarget &target, const SoughtDetection &detection)
 {
-  return std::hypot (a.x + a.width / 2 - b.x - b.width / 2, a.y + a.height / 2 - b.y - b.height / 2)
-         / std::sqrt (a.width * a.height);
-}
-
-/// Returns whether a side is much longer or shorter than it was.
-bool is_resized (double from, double to)
-{
-  return std::max (from, to) > kMostGrowth * std::min (from, to);
-}
-
-/// Returns how well a detection fits a target; 0 where it cannot be its.
-double gain_of (const SoughtTarget &target, const SoughtDetection &detection)
-{
-  const TargetBox &box = detection.box;
-  double both = 0, near = 0;
-  for (const TargetBox &place : target.places) {
-    both = std::max (both, overlap (place, box));
-    near = std::max (near, 1 - distance_of (place, box) / target.reach);
-  }
-  const Least least = target.is_present ? kOfPresent : kOfAbsent;
-  const bool is_other = differ (target.kind, detection.kind);
-  if (near <= 0 && both < (is_other ? kOneSpot : least.overlap))
-    return 0;  // most pairs, whose histograms need no look
-  const double alike = likeness (target.appearance, detection.appearance);
-  const bool is_its = near > 0 && alike >= least.likeness && !is_other
-                      && !is_resized (target.places[0].width, box.width)
-                      && !is_resized (target.places[0].height, box.height);
-  if (!is_its && both < (is_other ? kOneSpot : least.overlap))
+  if (target.appearance.empty () || detection.appearance.empty ())
     return 0;
-  return both + kNear * near + kLikeness * alike;
+  const double alike = likeness (target.appearance, detection.appearance);
+  const double same =
+      kSame - kSamePerTime * std::log (std::clamp (target.seconds, kShortest, kLongest));
+  const double ratio = -0.5 * squared (std::min (alike - same, 0.0) / kSameSpread)
+                       + 0.5 * squared (std::max (alike - kOther, 0.0) / kOtherSpread)
+                       - std::log (kSameSpread / kOtherSpread);
+  const double views = target.views;
+  return std::min (kAppearanceWeight * views / (views + kFewViews) * ratio, kMostOfAppearance);
+}
+
+/// What the place says: a normal distribution around where the target is expected, to detections
+/// spread evenly over the frame.
+double place_ratio (const ExpectedPlace &place, const TargetBox &box, double density)
+{
+  const double x = box.x + box.width / 2 - place.box.x - place.box.width / 2,
+               y = box.y + box.height / 2 - place.box.y - place.box.height / 2;
+  const double variance = squared (place.spread * place.box.height);
+  return -(x * x + y * y) / (2 * variance) - std::log (2 * std::numbers::pi * variance * density);
+}
+
+double size_ratio (const SoughtTarget &target, const TargetBox &box)
+{
+  return -0.5 * squared (std::log (box.height / target.places[0].box.height) / kSizeSpread);
+}
+
+/// What is known before: a target that has been away for long may have left.
+double prior_ratio (const SoughtTarget &target)
+{
+  return target.looks <= kNear ? 0 : kAway * std::min (target.seconds / kAwayAfter, 1.0);
+}
+
+double ratio_of (const SoughtTarget &target, const SoughtDetection &detection, double density)
+{
+  if (!are_of_one_kind (target.kind, detection.kind))
+    return kNever;
+  double place = kNever;
+  for (const ExpectedPlace &its : target.places)
+    place = std::max (place, place_ratio (its, detection.box, density));
+  const double without = place + size_ratio (target, detection.box) + prior_ratio (target);
+  if (without + kMostOfAppearance <= 0)
+    return kNever;  // most pairs, which are too far apart for any likeness
+  return without + appearance_ratio (target, detection);
 }
 
 }  // namespace
 
-bool are_on_one_spot (const TargetBox &a, const TargetBox &b)
+bool are_of_one_kind (const std::string &a, const std::string &b)
 {
-  return overlap (a, b) > kOneSpot;
+  return a.empty () || b.empty () || a == b;
 }
 
 std::vector<int> match_detections (std::span<const SoughtTarget> targets,
-                                   std::span<const SoughtDetection> detections)
+                                   std::span<const SoughtDetection> detections, double pixels)
 {
-  std::vector<double> gains;
-  for (const SoughtTarget &target : targets)
-    for (const SoughtDetection &detection : detections)
-      gains.push_back (gain_of (target, detection));
-  return assign (gains, targets.size (), detections.size ());
+  std::vector<int> detection_of (targets.size (), -1);
+  const double density = double (detections.size ()) / pixels;
+  for (const bool sure : { true, false }) {
+    std::vector<std::size_t> rows, columns;
+    for (std::size_t t = 0; t < targets.size (); t++)
+      if (detection_of[t] < 0
+          && (sure || (targets[t].is_confirmed && targets[t].looks <= kWeakLooks)))
+        rows.push_back (t);
+    for (std::size_t d = 0; d < detections.size (); d++)
+      if (detections[d].is_sure == sure)
+        columns.push_back (d);
+    std::vector<double> gains;
+    for (const std::size_t t : rows)
+      for (const std::size_t d : columns)
+        gains.push_back (
+            sure || overlap (targets[t].places[0].box, detections[d].box) >= kWeakOverlap
+                ? ratio_of (targets[t], detections[d], density)
+                : kNever);
+    const auto pairs = assign (gains, rows.size (), columns.size ());
+    for (std::size_t i = 0; i < rows.size (); i++)
+      if (pairs[i] >= 0)
+        detection_of[rows[i]] = int (columns[std::size_t (pairs[i])]);
+  }
+  return detection_of;
 }
 
 }  // namespace integralhist

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which detection is of which target. A target is expected at two places: where it was followed to,
-// and where its last detections say that it goes on to. The better a detection overlaps one of
-// them, the nearer it is, and the more alike it looks, the more is gained by pairing both; the
-// pairs with the largest sum count. A detection beside both places may be a target's if it looks
-// like it and is as large: targets are lost, and followed wrongly. It may be as far away as the
-// target can have come.
+// Which detection is of which target. For each pair there is the logarithm of a ratio of
+// likelihoods: that of the detection if it is the target's, to that if it is anything else's. It is
+// the sum of what place, size and appearance say, of each of which the distributions were fitted to
+// labelled detections (docs/tracking.md). Pairs with a sum above 0 are made so that all sums
+// together are largest.
+//
+// Detections with much confidence come first. Those with little continue what is still without
+// one, if they overlap it (ByteTrack: Y. Zhang et al., "ByteTrack: Multi-object tracking by
+// associating every detection box", ECCV 2022).
 #pragma once
 
-#include <array>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,27 +21,36 @@
 
 namespace integralhist {
 
+/// A place at which a target is expected, and the standard deviation there, in heights of its box.
+struct ExpectedPlace {
+  TargetBox box;
+  double spread;
+};
+
 /// A target as a detection may find it.
 struct SoughtTarget {
-  std::array<TargetBox, 2> places;  // where it is expected, by one account and by another
-  bool is_present;                  // the detector has seen it when it looked last
-  double reach;                     // how far from there it may be, in sides of its box
-  Appearance appearance;
-  std::string kind;  // of its last detection; empty where it has none
+  std::vector<ExpectedPlace> places;  // by one account and by another
+  Appearance appearance;              // a distinct one,
+  unsigned views;                     // the mean of so many
+  unsigned looks;                     // of the detector since its last detection, this one counted
+  double seconds;                     // since then
+  bool is_confirmed;                  // it is surely there
+  std::string kind;                   // of its last detection; empty if it has none
 };
 
 /// A detection as a target is sought in it.
 struct SoughtDetection {
   TargetBox box;
-  Appearance appearance;
+  Appearance appearance;  // a distinct one
   std::string kind;
+  bool is_sure;
 };
 
-/// Returns the detection of each target, or -1.
+/// Returns the detection of each target, or -1, in a frame of so many pixels.
 std::vector<int> match_detections (std::span<const SoughtTarget> targets,
-                                   std::span<const SoughtDetection> detections);
+                                   std::span<const SoughtDetection> detections, double pixels);
 
-/// Returns whether two boxes are one object, and not two that are close.
-bool are_on_one_spot (const TargetBox &a, const TargetBox &b);
+/// Returns whether detections of these kinds may be of one target. Any kind goes with an empty one.
+bool are_of_one_kind (const std::string &a, const std::string &b);
 
 }  // namespace integralhist

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Whether a target is there at all, or is a false box of the detector: the logarithm of the odds.
+// Each detection adds to it, and each look of the detector without one takes away, since false
+// boxes come less regularly (D. Musicki, R. Evans and S. Stankovic, "Integrated probabilistic data
+// association", IEEE Transactions on Automatic Control 39, 1994).
+#pragma once
+
+#include <algorithm>
+
+namespace integralhist {
+
+class Existence {
+public:
+  /// Notes a detection, of full or of little confidence.
+  void hit (bool is_sure) { log_odds_ = std::min (log_odds_ + (is_sure ? kHit : kWeakHit), kMost); }
+  /// Notes looks of the detector without one.
+  void miss (unsigned looks) { log_odds_ = std::max (log_odds_ - looks * kMiss, kLeast); }
+  /// Notes that there is no doubt, at present.
+  void confirm () { log_odds_ = std::max (log_odds_, kConfirmed); }
+
+  /// Returns whether it is surely enough there to be told.
+  bool is_confirmed () const { return log_odds_ >= kConfirmed; }
+  bool is_likely () const { return log_odds_ >= 0; }
+  bool is_hopeless () const { return log_odds_ <= kHopeless; }
+
+private:
+  static constexpr double kHit = 1, kWeakHit = 0.3, kMiss = 1.2;
+  static constexpr double kConfirmed = 0.5, kHopeless = -2, kLeast = -3, kMost = 5;
+
+  double log_odds_ = -kHit;
+};
+
+}  // namespace integralhist

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "tracked_target.hpp"
+
+#include <cmath>
+
+namespace integralhist {
+
+// How far a target may come from where its velocity takes it in one frame, in sides of its box.
+static constexpr double kMotionSpread = 0.5;
+
+static double squared (double x)
+{
+  return x * x;
+}
+
+// The standard deviation of the place of a target, in heights of its box: at once, more with each
+// frame in which it was not seen and with their root, and with each in which it was not detected,
+// of so many at most; and of a detection.
+static constexpr double kSpread = 0.05, kSpreadOfFrame = 0.02, kSpreadOfRoot = 0.06,
+                        kSpreadOfFollowing = 0.01, kMostFollowing = 20, kMostSpread = 8;
+static constexpr double kSpreadOfDetection = 0.1;
+static constexpr double kSizeGain = 0.5;  // beside that of the place
+
+static double spread_of (double unseen, double undetected)
+{
+  return std::min (kSpread + kSpreadOfFrame * unseen + kSpreadOfRoot * std::sqrt (unseen)
+                       + kSpreadOfFollowing * std::min (undetected, kMostFollowing),
+                   kMostSpread);
+}
+
+void TrackedTarget::take (const Detection &detection, const TargetBox &box, GstClockTime time)
+{
+  is_matched = true;
+  misses = 0;
+  n_detections++;
+  last_detected = time;
+  kind = detection.kind;
+  sure = detection.confidence;
+  mtd = detection.mtd;
+  motion.detect (box);
+}
+
+std::vector<ExpectedPlace> TrackedTarget::expected_places () const
+{
+  const unsigned unseen = motion.unseen () + 1, undetected = motion.undetected () + 1;
+  return { { motion.expected (box ()), spread_of (unseen, undetected) },
+           { motion.expected_by_detections (box ()), spread_of (undetected, undetected) } };
+}
+
+TargetBox TrackedTarget::corrected (const TargetBox &found) const
+{
+  if (!is_detected () || is_lost ())
+    return found;
+  const auto [expected, spread] = expected_places ()[0];
+  const double gain = squared (spread) / (squared (spread) + squared (kSpreadOfDetection)),
+               size_gain = gain * kSizeGain;
+  const auto between = [] (double a, double b, double share) { return a + share * (b - a); };
+  const double width = between (expected.width, found.width, size_gain),
+               height = between (expected.height, found.height, size_gain);
+  return { between (expected.x + expected.width / 2, found.x + found.width / 2, gain) - width / 2,
+           between (expected.y + expected.height / 2, found.y + found.height / 2, gain)
+               - height / 2,
+           width, height };
+}
+
+ExpectedMotion TrackedTarget::expected_motion () const
+{
+  if (!motion.has_velocity () || is_lost ())
+    return {};
+  const TargetBox now = box (), next = motion.expected (now);
+  return { next.x - now.x, next.y - now.y, kMotionSpread };
+}
+
+}  // namespace integralhist

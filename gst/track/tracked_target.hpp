@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A target, and what the list of them knows of it besides what its method does.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <gst/track/association/appearance.hpp>
+#include <gst/track/association/detection_matching.hpp>
+#include <gst/track/association/existence.hpp>
+#include <gst/track/association/motion.hpp>
+#include <gst/track/base/detection.hpp>
+#include <gst/track/base/tracking_method.hpp>
+
+namespace integralhist {
+
+struct TrackedTarget {
+  guint id = 0;             // 0 until it is confirmed
+  gint parent = -1;         // the detection that started it, or -1
+  bool configured = false;  // by the property targets
+  GstClockTime first_seen = GST_CLOCK_TIME_NONE, last_seen = GST_CLOCK_TIME_NONE,
+               last_detected = GST_CLOCK_TIME_NONE;
+  std::unique_ptr<Target> target = {};  // null before it is followed
+  TargetBox place = {};                 // where it was seen last, or where it starts
+
+  // Why it is lost.
+  bool waits = false;                        // only a detection brings it back,
+  bool waits_for_detector = false;           // as long as there is a detector
+  bool yields = false;                       // to a target on its spot, as long as both are there
+  bool is_hidden = false;                    // no pixel of the frame shows it
+  bool is_absent = false;                    // nothing at its place looks like it
+  guint lost_frames = 0, absent_frames = 0;  // in a row
+
+  // What its detections say.
+  guint n_detections = 0;
+  bool is_matched = false;  // one of this frame is its
+  Existence existence = {};
+  guint misses = 0;                 // looks of the detector without one, in a row
+  std::string kind = {};            // of the last one,
+  std::optional<double> sure = {};  // and its confidence
+  std::optional<guint> mtd = {};    // of this frame's detection
+  MeanAppearance appearance{ 16 };  // of clear views
+  Motion motion = {};
+
+  // Others on its spot.
+  std::vector<guint> together = {};  // ids of those there when it started: that was wanted
+  guint shares = 0;                  // frames in a row with another
+  double shared_confidence = 0;      // the sum of its confidence there
+
+  bool is_confirmed () const { return id > 0; }
+  bool is_detected () const { return n_detections > 0; }
+  TargetBox box () const { return waits || is_absent || !target ? place : target->box (); }
+  /// Returns whether nothing is followed.
+  bool is_gone () const { return waits || (target && target->is_lost ()); }
+  bool is_lost () const { return yields || is_hidden || is_absent || is_gone (); }
+  bool is_empty () const { return !waits && target && target->is_empty (); }
+  double own_confidence () const { return target ? target->confidence () : 1; }
+  double confidence () const { return is_lost () ? 0 : own_confidence (); }
+  bool began_with (const TrackedTarget &other) const
+  {
+    return std::ranges::count (together, other.id) > 0;
+  }
+
+  /// Notes that a detection of this frame is its, at this place of the tensor.
+  void take (const Detection &detection, const TargetBox &box, GstClockTime time);
+  /// Has only a detection bring it back.
+  void wait (bool for_detector = false)
+  {
+    if (!is_detected ())
+      place = box ();
+    waits = true;
+    waits_for_detector = for_detector;
+  }
+  void restart (const TargetBox &at)
+  {
+    waits = is_hidden = is_absent = yields = false;
+    absent_frames = 0;
+    place = at;
+    if (target)
+      target->restart (at);
+  }
+  void resize (double x_factor, double y_factor)
+  {
+    place = resized (place, x_factor, y_factor);
+    if (target)
+      target->resize (x_factor, y_factor);
+    motion.forget_places ();
+  }
+  /// Returns the target as one of this method. If it was of another it starts again, or waits where
+  /// it is lost: nothing is known by which to look for it. Null while it waits.
+  Target *of (const TrackingMethod &method)
+  {
+    if (!waits && (!target || target->method != &method)) {
+      if (is_gone ())
+        wait ();
+      else
+        target = method.make_target (box ());
+    }
+    return waits ? nullptr : target.get ();
+  }
+  /// Returns where it is expected in the next frame, by what follows it and by its detections.
+  std::vector<ExpectedPlace> expected_places () const;
+  /// Returns the box between where it is expected in this frame and where it was detected.
+  TargetBox corrected (const TargetBox &found) const;
+  /// Returns what its detections tell its method of how it moves.
+  ExpectedMotion expected_motion () const;
+};
+
+}  // namespace integralhist
