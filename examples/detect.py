@@ -1,13 +1,17 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""detect.py [--boxes FILE] [--every N] [--show] VIDEO: follows what a detector finds now and then
+"""detect.py [--boxes FILE] [--every N] [--show | --film FILE.webm] VIDEO
+
+Follows what a detector finds now and then.
 
 The detector is an element in Python, which looks at every N-th frame and attaches a region of
 interest for each person that it finds. integralhisttrack follows them in the frames between, and
 keeps their ids. To use another detector, write a function as people_finder() returns.
 
 It is OpenCV's detector of people, or with --boxes a file: a line "frame,x,y,width,height" for each
-box, in pixels; the first frame is 0.
+box, in pixels; the first frame is 0. Or the file is one of MOTChallenge, such as det.txt, with
+"frame,id,x,y,width,height,confidence,..."; its first frame and pixel are 1. --film writes a film of
+the tracks.
 
     meson devenv -C build ../examples/detect.py video.mp4
 
@@ -71,6 +75,19 @@ class Detector(GstBase.BaseTransform):
         return rows[:, :3 * width].reshape(height, width, 3)
 
 
+class DetectionFilter(GstBase.BaseTransform):
+    """Removes the detections, whose id is 0, so that only tracks are drawn"""
+
+    __gstmetadata__ = ('Detection filter', 'Filter/Video', 'Removes regions of interest',
+                       'The gst-integralhist authors')
+    __gsttemplates__ = Detector.__gsttemplates__
+
+    def do_transform_ip(self, buffer):
+        while region := GstVideo.buffer_get_video_region_of_interest_meta_id(buffer, 0):
+            buffer.remove_meta(region.meta)
+        return Gst.FlowReturn.OK
+
+
 def people_finder():
     """OpenCV's HOG and its classifier, at their own speed"""
     try:
@@ -90,19 +107,29 @@ def people_finder():
     return find
 
 
+def read_box(text):
+    """(frame, box and confidence) of a line"""
+    numbers = text.split(',')
+    if len(numbers) < 7:
+        frame, x, y, width, height = map(int, numbers)
+        return frame, (x, y, width, height, 1.0)
+    frame, _, x, y, width, height, confidence = map(float, numbers[:7])
+    return int(frame) - 1, (round(x - 1), round(y - 1), round(width), round(height), confidence)
+
+
 def boxes_finder(name):
     boxes = {}
     try:
         with open(name, encoding='utf-8') as file:
             for line, text in enumerate(file, 1):
-                numbers = text.split(',') if text.strip() else []
-                if numbers:
-                    frame, x, y, width, height = map(int, numbers)
-                    boxes.setdefault(frame, []).append((x, y, width, height, 1.0))
+                if text.strip():
+                    frame, box = read_box(text)
+                    boxes.setdefault(frame, []).append(box)
     except OSError as problem:
         sys.exit(f'detect.py: {name}: {problem.strerror}')
-    except ValueError:
-        sys.exit(f'detect.py: {name}:{line}: write frame,x,y,width,height in whole numbers')
+    except (ValueError, OverflowError):
+        sys.exit(f'detect.py: {name}:{line}: write frame,x,y,width,height in whole numbers, '
+                 'or a line of MOTChallenge')
     return lambda number, _: boxes.get(number, [])
 
 
@@ -142,24 +169,35 @@ def main():
     parser.add_argument('--boxes', metavar='FILE')
     parser.add_argument('--every', type=int, default=10, metavar='N',
                         help='look at every N-th frame (default: 10)')
-    parser.add_argument('--show', action='store_true', help='show the tracks in a window')
+    output = parser.add_mutually_exclusive_group()
+    output.add_argument('--show', action='store_true', help='show the tracks in a window')
+    output.add_argument('--film', metavar='FILE.webm', help='write a film of the tracks')
     options = parser.parse_args()
     if options.every < 1:
         parser.error(f'--every {options.every}: give 1 or more')
     detector = Detector(boxes_finder(options.boxes) if options.boxes else people_finder(),
                         options.every)
-    end = ('integralhistoverlay ! videoconvert ! autovideosink' if options.show else
-           'fakesink sync=false')
+    draw = 'integralhistoverlay name=drawing histograms=false ! videoconvert'
+    end = 'fakesink name=drawing sync=false'
+    if options.show:
+        end = f'{draw} ! autovideosink'
+    elif options.film:
+        end = (f'{draw} ! vp8enc deadline=1 target-bitrate=2000000 ! webmmux ! '
+               'filesink name=film')
     try:
         pipeline = Gst.parse_launch(
             'filesrc name=file ! decodebin ! videoconvert name=before  '
-            f'cudatrackfeatures name=behind ! integralhisttrack ! {end}')
+            f'cudatrackfeatures name=behind ! integralhisttrack name=tracker  {end}')
     except GLib.Error as problem:
         sys.exit(f'detect.py: {problem.message}')
     pipeline.get_by_name('file').set_property('location', options.video)
-    pipeline.add(detector)
-    pipeline.get_by_name('before').link(detector)
-    detector.link(pipeline.get_by_name('behind'))
+    if options.film:
+        pipeline.get_by_name('film').set_property('location', options.film)
+    for element, before, behind in ((detector, 'before', 'behind'),
+                                    (DetectionFilter(), 'tracker', 'drawing')):
+        pipeline.add(element)
+        pipeline.get_by_name(before).link(element)
+        element.link(pipeline.get_by_name(behind))
     print('    time  tracks  id:x,y,width,height:confidence')
     problem = None
     try:

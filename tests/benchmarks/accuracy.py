@@ -53,7 +53,7 @@ except (ImportError, ValueError) as error:
 from curves import plot
 from scores import Result, Run, calibration_error, follow_restarting, mean, start_boxes
 from sequences import Clip, find_sequences
-from trackers import OPENCV, Cost, IntegralHistTrack, OpenCV
+from single_target import OPENCV, Cost, IntegralHistTrack, OpenCV
 
 PUBLISHED = {
     "woman": 0.147,

@@ -1,15 +1,53 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Draws trackers' success and precision, and their accuracy over their speed, with matplotlib."""
+"""Draws with matplotlib what trackers are worth."""
 from scores import ERRORS, OVERLAPS, mean
 
 
-def plot(rows, path):
-    """Draws {tracker: its results}."""
+def pyplot():
+    """matplotlib without a display"""
     import matplotlib
 
     matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    import matplotlib.pyplot
 
+    return matplotlib.pyplot
+
+
+def plot_detections(rows, path):
+    """Draws HOTA and IDF1 over n, of detectors that look at every n-th frame
+
+    `rows` are those of detections.py's table. The first tracker is drawn bold.
+    """
+    plt = pyplot()
+    cases = {}
+    for row in rows:
+        lines = cases.setdefault((row["sequence"], row["detector"]), {})
+        for score in ("HOTA", "IDF1"):
+            line = lines.setdefault(row["tracker"], {}).setdefault(score, {})
+            line[row["every"]] = 100 * row[score]
+    figure, axes = plt.subplots(2, len(cases), figsize=(3.2 * len(cases), 6), squeeze=False,
+                                sharex=True, sharey="row")
+    for column, ((sequence, detector), lines) in zip(axes.T, cases.items()):
+        column[0].set_title(f"{sequence}, {detector}", fontsize=10)
+        column[-1].set(xlabel="boxes of every n-th frame")
+        for axis, score in zip(column, ("HOTA", "IDF1")):
+            for i, (tracker, scores) in enumerate(lines.items()):
+                axis.plot(scores[score].keys(), scores[score].values(), marker="o", markersize=4,
+                          color="#000000" if i == 0 else f"C{i - 1}", linewidth=2.5 if i == 0
+                          else 1.2, label=tracker)
+            axis.set(xticks=sorted(scores[score]))
+            axis.grid(color="#dddddd")
+    for axis, score in zip(axes[:, 0], ("HOTA", "IDF1")):
+        axis.set(ylabel=score, ylim=(0, 100))
+    figure.legend(*axes[0][0].get_legend_handles_labels(), loc="lower center", frameon=False,
+                  ncols=len(lines))
+    figure.tight_layout(rect=(0, 0.05, 1, 1))
+    figure.savefig(path, dpi=80)
+
+
+def plot(rows, path):
+    """Draws {tracker: its results}: success, precision, and the accuracy over the speed."""
+    plt = pyplot()
     figure, (success, precision, speed) = plt.subplots(1, 3, figsize=(14, 4.5 + 0.2 * len(rows)))
     for name, results in rows.items():
         auc, rate = mean(r.auc for r in results), mean(r.rate for r in results)

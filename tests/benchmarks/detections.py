@@ -2,304 +2,344 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Measures how integralhisttrack follows targets behind a detector that looks at every n-th frame.
 
-    detections.py [--every N] [--misses SHARE] [--jitter SHARE] [--duplicates SHARE] [--seed N]
-                  [--frames N] [--settings PROPERTIES]... [--sort] [--check] [FOLDER]
+    detections.py [--real] [--every N,...] [--misses SHARE] [--jitter SHARE] [--duplicates SHARE]
+                  [--seed N] [--frames N] [--sequence NAME]... [--settings PROPERTIES]... [--peers]
+                  [--sure] [--csv FILE] [--plot FILE.png] [--check] [FOLDER]
+    detections.py --from FILE.csv [--plot FILE.png]
 
-FOLDER ($INTHIST_TEST_DATA, or else ../shared/data beside the project) has NAME.mp4 or NAME.avi
-beside its true boxes: NAME_groundtruth.txt, "x y width height" of one target for each frame, or
-NAME_groundtruth_mot.txt, "frame,id,x,y,width,height,..." of many (MOTChallenge). The first pixel
-is 1. The detector has the true boxes of every N-th frame. It misses some of them; it moves and
-sizes each by a normal deviate, a share of the box's own sides; and it gives some of them twice.
+The detector is simulated, or with --real it is files of boxes. FOLDER ($INTHIST_TEST_DATA, or else
+../shared/data beside the project) has for a simulated one NAME.mp4 or NAME.avi beside its true
+boxes: NAME_groundtruth.txt, "x y width height" of one target for each frame, or
+NAME_groundtruth_mot.txt of many, as MOTChallenge's gt.txt. The first pixel is 1. The detector has
+the true boxes of every N-th frame, also those that MOTChallenge does not score. It misses some of
+them; it moves and sizes each by a normal deviate, a share of the box's own sides; and it gives some
+of them twice.
 
---settings are properties of integralhisttrack; where none are given, method=correlation and
-method=fragments. --sort adds rows of SORT (Bewley et al. 2016), a Kalman filter and the overlap
-without pictures. --check fails where the first settings fall behind what docs/tracking.md promises
-of a detector of every tenth frame.
+For --real, a sequence is a folder below FOLDER in the form of MOTChallenge: gt.txt, one or more
+det*.txt, and optionally seqinfo.ini with the frame rate. Its video is a file in that folder, or a
+video of FOLDER whose NAME_groundtruth_mot.txt is the same as gt.txt. Confidences that are no
+probabilities are scaled to 0 to 1; with --sure every detection counts as the surest.
 
-    overlap    mean overlap of the best track with each true box, 0 where there is none
+--settings are properties of integralhisttrack. --peers adds the trackers of PyPI's trackers: SORT,
+ByteTrack, OC-SORT, C-BIoU and BoT-SORT without its network. They are given the frames with boxes
+only, and their boxes stand still in between. --csv writes the table; --plot draws HOTA and IDF1
+over N; --from prints the best of a table that was written before, and draws it. --check fails if
+the first settings do less than docs/tracking.md promises.
+
+    overlap    mean overlap of the best track with each true box, 0 if there is none
     ids        tracks of the whole sequence, and true targets
+    HOTA, DetA, AssA        by TrackEval, mean over overlaps of 0.05 to 0.95
     MOTA, IDF1, switches    by motmetrics, at an overlap of 0.5
 
-It wants py-motmetrics, in a virtual environment that sees the system's packages:
+It needs these packages of PyPI, in a virtual environment that sees the system's packages:
 
     /usr/bin/python3 -m venv --system-site-packages VENV
-    VENV/bin/pip install motmetrics 'numpy<2'
+    VENV/bin/pip install motmetrics trackeval trackers matplotlib
 """
 import argparse
+import configparser
+import csv
+import filecmp
+import glob
 import math
 import os
 import random
-import re
 import sys
 
 try:
     import gi
 
-    gi.require_versions({"Gst": "1.0", "GstApp": "1.0", "GstVideo": "1.0"})
-    from gi.repository import GLib, Gst, GstApp, GstVideo
+    gi.require_versions({"Gst": "1.0", "GstVideo": "1.0"})
+    from gi.repository import GLib, Gst
 except (ImportError, ValueError) as error:
-    sys.exit(f"detections: {error}: it wants Python's bindings of GStreamer (python3-gst-1.0), "
+    sys.exit(f"detections: {error}: it needs Python's bindings of GStreamer (python3-gst-1.0), "
              "with the interpreter that has them (/usr/bin/python3)")
 try:
-    import motmetrics
-    import numpy
-    from scipy.optimize import linear_sum_assignment
+    import mot
+    from multi_target import PEERS, IntegralHistTrack, Peer, load_clip
 except ImportError as error:
-    print(f"SKIP: detections: {error}: it wants motmetrics of PyPI")
+    print(f"SKIP: detections: {error}: it needs motmetrics and trackeval of PyPI")
     sys.exit(77)
-from scores import overlap
-from sequences import can_decode
+from curves import plot_detections
+from scores import is_there, mean, overlap
+from sequences import can_decode, read_truth
 
-BEFORE = {
-    "correlation": "cudatrackfeatures",
-    "fragments": "cudaintegralhist bins=16",
-}
-# What holds with a detector of every tenth frame: of one target, of many.
+VIDEOS = (".mp4", ".avi", ".webm")
+# Least scores behind a simulated detector of every tenth frame: the overlap of one target, and
+# IDF1 of many, first with true boxes, then with some missing, moved or doubled.
 LEAST_OVERLAP, LEAST_IDF1, LEAST_IDF1_OF_POOR = 0.80, 0.85, 0.70
+# By how much the scores of every frame may be below those of fewer frames, by chance
+LEEWAY = 0.01
+SCORES = ("overlap", "HOTA", "DetA", "AssA", "MOTA", "IDF1")
+FIELDS = ("sequence", "detector", "every", "tracker", "frames", "tracks", "targets", *SCORES,
+          "switches")
 
 
-def read_truth(path):
-    """[{id: box}] of each frame"""
-    frames = []
-    with open(path, encoding="ascii") as file:
-        lines = [line.strip() for line in file if line.strip()]
-    if path.endswith("_mot.txt"):
-        for line in lines:
-            frame, target, x, y, width, height = (float(f) for f in line.split(",")[:6])
-            while len(frames) < frame:
-                frames.append({})
-            frames[int(frame) - 1][int(target)] = (x - 1, y - 1, width, height)
-    else:
-        for line in lines:
-            x, y, width, height = (float(f) for f in re.split(r"[,\s]+", line))
-            frames.append({1: (x - 1, y - 1, width, height)} if width > 0 else {})
-    return frames
+class Sequence:
+    """A video with the true boxes of each frame, and what its detectors find there
+
+    detectors is {name: what has [(box, confidence)] of each frame, given the truth}
+    """
+
+    def __init__(self, name, video, truth, rate, detectors):
+        self.name, self.video, self.truth, self.rate = name, video, truth, rate
+        self.detectors = detectors
 
 
-def find_sequences(folder):
-    """[(name, path of the video, truth)]"""
-    found = []
-    for entry in sorted(os.listdir(folder)):
-        stem, extension = os.path.splitext(os.path.join(folder, entry))
-        path = stem + extension
-        if extension not in (".mp4", ".avi") or not can_decode(path):
+def videos_of(folder):
+    """The videos of a folder that can be decoded"""
+    paths = (os.path.join(folder, name) for name in sorted(os.listdir(folder)))
+    return [path for path in paths if path.endswith(VIDEOS) and can_decode(path)]
+
+
+def simulated_sequences(folder, options):
+    """Those whose truth lies beside the video"""
+    for video in videos_of(folder):
+        stem = os.path.splitext(video)[0]
+        if os.path.exists(stem + "_groundtruth_mot.txt"):
+            truth = mot.read_truth(stem + "_groundtruth_mot.txt", with_ignored=True)
+        elif os.path.exists(stem + "_groundtruth.txt"):
+            truth = [{1: box} if is_there(box) else {}
+                     for box in read_truth(stem + "_groundtruth.txt")]
+        else:
             continue
-        for truth in (stem + "_groundtruth_mot.txt", stem + "_groundtruth.txt"):
-            if os.path.exists(truth):
-                found.append((os.path.basename(stem), path, read_truth(truth)))
-                break
-    return found
+        yield Sequence(os.path.basename(stem), video, truth, 25,
+                       {"simulated": lambda truth: simulate(truth, options)})
 
 
-def detect(truth, options):
-    """[[box]] of each frame: what the detector finds; empty where it does not look"""
+def real_sequences(folder, sure):
+    """Those of MOTChallenge below a folder"""
+    for path in sorted(glob.glob("**/gt.txt", root_dir=folder, recursive=True)):
+        path = os.path.join(folder, path)
+        below = os.path.dirname(path)
+        detectors = {
+            os.path.basename(boxes): lambda truth, boxes=boxes: mot.read_detections(
+                boxes, len(truth), sure)
+            for boxes in sorted(glob.glob(os.path.join(glob.escape(below), "det*.txt")))}
+        same = (video for video in videos_of(folder)
+                if is_same_file(os.path.splitext(video)[0] + "_groundtruth_mot.txt", path))
+        video = next(iter([*videos_of(below), *same]), None)
+        name = os.path.basename(below)
+        if not detectors or not video:
+            print(f"SKIP: {name}: no " + ("video" if detectors else "det*.txt"))
+            continue
+        info = configparser.ConfigParser()
+        info.read(os.path.join(below, "seqinfo.ini"))
+        rate = info.getfloat("Sequence", "frameRate", fallback=25)
+        yield Sequence(name, video, mot.read_truth(path), rate, detectors)
+
+
+def is_same_file(path, other):
+    """True if both have the same bytes"""
+    return os.path.exists(path) and filecmp.cmp(path, other, shallow=False)
+
+
+def simulate(truth, options):
+    """The boxes that a detector without confidences finds in each frame"""
+    every, = options.every
     chance = random.Random(options.seed)
     frames = []
     for number, targets in enumerate(truth):
         boxes = []
         for target in sorted(targets):
             x, y, width, height = targets[target]
-            if number % options.every != 0 or chance.random() < options.misses:
+            if number % every != 0 or chance.random() < options.misses:
                 continue
             for _ in range(2 if chance.random() < options.duplicates else 1):
                 moved = [chance.gauss(0, options.jitter) for _ in range(4)]
                 sides = width * math.exp(moved[2]), height * math.exp(moved[3])
-                boxes.append((x + width / 2 + moved[0] * width - sides[0] / 2,
-                              y + height / 2 + moved[1] * height - sides[1] / 2, *sides))
+                boxes.append(((x + width / 2 + moved[0] * width - sides[0] / 2,
+                               y + height / 2 + moved[1] * height - sides[1] / 2, *sides), None))
         frames.append(boxes)
     return frames
 
 
-def follow(path, detections, settings, backend):
-    """[{id: box}] of each frame: tracks that are not lost"""
-    method = "fragments" if "method=fragments" in settings else "correlation"
-    count = re.sub(r"\b(cuda\w+)", rf"\1 backend={backend}", BEFORE[method])
-    source = Gst.parse_launch(f'filesrc location="{path}" ! decodebin ! videoconvert ! '
-                              "video/x-raw,format=I420 ! appsink name=out sync=false max-buffers=4")
-    tracker = Gst.parse_launch("appsrc name=in format=time block=true max-bytes=4000000 ! "
-                               f"{count} ! integralhisttrack {settings} ! fakesink sync=false")
-    out, into, bus = source.get_by_name("out"), tracker.get_by_name("in"), tracker.get_bus()
-    tracks, times = [], {}
-    try:
-        source.set_state(Gst.State.PLAYING)
-        tracker.set_state(Gst.State.PLAYING)
-        for number, boxes in enumerate(detections):
-            sample = out.try_pull_sample(20 * Gst.SECOND)
-            if sample is None:
-                if not out.is_eos():
-                    raise RuntimeError(f"{path}: frame {number} does not come")
-                break  # there is truth of more frames than the video has
-            buffer = sample.get_buffer().copy_deep()
-            buffer.pts, buffer.duration = number * 40 * Gst.MSECOND, 40 * Gst.MSECOND
-            times[buffer.pts] = number
-            tracks.append({})
-            if number == 0:
-                into.set_property("caps", sample.get_caps())
-            for x, y, width, height in boxes:
-                left, top = max(0, round(x)), max(0, round(y))
-                GstVideo.buffer_add_video_region_of_interest_meta(
-                    buffer, "target", left, top, max(1, round(x + width) - left),
-                    max(1, round(y + height) - top))
-            if into.emit("push-buffer", buffer) != Gst.FlowReturn.OK:
-                break
-            read_tracks(bus, tracks, times, until_end=False)
-        into.emit("end-of-stream")
-        read_tracks(bus, tracks, times, until_end=True)
-    finally:
-        source.set_state(Gst.State.NULL)
-        tracker.set_state(Gst.State.NULL)
-    return tracks
+def measure(sequence, clip, detector, every, tracker):
+    """The row of a tracker in the table"""
+    truth = sequence.truth
+    detections = [found if i % every == 0 else []
+                  for i, found in enumerate(sequence.detectors[detector](truth))]
+    tracks = list(tracker.follow(clip, detections, every, sequence.rate))
+    best = [max((overlap(target, box) for box in found.values()), default=0)
+            for targets, found in zip(truth, tracks) for target in targets.values()]
+    mota, idf1, switches = mot.identity_scores(truth, tracks)
+    scores = (mean(best), *mot.hota(truth, tracks), mota, idf1)
+    ids = [len({number for frame in frames for number in frame}) for frames in (tracks, truth)]
+    return dict(zip(FIELDS, (sequence.name, detector, every, tracker.name, len(truth), *ids,
+                             *(round(score, 4) for score in scores), switches)))
 
 
-def read_tracks(bus, tracks, times, until_end):
-    kinds = Gst.MessageType.ELEMENT | Gst.MessageType.EOS | Gst.MessageType.ERROR
-    while True:
-        message = bus.timed_pop_filtered(120 * Gst.SECOND if until_end else 0, kinds)
-        if message is None:
-            if until_end:
-                raise RuntimeError("no frame for two minutes")
-            return
-        if message.type == Gst.MessageType.ERROR:
-            raise RuntimeError(message.parse_error().gerror.message)
-        if message.type == Gst.MessageType.EOS:
-            return
-        structure = message.get_structure()
-        if structure.get_name() != "integral-histogram-track":
-            continue
-        number = times[structure.get_uint64("timestamp").value]
-        for track in structure.get_value("tracks"):
-            if not track.get_value("lost"):
-                tracks[number][track.get_value("id")] = tuple(
-                    track.get_value(field) for field in ("x", "y", "width", "height"))
+def print_row(row):
+    """A line of a table of Markdown"""
+    print(f"| {row['sequence']} | {row['detector']} | {row['every']} | {row['tracker']} | "
+          f"{row['tracks']} of {row['targets']} | "
+          + " | ".join(f"{row[name]:.3f}" for name in SCORES) + f" | {row['switches']} |",
+          flush=True)
 
 
-class KalmanBox:
-    """A box with a constant velocity: its middle, its area, and its sides' ratio (SORT)."""
-    STEP = numpy.eye(7) + numpy.eye(7, k=4)
-    NOISE = numpy.diag([1, 1, 1, 1, 0.01, 0.01, 0.0001])
-    MEASURED = numpy.eye(4, 7)
-    ERROR = numpy.diag([1, 1, 10, 10])
-
-    def __init__(self, number, box):
-        self.number, self.misses = number, 0
-        self.state = numpy.concatenate([self.measure(box), [0, 0, 0]])
-        self.spread = numpy.diag([10, 10, 10, 10, 10000, 10000, 10000])
-
-    @staticmethod
-    def measure(box):
-        x, y, width, height = box
-        return numpy.array([x + width / 2, y + height / 2, width * height, width / height])
-
-    def predict(self):
-        if self.state[2] + self.state[6] <= 0:
-            self.state[6] = 0
-        self.state = self.STEP @ self.state
-        self.spread = self.STEP @ self.spread @ self.STEP.T + self.NOISE
-
-    def update(self, box):
-        self.misses = 0
-        scale = self.MEASURED @ self.spread @ self.MEASURED.T + self.ERROR
-        gain = self.spread @ self.MEASURED.T @ numpy.linalg.inv(scale)
-        self.state = self.state + gain @ (self.measure(box) - self.MEASURED @ self.state)
-        self.spread = (numpy.eye(7) - gain @ self.MEASURED) @ self.spread
-
-    def box(self):
-        x, y, area, ratio = self.state[:4]
-        width = math.sqrt(max(area * ratio, 1))
-        height = max(area, 1) / width
-        return (x - width / 2, y - height / 2, width, height)
+def simulated_problems(rows, poor):
+    """The sequences whose scores are less than promised"""
+    for row in rows:
+        if row["targets"] > 1:
+            behind = row["IDF1"] < (LEAST_IDF1_OF_POOR if poor else LEAST_IDF1)
+        else:
+            behind = row["tracks"] != 1 or row["overlap"] < (0 if poor else LEAST_OVERLAP)
+        if behind:
+            yield row["sequence"]
 
 
-def sort(detections, every, most_misses=1, least_overlap=0.3):
-    """[{id: box}] of each frame, by the detections alone; it knows which frames were looked at"""
-    known, following, frames = 0, [], []
-    for number, boxes in enumerate(detections):
-        for track in following:
-            track.predict()
-        if number % every == 0:
-            cost = numpy.array([[-overlap(track.box(), box) for box in boxes]
-                                for track in following]).reshape(len(following), len(boxes))
-            pairs = [(t, d) for t, d in zip(*linear_sum_assignment(cost))
-                     if cost[t, d] <= -least_overlap]
-            for track in following:
-                track.misses += 1
-            for t, d in pairs:
-                following[t].update(boxes[d])
-            for d, box in enumerate(boxes):
-                if d not in [pair[1] for pair in pairs]:
-                    known += 1
-                    following.append(KalmanBox(known, box))
-            following = [track for track in following if track.misses < most_misses]
-        frames.append({track.number: track.box() for track in following})
-    return frames
+def real_problems(rows, ours):
+    """Cases in which a peer is ahead, or more detections make a score worse"""
+    cases = {}
+    for row in rows:
+        case = cases.setdefault((row["sequence"], row["detector"]), {})
+        case.setdefault(row["every"], {})[row["tracker"]] = row
+    for (sequence, detector), case in cases.items():
+        for score in ("HOTA", "IDF1"):
+            most = {every: trackers[ours][score] for every, trackers in case.items()}
+            for every, trackers in case.items():
+                name = max(trackers, key=lambda name: trackers[name][score])
+                if trackers[name][score] > most[every]:
+                    yield (f"{sequence}, {detector}, every {every}: {name} has {score} "
+                           f"{trackers[name][score]:.3f}, not {most[every]:.3f}")
+                if most[min(most)] < most[every] - LEEWAY:
+                    yield (f"{sequence}, {detector}: {score} of every {min(most)} is "
+                           f"{most[min(most)]:.3f}, of every {every} {most[every]:.3f}")
 
 
-def judge(truth, tracks):
-    accumulator = motmetrics.MOTAccumulator(auto_id=True)
-    overlaps, ids = [], set()
-    for targets, found in zip(truth, tracks):
-        ids.update(found)
-        distances = numpy.full((len(targets), len(found)), numpy.nan)
-        for t, target in enumerate(targets.values()):
-            both = [overlap(target, box) for box in found.values()]
-            overlaps.append(max(both, default=0))
-            distances[t] = [1 - o if o >= 0.5 else numpy.nan for o in both]
-        accumulator.update(list(targets), list(found), distances)
-    names = ["mota", "idf1", "num_switches"]
-    summary = motmetrics.metrics.create().compute(accumulator, metrics=names, name="all")
-    mota, idf1, switches = (float(summary[name].iloc[0]) for name in names)
-    return sum(overlaps) / len(overlaps), len(ids), mota, idf1, int(switches)
+def read_table(path):
+    """The rows that --csv wrote"""
+    with open(path, newline="", encoding="utf-8") as file:
+        return [{name: text if name in ("sequence", "detector", "tracker") else
+                 float(text) if name in SCORES else int(text) for name, text in row.items()}
+                for row in csv.DictReader(file)]
 
 
-def main():
+def write_table(rows, path):
+    """Writes the rows, for --from"""
+    with open(path, "w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, FIELDS, lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def print_summary(rows):
+    """A table of HOTA and IDF1 in per cent: of the first tracker, and the best of the others"""
+    ours, numbers = rows[0]["tracker"], sorted({row["every"] for row in rows})
+    if {row["tracker"] for row in rows} == {ours}:
+        return
+    print("\n| HOTA, IDF1 with boxes of every n-th frame | | "
+          + " | ".join(map(str, numbers)) + f" |\n|{'---|' * (len(numbers) + 2)}")
+    for sequence, detector in dict.fromkeys((row["sequence"], row["detector"]) for row in rows):
+        for name, chosen in ((ours, lambda tracker: tracker == ours),
+                             ("the best other", lambda tracker: tracker != ours)):
+            cells = []
+            for every in numbers:
+                best = [max((row[score], row["tracker"]) for row in rows
+                            if (row["sequence"], row["detector"]) == (sequence, detector)
+                            and row["every"] == every and chosen(row["tracker"]))
+                        for score in ("HOTA", "IDF1")]
+                names = "" if name == ours else " " + " and ".join(
+                    dict.fromkeys(tracker for _, tracker in best))
+                cells.append(", ".join(f"{100 * score:.1f}" for score, _ in best) + names)
+            print(f"| {sequence}, {detector} | {name} | {' | '.join(cells)} |")
+    print()
+
+
+def read_options():
+    """The command line"""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../shared/data")
     parser.add_argument("folder", nargs="?",
                         default=os.environ.get("INTHIST_TEST_DATA") or os.path.normpath(beside))
+    parser.add_argument("--real", action="store_true")
     parser.add_argument("--sequence", action="append", metavar="NAME")
     parser.add_argument("--backend", choices=["auto", "cpu", "cuda"], default="auto")
-    parser.add_argument("--every", type=int, default=10)
+    parser.add_argument("--every", metavar="N,...", type=lambda text: [*map(int, text.split(","))])
     for share in ("misses", "jitter", "duplicates"):
         parser.add_argument(f"--{share}", type=float, default=0, metavar="SHARE")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--frames", type=int, default=10**9, metavar="N")
     parser.add_argument("--settings", action="append", metavar="PROPERTIES")
-    parser.add_argument("--sort", action="store_true")
+    parser.add_argument("--peers", action="store_true")
+    parser.add_argument("--sure", action="store_true")
+    parser.add_argument("--csv", metavar="FILE")
+    parser.add_argument("--plot", metavar="FILE.png")
+    parser.add_argument("--from", dest="table", metavar="FILE.csv")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    sequences = find_sequences(options.folder) if os.path.isdir(options.folder) else []
-    sequences = [s for s in sequences if not options.sequence or s[0] in options.sequence]
+    options.every = options.every or ([1, 3, 5, 10] if options.real else [10])
+    if min(options.every) < 1:
+        parser.error("--every: give 1 or more")
+    return options
+
+
+def peers():
+    """The installed trackers of PyPI"""
+    found = []
+    for name in PEERS:
+        try:
+            found.append(Peer(name))
+        except ImportError as error:
+            print(f"SKIP: {name}: {error}")
+    return found
+
+
+def measure_all(sequences, options):
+    """All rows; printed as they come"""
+    trackers = [IntegralHistTrack(settings, options.backend) for settings in options.settings]
+    trackers += peers() if options.peers else []
+    rows = []
+    print("| sequence | detector | every | tracker | ids | " + " | ".join(SCORES)
+          + f" | switches |\n|{'---|' * (len(SCORES) + 6)}")
+    for sequence in sequences:
+        clip = load_clip(sequence.video)
+        sequence.truth = sequence.truth[:min(options.frames, len(clip))]
+        for detector in sequence.detectors:
+            for every in options.every:
+                for tracker in trackers:
+                    rows.append(measure(sequence, clip, detector, every, tracker))
+                    print_row(rows[-1])
+    return rows
+
+
+def main():
+    """Measures, writes and draws; the exit status"""
+    options = read_options()
+    if options.table:
+        rows = read_table(options.table)
+        print_summary(rows)
+        if options.plot:
+            plot_detections(rows, options.plot)
+        return 0
+    Gst.init(None)
+    sequences = []
+    if os.path.isdir(options.folder):
+        sequences = [*(real_sequences(options.folder, options.sure) if options.real else
+                       simulated_sequences(options.folder, options))]
+    sequences = [s for s in sequences if not options.sequence or s.name in options.sequence]
     if not sequences:
         print(f"SKIP: detections: no sequences in {options.folder}")
         return 77
-    Gst.init(None)
-    rows = options.settings or ["method=correlation", "method=fragments"]
-    rows += ["SORT"] if options.sort else []
-    poor, behind = options.misses > 0 or options.jitter > 0, []
-    print(f"a detector of every {options.every}th frame that misses {options.misses:.0%}, moves "
-          f"{options.jitter:.0%}, doubles {options.duplicates:.0%}; seed {options.seed}")
-    print(f"{'sequence':<10} {'by':<34} {'frames':>6} {'overlap':>7} {'ids':>8} {'MOTA':>6} "
-          f"{'IDF1':>6} {'switches':>8}")
-    for name, path, truth in sequences:
-        truth = truth[:options.frames]
-        detections = detect(truth, options)
-        for row in rows:
-            tracks = (sort(detections, options.every) if row == "SORT" else
-                      follow(path, detections, row, options.backend))
-            mean, ids, mota, idf1, switches = judge(truth, tracks)
-            true_ids = len({target for targets in truth for target in targets})
-            print(f"{name:<10} {row:<34} {len(truth):>6} {mean:>7.3f} "
-                  f"{f'{ids} of {true_ids}':>8} {mota:>6.3f} {idf1:>6.3f} {switches:>8}",
-                  flush=True)
-            if row != rows[0]:
-                continue
-            if (idf1 < (LEAST_IDF1_OF_POOR if poor else LEAST_IDF1) if true_ids > 1 else
-                    ids != 1 or mean < (0 if poor else LEAST_OVERLAP)):
-                behind.append(name)
-    print(f"detections: with {rows[0]} "
-          + (f"behind what is promised: {', '.join(behind)}" if behind else "all is as promised"))
-    return 1 if options.check and behind else 0
+    options.settings = options.settings or (
+        [""] if options.real else ["method=correlation", "method=fragments"])
+    if not options.real:
+        print(f"a detector of every {options.every[0]}th frame that misses {options.misses:.0%}, "
+              f"moves {options.jitter:.0%}, doubles {options.duplicates:.0%}; seed {options.seed}")
+    rows = measure_all(sequences, options)
+    print_summary(rows)
+    if options.csv:
+        write_table(rows, options.csv)
+    if options.plot:
+        plot_detections(rows, options.plot)
+    first = rows[0]["tracker"]
+    poor = max(options.misses, options.jitter, options.duplicates) > 0
+    problems = [*(real_problems(rows, first) if options.real else
+                  simulated_problems([row for row in rows if row["tracker"] == first], poor))]
+    print(f"detections: with {first} "
+          + ("; ".join(["less than is promised", *problems]) if problems else "all is as promised"))
+    return 1 if options.check and problems else 0
 
 
 if __name__ == "__main__":
