@@ -35,9 +35,9 @@ struct TrackedTarget {
   bool is_absent = false;                    // nothing at its place looks like it
   guint lost_frames = 0, absent_frames = 0;  // in a row
 
-  // What its detections say.
+  // From detections.
   guint n_detections = 0;
-  bool is_matched = false;  // one of this frame is its
+  bool is_matched = false;  // with one of this frame
   Existence existence = {};
   guint misses = 0;                 // looks of the detector without one, in a row
   std::string kind = {};            // of the last one,
@@ -65,7 +65,7 @@ struct TrackedTarget {
     return std::ranges::count (together, other.id) > 0;
   }
 
-  /// Notes that a detection of this frame is its, at this place of the tensor.
+  /// Notes that a detection of this frame belongs to the target, at this place of the tensor.
   void take (const Detection &detection, const TargetBox &box, GstClockTime time);
   /// Has only a detection bring it back.
   void wait (bool for_detector = false)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a box looks like, to tell people apart: the histograms of six stripes, one below the other,
-// as of hair, a face, a shirt and trousers. Only the middle of the box's width counts, which shows
-// less of the ground. The roots of a histogram's shares are a vector of length 1, so that the
+// The appearance of a box, to tell people apart: the histograms of six stripes, one below the
+// other, as of hair, a face, a shirt and trousers. Only the middle of the box's width counts, which
+// shows less of the ground. The roots of a histogram's shares are a vector of length 1, so that the
 // product of two is their Bhattacharyya coefficient (A. Bhattacharyya, "On a measure of divergence
 // between two statistical populations", 1943).
 //
-// All boxes of a camera have something in common: the ground, the light, trousers. What is common
-// to them is their mean. Most of it is taken from each before they are compared: by what is left,
+// All boxes of a camera have something in common: the ground, the light, trousers. Their
+// mean is what they share. Most of it is taken from each before they are compared: by what is left,
 // the right one of several people is found more often.
 #pragma once
 

@@ -24,12 +24,12 @@ constexpr double kAppearanceWeight = 0.85, kMostOfAppearance = 12;
 constexpr double kFewViews = 10;
 constexpr double kShortest = 0.02, kLongest = 60;  // seconds
 constexpr double kSizeSpread = 0.25;               // of the logarithm of the height
-// What is known of a target that was not detected in more looks than these, once it has been away
-// for so many seconds.
+// The prior of a target that was not detected in more looks than these. It falls to its least
+// value over so many seconds.
 constexpr unsigned kNear = 3;
 constexpr double kAway = -3, kAwayAfter = 5;
-// Of detections with little confidence: by how much one overlaps a target, and the looks since
-// then.
+// A detection with little confidence is paired only with a target that it overlaps so much, and
+// that was detected within so many looks.
 constexpr double kWeakOverlap = 0.35;
 constexpr unsigned kWeakLooks = 5;
 
@@ -38,8 +38,9 @@ double squared (double x)
   return x * x;
 }
 
-/// What the likeness says: how it is distributed for the same target, less after a longer time, and
-/// for others. Nothing is gained from being still less alike than the usual other.
+/// Returns the ratio of appearance: two normal distributions of the likeness, one of the same
+/// target, with a mean that falls with time, and one of others. Nothing is gained from being still
+/// less alike than the usual other.
 double appearance_ratio (const SoughtTarget &target, const SoughtDetection &detection)
 {
   if (target.appearance.empty () || detection.appearance.empty ())
@@ -54,8 +55,8 @@ double appearance_ratio (const SoughtTarget &target, const SoughtDetection &dete
   return std::min (kAppearanceWeight * views / (views + kFewViews) * ratio, kMostOfAppearance);
 }
 
-/// What the place says: a normal distribution around where the target is expected, to detections
-/// spread evenly over the frame.
+/// Returns the ratio of place: a normal distribution around the expected place, to detections that
+/// are spread evenly over the frame.
 double place_ratio (const ExpectedPlace &place, const TargetBox &box, double density)
 {
   const double x = box.x + box.width / 2 - place.box.x - place.box.width / 2,
@@ -69,7 +70,7 @@ double size_ratio (const SoughtTarget &target, const TargetBox &box)
   return -0.5 * squared (std::log (box.height / target.places[0].box.height) / kSizeSpread);
 }
 
-/// What is known before: a target that has been away for long may have left.
+/// Returns the ratio of priors: a target that has been away for long may have left.
 double prior_ratio (const SoughtTarget &target)
 {
   return target.looks <= kNear ? 0 : kAway * std::min (target.seconds / kAwayAfter, 1.0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Whether a target is there at all, or is a false box of the detector: the logarithm of the odds.
+// The logarithm of the odds that a target exists, and is no false box of the detector.
 // Each detection adds to it, and each look of the detector without one takes away, since false
 // boxes come less regularly (D. Musicki, R. Evans and S. Stankovic, "Integrated probabilistic data
 // association", IEEE Transactions on Automatic Control 39, 1994).
