@@ -508,3 +508,47 @@ TEST_EACH (no_pixel, 2)
   }
   fail_unless (lost > 0);
 }
+
+/// A detector of many targets misses some, gives others twice and invents boxes, in each frame at
+/// first and in each fourth later: the tracks of a GPU are the CPU's.
+TEST_EACH (devices_agree, 2)
+{
+  if (!have ("cuda"))
+    return;
+  constexpr int kTargets = 12;
+  std::vector<std::vector<Seen>> all[2];
+  for (int device = 0; device < 2; device++) {
+    std::string line = kMethods[__i__][1];
+    for (std::size_t at = 0;
+         device == 1 && (at = line.find ("backend=cpu", at)) != std::string::npos;)
+      line.replace (at, 11, "backend=cuda");
+    const Scene scene (320, 240);
+    Tracking tracking (kMethods[__i__][0], line);
+    tracking.set_caps (scene.width, scene.height);
+    std::mt19937 random (11);
+    for (int frame = 0; frame < 80; frame++) {
+      auto picture = scene.background ();
+      std::vector<Found> found;
+      for (int target = 0; target < kTargets; target++) {
+        // half of them go right and half left, and cross each other
+        const int x = target % 2 == 0 ? 10 + 3 * frame : 280 - 3 * frame;
+        const Place place = { x, 10 + 17 * target, 20, 36 };
+        scene.draw (picture, place, unsigned (target));
+        for (int times = int (random () % 10 == 0) + 1; times > 0 && random () % 5 != 0; times--)
+          found.push_back ({ { std::max (0, place.x + int (random () % 5) - 2),
+                               place.y + int (random () % 5) - 2, 20, 36 },
+                             "thing",
+                             0.3 + random () % 7 * 0.1 });
+      }
+      if (random () % 3 == 0)
+        found.push_back (
+            { { int (random () % 300), int (random () % 200), 20, 36 }, "thing", 0.4 });
+      if (frame >= 40 && frame % 4 != 0)
+        found.clear ();
+      all[device].push_back (tracking.follow (picture, detected (found)));
+    }
+  }
+  fail_unless (all[0].back ().size () >= kTargets / 2);
+  for (std::size_t frame = 0; frame < all[0].size (); frame++)
+    fail_unless (all[0][frame] == all[1][frame], "frame %d", int (frame));
+}
