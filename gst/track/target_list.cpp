@@ -14,8 +14,8 @@ namespace integralhist {
 
 static constexpr guint kMaxTargets = 1000;
 // Confidences of detections: of one that may start a target, of one that does so alone, of any that
-// counts, and of one that says nothing.
-static constexpr double kSure = 0.6, kCertain = 0.85, kLeastSure = 0.1, kUnknown = 1;
+// counts, and of one without any, which starts none alone.
+static constexpr double kSure = 0.6, kCertain = 0.85, kLeastSure = 0.1, kUnknown = 0.7;
 static constexpr double kCommon = 0.7;  // the most of what is common that is taken away
 // Overlap of two detections of one object, of one class and of two.
 static constexpr double kTwice = 0.6, kTwiceOfClasses = 0.8;

@@ -20,20 +20,16 @@ const std::string kMethods[][2] = {
 struct Found {
   Place box;
   const char *kind = "thing";
-  double confidence = -1;  // none
+  double confidence = 0.9;
 };
+constexpr double kNone = -1;
 
 /// Adds detections as an element upstream does.
 auto detected (std::vector<Found> all)
 {
   return [all] (GstBuffer *buffer) {
-    for (const auto &[box, kind, confidence] : all) {
-      auto *roi = gst_buffer_add_video_region_of_interest_meta (
-          buffer, kind, guint (box.x), guint (box.y), guint (box.width), guint (box.height));
-      if (confidence >= 0)
-        gst_video_region_of_interest_meta_add_param (
-            roi, gst_structure_new ("detection", "confidence", G_TYPE_DOUBLE, confidence, nullptr));
-    }
+    for (const auto &[box, kind, confidence] : all)
+      add_detection (buffer, kind, box, confidence);
   };
 }
 
@@ -314,7 +310,7 @@ TEST_EACH (class_and_confidence, 2)
     if (frame == 0)
       found = { { kFirst, "person", 0.95 } };
     if (frame == 2)
-      found = { { kFirst, "person" } };
+      found = { { kFirst, "person", kNone } };
     g_autoptr (GstBuffer) buffer = walk.tracking.push (picture, detected (found));
     fail_unless (buffer);
     gpointer state = nullptr;
@@ -408,14 +404,14 @@ TEST_EACH (numbers_of_confidence, 2)
   }
 }
 
-/// A box starts a target if a detector is sure of it, or has seen it twice, and never if it is
-/// hardly sure: that goes on with a target.
+/// A box starts a target if a detector is sure of it, or has seen it twice and does not say how
+/// sure it is, and never if it is hardly sure: that goes on with a target.
 TEST_EACH (births, 2)
 {
   const struct {
     double confidence;
     int seen_from;  // frame
-  } all[] = { { 0.95, 0 }, { 0.7, 1 }, { 0.3, 100 }, { 0, 100 } };
+  } all[] = { { 0.95, 0 }, { 0.7, 1 }, { kNone, 1 }, { 0.3, 100 }, { 0, 100 } };
   for (const auto &[confidence, seen_from] : all) {
     Walk walk (__i__, "");
     for (int frame = 0; frame < 12; frame++) {

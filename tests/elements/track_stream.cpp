@@ -18,10 +18,7 @@ TEST (from_detections)
     auto picture = scene.background ();
     scene.draw (picture, way (frame), 7);
     const auto add = [&] (GstBuffer *buffer) {
-      const Place place = way (frame);
-      auto *roi = gst_buffer_add_video_region_of_interest_meta (buffer, "face", place.x, place.y,
-                                                                place.width, place.height);
-      roi->id = 40 + frame;
+      add_detection (buffer, "face", way (frame), 0.9)->id = 40 + frame;
     };
     const auto tracks = frame % 5 == 2 ? tracking.follow (picture, add) : tracking.follow (picture);
     if (frame < 2) {
@@ -46,11 +43,7 @@ TEST (detected_on_each_frame)
 {
   const Scene scene (160, 120);
   const auto detect = [] (const Place &place) {
-    return [=] (GstBuffer *buffer) {
-      gst_buffer_add_video_region_of_interest_meta (buffer, "face", guint (place.x),
-                                                    guint (place.y), guint (place.width),
-                                                    guint (place.height));
-    };
+    return [=] (GstBuffer *buffer) { add_detection (buffer, "face", place, 0.9); };
   };
   Tracking border ("");
   border.set_caps (160, 120);

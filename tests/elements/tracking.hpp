@@ -91,6 +91,18 @@ private:
   const std::vector<guint8> background_;
 };
 
+/// Adds a detection as an element upstream does; without a confidence if that is below 0.
+inline GstVideoRegionOfInterestMeta *add_detection (GstBuffer *buffer, const char *kind,
+                                                    const Place &at, double confidence)
+{
+  auto *const roi = gst_buffer_add_video_region_of_interest_meta (
+      buffer, kind, guint (at.x), guint (at.y), guint (at.width), guint (at.height));
+  if (confidence >= 0)
+    gst_video_region_of_interest_meta_add_param (
+        roi, gst_structure_new ("detection", "confidence", G_TYPE_DOUBLE, confidence, nullptr));
+  return roi;
+}
+
 /// Follows by fragments, unless the properties say otherwise.
 class Tracking : public Harness {
 public:

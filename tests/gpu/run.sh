@@ -246,7 +246,7 @@ done
 timed_part features-bench "$build/tests/benchmarks/features" --device cuda --in-flight 3
 timed_part queries-bench "$build/tests/benchmarks/queries" --device cuda
 # large frames over all devices, downloaded and not, and in rounds (Poostchi et al., section 4.6)
-timed_part devices "$build/tests/benchmarks/devices" --csv "$logs/devices.csv"
+timed_part devices "$build/tests/benchmarks/devices" --seconds 0.3 --csv "$logs/devices.csv"
 wait
 for name in bench bench-tables bench-transfers strip-policies pipelines pipelines-many \
   pipelines-table pipelines-track pipelines-eager pipelines-on-demand pipelines-auto \

@@ -7,16 +7,20 @@
 //
 // Rows are added one after another. Each looks for the cheapest path of pairs to change that ends
 // at a free column; potentials of rows and columns keep all costs at 0 or above, so that this is
-// Dijkstra's algorithm. That takes rows^2 x columns steps at most, where rows without a gain do not
-// count.
+// Dijkstra's algorithm. That takes rows^2 x columns steps at most. Rows and columns that no chain
+// of gains connects do not compete, so that each connected group is solved alone: in a frame most
+// groups have a few rows.
 #include "assignment.hpp"
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 namespace integralhist {
+namespace {
 
-std::vector<int> assign (std::span<const double> gains, std::size_t rows, std::size_t columns)
+/// Solves the problem of all rows and columns at once.
+std::vector<int> assign_group (std::span<const double> gains, std::size_t rows, std::size_t columns)
 {
   // Pairs without a gain cost nothing, and stand for none. With enough of them no row is left over.
   const std::size_t width = std::max (rows, columns);
@@ -24,17 +28,11 @@ std::vector<int> assign (std::span<const double> gains, std::size_t rows, std::s
     const double its = column < columns ? gains[row * columns + column] : 0;
     return its > 0 ? its : 0;
   };
-  const auto has_gain = [&] (std::size_t row) {
-    return std::ranges::any_of (gains.subspan (row * columns, columns),
-                                [] (double its) { return its > 0; });
-  };
   // Row and column 0 stand for none; the others are counted from 1.
   std::vector<double> of_row (rows + 1, 0), of_column (width + 1, 0), least (width + 1);
   std::vector<std::size_t> row_of (width + 1, 0), before (width + 1, 0);
   std::vector<char> visited (width + 1);
   for (std::size_t row = 1; row <= rows; row++) {
-    if (!has_gain (row - 1))
-      continue;
     std::ranges::fill (least, std::numeric_limits<double>::infinity ());
     std::ranges::fill (visited, 0);
     std::size_t column = 0;
@@ -73,6 +71,47 @@ std::vector<int> assign (std::span<const double> gains, std::size_t rows, std::s
   for (std::size_t c = 1; c <= columns; c++)
     if (row_of[c] > 0 && gain (row_of[c] - 1, c - 1) > 0)
       column_of[row_of[c] - 1] = int (c - 1);
+  return column_of;
+}
+
+}  // namespace
+
+std::vector<int> assign (std::span<const double> gains, std::size_t rows, std::size_t columns)
+{
+  std::vector<std::vector<std::size_t>> columns_of (rows), rows_of (columns);
+  for (std::size_t row = 0; row < rows; row++)
+    for (std::size_t column = 0; column < columns; column++)
+      if (gains[row * columns + column] > 0) {
+        columns_of[row].push_back (column);
+        rows_of[column].push_back (row);
+      }
+  std::vector<int> column_of (rows, -1);
+  std::vector<char> has_row (rows, 0), has_column (columns, 0);
+  for (std::size_t first = 0; first < rows; first++) {
+    if (has_row[first] || columns_of[first].empty ())
+      continue;
+    std::vector<std::size_t> its_rows{ first }, its_columns;
+    has_row[first] = 1;
+    for (std::size_t i = 0; i < its_rows.size (); i++)
+      for (const std::size_t column : columns_of[its_rows[i]]) {
+        if (std::exchange (has_column[column], 1))
+          continue;
+        its_columns.push_back (column);
+        for (const std::size_t row : rows_of[column])
+          if (!std::exchange (has_row[row], 1))
+            its_rows.push_back (row);
+      }
+    std::ranges::sort (its_rows);
+    std::ranges::sort (its_columns);
+    std::vector<double> its_gains;
+    for (const std::size_t row : its_rows)
+      for (const std::size_t column : its_columns)
+        its_gains.push_back (gains[row * columns + column]);
+    const auto pairs = assign_group (its_gains, its_rows.size (), its_columns.size ());
+    for (std::size_t i = 0; i < pairs.size (); i++)
+      if (pairs[i] >= 0)
+        column_of[its_rows[i]] = int (its_columns[std::size_t (pairs[i])]);
+  }
   return column_of;
 }
 

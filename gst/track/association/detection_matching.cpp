@@ -19,7 +19,9 @@ constexpr double kNever = -std::numeric_limits<double>::infinity ();
 // other, so that they say less than their distributions do.
 constexpr double kSame = 0.58, kSamePerTime = 0.06, kSameSpread = 0.15;
 constexpr double kOther = -0.05, kOtherSpread = 0.2;
-constexpr double kAppearanceWeight = 0.85, kMostOfAppearance = 12;
+constexpr double kAppearanceWeight = 1.1;
+// The probability that a detection of the target shows something else, as somebody before it.
+constexpr double kOccluded = 0.2;
 // The mean of few views says less: that of this many half as much as that of very many.
 constexpr double kFewViews = 10;
 constexpr double kShortest = 0.02, kLongest = 60;  // seconds
@@ -38,56 +40,89 @@ double squared (double x)
   return x * x;
 }
 
-/// Returns the ratio of appearance: two normal distributions of the likeness, one of the same
-/// target, with a mean that falls with time, and one of others. Nothing is gained from being still
-/// less alike than the usual other.
-double appearance_ratio (const SoughtTarget &target, const SoughtDetection &detection)
-{
-  if (target.appearance.empty () || detection.appearance.empty ())
-    return 0;
-  const double alike = likeness (target.appearance, detection.appearance);
-  const double same =
-      kSame - kSamePerTime * std::log (std::clamp (target.seconds, kShortest, kLongest));
-  const double ratio = -0.5 * squared (std::min (alike - same, 0.0) / kSameSpread)
-                       + 0.5 * squared (std::max (alike - kOther, 0.0) / kOtherSpread)
-                       - std::log (kSameSpread / kOtherSpread);
-  const double views = target.views;
-  return std::min (kAppearanceWeight * views / (views + kFewViews) * ratio, kMostOfAppearance);
-}
+/// The ratio of place: a normal distribution around an expected place, to detections that are
+/// spread evenly over the frame.
+class PlaceRatio {
+public:
+  PlaceRatio (const ExpectedPlace &place, double density)
+      : x_ (place.box.x + place.box.width / 2), y_ (place.box.y + place.box.height / 2)
+  {
+    const double variance = squared (place.spread * place.box.height);
+    slope_ = 1 / (2 * variance);
+    largest_ = -std::log (2 * std::numbers::pi * variance * density);
+  }
+  double of (double x, double y) const
+  {
+    return largest_ - (squared (x - x_) + squared (y - y_)) * slope_;
+  }
 
-/// Returns the ratio of place: a normal distribution around the expected place, to detections that
-/// are spread evenly over the frame.
-double place_ratio (const ExpectedPlace &place, const TargetBox &box, double density)
-{
-  const double x = box.x + box.width / 2 - place.box.x - place.box.width / 2,
-               y = box.y + box.height / 2 - place.box.y - place.box.height / 2;
-  const double variance = squared (place.spread * place.box.height);
-  return -(x * x + y * y) / (2 * variance) - std::log (2 * std::numbers::pi * variance * density);
-}
+private:
+  double x_, y_, slope_, largest_;
+};
 
-double size_ratio (const SoughtTarget &target, const TargetBox &box)
-{
-  return -0.5 * squared (std::log (box.height / target.places[0].box.height) / kSizeSpread);
-}
+/// The middle of a detection's box, and the logarithm of its height.
+struct Position {
+  explicit Position (const TargetBox &box)
+      : x (box.x + box.width / 2), y (box.y + box.height / 2), log_height (std::log (box.height))
+  {
+  }
+  double x, y, log_height;
+};
 
-/// Returns the ratio of priors: a target that has been away for long may have left.
-double prior_ratio (const SoughtTarget &target)
-{
-  return target.looks <= kNear ? 0 : kAway * std::min (target.seconds / kAwayAfter, 1.0);
-}
+/// The ratios of a target to detections.
+class TargetRatios {
+public:
+  TargetRatios (const SoughtTarget &target, double density)
+      : target_ (target), log_height_ (std::log (target.places[0].box.height))
+  {
+    for (const ExpectedPlace &place : target.places)
+      places_.emplace_back (place, density);
+    const double views = target.views;
+    weight_ = kAppearanceWeight * views / (views + kFewViews);
+    // the mean likeness of the target with itself falls with time
+    same_ = kSame - kSamePerTime * std::log (std::clamp (target.seconds, kShortest, kLongest));
+    // a target that has been away for long may have left
+    prior_ = target.looks <= kNear ? 0 : kAway * std::min (target.seconds / kAwayAfter, 1.0);
+    most_of_appearance_ = weight_ * ratio_of_likeness (1);
+  }
 
-double ratio_of (const SoughtTarget &target, const SoughtDetection &detection, double density)
-{
-  if (!are_of_one_kind (target.kind, detection.kind))
-    return kNever;
-  double place = kNever;
-  for (const ExpectedPlace &its : target.places)
-    place = std::max (place, place_ratio (its, detection.box, density));
-  const double without = place + size_ratio (target, detection.box) + prior_ratio (target);
-  if (without + kMostOfAppearance <= 0)
-    return kNever;  // most pairs, which are too far apart for any likeness
-  return without + appearance_ratio (target, detection);
-}
+  double of (const SoughtDetection &detection, const Position &at) const
+  {
+    double place = kNever;
+    for (const PlaceRatio &its : places_)
+      place = std::max (place, its.of (at.x, at.y));
+    const double without =
+        place + prior_ - 0.5 * squared ((at.log_height - log_height_) / kSizeSpread);
+    if (without + most_of_appearance_ <= 0 || !are_of_one_kind (target_.kind, detection.kind))
+      return kNever;  // most pairs, which are too far apart for any likeness
+    return without + appearance_ratio (detection);
+  }
+
+private:
+  /// Returns the ratio of two normal distributions of the likeness, one of the same target and one
+  /// of others. Nothing is gained from being still less alike than the usual other.
+  double ratio_of_likeness (double alike) const
+  {
+    return -0.5 * squared (std::min (alike - same_, 0.0) / kSameSpread)
+           + 0.5 * squared (std::max (alike - kOther, 0.0) / kOtherSpread)
+           - std::log (kSameSpread / kOtherSpread);
+  }
+
+  /// Returns the ratio of appearance. A detection may be of the target and show something else, so
+  /// that being unlike it speaks against it only up to a limit.
+  double appearance_ratio (const SoughtDetection &detection) const
+  {
+    if (target_.appearance.empty () || detection.appearance.empty ())
+      return 0;
+    const double ratio =
+        weight_ * ratio_of_likeness (likeness (target_.appearance, detection.appearance));
+    return std::log ((1 - kOccluded) * std::exp (ratio) + kOccluded);
+  }
+
+  const SoughtTarget &target_;
+  std::vector<PlaceRatio> places_;
+  double log_height_, weight_, same_, prior_, most_of_appearance_;
+};
 
 }  // namespace
 
@@ -101,6 +136,12 @@ std::vector<int> match_detections (std::span<const SoughtTarget> targets,
 {
   std::vector<int> detection_of (targets.size (), -1);
   const double density = double (detections.size ()) / pixels;
+  std::vector<TargetRatios> ratios;
+  for (const SoughtTarget &target : targets)
+    ratios.emplace_back (target, density);
+  std::vector<Position> positions;
+  for (const SoughtDetection &detection : detections)
+    positions.emplace_back (detection.box);
   for (const bool sure : { true, false }) {
     std::vector<std::size_t> rows, columns;
     for (std::size_t t = 0; t < targets.size (); t++)
@@ -115,7 +156,7 @@ std::vector<int> match_detections (std::span<const SoughtTarget> targets,
       for (const std::size_t d : columns)
         gains.push_back (
             sure || overlap (targets[t].places[0].box, detections[d].box) >= kWeakOverlap
-                ? ratio_of (targets[t], detections[d], density)
+                ? ratios[t].of (detections[d], positions[d])
                 : kNever);
     const auto pairs = assign (gains, rows.size (), columns.size ());
     for (std::size_t i = 0; i < rows.size (); i++)
