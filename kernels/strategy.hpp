@@ -105,11 +105,11 @@ struct Job {
 struct Strategy {
   const char *name;
   const char *description;  // one line, for users
-  Device device;
+  Device device = Device::cpu;
   /// Returns enough bytes for fewer bins or rows as well, as parts of frames have them.
   std::size_t (*workspace_bytes) (const Shape &, const Tuning &) =
       [] (const Shape &, const Tuning &) { return std::size_t (0); };
-  int (*run) (const Job &);
+  int (*run) (const Job &) = nullptr;
   bool bins_itself = false;      // takes Job::binning, and may leave `pixels` as they are
   bool keeps_workspace = false;  // see Job::workspace_kept
   bool makes_tiles = false;      // takes shapes with u8_tiled, and no others

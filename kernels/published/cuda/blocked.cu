@@ -119,17 +119,13 @@ struct Blocked {
 }  // namespace
 }  // namespace cuda
 
-extern constinit const Strategy kBlocked = {
-  .name = "blocked",
-  .description =
-      "CUDA: reduce tiles, scan the auxiliary matrices, scan tiles (Dang, Yan and Wu 2014)",
-  .device = Device::cuda,
-  .workspace_bytes = cuda::OverPlanes<cuda::Blocked>::workspace_bytes,
-  .run = cuda::OverPlanes<cuda::Blocked>::run,
-  .supports = cuda::tile_fits,
-  .limit = cuda::kTileLimit,
-  .tiles = cuda::kTiles,
-  .threads = cuda::kThreads
-};
+extern constinit const Strategy kBlocked = cuda::over_planes<cuda::Blocked> (
+    { .name = "blocked",
+      .description =
+          "CUDA: reduce tiles, scan the auxiliary matrices, scan tiles (Dang, Yan and Wu 2014)",
+      .supports = cuda::tile_fits,
+      .limit = cuda::kTileLimit,
+      .tiles = cuda::kTiles,
+      .threads = cuda::kThreads });
 
 }  // namespace inthist

@@ -29,12 +29,9 @@ using Algorithm = ScanAndTurn<TransposeThenScan>;
 }  // namespace
 }  // namespace cuda
 
-extern constinit const Strategy kBrltScanRow = {
-  .name = "brlt-scanrow",
-  .description = "CUDA: transpose in registers, scan serially, twice (Chen et al. 2018, IV-B)",
-  .device = Device::cuda,
-  .workspace_bytes = cuda::OverPlanes<cuda::Algorithm>::workspace_bytes,
-  .run = cuda::OverPlanes<cuda::Algorithm>::run
-};
+extern constinit const Strategy kBrltScanRow = cuda::over_planes<cuda::Algorithm> (
+    { .name = "brlt-scanrow",
+      .description =
+          "CUDA: transpose in registers, scan serially, twice (Chen et al. 2018, IV-B)" });
 
 }  // namespace inthist

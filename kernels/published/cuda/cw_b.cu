@@ -14,13 +14,7 @@ namespace inthist {
 namespace cuda {
 namespace {
 
-struct CwB {
-  template <class T>
-  static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &)
-  {
-    return out.transposed (nullptr).bytes ();
-  }
-
+struct CwB : Transposing {
   template <class T>
   static void scan (const Planes<T> &planes, const Job &job)
   {
@@ -52,17 +46,13 @@ bool supports (const Shape &shape, const Tuning &)
 }  // namespace
 }  // namespace cuda
 
-extern constinit const Strategy kCwB = {
-  .name = "cw-b",
-  .description =
-      "CUDA: one scan launch a line, one transpose a bin (Poostchi et al. 2017, Algorithm 2)",
-  .device = Device::cuda,
-  .workspace_bytes = cuda::OverPlanes<cuda::CwB>::workspace_bytes,
-  .run = cuda::OverPlanes<cuda::CwB>::run,
-  .supports = cuda::supports,
-  .limit = "planes x (width + height) up to 1,000,000",
-  .threads = cuda::kPrescanThreads,
-  .slow = true
-};
+extern constinit const Strategy kCwB = cuda::over_planes<cuda::CwB> (
+    { .name = "cw-b",
+      .description =
+          "CUDA: one scan launch a line, one transpose a bin (Poostchi et al. 2017, Algorithm 2)",
+      .supports = cuda::supports,
+      .limit = "planes x (width + height) up to 1,000,000",
+      .threads = cuda::kPrescanThreads,
+      .slow = true });
 
 }  // namespace inthist

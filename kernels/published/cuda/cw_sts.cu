@@ -14,13 +14,7 @@ namespace inthist {
 namespace cuda {
 namespace {
 
-struct CwSts {
-  template <class T>
-  static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &)
-  {
-    return out.transposed (nullptr).bytes ();
-  }
-
+struct CwSts : Transposing {
   template <class T>
   static void scan (const Planes<T> &planes, const Job &job)
   {
@@ -43,14 +37,10 @@ struct CwSts {
 }  // namespace
 }  // namespace cuda
 
-extern constinit const Strategy kCwSts = {
-  .name = "cw-sts",
-  .description =
-      "CUDA: scan, 3-D transpose, scan, a launch each (Poostchi et al. 2017, Algorithm 3)",
-  .device = Device::cuda,
-  .workspace_bytes = cuda::OverPlanes<cuda::CwSts>::workspace_bytes,
-  .run = cuda::OverPlanes<cuda::CwSts>::run,
-  .threads = cuda::kPrescanThreads
-};
+extern constinit const Strategy kCwSts = cuda::over_planes<cuda::CwSts> (
+    { .name = "cw-sts",
+      .description =
+          "CUDA: scan, 3-D transpose, scan, a launch each (Poostchi et al. 2017, Algorithm 3)",
+      .threads = cuda::kPrescanThreads });
 
 }  // namespace inthist

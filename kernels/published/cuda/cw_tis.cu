@@ -38,13 +38,7 @@ scan_strip (Planes<T> planes, int strip, bool horizontal)
   tile.store (planes, p, x0, y0);
 }
 
-struct CwTis {
-  template <class T>
-  static std::size_t workspace_bytes (const Planes<T> &, const Tuning &)
-  {
-    return 0;
-  }
-
+struct CwTis : InPlace {
   template <class T, class Source>
   static int run (const Planes<T> &out, Source source, const Job &job)
   {
@@ -68,16 +62,13 @@ struct CwTis {
 }  // namespace
 }  // namespace cuda
 
-extern constinit const Strategy kCwTis = {
-  .name = "cw-tis",
-  .description = "CUDA: tiled horizontal, then vertical strips (Poostchi et al. 2017, Algorithm 4)",
-  .device = Device::cuda,
-  .workspace_bytes = cuda::OverPlanes<cuda::CwTis>::workspace_bytes,
-  .run = cuda::OverPlanes<cuda::CwTis>::run,
-  .supports = cuda::tile_fits,
-  .limit = cuda::kTileLimit,
-  .tiles = cuda::kTiles,
-  .threads = cuda::kTileThreads
-};
+extern constinit const Strategy kCwTis = cuda::over_planes<cuda::CwTis> (
+    { .name = "cw-tis",
+      .description =
+          "CUDA: tiled horizontal, then vertical strips (Poostchi et al. 2017, Algorithm 4)",
+      .supports = cuda::tile_fits,
+      .limit = cuda::kTileLimit,
+      .tiles = cuda::kTiles,
+      .threads = cuda::kTileThreads });
 
 }  // namespace inthist

@@ -51,13 +51,7 @@ scan_lines (Planes<T> planes, int n)
     line[x] = T (line[x] + temp[index (x)]);
 }
 
-struct MultiPixelScan {
-  template <class T>
-  static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &)
-  {
-    return out.transposed (nullptr).bytes ();
-  }
-
+struct MultiPixelScan : Transposing {
   template <class T>
   static void scan (const Planes<T> &planes, const Job &job)
   {
@@ -89,16 +83,12 @@ bool supports (const Shape &shape, const Tuning &)
 }  // namespace
 }  // namespace cuda
 
-extern constinit const Strategy kMultiPixelScan = {
-  .name = "multi-pixel-scan",
-  .description =
-      "CUDA: one block a line, several pixels a thread, transposes between (Lee and Choe 2014)",
-  .device = Device::cuda,
-  .workspace_bytes = cuda::OverPlanes<cuda::MultiPixelScan>::workspace_bytes,
-  .run = cuda::OverPlanes<cuda::MultiPixelScan>::run,
-  .supports = cuda::supports,
-  .limit = "rows and columns of up to 32 KiB: 8192 elements of u32",
-  .threads = cuda::kThreads
-};
+extern constinit const Strategy kMultiPixelScan = cuda::over_planes<cuda::MultiPixelScan> (
+    { .name = "multi-pixel-scan",
+      .description =
+          "CUDA: one block a line, several pixels a thread, transposes between (Lee and Choe 2014)",
+      .supports = cuda::supports,
+      .limit = "rows and columns of up to 32 KiB: 8192 elements of u32",
+      .threads = cuda::kThreads });
 
 }  // namespace inthist

@@ -41,13 +41,7 @@ scan_and_turn (Planes<T> in, Planes<T> out)
 }
 
 template <class Scan>
-struct ScanAndTurn {
-  template <class T>
-  static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &)
-  {
-    return out.transposed (nullptr).bytes ();
-  }
-
+struct ScanAndTurn : Transposing {
   template <class T>
   static void pass (const Planes<T> &in, const Planes<T> &out, const Job &job)
   {

@@ -8,8 +8,8 @@
 //   template <class T, class Source>
 //   static int run (const Planes<T> &out, Source source, const Job &job);
 //
-// OverPlanes<Algorithm> has the functions of its Strategy, for every content and type; weights only
-// where kTakesWeights says so.
+// over_planes<Algorithm> makes its Strategy, for every content and type; weights only where
+// kTakesWeights says so.
 #pragma once
 
 #include <algorithm>
@@ -91,7 +91,25 @@ void transpose (const Planes<T> &in, const Planes<T> &out, const Job &job)
   transpose_planes<<<transposing_grid (out), dim3 (32, 8), 0, job.stream>>> (in, out);
 }
 
-template <class Algorithm, bool kTakesWeights = false>
+/// The workspace of algorithms that transpose all planes.
+struct Transposing {
+  template <class T>
+  static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &)
+  {
+    return out.transposed (nullptr).bytes ();
+  }
+};
+
+/// That of algorithms that need none.
+struct InPlace {
+  template <class T>
+  static std::size_t workspace_bytes (const Planes<T> &, const Tuning &)
+  {
+    return 0;
+  }
+};
+
+template <class Algorithm, bool kTakesWeights>
 struct OverPlanes {
   static std::size_t workspace_bytes (const Shape &shape, const Tuning &tuning)
   {
@@ -112,5 +130,16 @@ struct OverPlanes {
     });
   }
 };
+
+/// Completes a row of the table of strategies.
+template <class Algorithm, bool kTakesWeights = false>
+constexpr Strategy over_planes (Strategy row)
+{
+  row.device = Device::cuda;
+  row.workspace_bytes = OverPlanes<Algorithm, kTakesWeights>::workspace_bytes;
+  row.run = OverPlanes<Algorithm, kTakesWeights>::run;
+  row.takes_weights = kTakesWeights;
+  return row;
+}
 
 }  // namespace inthist::cuda

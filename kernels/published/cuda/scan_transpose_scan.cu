@@ -122,13 +122,9 @@ struct ScanTransposeScan {
 }  // namespace
 }  // namespace cuda
 
-extern constinit const Strategy kScanTransposeScan = {
-  .name = "scan-transpose-scan",
-  .description =
-      "CUDA: scan in segments of 512, add their sums, transpose, again (Bilgic et al. 2010)",
-  .device = Device::cuda,
-  .workspace_bytes = cuda::OverPlanes<cuda::ScanTransposeScan>::workspace_bytes,
-  .run = cuda::OverPlanes<cuda::ScanTransposeScan>::run
-};
+extern constinit const Strategy kScanTransposeScan = cuda::over_planes<cuda::ScanTransposeScan> (
+    { .name = "scan-transpose-scan",
+      .description =
+          "CUDA: scan in segments of 512, add their sums, transpose, again (Bilgic et al. 2010)" });
 
 }  // namespace inthist

@@ -29,12 +29,9 @@ using Algorithm = ScanAndTurn<ScanThenTranspose>;
 }  // namespace
 }  // namespace cuda
 
-extern constinit const Strategy kScanRowBrlt = {
-  .name = "scanrow-brlt",
-  .description = "CUDA: scan with shuffles, transpose in registers, twice (Chen et al. 2018, IV-A)",
-  .device = Device::cuda,
-  .workspace_bytes = cuda::OverPlanes<cuda::Algorithm>::workspace_bytes,
-  .run = cuda::OverPlanes<cuda::Algorithm>::run
-};
+extern constinit const Strategy kScanRowBrlt = cuda::over_planes<cuda::Algorithm> (
+    { .name = "scanrow-brlt",
+      .description =
+          "CUDA: scan with shuffles, transpose in registers, twice (Chen et al. 2018, IV-A)" });
 
 }  // namespace inthist

@@ -15,13 +15,7 @@ namespace inthist {
 namespace cuda {
 namespace {
 
-struct ScanRowScanColumn {
-  template <class T>
-  static std::size_t workspace_bytes (const Planes<T> &, const Tuning &)
-  {
-    return 0;
-  }
-
+struct ScanRowScanColumn : InPlace {
   template <class T, class Source>
   static int run (const Planes<T> &out, Source source, const Job &job)
   {
@@ -37,14 +31,10 @@ struct ScanRowScanColumn {
 }  // namespace
 }  // namespace cuda
 
-extern constinit const Strategy kScanRowScanColumn = {
-  .name = "scanrow-scancolumn",
-  .description =
-      "CUDA: rows with shuffles, then columns serially, all in registers (Chen et al. 2018, IV-C)",
-  .device = Device::cuda,
-  .workspace_bytes = cuda::OverPlanes<cuda::ScanRowScanColumn, true>::workspace_bytes,
-  .run = cuda::OverPlanes<cuda::ScanRowScanColumn, true>::run,
-  .takes_weights = true
-};
+extern constinit const Strategy kScanRowScanColumn =
+    cuda::over_planes<cuda::ScanRowScanColumn, true> (
+        { .name = "scanrow-scancolumn",
+          .description = "CUDA: rows with shuffles, then columns serially, all in registers (Chen "
+                         "et al. 2018, IV-C)" });
 
 }  // namespace inthist

@@ -71,17 +71,13 @@ struct WfTis {
 }  // namespace
 }  // namespace cuda
 
-extern constinit const Strategy kWfTis = {
-  .name = "wf-tis",
-  .description =
-      "CUDA: tiled wave-front, one launch a diagonal (Poostchi et al. 2017, Algorithm 5)",
-  .device = Device::cuda,
-  .workspace_bytes = cuda::OverPlanes<cuda::WfTis>::workspace_bytes,
-  .run = cuda::OverPlanes<cuda::WfTis>::run,
-  .supports = cuda::tile_fits,
-  .limit = cuda::kTileLimit,
-  .tiles = cuda::kTiles,
-  .threads = cuda::kTileThreads
-};
+extern constinit const Strategy kWfTis = cuda::over_planes<cuda::WfTis> (
+    { .name = "wf-tis",
+      .description =
+          "CUDA: tiled wave-front, one launch a diagonal (Poostchi et al. 2017, Algorithm 5)",
+      .supports = cuda::tile_fits,
+      .limit = cuda::kTileLimit,
+      .tiles = cuda::kTiles,
+      .threads = cuda::kTileThreads });
 
 }  // namespace inthist
