@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The butterflies of a transform (fft.hpp), compiled once for each instruction set. What is added
+// and multiplied, and in which order, is the same in vectors of any size.
 #include "fft.hpp"
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <numbers>
 #include <utility>
 
@@ -10,10 +14,116 @@
 // there: on arm64 those of SVE, in whose place there is NEON.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "fft-inl.hpp"
+#define HWY_TARGET_INCLUDE "fft.cpp"
 #include <hwy/foreach_target.h>
+#include <hwy/highway.h>
 
-#include "fft-inl.hpp"
+HWY_BEFORE_NAMESPACE ();
+namespace inthist::correlation::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+/// Where one butterfly reads and writes: each signal lies `step` further, and `to_step`.
+struct Butterfly {
+  const float *re, *im;
+  std::size_t step;
+  float *to_re, *to_im;
+  std::size_t to_step;
+};
+
+/// Complex numbers of neighbouring signals.
+template <class D>
+struct Several {
+  using Numbers = hn::Vec<D>;
+  Numbers re, im;
+
+  static Several load (const float *re, const float *im)
+  {
+    return { hn::LoadU (D (), re), hn::LoadU (D (), im) };
+  }
+  void store (float *to_re, float *to_im) const
+  {
+    hn::StoreU (re, D (), to_re);
+    hn::StoreU (im, D (), to_im);
+  }
+  Several operator+ (const Several &b) const { return { hn::Add (re, b.re), hn::Add (im, b.im) }; }
+  Several operator- (const Several &b) const { return { hn::Sub (re, b.re), hn::Sub (im, b.im) }; }
+  Several times (float wr, float wi) const
+  {
+    const Numbers r = hn::Set (D (), wr), i = hn::Set (D (), wi);
+    return { hn::Sub (hn::Mul (re, r), hn::Mul (im, i)),
+             hn::Add (hn::Mul (re, i), hn::Mul (im, r)) };
+  }
+  /// Returns it times -i.
+  Several turned () const { return { im, hn::Neg (re) }; }
+};
+
+/// Does the signals of a vector, from the i-th on.
+template <class D>
+HWY_INLINE void radix_2 (const Butterfly &b, std::size_t i, const float *wr, const float *wi)
+{
+  const auto x0 = Several<D>::load (b.re + i, b.im + i),
+             x1 = Several<D>::load (b.re + i + b.step, b.im + i + b.step);
+  (x0 + x1).store (b.to_re + i, b.to_im + i);
+  (x0 - x1).times (wr[1], wi[1]).store (b.to_re + b.to_step + i, b.to_im + b.to_step + i);
+}
+
+template <class D>
+HWY_INLINE void radix_4 (const Butterfly &b, std::size_t i, const float *wr, const float *wi)
+{
+  const auto at = [&] (std::size_t k) {
+    return Several<D>::load (b.re + i + k * b.step, b.im + i + k * b.step);
+  };
+  const auto x0 = at (0), x1 = at (1), x2 = at (2), x3 = at (3);
+  const auto s = x0 + x2, t = x0 - x2, u = x1 + x3, h = (x1 - x3).turned ();
+  float *const re = b.to_re + i, *const im = b.to_im + i;
+  (s + u).store (re, im);
+  (t + h).times (wr[1], wi[1]).store (re + b.to_step, im + b.to_step);
+  (s - u).times (wr[2], wi[2]).store (re + 2 * b.to_step, im + 2 * b.to_step);
+  (t - h).times (wr[3], wi[3]).store (re + 3 * b.to_step, im + 3 * b.to_step);
+}
+
+/// Does `n` signals beside each other.
+HWY_INLINE void run_butterfly (int radix, const Butterfly &b, std::size_t n, const float *wr,
+                               const float *wi)
+{
+  using Many = hn::ScalableTag<float>;
+  using One = hn::CappedTag<float, 1>;
+  const std::size_t many = n - n % hn::Lanes (Many ());
+  const auto run = [&] (auto &&on_many, auto &&on_one) {
+    for (std::size_t i = 0; i < many; i += hn::Lanes (Many ()))
+      on_many (i);
+    for (std::size_t i = many; i < n; i++)
+      on_one (i);
+  };
+  if (radix == 4)
+    run ([&] (std::size_t i) { radix_4<Many> (b, i, wr, wi); },
+         [&] (std::size_t i) { radix_4<One> (b, i, wr, wi); });
+  else
+    run ([&] (std::size_t i) { radix_2<Many> (b, i, wr, wi); },
+         [&] (std::size_t i) { radix_2<One> (b, i, wr, wi); });
+}
+
+/// What a pass of a transform does to all signals.
+inline void run_pass (const Butterflies &all, const float *from_re, const float *from_im,
+                      float *to_re, float *to_im)
+{
+  const float *wr = all.wr, *wi = all.wi;
+  for (int p = 0; p < all.n; p++, wr += all.radix, wi += all.radix)
+    for (int group = 0; group < all.groups; group++) {
+      const std::size_t in = std::size_t (p) * all.in + std::size_t (group) * all.group_in,
+                        out = std::size_t (p) * all.out + std::size_t (group) * all.group_out;
+      run_butterfly (
+          all.radix,
+          { from_re + in, from_im + in, all.step, to_re + out, to_im + out, all.to_step },
+          all.lanes, wr, wi);
+    }
+}
+
+}  // namespace inthist::correlation::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE ();
+
+#if HWY_ONCE
 
 namespace inthist::correlation {
 namespace {
@@ -113,3 +223,5 @@ void Fft::inverse_2d (Complexes &spectra, int lanes, std::span<const std::uint8_
 }
 
 }  // namespace inthist::correlation
+
+#endif

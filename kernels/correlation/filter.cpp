@@ -1,18 +1,204 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What a correlation filter (filter.hpp) does to all channels, compiled once for each instruction
+// set. The loops over channels are plain, and the compiler makes vectors of them. Each number is
+// made by the same operations in the same order in vectors of any size.
 #include "filter.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <complex>
+#include <cstddef>
+#include <cstdint>
 #include <numbers>
 #include <utility>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "filter-inl.hpp"
+#define HWY_TARGET_INCLUDE "filter.cpp"
 #include <hwy/foreach_target.h>
+#include <hwy/highway.h>
 
-#include "filter-inl.hpp"
+HWY_BEFORE_NAMESPACE ();
+namespace inthist::correlation::HWY_NAMESPACE {
+
+/// Returns the sum of all channels: of both halves added to each other, and so on.
+template <int kLength = kChannels>
+HWY_INLINE float sum_of (float *values)
+{
+  if constexpr (kLength == 1) {
+    return values[0];
+  } else {
+    for (int c = 0; c < kLength / 2; c++)
+      values[c] += values[c + kLength / 2];
+    return sum_of<kLength / 2> (values);
+  }
+}
+
+inline constexpr float kNone[kChannels] = {};
+
+/// Returns the numbers of a frequency, or zeros.
+inline const float *re_of (const Complexes *spectra, std::size_t i)
+{
+  return spectra ? &spectra->re[i] : kNone;
+}
+inline const float *im_of (const Complexes *spectra, std::size_t i)
+{
+  return spectra ? &spectra->im[i] : kNone;
+}
+
+/// Calls `body (i, k, m)`: i is where a frequency is in spectra, and the others are where it and
+/// its conjugate are in pairs.
+template <class Body>
+HWY_INLINE void for_frequencies (Body &&body)
+{
+  for (int y = 0; y < kGrid; y++)
+    for (int x = 0; x < kHalf; x++)
+      body (std::size_t (y * kHalf + x) * kChannels, std::size_t (y * kGrid + x) * kPairs,
+            std::size_t ((kGrid - y) % kGrid * kGrid + (kGrid - x) % kGrid) * kPairs);
+}
+
+/// Takes pairs of channels apart.
+inline void unpack (const Complexes &pairs, Complexes &spectra)
+{
+  for_frequencies ([&] (std::size_t to, std::size_t k, std::size_t m) HWY_ATTR {
+    const float *const ar = &pairs.re[k], *const ai = &pairs.im[k];
+    const float *const br = &pairs.re[m], *const bi = &pairs.im[m];
+    float *__restrict re = &spectra.re[to], *__restrict im = &spectra.im[to];
+    for (int c = 0; c < kPairs; c++) {
+      const Number there = { ar[c], ai[c] }, mirrored = { br[c], bi[c] };
+      const Number first = first_of_pair (there, mirrored),
+                   second = first_of_pair (there.turned (), mirrored.turned ());
+      re[c] = first.re, im[c] = first.im;
+      re[c + kPairs] = second.re, im[c + kPairs] = second.im;
+    }
+  });
+}
+
+/// Puts pairs of channels together, of the sum of two spectra; the second may be null for none.
+inline void pack (const Complexes &spectra, const Complexes *others, Complexes &pairs)
+{
+  float *const pairs_re = pairs.re.data (), *const pairs_im = pairs.im.data ();
+  for_frequencies ([&] (std::size_t from, std::size_t k, std::size_t m) HWY_ATTR {
+    const float *const re = &spectra.re[from], *const im = &spectra.im[from];
+    const float *const more_re = re_of (others, from), *const more_im = im_of (others, from);
+    alignas (64) float sum_re[kChannels], sum_im[kChannels];
+    for (int c = 0; c < kChannels; c++)
+      sum_re[c] = re[c] + more_re[c], sum_im[c] = im[c] + more_im[c];
+    const auto pair = [&] (int c, float sign) HWY_ATTR {
+      return pair_of ({ sum_re[c], sum_im[c] }, { sum_re[c + kPairs], sum_im[c + kPairs] }, sign);
+    };
+    for (int c = 0; c < kPairs; c++)
+      pairs_re[k + c] = pair (c, 1).re;
+    for (int c = 0; c < kPairs; c++)
+      pairs_im[k + c] = pair (c, 1).im;
+    for (int c = 0; c < kPairs; c++)  // which may be the same place
+      pairs_re[m + c] = pair (c, -1).re;
+    for (int c = 0; c < kPairs; c++)
+      pairs_im[m + c] = pair (c, -1).im;
+  });
+}
+
+/// Makes `v` the best weights without a box: of each frequency the solution of
+/// (conj (x) x' + tau) v = b, by Sherman and Morrison.
+inline void solve_frequencies (const Complexes &spectra, const float *wanted, const NearTo &near,
+                               Complexes &v)
+{
+  const float mu = near.mu, rho = near.rho, tau = mu + rho;
+  for (int k = 0; k < kFrequencies; k++) {
+    const std::size_t o = std::size_t (k) * kChannels;
+    const float *const xr = &spectra.re[o], *const xi = &spectra.im[o];
+    const float *const gr = &near.g.re[o], *const gi = &near.g.im[o];
+    const float *const hr = re_of (near.h, o), *const hi = im_of (near.h, o);
+    const float *const pr = &near.last.re[o], *const pi = &near.last.im[o];
+    const float y = wanted[k];
+    alignas (64) float br[kChannels], bi[kChannels], power[kChannels], re[kChannels], im[kChannels];
+    for (int c = 0; c < kChannels; c++) {
+      const Number x = { xr[c], xi[c] },
+                   b = right_side (x, y, Number{ gr[c], gi[c] } - Number{ hr[c], hi[c] }, rho,
+                                   { pr[c], pi[c] }, mu),
+                   product = x * b;
+      br[c] = b.re, bi[c] = b.im;
+      power[c] = x.power ();
+      re[c] = product.re, im[c] = product.im;
+    }
+    const float scale = 1 / (tau + sum_of (power)), share = 1 / tau;
+    const Number s = Number{ sum_of (re), sum_of (im) } * scale;
+    float *__restrict vr = &v.re[o], *__restrict vi = &v.im[o];
+    for (int c = 0; c < kChannels; c++) {
+      const Number solved =
+          (Number{ br[c], bi[c] } - Number{ xr[c], xi[c] }.conjugate_times (s)) * share;
+      vr[c] = solved.re, vi[c] = solved.im;
+    }
+  }
+}
+
+/// Makes `to` what h, which may be null for none, v and g disagree in, of a rho that is `faster`
+/// times as large. `to` may be h.
+inline void disagree (const Complexes *h, const Complexes &v, const Complexes &g, float faster,
+                      Complexes &to)
+{
+  for_frequencies ([&] (std::size_t i, std::size_t, std::size_t) HWY_ATTR {
+    const float *const vr = &v.re[i], *const vi = &v.im[i];
+    const float *const gr = &g.re[i], *const gi = &g.im[i];
+    const float *const hr = re_of (h, i), *const hi = im_of (h, i);
+    alignas (64) float re[kChannels], im[kChannels];
+    for (int c = 0; c < kChannels; c++) {
+      re[c] = (hr[c] + vr[c] - gr[c]) / faster;
+      im[c] = (hi[c] + vi[c] - gi[c]) / faster;
+    }
+    std::copy_n (re, kChannels, &to.re[i]);
+    std::copy_n (im, kChannels, &to.im[i]);
+  });
+}
+
+/// Multiplies all pairs of each cell; rows that are not inside become 0.
+inline void scale_cells (const float *factors, const std::uint8_t *inside, Complexes &pairs)
+{
+  constexpr std::size_t kRow = std::size_t (kGrid) * kPairs;
+  for (std::size_t y = 0; y < kGrid; y++) {
+    float *__restrict re = &pairs.re[y * kRow], *__restrict im = &pairs.im[y * kRow];
+    if (!inside[y]) {
+      std::fill_n (re, kRow, 0.0F);
+      std::fill_n (im, kRow, 0.0F);
+      continue;
+    }
+    for (std::size_t x = 0; x < kGrid; x++) {
+      const float factor = factors[y * kGrid + x];
+      for (std::size_t c = x * kPairs; c < (x + 1) * kPairs; c++)
+        re[c] *= factor, im[c] *= factor;
+    }
+  }
+}
+
+/// Multiplies all channels of a frequency.
+inline void turn (float wr, float wi, float *__restrict re, float *__restrict im)
+{
+  for (int c = 0; c < kChannels; c++) {
+    const Number turned = Number{ re[c], im[c] } * Number{ wr, wi };
+    re[c] = turned.re, im[c] = turned.im;
+  }
+}
+
+/// Makes the spectrum of the response: of each frequency the sum of all channels.
+inline void respond (const Complexes &weights, const Complexes &spectra, Complexes &response)
+{
+  for_frequencies ([&] (std::size_t o, std::size_t k, std::size_t m) HWY_ATTR {
+    const float *const wr = &weights.re[o], *const wi = &weights.im[o];
+    const float *const xr = &spectra.re[o], *const xi = &spectra.im[o];
+    alignas (64) float re[kChannels], im[kChannels];
+    for (int c = 0; c < kChannels; c++) {
+      const Number product = Number{ wr[c], wi[c] } * Number{ xr[c], xi[c] };
+      re[c] = product.re, im[c] = product.im;
+    }
+    const float sum_re = sum_of (re), sum_im = sum_of (im);
+    response.re[m / kPairs] = sum_re, response.im[m / kPairs] = -sum_im;
+    response.re[k / kPairs] = sum_re, response.im[k / kPairs] = sum_im;
+  });
+}
+
+}  // namespace inthist::correlation::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE ();
+
+#if HWY_ONCE
 
 namespace inthist::correlation {
 namespace {
@@ -231,3 +417,5 @@ std::vector<float> CorrelationFilter::weights () const
 }
 
 }  // namespace inthist::correlation
+
+#endif

@@ -3,7 +3,7 @@
 // The formulas of correlation filters, in one source for both devices. The CPU has loops over
 // channels, and a GPU has a lane for each channel. Both do the same operations in the same order,
 // none of them fused, so that tracks have the same bits everywhere. The CPU has vectors of its own
-// for two of them: the channels of a cell (channels-inl.hpp), and butterflies (fft-inl.hpp).
+// for two of them: the channels of a cell (channels.cpp), and butterflies (fft.cpp).
 #pragma once
 
 #include <algorithm>

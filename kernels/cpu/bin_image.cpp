@@ -1,14 +1,251 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The bins of pixels: the values of features, some pixels of a row at a time. The loops are plain,
+// and so short that the compiler makes vectors of them, for each instruction set.
 #include <algorithm>
 
+#include "../binning.hpp"
+#include "../features/soft.hpp"
 #include "in_parallel.hpp"
+#include "looked_up.hpp"
 #include "parallel.hpp"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "cpu/features-inl.hpp"
+#define HWY_TARGET_INCLUDE "cpu/bin_image.cpp"
 #include <hwy/foreach_target.h>
+#include <hwy/highway.h>
 
-#include "features-inl.hpp"
+HWY_BEFORE_NAMESPACE ();
+namespace inthist::cpu {
+namespace HWY_NAMESPACE {
+
+inline constexpr int kBatch = 64;
+
+/// Reads every kStep-th byte: a constant makes better loops.
+template <int kStep>
+HWY_INLINE void read_apart (const std::uint8_t *at, int n, int *to)
+{
+  for (int p = 0; p < n; p++)
+    to[p] = at[p * kStep];
+}
+
+/// Reads bytes that two columns each have in common; the first is of the second of its columns
+/// where `odd` is 1.
+template <int kStep>
+HWY_INLINE void read_shared (const std::uint8_t *at, int odd, int n, int *to)
+{
+  if (odd == 0 && n == kBatch) {  // a length that is known makes better vectors
+    for (int p = 0; p < kBatch / 2; p++)
+      to[2 * p] = to[2 * p + 1] = at[p * kStep];
+    return;
+  }
+  for (int p = 0; p < n; p++)
+    to[p] = at[((odd + p) >> 1) * kStep];
+}
+
+/// Reads 8 bits of the i-th colour of `n` pixels from x on.
+inline void read_channel (const RowReader &reader, int i, int x, int n, int *to)
+{
+  const Channel from = reader.format ().channel[i];
+  const std::uint8_t *const at = reader.first (i, x);
+  const int odd = (reader.left () + x) & 1;
+  if (from.bytes == 1 && from.right == 0 && from.step == 1)
+    for (int p = 0; p < n; p++)
+      to[p] = at[p];
+  else if (from.bytes == 1 && from.right == 0 && from.step == 3)
+    read_apart<3> (at, n, to);
+  else if (from.bytes == 1 && from.right == 0 && from.step == 4)
+    read_apart<4> (at, n, to);
+  else if (from.bytes == 1 && from.right == 0)
+    for (int p = 0; p < n; p++)
+      to[p] = at[p * from.step];
+  else if (from.bytes == 1 && from.right == 1 && from.step == 1)
+    read_shared<1> (at, odd, n, to);
+  else if (from.bytes == 1 && from.right == 1 && from.step == 2)
+    read_shared<2> (at, odd, n, to);
+  else if (from.bytes == 1 && from.right == 1)
+    for (int p = 0; p < n; p++)
+      to[p] = at[((odd + p) >> 1) * from.step];
+  else
+    for (int p = 0; p < n; p++)
+      to[p] = reader.channel (i, x + p);
+}
+
+/// Reads the luma of columns x - 1 to x + n in a row.
+inline void read_luma (const RowReader &reader, int row, int x, int n, int *to)
+{
+  if (!reader.format ().is_byte ()) {
+    for (int p = 0; p < n + 2; p++)
+      to[p] = reader.luma (row, x + p - 1);
+    return;
+  }
+  const std::uint8_t *const at = reader.luma_row (row) + x;
+  for (int p = 0; p < n; p++)
+    to[p + 1] = at[p];
+  to[0] = reader.luma (row, x - 1);
+  to[n + 1] = reader.luma (row, x + n);
+}
+
+inline void read_colours (const RowReader &reader, int x, int n, int (&colour)[3][kBatch])
+{
+  for (int i = 0; i < 3; i++)
+    read_channel (reader, i, x, n, colour[i]);
+  const ColourTransform transform = reader.format ().transform;
+  if (transform.is_identity)
+    return;
+  for (int p = 0; p < kBatch; p++) {
+    const Colour to =
+        RowReader::transformed ({ colour[0][p], colour[1][p], colour[2][p] }, transform);
+    for (int i = 0; i < 3; i++)
+      colour[i][p] = to.of[i];
+  }
+}
+
+template <class Feature>
+inline constexpr bool kIsGradient = requires (Pixel pixel)
+{
+  Feature::position_of (pixel, 1);
+};
+
+/// What features read of kBatch pixels of a row.
+struct Batch {
+  int colour[3][kBatch], luma[3][kBatch + 2];
+
+  /// Reads pixels from x on, of which `n` are in the row, and their neighbours where wanted.
+  template <class Feature>
+  static Batch of (const RowReader &reader, bool neighbours, int x, int n)
+  {
+    constexpr bool kColours = Feature::kReads == Reads::rgb || Feature::kReads == Reads::ycbcr;
+    Batch batch;
+    if (n < kBatch)  // the others are computed, too
+      batch = {};
+    if constexpr (kColours)
+      read_colours (reader, x, n, batch.colour);
+    if (neighbours)
+      for (int row = 0; row < 3; row++)
+        read_luma (reader, row, x, n, batch.luma[row]);
+    else if constexpr (!kColours)
+      read_luma (reader, 1, x, n, batch.luma[1]);
+    return batch;
+  }
+
+  /// Calls `store (i, pixel)` for all.
+  template <class Store>
+  HWY_INLINE void for_pixels (const Quantization &parts, Store &&store) const
+  {
+    const Sectors none = {};  // a gradient's value is looked up
+    for (int p = 0; p < kBatch; p++) {
+      Pixel pixel = { { colour[0][p], colour[1][p], colour[2][p] }, {}, parts, none };
+      for (int row = 0; row < 3; row++)
+        for (int column = 0; column < 3; column++)
+          pixel.luma[row][column] = luma[row][p + column];
+      store (p, pixel);
+    }
+  }
+
+  /// Gets the values of all, and where in the table a gradient is.
+  template <class Feature>
+  HWY_INLINE void get_values (const LookedUp &looked_up, const Quantization &parts,
+                              std::uint8_t *values, int *places) const
+  {
+    if constexpr (kIsGradient<Feature>) {
+      for (int p = 0; p < kBatch; p++)
+        places[p] =
+            GradientTable::index_of (luma[1][p + 2] - luma[1][p], luma[2][p + 1] - luma[0][p + 1]);
+      for (int p = 0; p < kBatch; p++)
+        values[p] = looked_up.gradients->values[places[p]];
+    } else {
+      for_pixels (parts,
+                  [&] (int p, const Pixel &pixel) { values[p] = Feature::value_of (pixel); });
+    }
+  }
+};
+
+/// Makes the bins of some columns of a row.
+inline void bin_row (const Binning &binning, const LookedUp &looked_up, int width, int y,
+                     Columns columns, std::uint8_t *bins)
+{
+  const RowReader reader (binning.image, width, y);
+  const Quantization parts = binning.image.format.quantization;
+  const std::uint8_t *const lut = binning.lut.data ();
+  with_feature (binning.image.format.feature, [&]<class Feature> (Feature) {
+    for (int x = columns.first; x < columns.end; x += kBatch) {
+      const int n = std::min (kBatch, columns.end - x);
+      std::uint8_t values[kBatch];
+      int places[kBatch];
+      Batch::of<Feature> (reader, Feature::kReads == Reads::luma_3x3, x, n)
+          .template get_values<Feature> (looked_up, parts, values, places);
+      std::uint8_t *const to = bins + x;
+      for (int p = 0; p < n; p++)
+        to[p] = lut[values[p]];
+    }
+  });
+}
+
+/// Makes the weighted pixels of some columns of a row whose gradients say all.
+inline void look_up_weights (const RowReader &reader, const LookedUp &looked_up, Columns columns,
+                             std::uint32_t *words)
+{
+  const std::uint32_t *const all = looked_up.weighted->data ();
+  for (int x = columns.first; x < columns.end; x += kBatch) {
+    const int n = std::min (kBatch, columns.end - x);
+    int luma[3][kBatch + 2], places[kBatch];
+    for (int row = 0; row < 3; row++)
+      read_luma (reader, row, x, n, luma[row]);
+    for (int p = 0; p < n; p++)
+      places[p] =
+          GradientTable::index_of (luma[1][p + 2] - luma[1][p], luma[2][p + 1] - luma[0][p + 1]);
+    for (int p = 0; p < n; p++)
+      words[x + p] = all[places[p]];
+  }
+}
+
+/// Makes the weighted pixels of some columns of a row.
+inline void weigh_row (const Binning &binning, const LookedUp &looked_up, int width, int y,
+                       Columns columns, std::uint8_t *row)
+{
+  auto *const words = reinterpret_cast<std::uint32_t *> (row);
+  const RowReader reader (binning.image, width, y);
+  const PixelFormat &format = binning.image.format;
+  const SoftBins &bins = format.soft;
+  if (looked_up.weighted)
+    return look_up_weights (reader, looked_up, columns, words);
+  with_feature (format.feature, [&]<class Feature> (Feature) {
+    const bool neighbours =
+        Feature::kReads == Reads::luma_3x3 || format.pixel_weight == Weight::gradient;
+    for (int x = columns.first; x < columns.end; x += kBatch) {
+      const int n = std::min (kBatch, columns.end - x);
+      const Batch batch = Batch::of<Feature> (reader, neighbours, x, n);
+      std::uint8_t values[kBatch];
+      int places[kBatch], weights[kBatch];
+      batch.template get_values<Feature> (looked_up, format.quantization, values, places);
+      batch.for_pixels (format.quantization, [&] (int p, const Pixel &pixel) {
+        weights[p] = weight_of (pixel, format);
+      });
+      if (bins.n == 0) {
+        for (int p = 0; p < n; p++)
+          words[x + p] = WeightedPixel::of (binning.lut[values[p]], weights[p], 0).word;
+        continue;
+      }
+      for (int p = 0; p < n; p++) {
+        int from_middle;
+        if constexpr (kIsGradient<Feature>)
+          from_middle = looked_up.gradients->from_middles[places[p]];
+        else
+          from_middle = looked_up.from_middles[values[p]];
+        words[x + p] = values[p] < bins.values
+                           ? shared (from_middle, weights[p], bins, binning.lut.data ()).word
+                           : 0;
+      }
+    }
+  });
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace inthist::cpu
+HWY_AFTER_NAMESPACE ();
+
+#if HWY_ONCE
 
 namespace inthist::cpu {
 namespace {
@@ -89,3 +326,5 @@ int bin_regions (const Binning &binning, int width, int height, std::span<const 
 }
 
 }  // namespace inthist::cpu
+
+#endif
