@@ -3,8 +3,6 @@
 // What the elements tell the application: errors, and the times of a frame.
 #pragma once
 
-#include <atomic>
-
 #include <gst/base/gstbasetransform.h>
 
 #include <gst/integralhist/base/error.hpp>

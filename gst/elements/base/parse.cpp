@@ -5,7 +5,6 @@
 #include <charconv>
 #include <climits>
 #include <cmath>
-#include <string>
 
 namespace integralhist {
 namespace {

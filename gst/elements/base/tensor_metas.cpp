@@ -17,11 +17,6 @@
 
 namespace integralhist {
 
-MapMemory::~MapMemory ()
-{
-  clear ();
-}
-
 void MapMemory::clear ()
 {
   if (pool_)

@@ -5,7 +5,6 @@
 // older GStreamer, these functions attach nothing.
 #pragma once
 
-#include <array>
 #include <memory>
 
 #include <gst/base/gstbasetransform.h>
@@ -22,7 +21,7 @@ void attach_region_tensors (GstBuffer *buffer, const std::shared_ptr<RegionAnswe
 class MapMemory {
 public:
   MapMemory () = default;
-  ~MapMemory ();
+  ~MapMemory () { clear (); }
   MapMemory (const MapMemory &) = delete;
   MapMemory &operator= (const MapMemory &) = delete;
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "histogram_consumer.hpp"
 
-#include <string>
 #include <utility>
 
 #include <gst/elements/base/parse.hpp>

@@ -2,10 +2,7 @@
 #include "overlay_painter.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
-#include <utility>
-#include <vector>
 
 namespace integralhist {
 namespace {

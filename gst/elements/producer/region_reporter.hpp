@@ -6,7 +6,6 @@
 #include <deque>
 #include <memory>
 #include <mutex>
-#include <string>
 
 #include <gst/elements/base/messages.hpp>
 #include <gst/integralhist/base/thread.hpp>

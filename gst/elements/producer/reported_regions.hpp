@@ -8,6 +8,7 @@
 #include <gst/video/video.h>
 
 #include <kernels/inthist.hpp>
+#include <kernels/region.hpp>
 
 #include <gst/properties/properties.hpp>
 
@@ -18,7 +19,23 @@ public:
   /// Clips the regions if they have been set again. A frame of another size needs another
   /// object.
   Expected<> update (const ParsedText<std::vector<GstVideoRectangle>> &set,
-                     const inthist::Shape &shape);
+                     const inthist::Shape &shape)
+  {
+    if (set.sets == known_sets_)
+      return {};
+    auto regions = TRY (set.value);
+    for (GstVideoRectangle &r : regions) {
+      const inthist::Region clipped = inthist::clip ({ r.x, r.y, r.w, r.h }, shape);
+      if (clipped.width == 0)
+        return error (Error::Kind::bad_setting, "regions=\"", set.text, "\": ", r.x, ",", r.y, ",",
+                      r.w, ",", r.h, " lies wholly outside of the ", shape.width, "x", shape.height,
+                      " frame: set regions that have pixels of it, x,y,width,height");
+      r = { clipped.x, clipped.y, clipped.width, clipped.height };
+    }
+    regions_ = std::move (regions);
+    known_sets_ = set.sets;
+    return {};
+  }
   const std::vector<GstVideoRectangle> &all () const { return regions_; }
 
 private:

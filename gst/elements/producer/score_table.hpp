@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
+
+#include <gst/integralhist/gstintegralhistogramlut.h>
 
 #include "producer_properties.hpp"
 
@@ -19,12 +22,47 @@ struct Scores {
 class ScoreTable {
 public:
   /// Begins with the table of the properties that the element runs with.
-  void start (const ProducerProperties &started, const inthist::Lut &lut);
+  void start (const ProducerProperties &started, const inthist::Lut &lut)
+  {
+    started_ = started;
+    started_lut_ = std::make_shared<const inthist::Lut> (lut);
+    set_ = { started_lut_, GST_SEQNUM_INVALID, started.lut.sets };
+    const std::lock_guard lock (mutex_);
+    sent_ = {};
+  }
   /// Returns the scores of the next frame. The properties are of now.
-  Expected<Scores> next (const ProducerProperties &properties);
+  Expected<Scores> next (const ProducerProperties &properties)
+  {
+    constexpr inthist::Content kContent = inthist::Content::powers;
+    if (properties.lut.sets != set_.lut_sets) {
+      ProducerProperties changed = started_;
+      changed.lut = properties.lut;
+      if (!changed.lut.text.empty ())
+        changed.lut_location.clear ();  // what came last holds
+      TRY (changed.check (kContent));
+      auto lut = started_lut_;  // of the file, which was read at the start
+      if (changed.lut_location.empty ())
+        lut = std::make_shared<const inthist::Lut> (TRY (changed.table (kContent)).lut);
+      set_ = { lut, GST_SEQNUM_INVALID, properties.lut.sets };
+    }
+    const std::lock_guard lock (mutex_);
+    return sent_.lut && sent_.lut_sets >= set_.lut_sets ? sent_ : set_;
+  }
   /// Takes the scores of an event, from the next frame on; any thread may. Returns the error that
   /// leaves them as they are.
-  Expected<> take (GstEvent *event, guint64 lut_sets);
+  Expected<> take (GstEvent *event, guint64 lut_sets)
+  {
+    g_autoptr (GError) problem = nullptr;
+    g_autoptr (GBytes) scores = gst_integral_image_lut_event_parse (event, &problem);
+    if (!scores)
+      return error (Error::Kind::bad_setting, problem->message);
+    const auto lut = std::make_shared<inthist::Lut> ();
+    std::copy_n (static_cast<const guint8 *> (g_bytes_get_data (scores, nullptr)), lut->size (),
+                 lut->begin ());
+    const std::lock_guard lock (mutex_);
+    sent_ = { lut, gst_event_get_seqnum (event), lut_sets };
+    return {};
+  }
 
 private:
   // of the streaming thread
