@@ -9,7 +9,6 @@
 // pixels to reach that; a larger one is cut. Counts in u32, or in tiles, need no cut.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "features/weight.hpp"

@@ -7,7 +7,6 @@
 
 #include <array>
 #include <cstdint>
-#include <span>
 
 namespace inthist {
 

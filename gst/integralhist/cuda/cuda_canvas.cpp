@@ -58,10 +58,7 @@ public:
   Expected<> draw (const inthist::Canvas &picture, const LevelPicture *map,
                    const Drawings &drawings, inthist::Stream stream) override
   {
-    return on (*context_, [&] () -> Expected<> {
-      TRY (enqueue (picture, map, drawings, stream));
-      return {};
-    });
+    return on (*context_, [&] { return enqueue (picture, map, drawings, stream); });
   }
 
 private:
@@ -141,9 +138,7 @@ private:
     // what has been enqueued reads the memory, also where the rest failed
     TRY (check (cudaEventRecord (staged.drawn.get (), stream)));
     TRY (launched);
-    if (!given)
-      TRY (await (staged.drawn.get ()));
-    return {};
+    return given ? CudaExpected<> () : await (staged.drawn.get ());
   }
 
   const Context context_;

@@ -142,10 +142,7 @@ Expected<std::size_t> CudaContext::free_memory () const
 
 Expected<> CudaContext::synchronize (inthist::Stream stream) const
 {
-  return on (*this, [&] () -> Expected<> {
-    TRY (check (cudaStreamSynchronize (stream)));
-    return {};
-  });
+  return on (*this, [&] { return check (cudaStreamSynchronize (stream)); });
 }
 
 Expected<> CudaContext::copy_from (const CudaContext &other, const void *from, void *to,

@@ -1,17 +1,159 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "cuda_on_demand.hpp"
-
+//
+// Frames in a GPU's memory that are computed when somebody asks (on_demand_tensor.hpp). A frame's
+// values are copied on the GPU, a byte a pixel; then its buffer is no longer needed. Who asks has
+// the GPU compute a tensor of the box around what is asked, and answer from it.
+#include <atomic>
+#include <memory>
 #include <utility>
+
+#include <kernels/registry.hpp>
+
+#include <gst/integralhist/memory/idle_list.hpp>
+#include <gst/integralhist/on_demand/on_demand_engine.hpp>
 
 #include "buffer_holds.hpp"
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
-#include "part_tensors.hpp"
+#include "cuda_tensor.hpp"
 
 namespace integralhist {
 namespace {
 
 using namespace inthist::cuda;
+
+/// Computes tensors of parts of frames, one after another for each thread. It outlives the engine
+/// while tensors are out.
+class PartTensors : public std::enable_shared_from_this<PartTensors> {
+public:
+  PartTensors (Context context, Download download)
+      : context (std::move (context)), download_ (download),
+        queries_ (std::make_shared<QueryBufferPool> (this->context)), places_ (this->context),
+        idle_ (this->context, kMostIdle)
+  {
+  }
+
+  const Context context;
+
+  /// Enqueues the tensor of this shape, of pixels that are there once `kept` has fired. `read`
+  /// fires when all that was enqueued with it has read them. A box has room for those that are a
+  /// little larger. The context is current.
+  Expected<std::shared_ptr<CudaTensor>> compute (const inthist::Shape &of, bool is_box,
+                                                 const inthist::Binning &binning, cudaEvent_t kept,
+                                                 cudaEvent_t read)
+  {
+    std::shared_ptr<CudaTensor> tensor = TRY (take (of, is_box));
+    std::unique_ptr<Workplace> place = TRY (take_place ());
+    const auto enqueued = enqueue (*tensor, binning, *place, kept, read);
+    if (!enqueued)
+      cudaStreamSynchronize (place->stream.get ());  // some of it may run
+    places_->give_back (std::move (place));
+    TRY (enqueued);
+    return tensor;
+  }
+  /// Frees the memory of tensors once nobody has them: no frames come any more.
+  void end () { free_all (idle_->close ()); }
+  /// Returns the memory of tensors that are out, or kept for the next.
+  guint64 bytes () const { return bytes_; }
+
+private:
+  static constexpr std::size_t kMostIdle = 4;
+
+  /// A stream, and what a strategy takes there besides the tensor.
+  struct Workplace {
+    StreamOwner stream;
+    GrowingDeviceMemory pixels, workspace;
+  };
+
+  /// Returns a tensor that comes back when nobody has it any more.
+  Expected<std::shared_ptr<CudaTensor>> take (const inthist::Shape &of, bool is_box)
+  {
+    constexpr int kUnit = 128;
+    inthist::Shape room = of;
+    if (is_box) {
+      room.width = inthist::round_up (of.width, kUnit);
+      room.height = inthist::round_up (of.height, kUnit);
+    }
+    const std::size_t bytes = inthist::tensor_bytes (of, inthist::layout_of (of)),
+                      most = 4 * inthist::tensor_bytes (room, inthist::layout_of (room));
+    auto tensor = idle_->take (
+        [&] (const auto &idle) { return idle->room () >= bytes && idle->room () <= most; });
+    if (!tensor)
+      tensor = TRY (make (room));
+    tensor->set_shape (of);
+    return std::shared_ptr<CudaTensor> (tensor.release (),
+                                        [all = shared_from_this ()] (CudaTensor *back) {
+                                          all->give_back (std::unique_ptr<CudaTensor> (back));
+                                        });
+  }
+  /// Makes a tensor; where memory is short, again with that of idle ones.
+  Expected<std::unique_ptr<CudaTensor>> make (const inthist::Shape &room)
+  {
+    for (;;) {
+      auto made = CudaTensor::create (room, 0, context, queries_, download_);
+      if (!made && made.error ().kind == Error::Kind::no_memory && free_all (idle_->take_all ()))
+        continue;
+      std::unique_ptr<CudaTensor> tensor (
+          static_cast<CudaTensor *> (TRY (std::move (made)).release ()));
+      bytes_ += tensor->room ();
+      return tensor;
+    }
+  }
+  /// Frees idle tensors. Returns whether there was any.
+  bool free_all (std::vector<std::unique_ptr<CudaTensor>> idle)
+  {
+    for (const auto &tensor : idle)
+      bytes_ -= tensor->room ();
+    return !idle.empty ();
+  }
+  void give_back (std::unique_ptr<CudaTensor> tensor)
+  {
+    if (const auto oldest = idle_->give_back (std::move (tensor)))
+      bytes_ -= oldest->room ();
+  }
+  CudaExpected<std::unique_ptr<Workplace>> take_place ()
+  {
+    auto place = places_->take ();
+    if (place)
+      return place;
+    place = std::make_unique<Workplace> ();
+    place->stream = TRY (make_stream ());
+    return place;
+  }
+  static CudaExpected<> enqueue (CudaTensor &tensor, const inthist::Binning &binning,
+                                 Workplace &place, cudaEvent_t kept, cudaEvent_t read)
+  {
+    const inthist::Shape &of = tensor.shape;
+    cudaStream_t stream = place.stream.get ();
+    const inthist::Strategy &strategy = *inthist::preferred_strategy (inthist::Device::cuda, of);
+    const std::size_t stride = inthist::bin_stride (of.width);
+    TRY (place.pixels.reserve (stride * of.height));
+    TRY (place.workspace.reserve (strategy.workspace_bytes (of, {})));
+    TRY (tensor.reuse (stream));
+    for (const cudaEvent_t event : { kept, read })  // the event `read` then stands for both streams
+      TRY (check (cudaStreamWaitEvent (stream, event, 0)));
+    const bool bins = of.content == inthist::Content::bins;
+    TRY (check (inthist::run (
+        strategy, { .shape = of,
+                    .layout = tensor.layout,
+                    .pixels = bins ? inthist::PixelPlane{ reinterpret_cast<std::uint8_t *> (
+                                                              place.pixels.get ()),
+                                                          stride }
+                                   : inthist::plane_of (binning.image),
+                    .tensor = tensor.data (),
+                    .workspace = place.workspace.get (),
+                    .stream = stream,
+                    .binning = bins ? &binning : nullptr })));
+    TRY (tensor.set_computed (stream));
+    return check (cudaEventRecord (read, stream));
+  }
+
+  const Download download_;
+  const std::shared_ptr<QueryBufferPool> queries_;
+  std::atomic<guint64> bytes_ = 0;
+  InContext<IdleList<std::unique_ptr<Workplace>>> places_;
+  InContext<IdleList<std::unique_ptr<CudaTensor>>> idle_;
+};
 
 /// Values on a GPU, which computes parts of them.
 class CudaOnDemandTensor final : public OnDemandTensor {
@@ -163,10 +305,7 @@ public:
   Expected<SubmittedFrame> keep (const Frame &frame, std::shared_ptr<EngineTensor> into) override
   {
     const auto tensor = std::static_pointer_cast<CudaOnDemandTensor> (into);
-    TRY (on (*parts_->context, [&] () -> Expected<> {
-      TRY (tensor->keep (frame, stream_->get ()));
-      return {};
-    }));
+    TRY (on (*parts_->context, [&] { return tensor->keep (frame, stream_->get ()); }));
     return SubmittedFrame{ tensor, [this, tensor] (GstBuffer *buffer) {
                             return holds_->hold_until_read (buffer, tensor, tensor->kept ());
                           } };

@@ -104,10 +104,9 @@ CudaExpected<cudaEvent_t> CudaTensor::event_for_reader ()
 
 Expected<> CudaTensor::add_reader (inthist::Stream stream)
 {
-  return on (*context_, [&] () -> Expected<> {
+  return on (*context_, [&] () -> CudaExpected<> {
     const std::lock_guard lock (readers_mutex_);
-    TRY (check (cudaEventRecord (TRY (event_for_reader ()), stream)));
-    return {};
+    return check (cudaEventRecord (TRY (event_for_reader ()), stream));
   });
 }
 
@@ -124,10 +123,8 @@ void CudaTensor::add_all_readers ()
 
 Expected<> CudaTensor::wait_on (inthist::Stream stream)
 {
-  return on (*context_, [&] () -> Expected<> {
-    TRY (check (cudaStreamWaitEvent (stream, own_->computed.get (), 0)));
-    return {};
-  });
+  return on (*context_,
+             [&] { return check (cudaStreamWaitEvent (stream, own_->computed.get (), 0)); });
 }
 
 Expected<const void *> CudaTensor::host ()
@@ -160,12 +157,7 @@ Expected<std::function<Expected<> ()>> CudaTensor::start_copy (const HostDestina
     TRY (check (cudaStreamWaitEvent (stream, own_->computed.get (), 0)));
     TRY (copy_blocks (to, stream));
     TRY (buffers->end (stream));
-    return [this, buffers] {
-      return on (*context_, [&] () -> Expected<> {
-        TRY (await (buffers->done.get ()));
-        return {};
-      });
-    };
+    return [this, buffers] { return on (*context_, [&] { return await (buffers->done.get ()); }); };
   });
 }
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "cuda_values.hpp"
-
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <utility>
 #include <vector>
 
+#include <kernels/cuda/raii.hpp>
+
 #include <gst/integralhist/base/tasks.hpp>
+#include <gst/integralhist/engine/device_values.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
 
-#include "cuda_assist.hpp"
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
 #include "in_context.hpp"
@@ -18,10 +19,10 @@
 #include "query_buffers.hpp"
 
 namespace integralhist {
+namespace {
+
 using namespace inthist::cuda;
 using inthist::Content;
-
-namespace {
 
 constexpr std::size_t kMostAnswer = 256 << 20;  // bytes
 
@@ -64,203 +65,241 @@ private:
   const QueryLease at_;
 };
 
-}  // namespace
+class CudaValues final : public DeviceValues {
+public:
+  CudaValues (Context context, std::shared_ptr<QueryBufferPool> buffers,
+              const inthist::Shape &shape, std::atomic<guint64> &answers)
+      : context_ (context), buffers_ (std::move (buffers)), shape_ (shape), answers_ (answers),
+        own_ (std::move (context))
+  {
+  }
+  Expected<> open ()
+  {
+    return on (*context_, [&] () -> CudaExpected<> {
+      own_->stream = TRY (make_stream ());
+      own_->kept = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
+      return own_->values.reserve (stride () * shape_.height);
+    });
+  }
 
-Expected<> CudaValues::open ()
-{
-  return on (*context_, [&] () -> Expected<> {
-    own_->stream = TRY (make_stream ());
-    own_->kept = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
-    TRY (own_->values.reserve (stride () * shape_.height));
-    return {};
-  });
-}
-
-Expected<> CudaValues::keep (const inthist::Binning &picture)
-{
-  return on (*context_, [&] () -> Expected<> {
-    cudaStream_t stream = own_->stream.get ();
-    const PicturePlanes planes (picture.image, shape_.width, shape_.height);
-    TRY (own_->picture.reserve (planes.size ()));
-    TRY (upload (planes, own_->picture.get (), stream));
-    const inthist::Binning there = { planes.image_in (own_->picture.get ()), picture.lut };
-    TRY (check (inthist::cuda::bin_image (there, shape_.width, shape_.height, values (), stream)));
-    TRY (check (cudaEventRecord (own_->kept.get (), stream)));
-    return {};
-  });
-}
-
-Expected<> CudaValues::keep_in_place (const inthist::Binning &picture, inthist::Stream producer)
-{
-  return on (*context_, [&] () -> Expected<> {
-    cudaStream_t stream = own_->stream.get ();
-    if (producer) {
-      TRY (check (cudaEventRecord (own_->kept.get (), producer)));
+  Expected<> keep (const inthist::Binning &picture) override
+  {
+    return on (*context_, [&] () -> CudaExpected<> {
+      cudaStream_t stream = own_->stream.get ();
+      const PicturePlanes planes (picture.image, shape_.width, shape_.height);
+      TRY (own_->picture.reserve (planes.size ()));
+      TRY (upload (planes, own_->picture.get (), stream));
+      const inthist::Binning there = { planes.image_in (own_->picture.get ()), picture.lut };
+      TRY (
+          check (inthist::cuda::bin_image (there, shape_.width, shape_.height, values (), stream)));
+      return check (cudaEventRecord (own_->kept.get (), stream));
+    });
+  }
+  Expected<> keep_in_place (const inthist::Binning &picture, inthist::Stream producer) override
+  {
+    return on (*context_, [&] () -> CudaExpected<> {
+      cudaStream_t stream = own_->stream.get ();
+      if (producer) {
+        TRY (check (cudaEventRecord (own_->kept.get (), producer)));
+        TRY (check (cudaStreamWaitEvent (stream, own_->kept.get (), 0)));
+      }
+      TRY (check (
+          inthist::cuda::bin_image (picture, shape_.width, shape_.height, values (), stream)));
+      return check (cudaEventRecord (own_->kept.get (), stream));
+    });
+  }
+  inthist::Stream stream () const override { return own_->stream.get (); }
+  const Context &context () const override { return context_; }
+  const inthist::Shape &shape () const override { return shape_; }
+  std::size_t bytes () const override { return own_->picture.bytes () + own_->values.bytes (); }
+  bool takes (std::span<const CellsQuery> queries) const override
+  {
+    const bool bins = shape_.content == Content::bins;
+    const std::size_t planes = bins ? 1 : std::size_t (shape_.bins);
+    return job_of (queries).sums * sizeof (std::int64_t) <= kMostAnswer
+           && std::ranges::all_of (queries, [&] (const CellsQuery &query) {
+                return bins != query.scores.empty ()
+                       && std::ranges::all_of (query.grids, [&] (const inthist::Cells &cells) {
+                            return cells.columns () * planes <= kMostCellSums
+                                   && cells.widest () <= inthist::cpu::kMostCellColumns;
+                          });
+              });
+  }
+  Expected<> add_up_cells (std::span<const CellsQuery> queries, const inthist::Lut &lut) override
+  {
+    const Job job = job_of (queries);
+    const std::size_t bytes = job.sums * sizeof (std::int64_t);
+    QueryLease at;
+    TRY (on (*context_, [&] () -> Expected<> {
+      at = TRY (buffers_->lease ());
+      TRY (at->reserve (0, bytes, bytes));
+      TRY (enqueue_cells (queries, lut, *at, at->stream.get ()));
+      return fetch (*at, bytes);
+    }));
+    return copy (queries, at->host_answers.get ());
+  }
+  Expected<std::unique_ptr<DeviceCells>>
+  add_up_cells_on (inthist::Stream stream, std::span<const inthist::Cells> grids) override
+  {
+    auto cells = std::make_unique<CudaCells> (context_, buffers_, stream, grids.size (),
+                                              TRY (buffers_->lease ()));
+    const CellsQuery query = { grids, {}, nullptr };
+    TRY (enqueue_cells ({ &query, 1 }, inthist::Lut (), cells->buffers (), stream));
+    return cells;
+  }
+  Expected<> count (std::span<const inthist::Region> windows, const inthist::Lut &lut,
+                    guint32 *counts) override
+  {
+    const std::size_t bytes = windows.size () * std::size_t (shape_.bins) * sizeof *counts;
+    QueryLease lease;
+    TRY (on (*context_, [&] () -> Expected<> {
+      lease = TRY (buffers_->lease ());
+      QueryBuffers &at = *lease;
+      TRY (at.reserve (windows.size_bytes (), bytes, bytes));
+      std::memcpy (at.host_inputs.get (), windows.data (), windows.size_bytes ());
+      cudaStream_t stream = at.stream.get ();
+      TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), windows.size_bytes (),
+                                   cudaMemcpyHostToDevice, stream)));
       TRY (check (cudaStreamWaitEvent (stream, own_->kept.get (), 0)));
-    }
-    TRY (
-        check (inthist::cuda::bin_image (picture, shape_.width, shape_.height, values (), stream)));
-    TRY (check (cudaEventRecord (own_->kept.get (), stream)));
+      TRY (check (inthist::cuda::count_windows (
+          values (), lut, shape_.bins, reinterpret_cast<const inthist::Region *> (at.inputs.get ()),
+          int (windows.size ()), reinterpret_cast<guint32 *> (at.answers.get ()), stream)));
+      return fetch (at, bytes);
+    }));
+    answers_++;
+    std::memcpy (counts, lease->host_answers.get (), bytes);
     return {};
-  });
-}
+  }
 
-bool CudaValues::takes (std::span<const CellsQuery> queries) const
-{
-  const bool bins = shape_.content == Content::bins;
-  const std::size_t planes = bins ? 1 : std::size_t (shape_.bins);
-  return job_of (queries).sums * sizeof (std::int64_t) <= kMostAnswer
-         && std::ranges::all_of (queries, [&] (const CellsQuery &query) {
-              return bins != query.scores.empty ()
-                     && std::ranges::all_of (query.grids, [&] (const inthist::Cells &cells) {
-                          return cells.columns () * planes <= kMostCellSums
-                                 && cells.widest () <= inthist::cpu::kMostCellColumns;
-                        });
-            });
-}
-
-CudaExpected<> CudaValues::enqueue_cells (std::span<const CellsQuery> queries,
-                                          const inthist::Lut &lut, QueryBuffers &at,
-                                          cudaStream_t stream) const
-{
-  const Job job = job_of (queries);
-  TRY (at.reserve (job.bytes, job.sums * sizeof (std::int64_t), 0));
-  const inthist::cuda::CellGrids grids = stage (queries, lut, job, at);
-  TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), job.bytes,
-                               cudaMemcpyHostToDevice, stream)));
-  TRY (check (cudaStreamWaitEvent (stream, own_->kept.get (), 0)));
-  TRY (check (inthist::cuda::add_up_cells (values (), shape_, grids, stream)));
-  answers_++;
-  return {};
-}
-
-Expected<> CudaValues::add_up_cells (std::span<const CellsQuery> queries, const inthist::Lut &lut)
-{
-  const Job job = job_of (queries);
-  const std::size_t bytes = job.sums * sizeof (std::int64_t);
-  QueryLease at;
-  TRY (on (*context_, [&] () -> Expected<> {
-    at = TRY (buffers_->lease ());
-    TRY (at->reserve (0, bytes, bytes));
-    TRY (enqueue_cells (queries, lut, *at, at->stream.get ()));
-    return fetch (*at, bytes);
-  }));
-  return copy (queries, at->host_answers.get ());
-}
-
-Expected<std::unique_ptr<DeviceCells>>
-CudaValues::add_up_cells_on (inthist::Stream stream, std::span<const inthist::Cells> grids)
-{
-  auto cells = std::make_unique<CudaCells> (context_, buffers_, stream, grids.size (),
-                                            TRY (buffers_->lease ()));
-  const CellsQuery query = { grids, {}, nullptr };
-  TRY (enqueue_cells ({ &query, 1 }, inthist::Lut (), cells->buffers (), stream));
-  return cells;
-}
-
-Expected<> CudaValues::count (std::span<const inthist::Region> windows, const inthist::Lut &lut,
-                              guint32 *counts)
-{
-  const std::size_t bytes = windows.size () * std::size_t (shape_.bins) * sizeof *counts;
-  QueryLease lease;
-  TRY (on (*context_, [&] () -> Expected<> {
-    lease = TRY (buffers_->lease ());
-    QueryBuffers &at = *lease;
-    TRY (at.reserve (windows.size_bytes (), bytes, bytes));
-    std::memcpy (at.host_inputs.get (), windows.data (), windows.size_bytes ());
-    cudaStream_t stream = at.stream.get ();
-    TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), windows.size_bytes (),
+private:
+  /// Enqueues the sums of cells, which stay in the buffers on the GPU: grid after grid. The staged
+  /// inputs begin with a CellsOnDevice of each grid. The context is current.
+  CudaExpected<> enqueue_cells (std::span<const CellsQuery> queries, const inthist::Lut &lut,
+                                QueryBuffers &at, cudaStream_t stream) const
+  {
+    const Job job = job_of (queries);
+    TRY (at.reserve (job.bytes, job.sums * sizeof (std::int64_t), 0));
+    const CellGrids grids = stage (queries, lut, job, at);
+    TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), job.bytes,
                                  cudaMemcpyHostToDevice, stream)));
     TRY (check (cudaStreamWaitEvent (stream, own_->kept.get (), 0)));
-    TRY (check (inthist::cuda::count_windows (
-        values (), lut, shape_.bins, reinterpret_cast<const inthist::Region *> (at.inputs.get ()),
-        int (windows.size ()), reinterpret_cast<guint32 *> (at.answers.get ()), stream)));
-    return fetch (at, bytes);
-  }));
-  answers_++;
-  std::memcpy (counts, lease->host_answers.get (), bytes);
-  return {};
-}
-
-CudaValues::Job CudaValues::job_of (std::span<const CellsQuery> queries) const
-{
-  Job job;
-  for (const CellsQuery &query : queries) {
-    job.grids += query.grids.size ();
-    job.tables += planes_of (query);
-    for (const inthist::Cells &cells : query.grids) {
-      job.edges += cells.x.size () + cells.y.size ();
-      job.sums += cells.size () * planes_of (query);
-    }
+    TRY (check (inthist::cuda::add_up_cells (values (), shape_, grids, stream)));
+    answers_++;
+    return {};
   }
-  if (shape_.content == Content::weights)
-    job.tables = 0;
-  job.bytes = job.grids * sizeof (CellsOnDevice) + job.edges * sizeof (int)
-              + job.tables * 256 * sizeof (std::uint16_t);
-  return job;
-}
+  struct Resources {
+    StreamOwner stream;
+    EventOwner kept;  // the values are here
+    GrowingDeviceMemory picture, values;
 
-/// Writes the inputs to the staging buffer, with pointers to where they will lie.
-inthist::cuda::CellGrids CudaValues::stage (std::span<const CellsQuery> queries,
-                                            const inthist::Lut &lut, const Job &job,
-                                            const QueryBuffers &at) const
-{
-  auto *grid = reinterpret_cast<CellsOnDevice *> (at.host_inputs.get ());
-  auto *edges = reinterpret_cast<int *> (grid + job.grids);
-  auto *table = reinterpret_cast<std::uint16_t *> (edges + job.edges);
-  const auto there = [&]<class T> (T *here) {
-    return reinterpret_cast<T *> (at.inputs.get ()
-                                  + (reinterpret_cast<std::byte *> (here) - at.host_inputs.get ()));
+    ~Resources ()
+    {
+      if (stream)
+        cudaStreamSynchronize (stream.get ());  // some of it may run
+    }
   };
-  inthist::cuda::CellGrids all = { there (grid), int (job.grids), 0, 0 };
-  auto *sums = reinterpret_cast<std::int64_t *> (at.answers.get ());
-  for (const CellsQuery &query : queries) {
-    for (const inthist::Cells &cells : query.grids) {
-      int *const x = edges, *const y = std::ranges::copy (cells.x, x).out;
-      edges = std::ranges::copy (cells.y, y).out;
-      *grid++ = { there (x),     there (y), cells.columns (), cells.rows (), cells.widest (),
-                  there (table), sums };
-      sums += cells.size () * planes_of (query);
-      all.most_columns = std::max (all.most_columns, cells.columns ());
-      all.most_rows = std::max (all.most_rows, cells.rows ());
-    }
-    if (job.tables > 0)
-      table = write_tables (query, lut, table);
-  }
-  return all;
-}
-
-/// Writes what each value counts for.
-std::uint16_t *CudaValues::write_tables (const CellsQuery &query, const inthist::Lut &lut,
-                                         std::uint16_t *table) const
-{
-  for (int v = 0; v < 256; v++) {
-    const std::size_t bin = lut[v];
-    if (shape_.content == Content::powers) {
-      table[v] = std::uint16_t (v);
-      if (shape_.bins > 1)
-        table[256 + v] = std::uint16_t (v * v);
-    } else {
-      table[v] =
-          bin < std::size_t (shape_.bins) && bin < query.scores.size () ? query.scores[bin] : 0;
-    }
-  }
-  return table + planes_of (query) * 256;
-}
-
-/// Copies the answers to where they are wanted.
-Expected<> CudaValues::copy (std::span<const CellsQuery> queries, const std::byte *next) const
-{
-  std::vector<Copy> copies;
-  for (const CellsQuery &query : queries) {
+  /// What a question has: grids, then their edges, then tables.
+  struct Job {
+    std::size_t grids = 0, edges = 0, tables = 0, sums = 0;  // numbers of each
     std::size_t bytes = 0;
-    for (const inthist::Cells &cells : query.grids)
-      bytes += cells.size () * planes_of (query) * sizeof (std::int64_t);
-    copies.push_back ({ query.sums, next, bytes });
-    next += bytes;
+  };
+
+  std::size_t stride () const
+  {
+    return inthist::bin_stride (shape_.width) * inthist::bytes_of (shape_.pixel);
   }
-  return copy_in_parallel (copies);
-}
+  inthist::PixelPlane values () const
+  {
+    return { reinterpret_cast<std::uint8_t *> (own_->values.get ()), stride () };
+  }
+  std::size_t planes_of (const CellsQuery &query) const
+  {
+    return query.scores.empty () ? std::size_t (shape_.bins) : 1;
+  }
+  Job job_of (std::span<const CellsQuery> queries) const
+  {
+    Job job;
+    for (const CellsQuery &query : queries) {
+      job.grids += query.grids.size ();
+      job.tables += planes_of (query);
+      for (const inthist::Cells &cells : query.grids) {
+        job.edges += cells.x.size () + cells.y.size ();
+        job.sums += cells.size () * planes_of (query);
+      }
+    }
+    if (shape_.content == Content::weights)
+      job.tables = 0;
+    job.bytes = job.grids * sizeof (CellsOnDevice) + job.edges * sizeof (int)
+                + job.tables * 256 * sizeof (std::uint16_t);
+    return job;
+  }
+  /// Writes the inputs to the staging buffer, with pointers to where they will lie.
+  CellGrids stage (std::span<const CellsQuery> queries, const inthist::Lut &lut, const Job &job,
+                   const QueryBuffers &at) const
+  {
+    auto *grid = reinterpret_cast<CellsOnDevice *> (at.host_inputs.get ());
+    auto *edges = reinterpret_cast<int *> (grid + job.grids);
+    auto *table = reinterpret_cast<std::uint16_t *> (edges + job.edges);
+    const auto there = [&]<class T> (T *here) {
+      return reinterpret_cast<T *> (
+          at.inputs.get () + (reinterpret_cast<std::byte *> (here) - at.host_inputs.get ()));
+    };
+    CellGrids all = { there (grid), int (job.grids), 0, 0 };
+    auto *sums = reinterpret_cast<std::int64_t *> (at.answers.get ());
+    for (const CellsQuery &query : queries) {
+      for (const inthist::Cells &cells : query.grids) {
+        int *const x = edges, *const y = std::ranges::copy (cells.x, x).out;
+        edges = std::ranges::copy (cells.y, y).out;
+        *grid++ = { there (x),     there (y), cells.columns (), cells.rows (), cells.widest (),
+                    there (table), sums };
+        sums += cells.size () * planes_of (query);
+        all.most_columns = std::max (all.most_columns, cells.columns ());
+        all.most_rows = std::max (all.most_rows, cells.rows ());
+      }
+      if (job.tables > 0)
+        table = write_tables (query, lut, table);
+    }
+    return all;
+  }
+  /// Writes what each value counts for.
+  std::uint16_t *write_tables (const CellsQuery &query, const inthist::Lut &lut,
+                               std::uint16_t *table) const
+  {
+    for (int v = 0; v < 256; v++) {
+      const std::size_t bin = lut[v];
+      if (shape_.content == Content::powers) {
+        table[v] = std::uint16_t (v);
+        if (shape_.bins > 1)
+          table[256 + v] = std::uint16_t (v * v);
+      } else {
+        table[v] =
+            bin < std::size_t (shape_.bins) && bin < query.scores.size () ? query.scores[bin] : 0;
+      }
+    }
+    return table + planes_of (query) * 256;
+  }
+  /// Copies the answers to where they are wanted.
+  Expected<> copy (std::span<const CellsQuery> queries, const std::byte *next) const
+  {
+    std::vector<Copy> copies;
+    for (const CellsQuery &query : queries) {
+      std::size_t bytes = 0;
+      for (const inthist::Cells &cells : query.grids)
+        bytes += cells.size () * planes_of (query) * sizeof (std::int64_t);
+      copies.push_back ({ query.sums, next, bytes });
+      next += bytes;
+    }
+    return copy_in_parallel (copies);
+  }
+
+  const Context context_;
+  const std::shared_ptr<QueryBufferPool> buffers_;
+  const inthist::Shape shape_;
+  std::atomic<guint64> &answers_;
+  InContext<Resources> own_;
+};
+
+}  // namespace
 
 GpuAssist cuda_assist (std::shared_ptr<CudaContext> context)
 {

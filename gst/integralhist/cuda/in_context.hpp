@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "cuda_context.hpp"
@@ -13,15 +14,22 @@ namespace integralhist {
 
 using Context = std::shared_ptr<CudaContext>;
 
-/// Calls a function with the context current, and returns what it returns.
+/// Calls a function with the context current, and returns what it returns: any Expected.
 template <class Body>
-auto on (const CudaContext &context, Body &&body) -> decltype (body ())
+auto on (const CudaContext &context, Body &&body)
+    -> Expected<typename decltype (body ())::value_type>
 {
   const CudaContext::Scope scope (context);
   if (!scope)
     return error (Error::Kind::failed, "CUDA: the context of device ", context.device (),
                   " is gone");
-  return body ();
+  auto result = body ();
+  if (!result)
+    return tl::unexpected<Error> (std::move (result).error ());
+  if constexpr (std::is_void_v<typename decltype (result)::value_type>)
+    return {};
+  else
+    return std::move (*result);
 }
 
 /// A value that is dropped with its context current.

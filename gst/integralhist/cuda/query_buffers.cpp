@@ -107,11 +107,6 @@ CudaExpected<std::unique_ptr<QueryBuffers>> QueryBufferPool::acquire ()
   return buffers;
 }
 
-void QueryBufferPool::give_back (std::unique_ptr<QueryBuffers> buffers)
-{
-  idle_->give_back (std::move (buffers));
-}
-
 Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inthist::Shape &shape,
                                                std::span<const Query> queries, bool answers)
 {

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "device_canvas.hpp"
 
-#include <algorithm>
-
 namespace integralhist {
 
 std::vector<int> layers_of (std::span<const inthist::Drawing> drawings)

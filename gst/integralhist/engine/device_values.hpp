@@ -71,4 +71,7 @@ struct GpuAssist {
       make;
 };
 
+/// Has a context's GPU answer beside the CPU.
+GpuAssist cuda_assist (std::shared_ptr<CudaContext> context);
+
 }  // namespace integralhist

@@ -3,12 +3,47 @@
 // A tensor as its engine and the pool see it: its memory serves one frame after another.
 #pragma once
 
+#include <cstring>
 #include <functional>
 
-#include "host_destination.hpp"
+#include <gst/integralhist/memory/part.hpp>
+
 #include "tensor.hpp"
 
 namespace integralhist {
+
+/// The place of a part's tensor in the frame's tensor in host memory. Parts of u8-tiled have all
+/// rows.
+struct HostDestination {
+  std::byte *tensor = nullptr;
+  inthist::Shape shape;  // of the whole frame
+  Part part;
+
+  /// Calls `copy (to, to_pitch, from, from_pitch, bytes, n)` for each block of n pieces of a part's
+  /// tensor; `from` is an offset in that tensor.
+  template <class Copy>
+  void for_blocks (Copy &&copy) const
+  {
+    const inthist::Shape own = part_of (shape, part.bins, part.rows);
+    const inthist::Layout all = inthist::layout_of (shape), piece = inthist::layout_of (own);
+    std::byte *const to =
+        tensor + part.first_bin * all.plane_pitch + part.first_row * all.row_pitch;
+    const std::size_t planes = part.bins * piece.plane_pitch;
+    if (part.rows == shape.height)
+      copy (to, planes, 0, planes, planes, 1);
+    else
+      copy (to, all.plane_pitch, 0, piece.plane_pitch, piece.plane_pitch, part.bins);
+  }
+
+  void copy (const std::byte *from) const
+  {
+    for_blocks ([from] (std::byte *to, std::size_t to_pitch, std::size_t offset, std::size_t pitch,
+                        std::size_t bytes, int n) {
+      for (int i = 0; i < n; i++)
+        std::memcpy (to + i * to_pitch, from + offset + i * pitch, bytes);
+    });
+  }
+};
 
 class EngineTensor : public Tensor {
 public:

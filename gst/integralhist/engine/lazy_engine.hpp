@@ -4,8 +4,10 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <utility>
 
 #include "engine.hpp"
+#include "retire.hpp"
 
 namespace integralhist {
 
@@ -17,16 +19,46 @@ public:
   explicit LazyEngine (Make make) : make_ (std::move (make)) {}
 
   /// Returns the engine, and makes it if there is none. One thread at a time calls this.
-  Expected<std::shared_ptr<Engine>> get ();
+  Expected<std::shared_ptr<Engine>> get ()
+  {
+    if (const auto engine = this->engine ())
+      return engine;
+    const std::shared_ptr<Engine> made = TRY (make_ ());
+    const std::lock_guard lock (mutex_);
+    engine_ = made;
+    return made;
+  }
   /// Drops the engine as an element does (retire.hpp); a cancelled thread hurries that.
-  void drop ();
+  void drop ()
+  {
+    std::unique_lock lock (mutex_);
+    if (!engine_)
+      return;
+    Stats last = engine_->stats ();
+    last.in_flight = 0;
+    before_.add (last);  // with the same lock, so that no frame is counted twice, or not at all
+    std::shared_ptr<Engine> engine = std::exchange (engine_, nullptr);
+    lock.unlock ();
+    retire (std::move (engine));
+  }
 
   // Any thread may call these.
 
   /// Returns the engine; null where there is none.
-  std::shared_ptr<Engine> engine () const;
+  std::shared_ptr<Engine> engine () const
+  {
+    const std::lock_guard lock (mutex_);
+    return engine_;
+  }
   /// Returns what all engines so far have counted.
-  Stats stats ();
+  Stats stats ()
+  {
+    const std::lock_guard lock (mutex_);
+    Stats stats = before_;
+    if (engine_)
+      stats.add (engine_->stats ());
+    return stats;
+  }
 
 private:
   const Make make_;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The functions of CUDA in builds without it: there is no device. Only this file has them.
-#include <gst/integralhist/cuda/cuda_assist.hpp>
-#include <gst/integralhist/cuda/cuda_on_demand.hpp>
 #include <gst/integralhist/cuda/pinned_memory.hpp>
 #include <gst/integralhist/engine/device_canvas.hpp>
+#include <gst/integralhist/engine/device_values.hpp>
+#include <gst/integralhist/on_demand/on_demand_engine.hpp>
 #include <gst/integralhist/sharded/sharded_engine.hpp>
 
 #include "shard_devices.hpp"

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <utility>
 
 #include "host_memory.hpp"
 #include "idle_list.hpp"
@@ -19,9 +20,27 @@ public:
   }
 
   /// Returns memory that comes back when nobody has it any more.
-  Expected<HostMemory> take (std::size_t bytes, const NoMemoryMessage &message);
+  Expected<HostMemory> take (std::size_t bytes, const NoMemoryMessage &message)
+  {
+    Idle idle = idle_.take (
+        [bytes] (const Idle &piece) { return piece.bytes >= bytes && piece.bytes / 4 <= bytes; });
+    if (idle.memory)
+      return returning (std::move (idle));
+    auto memory = allocate_ (bytes, message);
+    if (!memory && memory.error ().kind == Error::Kind::no_memory) {
+      free_idle ();
+      memory = allocate_ (bytes, message);
+    }
+    Idle piece = { TRY (std::move (memory)), bytes };
+    bytes_ += bytes;
+    return returning (std::move (piece));
+  }
   /// Frees what nobody has taken.
-  void free_idle ();
+  void free_idle ()
+  {
+    for (const Idle &idle : idle_.take_all ())
+      bytes_ -= idle.bytes;
+  }
   /// Returns the bytes that are taken or idle.
   std::size_t bytes () const { return bytes_; }
 
@@ -31,8 +50,14 @@ private:
     std::size_t bytes = 0;  // at least those that were asked for
   };
 
-  HostMemory returning (Idle piece);
-  void give_back (Idle piece);
+  HostMemory returning (Idle piece)
+  {
+    std::byte *const bytes = piece.memory.get ();
+    return { bytes, [to = shared_from_this (), piece = std::move (piece)] (std::byte *) mutable {
+              to->give_back (std::move (piece));
+            } };
+  }
+  void give_back (Idle piece) { bytes_ -= idle_.give_back (std::move (piece)).bytes; }
 
   const AllocateHost allocate_;
   std::atomic<std::size_t> bytes_ = 0;

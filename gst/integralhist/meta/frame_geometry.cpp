@@ -77,11 +77,6 @@ std::int64_t AxisMap::nearest (std::int64_t at) const
   return std::int64_t (floor_divided (twice + divisor, 2 * Wide (divisor)));
 }
 
-double AxisMap::at (double at) const
-{
-  return (double (scale) * at + double (offset)) / double (divisor);
-}
-
 AxisMap AxisMap::inverse () const
 {
   return scale > 0 ? AxisMap{ divisor, -offset, scale } : AxisMap{ -divisor, offset, -scale };

@@ -22,7 +22,7 @@ struct AxisMap {
 
   /// Returns the nearest integer; halves go up.
   std::int64_t nearest (std::int64_t at) const;
-  double at (double at) const;
+  double at (double at) const { return (double (scale) * at + double (offset)) / double (divisor); }
   /// Returns the map back.
   AxisMap inverse () const;
   /// Returns this map of what `first` gives; nothing where the numbers get too large.

@@ -6,8 +6,6 @@
 #pragma once
 
 #include <bit>
-#include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>

@@ -109,11 +109,6 @@ bool can_move (const Query &query, const Region &to)
 
 }  // namespace
 
-double Demand::cost_of (const Region &part) const
-{
-  return answer_cost_->of_tensor (part, shape_.bins);
-}
-
 /// Returns whether to count windows from pixels, which costs so much, and would cost so much from a
 /// tensor that is there; `all` is around all those that were.
 bool Demand::is_worth_counting (double counting, double lookups, const Region &all)

@@ -58,7 +58,7 @@ public:
   void forget () { *this = Demand (shape_, *answer_cost_); }
 
 private:
-  double cost_of (const Region &part) const;
+  double cost_of (const Region &part) const { return answer_cost_->of_tensor (part, shape_.bins); }
   bool is_worth_counting (double counting, double lookups, const Region &all);
 
   inthist::Shape shape_;

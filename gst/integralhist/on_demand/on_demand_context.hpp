@@ -5,6 +5,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include <gst/integralhist/engine/device_values.hpp>
 #include <gst/integralhist/engine/engine.hpp>
@@ -56,11 +57,27 @@ public:
   }
 
   /// Makes the values of a frame in the memory of the assisting GPU.
-  Expected<std::unique_ptr<DeviceValues>> values_for (const Frame &frame);
+  Expected<std::unique_ptr<DeviceValues>> values_for (const Frame &frame)
+  {
+    auto values = idle_values_.take ();
+    if (!values) {
+      values = TRY (assist->make (shape, device_answers));
+      value_bytes += values->bytes ();
+    }
+    const auto kept = values->keep_in_place (
+        { frame.image, frame.image.format.is_weighted () ? lut : kept_by (frame) }, frame.producer);
+    if (kept)
+      return values;
+    drop (std::move (values));
+    return tl::make_unexpected (kept.error ());
+  }
   /// Takes values of a tensor that is gone, for another frame.
-  void give_back (std::unique_ptr<DeviceValues> values);
+  void give_back (std::unique_ptr<DeviceValues> values)
+  {
+    idle_values_.give_back (std::move (values));
+  }
   /// Frees values, once the GPU has read the frame.
-  void drop (std::unique_ptr<DeviceValues> values);
+  void drop (std::unique_ptr<DeviceValues> values) { value_bytes -= values->bytes (); }
 
   /// Returns the memory that frames hold, or keep for the next, but for tensors on a device.
   guint64 bytes () const { return value_bytes + memory->bytes (); }
@@ -68,16 +85,32 @@ public:
   /// Counts a tensor that was computed.
   void count (bool whole) { (whole ? tensors : part_tensors)++; }
   /// Adds the time that one took.
-  void add_time (guint64 nanoseconds);
-  Duration time ();
+  void add_time (guint64 nanoseconds)
+  {
+    const std::lock_guard lock (mutex_);
+    time_.add (nanoseconds);
+  }
+  Duration time ()
+  {
+    const std::lock_guard lock (mutex_);
+    return time_;
+  }
 
   /// How many of the last released frames, in a row, had questions for (nearly) all of them, or
   /// for less (Demand::is_for_all). One of the two is 0.
   struct Streak {
     unsigned all = 0, less = 0;
   };
-  void note_released (bool for_all);
-  Streak streak ();
+  void note_released (bool for_all)
+  {
+    const std::lock_guard lock (mutex_);
+    streak_ = for_all ? Streak{ streak_.all + 1, 0 } : Streak{ 0, streak_.less + 1 };
+  }
+  Streak streak ()
+  {
+    const std::lock_guard lock (mutex_);
+    return streak_;
+  }
 
 private:
   IdleList<std::unique_ptr<DeviceValues>> idle_values_;

@@ -9,6 +9,8 @@
 
 namespace integralhist {
 
+class CudaContext;
+
 /// Frames in a device's memory, which stay there until somebody asks. The streaming thread calls.
 class DeviceStore {
 public:
@@ -28,6 +30,10 @@ public:
   /// Returns the memory of tensors that were computed of frames.
   virtual guint64 bytes () const = 0;
 };
+
+/// Keeps frames on the context's GPU; returns null in builds without CUDA.
+std::unique_ptr<DeviceStore> make_cuda_store (std::shared_ptr<CudaContext> context,
+                                              Download download);
 
 /// Makes an engine whose frames are computed when somebody asks: on the CPU, or on the device that
 /// has them. If a consumer asks for all of a frame in host memory, `whole_engine` computes it,

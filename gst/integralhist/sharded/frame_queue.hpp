@@ -10,12 +10,13 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <gst/integralhist/engine/buffer_hold.hpp>
+#include <gst/integralhist/engine/options.hpp>
 #include <gst/integralhist/engine/part_engine.hpp>
 #include <gst/integralhist/memory/memory_returns.hpp>
 
-#include "reports.hpp"
 #include "sharded_tensor.hpp"
 
 namespace integralhist {
@@ -40,6 +41,50 @@ struct Task {
 struct AwaitedMemory {
   bool may_come;  // other frames may return some before this one is done
   unsigned held;  // tensors that somebody holds
+};
+
+/// What an engine's threads tell the application: the first failure, and waits for tensors that
+/// take long. Nothing is told after end (), which waits for what is being told.
+class Reports {
+public:
+  explicit Reports (const Options &options)
+      : failed_ (options.failed), still_waiting_ (options.still_waiting)
+  {
+  }
+
+  /// Reports the first failure. Returns whether it, or an earlier one, was reported.
+  bool fail (const Error &failure)
+  {
+    const std::lock_guard lock (mutex_);
+    if (!failed_)
+      return false;
+    if (!std::exchange (reported_, true)) {
+      const auto failed = failed_;  // may be reset meanwhile
+      failed (failure);
+    }
+    return true;
+  }
+
+  /// Warns of a frame that waits for one of at most so many tensors.
+  void warn_of_wait (unsigned most)
+  {
+    const std::lock_guard lock (mutex_);
+    if (const auto warn = still_waiting_)
+      warn (most);
+  }
+
+  void end ()
+  {
+    const std::lock_guard lock (mutex_);
+    failed_ = nullptr;
+    still_waiting_ = nullptr;
+  }
+
+private:
+  std::recursive_mutex mutex_;  // guards all below; the functions may stop the element, and so end
+  std::function<void (const Error &)> failed_;
+  std::function<void (unsigned)> still_waiting_;
+  bool reported_ = false;
 };
 
 /// The frames in flight and their tasks. Frames that are finished return memory.

@@ -55,11 +55,6 @@ Expected<std::span<const Shard>> ShardedTensor::shards ()
   return std::span<const Shard> (shards_);
 }
 
-void ShardedTensor::released ()
-{
-  shards_.clear ();
-}
-
 void ShardedTensor::begin ()
 {
   tasks_left_ = partition_.groups;

@@ -25,7 +25,7 @@ public:
   /// Returns that of the only shard; several have no common stream.
   Expected<DeviceTensor *> on_device () override;
   Expected<std::span<const Shard>> shards () override;
-  void released () override;
+  void released () override { shards_.clear (); }
 
   // The engine calls these.
 

@@ -4,7 +4,6 @@
 // one tile and share loads: a word of inside, two of top, and the corner and left of all.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include <vector_types.h>
