@@ -58,3 +58,11 @@ Expected<Answer *> answers_for (std::size_t n)
 }
 
 }  // namespace integralhist
+
+/// Defines a function of the C API that returns a value of an `Object`; `otherwise` if it is null.
+#define C_GETTER(Object, object, Type, name, otherwise, value) \
+  Type name (Object *object) \
+  { \
+    g_return_val_if_fail (object, otherwise); \
+    return value; \
+  }

@@ -171,8 +171,7 @@ static Answer *add_up_one (GstIntegralHistogram *histogram, const GstVideoRectan
   const gsize planes = histogram->tensor->shape.bins;
   g_autofree Answer *answers = g_new (Answer, planes);
   const bool answered = add_up_c (histogram, &rectangle, 1, answers, error);
-  if (n_answers)
-    *n_answers = answered ? planes : 0;
+  store (n_answers, answered ? planes : 0);
   return answered ? static_cast<Answer *> (g_steal_pointer (&answers)) : nullptr;
 }
 
@@ -243,13 +242,7 @@ static Expected<> add_reader (Tensor &tensor, inthist::Stream stream)
 
 }  // namespace integralhist
 
-/// Defines a function of the C API that returns a value of a histogram; `otherwise` if it is null.
-#define GETTER(Type, name, otherwise, value) \
-  Type name (GstIntegralHistogram *histogram) \
-  { \
-    g_return_val_if_fail (histogram, otherwise); \
-    return value; \
-  }
+#define GETTER(...) C_GETTER (GstIntegralHistogram, histogram, __VA_ARGS__)
 
 GstIntegralHistogram *gst_integral_histogram_ref (GstIntegralHistogram *histogram)
 {
@@ -309,12 +302,9 @@ gboolean gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gs
                                              guint *row_step, guint *column_step)
 {
   g_return_val_if_fail (histogram, FALSE);
-  if (offset)
-    *offset = 0;
-  if (row_step)
-    *row_step = 0;
-  if (column_step)
-    *column_step = 0;
+  integralhist::store (offset, 0);
+  integralhist::store (row_step, 0);
+  integralhist::store (column_step, 0);
   return FALSE;
 }
 
@@ -474,8 +464,4 @@ GETTER (gpointer, gst_integral_histogram_get_cuda_event, nullptr,
 GETTER (gpointer, gst_integral_histogram_get_cuda_context, nullptr,
         cuda_view_of (*histogram->tensor).context)
 
-gint gst_integral_histogram_get_cuda_device (GstIntegralHistogram *histogram)
-{
-  g_return_val_if_fail (histogram, -1);
-  return cuda_view_of (*histogram->tensor).device;
-}
+GETTER (gint, gst_integral_histogram_get_cuda_device, -1, cuda_view_of (*histogram->tensor).device)

@@ -170,8 +170,7 @@ gint gst_integral_histogram_get_dlpack_device (GstIntegralHistogram *histogram, 
   g_return_val_if_fail (histogram, 0);
   const auto device = integralhist::to_c (integralhist::device_of (*histogram->tensor),
                                           integralhist::dlpack::Device{ 0, 0 }, error);
-  if (id)
-    *id = device.id;
+  integralhist::store (id, device.id);
   return device.type;
 }
 

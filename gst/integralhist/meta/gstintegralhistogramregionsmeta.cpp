@@ -137,6 +137,12 @@ const RegionQuestion &asked_of (const GstIntegralHistogramRegionsMeta *meta)
   return RegionsMeta::of (meta).content.answers->asked;
 }
 
+BinRange range_of (const GstIntegralHistogramRegionsMeta *meta)
+{
+  const int planes = int (asked_of (meta).planes);
+  return asked_of (meta).spec.part.value_or (BinRange{ 0, planes, planes });
+}
+
 Expected<guint64 *> values_of (RegionAnswers &answers, guint index)
 {
   const RegionQuestion &asked = answers.asked;
@@ -188,13 +194,7 @@ GstIntegralHistogramRegionsMeta *gst_buffer_get_integral_histogram_regions_meta 
   return RegionsMeta::get (buffer);
 }
 
-/// Defines a function of the C API that returns a value of the meta; `otherwise` if it is null.
-#define GETTER(Type, name, otherwise, value) \
-  Type name (GstIntegralHistogramRegionsMeta *meta) \
-  { \
-    g_return_val_if_fail (meta, otherwise); \
-    return value; \
-  }
+#define GETTER(...) C_GETTER (GstIntegralHistogramRegionsMeta, meta, __VA_ARGS__)
 
 GETTER (guint, gst_integral_histogram_regions_meta_get_n_regions, 0,
         guint (asked_of (meta).regions.size ()))
@@ -214,19 +214,8 @@ void gst_integral_histogram_regions_meta_get_quantization (GstIntegralHistogramR
 GETTER (guint, gst_integral_histogram_regions_meta_get_weight_unit, 0, asked_of (meta).weight_unit)
 GETTER (guint, gst_integral_histogram_regions_meta_get_bins, 0, asked_of (meta).planes)
 
-guint gst_integral_histogram_regions_meta_get_first_bin (GstIntegralHistogramRegionsMeta *meta)
-{
-  g_return_val_if_fail (meta, 0);
-  const auto &range = asked_of (meta).spec.part;
-  return range ? range->first_bin : 0;
-}
-
-guint gst_integral_histogram_regions_meta_get_all_bins (GstIntegralHistogramRegionsMeta *meta)
-{
-  g_return_val_if_fail (meta, 0);
-  const auto &range = asked_of (meta).spec.part;
-  return range ? range->all_bins : asked_of (meta).planes;
-}
+GETTER (guint, gst_integral_histogram_regions_meta_get_first_bin, 0, range_of (meta).first_bin)
+GETTER (guint, gst_integral_histogram_regions_meta_get_all_bins, 0, range_of (meta).all_bins)
 
 gboolean gst_integral_histogram_regions_meta_get_region (GstIntegralHistogramRegionsMeta *meta,
                                                          guint index, gint *x, gint *y, gint *width,
@@ -259,8 +248,7 @@ guint64 *gst_integral_histogram_regions_meta_get_values (GstIntegralHistogramReg
   g_return_val_if_fail (meta, nullptr);
   guint64 *const values = to_c (values_of (*RegionsMeta::of (meta).content.answers, index),
                                 static_cast<guint64 *> (nullptr), error);
-  if (n_values)
-    *n_values = values ? asked_of (meta).planes : 0;
+  store (n_values, values ? asked_of (meta).planes : 0);
   return values;
 }
 

@@ -116,12 +116,9 @@ public:
     Stats stats;
     for (auto &worker : workers_) {
       const Stats own = worker->engine ().stats ();
+      stats.add (own);
       stats.backend = own.backend;
       stats.device = workers_.size () == 1 ? own.device : -1;
-      stats.bytes_up += own.bytes_up;
-      stats.bytes_down += own.bytes_down;
-      for (const auto which : { &Stats::upload, &Stats::compute, &Stats::download })
-        (stats.*which).add (own.*which);
       stats.parts.push_back ({ worker->device (), worker->n_parts () });
     }
     frames_.count (stats);
