@@ -9,33 +9,102 @@
 #include <deque>
 #include <mutex>
 
-#include <cuda_runtime.h>
-
 #include <gst/integralhist/base/thread.hpp>
 #include <gst/integralhist/engine/buffer_hold.hpp>
 #include <gst/integralhist/memory/memory_returns.hpp>
 
+#include "cuda_error.hpp"
+#include "cuda_event.hpp"
 #include "in_context.hpp"
 
 namespace integralhist {
 
 class BufferHolds final : public MemoryReturns {
 public:
-  static Expected<std::unique_ptr<BufferHolds>> create (Context context);
+  static Expected<std::unique_ptr<BufferHolds>> create (Context context)
+  {
+    std::unique_ptr<BufferHolds> holds (new BufferHolds (std::move (context)));
+    holds->watcher_ =
+        TRY (Thread::start ("integralhist-holds", [h = holds.get ()] { h->watch (); }));
+    return holds;
+  }
   /// Drops all holds; their events must have fired.
-  ~BufferHolds () override;
+  ~BufferHolds () override
+  {
+    {
+      const std::lock_guard lock (mutex_);
+      stopping_ = true;
+      changed_.notify_one ();
+    }
+    watcher_.join ();
+  }
 
   /// Holds a buffer until `read` fires, or waits for that once an element downstream has copied a
   /// held buffer. `read` may be recorded again only after it has fired and drop_read () was called.
-  Expected<> hold_until_read (GstBuffer *buffer, std::shared_ptr<Tensor> tensor, cudaEvent_t read);
+  Expected<> hold_until_read (GstBuffer *buffer, std::shared_ptr<Tensor> tensor, cudaEvent_t read)
+  {
+    return on (*context_, [&] () -> Expected<> {
+      if (cause_copies_) {
+        TRY (await (read));
+      } else if (!has_fired (read)) {
+        const std::lock_guard lock (mutex_);
+        holds_.push_back ({ BufferHold (buffer, std::move (tensor)), read });
+        if (asleep_)
+          changed_.notify_one ();
+      }
+      return {};
+    });
+  }
   /// Drops the holds whose buffers have been read; the context must be current.
-  void drop_read ();
+  void drop_read ()
+  {
+    for (;;) {
+      {
+        BufferHold oldest;  // dropped without the lock
+        const std::lock_guard lock (mutex_);
+        // after a failure nothing more is read either; the next frame reports it
+        if (holds_.empty () || !has_fired (holds_.front ().read))
+          return;
+        oldest = std::move (holds_.front ().hold);
+        if (oldest.end ())
+          cause_copies_ = true;
+        holds_.pop_front ();
+        dropping_++;
+      }
+      const std::lock_guard lock (mutex_);
+      dropping_--;
+      n_dropped_++;
+      dropped_.notify_all ();
+    }
+  }
   /// Waits for the oldest hold and drops it. Where another thread is dropping the last ones, it
   /// waits for that. Returns false where there is no hold.
-  Expected<bool> drop_oldest ();
+  Expected<bool> drop_oldest ()
+  {
+    cudaEvent_t read;
+    {
+      std::unique_lock lock (mutex_);
+      if (holds_.empty ()) {
+        const bool some = dropping_ > 0;
+        dropped_.wait (lock, [this] { return dropping_ == 0; });
+        return some;
+      }
+      read = holds_.front ().read;
+    }
+    TRY (await (read));
+    drop_read ();
+    return true;
+  }
 
-  guint64 n_returned () override;
-  Expected<bool> await_more (guint64 before) override;
+  guint64 n_returned () override
+  {
+    const std::lock_guard lock (mutex_);
+    return n_dropped_;
+  }
+  Expected<bool> await_more (guint64 before) override
+  {
+    return TRY (drop_oldest ()) || n_returned () != before;
+  }
 
 private:
   explicit BufferHolds (Context context) : context_ (std::move (context)) {}
@@ -45,7 +114,24 @@ private:
     cudaEvent_t read;
   };
 
-  void watch ();
+  void watch ()
+  {
+    std::unique_lock lock (mutex_);
+    while (!stopping_) {
+      asleep_ = holds_.empty ();
+      if (asleep_)
+        changed_.wait (lock, [this] { return stopping_ || !holds_.empty (); });
+      asleep_ = false;
+      if (changed_.wait_for (lock, std::chrono::milliseconds (1), [this] { return stopping_; }))
+        return;
+      lock.unlock ();
+      {
+        const CudaContext::Scope scope (*context_);
+        drop_read ();
+      }
+      lock.lock ();
+    }
+  }
 
   const Context context_;
   std::atomic<bool> cause_copies_ = false;  // an element downstream has copied a held buffer
