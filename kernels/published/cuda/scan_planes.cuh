@@ -91,7 +91,7 @@ void transpose (const Planes<T> &in, const Planes<T> &out, const Job &job)
   transpose_planes<<<transposing_grid (out), dim3 (32, 8), 0, job.stream>>> (in, out);
 }
 
-/// The workspace of algorithms that transpose all planes.
+/// Algorithms whose workspace has all planes transposed.
 struct Transposing {
   template <class T>
   static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &)
@@ -100,7 +100,7 @@ struct Transposing {
   }
 };
 
-/// That of algorithms that need none.
+/// Algorithms that need no workspace.
 struct InPlace {
   template <class T>
   static std::size_t workspace_bytes (const Planes<T> &, const Tuning &)
