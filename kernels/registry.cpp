@@ -8,6 +8,9 @@ namespace inthist {
 
 #if INTHIST_CUDA
 extern const Strategy kStrip, kByteTiles, kLookBack;
+#if INTHIST_PUBLISHED
+void add_other_types_to_look_back (Strategy &look_back);  // published/cuda/look_back.cu
+#endif
 #endif
 extern const Strategy kRows, kByteRows;
 
@@ -28,11 +31,15 @@ std::vector<Strategy> all ()
   for (const Device device : { Device::cuda, Device::cpu }) {
     for (const Strategy *const row : kOurs)
       if (row->device == device)
-        add_published_types (table.emplace_back (*row));
+        table.push_back (*row);
     for (const Strategy *const row : published_strategies ())
       if (row->device == device)
         table.push_back (*row);
   }
+#if INTHIST_CUDA && INTHIST_PUBLISHED
+  add_other_types_to_look_back (
+      *std::ranges::find (table, std::string_view (kLookBack.name), &Strategy::name));
+#endif
   return table;
 }
 

@@ -14,8 +14,6 @@ namespace inthist {
 std::span<const Strategy> strategies ();
 /// Returns the published ones among them, which compute tables of more types (published/).
 std::span<const Strategy *const> published_strategies ();
-/// Adds tables of these types to a strategy of ours. Only look-back has them.
-void add_published_types (Strategy &row);
 const Strategy *find_strategy (std::string_view name);
 /// Returns the device's first strategy that supports the shape.
 const Strategy *preferred_strategy (Device device, const Shape &shape);

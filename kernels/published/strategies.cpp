@@ -9,9 +9,8 @@ namespace inthist {
 #if INTHIST_CUDA
 extern const Strategy kScanRowScanColumn;
 #if INTHIST_PUBLISHED
-extern const Strategy kLookBack, kBrltScanRow, kScanRowBrlt, kBlocked, kWfTis, kCwTis, kCwSts,
-    kMultiPixelScan, kScanTransposeScan, kCwB;
-void add_other_types_to_look_back (Strategy &look_back);
+extern const Strategy kBrltScanRow, kScanRowBrlt, kBlocked, kWfTis, kCwTis, kCwSts, kMultiPixelScan,
+    kScanTransposeScan, kCwB;
 #endif
 #endif
 extern const Strategy kWavefront, kCrossWeave, kSerial;
@@ -38,14 +37,6 @@ std::span<const Strategy *const> published_strategies ()
     &kSerial,
   };
   return kTable;
-}
-
-void add_published_types ([[maybe_unused]] Strategy &row)
-{
-#if INTHIST_CUDA && INTHIST_PUBLISHED
-  if (std::string_view (row.name) == kLookBack.name)
-    add_other_types_to_look_back (row);
-#endif
 }
 
 }  // namespace inthist
