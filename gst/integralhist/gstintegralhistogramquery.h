@@ -23,6 +23,23 @@ G_BEGIN_DECLS
  * form, and has been read on return. The histogram may be released at once: its memory is not
  * reused before the stream has come that far. A histogram in host memory has no streams, and the
  * call fails.
+ *
+ * The shapes of the answers, in the order of the windows, with the last index the fastest:
+ *
+ * - grids: 32-bit counts, [grid][row][column][bin]
+ * - likelihoods: 32-bit floats, [window]
+ * - likelihood_maps, quantile_maps: 32-bit floats or signed bins, [grid][row][column]
+ * - vote_maps: 32-bit floats, [search][row][column]
+ *
+ * All of these functions set an error of [error@IntegralHistogramError] if they fail:
+ *
+ * - %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION: an argument is invalid, such as an empty model, or
+ *   the tensor has no answer, such as summed-area tables to a grid. The message names the argument
+ *   and its limit.
+ * - %GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY: there is not enough memory for the tensor or the
+ *   answers. Ask for fewer windows at once.
+ * - %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED: the tensor could not be computed or read; and, with a
+ *   stream, the tensor is in host memory.
  */
 
 /**
@@ -131,12 +148,13 @@ typedef struct {
  * @histogram: a #GstIntegralHistogram
  * @grids: (array length=n_grids): windows; several grids for several sizes
  * @n_grids: number of grids
- * @counts: (out caller-allocates): room for bins counts for each window, one grid after another
+ * @counts: (out caller-allocates): room for the counts, [grid][row][column][bin]
  * @error: return location for a #GError
  *
  * The histograms of windows on grids, each as [method@IntegralHistogram.region].
  *
- * Returns: %TRUE, or %FALSE with @error set
+ * Returns: %TRUE, or %FALSE with @error set: %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for a grid
+ * without windows or with too many, and for windows whose weights may not fit 32 bits
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_grids (GstIntegralHistogram *histogram,
@@ -151,14 +169,15 @@ gboolean gst_integral_histogram_grids (GstIntegralHistogram *histogram,
  * @model: as many numbers as there are bins, none negative and not all zero; what they sum up to
  * does not matter. With %GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR any numbers
  * @measure: how to compare
- * @values: (out caller-allocates): room for a number for each window
+ * @values: (out caller-allocates): room for @n values, [window]
  * @best: (out caller-allocates) (optional): the window that is most alike
  * @error: return location for a #GError
  *
  * How alike the histograms of rectangles and a model are: what a particle filter asks. No histogram
  * is written to memory.
  *
- * Returns: %TRUE, or %FALSE with @error set
+ * Returns: %TRUE, or %FALSE with @error set: %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for
+ * too many windows, an invalid @model or @measure
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_likelihoods (GstIntegralHistogram *histogram,
@@ -175,15 +194,15 @@ gboolean gst_integral_histogram_likelihoods (GstIntegralHistogram *histogram,
  * @model: as many numbers as there are bins, none negative and not all zero; what they sum up to
  * does not matter. With %GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR any numbers
  * @measure: how to compare
- * @maps: (out caller-allocates) (optional): room for a number for each window, one grid after
- * another
+ * @maps: (out caller-allocates) (optional): room for the values, [grid][row][column]
  * @bests: (out caller-allocates) (optional): room for the best window of each grid
  * @error: return location for a #GError
  *
  * How alike the histograms of windows on grids and a model are: likelihood maps. No histogram is
  * written to memory. With @maps %NULL only the best windows come back.
  *
- * Returns: %TRUE, or %FALSE with @error set
+ * Returns: %TRUE, or %FALSE with @error set: %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for an
+ * invalid grid, @model or @measure
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_likelihood_maps (GstIntegralHistogram *histogram,
@@ -198,7 +217,7 @@ gboolean gst_integral_histogram_likelihood_maps (GstIntegralHistogram *histogram
  * @grids: (array length=n_grids): windows; several grids for several sizes
  * @n_grids: number of grids
  * @quantile: 0 to 1; 0.5 is the lower median
- * @maps: (out caller-allocates): room for a number for each window, one grid after another
+ * @maps: (out caller-allocates): room for the bins, [grid][row][column]
  * @error: return location for a #GError
  *
  * For each window the first bin up to which, itself included, lie at least @quantile of the
@@ -206,7 +225,8 @@ gboolean gst_integral_histogram_likelihood_maps (GstIntegralHistogram *histogram
  * no bin come after all others, and -1 for a window without pixels. A histogram of weights counts
  * the window's weights instead of its pixels.
  *
- * Returns: %TRUE, or %FALSE with @error set
+ * Returns: %TRUE, or %FALSE with @error set: %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for an
+ * invalid grid or @quantile
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_quantile_maps (GstIntegralHistogram *histogram,
@@ -219,15 +239,15 @@ gboolean gst_integral_histogram_quantile_maps (GstIntegralHistogram *histogram,
  * @searches: (array length=n_searches): where to look for what
  * @n_searches: number of searches
  * @measure: how to compare
- * @maps: (out caller-allocates) (optional): room for a number for each window, one search after
- * another
+ * @maps: (out caller-allocates) (optional): room for the values, [search][row][column]
  * @bests: (out caller-allocates) (optional): room for the best window of each search
  * @error: return location for a #GError
  *
  * Votes of patches, for each window of each search. With @maps %NULL only the best windows come
  * back.
  *
- * Returns: %TRUE, or %FALSE with @error set
+ * Returns: %TRUE, or %FALSE with @error set: %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for an
+ * invalid grid, number of patches, model, @measure or rank
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_vote_maps (GstIntegralHistogram *histogram,
@@ -247,7 +267,8 @@ gboolean gst_integral_histogram_vote_maps (GstIntegralHistogram *histogram,
  *
  * [method@IntegralHistogram.regions] for CUDA callers; of integral histograms only.
  *
- * Returns: %TRUE when it is enqueued, or %FALSE with @error set
+ * Returns: %TRUE when it is enqueued, or %FALSE with @error set: as the function without a stream,
+ * and %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED for a tensor in host memory
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_regions_on_stream (GstIntegralHistogram *histogram,
@@ -267,7 +288,8 @@ gboolean gst_integral_histogram_regions_on_stream (GstIntegralHistogram *histogr
  * [method@IntegralHistogram.grids] for CUDA callers: enqueues the work on @stream, behind the
  * tensor, and returns. @histogram may be released at once.
  *
- * Returns: %TRUE when it is enqueued, or %FALSE with @error set
+ * Returns: %TRUE when it is enqueued, or %FALSE with @error set: as the function without a stream,
+ * and %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED for a tensor in host memory
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_grids_on_stream (GstIntegralHistogram *histogram,
@@ -290,7 +312,8 @@ gboolean gst_integral_histogram_grids_on_stream (GstIntegralHistogram *histogram
  * [method@IntegralHistogram.likelihoods] for CUDA callers: enqueues the work on @stream, behind the
  * tensor, and returns. @histogram may be released at once.
  *
- * Returns: %TRUE when it is enqueued, or %FALSE with @error set
+ * Returns: %TRUE when it is enqueued, or %FALSE with @error set: as the function without a stream,
+ * and %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED for a tensor in host memory
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_likelihoods_on_stream (
@@ -314,7 +337,8 @@ gboolean gst_integral_histogram_likelihoods_on_stream (
  * [method@IntegralHistogram.likelihood_maps] for CUDA callers: enqueues the work on @stream, behind
  * the tensor, and returns. @histogram may be released at once.
  *
- * Returns: %TRUE when it is enqueued, or %FALSE with @error set
+ * Returns: %TRUE when it is enqueued, or %FALSE with @error set: as the function without a stream,
+ * and %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED for a tensor in host memory
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_likelihood_maps_on_stream (
@@ -336,7 +360,8 @@ gboolean gst_integral_histogram_likelihood_maps_on_stream (
  * [method@IntegralHistogram.quantile_maps] for CUDA callers: enqueues the work on @stream, behind
  * the tensor, and returns. @histogram may be released at once.
  *
- * Returns: %TRUE when it is enqueued, or %FALSE with @error set
+ * Returns: %TRUE when it is enqueued, or %FALSE with @error set: as the function without a stream,
+ * and %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED for a tensor in host memory
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_quantile_maps_on_stream (GstIntegralHistogram *histogram,
@@ -359,7 +384,8 @@ gboolean gst_integral_histogram_quantile_maps_on_stream (GstIntegralHistogram *h
  * [method@IntegralHistogram.vote_maps] for CUDA callers: enqueues the work on @stream, behind the
  * tensor, and returns. @histogram may be released at once.
  *
- * Returns: %TRUE when it is enqueued, or %FALSE with @error set
+ * Returns: %TRUE when it is enqueued, or %FALSE with @error set: as the function without a stream,
+ * and %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED for a tensor in host memory
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_vote_maps_on_stream (GstIntegralHistogram *histogram,

@@ -9,6 +9,19 @@ G_BEGIN_DECLS
  * What rectangles of a frame count, or add up to, in each plane of its tensor. Each question waits
  * for the tensor, and answers wherever it lies. Those that begin with `query_` are the same for
  * language bindings.
+ *
+ * The answer is [plane] for one rectangle and [rectangle][plane] for many; a histogram's planes are
+ * its bins. Counts have 32 bits, and sums 64.
+ *
+ * All of these functions set an error of [error@IntegralHistogramError] if they fail:
+ *
+ * - %GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW: a count of a summed-area table or of weights is 2^32 or
+ *   more. Ask for sums.
+ * - %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION: too many rectangles at once, or a list of numbers
+ *   that is no list of rectangles
+ * - %GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY: there is not enough memory for the tensor or the
+ *   answers. Ask for fewer rectangles at once.
+ * - %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED: the tensor could not be computed or read
  */
 
 /**
@@ -18,7 +31,7 @@ G_BEGIN_DECLS
  * @y: first row, in pixels
  * @width: columns
  * @height: rows
- * @counts: (out caller-allocates): room for as many counts as there are bins
+ * @counts: (out caller-allocates): room for the counts, [bin]
  * @error: return location for a #GError
  *
  * The histogram of a rectangle: pixels of each bin, exact for every counter type. The rectangle is
@@ -40,13 +53,14 @@ gboolean gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x,
  * @histogram: a #GstIntegralHistogram
  * @rectangles: (array length=n): rectangles in pixels
  * @n: number of rectangles
- * @counts: (out caller-allocates): room for @n x bins counts, one rectangle after another
+ * @counts: (out caller-allocates): room for the counts, [rectangle][bin]
  * @error: return location for a #GError
  *
  * The histograms of many rectangles at once, each as [method@IntegralHistogram.region]. On a GPU
  * that is one kernel launch and one small copy for all of them.
  *
- * Returns: %TRUE, or %FALSE with @error set
+ * Returns: %TRUE, or %FALSE with @error set, %GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW for a sum of
+ * 2^32 or more, %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for too many rectangles
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_regions (GstIntegralHistogram *histogram,
@@ -60,7 +74,7 @@ gboolean gst_integral_histogram_regions (GstIntegralHistogram *histogram,
  * @y: first row, in pixels
  * @width: columns
  * @height: rows
- * @sums: (out caller-allocates): room for as many sums as there are planes
+ * @sums: (out caller-allocates): room for the sums, [plane]
  * @error: return location for a #GError
  *
  * What a rectangle adds up to in each plane, exact: of tables the sum of its values and, in a
@@ -79,13 +93,14 @@ gboolean gst_integral_histogram_region_sums (GstIntegralHistogram *histogram, gi
  * @histogram: a #GstIntegralHistogram
  * @rectangles: (array length=n): rectangles in pixels
  * @n: number of rectangles
- * @sums: (out caller-allocates): room for @n x planes sums, one rectangle after another
+ * @sums: (out caller-allocates): room for the sums, [rectangle][plane]
  * @error: return location for a #GError
  *
  * The sums of many rectangles at once, each as [method@IntegralHistogram.region_sums]. On a GPU
  * that is one kernel launch and one small copy for all of them.
  *
- * Returns: %TRUE, or %FALSE with @error set
+ * Returns: %TRUE, or %FALSE with @error set, %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for too
+ * many rectangles
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_regions_sums (GstIntegralHistogram *histogram,
