@@ -32,12 +32,12 @@ enum class Place { host, pinned, device };
 struct Frame {
   inthist::Image image;
   Place place = Place::host;
-  // On the device: the stream that writes the pixels; null when they are written.
+  // For pixels on a device: the stream that writes them; null if they are written.
   inthist::Stream producer = nullptr;
-  // On the device: the context of the pixels, where that may be another than the engine's.
+  // For pixels on a device: their context, if that may be another than the engine's.
   std::shared_ptr<CudaContext> context = nullptr;
-  // Of a table: the scores of the values, where they are not the engine's LUT. Other frames have
-  // others: nothing is made anew for them.
+  // For a summed-area table: the scores of this frame's values, if they are not the engine's LUT.
+  // Each frame may have others, and the engine stays.
   std::shared_ptr<const inthist::Lut> lut = nullptr;
 
   const inthist::Lut &lut_or (const inthist::Lut &engines) const { return lut ? *lut : engines; }
@@ -61,13 +61,14 @@ struct Stats {
   guint64 bytes_up = 0, bytes_down = 0;
   guint64 bytes_staged = 0;  // of bytes_up, from unpinned memory
   Duration upload, compute, download;
-  const char *when = "eager";  // or "on-demand": how the next frame is computed
+  const char *when = "eager";  // how the next frame is computed: "eager" or "on-demand"
   const char *why = "set, or needed by other settings";
-  // of frames that are computed on demand
-  guint64 pixel_answers = 0;              // from the pixels, without a tensor,
-  guint64 device_answers = 0;             // by a GPU, of frames in host memory
-  guint64 part_tensors = 0, tensors = 0;  // computed, of a part of a frame and of all of it
-  guint64 bytes_on_demand = 0;            // of memory, which they hold or keep for the next
+  // frames that are computed on demand
+  guint64 pixel_answers = 0;    // queries answered from the pixels, without a tensor
+  guint64 device_answers = 0;   // queries that a GPU answered about frames in host memory
+  guint64 part_tensors = 0;     // tensors computed of a part of a frame
+  guint64 tensors = 0;          // tensors computed of a whole frame
+  guint64 bytes_on_demand = 0;  // memory that these frames hold, or keep for later ones
 
   struct DeviceParts {
     int device;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame's tensor as its consumers see it. It is computed in the background, and each function
-// waits for the fence; or on demand, by who asks, and then there is no fence to wait for.
+// A frame's tensor as its consumers see it. An eager tensor is computed in the background, and each
+// function waits for its fence. A tensor on demand is computed by the calling thread, and has no
+// fence.
 #pragma once
 
 #include <atomic>
@@ -33,11 +34,12 @@ struct CudaView {
 class DeviceTensor {
 public:
   virtual CudaView cuda () = 0;
-  /// Enqueues queries, as Tensor::ask_on.
+  /// Enqueues queries as Tensor::ask_on () does.
   virtual Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) = 0;
   /// Keeps the tensor as it is until the work enqueued on `stream`, of its context, is done.
   virtual Expected<> add_reader (inthist::Stream stream) = 0;
-  /// Does so until all work is done that any stream of its context has been given by now.
+  /// Keeps the tensor as it is until the work that all streams of its context have been given
+  /// before this call is done.
   virtual void add_all_readers () = 0;
   /// Lets `stream`, of any context, wait until the tensor is computed.
   virtual Expected<> wait_on (inthist::Stream stream) = 0;
@@ -74,16 +76,18 @@ public:
 
   /// Waits at most `timeout` nanoseconds, then returns an Error::Kind::timeout.
   virtual Expected<> wait (GstClockTime timeout) = 0;
-  /// Answers into host memory, where carried values lie, too. Null `answers` ask for the best only.
+  /// Runs queries. Their answers and carried values lie in host memory. If `answers` is null, only
+  /// the best window is written.
   virtual Expected<> ask (std::span<const Query> queries) = 0;
-  /// Prepares for questions about these regions, which lie in the frame: what they have in common
-  /// is done at once. If questions had better come together, as a GPU answers them, returns the
-  /// frame's values there, which live as long as the tensor; else null.
+  /// Announces queries about these regions, which lie in the frame, so that the work that they
+  /// share is done once. If a GPU answers them, so that many queries should come in one call,
+  /// returns the feature image of the frame on that GPU, which lives as long as the tensor. Else
+  /// returns null.
   virtual Expected<DeviceValues *> prepare (std::span<const inthist::Region> /*regions*/)
   {
     return nullptr;
   }
-  /// Answers into host memory.
+  /// Runs queries of cells, whose sums lie in host memory.
   virtual Expected<> ask_cells (std::span<const CellsQuery> queries)
   {
     return ask_cells_by_rectangles (*this, queries);
@@ -99,21 +103,21 @@ public:
         "the tensor is in host memory, where no stream orders anything: ask without a stream");
   }
   virtual Expected<const void *> host () = 0;
-  /// Returns the whole tensor in a GPU's memory, which lives as long as this one. Computes it, if
-  /// it must. Returns null for a tensor in host memory.
+  /// Returns the whole tensor in a GPU's memory, which lives as long as this one. Computes it if it
+  /// is not computed yet. Returns null for a tensor in host memory.
   virtual Expected<DeviceTensor *> on_device () { return nullptr; }
-  /// Waits for the shards and returns them in the order of bins; none where the tensor is whole.
+  /// Waits for the shards and returns them in the order of bins; none if the tensor is whole.
   virtual Expected<std::span<const Shard>> shards () { return std::span<const Shard> (); }
   std::size_t bytes () const { return inthist::tensor_bytes (shape, layout); }
 
   struct Flags {
-    /// Of the buffer that the tensor is computed from: a BufferHold holds it; since then it was
-    /// copied into a buffer that shares its memory.
+    /// About the buffer that the tensor is computed from: whether a BufferHold holds it, and
+    /// whether it was copied since then into a buffer that shares its memory.
     std::atomic<bool> buffer_held = false, buffer_copied = false;
     /// Tells that Options::failed has been called for this tensor's failure.
     std::atomic<bool> failure_reported = false;
   };
-  /// Whoever has the tensor, or one that forwards to it, sees these.
+  /// All tensors that forward to this one share these flags.
   const std::shared_ptr<Flags> flags;
 
 protected:
@@ -124,7 +128,7 @@ protected:
   }
 };
 
-/// Returns what CUDA callers need of a tensor; nothing if that cannot be had.
+/// Returns what CUDA callers need of a tensor; all null if the tensor has none or fails.
 inline CudaView cuda_view_of (Tensor &tensor)
 {
   const auto device = tensor.on_device ();

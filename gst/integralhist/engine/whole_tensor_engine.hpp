@@ -12,7 +12,7 @@ namespace integralhist {
 /// caller waits for a tensor that another one holds. Any thread may call.
 class WholeTensorEngine {
 public:
-  /// `make` makes an engine that waits for no tensors, on devices of that kind.
+  /// `make` makes an engine on devices of this kind that does not wait for tensors to come back.
   WholeTensorEngine (LazyEngine::Make make, inthist::Device device)
       : device (device), engine_ (std::move (make))
   {
@@ -20,8 +20,8 @@ public:
 
   const inthist::Device device;
 
-  /// Returns a frame's tensor, computed, unless this thread is cancelled. Where
-  /// the engine fails, the next frame gets another.
+  /// Computes a frame's tensor, and returns it when it is done, or an error if this thread is
+  /// cancelled before. If the engine fails, the next call makes another.
   Expected<std::shared_ptr<Tensor>> compute (const inthist::Image &image)
   {
     std::unique_lock lock (mutex_);
@@ -49,10 +49,10 @@ public:
     changed_.notify_one ();
     return tensor;
   }
-  /// Says that nothing streams any more. Who still asks makes an engine for that question alone.
+  /// Says that the stream has ended. Each later call makes an engine for its frame, and drops it.
   void end ()
   {
-    ended_ = true;  // first: who makes an engine meanwhile drops it
+    ended_ = true;  // first, so that an engine that is made meanwhile is dropped
     engine_.drop ();
   }
   Stats stats () { return engine_.stats (); }
