@@ -18,11 +18,15 @@ using Stream = CUstream_st *;  // cudaStream_t; the CPU ignores it
 
 enum class Device { cpu, cuda };
 
-/// Input of a strategy. With `powers` it has pixels of Shape::pixel, and with `weights` words of
-/// WeightedPixel, on any stride that keeps them aligned. With `bins` it has bin indices (see Lut),
-/// is 16-byte aligned, and its stride is binned_stride (shape); columns from the width up to the
-/// stride can be read, but mean nothing. What run () makes from Job::binning lies so, too, and on
-/// a GPU all weights do.
+/// Input of a strategy, by Shape::content:
+///
+///   bins     bin indices (see Lut), binned
+///   weights  words of WeightedPixel; binned on a GPU, and at any aligned stride on the CPU
+///   powers   pixels of Shape::pixel, at any aligned stride
+///
+/// A binned plane is 16-byte aligned, and its stride is binned_stride (shape). Columns from the
+/// width up to the stride can be read, but mean nothing. All that run () makes from Job::binning is
+/// binned.
 struct PixelPlane {
   std::uint8_t *data = nullptr;
   std::size_t stride = 0;  // bytes

@@ -9,10 +9,10 @@
 // A block waits for no other. It starts from H in the row above its strip: the column counts of all
 // strips above, added up and scanned along the row. The carries are those of Nehab et al. 2011 and
 // Dang, Yan and Wu 2014 (reduce, scan what was reduced, scan), with bins counted on the fly.
-// Where a byte's high bits are its bin, as with 32 bins of 8-bit pixels, or with some of these 32,
-// march reads the picture itself, and its first strip does not wait for count. Else count makes the
-// bins on its way, if a pixel is a byte, or bin_image before it.
 //
+// If a byte's high bits are its bin, as with 32 bins of 8-bit pixels or with some of these 32,
+// march reads the picture itself, and its first strip does not wait for count. Else count makes the
+// bins on its way if a pixel is a byte, and if not, bin_image makes them before it.
 //
 // Traffic, as a share of the tensor: 1, and for the column counts 1 / (2 x rows of a strip) with
 // u32, 1 / rows with u16 and with weights. The picture comes from L2, once for every bin. What was
