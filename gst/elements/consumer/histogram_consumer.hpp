@@ -38,9 +38,9 @@ public:
   void take_event (GstBaseTransform *element, GstEvent *event);
   void take_transition (GstStateChange transition);
 
-  /// Returns the frame's first histogram of the feature with this nick; of any where that is empty,
-  /// of pixels rather than of weights. Null where there is none; an error for users where there are
-  /// but some of its bins, and frames before had no more.
+  /// Returns the frame's first histogram of the feature with this nick, or of any feature if the
+  /// nick is empty; a histogram of pixels comes before one of weights. Returns null if there is
+  /// none, and an error for users if it has only some of its bins and earlier frames had no more.
   Expected<GstIntegralHistogramMeta *> find (GstBuffer *buffer, const FeatureText &feature);
 
   /// Waits for the tensor, within a cancel_scope ().
@@ -53,13 +53,14 @@ public:
   /// Counts a frame in which `find` found none. Returns an error with a launch
   /// line, unless frames had one before or a producer upstream leaves frames out.
   Expected<> note_missing (GstBaseTransform *element);
-  /// What a producer attaches.
+  /// A tensor that the consumer needs: of which feature, and with which content.
   struct Wanted {
     const char *feature;
     inthist::Content content;
   };
-  /// Counts a frame that lacks some of several tensors, likewise. Returns whether later ones may
-  /// have all: frames had before, or a producer of each is upstream and leaves frames out.
+  /// Counts a frame that lacks some of these tensors, as note_missing () does. Returns whether
+  /// later frames may have all of them: because earlier frames had, or because a producer of each
+  /// is upstream and leaves frames out.
   bool may_come (GstBaseTransform *element, std::span<const Wanted> all);
 
 private:

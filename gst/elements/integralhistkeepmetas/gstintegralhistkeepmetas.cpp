@@ -10,11 +10,12 @@
  *
  * It is a bin around #integralhistkeepmetas:element, an element or several as in `gst-launch-1.0`,
  * that show the whole picture, as it is or scaled. They may queue frames, drop them, repeat them
- * and give them other timestamps. A frame is known by a meta without tags, which most elements hand
- * on; an element that hands on none has to give each frame at once. Frames that are unknown get no
- * metas, and a warning says so once a stream. The metas of scaled frames are scaled; where the
- * aspect ratio changes there may be borders, and they are dropped, but for tensors, which never
- * follow. A kind of meta that the elements hand on by themselves stays as they made it.
+ * and give them other timestamps. A frame is recognised by a meta without tags, which most elements
+ * copy. An element that copies no such meta must push each frame before it takes the next. Frames
+ * that are not recognised get no metas, and a warning says so once a stream. The metas of scaled
+ * frames are scaled. If the aspect ratio changes, there may be borders, and metas are dropped,
+ * except for tensors, which are never scaled. A kind of meta that the elements copy by themselves
+ * stays as they made it.
  *
  * ## Example launch line
  * |[

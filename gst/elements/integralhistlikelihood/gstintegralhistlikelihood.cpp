@@ -22,10 +22,13 @@
  * With mode=blend the colours are laid over the frame: the more alike, the more of them. There and
  * with mode=heat a small bar shows which colour is 0 and which is 1.
  *
- * Brightness goes from 0 to 1, whatever the measure: intersection is taken as it is, and
- * correlation and linear too, from 0 to 1. Of a distance d with a bound it is 1 - d / bound: 1 for
- * bhattacharyya and kolmogorov-smirnov, 2 for l1, the root of 2 for l2, 4 for chi-square-alt, bins
- * - 1 for emd. Of chi-square and kullback-leibler, which have none, it is 1 / (1 + d).
+ * The brightness of a pixel is 0 to 1, whatever the measure:
+ *
+ * - A similarity (intersection, correlation, linear) is the brightness itself, clipped to 0 to 1.
+ * - A distance d that has a bound gives 1 - d / bound. The bound is 1 for bhattacharyya and
+ *   kolmogorov-smirnov, 2 for l1, the root of 2 for l2, 4 for chi-square-alt, and one less than the
+ *   number of bins for emd.
+ * - A distance d that has no bound (chi-square, kullback-leibler) gives 1 / (1 + d).
  *
  * With measure=linear the model has a weight for each bin, and a window's value is the mean of its
  * pixels' weights. `histogram` then takes any numbers, also below 0; a region gives its histogram,

@@ -102,17 +102,17 @@ private:
   GstClockTime backlog_ = 0, foreign_backlog_ = 0;
   bool is_shed_ = false, is_ignored_ = false;  // the frame in service
 
-  // of frames without a histogram, and the least of so many
-  GstClockTime foreign_service_ = 0, least_shed_service_ = GST_CLOCK_TIME_NONE;
-  int n_shed_ = 0;
-  bool waited_ = false;  // the thread, for this frame
-  bool behind_ = false;
-  double extra_ = 0;  // frames that may be shed to see the thread wait
-  bool is_extra_ = false;
+  GstClockTime foreign_service_ = 0;  // ns that a frame without a histogram takes
+  GstClockTime least_shed_service_ = GST_CLOCK_TIME_NONE;  // ns, of the last n_shed_ frames
+  int n_shed_ = 0;         // frames since foreign_service_ was learned
+  bool waited_ = false;    // the thread waited for the source before this frame
+  bool behind_ = false;    // the backlog exceeded allowance (), and is not worked off
+  double extra_ = 0;       // frames that may be shed beyond the backlog, until the thread waits
+  bool is_extra_ = false;  // this frame is one of them
 
-  // the last QoS event: a running time, and whether the sink had time left
-  GstClockTime late_until_ = GST_CLOCK_TIME_NONE;
-  bool sink_waits_ = false;
+  // the last QoS event
+  GstClockTime late_until_ = GST_CLOCK_TIME_NONE;  // ns of running time
+  bool sink_waits_ = false;                        // the sink had time left
 
   // the last computed frame; its arrival counts if frames have no running time
   GstClockTime last_computed_ = GST_CLOCK_TIME_NONE, last_computed_arrival_ = GST_CLOCK_TIME_NONE,

@@ -206,11 +206,9 @@ PropertyTable<ProducerProperties> make_table (Content content,
                        "clipped to it, one wholly outside is an error",
                 [] (const std::string &text) { return parse_regions (text); });
   table.number<guint> ("tuning-time", FIELD (options.tuning_time), 0, kMaxTuningTime, kReady,
-                       "About how many milliseconds to spend at most on measuring which algorithm "
-                       "is the fastest, each "
-                       "time the frame size changes, unless one is named. 0 takes the built-in "
-                       "choice, as the CPU does "
-                       "unless compute=eager");
+                       "Measure for about so many milliseconds which strategy is the fastest, each "
+                       "time the frame size changes, unless a strategy is set. With 0 the "
+                       "built-in choice is taken. The CPU measures only with compute=eager");
   table.add (
       flag_spec ("qos",
                  "Let a frame that is late pass without a histogram, so that the stream's "
