@@ -1,4 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
+/* The base class of both producers, cudaintegralhist and cudaintegralimage. process () in the
+ * .cpp file takes a frame through these functions, on the streaming thread:
+ *
+ *   admit ()           lets frames pass that get no tensor: by interval, without a picture, or late
+ *   prepare_engine ()  makes the engine for the frame's size and device, unless there is one
+ *   compute ()         maps the pixels and submits them; the engine returns a tensor at once, and
+ *                      with sync=true process () waits for it
+ *   attach ()          adds the meta with the tensor, and hands regions to the reporter
+ *
+ * A flush or a stop sets a flag of `cancel` before it takes any lock. The flag ends every wait, for
+ * a slot, a tensor or a message, and the work of an engine on the CPU. A flush then forgets
+ * failures, and keeps the engine unless it has failed. A stop drops the reporter, the engine and
+ * the devices. */
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
