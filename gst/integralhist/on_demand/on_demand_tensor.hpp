@@ -1,7 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The tensor of a frame that is kept, in host memory or on a GPU. Nothing is computed before a
-// consumer asks. It answers as Demand says (demand.hpp).
+// consumer asks. The way of a frame through this folder, and of a query:
+//
+//   OnDemandEngine::submit (frame)       the streaming thread
+//     ├─ HostOnDemandTensor::keep ()     frame in host memory: KeptFrame copies its values
+//     ├─ DeviceStore::keep ()            frame on a GPU: a CudaOnDemandTensor copies them there
+//     └─ an eager engine's submit ()     if consumers keep asking for all of each frame, which an
+//                                        ObservedTensor notes
+//
+//   Tensor::ask (query)                  any thread
+//     └─ answer_by (ways...)             tries ways in order, until one answers:
+//          ├─ a GPU                      DeviceValues, after Tensor::prepare ()
+//          ├─ pixels                     cpu::answer_pixels (), unless Demand::tensor_for () names
+//          │                             a part of the frame whose tensor costs less
+//          ├─ the whole tensor           WholeTensorEngine::compute (), if that part is the frame
+//          └─ a box                      box_of () ──► compute (): a tensor of that part
+//
+// The tensors of an engine share an OnDemandContext. Demand (demand.hpp) counts what a frame cost.
 #pragma once
 
 #include <algorithm>
