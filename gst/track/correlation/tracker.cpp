@@ -13,6 +13,18 @@
 
 #include "peak.hpp"
 
+// A step has these stages. Each one queues what it needs of the frame; run_round () asks for all
+// trackers together, and go_on () takes the answers and enters the next stage:
+//
+//   start             learns the filter, the sizes and the colours of a box ──► done
+//   search            finds the best shift near the expected place ──► learn_place or find_size, in
+//                     turns; done, if nothing is learned; search_elsewhere, if the target is lost
+//   search_elsewhere  compares the places of the frame that have its colours ──► as search
+//   learn_place       learns the colours, and makes the example that the filter learns from during
+//                     the next step ──► done
+//   find_size         finds the size of the box ──► learn_size
+//   learn_size        learns the sizes and the colours ──► done
+//
 // The constants were chosen on sixteen sequences; docs/measurements says how, and what it is worth.
 namespace integralhist {
 namespace {
