@@ -49,10 +49,10 @@ namespace cpu {
 /// Adds up what the cells have, from the pixels of a frame of this shape (as answer_pixels in
 /// query.hpp takes them): [cell][plane], in 1/kCellParts^2; with scores, which only Content::bins
 /// may have, a number a cell. Bins behind the last score have none. Columns are at most
-/// kMostCellColumns pixels wide. Returns 0, ENOMEM or EAGAIN.
+/// kMaxCellColumns pixels wide. Returns 0, ENOMEM or EAGAIN.
 [[nodiscard]] int add_up_cells (const Binning &binning, const Shape &shape, const Cells &cells,
                                 Scores scores, std::int64_t *sums);
-inline constexpr int kMostCellColumns = 4000;
+inline constexpr int kMaxCellColumns = 4000;
 }  // namespace cpu
 
 namespace cuda {
@@ -61,7 +61,7 @@ struct CellsOnDevice {
   const int *x, *y;  // as in Cells
   int columns, rows, widest;
   // Of other tensors than weights: what a value counts for, in each plane.
-  const std::uint16_t *table;
+  const std::uint16_t *value_weights;
   std::int64_t *sums;  // [cell][plane]
 };
 
@@ -71,11 +71,11 @@ struct CellGrids {
 };
 
 /// Adds up what the cells of many grids have, from the values that bin_image () made of a frame of
-/// this shape; sums are those of cpu::add_up_cells (). A row of cells has at most kMostCellSums
+/// this shape; sums are those of cpu::add_up_cells (). A row of cells has at most kMaxCellSums
 /// numbers, of weights, and columns are as wide as on the CPU.
 [[nodiscard]] int add_up_cells (PixelPlane values, const Shape &shape, const CellGrids &grids,
                                 Stream stream);
-inline constexpr int kMostCellSums = 4096;
+inline constexpr int kMaxCellSums = 4096;
 
 /// Counts the bins of windows in the frame, from values a byte each: [window][bin].
 [[nodiscard]] int count_windows (PixelPlane values, const Lut &lut, int bins, const Region *windows,

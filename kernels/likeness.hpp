@@ -132,10 +132,10 @@ template <Measure kMeasure>
 class MeasureSum {
 public:
   MeasureSum () = default;
-  /// `weight` is that of a pixel in p, 0 for a window without pixels; `pixels` are those of the
-  /// window, modulo 2^32. Weights are as pixels.
-  INTHIST_HOST_DEVICE MeasureSum (float weight, std::uint32_t pixels)
-      : weight_ (weight), uncounted_ (pixels)
+  /// `normaliser` is the share of one pixel in p, 0 for a window without pixels; `pixels` are those
+  /// of the window, modulo 2^32. Weights are as pixels.
+  INTHIST_HOST_DEVICE MeasureSum (float normaliser, std::uint32_t pixels)
+      : normaliser_ (normaliser), uncounted_ (pixels)
   {
   }
 
@@ -145,7 +145,7 @@ public:
   {
     if constexpr (counts_pixels (kMeasure))
       count (std::uint32_t (pixels));
-    add_share (bin, weight_ * float (pixels), q);
+    add_share (bin, normaliser_ * float (pixels), q);
   }
 
   /// Does half of what `add` does, if counts_pixels; `add_share` does the other half.
@@ -187,12 +187,12 @@ public:
     }
   }
 
-  INTHIST_HOST_DEVICE float weight () const { return weight_; }
+  INTHIST_HOST_DEVICE float normaliser () const { return normaliser_; }
 
   INTHIST_HOST_DEVICE float value () const
   {
     if constexpr (kMeasure == Measure::bhattacharyya)
-      return weight_ > 0 ? std::sqrt ((a_ + weight_ * float (uncounted_)) / 2) : 1;
+      return normaliser_ > 0 ? std::sqrt ((a_ + normaliser_ * float (uncounted_)) / 2) : 1;
     if constexpr (kMeasure == Measure::chi_square_alt)
       return 2 * a_;
     if constexpr (kMeasure == Measure::l2)
@@ -227,7 +227,7 @@ public:
 private:
   INTHIST_HOST_DEVICE static float at_least_tiny (float x) { return x > 1e-30f ? x : 1e-30f; }
 
-  float weight_ = 0;
+  float normaliser_ = 0;
   std::uint32_t uncounted_ = 0;  // pixels that are in none of the bins so far
   float a_ = 0, b_ = 0, c_ = 0, mean_ = 0;
 };

@@ -49,7 +49,7 @@ struct ColourTransform {
 
 /// Bins that share pixels, two each, where each pixel's value lies between their middles.
 struct SoftBins {
-  static constexpr int kMost = 255;
+  static constexpr int kMax = 255;
 
   std::uint8_t n = 0;  // 0: each pixel has one bin
   std::uint16_t values = 0;

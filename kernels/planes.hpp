@@ -65,7 +65,7 @@ struct Weights {
   }
 };
 
-/// The Source for Content::powers.
+/// The Source for Content::sums.
 template <class P, class T>
 struct Power {
   using Pixel = P;

@@ -19,7 +19,7 @@
 //                2006). Patches are relative to a window's first pixel; its size is ignored
 //
 // Where bins have weights, a window's histogram is divided by its total instead of its pixels
-// (weight_of in window.hpp says how that is rounded). So its bins are gone through twice.
+// (reciprocal_of_total in window.hpp says how that is rounded). So its bins are gone through twice.
 //
 // Both devices compute with the same operations in the same order, and give the same bits. So do
 // tensors with a group of consecutive bins each, of one frame: a query goes from one to the next in
@@ -52,7 +52,7 @@ struct Windows {
   INTHIST_HOST_DEVICE int size () const { return list ? n : grid.columns * grid.rows; }
 };
 
-enum class Question { counts, sums, totals, likelihoods, quantiles, votes };
+enum class QueryKind { counts, sums, totals, likelihoods, quantiles, votes };
 
 /// The best window; of equals the nearest to the middle of a grid, then the first.
 struct Best {
@@ -63,10 +63,10 @@ struct Best {
 constexpr int kMaxPatches = 4096;  // of a vote
 
 /// What to ask, and where the answers go. Sums take any u16 or u32 tensor of 8-bit pixels, all
-/// other questions integral histograms. kMayCarry tells whether it may carry something.
+/// other queries integral histograms. kMayCarry tells whether it may carry something.
 template <bool kMayCarry>
 struct BasicQuery {
-  Question question = Question::counts;
+  QueryKind kind = QueryKind::counts;
   Windows windows;  // not empty
   void *answers = nullptr;
   Best *best = nullptr;  // of likelihoods and votes, unless null
@@ -88,7 +88,7 @@ struct BasicQuery {
 
   INTHIST_HOST_DEVICE int n_models () const
   {
-    return question == Question::likelihoods ? 1 : question == Question::votes ? n_patches : 0;
+    return kind == QueryKind::likelihoods ? 1 : kind == QueryKind::votes ? n_patches : 0;
   }
   /// Returns how many totals there are: of windows, or of patches in them.
   INTHIST_HOST_DEVICE std::size_t n_totals () const

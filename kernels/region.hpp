@@ -51,7 +51,7 @@ INTHIST_HOST_DEVICE inline int exact_pixels (const Shape &shape, int plane)
 {
   const std::uint32_t most = shape.counter == Type::u16 ? 0xffffu : 0xffffffffu;
   const std::uint32_t most_per_pixel = shape.content == Content::bins      ? 1
-                                       : shape.content == Content::weights ? WeightedPixel::kMost
+                                       : shape.content == Content::weights ? WeightedPixel::kMax
                                        : plane == 0                        ? 255
                                                                            : 255 * 255;
   const std::uint32_t pixels = most / most_per_pixel;

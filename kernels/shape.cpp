@@ -16,8 +16,8 @@ bool is_valid (const Shape &shape)
   if (shape.content == Content::bins)
     return pixel == Type::u8 && shape.bins <= 256
            && (counter == Type::u32 || counter == Type::u16
-               || (counter == Type::u8_tiled && shape.width <= kMostTiledSide
-                   && shape.height <= kMostTiledSide));
+               || (counter == Type::u8_tiled && shape.width <= kMaxTiledSide
+                   && shape.height <= kMaxTiledSide));
   if (shape.content == Content::weights)
     return pixel == Type::u32 && counter == Type::u32 && shape.bins <= 256;
   if (pixel == Type::u8)

@@ -30,7 +30,8 @@ constexpr bool is_floating (Type type)
 enum class Content {
   bins,     // 1 where its bin is b: an integral histogram
   weights,  // its weight for bin b: an integral histogram of weights (features/weight.hpp)
-  powers,   // its value to the power b + 1: a table, and that of squares (Viola and Jones 2001)
+  // its value to the power b + 1: a summed-area table, and that of squares (Viola and Jones 2001)
+  sums,
 };
 
 /// Says what to compute. is_valid tells which combinations exist:
@@ -38,7 +39,7 @@ enum class Content {
 ///   bins    1..256 planes; u8 to u32 (exact below 2^32 pixels), to u16 (the u32 modulo 65536), or
 ///           to u8_tiled (which gives back the u32, in frames of at most 2^20 columns and rows)
 ///   weights 1..256 planes; u32 (WeightedPixel) to u32, modulo 2^32
-///   powers  one plane; u8 to u32 or s32, modulo 2^32 (u32: also two planes), or to f32; u32 to
+///   sums    one plane; u8 to u32 or s32, modulo 2^32 (u32: also two planes), or to f32; u32 to
 ///           u32; f32, f64 or f32x4 to itself
 ///
 /// Floating sums only add, each pixel to at most width + height others in turn. An element is off

@@ -23,7 +23,7 @@ bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning
 [[maybe_unused]] static bool are_aligned (const Strategy &strategy, const Job &job)
 {
   const bool lies_freely =
-      job.shape.content == Content::powers
+      job.shape.content == Content::sums
       || (job.shape.content == Content::weights && strategy.device == Device::cpu);
   const auto is_at = [] (const void *memory, std::size_t alignment) {
     return reinterpret_cast<std::uintptr_t> (memory) % alignment == 0;

@@ -22,7 +22,7 @@ enum class Device { cpu, cuda };
 ///
 ///   bins     bin indices (see Lut), binned
 ///   weights  words of WeightedPixel; binned on a GPU, and at any aligned stride on the CPU
-///   powers   pixels of Shape::pixel, at any aligned stride
+///   sums     pixels of Shape::pixel, at any aligned stride
 ///
 /// A binned plane is 16-byte aligned, and its stride is binned_stride (shape). Columns from the
 /// width up to the stride can be read, but mean nothing. All that run () makes from Job::binning is

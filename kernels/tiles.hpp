@@ -37,8 +37,8 @@
 
 namespace inthist {
 
-constexpr int kTileSide = 16;            // places, and bytes of a line
-constexpr int kMostTiledSide = 1 << 20;  // columns or rows of a frame: 15 times as many are 24 bits
+constexpr int kTileSide = 16;           // places, and bytes of a line
+constexpr int kMaxTiledSide = 1 << 20;  // columns or rows of a frame: 15 times as many are 24 bits
 
 struct Tiles {
   int columns = 0, rows = 0;  // tiles of a plane
@@ -57,12 +57,12 @@ struct Tiles {
 
 constexpr Tiles tiles_of (const Shape &shape)
 {
-  constexpr int kMostSide = 0xffff / (kTileSide - 1);
+  constexpr int kMaxSide = 0xffff / (kTileSide - 1);
   const int columns = (shape.width - 1) / kTileSide + 1, rows = (shape.height - 1) / kTileSide + 1;
   const std::int64_t last_corner =
       (std::int64_t (columns - 1) * kTileSide + 1) * (std::int64_t (rows - 1) * kTileSide + 1);
   return { columns, rows,
-           shape.width > kMostSide || shape.height > kMostSide || last_corner >= 1 << 24 };
+           shape.width > kMaxSide || shape.height > kMaxSide || last_corner >= 1 << 24 };
 }
 
 /// H of a plane in tiles; `row` is the bytes of a row of tiles. Bytes are read before it is known

@@ -21,10 +21,10 @@ namespace {
 
 constexpr double kHopeless = 2;    // times the fastest: a candidate so slow takes no further part
 constexpr double kClearly = 0.95;  // of the default's time: a winner must stay below
-constexpr int kRounds = 3, kLeastWon = 2;
+constexpr int kRounds = 3, kMinWon = 2;
 constexpr double kSample = 2e-3;     // seconds of a sample, for the clock to mean something
 constexpr double kInFlight = 50e-3;  // seconds launched at once, as no launch can be called back
-constexpr int kMostFrames = 50;      // of a sample
+constexpr int kMaxFrames = 50;       // of a sample
 constexpr std::size_t kPiece = 32 << 20;  // bytes of an upload, of a few milliseconds
 
 struct Failure {
@@ -336,8 +336,7 @@ private:
   {
     const Entrant *best = &entrants_.front ();
     for (const Entrant &entrant : entrants_)
-      if (entrant.won >= kLeastWon && !entrant.lost
-          && entrant.choice.seconds < best->choice.seconds)
+      if (entrant.won >= kMinWon && !entrant.lost && entrant.choice.seconds < best->choice.seconds)
         best = &entrant;
     return best->choice;
   }
@@ -348,7 +347,7 @@ private:
   {
     const auto frames_in = [&] (double time) { return int (std::min (time / seconds, 1e6)); };
     const int in_flight = std::clamp (frames_in (kInFlight), 1, slots_);
-    return std::clamp (frames_in (kSample), in_flight, std::max (kMostFrames, slots_));
+    return std::clamp (frames_in (kSample), in_flight, std::max (kMaxFrames, slots_));
   }
 
   Bench &bench_;

@@ -39,7 +39,7 @@ INTHIST_HOST_DEVICE inline Region patch_at (const Corner &corner, const Region &
 /// Returns the weight of a pixel, or of a unit of Content::weights, in the normalised histogram of
 /// a window that has `total` of them. The total is exact, and is rounded to the nearest float, as
 /// is each bin; so is the reciprocal, and then the product.
-INTHIST_HOST_DEVICE inline float weight_of (std::uint64_t total)
+INTHIST_HOST_DEVICE inline float reciprocal_of_total (std::uint64_t total)
 {
   return total > 0 ? 1 / float (total) : 0;
 }
@@ -48,7 +48,7 @@ INTHIST_HOST_DEVICE inline float weight_of (std::uint64_t total)
 template <Measure kMeasure>
 INTHIST_HOST_DEVICE inline MeasureSum<kMeasure> sum_for (std::uint64_t total)
 {
-  return { weight_of (total), std::uint32_t (total) };
+  return { reciprocal_of_total (total), std::uint32_t (total) };
 }
 
 /// Returns what a window has in plane b: pixels, or weights, of which a large one has more than 32

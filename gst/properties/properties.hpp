@@ -60,7 +60,7 @@ template <class T>
 struct ParsedText {
   std::string text;
   Expected<T> value = T ();
-  guint64 sets = 0;  // how often it was set
+  guint64 set_count = 0;  // how often it was set
 };
 
 /// The properties in a struct P. A `field` returns a P's member, const or not.
@@ -124,7 +124,7 @@ public:
         text_spec (name, text_of (blurb), field (by_default_).text, when),
         [=] (P &p, const GValue *value) {
           const char *const text = g_value_get_string (value);
-          field (p) = { text ? text : "", parse (text ? text : ""), field (p).sets + 1 };
+          field (p) = { text ? text : "", parse (text ? text : ""), field (p).set_count + 1 };
         },
         [=] (const P &p, GValue *value) { g_value_set_string (value, field (p).text.c_str ()); },
         std::move (check));

@@ -15,18 +15,19 @@ namespace integralhist {
 static constexpr guint kMaxTargets = 1000;
 // Confidences of detections: of one that may start a target, of one that does so alone, of any that
 // counts, and of one without any, which starts none alone.
-static constexpr double kSure = 0.6, kCertain = 0.85, kLeastSure = 0.1, kUnknown = 0.7;
+static constexpr double kStartConfidence = 0.6, kStartAloneConfidence = 0.85, kMinConfidence = 0.1,
+                        kUnknownConfidence = 0.7;
 static constexpr double kCommon = 0.7;  // the most of what is common that is taken away
 // Overlap of two detections of one object, of one class and of two.
-static constexpr double kTwice = 0.6, kTwiceOfClasses = 0.8;
-static constexpr double kThere = 0.55;  // overlap with the target that it is
+static constexpr double kNmsIou = 0.6, kNmsIouOfClasses = 0.8;
+static constexpr double kMatchIou = 0.55;  // overlap with the target that it is
 // A target without a detection is there if its box looks like it, and others cover little of it.
-static constexpr double kLooksRight = 0.35, kLooksLikely = 0.2;
+static constexpr double kPresenceSimilarity = 0.35, kPresenceSimilarityBetweenLooks = 0.2;
 static constexpr double kCovers = 0.4;
-static constexpr double kCoversView = 0.35;  // share from which on a view of it is not learned
-static constexpr guint kPatience = 10;       // frames of being absent
-static constexpr guint kRecent = 4;          // looks of the detector
-static constexpr guint kMaxShared = 5;       // frames on one spot
+static constexpr double kCoversView = 0.35;    // share from which on a view of it is not learned
+static constexpr guint kMaxAbsentFrames = 10;  // frames of being absent
+static constexpr guint kRecent = 4;            // looks of the detector
+static constexpr guint kMaxShared = 5;         // frames on one spot
 
 TargetList::TargetList (gpointer logged_as, Warn warn)
     : logged_as_ (logged_as), warn_ (std::move (warn))
@@ -51,7 +52,7 @@ TrackedTarget *TargetList::add (const GstVideoRectangle &box, const TargetFrame 
         return frame.in_tensor (frame.clip (frame.in_frame (its.box ())));
       };
   for (const auto &other : targets_)
-    if (!other->is_gone () && overlap (seen (*other), seen (*tracked)) > kThere)
+    if (!other->is_gone () && overlap (seen (*other), seen (*tracked)) > kMatchIou)
       tracked->together.push_back (other->id);
   return targets_.emplace_back (std::move (tracked)).get ();
 }
@@ -137,7 +138,7 @@ namespace {
 /// Returns how sure a detector is; not at all if that is no number.
 double confidence_of (const Detection &detection)
 {
-  return detection.bad_confidence.empty () ? detection.confidence.value_or (kUnknown) : 0;
+  return detection.bad_confidence.empty () ? detection.confidence.value_or (kUnknownConfidence) : 0;
 }
 
 /// Returns the detections inside of the frame, in pixels of the tensor, the surest first. Of
@@ -154,16 +155,16 @@ sought (const std::vector<Detection> &detections, const TargetFrame &frame,
   std::vector<std::pair<const Detection *, SoughtDetection>> kept;
   for (const Detection *const its : order) {
     const double sure = confidence_of (*its);
-    if (kept.size () == kMaxTargets || sure < kLeastSure)
+    if (kept.size () == kMaxTargets || sure < kMinConfidence)
       break;  // the others are less sure
     const GstVideoRectangle part = frame.clip (its->box);
     const TargetBox box = frame.in_tensor (part);
     const auto n_there = std::ranges::count_if (kept, [&] (const auto &other) {
       return overlap (box, other.second.box)
-             > (are_of_one_kind (its->kind, other.second.kind) ? kTwice : kTwiceOfClasses);
+             > (are_of_one_kind (its->kind, other.second.kind) ? kNmsIou : kNmsIouOfClasses);
     });
     if (part.w > 0 && (n_there == 0 || n_there < n_targets (box)))
-      kept.push_back ({ its, { box, {}, its->kind, sure >= kSure } });
+      kept.push_back ({ its, { box, {}, its->kind, sure >= kStartConfidence } });
   }
   return kept;
 }
@@ -215,7 +216,7 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
   const auto kept = sought (all, frame, [&] (const TargetBox &box) {
     return std::ranges::count_if (targets_, [&] (const auto &tracked) {
       return tracked->is_confirmed () && !tracked->is_lost ()
-             && overlap (tracked->box (), box) > kThere;
+             && overlap (tracked->box (), box) > kMatchIou;
     });
   });
   std::vector<SoughtDetection> detections;
@@ -239,7 +240,7 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
     if (TrackedTarget *const tracked = target_of[d]) {
       tracked->take (*kept[d].first, boxes[d], frame.time);
       tracked->existence.hit (detections[d].is_sure);
-      if (tracked->is_confirmed () || confidence_of (*kept[d].first) >= kCertain)
+      if (tracked->is_confirmed () || confidence_of (*kept[d].first) >= kStartAloneConfidence)
         tracked->existence.confirm ();
       if (!tracked->is_confirmed () && tracked->existence.is_confirmed ())
         confirm (*tracked, frame);
@@ -299,7 +300,7 @@ bool TargetList::starts_target (const SoughtDetection &detection, const TargetFr
   return detection.is_sure && is_in_area (frame.in_frame (detection.box))
          && std::ranges::none_of (targets_, [&] (const auto &tracked) {
               return !tracked->is_lost () && are_of_one_kind (tracked->kind, detection.kind)
-                     && overlap (tracked->box (), detection.box) > kThere;
+                     && overlap (tracked->box (), detection.box) > kMatchIou;
             });
 }
 
@@ -340,7 +341,8 @@ Expected<> TargetList::note_presence (GstIntegralHistogram *colours, const Targe
     const double alike =
         likeness (own_look (tracked.appearance.mean ()), own_look (appearances[i]));
     const bool looks_right =
-        alike >= (looked_ ? kLooksRight : kLooksLikely) && covered_share_of (tracked) <= kCovers;
+        alike >= (looked_ ? kPresenceSimilarity : kPresenceSimilarityBetweenLooks)
+        && covered_share_of (tracked) <= kCovers;
     if (looks_right && !looked_ && !tracked.is_confirmed () && !tracked.is_gone ()) {
       tracked.existence.confirm ();
       confirm (tracked, frame);
@@ -350,7 +352,7 @@ Expected<> TargetList::note_presence (GstIntegralHistogram *colours, const Targe
       tracked.place = boxes[i];
     } else {
       tracked.is_absent = true;
-      if (++tracked.absent_frames > kPatience)
+      if (++tracked.absent_frames > kMaxAbsentFrames)
         tracked.wait (true);
     }
   }
@@ -434,7 +436,7 @@ void TargetList::yield_on_one_spot ()
     else
       tracked->yields = false;
   const auto share = [] (const TrackedTarget *a, const TrackedTarget *b) {
-    return a != b && overlap (a->box (), b->box ()) > kThere && !a->began_with (*b)
+    return a != b && overlap (a->box (), b->box ()) > kMatchIou && !a->began_with (*b)
            && !b->began_with (*a);
   };
   for (TrackedTarget *const its : all)

@@ -17,15 +17,15 @@ static double squared (double x)
 // frame in which it was not seen and with their root, and with each in which it was not detected,
 // of so many at most; and of a detection.
 static constexpr double kSpread = 0.05, kSpreadOfFrame = 0.02, kSpreadOfRoot = 0.06,
-                        kSpreadOfFollowing = 0.01, kMostFollowing = 20, kMostSpread = 8;
+                        kSpreadOfFollowing = 0.01, kMaxFollowing = 20, kMaxSpread = 8;
 static constexpr double kSpreadOfDetection = 0.1;
 static constexpr double kSizeGain = 0.5;  // beside that of the place
 
 static double spread_of (double unseen, double undetected)
 {
   return std::min (kSpread + kSpreadOfFrame * unseen + kSpreadOfRoot * std::sqrt (unseen)
-                       + kSpreadOfFollowing * std::min (undetected, kMostFollowing),
-                   kMostSpread);
+                       + kSpreadOfFollowing * std::min (undetected, kMaxFollowing),
+                   kMaxSpread);
 }
 
 void TrackedTarget::take (const Detection &detection, const TargetBox &box, GstClockTime time)

@@ -32,7 +32,7 @@ inline void write_channels (const float *cell, const float *around, float fade, 
     values[kDirections + v] = cell[v] + cell[v + kOrientations];
 
   const hn::CappedTag<float, kChannels> d;
-  const auto most = hn::Set (d, kMostShare), half = hn::Set (d, 0.5F * fade);
+  const auto most = hn::Set (d, kMaxShare), half = hn::Set (d, 0.5F * fade);
   for (std::size_t v = 0; v < kValues; v += hn::Lanes (d)) {
     const auto value = hn::Load (d, values + v);
     const auto share = [&] (int k) {
@@ -48,7 +48,7 @@ inline void write_channels (const float *cell, const float *around, float fade, 
     auto sum = hn::Zero (blocks);
     for (std::size_t v = 0; v < kDirections; v++)
       sum = hn::Add (
-          sum, hn::Min (hn::Mul (hn::Set (blocks, cell[v]), norms), hn::Set (blocks, kMostShare)));
+          sum, hn::Min (hn::Mul (hn::Set (blocks, cell[v]), norms), hn::Set (blocks, kMaxShare)));
     hn::StoreU (hn::Mul (hn::Set (blocks, kBlockShare * fade), sum), blocks,
                 channels + kValues + k);
   }

@@ -340,7 +340,7 @@ constexpr int kSizeThreads = 128;
 __global__ void __launch_bounds__ (kSizeThreads)
 sample_size (const SizeJob *jobs)
 {
-  __shared__ float values[kMostSizeCells * kOrientations], energies[kMostSizeCells];
+  __shared__ float values[kMaxSizeCells * kOrientations], energies[kMaxSizeCells];
   const SizeJob job = jobs[blockIdx.x];
   const int n = job.columns * job.rows;
   for (int i = threadIdx.x; i < n * kOrientations; i += kSizeThreads)

@@ -45,7 +45,7 @@ struct FilterJob {
   const double *turns;
 };
 
-inline constexpr int kMostSizeCells = 256;
+inline constexpr int kMaxSizeCells = 256;
 
 /// Computes the samples of n boxes, each at one size (channels.hpp).
 [[nodiscard]] int sample_sizes (const SizeJob *jobs, int n, Stream stream);

@@ -26,11 +26,11 @@ inline constexpr int kHalf = kGrid / 2 + 1, kFrequencies = kGrid * kHalf,
 // Two real channels are transformed as one complex number: the first, and i times the second.
 inline constexpr int kPairs = kChannels / 2;
 
-inline constexpr float kMostShare = 0.2F,  // of a block
-    kFlat = 1,                             // square of gray levels: noise is not made an edge
-    kNeighbour = 0.3F,                     // share of a neighbour in a cell
-    kBlockShare = 0.2357F,                 // of what a block adds up to, 1 / sqrt (18)
-    kFasterRounds = 10;                    // times rho, each round of learning
+inline constexpr float kMaxShare = 0.2F,  // of a block
+    kFlat = 1,                            // square of gray levels: noise is not made an edge
+    kNeighbour = 0.3F,                    // share of a neighbour in a cell
+    kBlockShare = 0.2357F,                // of what a block adds up to, 1 / sqrt (18)
+    kFasterRounds = 10;                   // times rho, each round of learning
 
 /// The factors that make sums of cells mean gray levels a pixel; luma from -0.5 to 0.5.
 struct CellScale {
@@ -115,9 +115,9 @@ struct BlockNorms {
 INTHIST_HOST_DEVICE inline float clipped (float value, float norm)
 {
 #ifdef __CUDA_ARCH__
-  return fminf (value * norm, kMostShare);  // one instruction there, and a call on the CPU
+  return fminf (value * norm, kMaxShare);  // one instruction there, and a call on the CPU
 #else
-  return std::min (value * norm, kMostShare);
+  return std::min (value * norm, kMaxShare);
 #endif
 }
 

@@ -25,8 +25,8 @@ namespace {
 
 HWY_EXPORT (compare);
 
-constexpr int kRun = 64;             // windows of a task that counts one by one
-constexpr int kMostVotes = 1 << 16;  // of a batch with more than kRun windows
+constexpr int kRun = 64;            // windows of a task that counts one by one
+constexpr int kMaxVotes = 1 << 16;  // of a batch with more than kRun windows
 
 /// Calls `body (first, n)` for runs of at most kRun windows, in parallel.
 template <class Body>
@@ -82,7 +82,7 @@ public:
         columns_ (query.windows.list ? query.windows.n : query.windows.grid.columns)
   {
     const Grid &grid = query.windows.grid;
-    const int most = std::clamp (kMostVotes / query.n_models (), kRun, Batch::kWindows),
+    const int most = std::clamp (kMaxVotes / query.n_models (), kRun, Batch::kWindows),
               most_columns = query.windows.list ? kRun : std::min (most, Batch::kColumns);
     column_batches_ = divide_up (columns_, most_columns);
     columns_per_batch_ = divide_up (columns_, column_batches_);
@@ -90,7 +90,7 @@ public:
               enough = int (divide_up (std::int64_t (rows_) * column_batches_, wanted));
     rows_per_batch_ =
         std::clamp (std::min (most / round_up (columns_per_batch_, 16), enough), 1, Batch::kRows);
-    if (query.question == Question::likelihoods && !query.windows.list
+    if (query.kind == QueryKind::likelihoods && !query.windows.list
         && grid.window_height % grid.step_y == 0)
       apart_ = std::min (rows_, grid.window_height / grid.step_y);
   }
@@ -169,7 +169,7 @@ int compare_all (const TensorView &tensor, const Query &query)
     for (int r = 0; complete && r < batch.n_rows; r++) {
       const float *const row = values.get () + r * batch.stride ();
       const std::size_t first = batch.index (query.windows, r);
-      if (query.question == Question::votes)
+      if (query.kind == QueryKind::votes)
         rank_votes (query, row, n, batch.columns, answers + first);
       else
         std::copy_n (row, batch.columns, answers + first);
@@ -195,10 +195,10 @@ int answer (TensorView tensor, const Query &query)
     return guarded ([&] { return compare_all (tensor, query); });
   const Shape &shape = tensor.shape;
   return tensor.with_planes ([&] (const auto &plane) {
-    switch (query.question) {
-      case Question::counts: return count<std::uint32_t> (shape, plane, query);
-      case Question::sums: return count<std::uint64_t> (shape, plane, query);
-      case Question::totals: return totals (shape, plane, query);
+    switch (query.kind) {
+      case QueryKind::counts: return count<std::uint32_t> (shape, plane, query);
+      case QueryKind::sums: return count<std::uint64_t> (shape, plane, query);
+      case QueryKind::totals: return totals (shape, plane, query);
       default: return quantiles (shape, plane, query);
     }
   });

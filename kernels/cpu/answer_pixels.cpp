@@ -45,7 +45,7 @@ void add_up (const Values &values, const Lut &lut, const Shape &shape, Sum *sums
   std::fill_n (sums, shape.bins, Sum (0));
   for (int v = 0; v < 256; v++) {
     const std::uint64_t n = values[v];
-    if (shape.content == Content::powers) {
+    if (shape.content == Content::sums) {
       sums[0] += Sum (n * v);
       if (shape.bins > 1)
         sums[1] += Sum (n * v * v);
@@ -94,9 +94,9 @@ public:
   template <class Sum>
   void add (const Image &image, const Region &window, const Shape &shape, Sum *sums)
   {
-    constexpr int kMostPixels = 1 << 20;  // of which no half overflows
+    constexpr int kMaxPixels = 1 << 20;  // of which no half overflows
     std::fill_n (sums, shape.bins, Sum (0));
-    const int rows = std::max (1, kMostPixels / std::max (1, window.width)),
+    const int rows = std::max (1, kMaxPixels / std::max (1, window.width)),
               end = window.y + window.height;
     for (int y = window.y; y < end; y += rows)
       add_rows (image, { window.x, y, window.width, std::min (rows, end - y) }, shape.bins, sums);
@@ -106,7 +106,7 @@ private:
   template <class Sum>
   void add_rows (const Image &image, const Region &window, int bins, Sum *sums)
   {
-    constexpr std::uint32_t kMost = WeightedPixel::kMost;
+    constexpr std::uint32_t kMax = WeightedPixel::kMax;
     const int turns = pixels_of (window) < 256 ? 1 : kTurns;
     for (int turn = 0; turn < turns; turn++)
       std::fill_n (of_bins_[turn], bins, 0);
@@ -117,7 +117,7 @@ private:
       for (int x = 0; x < window.width; x++) {
         const std::uint32_t word = row[x].word;
         of_bins_[x & (turns - 1)][word & 255] +=
-            (word >> 8 & kMost) | std::uint64_t (word >> 20) << 32;
+            (word >> 8 & kMax) | std::uint64_t (word >> 20) << 32;
       }
     }
     for (int turn = 0; turn < turns; turn++) {
@@ -152,7 +152,7 @@ int answer (const Binning &binning, const Shape &shape, const Query &query)
       if (shape.content == Content::weights) {
         weights.add (binning.image, window, shape, sums);
       } else if (std::int64_t (window.width) * window.height <= kSmall) {
-        if (shape.content == Content::powers)
+        if (shape.content == Content::sums)
           add_values (binning.image, window, shape, sums);
         else
           count_bins (binning, window, shape, sums);
@@ -169,8 +169,8 @@ int answer (const Binning &binning, const Shape &shape, const Query &query)
 
 int answer_pixels (const Binning &binning, const Shape &shape, const Query &query)
 {
-  return query.question == Question::sums ? answer<std::uint64_t> (binning, shape, query)
-                                          : answer<std::uint32_t> (binning, shape, query);
+  return query.kind == QueryKind::sums ? answer<std::uint64_t> (binning, shape, query)
+                                       : answer<std::uint32_t> (binning, shape, query);
 }
 
 }  // namespace inthist::cpu

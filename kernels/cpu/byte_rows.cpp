@@ -306,7 +306,7 @@ HWY_INLINE void write_tile (const Counts &counts, int t, T *columns, Left<T> &be
 /// Writes the tiles of rows first..last - 1 of a bin below the columns' counts. T holds a tile's
 /// numbers but for the corner. Returns false if it stopped because the job was cancelled.
 template <class T>
-bool march_tiles (const Job &job, int bin, int first, int last, T *columns)
+bool scan_tiles (const Job &job, int bin, int first, int last, T *columns)
 {
   const Tiles tiles = tiles_of (job.shape);
   const int width = job.shape.width;
@@ -332,14 +332,14 @@ bool march_tiles (const Job &job, int bin, int first, int last, T *columns)
   return true;
 }
 
-bool march_narrow (const Job &job, int bin, int first, int last, void *columns)
+bool scan_narrow (const Job &job, int bin, int first, int last, void *columns)
 {
-  return march_tiles (job, bin, first, last, static_cast<std::uint16_t *> (columns));
+  return scan_tiles (job, bin, first, last, static_cast<std::uint16_t *> (columns));
 }
 
-bool march_wide (const Job &job, int bin, int first, int last, void *columns)
+bool scan_wide (const Job &job, int bin, int first, int last, void *columns)
 {
-  return march_tiles (job, bin, first, last, static_cast<std::uint32_t *> (columns));
+  return scan_tiles (job, bin, first, last, static_cast<std::uint32_t *> (columns));
 }
 
 bool count_narrow (const Job &job, int bin, int first, int last, void *counts)
@@ -363,8 +363,8 @@ namespace {
 
 HWY_EXPORT (count_narrow);
 HWY_EXPORT (count_wide);
-HWY_EXPORT (march_narrow);
-HWY_EXPORT (march_wide);
+HWY_EXPORT (scan_narrow);
+HWY_EXPORT (scan_wide);
 
 /// Calls `body` with a value of the type that holds what a column has, and all of a tile's numbers
 /// but for the corner.
@@ -386,9 +386,9 @@ int run (const Job &job)
     constexpr bool kWide = sizeof (T) == 4;
     auto *const count =
         kWide ? HWY_DYNAMIC_DISPATCH (count_wide) : HWY_DYNAMIC_DISPATCH (count_narrow);
-    auto *const march =
-        kWide ? HWY_DYNAMIC_DISPATCH (march_wide) : HWY_DYNAMIC_DISPATCH (march_narrow);
-    return Strips<T, kTileSide> (job).count_and_march (count, march);
+    auto *const scan =
+        kWide ? HWY_DYNAMIC_DISPATCH (scan_wide) : HWY_DYNAMIC_DISPATCH (scan_narrow);
+    return Strips<T, kTileSide> (job).count_and_scan (count, scan);
   });
 }
 

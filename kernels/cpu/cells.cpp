@@ -43,10 +43,10 @@ struct Span {
 };
 
 /// Sums of weights. A pixel has one number for both of its bins: what they add up to, with parts of
-/// up to kMostPixels pixels, is below 2^32 in either half.
+/// up to kMaxPixels pixels, is below 2^32 in either half.
 struct WeightSums {
   using Pixel = WeightedPixel;
-  static constexpr int kMostPixels = 4096;
+  static constexpr int kMaxPixels = 4096;
   int planes;
 
   int slots () const { return planes + 1; }  // also of bins that are none, which nobody reads
@@ -68,7 +68,7 @@ struct WeightSums {
   void add_whole (Pixel pixel, std::uint64_t *cell) const
   {
     // kCellParts times both, as they lie in the word
-    static_assert (kCellParts == 1 << 8 && WeightedPixel::kMost == 0xfff);
+    static_assert (kCellParts == 1 << 8 && WeightedPixel::kMax == 0xfff);
     const std::uint64_t both =
         (pixel.word & 0xfff00) | std::uint64_t (pixel.word >> 20) << (32 + 8);
     cell[std::min (pixel.bin (), planes)] += both;
@@ -89,7 +89,7 @@ struct WeightSums {
 template <int kPlanes>
 struct TableSums {
   using Pixel = std::uint8_t;
-  static constexpr int kMostPixels = 1 << 15;
+  static constexpr int kMaxPixels = 1 << 15;
   std::array<std::array<std::uint32_t, 256>, kPlanes> table;
 
   int slots () const { return kPlanes; }
@@ -100,7 +100,7 @@ struct TableSums {
   }
   void add (const Pixel *first, const Pixel *end, std::uint64_t *cell) const
   {
-    std::uint32_t sums[kPlanes] = {};  // of a row of pixels, at most kMostCellColumns
+    std::uint32_t sums[kPlanes] = {};  // of a row of pixels, at most kMaxCellColumns
     for (; first < end; first++)
       for (int p = 0; p < kPlanes; p++)
         sums[p] += table[p][*first];
@@ -127,7 +127,7 @@ public:
       spans_.push_back (Span::between (cells.x[i], cells.x[i + 1]));
       widest = std::max (widest, spans_.back ().end - spans_.back ().first + 2);
     }
-    most_rows_ = std::max (1, Sums::kMostPixels / widest);
+    most_rows_ = std::max (1, Sums::kMaxPixels / widest);
   }
 
   void add_up (int first_row, int end_row, std::int64_t *sums)
@@ -222,7 +222,7 @@ int add_up_cells (const Binning &binning, const Shape &shape, const Cells &cells
     else
       one.table[0][v] = both.table[0][v] = v, both.table[1][v] = v * v;
   }
-  if (shape.content == Content::powers && shape.bins > 1)
+  if (shape.content == Content::sums && shape.bins > 1)
     return add_up (binning.image, cells, both, 2, sums);
   return add_up (binning.image, cells, one, 1, sums);
 }

@@ -197,25 +197,25 @@ public:
   {
     constexpr int numbers = state_size (kMeasure);
     const int bins = shape_.bins, n = batch_.n_rows * stride_;
-    place (model);
+    locate_windows (model);
     if (shape_.content == Content::weights)
-      weigh (model, n);
-    start<kMeasure> (n);
+      load_totals (model, n);
+    init_sums<kMeasure> (n);
     if (query_.has_bins_before ())
       for_carried (model, numbers, [] (float *own, const float *carried, int columns) {
         std::copy_n (carried, columns, own);
       });
     for (int b = 0; b < bins; b++) {
-      begin (b);
+      begin_bin (b);
       for (int first = 0; first < n; first += at_once_) {
         const int end = std::min (n, first + at_once_);
         const float of_model = query_.models[std::size_t (model) * bins + b];
         if (wide_) {
-          count_wide (b, first, end);
-          add<kMeasure> (b, of_model, wide_counts_, first, end);
+          count_wide_windows_of_bin (b, first, end);
+          add_bin<kMeasure> (b, of_model, wide_counts_, first, end);
         } else {
-          count (b, first / stride_, end / stride_);
-          add<kMeasure> (b, of_model, counts_, first, end);
+          count_windows_of_bin (b, first / stride_, end / stride_);
+          add_bin<kMeasure> (b, of_model, counts_, first, end);
         }
       }
     }
@@ -231,7 +231,7 @@ public:
 
 private:
   /// Finds the windows, or the part of them that the model is for, and the pixels of each.
-  void place (int model)
+  void locate_windows (int model)
   {
     const Region patch = patch_of (query_, model);
     const int width = std::min (patch.width, shape_.width), most = exact_pixels (shape_, 0);
@@ -241,7 +241,7 @@ private:
                 && (shape_.content == Content::weights ? pixels <= most : width <= most);
     wide_ = shape_.content == Content::weights && !in_lines_;
     if (!in_lines_) {
-      place_each (model);
+      locate_each_window (model);
       return;
     }
     const Grid &grid = query_.windows.grid;
@@ -264,14 +264,14 @@ private:
     }
   }
 
-  void place_each (int model)
+  void locate_each_window (int model)
   {
     windows_.assign (batch_.n_rows * stride_, {});
     for (int r = 0; r < batch_.n_rows; r++)
       for (int i = 0; i < batch_.columns; i++) {
         const int index = int (batch_.index (query_.windows, r)) + i;
         windows_[r * stride_ + i] =
-            query_.question == Question::votes
+            query_.kind == QueryKind::votes
                 ? patch_at (corner_of (query_.windows, index), query_.patches[model], shape_)
                 : window_of (query_.windows, index, shape_);
       }
@@ -279,7 +279,7 @@ private:
   }
 
   /// Takes what the weights of each window add up to, instead of its pixels.
-  void weigh (int model, int n)
+  void load_totals (int model, int n)
   {
     std::fill_n (totals_, n, 0);
     if (brings_totals (shape_, query_))
@@ -295,13 +295,13 @@ private:
   void add_up (int n)
   {
     for (int b = 0; b < shape_.bins; b++) {
-      begin (b);
+      begin_bin (b);
       for (int first = 0; first < n; first += at_once_) {
         const int end = std::min (n, first + at_once_);
         if (wide_)
-          count_wide (b, first, end);
+          count_wide_windows_of_bin (b, first, end);
         else
-          count (b, first / stride_, end / stride_);
+          count_windows_of_bin (b, first / stride_, end / stride_);
         for (int i = first; i < end; i++)
           totals_[i] += wide_ ? wide_counts_[i - first] : counts_[i - first];
       }
@@ -309,25 +309,25 @@ private:
   }
 
   template <Measure kMeasure>
-  void start (int n)
+  void init_sums (int n)
   {
     for (int i = 0; i < n; i++) {
       auto sum = sum_for<kMeasure> (totals_[i]);
-      weights_[i] = sum.weight ();
+      normalisers_[i] = sum.normaliser ();
       store (sum, &numbers_[0][i]);
     }
     if constexpr (state_size (kMeasure) > kOfModel)
       std::fill_n (numbers_[kOfModel], n, 0.0f);
   }
 
-  void begin (int bin)
+  void begin_bin (int bin)
   {
     line_y_ = -1;
     ahead_ = bin + 1 < shape_.bins ? tensor_.layout.plane_pitch : 0;
   }
 
   /// Adds up the weights of a bin in windows one by one.
-  void count_wide (int bin, int first, int end)
+  void count_wide_windows_of_bin (int bin, int first, int end)
   {
     tensor_.with_planes ([&] (const auto &plane) {
       const auto at = plane (bin);
@@ -338,7 +338,7 @@ private:
   }
 
   /// Counts the pixels of a bin in the windows of some rows.
-  void count (int bin, int first_row, int end_row)
+  void count_windows_of_bin (int bin, int first_row, int end_row)
   {
     tensor_.with_planes ([&] (const auto &plane) {
       const auto at = plane (bin);
@@ -383,7 +383,7 @@ private:
 
   /// Adds a bin to the sums of windows first..end - 1, whose counts are at hand.
   template <Measure kMeasure, class Count>
-  void add (int b, float q, const Count *HWY_RESTRICT counts, int first, int end)
+  void add_bin (int b, float q, const Count *HWY_RESTRICT counts, int first, int end)
   {
     const int bin = query_.bin_of (b);
     for (int i = first; i < end; i++) {
@@ -393,7 +393,7 @@ private:
     }
   }
 
-  /// Adds all bins to number kOfModel, which `add` leaves as it is.
+  /// Adds all bins to number kOfModel, which `add_bin` leaves as it is.
   template <Measure kMeasure>
   void add_of_model (int model, int n)
   {
@@ -416,7 +416,7 @@ private:
   template <Measure kMeasure>
   MeasureSum<kMeasure> sum_of (int i) const
   {
-    MeasureSum<kMeasure> sum (weights_[i], 0);
+    MeasureSum<kMeasure> sum (normalisers_[i], 0);
     load (sum, &numbers_[0][i]);
     return sum;
   }
@@ -448,7 +448,7 @@ private:
   Sides left_, right_;
   int above_[Batch::kRows], below_[Batch::kRows];  // rows of H
   int exact_rows_;                                 // a part of so many does not overflow a counter
-  float weights_[Batch::kWindows], numbers_[kOfModel + 1][Batch::kWindows];
+  float normalisers_[Batch::kWindows], numbers_[kOfModel + 1][Batch::kWindows];
   std::uint64_t totals_[Batch::kWindows];  // pixels, or what weights add up to
 
   // of the bin at hand

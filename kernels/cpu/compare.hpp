@@ -32,7 +32,7 @@ struct Batch {
 inline Region patch_of (const Query &query, int model)
 {
   const Grid &grid = query.windows.grid;
-  if (query.question != Question::votes)
+  if (query.kind != QueryKind::votes)
     return { 0, 0, grid.window_width, grid.window_height };
   const Region &patch = query.patches[model];
   return { patch.x, patch.y, std::max (0, patch.width), std::max (0, patch.height) };

@@ -29,7 +29,7 @@ void fill (GradientTable &table, const PixelFormat &format)
 const GradientTable *gradients_of (const PixelFormat &format)
 {
   static std::mutex mutex;
-  static std::unique_ptr<GradientTable> tables[2][Sectors::kMost + 1];
+  static std::unique_ptr<GradientTable> tables[2][Sectors::kMax + 1];
   const bool all_around = format.feature == Feature::signed_gradient;
   const std::lock_guard lock (mutex);
   auto &table = tables[all_around][format.quantization[0]];
@@ -46,7 +46,7 @@ const GradientTable *gradients_of (const PixelFormat &format)
 const WeightTable *weights_of (const GradientTable &gradients, const PixelFormat &format)
 {
   static std::mutex mutex;
-  static std::unique_ptr<WeightTable> tables[2][Sectors::kMost + 1];
+  static std::unique_ptr<WeightTable> tables[2][Sectors::kMax + 1];
   const bool all_around = format.feature == Feature::signed_gradient;
   const SoftBins &bins = format.soft;
   if (format.pixel_weight != Weight::gradient || bins.n != format.quantization[0])

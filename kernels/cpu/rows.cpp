@@ -54,8 +54,8 @@ HWY_INLINE void scan_64 (const std::uint8_t *HWY_RESTRICT bins, std::uint8_t bin
 
 /// Adds one row of the bin to `row`, the row of H above (padded to 64), and writes it to `out`.
 template <class T, bool kStream>
-HWY_INLINE void march_row (const std::uint8_t *HWY_RESTRICT bins, int width, std::uint8_t bin,
-                           T *HWY_RESTRICT row, T *HWY_RESTRICT out)
+HWY_INLINE void scan_row_of_bins (const std::uint8_t *HWY_RESTRICT bins, int width,
+                                  std::uint8_t bin, T *HWY_RESTRICT row, T *HWY_RESTRICT out)
 {
   const hn::CappedTag<T, 16> d;
   const hn::Rebind<std::uint8_t, decltype (d)> d_bytes;
@@ -175,9 +175,9 @@ HWY_INLINE void scan_squares (const std::uint8_t *values, hn::Vec<Sums> &before,
 /// Adds one row of values, or of their squares, to the row of H above, and writes it to `out`, and
 /// with kStream, which goes past the caches, also to `row`.
 template <bool kSquare, bool kStream>
-HWY_INLINE void march_row_of_values (const std::uint8_t *HWY_RESTRICT values, int width,
-                                     const std::uint32_t *above, std::uint32_t *row,
-                                     std::uint32_t *out)
+HWY_INLINE void scan_row_of_values (const std::uint8_t *HWY_RESTRICT values, int width,
+                                    const std::uint32_t *above, std::uint32_t *row,
+                                    std::uint32_t *out)
 {
   std::uint32_t left = 0;  // what the row adds up to so far
   int x = 0;
@@ -217,7 +217,7 @@ HWY_INLINE hn::Vec<Sums> weights_of (hn::Vec<Sums> words, hn::Vec<Sums> bin, hn:
 {
   const Sums d;
   const auto has = hn::And (words, hn::Set (d, 255));
-  const auto to_bin = hn::And (hn::ShiftRight<8> (words), hn::Set (d, WeightedPixel::kMost));
+  const auto to_bin = hn::And (hn::ShiftRight<8> (words), hn::Set (d, WeightedPixel::kMax));
   return hn::Add (hn::IfThenElseZero (hn::Eq (has, bin), to_bin),
                   hn::IfThenElseZero (hn::Eq (has, before), hn::ShiftRight<20> (words)));
 }
@@ -225,9 +225,9 @@ HWY_INLINE hn::Vec<Sums> weights_of (hn::Vec<Sums> words, hn::Vec<Sums> bin, hn:
 
 /// Adds one row of weighted pixels to `row`, the row of H above, and writes it to `out`.
 template <bool kStream>
-HWY_INLINE void march_row_of_weights (const WeightedPixel *HWY_RESTRICT pixels, int width, int bin,
-                                      int bins, std::uint32_t *HWY_RESTRICT row,
-                                      std::uint32_t *HWY_RESTRICT out)
+HWY_INLINE void scan_row_of_weights (const WeightedPixel *HWY_RESTRICT pixels, int width, int bin,
+                                     int bins, std::uint32_t *HWY_RESTRICT row,
+                                     std::uint32_t *HWY_RESTRICT out)
 {
   std::uint32_t left = 0;
   int x = 0;
@@ -261,7 +261,7 @@ HWY_INLINE void march_row_of_weights (const WeightedPixel *HWY_RESTRICT pixels, 
 /// rows that are aligned go past the caches. Returns false if it stopped because the job was
 /// cancelled; so do the functions below.
 template <class T>
-bool march (const Job &job, int bin, int first, int last, void *row_above, bool past_caches)
+bool scan_strip (const Job &job, int bin, int first, int last, void *row_above, bool past_caches)
 {
   T *row = static_cast<T *> (row_above);
   if (first > 0)
@@ -280,15 +280,15 @@ bool march (const Job &job, int bin, int first, int last, void *row_above, bool 
     const auto add = [&] (auto streams) {
       constexpr bool kStream = streams;
       if (job.shape.content == Content::bins)
-        march_row<T, kStream> (pixels, job.shape.width, std::uint8_t (bin), row, out);
+        scan_row_of_bins<T, kStream> (pixels, job.shape.width, std::uint8_t (bin), row, out);
       else if constexpr (sizeof (T) == 4) {
         if (job.shape.content == Content::weights)
-          return march_row_of_weights<kStream> (reinterpret_cast<const WeightedPixel *> (pixels),
-                                                job.shape.width, bin, job.shape.bins, row, out);
+          return scan_row_of_weights<kStream> (reinterpret_cast<const WeightedPixel *> (pixels),
+                                               job.shape.width, bin, job.shape.bins, row, out);
         const T *const above =
             kStream || y == first ? row : out - job.layout.row_pitch / sizeof (T);
-        bin == 0 ? march_row_of_values<false, kStream> (pixels, job.shape.width, above, row, out)
-                 : march_row_of_values<true, kStream> (pixels, job.shape.width, above, row, out);
+        bin == 0 ? scan_row_of_values<false, kStream> (pixels, job.shape.width, above, row, out)
+                 : scan_row_of_values<true, kStream> (pixels, job.shape.width, above, row, out);
       }
     };
     if (stream)
@@ -300,14 +300,16 @@ bool march (const Job &job, int bin, int first, int last, void *row_above, bool 
   return true;
 }
 
-bool march_u32 (const Job &job, int bin, int first, int last, void *row_above, bool past_caches)
+bool scan_strip_u32 (const Job &job, int bin, int first, int last, void *row_above,
+                     bool past_caches)
 {
-  return march<std::uint32_t> (job, bin, first, last, row_above, past_caches);
+  return scan_strip<std::uint32_t> (job, bin, first, last, row_above, past_caches);
 }
 
-bool march_u16 (const Job &job, int bin, int first, int last, void *row_above, bool past_caches)
+bool scan_strip_u16 (const Job &job, int bin, int first, int last, void *row_above,
+                     bool past_caches)
 {
-  return march<std::uint16_t> (job, bin, first, last, row_above, past_caches);
+  return scan_strip<std::uint16_t> (job, bin, first, last, row_above, past_caches);
 }
 
 /// Adds to sums[x] the values in column x, or their squares, some rows at a time, so that all is
@@ -413,8 +415,8 @@ namespace inthist {
 namespace cpu {
 namespace {
 
-HWY_EXPORT (march_u32);
-HWY_EXPORT (march_u16);
+HWY_EXPORT (scan_strip_u32);
+HWY_EXPORT (scan_strip_u16);
 HWY_EXPORT (count_u32);
 HWY_EXPORT (count_u16);
 
@@ -427,7 +429,7 @@ constexpr std::size_t kCachedTable = 8 << 20;
 /// Returns whether the tensor goes past the caches.
 bool goes_past_caches (const Job &job)
 {
-  return job.shape.content != Content::powers
+  return job.shape.content != Content::sums
          || job.layout.plane_pitch * job.shape.bins > kCachedTable;
 }
 
@@ -449,8 +451,9 @@ int run (const Job &job)
   return with_counter (job.shape, [&]<class T> (T) {
     constexpr bool kWide = sizeof (T) == 4;
     auto *const count = kWide ? HWY_DYNAMIC_DISPATCH (count_u32) : HWY_DYNAMIC_DISPATCH (count_u16);
-    auto *const march = kWide ? HWY_DYNAMIC_DISPATCH (march_u32) : HWY_DYNAMIC_DISPATCH (march_u16);
-    return Strips<T> (job).count_and_march (count, march, past_caches);
+    auto *const scan =
+        kWide ? HWY_DYNAMIC_DISPATCH (scan_strip_u32) : HWY_DYNAMIC_DISPATCH (scan_strip_u16);
+    return Strips<T> (job).count_and_scan (count, scan, past_caches);
   });
 }
 

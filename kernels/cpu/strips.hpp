@@ -51,16 +51,16 @@ public:
   }
 
   /// Makes the tensor, of rows first..last - 1 at a time. `count (job, bin, first, last, counts)`
-  /// adds them to the counts of columns. `march (job, bin, first, last, above, more...)` writes
+  /// adds them to the counts of columns. `scan (job, bin, first, last, above, more...)` writes
   /// them, below what `above` has. Each returns false where it stopped.
-  template <class Count, class March, class... More>
-  int count_and_march (Count &&count, March &&march, More... more) const
+  template <class Count, class Scan, class... More>
+  int count_and_scan (Count &&count, Scan &&scan, More... more) const
   {
     if (const int error = count_above (count); error != 0)
       return error;
-    job_.stage ("march");
+    job_.stage ("scan");
     return for_tasks ([&] (int b, int s) {
-      return march (job_, b, first_row (s), first_row (s + 1), above (b, s), more...);
+      return scan (job_, b, first_row (s), first_row (s + 1), above (b, s), more...);
     });
   }
 
@@ -140,9 +140,8 @@ private:
     const int rows_of_table = kStripsPolicy.least_table_pixels / shape.width,
               rows_of_units =
                   std::max (kStripsPolicy.least_rows, kStripsPolicy.least_units * kUnit),
-              least_rows = shape.content != Content::powers
-                               ? rows_of_units
-                               : std::max (rows_of_units, rows_of_table);
+              least_rows = shape.content != Content::sums ? rows_of_units
+                                                          : std::max (rows_of_units, rows_of_table);
     return std::max (1, shape.height / least_rows);
   }
 
@@ -154,7 +153,7 @@ private:
     if (threads == 1 || is_small (shape))
       return 1;
     const int wanted = divide_up (wanted_tasks (), shape.bins),
-              enough = shape.content != Content::powers ? wanted : std::min (wanted, threads),
+              enough = shape.content != Content::sums ? wanted : std::min (wanted, threads),
               strips = std::clamp (enough, 1, most_strips (shape));
     return strips > threads ? strips / threads * threads : strips;
   }

@@ -35,7 +35,7 @@ template <class AnyQuery>
 constexpr int kLikelihoodBound = std::is_same_v<AnyQuery, WholeQuery> ? kAnswerThreads : 1024;
 
 template <class Sum, class Tensor>
-__global__ void count_windows (Tensor tensor, Query query)
+__global__ void count_windows_kernel (Tensor tensor, Query query)
 {
   const Shape &shape = tensor.shape;
   const Region window = window_of (query.windows, blockIdx.x, shape);
@@ -47,7 +47,7 @@ __global__ void count_windows (Tensor tensor, Query query)
 }
 
 template <class Sum>
-__global__ void count_windows_in_tiles (TensorInTiles tensor, Query query)
+__global__ void count_windows_in_tiles_kernel (TensorInTiles tensor, Query query)
 {
   const int bins = tensor.shape.bins, lane = threadIdx.x % kWarp;
   const TiledWindow window (tensor, window_of (query.windows, blockIdx.x, tensor.shape));
@@ -63,7 +63,7 @@ __global__ void count_windows_in_tiles (TensorInTiles tensor, Query query)
 
 /// Weights lie in rows alone.
 template <class Tensor>
-__global__ void totals (Tensor tensor, Query query)
+__global__ void totals_kernel (Tensor tensor, Query query)
 {
   const std::size_t i = std::size_t (blockIdx.x) * blockDim.x + threadIdx.x;
   if (i < query.n_totals ())
@@ -74,7 +74,7 @@ __global__ void totals (Tensor tensor, Query query)
 }
 
 template <class Tensor, class AnyQuery>
-__global__ void quantiles (Tensor tensor, AnyQuery query)
+__global__ void quantiles_kernel (Tensor tensor, AnyQuery query)
 {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < query.windows.size ())
@@ -123,7 +123,7 @@ __device__ std::uint64_t divisor_in_warp (const Tensor &tensor, const AnyQuery &
 
 template <Measure kMeasure, class Tensor, class AnyQuery>
 __global__ void __launch_bounds__ (kLikelihoodBound<AnyQuery>)
-likelihoods (Tensor tensor, AnyQuery query)
+likelihoods_kernel (Tensor tensor, AnyQuery query)
 {
   const Shape &shape = tensor.shape;
   const int i = blockIdx.x * (blockDim.x / kWarp) + threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
@@ -136,7 +136,7 @@ likelihoods (Tensor tensor, AnyQuery query)
     for (int first = 0; first < shape.bins; first += kWarp) {
       const int own = min (first + lane, shape.bins - 1), n = min (kWarp, shape.bins - first);
       const auto pixels = count (first);
-      const float p = sum.weight () * float (pixels), q = query.models[own];
+      const float p = sum.normaliser () * float (pixels), q = query.models[own];
       for (int b = 0; b < n; b++)
         sum.add_share (query.bin_of (first + b), __shfl_sync (~0u, p, b), __shfl_sync (~0u, q, b));
       if constexpr (counts_pixels (kMeasure))
@@ -150,8 +150,9 @@ likelihoods (Tensor tensor, AnyQuery query)
 
 /// Compares a window with a model, sum i; calls `store` with its value where it is complete.
 template <Measure kMeasure, class PlaneAccessor, class AnyQuery, class Store>
-__device__ void likelihood (const Shape &shape, const PlaneAccessor &plane, const AnyQuery &query,
-                            std::size_t i, const Region &window, const float *model, Store &&store)
+__device__ void compare_window (const Shape &shape, const PlaneAccessor &plane,
+                                const AnyQuery &query, std::size_t i, const Region &window,
+                                const float *model, Store &&store)
 {
   auto sum = sum_for<kMeasure> (divisor_of (shape, plane, query, i, window));
   resume (query, i, sum);
@@ -181,7 +182,7 @@ __device__ bool has_rank (int rank, int i, int n, bool similarity, const Votes &
 }
 
 template <Measure kMeasure, class Tensor, class AnyQuery>
-__global__ void votes (Tensor tensor, AnyQuery query, int run)
+__global__ void votes_kernel (Tensor tensor, AnyQuery query, int run)
 {
   const Shape &shape = tensor.shape;
   extern __shared__ float cast[];  // [patch][window]
@@ -190,10 +191,10 @@ __global__ void votes (Tensor tensor, AnyQuery query, int run)
     for (int i = threadIdx.x; i < run * patches; i += blockDim.x) {
       const int p = i / run, window = first + i % run;
       if (window < query.windows.size ())
-        likelihood<kMeasure> (shape, plane, query, std::size_t (p) * query.windows.size () + window,
-                              patch_at (corner_of (query.windows, window), query.patches[p], shape),
-                              query.models + std::size_t (p) * shape.bins,
-                              [&] (float value) { cast[i] = value; });
+        compare_window<kMeasure> (
+            shape, plane, query, std::size_t (p) * query.windows.size () + window,
+            patch_at (corner_of (query.windows, window), query.patches[p], shape),
+            query.models + std::size_t (p) * shape.bins, [&] (float value) { cast[i] = value; });
     }
   });
   if (query.has_bins_after (shape))
@@ -213,11 +214,11 @@ void launch_count_windows (const Tensor &tensor, const Query &query, Stream stre
 {
   if constexpr (std::is_same_v<Tensor, TensorInTiles>) {
     const int warps = std::min (divide_up (tensor.shape.bins, kBinsOfWarp), 8);
-    count_windows_in_tiles<Sum>
+    count_windows_in_tiles_kernel<Sum>
         <<<query.windows.size (), warps * kWarp, 0, stream>>> (tensor, query);
   } else {
     const int threads = std::min (round_up (tensor.shape.bins, kWarp), 256);
-    count_windows<Sum><<<query.windows.size (), threads, 0, stream>>> (tensor, query);
+    count_windows_kernel<Sum><<<query.windows.size (), threads, 0, stream>>> (tensor, query);
   }
 }
 
@@ -226,42 +227,43 @@ void launch_totals (const Tensor &tensor, const Query &query, Stream stream)
 {
   if constexpr (std::is_same_v<Tensor, TensorInRows>) {
     const std::size_t threads = kAnswerThreads;
-    totals<<<unsigned (divide_up (query.n_totals (), threads)), kAnswerThreads, 0, stream>>> (
-        tensor, query);
+    totals_kernel<<<unsigned (divide_up (query.n_totals (), threads)), kAnswerThreads, 0,
+                    stream>>> (tensor, query);
   }
 }
 
-/// Launches kernels for questions that may carry something; those for a Query have more code and
+/// Launches kernels for queries that may carry something; those for a Query have more code and
 /// registers than those for a WholeQuery.
 template <class Tensor, class AnyQuery>
 void launch_comparison (const Tensor &tensor, const AnyQuery &query, Stream stream)
 {
   const int n = query.windows.size ();
-  switch (query.question) {
-    case Question::quantiles:
-      quantiles<<<divide_up (n, kAnswerThreads), kAnswerThreads, 0, stream>>> (tensor, query);
+  switch (query.kind) {
+    case QueryKind::quantiles:
+      quantiles_kernel<<<divide_up (n, kAnswerThreads), kAnswerThreads, 0, stream>>> (tensor,
+                                                                                      query);
       break;
-    case Question::likelihoods:
+    case QueryKind::likelihoods:
       with_measure (query.measure, [&] (auto measure) {
         if (!try_launch_map<measure.value> (tensor, query, stream))
-          likelihoods<measure.value>
+          likelihoods_kernel<measure.value>
               <<<divide_up (n, kAnswerThreads / kWarp), kAnswerThreads, 0, stream>>> (tensor,
                                                                                       query);
       });
       break;
-    case Question::votes:
+    case QueryKind::votes:
       with_measure (query.measure, [&] (auto measure) {
         int run = kVoteWindows;
         while (run * query.n_patches * sizeof (float) > kVotesBytes)
           run /= 2;
         const int tasks = run * query.n_patches;
-        votes<measure.value><<<divide_up (n, run), std::min (round_up (tasks, kWarp), 512),
-                               tasks * sizeof (float), stream>>> (tensor, query, run);
+        votes_kernel<measure.value><<<divide_up (n, run), std::min (round_up (tasks, kWarp), 512),
+                                      tasks * sizeof (float), stream>>> (tensor, query, run);
       });
       break;
-    case Question::counts:
-    case Question::sums:
-    case Question::totals: break;  // launch () has others for them
+    case QueryKind::counts:
+    case QueryKind::sums:
+    case QueryKind::totals: break;  // launch () has others for them
   }
 }
 
@@ -269,11 +271,11 @@ void launch_comparison (const Tensor &tensor, const AnyQuery &query, Stream stre
 template <class Tensor>
 void launch (const Tensor &tensor, const Query &query, Stream stream)
 {
-  if (query.question == Question::counts)
+  if (query.kind == QueryKind::counts)
     launch_count_windows<std::uint32_t> (tensor, query, stream);
-  else if (query.question == Question::sums)
+  else if (query.kind == QueryKind::sums)
     launch_count_windows<std::uint64_t> (tensor, query, stream);
-  else if (query.question == Question::totals)
+  else if (query.kind == QueryKind::totals)
     launch_totals (tensor, query, stream);
   else if (query.has_bins_before () || query.has_bins_after (tensor.shape))
     launch_comparison (tensor, query, stream);

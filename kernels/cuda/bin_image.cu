@@ -90,11 +90,11 @@ template <class Feature>
 constexpr bool kReadsNeighbours = Feature::kReads == Reads::luma_3x3;
 
 /// Which pixels are a thread's: some runs of them from column x on of row y.
-struct Place {
+struct PixelPosition {
   int x;
   unsigned y;
 
-  __device__ Place (std::size_t stride_in_pixels, int runs)
+  __device__ PixelPosition (std::size_t stride_in_pixels, int runs)
   {
     const unsigned i = blockIdx.x * kThreads + threadIdx.x, pixels = runs * PixelRun::kPixels,
                    per_row = unsigned (stride_in_pixels) / pixels;
@@ -112,7 +112,7 @@ bin_feature (const __grid_constant__ Image image, const __grid_constant__ Sector
 {
   __shared__ Tables tables;
   tables.set (lut, sectors, kReadsNeighbours<Feature>);
-  const Place at (out.stride, kRuns);
+  const PixelPosition at (out.stride, kRuns);
   wait_for_previous ();
   let_next_start ();
   __syncthreads ();
@@ -149,7 +149,7 @@ weigh_feature (const __grid_constant__ Image image, const __grid_constant__ Sect
 {
   __shared__ Tables tables;
   tables.set (lut, sectors, kReadsNeighbours<Feature>);
-  const Place at (out.stride / sizeof (WeightedPixel), 1);
+  const PixelPosition at (out.stride / sizeof (WeightedPixel), 1);
   wait_for_previous ();
   let_next_start ();
   __syncthreads ();

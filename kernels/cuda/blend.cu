@@ -10,7 +10,7 @@ namespace inthist::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kMostBlocks = 64;  // of a drawing: many are small, and few are large
+constexpr int kMaxBlocks = 64;  // of a drawing: many are small, and few are large
 
 __global__ void blend_drawings (Canvas canvas, const Drawing *drawings, const Argb *pixels)
 {
@@ -36,7 +36,7 @@ int blend (const Canvas &canvas, const Drawing *drawings, int n, const Argb *pix
 {
   if (n < 1)
     return cudaSuccess;
-  blend_drawings<<<dim3 (n, kMostBlocks), kThreads, 0, static_cast<cudaStream_t> (stream)>>> (
+  blend_drawings<<<dim3 (n, kMaxBlocks), kThreads, 0, static_cast<cudaStream_t> (stream)>>> (
       canvas, drawings, pixels);
   return cudaGetLastError ();
 }

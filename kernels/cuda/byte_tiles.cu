@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// byte-tiles: counts columns, then marches down strips of tiles and writes each tile once. Two
+// byte-tiles: counts columns, then scans down strips of tiles and writes each tile once. Two
 // launches, as of strip:
 //
 //   count   counts the pixels of each bin in each column of every strip
 //           (device/strip/column_counts.cuh)
-//   march   walks down every strip of every bin, a lane a tile (device/tiles/march.cuh)
+//   scan    walks down every strip of every bin, a lane a tile (device/tiles/scan.cuh)
 //
 // Counts inside a tile fit a byte. So four are added at a time, and a product with 0x01010101 scans
 // four. Traffic: 0.28 of what a tensor of u32 has, or 0.31 where tiles are wide. What was tuned is
@@ -15,16 +15,16 @@
 #include <algorithm>
 
 #include "device/hardware/attribute.cuh"
-#include "device/tiles/march.cuh"
+#include "device/tiles/scan.cuh"
 #include "launch_counts.cuh"
 
 namespace inthist {
 namespace cuda {
 namespace {
 
-constexpr int kMostTiledWidth = kMostTileThreads * kTileSide;
+constexpr int kMaxTiledWidth = kMaxTileThreads * kTileSide;
 
-/// A launch of march, as a frame's shape wants it; the number of blocks comes from Strips.
+/// A launch of scan, as a frame's shape wants it; the number of blocks comes from Strips.
 struct TileLaunch {
   void (*kernel) (BinBytes, Strips, Layout, std::uint8_t *);
   int threads, staged_bytes;
@@ -33,14 +33,14 @@ struct TileLaunch {
   static TileLaunch of (const Tiles &tiles, int shared_bytes)
   {
     const int threads = round_up (tiles.columns, kWarp), staged = threads * tiles.bytes ();
-    const bool few = threads <= kMostTileThreads / 2;
+    const bool few = threads <= kMaxTileThreads / 2;
     if (staged <= shared_bytes)
-      return { tiles.wide ? march_tiles<true, true, kMostTileThreads>
-               : few      ? march_tiles<false, true, kMostTileThreads / 2>
-                          : march_tiles<false, true, kMostTileThreads>,
+      return { tiles.wide ? scan_tiles_kernel<true, true, kMaxTileThreads>
+               : few      ? scan_tiles_kernel<false, true, kMaxTileThreads / 2>
+                          : scan_tiles_kernel<false, true, kMaxTileThreads>,
                threads, staged };
-    return { tiles.wide ? march_tiles<true, false, kMostTileThreads>
-                        : march_tiles<false, false, kMostTileThreads>,
+    return { tiles.wide ? scan_tiles_kernel<true, false, kMaxTileThreads>
+                        : scan_tiles_kernel<false, false, kMaxTileThreads>,
              threads, 0 };
   }
 
@@ -59,7 +59,7 @@ struct TileLaunch {
 /// Gets how many bytes of shared memory a block can have for tiles.
 int get_shared_bytes (int &bytes)
 {
-  constexpr int kOwn = 4096;  // what march has besides, and the system a block
+  constexpr int kOwn = 4096;  // what scan has besides, and the system a block
   const int error = device_attribute (cudaDevAttrMaxSharedMemoryPerBlockOptin, bytes);
   bytes -= kOwn;
   return error;
@@ -79,7 +79,7 @@ std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 
 bool supports (const Shape &shape, const Tuning &)
 {
-  return shape.width <= kMostTiledWidth;
+  return shape.width <= kMaxTiledWidth;
 }
 
 int run (const Job &job)
@@ -107,7 +107,7 @@ int run_byte_tiles (const Job &job, const TilesPolicy &policy)
     return error;
   if (const int error = launch_count_columns (job, strips, input); error != 0)
     return error;
-  job.stage ("march");
+  job.stage ("scan");
   return launch_overlapped (launch.kernel, unsigned (strips.n) * unsigned (strips.bins),
                             launch.threads, launch.staged_bytes, job.stream,
                             input.bins_by == BinsBy::count ? bin_plane_of (job) : input.pixels,
@@ -127,8 +127,8 @@ extern constinit const Strategy kByteTiles = {
   .supports = cuda::supports,
   .limit = "integral histograms in tiles (u8-tiled), up to 8192 columns"
 };
-static_assert (cuda::kMostTiledWidth == 8192
-               && std::int64_t (cuda::kMostCells) * cuda::TilesPolicy{}.least_rows * kTileSide
-                      >= kMostTiledSide);
+static_assert (cuda::kMaxTiledWidth == 8192
+               && std::int64_t (cuda::kMaxCells) * cuda::TilesPolicy{}.least_rows * kTileSide
+                      >= kMaxTiledSide);
 
 }  // namespace inthist

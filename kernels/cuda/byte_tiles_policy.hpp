@@ -10,7 +10,7 @@
 namespace inthist::cuda {
 
 // The kernels are compiled with these numbers.
-constexpr int kMostTileThreads = 512;  // A processor has registers for so many threads of march.
+constexpr int kMaxTileThreads = 512;  // A processor has registers for so many threads of scan.
 // Rows whose pixels are being loaded. At 1920x1080 4 take 33.8 and 25.6 us, 8 take 35.3 and 26.4,
 // and 16, of the step at hand alone, took 27 in flight.
 constexpr int kRowsAhead = 4;

@@ -46,11 +46,11 @@ __device__ int end_pixel (int edge)
 }
 
 /// Adds up weights. What pixel rows of the same part add up to has 32 bits: a weight and a part of
-/// a pixel's width, of up to kMostPixels pixels.
+/// a pixel's width, of up to kMaxPixels pixels.
 __global__ void __launch_bounds__ (kThreads)
 add_up_weights (PixelPlane words, int planes, const CellsOnDevice *grids)
 {
-  constexpr int kMostPixels = 4096;
+  constexpr int kMaxPixels = 4096;
   extern __shared__ std::uint64_t totals[];  // [column][plane], and a number of 32 bits for each
   const CellsOnDevice grid = grids[blockIdx.y];
   const int row = int (blockIdx.x);
@@ -58,7 +58,7 @@ add_up_weights (PixelPlane words, int planes, const CellsOnDevice *grids)
     return;
   const int numbers = grid.columns * planes, top = grid.y[row], bottom = grid.y[row + 1],
             first = first_pixel (grid.x[0]), end = end_pixel (grid.x[grid.columns]),
-            most_rows = max (1, kMostPixels / grid.widest);
+            most_rows = max (1, kMaxPixels / grid.widest);
   auto *const sums = reinterpret_cast<std::uint32_t *> (totals + numbers);
   for (int i = threadIdx.x; i < numbers; i += kThreads)
     totals[i] = 0, sums[i] = 0;
@@ -111,7 +111,7 @@ add_up_values (PixelPlane values, const CellsOnDevice *grids)
   for (int i = threadIdx.x; i < numbers; i += kThreads)
     totals[i] = 0;
   for (int i = threadIdx.x; i < kPlanes * 256; i += kThreads)
-    table[i] = grid.table[i];
+    table[i] = grid.value_weights[i];
   __syncthreads ();
   for (int x = first + threadIdx.x; x < end; x += kThreads) {
     std::uint64_t sums[kPlanes] = {};
@@ -164,19 +164,19 @@ count_pixels (PixelPlane values, const __grid_constant__ LutWords lut, int bins,
 
 }  // namespace
 
-static_assert (kMostCellSums * (sizeof (std::uint64_t) + sizeof (std::uint32_t)) <= 48 << 10);
+static_assert (kMaxCellSums * (sizeof (std::uint64_t) + sizeof (std::uint32_t)) <= 48 << 10);
 
 int add_up_cells (PixelPlane values, const Shape &shape, const CellGrids &grids, Stream stream)
 {
-  constexpr int kMostAtOnce = 65535;
+  constexpr int kMaxAtOnce = 65535;
   const bool weights = shape.content == Content::weights,
-             squares = shape.content == Content::powers && shape.bins > 1;
+             squares = shape.content == Content::sums && shape.bins > 1;
   const int planes = weights ? shape.bins : squares ? 2 : 1;
   const std::size_t shared = std::size_t (grids.most_columns) * planes
                              * (sizeof (std::uint64_t) + (weights ? sizeof (std::uint32_t) : 0));
-  for (int first = 0; first < grids.n; first += kMostAtOnce) {
+  for (int first = 0; first < grids.n; first += kMaxAtOnce) {
     const dim3 blocks (unsigned (grids.most_rows),
-                       unsigned (std::min (kMostAtOnce, grids.n - first)));
+                       unsigned (std::min (kMaxAtOnce, grids.n - first)));
     const CellsOnDevice *const from = grids.grids + first;
     if (grids.most_rows == 0 || grids.most_columns == 0)
       continue;

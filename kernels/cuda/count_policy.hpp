@@ -10,11 +10,11 @@ namespace inthist::cuda {
 constexpr int kCountWarps = 16;     // A block has so many warps.
 constexpr int kCountColumns = 128;  // A block has so many columns: a lane has four.
 constexpr int kCountBins = 64;      // A block has so many bins: 16 KiB of counters.
-constexpr int kMostCell = 136;      // A cell has no more rows: a warp loads 9.
+constexpr int kMaxCell = 136;       // A cell has no more rows: a warp loads 9.
 
 // The kernels take no more than this.
-constexpr int kMostCells = 65535;       // A grid has no more blocks in y.
-constexpr int kMostJoinedRows = 65535;  // A counter holds no more.
+constexpr int kMaxCells = 65535;       // A grid has no more blocks in y.
+constexpr int kMaxJoinedRows = 65535;  // A counter holds no more.
 
 struct CountPolicy {
   // A processor has so many blocks before cells are joined. Joining them gains 10 % with strip at

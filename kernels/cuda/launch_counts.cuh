@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What comes before a march down strips: where pixels come from, who makes bins of them, and the
+// What comes before a scan down strips: where pixels come from, who makes bins of them, and the
 // column counts of the strips above (device/strip/column_counts.cuh).
 #pragma once
 
@@ -39,7 +39,7 @@ inline std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
 /// Who makes bins of the image: nobody where its high bits are the bins, or where bins are given.
 enum class BinsBy { nobody, count, bin_image };
 
-/// What count reads, and march too, which with BinsBy::count reads the bins that count makes.
+/// What count reads, and scan too, which with BinsBy::count reads the bins that count makes.
 struct Input {
   BinBytes pixels;
   BinsBy bins_by;

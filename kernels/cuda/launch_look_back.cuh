@@ -23,9 +23,9 @@ constexpr int kBlocksInRoom = std::min (Tile::kBlocks, kRoom / Tile::kThreads);
 
 template <class T, class Source, class Tile>
 __global__ void __launch_bounds__ (Tile::kThreads, kBlocksInRoom<Tile>)
-look_back (Planes<T> table, PixelPlane pixels, bool vectors, TileStates<T, Tile> states)
+look_back_kernel (Planes<T> table, PixelPlane pixels, bool vectors, TileStates<T, Tile> states)
 {
-  using Block = LookBack<T, Source, Tile>;
+  using Block = LookBackBlock<T, Source, Tile>;
   extern __shared__ __align__ (16) unsigned char memory[];
   wait_for_previous ();
   let_next_start ();
@@ -33,7 +33,7 @@ look_back (Planes<T> table, PixelPlane pixels, bool vectors, TileStates<T, Tile>
   block.load (vectors);
   block.sum ();
   block.publish ();
-  block.look_back ();
+  block.gather_prefixes ();
   block.store ();
 }
 
@@ -42,7 +42,7 @@ template <class T, class Source, class Tile>
 int launch (const Planes<T> &table, const Job &job, int shared, int most_shared)
 {
   const TileStates<T, Tile> states (job.workspace, table);
-  const auto kernel = look_back<T, Source, Tile>;
+  const auto kernel = look_back_kernel<T, Source, Tile>;
   // always the same value, as other threads may be launching the kernel
   if (const int error =
           cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared);
@@ -90,8 +90,8 @@ int launch_tiles (const Planes<T> &table, const Job &job)
   using Large = LargeTile<T, Source>;
   using Small = SmallTile<T, Source>;
   constexpr auto kPolicy = kLookBackPolicy<T, Source>;
-  constexpr int kLargeShared = sizeof (typename LookBack<T, Source, Large>::Shared),
-                kSmallShared = sizeof (typename LookBack<T, Source, Small>::Shared);
+  constexpr int kLargeShared = sizeof (typename LookBackBlock<T, Source, Large>::Shared),
+                kSmallShared = sizeof (typename LookBackBlock<T, Source, Small>::Shared);
   int room = 0;
   if (const int error = device_attribute (cudaDevAttrMaxSharedMemoryPerBlockOptin, room);
       error != 0)

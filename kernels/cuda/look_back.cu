@@ -34,8 +34,7 @@ using Source = Power<std::uint8_t, Element>;
 
 bool supports (const Shape &shape, const Tuning &)
 {
-  return shape.content == Content::powers && shape.pixel == Type::u8
-         && !is_floating (shape.counter);
+  return shape.content == Content::sums && shape.pixel == Type::u8 && !is_floating (shape.counter);
 }
 
 int run (const Job &job)

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// strip: counts columns, then marches down strips of rows and writes the tensor once. Two launches:
+// strip: counts columns, then scans down strips of rows and writes the tensor once. Two launches:
 //
 //   count   counts the pixels of each bin in each column of every strip
 //           (device/strip/column_counts.cuh), or adds up their weights (column_weights.cuh)
-//   march   walks down every strip of every bin with the current row of H (device/strip/march.cuh)
+//   scan    walks down every strip of every bin with the current row of H (device/strip/scan.cuh)
 //
 // A block waits for no other. It starts from H in the row above its strip: the column counts of all
 // strips above, added up and scanned along the row. The carries are those of Nehab et al. 2011 and
 // Dang, Yan and Wu 2014 (reduce, scan what was reduced, scan), with bins counted on the fly.
 //
 // If a byte's high bits are its bin, as with 32 bins of 8-bit pixels or with some of these 32,
-// march reads the picture itself, and its first strip does not wait for count. Else count makes the
+// scan reads the picture itself, and its first strip does not wait for count. Else count makes the
 // bins on its way if a pixel is a byte, and if not, bin_image makes them before it.
 //
 // Traffic, as a share of the tensor: 1, and for the column counts 1 / (2 x rows of a strip) with
@@ -21,7 +21,7 @@
 
 #include "device/hardware/attribute.cuh"
 #include "device/strip/column_weights.cuh"
-#include "device/strip/march.cuh"
+#include "device/strip/scan.cuh"
 #include "launch_counts.cuh"
 #include "strip.hpp"
 
@@ -51,26 +51,26 @@ int strip_rows (const Shape &shape, int processors, int blocks_per_processor,
       { round_up (divide_up (shape.height, strips), kUnitRows), least, policy.least_rows });
 }
 
-/// A launch of march, as a frame's shape wants it; the number of blocks comes from Strips.
-struct MarchLaunch {
+/// A launch of scan, as a frame's shape wants it; the number of blocks comes from Strips.
+struct ScanLaunch {
   void (*kernel) (BinBytes, Strips, Layout, std::uint8_t *, int);
   int pixels, ranges;  // of a lane, of a row
   unsigned threads;
   std::size_t row_above_bytes;  // of shared memory
 
   template <class Adds>
-  static MarchLaunch of (const Shape &shape)
+  static ScanLaunch of (const Shape &shape)
   {
-    using Block = StripMarch<Adds, false, false>;  // what follows is the same in all
+    using Block = StripScan<Adds, false, false>;  // what follows is the same in all
     constexpr int kPixels = Block::kPixels;
     const int segments = divide_up (shape.width, kWarp * kPixels),
-              ranges = divide_up (segments, Block::kMostWarps);
+              ranges = divide_up (segments, Block::kMaxWarps);
     const unsigned threads = divide_up (segments, ranges) * kWarp;
     const bool several = ranges > 1, ragged = shape.width % kPixels != 0;
-    const auto kernel = several && ragged ? march_rows<Adds, true, true>
-                        : several         ? march_rows<Adds, true, false>
-                        : ragged          ? march_rows<Adds, false, true>
-                                          : march_rows<Adds, false, false>;
+    const auto kernel = several && ragged ? scan_strip_kernel<Adds, true, true>
+                        : several         ? scan_strip_kernel<Adds, true, false>
+                        : ragged          ? scan_strip_kernel<Adds, false, true>
+                                          : scan_strip_kernel<Adds, false, false>;
     return { .kernel = kernel,
              .pixels = kPixels,
              .ranges = ranges,
@@ -78,7 +78,7 @@ struct MarchLaunch {
              .row_above_bytes = several ? sizeof (std::uint32_t) * ranges * threads * kPixels : 0 };
   }
 
-  static MarchLaunch of (const Shape &shape)
+  static ScanLaunch of (const Shape &shape)
   {
     if (shape.content == Content::weights)
       return of<WeightsOfBin> (shape);
@@ -92,7 +92,7 @@ struct MarchLaunch {
     if (row_above_bytes > 0)  // always the same value, as other threads may be launching the kernel
       if (const int error =
               cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    kMostWidth * int (sizeof (std::uint32_t)));
+                                    kMaxWidth * int (sizeof (std::uint32_t)));
           error != 0)
         return error;
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, kernel, int (threads),
@@ -100,10 +100,9 @@ struct MarchLaunch {
   }
 };
 
-int launch_march (const Job &job, const Strips &strips, const Input &input,
-                  const MarchLaunch &launch)
+int launch_scan (const Job &job, const Strips &strips, const Input &input, const ScanLaunch &launch)
 {
-  job.stage ("march");
+  job.stage ("scan");
   return launch_overlapped (launch.kernel, unsigned (strips.n) * unsigned (strips.bins),
                             launch.threads, launch.row_above_bytes, job.stream,
                             input.bins_by == BinsBy::count ? bin_plane_of (job) : input.pixels,
@@ -135,8 +134,8 @@ std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 
 bool supports (const Shape &shape, const Tuning &)
 {
-  return shape.content != Content::powers && shape.width <= kMostWidth
-         && divide_up (shape.height, StripPolicy{}.least_rows) <= kMostCells;
+  return shape.content != Content::sums && shape.width <= kMaxWidth
+         && divide_up (shape.height, StripPolicy{}.least_rows) <= kMaxCells;
 }
 
 int run (const Job &job)
@@ -148,7 +147,7 @@ int run (const Job &job)
 
 int run_strip (const Job &job, const StripPolicy &policy)
 {
-  const MarchLaunch launch = MarchLaunch::of (job.shape);
+  const ScanLaunch launch = ScanLaunch::of (job.shape);
   int processors = 0, blocks = 0;
   if (const int error = device_attribute (cudaDevAttrMultiProcessorCount, processors); error != 0)
     return error;
@@ -162,7 +161,7 @@ int run_strip (const Job &job, const StripPolicy &policy)
     return error;
   if (const int error = launch_column_sums (job, strips, input); error != 0)
     return error;
-  return launch_march (job, strips, input, launch);
+  return launch_scan (job, strips, input, launch);
 }
 
 }  // namespace cuda
@@ -178,7 +177,7 @@ extern constinit const Strategy kStrip = {
   .supports = cuda::supports,
   .limit = "integral histograms, up to 14336 columns and 1572840 rows"
 };
-static_assert (cuda::kMostWidth == 14336
-               && cuda::kMostCells * cuda::StripPolicy{}.least_rows == 1572840);
+static_assert (cuda::kMaxWidth == 14336
+               && cuda::kMaxCells * cuda::StripPolicy{}.least_rows == 1572840);
 
 }  // namespace inthist

@@ -10,12 +10,12 @@
 namespace inthist::cuda {
 
 // The kernels are compiled with these numbers.
-constexpr int kUnitRows = 8;         // Cells have a multiple of 8 rows: steps of march are 8 or 4.
-constexpr int kRangeColumns = 2048;  // A range of march has no more columns.
-constexpr int kMarchBlocks = 2;      // A processor has registers for so many blocks of march.
+constexpr int kUnitRows = 8;         // Cells have a multiple of 8 rows: steps of scan are 8 or 4.
+constexpr int kRangeColumns = 2048;  // A range of scan has no more columns.
+constexpr int kScanBlocks = 2;       // A processor has registers for so many blocks of scan.
 
 // They take no wider frames: the least device has 64 KiB, and a column takes 4 bytes.
-constexpr int kMostWidth = 7 * kRangeColumns;
+constexpr int kMaxWidth = 7 * kRangeColumns;
 
 struct StripPolicy {
   // A strip has no fewer rows. The workspace is for these.

@@ -42,10 +42,10 @@ struct Hue {
 
   INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
-    constexpr int kLeastSaturation = 30, kLeastValue = 10;
+    constexpr int kMinSaturation = 30, kMinValue = 10;
     const Hsv hsv = Hsv::of (pixel.colour);
-    return hsv.saturation < kLeastSaturation || hsv.value < kLeastValue ? kNoValue
-                                                                        : std::uint8_t (hsv.hue);
+    return hsv.saturation < kMinSaturation || hsv.value < kMinValue ? kNoValue
+                                                                    : std::uint8_t (hsv.hue);
   }
 };
 

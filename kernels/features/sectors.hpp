@@ -9,13 +9,13 @@ namespace inthist {
 
 /// Where the sectors of a half turn begin.
 struct Sectors {
-  static constexpr int kMost = 180, kBits = 30;
+  static constexpr int kMax = 180, kBits = 30;
   struct Direction {
     std::int32_t x, y;
   };
 
   int n;
-  Direction begin[kMost + 1];  // and where the last one ends
+  Direction begin[kMax + 1];  // and where the last one ends
 
   static Sectors of (int n);
 

@@ -21,7 +21,7 @@ enum class Weight : std::uint8_t { one, gradient };
 /// A pixel of Content::weights: what it adds to its bin, and to the bin after that. The first bin
 /// comes after the last.
 struct WeightedPixel {
-  static constexpr int kMost = 4095;  // of both together
+  static constexpr int kMax = 4095;  // of both together
 
   std::uint32_t word = 0;
 
@@ -30,7 +30,7 @@ struct WeightedPixel {
     return { std::uint32_t (bin) | std::uint32_t (to_bin) << 8 | std::uint32_t (to_next) << 20 };
   }
   INTHIST_HOST_DEVICE int bin () const { return int (word & 255); }
-  INTHIST_HOST_DEVICE std::uint32_t to_bin () const { return word >> 8 & kMost; }
+  INTHIST_HOST_DEVICE std::uint32_t to_bin () const { return word >> 8 & kMax; }
   INTHIST_HOST_DEVICE std::uint32_t to_next () const { return word >> 20; }
   /// Returns what the pixel adds to plane b of `bins`.
   INTHIST_HOST_DEVICE std::uint32_t to (int b, int bins) const

@@ -60,7 +60,7 @@ auto with_table_types (const Shape &shape, Body &&body)
 template <class Body>
 auto with_element_types (const Shape &shape, Body &&body)
 {
-  if (shape.content == Content::powers)
+  if (shape.content == Content::sums)
     return with_table_types (shape, body);
   return shape.counter == Type::u32 ? body (ElementTypes<std::uint32_t, OneHot> ())
                                     : body (ElementTypes<std::uint16_t, OneHot> ());

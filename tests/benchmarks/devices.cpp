@@ -296,7 +296,7 @@ int main (int argc, char **argv)
       frame.image = { pixels.get (), width, {} };
       if (!no_cpu)
         run_cpu (table, shape, frame, seconds);
-      frame.place = pinned ? Place::pinned : Place::host;
+      frame.location = pinned ? PixelLocation::pinned : PixelLocation::host;
 #if INTHIST_CUDA
       for (const int n : counts)
         if (n <= int (contexts.size ()))

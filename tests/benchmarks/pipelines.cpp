@@ -49,7 +49,7 @@ inthist::Shape shape_of (const Run &run)
   inthist::Shape shape = { run.width, run.height, int (run.bins) };
   if (run.table) {
     shape.bins = 1;
-    shape.content = inthist::Content::powers;
+    shape.content = inthist::Content::sums;
   }
   return shape;
 }

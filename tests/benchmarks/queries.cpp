@@ -176,7 +176,7 @@ void time_maps (Device device, const Shape &shape, double seconds)
                 { .windows = windows }, 10000, 0, seconds);
     if (!any_size)
       time_query (ring, "10,000 likelihoods, 64x64",
-                  { .question = Question::likelihoods,
+                  { .kind = QueryKind::likelihoods,
                     .windows = windows,
                     .models = ring.put (even (shape, 1)) },
                   10000, 0, seconds);
@@ -184,32 +184,28 @@ void time_maps (Device device, const Shape &shape, double seconds)
   const Windows all = { nullptr, 0, all_windows (shape, 64, 64) };
   const float *const model = ring.put (even (shape, 1));
   for (int m = 0; m < kMeasures; m++)
-    time_query (ring, text ("map 64x64, %s", name_of (Measure (m))).c_str (),
-                { .question = Question::likelihoods,
-                  .windows = all,
-                  .measure = Measure (m),
-                  .models = model },
-                all.size (), reading, seconds);
+    time_query (
+        ring, text ("map 64x64, %s", name_of (Measure (m))).c_str (),
+        { .kind = QueryKind::likelihoods, .windows = all, .measure = Measure (m), .models = model },
+        all.size (), reading, seconds);
   time_query (ring, "map 64x64, chi-square-alt, best",
-              { .question = Question::likelihoods, .windows = all, .models = model }, all.size (),
+              { .kind = QueryKind::likelihoods, .windows = all, .models = model }, all.size (),
               reading, seconds, true);
   time_query (ring, "map 61x61, chi-square-alt",
-              { .question = Question::likelihoods,
+              { .kind = QueryKind::likelihoods,
                 .windows = { nullptr, 0, all_windows (shape, 61, 61) },
                 .models = model },
               (shape.width - 60.0) * (shape.height - 60.0), reading, seconds);
   const Grid every_third = { 64, 64, 0, 0, 3, 3, shape.width / 3, shape.height / 3 };
-  time_query (ring, "map 64x64, each 3 pixels",
-              { .question = Question::likelihoods,
-                .windows = { nullptr, 0, every_third },
-                .models = model },
-              double (every_third.columns) * every_third.rows, reading, seconds);
-  const Grid large = all_windows (shape, shape.width / 2, shape.height / 2);
   time_query (
-      ring, text ("map %dx%d", large.window_width, large.window_height).c_str (),
-      { .question = Question::likelihoods, .windows = { nullptr, 0, large }, .models = model },
-      double (large.columns) * large.rows, reading, seconds);
-  time_query (ring, "map of medians, 64x64", { .question = Question::quantiles, .windows = all },
+      ring, "map 64x64, each 3 pixels",
+      { .kind = QueryKind::likelihoods, .windows = { nullptr, 0, every_third }, .models = model },
+      double (every_third.columns) * every_third.rows, reading, seconds);
+  const Grid large = all_windows (shape, shape.width / 2, shape.height / 2);
+  time_query (ring, text ("map %dx%d", large.window_width, large.window_height).c_str (),
+              { .kind = QueryKind::likelihoods, .windows = { nullptr, 0, large }, .models = model },
+              double (large.columns) * large.rows, reading, seconds);
+  time_query (ring, "map of medians, 64x64", { .kind = QueryKind::quantiles, .windows = all },
               all.size (), reading, seconds);
 }
 
@@ -222,7 +218,7 @@ void time_votes (Device device, Type counter, double seconds)
     patches.push_back ({ i % 2 * 20, i / 2 * 8, 20, 8 });
     patches.push_back ({ i / 2 * 4, i % 2 * 40, 4, 40 });
   }
-  const Query query = { .question = Question::votes,
+  const Query query = { .kind = QueryKind::votes,
                         .windows = { nullptr, 0, { 40, 80, 150, 100, 1, 1, 15, 15 } },
                         .models = ring.put (even (ring.shape, patches.size ())),
                         .patches = ring.put (patches),

@@ -79,10 +79,10 @@ ScoreMap map_of (const FrameTensors &frame, std::span<const std::uint8_t> scores
                  const CellGrid &grid)
 {
   ScoreMap map (grid, frame.width (), frame.height ());
-  Questions questions, *const all = &questions;
-  map.ask (scores, questions.scores);
-  fail_unless (ask (frame, { &all, 1 }).has_value ());
-  map.take (questions.scores.cells);
+  FrameQueries queries, *const all = &queries;
+  map.queue_cells (scores, queries.scores);
+  fail_unless (run_queries (frame, { &all, 1 }).has_value ());
+  map.take (queries.scores.cells);
   return map;
 }
 
@@ -90,11 +90,11 @@ ScoreMap map_of (const FrameTensors &frame, std::span<const std::uint8_t> scores
 ScaleFilter::Sample sample (const ScaleFilter &filter, const FrameTensors &frame, double scale)
 {
   const auto grids = filter.grids (150, 120, 36 * scale, 48 * scale);
-  Questions questions, *const all = &questions;
+  FrameQueries queries, *const all = &queries;
   for (const CellGrid &grid : grids)
-    questions.sizes.grids.push_back (CellEdges::of (grid, kWidth, kHeight));
-  fail_unless (ask (frame, { &all, 1 }).has_value ());
-  return filter.sample (frame, grids, questions.sizes.cells);
+    queries.sizes.grids.push_back (CellEdges::of (grid, kWidth, kHeight));
+  fail_unless (run_queries (frame, { &all, 1 }).has_value ());
+  return filter.sample (frame, grids, queries.sizes.cells);
 }
 
 }  // namespace
@@ -111,10 +111,10 @@ TEST (colour_scores)
   Frames frames (kWidth, kHeight);
   const FrameTensors frame = frames.of (picture);
   ColourModel model;
-  Questions questions, *const all = &questions;
-  questions.boxes = ColourModel::boxes (120, 120, 40, 40);
-  fail_unless (ask (frame, { &all, 1 }).has_value ());
-  model.learn (questions.counts, 0.1);
+  FrameQueries queries, *const all = &queries;
+  queries.boxes = ColourModel::boxes (120, 120, 40, 40);
+  fail_unless (run_queries (frame, { &all, 1 }).has_value ());
+  model.learn (queries.counts, 0.1);
   // bins of 16 hues, 4 saturations, 4 values; of 1 in the target and 0.25 in the ring: 0.8
   const int red = 15, blue = 120 * 16 / 180 * 16 + 15;
   fail_unless (model.scores ()[red] == 204 && model.scores ()[blue] == 0, "%d %d",
@@ -322,7 +322,7 @@ TEST (hidden)
                tracker.x (), tracker.y ());
 }
 
-// targets whose questions are asked together take the same tracks as each alone
+// targets whose queries are asked together take the same tracks as each alone
 TEST (together)
 {
   const Scene scene;
@@ -352,7 +352,7 @@ TEST (together)
         follow (alone[t], frames, picture);
       const CorrelationTracker &a = alone[t], &b = *all[t];
       fail_unless (a.x () == b.x () && a.y () == b.y () && a.width () == b.width ()
-                       && a.confidence () == b.confidence () && !all[t]->questions (),
+                       && a.confidence () == b.confidence () && !all[t]->queries (),
                    "target %zu, frame %d: %g, %g and %g, %g", t, i, a.x (), a.y (), b.x (), b.y ());
     }
   }
@@ -365,7 +365,7 @@ public:
   unsigned responses = 0;
   bool fails = false, loses_all = false;
 
-  bool are_with (const DeviceValues &) const override { return true; }
+  bool are_with (const DeviceFeatureImage &) const override { return true; }
   Expected<std::unique_ptr<DeviceFilter>> make (const cuda::FilterTables &) override
   {
     return std::unique_ptr<DeviceFilter> (std::make_unique<Filter> ());
@@ -384,29 +384,29 @@ public:
     std::ranges::copy (static_cast<Filter &> (filter).weights, weights.begin ());
     return {};
   }
-  Expected<> respond (const FrameTensors &, std::span<FilterQuestion *const> questions) override
+  Expected<> respond (const FrameTensors &, std::span<FilterQuery *const> queries) override
   {
     if (fails)
       return error (Error::Kind::failed, "pretended");
-    for (FilterQuestion *const question : questions) {  // it has not moved
-      question->response.assign (kGrid * kGrid, 0.0F);
-      question->response[0] = 1;
+    for (FilterQuery *const query : queries) {  // it has not moved
+      query->response.assign (kGrid * kGrid, 0.0F);
+      query->response[0] = 1;
     }
-    responses += unsigned (questions.size ());
+    responses += unsigned (queries.size ());
     return {};
   }
-  Expected<> make_examples (const FrameTensors &, std::span<FilterQuestion *const>) override
+  Expected<> make_examples (const FrameTensors &, std::span<FilterQuery *const>) override
   {
     return {};
   }
-  Expected<> move (std::span<MoveQuestion *const>) override { return {}; }
-  Expected<> sample (const FrameTensors &, std::span<SampleQuestion *const> questions) override
+  Expected<> move (std::span<MoveQuery *const>) override { return {}; }
+  Expected<> sample (const FrameTensors &, std::span<SampleQuery *const> queries) override
   {
-    for (SampleQuestion *const question : questions) {
+    for (SampleQuery *const query : queries) {
       std::size_t n = 0;
-      for (const CellEdges &edges : question->grids)
+      for (const CellEdges &edges : query->grids)
         n += inthist::Cells{ edges.x, edges.y }.size ();
-      question->sample.assign (n * kOrientations, 0.0F);
+      query->sample.assign (n * kOrientations, 0.0F);
     }
     return {};
   }
@@ -443,7 +443,7 @@ TEST (failing_gpu)
     fail_unless (tracker.follow (frame, kLostAfter).has_value ());
     fail_unless (!integralhist::finish (frame, { &its, 1 }).has_value ());
     tracker.give_up_device ();
-    fail_unless (!tracker.questions ());
+    fail_unless (!tracker.queries ());
     for (int i = 0; i < 12; i++)
       follow (tracker, frames, scene.at (162 + i, 120));
     fail_unless (filters->responses == 4 && !tracker.is_lost ()

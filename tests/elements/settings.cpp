@@ -164,7 +164,7 @@ TEST_EACH (strategy_and_backend, 2)
   const bool bins = __i__ == 0;
   const auto example = [bins] (inthist::Type counter) {
     return inthist::Shape{ 640, 480, bins ? 32 : 1, counter,
-                           bins ? inthist::Content::bins : inthist::Content::powers };
+                           bins ? inthist::Content::bins : inthist::Content::sums };
   };
   for (const inthist::Strategy &strategy : inthist::strategies ())
     fail_unless ((g_enum_get_value_by_nick (strategies, strategy.name) != nullptr)

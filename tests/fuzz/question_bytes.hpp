@@ -18,8 +18,8 @@
 using Grid = GstIntegralHistogramGrid;
 using Rectangle = GstVideoRectangle;
 
-constexpr gint64 kMostWindows = G_MAXINT / 8;  // that the library takes at once
-constexpr gint64 kManyWindows = 1500;          // that a fuzzer has time for
+constexpr gint64 kMaxWindows = G_MAXINT / 8;  // that the library takes at once
+constexpr gint64 kManyWindows = 1500;         // that a fuzzer has time for
 
 /// Gives the bytes of an input, and behind them any, which depend on all of these.
 class Bytes {
@@ -117,7 +117,7 @@ inline bool is_valid (const Grid &grid)
   return std::min ({ grid.window_width, grid.window_height, grid.step_x, grid.step_y, grid.columns,
                      grid.rows })
              >= 1
-         && gint64 (grid.columns) * grid.rows <= kMostWindows;
+         && gint64 (grid.columns) * grid.rows <= kMaxWindows;
 }
 
 /// Makes a grid that the fuzzer has time for where it is valid.

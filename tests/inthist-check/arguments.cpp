@@ -60,7 +60,7 @@ Timing:
   --peers, --no-peers    time the peers too, or only the ceilings (without NAMEs they are, with
                          NAMEs they are not)
   --format FORMAT        table, csv or json (table). CSV has the same columns always; the last,
-                         stages, lists microseconds, such as "bins 9.3;march 45.5"
+                         stages, lists microseconds, such as "bins 9.3;scan 45.5"
   --output FILE          results go there instead of to stdout
 
   -h, --help
@@ -118,7 +118,7 @@ std::pair<Type, Type> table_of (std::string_view value)
   std::vector<std::pair<Type, Type>> types;
   std::vector<std::string> names;
   for (const Shape &kind : kinds ())
-    if (kind.content == Content::powers && kind.bins == 1) {
+    if (kind.content == Content::sums && kind.bins == 1) {
       types.push_back ({ kind.pixel, kind.counter });
       names.push_back (
           text ("%s:%s", inthist::name_of (kind.pixel), inthist::name_of (kind.counter)));
@@ -323,17 +323,17 @@ void choose_shapes (Arguments &a)
     a.sizes = { { 640, 480 }, { 1280, 720 }, { 1920, 1080 } };
   if (a.bins.empty ())
     a.bins = { a.table ? 1 : 32 };
-  constexpr std::size_t kMost = std::size_t (1)
-                                << 40;  // bytes of a tensor that somebody may have the memory for
+  constexpr std::size_t kMax = std::size_t (1)
+                               << 40;  // bytes of a tensor that somebody may have the memory for
   for (const auto &[width, height] : a.sizes)
     for (const int bins : a.bins) {
       Shape shape{ width, height, bins, a.counter.value_or (Type::u32) };
       if (a.table)
-        shape = { width, height, bins, a.table->second, Content::powers, a.table->first };
+        shape = { width, height, bins, a.table->second, Content::sums, a.table->first };
       if (!is_valid (shape))
         usage_error (text ("--bins %d: a table has one plane, and of u8:u32 one or two", bins));
       const std::size_t bytes = tensor_bytes (shape, layout_of (shape));
-      if (const std::string why = bytes > kMost ? no_room (Device::cpu, 3 * bytes, 0) : "";
+      if (const std::string why = bytes > kMax ? no_room (Device::cpu, 3 * bytes, 0) : "";
           !why.empty ())
         usage_error (text ("--size: %s %s", name_of (shape).c_str (), why.c_str ()));
       o.shapes.push_back (shape);

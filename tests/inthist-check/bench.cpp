@@ -24,10 +24,10 @@
 namespace inthist::check {
 namespace {
 
-constexpr int kMostFrames = 64;  // a lap
+constexpr int kMaxFrames = 64;  // a lap
 // of a lap, as far as frames are short enough
 constexpr double kLapSeconds = 0.004, kCpuLapSeconds = 0.0002;
-constexpr std::size_t kLeastLaps = 10, kLeastSlowLaps = 3;
+constexpr std::size_t kMinLaps = 10, kMinSlowLaps = 3;
 constexpr int kStagedFrames = 15, kStagedSlowFrames = 2;
 
 /// Smooth noise, as a frame has it: hills of about 100 pixels over hills of about 15, and a little
@@ -389,7 +389,7 @@ private:
     rig_.lap (candidate);
     const double seconds = rig_.lap (candidate);
     const double lap = rig_.device == Device::cpu ? kCpuLapSeconds : kLapSeconds;
-    const int frames = int (std::clamp (lap / seconds, 1.0, double (kMostFrames)));
+    const int frames = int (std::clamp (lap / seconds, 1.0, double (kMaxFrames)));
     candidate.frames = (frames + candidate.lanes - 1) / candidate.lanes * candidate.lanes;
     if (!is_slow (candidate))
       rig_.lap (candidate);
@@ -411,7 +411,7 @@ private:
                  out = rig_.memory (answers * sizeof (std::uint32_t));
     const auto ask = [&] {
       const Query query = {
-        .question = Question::counts,
+        .kind = QueryKind::counts,
         .windows = { reinterpret_cast<const Region *> (list.get ()), int (n), {} },
         .answers = out.get ()
       };
@@ -439,7 +439,7 @@ private:
       ask ();
       std::vector<double> times;
       const auto start = Clock::now ();
-      while (times.size () < kLeastLaps || seconds_since (start) < options_.seconds / 10) {
+      while (times.size () < kMinLaps || seconds_since (start) < options_.seconds / 10) {
         const auto lap = Clock::now ();
         ask ();
         times.push_back (seconds_since (lap));
@@ -496,7 +496,7 @@ private:
     for (bool any = true; any;) {
       any = false;
       for (Candidate &candidate : list_) {
-        if (candidate.laps.size () >= (is_slow (candidate) ? kLeastSlowLaps : kLeastLaps)
+        if (candidate.laps.size () >= (is_slow (candidate) ? kMinSlowLaps : kMinLaps)
             && candidate.spent > share)
           continue;  // known well enough
         const auto lap_start = Clock::now ();

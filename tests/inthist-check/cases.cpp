@@ -184,7 +184,7 @@ void add_tables (std::vector<Case> &list, std::mt19937 &random, bool small)
     if (small && std::int64_t (width) * height > 6000)
       return;
     for (const Shape &kind : all) {
-      if (kind.content != Content::powers)
+      if (kind.content != Content::sums)
         continue;
       turn++;
       if (small && turn % 3 != 0)
@@ -325,13 +325,13 @@ Layout Case::layout () const
 
 std::size_t Case::stride () const
 {
-  return shape.content == Content::powers ? (shape.width + pixel_gap) * bytes_of (shape.pixel)
-                                          : binned_stride (shape);
+  return shape.content == Content::sums ? (shape.width + pixel_gap) * bytes_of (shape.pixel)
+                                        : binned_stride (shape);
 }
 
 std::size_t Case::input_shift () const
 {
-  return shape.content == Content::powers ? pixel_shift * bytes_of (shape.pixel) : shift;
+  return shape.content == Content::sums ? pixel_shift * bytes_of (shape.pixel) : shift;
 }
 
 std::string Case::name () const
@@ -392,7 +392,7 @@ std::vector<Shape> kinds ()
 {
   const auto bins = [] (Type counter) { return Shape{ 1, 1, 1, counter }; };
   const auto table = [] (Type pixel, Type counter, int planes) {
-    return Shape{ 1, 1, planes, counter, Content::powers, pixel };
+    return Shape{ 1, 1, planes, counter, Content::sums, pixel };
   };
   return { bins (Type::u32),
            bins (Type::u16),

@@ -184,7 +184,7 @@ bool notices (const Shape &shape, Pattern pattern, std::span<const Fault> faults
 bool notices_faults ()
 {
   const Shape counts = { 37, 21, 3, Type::u32 }, tiled = { 37, 21, 3, Type::u8_tiled },
-              sums = { 37, 21, 1, Type::f32, Content::powers, Type::f32 };
+              sums = { 37, 21, 1, Type::f32, Content::sums, Type::f32 };
   const bool good[] = { notices (counts, Pattern::noise, kOfCounts),
                         notices (tiled, Pattern::noise, kOfTiles),
                         notices (sums, Pattern::noise, kOfSums),

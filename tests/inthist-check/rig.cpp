@@ -10,7 +10,7 @@
 namespace inthist::check {
 namespace {
 
-constexpr long kLeastRing = 64 << 20;        // bytes
+constexpr long kMinRing = 64 << 20;          // bytes
 constexpr std::size_t kLargeSlot = 1 << 30;  // bytes: above this one buffer of a ring is looked at
 
 /// Bytes that the ring has to exceed. A CPU's last cache is larger than its L2 by much, and shared.
@@ -26,7 +26,7 @@ std::size_t ring_bytes (Device device)
 #endif
   (void) device;
   const long l2 = sysconf (_SC_LEVEL2_CACHE_SIZE), l3 = sysconf (_SC_LEVEL3_CACHE_SIZE);
-  return std::size_t (std::max ({ 4 * l2, 2 * l3, kLeastRing }));  // 0 or -1 where nobody knows
+  return std::size_t (std::max ({ 4 * l2, 2 * l3, kMinRing }));  // 0 or -1 where nobody knows
 }
 
 /// Notes when each stage begins: an event on the stream, or the time.
@@ -88,7 +88,7 @@ Rig::Rig (Device d, const Input &in, int buffers)
       slot_bytes_ (
           std::max (tensor_bytes (shape, layout),
                     layout_with_border ().plane_pitch
-                        * (shape.content == Content::powers && shape.bins == 2 ? 3 : shape.bins)))
+                        * (shape.content == Content::sums && shape.bins == 2 ? 3 : shape.bins)))
 {
   const Bytes &source = shape.content == Content::bins ? *input.c.video : input.pixels;
   std::size_t count = ring_bytes (device) / tensor_bytes (shape, layout) + 1;

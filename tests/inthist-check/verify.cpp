@@ -45,7 +45,7 @@ Shape shape_of (Shape kind, int width, int height, int bins)
 {
   kind.width = width;
   kind.height = height;
-  if (kind.content != Content::powers)
+  if (kind.content != Content::sums)
     kind.bins = bins;
   return kind;
 }
@@ -219,7 +219,7 @@ private:
 
   void run_shapes ()
   {
-    constexpr std::size_t kMostElements =
+    constexpr std::size_t kMaxElements =
         1 << 19;  // of what runs a second time, with other parameters
     const bool chosen = !options_.tile.is_default () || !options_.threads.is_default ();
     const auto list = options_.shapes.empty () ? case_list (options_.seed, options_.small)
@@ -246,7 +246,7 @@ private:
             }
           const auto others = tunings_of (*strategy, { .all = true }, { .all = true });
           if (!chosen && !options_.small && others.size () > 1
-              && std::size_t (shape.width) * shape.height * shape.bins <= kMostElements)
+              && std::size_t (shape.width) * shape.height * shape.bins <= kMaxElements)
             one_run (kParameters, *strategy,
                      others[turns[{ strategy, kind_of (shape) }]++ % others.size ()], frame);
         }

@@ -29,7 +29,7 @@ struct Whole {
   {
     const Shape &shape = c.shape;
     tensor.resize (tensor_bytes (shape, layout_of (shape)));
-    if (shape.content == Content::powers) {
+    if (shape.content == Content::sums) {
       pixels = pixels_of (c);
       fail_unless_equals_int (
           reference ({ shape, layout_of (shape), { pixels.data (), stride }, tensor.data () }), 0);
@@ -201,7 +201,7 @@ DEVICE_TEST (workspaces)
   Random random (seed ());
   for (Shape shape : kinds ())
     for (int i = 0; i < 400; i++) {
-      const bool bins = shape.content != Content::powers;
+      const bool bins = shape.content != Content::sums;
       shape.width = 1 + int (random () % 6000);
       shape.height = 1 + int (random () % 6000);
       if (bins)

@@ -129,7 +129,7 @@ DEVICE_TEST (likelihoods)
                     histograms.push_back (histogram (c, image, asked.window (i)));
                   for (const auto &model : models (c, image, random))
                     for (const Measure measure : measures_of (random)) {
-                      asked.question = Question::likelihoods;
+                      asked.kind = QueryKind::likelihoods;
                       asked.measure = measure;
                       asked.models = tried_with (name_of (asked.measure), model);
                       Best best;
@@ -196,7 +196,7 @@ DEVICE_TEST (maps)
         continue;
       AskedTensor tensor (device, c, right_tensor (Input (c)));
       const Bytes image = picture_of (c);
-      Asked asked{ .question = Question::likelihoods, .grid = grid };
+      Asked asked{ .kind = QueryKind::likelihoods, .grid = grid };
       for (int m = 0; m < kMeasures; m++) {
         asked.measure = Measure (m);
         asked.models = tried_with (name_of (asked.measure), models (c, image, random)[m % 3]);
@@ -227,7 +227,7 @@ DEVICE_TEST (quantiles)
         std::ranges::sort (bins[i]);
       }
       for (const double quantile : { 0.0, 0.25, 0.5, 0.9, 1.0 }) {
-        asked.question = Question::quantiles;
+        asked.kind = QueryKind::quantiles;
         asked.quantile = quantile;
         const auto got = tensor.ask<std::int32_t> (asked);
         for (int i = 0; i < asked.n (); i++) {
@@ -251,7 +251,7 @@ DEVICE_TEST (votes)
       device, [] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &random) {
         const auto all_models = models (c, image, random);
         for (Asked asked : windows_of (c.shape)) {
-          asked.question = Question::votes;
+          asked.kind = QueryKind::votes;
           const int n = 1 + int (random () % 9);
           asked.patches = patches_of (c.shape, n, random);
           asked.rank = int (random () % n);
@@ -293,7 +293,7 @@ DEVICE_TEST_FROM (same_bits, 1)
         const auto all_models = models (c, image, random);
         for (Asked asked : windows_of (c.shape))
           for (const Measure measure : measures_of (random)) {
-            asked.question = Question::likelihoods;
+            asked.kind = QueryKind::likelihoods;
             asked.measure = measure;
             asked.models = tried_with (name_of (asked.measure), all_models[0]);
             const auto compare = [&] {
@@ -306,7 +306,7 @@ DEVICE_TEST_FROM (same_bits, 1)
               fail_unless (best.value == wanted_best.value && best.index == wanted_best.index);
             };
             compare ();
-            asked.question = Question::votes;
+            asked.kind = QueryKind::votes;
             asked.patches = patches_of (c.shape, 5, random);
             asked.rank = 1;
             asked.models = all_models[1];
@@ -397,7 +397,7 @@ DEVICE_TEST (groups)
           for (Asked asked : windows_of (c.shape)) {
             if (many && random () % 3 > 0)
               continue;
-            asked.question = Question::quantiles;
+            asked.kind = QueryKind::quantiles;
             for (const double quantile : { 0.0, 0.25, 0.5, 0.9, 1.0 }) {
               asked.quantile = quantile;
               compare (asked, std::int32_t (), false, "quantile " + std::to_string (quantile));
@@ -405,12 +405,12 @@ DEVICE_TEST (groups)
             auto measures = measures_of (random);
             measures.resize (std::min<std::size_t> (measures.size (), many ? 2 : kMeasures));
             for (const Measure measure : measures) {
-              asked.question = Question::likelihoods;
+              asked.kind = QueryKind::likelihoods;
               asked.measure = measure;
               asked.models = tried_with (name_of (asked.measure), all_models[random () % 3]);
               asked.patches.clear ();
               compare (asked, float (), true, name_of (asked.measure));
-              asked.question = Question::votes;
+              asked.kind = QueryKind::votes;
               const int n = 1 + int (random () % 9);
               asked.patches = patches_of (c.shape, n, random);
               asked.rank = int (random () % n);

@@ -113,7 +113,7 @@ DEVICE_TEST (likelihoods)
       std::vector<Sums> sums;
       for (int i = 0; i < asked.n (); i++)
         sums.push_back (add_words (input, asked.window (i)));
-      asked.question = Question::likelihoods;
+      asked.kind = QueryKind::likelihoods;
       for (int m = 0; m < kMeasures; m++) {
         asked.measure = Measure (m);
         asked.models = tried_with (name_of (asked.measure), some_model (input.c.shape, random));
@@ -144,7 +144,7 @@ DEVICE_TEST (quantiles)
                           std::mt19937 &) {
     for (Asked &asked : all)
       for (const double quantile : { 0.0, 0.25, 0.5, 0.9, 1.0 }) {
-        asked.question = Question::quantiles;
+        asked.kind = QueryKind::quantiles;
         asked.quantile = quantile;
         const auto got = tensor.ask<std::int32_t> (asked);
         for (int i = 0; i < asked.n (); i++) {
@@ -169,7 +169,7 @@ DEVICE_TEST (votes)
                           std::mt19937 &random) {
     const Shape &shape = input.c.shape;
     for (Asked &asked : all) {
-      asked.question = Question::votes;
+      asked.kind = QueryKind::votes;
       const int n = 1 + int (random () % 5);
       asked.patches = patches_of (shape, n, random);
       asked.rank = int (random () % n);
@@ -219,7 +219,7 @@ DEVICE_TEST (groups)
       const auto compare = [&]<class Answer> (const Asked &asked, Answer) {
         Carried carried{ .all_bins = c.shape.bins };
         Asked about = asked;
-        about.question = Question::totals;
+        about.kind = QueryKind::totals;
         for (const auto &group : groups) {
           const auto part = group->ask<std::uint64_t> (about);
           carried.totals.resize (part.size ());
@@ -243,13 +243,13 @@ DEVICE_TEST (groups)
                      "%s: %zu groups answer otherwise", c.name ().c_str (), sizes.size ());
       };
       for (Asked asked : all) {
-        asked.question = Question::quantiles;
+        asked.kind = QueryKind::quantiles;
         compare (asked, std::int32_t ());
-        asked.question = Question::likelihoods;
+        asked.kind = QueryKind::likelihoods;
         asked.measure = Measure (random () % kMeasures);
         asked.models = some_model (c.shape, random);
         compare (asked, float ());
-        asked.question = Question::votes;
+        asked.kind = QueryKind::votes;
         asked.patches = patches_of (c.shape, 3, random);
         asked.rank = 1;
         asked.models.clear ();

@@ -278,7 +278,7 @@ void check_weights (Device device, const NoiseImage &noise, const Lut &lut, int 
         { int (random () % unsigned (width)), int (random () % unsigned (height)), i % 9, i / 9 });
   std::vector<std::uint64_t> sums (windows.size () * std::size_t (bins)),
       from_pixels (sums.size ());
-  Query query = { .question = Question::sums,
+  Query query = { .kind = QueryKind::sums,
                   .windows = { windows.data (), int (windows.size ()), {} } };
   query.answers = sums.data ();
   fail_unless_equals_int (cpu::answer ({ shape, layout, wanted.data () }, query), 0);

@@ -145,7 +145,7 @@ struct Picture {
     image.resize (stride * (shape.height - 1) + shape.width * bytes);
     for (auto &byte : image)
       byte = std::uint8_t (random () >> 24);
-    if (shape.content == Content::powers)
+    if (shape.content == Content::sums)
       for (auto &score : binning.lut)
         score = std::uint8_t (random () >> 24);
     else if (shape.bins % 5 != 0)
@@ -226,9 +226,9 @@ DEVICE_TEST (binning)
       for (const int bins : { 5, 130, 1, 64, 36 })
         for (const Type counter : kCounters)
           check (f, { width, height, bins, counter });
-      for (const Shape &table : { Shape{ width, height, 1, Type::u32, Content::powers },
-                                  Shape{ width, height, 2, Type::u32, Content::powers },
-                                  Shape{ width, height, 1, Type::s32, Content::powers } })
+      for (const Shape &table : { Shape{ width, height, 1, Type::u32, Content::sums },
+                                  Shape{ width, height, 2, Type::u32, Content::sums },
+                                  Shape{ width, height, 1, Type::s32, Content::sums } })
         for (int times = 0; times < 3; times++)  // in layouts of their own
           check (f, table);
     }

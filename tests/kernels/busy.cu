@@ -16,7 +16,7 @@ __global__ void wait_for_end (Busy *busy, long long cycles)
 extern "C" int keep_busy (Busy *busy, int blocks, std::size_t shared_bytes, long long cycles,
                           void *stream)
 {
-  if (blocks > Busy::kMostBlocks)
+  if (blocks > Busy::kMaxBlocks)
     return cudaErrorInvalidValue;
   if (const cudaError_t error = cudaFuncSetAttribute (
           wait_for_end, cudaFuncAttributeMaxDynamicSharedMemorySize, int (shared_bytes));

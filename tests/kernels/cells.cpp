@@ -35,7 +35,7 @@ struct Frame {
   {
     const std::uint8_t *const pixel =
         &bytes[std::size_t (y) * stride () + std::size_t (x) * bytes_of (shape.pixel)];
-    if (shape.content == Content::powers)
+    if (shape.content == Content::sums)
       return plane == 0 ? *pixel : *pixel * *pixel;
     if (shape.content == Content::bins)
       return lut[*pixel] < std::min (std::size_t (shape.bins), scores.size ()) ? scores[lut[*pixel]]
@@ -67,9 +67,9 @@ Frame frame_of (int width, int height, int planes, Content content)
   frame.bytes.resize (frame.stride () * std::size_t (height));
   for (auto &byte : frame.bytes)
     byte = std::uint8_t (number (255));
-  if (weights)  // of which both together are at most kMost, and all in some pixels
+  if (weights)  // of which both together are at most kMax, and all in some pixels
     for (std::size_t i = 0; i < frame.bytes.size (); i += 4) {
-      const int all = number (3) == 0 ? WeightedPixel::kMost : number (WeightedPixel::kMost),
+      const int all = number (3) == 0 ? WeightedPixel::kMax : number (WeightedPixel::kMax),
                 first = number (1) == 0 ? all : number (all);
       const std::uint32_t word = WeightedPixel::of (number (planes), first, all - first).word;
       std::memcpy (&frame.bytes[i], &word, sizeof word);
@@ -131,7 +131,7 @@ std::vector<std::uint16_t> table_of (const Frame &frame, Scores scores)
     for (int v = 0; v < 256; v++) {
       const std::size_t bin = frame.lut[std::size_t (v)];
       table.push_back (std::uint16_t (
-          frame.shape.content == Content::powers ? (plane == 0 ? v : v * v)
+          frame.shape.content == Content::sums ? (plane == 0 ? v : v * v)
           : bin < std::min (std::size_t (frame.shape.bins), scores.size ()) ? scores[bin]
                                                                             : 0));
     }
@@ -231,8 +231,8 @@ std::vector<int> some_edges (int cells, int side)
 constexpr struct {
   Content content;
   int planes;
-} kContents[] = { { Content::weights, 18 }, { Content::weights, 1 }, { Content::powers, 1 },
-                  { Content::powers, 2 },   { Content::bins, 256 },  { Content::bins, 7 } };
+} kContents[] = { { Content::weights, 18 }, { Content::weights, 1 }, { Content::sums, 1 },
+                  { Content::sums, 2 },     { Content::bins, 256 },  { Content::bins, 7 } };
 
 DEVICE_TEST (anywhere)
 {
@@ -267,16 +267,16 @@ DEVICE_TEST (large)
 {
   const std::vector<std::uint8_t> scores (256, 255);
   for (const auto &[content, planes] : kContents) {
-    Frame frame = frame_of (cpu::kMostCellColumns + 9, 40, planes, content);
+    Frame frame = frame_of (cpu::kMaxCellColumns + 9, 40, planes, content);
     if (content == Content::weights) {
-      const std::uint32_t word = WeightedPixel::of (planes - 1, WeightedPixel::kMost, 0).word;
+      const std::uint32_t word = WeightedPixel::of (planes - 1, WeightedPixel::kMax, 0).word;
       for (std::size_t i = 0; i < frame.bytes.size (); i += 4)
         std::memcpy (&frame.bytes[i], &word, sizeof word);
     } else {
       std::ranges::fill (frame.bytes, 255);
       frame.lut[255] = std::uint8_t (planes - 1);
     }
-    const int first = 1, end = first + cpu::kMostCellColumns * kCellParts;
+    const int first = 1, end = first + cpu::kMaxCellColumns * kCellParts;
     expect_truth (device, frame,
                   { { { first, end, end + 700 }, { 3, 256 * 17 + 5, 256 * 40 }, scores } });
   }

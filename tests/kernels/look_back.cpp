@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 
 Case table (int width, int height, Type pixel, Type counter, int planes = 1)
 {
-  return case_of (Shape{ width, height, planes, counter, Content::powers, pixel }, Pattern::noise);
+  return case_of (Shape{ width, height, planes, counter, Content::sums, pixel }, Pattern::noise);
 }
 
 const Strategy &look_back ()

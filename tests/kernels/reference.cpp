@@ -63,7 +63,7 @@ TEST (reference_refuses_floats_and_tiles)
        { std::pair{ Type::u8, Type::f32 }, std::pair{ Type::f32, Type::f32 },
          std::pair{ Type::f64, Type::f64 }, std::pair{ Type::f32x4, Type::f32x4 },
          std::pair{ Type::u8, Type::u8_tiled } }) {
-    const Content content = counter == Type::u8_tiled ? Content::bins : Content::powers;
+    const Content content = counter == Type::u8_tiled ? Content::bins : Content::sums;
     const Shape shape = { 3, 2, 1, counter, content, pixel };
     fail_unless (is_valid (shape));
     const Layout layout = layout_of (shape);

@@ -64,12 +64,12 @@ void for_histograms (Check &&check)
 
 /// `n` regions of every histogram.
 template <class Answer>
-void ask_histograms (Device device, Question question, int n)
+void ask_histograms (Device device, QueryKind kind, int n)
 {
   for_histograms ([&] (const Case &c) {
     const auto regions = rectangles (c.shape.width, c.shape.height, n);
     const auto got = AskedTensor (device, c, right_tensor (Input (c)))
-                         .ask<Answer> ({ .question = question, .list = regions });
+                         .ask<Answer> ({ .kind = kind, .list = regions });
     const Bytes image = picture_of (c);
     expect_truth (c, regions, got, [&] (const Region &r) {
       return count_pixels (image, c.shape.width, r, c.shape.bins);
@@ -81,12 +81,12 @@ void ask_histograms (Device device, Question question, int n)
 
 DEVICE_TEST (count_regions)
 {
-  ask_histograms<std::uint32_t> (device, Question::counts, 120);
+  ask_histograms<std::uint32_t> (device, QueryKind::counts, 120);
 }
 
 DEVICE_TEST (sum_regions)
 {
-  ask_histograms<std::uint64_t> (device, Question::sums, 60);
+  ask_histograms<std::uint64_t> (device, QueryKind::sums, 60);
   // Sums and sums of squares; the square of 255 passes 2^32 beyond 66,051 pixels, in wide, tall and
   // square regions
   for (const auto &[width, height, ignored, pattern] : kRegionFrames)
@@ -94,7 +94,7 @@ DEVICE_TEST (sum_regions)
       if (small_cases () && width * height > 1000)
         continue;
       const Case c =
-          case_of ({ width, height, planes, Type::u32, Content::powers, Type::u8 }, pattern);
+          case_of ({ width, height, planes, Type::u32, Content::sums, Type::u8 }, pattern);
       const Bytes image = picture_of (c);
       Bytes right (tensor_bytes (c.shape, c.layout ()));
       for (int p = 0; p < planes; p++) {
@@ -111,7 +111,7 @@ DEVICE_TEST (sum_regions)
       }
       const auto regions = rectangles (width, height, 60);
       const auto got = AskedTensor (device, c, right)
-                           .ask<std::uint64_t> ({ .question = Question::sums, .list = regions });
+                           .ask<std::uint64_t> ({ .kind = QueryKind::sums, .list = regions });
       expect_truth (c, regions, got,
                     [&] (const Region &r) { return add_pixels (image, width, r, planes); });
     }

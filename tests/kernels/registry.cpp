@@ -54,12 +54,12 @@ TEST (valid_shapes)
                && !is_valid ({ (1 << 20) + 1, 2, 2, Type::u8_tiled })
                && !is_valid ({ 2, (1 << 20) + 1, 2, Type::u8_tiled }));
   const std::vector<Shape> right = kinds ();
-  for (const Content content : { Content::bins, Content::weights, Content::powers })
+  for (const Content content : { Content::bins, Content::weights, Content::sums })
     for (const Type pixel : kTypes)
       for (const Type counter : kTypes)
         for (const int planes : { -1, 0, 1, 2, 3, 256, 257 }) {
           const bool must = std::ranges::any_of (right, [&] (const Shape &kind) {
-            const bool any_number = content != Content::powers && planes >= 1 && planes <= 256;
+            const bool any_number = content != Content::sums && planes >= 1 && planes <= 256;
             return kind == Shape{ 1, 1, any_number ? 1 : planes, counter, content, pixel };
           });
           for (const int width : { -1, 0, 1, 640 })
@@ -78,7 +78,7 @@ TEST (acceptance)
   for (const Strategy &strategy : strategies ()) {
     fail_unless (!accepts (strategy, {}), "%s takes nothing", strategy.name);
     fail_unless (!accepts (strategy, { 64, 64, 300 }), "%s takes 300 bins", strategy.name);
-    fail_unless (!accepts (strategy, { 64, 64, 2, Type::f32, Content::powers, Type::f32 }),
+    fail_unless (!accepts (strategy, { 64, 64, 2, Type::f32, Content::sums, Type::f32 }),
                  "%s takes two planes of floats", strategy.name);
     fail_unless (!accepts (strategy, { 64, 64, 1 }, { -1, 0 })
                      && !accepts (strategy, { 64, 64, 1 }, { 0, -1 }),

@@ -43,7 +43,7 @@ TEST (every_gradient)
 {
   const std::vector<HalfTurn> all = gradients ();
   fail_unless_equals_int (int (all.size ()), 255 + 255 * 511);
-  for (int n = 1; n <= Sectors::kMost; n++) {
+  for (int n = 1; n <= Sectors::kMax; n++) {
     const Sectors sectors = Sectors::of (n);
     for (const HalfTurn &g : all) {
       const long double position = g.half_turns * n;

@@ -127,7 +127,7 @@ TEST (instruction_sets)
       for (const int step : { 1, 3 }) {
         const Grid grid = { 20, 9, -7, -3, step, 2, width / step + 9, height / 2 };
         std::vector<float> map (std::size_t (grid.columns) * grid.rows);
-        Query query = { .question = Question::likelihoods,
+        Query query = { .kind = QueryKind::likelihoods,
                         .windows = { nullptr, 0, grid },
                         .models = model.data () };
         query.answers = map.data ();

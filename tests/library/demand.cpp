@@ -12,7 +12,7 @@
 #include "test.hpp"  // last: it has macros with names of the standard library
 
 using namespace integralhist;
-using inthist::Question;
+using inthist::QueryKind;
 using inthist::Shape;
 
 namespace {
@@ -48,10 +48,10 @@ struct Asked {
   int answers[1];
   Query query;
 
-  explicit Asked (std::vector<Region> all, Question question = Question::counts)
+  explicit Asked (std::vector<Region> all, QueryKind kind = QueryKind::counts)
       : windows (std::move (all))
   {
-    query.question = question;
+    query.kind = kind;
     query.windows.list = windows.data ();
     query.windows.n = int (windows.size ());
     query.answers = answers;
@@ -60,16 +60,16 @@ struct Asked {
 };
 
 std::optional<Region> ask (Demand &demand, std::vector<Region> windows,
-                           Question question = Question::counts)
+                           QueryKind kind = QueryKind::counts)
 {
-  const Asked asked (std::move (windows), question);
+  const Asked asked (std::move (windows), kind);
   return demand.tensor_for (asked.query);
 }
 
 /// Asks, and computes what is wanted.
-Region compute (Demand &demand, std::vector<Region> windows, Question question = Question::counts)
+Region compute (Demand &demand, std::vector<Region> windows, QueryKind kind = QueryKind::counts)
 {
-  const auto part = ask (demand, std::move (windows), question);
+  const auto part = ask (demand, std::move (windows), kind);
   fail_unless (part.has_value (), "counted from pixels");
   demand.note_computed (*part);
   return *part;
@@ -99,7 +99,7 @@ TEST (pixels_until_a_box_is_cheaper)
   demand.forget ();
   fail_unless (!ask (demand, { { 20, 30, 5, 5 } }), "the next frame has no box");
   // likelihoods are never counted
-  expect (*ask (demand, { { 70, 70, 5, 5 } }, Question::likelihoods), { 70, 70, 5, 5 });
+  expect (*ask (demand, { { 70, 70, 5, 5 } }, QueryKind::likelihoods), { 70, 70, 5, 5 });
 }
 
 /// 2 x 2 cells of 5x5 pixels cost 25 + 4 x 4 - 4 x 4 each time, and their tensor 200.
@@ -177,7 +177,7 @@ TEST (whole)
     expect (compute (often, { part }), part);
   }
   expect (compute (often, { { 70, 70, 20, 20 } }), frame);
-  Asked asked ({ { 5, 5, 10, 10 } }, Question::votes);
+  Asked asked ({ { 5, 5, 10, 10 } }, QueryKind::votes);
   const Region patch = { 0, 0, 4, 4 };
   asked.query.patches = &patch;
   asked.query.n_patches = 1;
@@ -205,7 +205,7 @@ TEST (never_more_than_twice)
         window = { below (kSide - w), below (kSide - h), w, h };
         pixels += w * h;
       }
-      const auto part = ask (demand, windows, below (3) ? Question::counts : Question::quantiles);
+      const auto part = ask (demand, windows, below (3) ? QueryKind::counts : QueryKind::quantiles);
       if (!part) {
         spent += std::max (0.0, pixels + double (windows.size ()) * 10);
         counted++;

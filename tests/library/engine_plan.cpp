@@ -90,7 +90,7 @@ TEST (every_request)
                                     { Compute::automatic, 'A' },
                                     { Compute::on_demand, 'D' } })
     for (const auto &[content, k] :
-         { std::pair (Content::bins, 'b'), { Content::powers, 'p' }, { Content::weights, 'w' } })
+         { std::pair (Content::bins, 'b'), { Content::sums, 'p' }, { Content::weights, 'w' } })
       for (unsigned flags = 0; flags < 1u << std::size (kFlags); flags++) {
         EngineRequest request = { .compute = compute, .content = content };
         for (std::size_t i = 0; i < std::size (kFlags); i++)

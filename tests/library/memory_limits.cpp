@@ -247,7 +247,7 @@ guint32 first_bin (Tensor &tensor)
 {
   std::vector<guint32> counts (static_cast<gsize> (shape ().bins));
   const inthist::Region all = { 0, 0, shape ().width, shape ().height };
-  const Query query = { .question = inthist::Question::counts,
+  const Query query = { .kind = inthist::QueryKind::counts,
                         .windows = { &all, 1, {} },
                         .answers = counts.data () };
   must (tensor.ask ({ &query, 1 }));

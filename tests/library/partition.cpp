@@ -142,7 +142,7 @@ TEST (even_share)
 /// The planes of tables stay together: a table of values is no table of squares.
 TEST (tables)
 {
-  const Shape shape = { 640, 480, 2, Type::u32, Content::powers, Type::u8 };
+  const Shape shape = { 640, 480, 2, Type::u32, Content::sums, Type::u8 };
   const std::size_t whole = bytes_of_part (shape, 2, shape.height);
   const Overhead nothing = [] (int, int) { return std::size_t (0); };
   bool strips = false;

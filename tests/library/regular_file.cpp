@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr std::size_t kMost = 1000;
+constexpr std::size_t kMax = 1000;
 
 class Folder {
 public:
@@ -51,13 +51,13 @@ TEST (texts)
 {
   const Folder folder;
   for (const std::string &text : { std::string (), std::string ("1,2,3\n"), std::string (3, '\0'),
-                                   std::string (kMost, 'x') }) {
-    const auto read = must (read_regular_file (written (folder / "file", text), kMost));
+                                   std::string (kMax, 'x') }) {
+    const auto read = must (read_regular_file (written (folder / "file", text), kMax));
     fail_unless (read && *read == text, "%zu bytes", text.size ());
   }
   fs::create_symlink (folder / "file", folder / "link");
-  fail_unless (must (read_regular_file (folder / "link", kMost)) == std::string (kMost, 'x'));
-  fail_unless (!must (read_regular_file (folder / "none", kMost)));
+  fail_unless (must (read_regular_file (folder / "link", kMax)) == std::string (kMax, 'x'));
+  fail_unless (!must (read_regular_file (folder / "none", kMax)));
 }
 
 TEST (refusals)
@@ -75,10 +75,10 @@ TEST (refusals)
     { "/dev/zero", "no regular file" },
     { "/dev/null", "no regular file" },
     { folder / "loop", "" },
-    { written (folder / "large", std::string (kMost + 1, 'x')), "more than 1000 bytes" },
+    { written (folder / "large", std::string (kMax + 1, 'x')), "more than 1000 bytes" },
   };
   for (const auto &[name, why] : cases) {
-    const auto read = read_regular_file (name, kMost);
+    const auto read = read_regular_file (name, kMax);
     fail_unless (!read && read.error ().message.find (why) != std::string::npos, "%s",
                  name.c_str ());
   }
@@ -90,7 +90,7 @@ TEST (kernel_files)
 {
   const auto start = std::chrono::steady_clock::now ();
   for (const char *name : { "/proc/kmsg", "/proc/self/mem", "/proc/uptime" }) {
-    const auto read = read_regular_file (name, kMost);
+    const auto read = read_regular_file (name, kMax);
     fail_unless (!read || !*read || (*read)->empty (), "%s", name);
   }
   fail_unless (std::chrono::steady_clock::now () - start < std::chrono::seconds (5));

@@ -69,7 +69,7 @@ void expect_sums (Tensor &tensor, const std::vector<guint8> &scores, const inthi
                   const char *what)
 {
   std::vector<guint64> sums (tensor.shape.bins);
-  const Query query = { .question = inthist::Question::sums,
+  const Query query = { .kind = inthist::QueryKind::sums,
                         .windows = { &region, 1, {} },
                         .answers = sums.data () };
   must (tensor.ask ({ &query, 1 }));
@@ -107,7 +107,7 @@ void expect_right (const Promise &promise, const char *what, std::mt19937 &rando
 void run (const Way &way, bool squared, const Devices &devices)
 {
   std::mt19937 random (seed ());
-  const Shape shape = { kWidth, kHeight, squared ? 2 : 1, Type::u32, Content::powers, Type::u8 };
+  const Shape shape = { kWidth, kHeight, squared ? 2 : 1, Type::u32, Content::sums, Type::u8 };
   Options options;
   options.compute = way.compute;
   options.max_device_memory = way.max_device_memory;

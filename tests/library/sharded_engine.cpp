@@ -82,7 +82,7 @@ bool is_right (Tensor &tensor, const std::vector<guint8> &pixels)
 {
   std::vector<guint32> counts (kShape.bins);
   const inthist::Region all = { 0, 0, kShape.width, kShape.height };
-  const Query query = { .question = inthist::Question::counts,
+  const Query query = { .kind = inthist::QueryKind::counts,
                         .windows = { &all, 1, {} },
                         .answers = counts.data () };
   must (tensor.ask ({ &query, 1 }));

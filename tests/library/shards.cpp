@@ -110,12 +110,12 @@ public:
       { nullptr, 0, { w, h, 0, 0, 1, 1, 2, 3 } },
     };
     for (const Windows &about : windows) {
-      add ({ .question = Question::counts, .windows = about });
-      add ({ .question = Question::sums, .windows = about });
+      add ({ .kind = QueryKind::counts, .windows = about });
+      add ({ .kind = QueryKind::sums, .windows = about });
       for (const double quantile : { 0.0, 0.3, 0.5, 1.0 })
-        add ({ .question = Question::quantiles, .windows = about, .quantile = quantile });
+        add ({ .kind = QueryKind::quantiles, .windows = about, .quantile = quantile });
       for (int m = 0; m < kMeasures; m++) {
-        add ({ .question = Question::likelihoods,
+        add ({ .kind = QueryKind::likelihoods,
                .windows = about,
                .measure = Measure (m),
                .models = models (1, Measure (m), random) },
@@ -125,7 +125,7 @@ public:
           patches.push_back ({ int (random () % (w + 2)) - 2, int (random () % (h + 2)) - 2,
                                int (random () % (w / 2 + 2)), int (random () % (h / 2 + 2)) });
         const int n = int (patches.size ());
-        add ({ .question = Question::votes,
+        add ({ .kind = QueryKind::votes,
                .windows = about,
                .measure = Measure (m),
                .models = models (n, Measure (m), random),
@@ -212,17 +212,17 @@ void expect_truth (const Shape &shape, const Bytes &picture, const Batch &batch,
       const Region window = window_of (query.windows, i, shape);
       const Lut lut = lut_of (shape.bins);
       const Sums counts = count_pixels (picture, shape.width, window, shape.bins, std::span (lut));
-      if (query.question == Question::counts) {
+      if (query.kind == QueryKind::counts) {
         const auto *const got = reinterpret_cast<const std::uint32_t *> (answers[q].data ())
                                 + std::size_t (i) * shape.bins;
         fail_unless (std::equal (counts.begin (), counts.end (), got), "wrong counts in window %d",
                      i);
-      } else if (query.question == Question::sums) {
+      } else if (query.kind == QueryKind::sums) {
         const auto *const got = reinterpret_cast<const std::uint64_t *> (answers[q].data ())
                                 + std::size_t (i) * shape.bins;
         fail_unless (std::equal (counts.begin (), counts.end (), got), "wrong sums in window %d",
                      i);
-      } else if (query.question == Question::likelihoods && query.answers) {
+      } else if (query.kind == QueryKind::likelihoods && query.answers) {
         const float *const model = query.models + shape.bins;
         const double wanted =
             formula (name_of (query.measure), shares_of_pixels (counts, pixels_of (window)),
@@ -290,7 +290,7 @@ void check_shards (Device of_whole, std::span<const Device> devices)
       for (std::size_t q = 0; q < got.size (); q++)
         fail_unless (got[q] == wanted[q],
                      "%s in %zu shards: query %zu, question %d, %s: differs from one tensor's",
-                     name_of (shape).c_str (), sizes.size (), q, int (batch.queries ()[q].question),
+                     name_of (shape).c_str (), sizes.size (), q, int (batch.queries ()[q].kind),
                      name_of (batch.queries ()[q].measure));
       for (const auto &tensor : tensors)
         fail_unless_equals_int (tensor->asked, 1);
@@ -352,7 +352,7 @@ TEST (broken)
   const Shard shards[] = { { 0, tensor_of (Device::cpu, first, picture) },
                            { 2, std::make_shared<BrokenTensor> (3) } };
   std::int32_t answer;
-  const Query query = { .question = Question::quantiles,
+  const Query query = { .kind = QueryKind::quantiles,
                         .windows = { nullptr, 0, { 9, 9, 0, 0, 1, 1, 1, 1 } },
                         .answers = &answer };
   const auto asked = integralhist::ask_shards (shape, shards, { &query, 1 });

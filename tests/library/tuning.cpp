@@ -186,7 +186,7 @@ private:
   GstElement *element_ = gst_bin_get_by_name (GST_BIN (pipeline_), "e");
 };
 
-constexpr double kMostToStop = kMarksMemory ? 0.6 : 0.3;  // seconds
+constexpr double kMaxToStop = kMarksMemory ? 0.6 : 0.3;  // seconds
 
 }  // namespace
 
@@ -206,10 +206,10 @@ TEST (built_in)
                          Case{ Type::u16, Content::bins, "rows", "strip" },
                          Case{ Type::u8_tiled, Content::bins, "byte-rows", "byte-tiles" },
                          Case{ Type::u32, Content::weights, "rows", "strip" },
-                         Case{ Type::u32, Content::powers, "rows", "look-back" } })
+                         Case{ Type::u32, Content::sums, "rows", "look-back" } })
     for (const Device device : { Device::cpu, Device::cuda }) {
       const inthist::Shape shape = {
-        640,       480,       c.content == Content::powers ? 1 : 32,
+        640,       480,       c.content == Content::sums ? 1 : 32,
         c.counter, c.content, c.content == Content::weights ? Type::u32 : Type::u8
       };
       const auto plan = integralhist::plan_for (device, shape, nullptr, 0, 1, nullptr, nullptr);
@@ -360,9 +360,9 @@ TEST_EACH (stop_while_measuring, 4)
     const gint64 start = g_get_monotonic_time ();
     pipeline.stop ();
     const double took = double (g_get_monotonic_time () - start) / 1e6;
-    return took < kMostToStop;
+    return took < kMaxToStop;
   };
-  fail_unless (one_of_three (attempt), "each of three stops took longer than %.1f s", kMostToStop);
+  fail_unless (one_of_three (attempt), "each of three stops took longer than %.1f s", kMaxToStop);
 }
 
 /// A flush does not wait for measuring, and posts no error.
@@ -378,8 +378,7 @@ TEST (flush_while_measuring)
     gst_pad_send_event (pad, gst_event_new_flush_stop (TRUE));  // waits for the streaming thread
     const double took = double (g_get_monotonic_time () - start) / 1e6;
     pipeline.expect_no_error ();
-    return took < kMostToStop;
+    return took < kMaxToStop;
   };
-  fail_unless (one_of_three (attempt), "each of three flushes took longer than %.1f s",
-               kMostToStop);
+  fail_unless (one_of_three (attempt), "each of three flushes took longer than %.1f s", kMaxToStop);
 }

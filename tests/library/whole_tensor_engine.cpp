@@ -268,14 +268,14 @@ TEST (no_memory_at_the_start)
       const auto tensor = must ((*engine)->submit (frame)).tensor;
       guint32 counts[2] = {};
       const inthist::Region all = { 1, 1, 5, 2 };
-      const Query query = { .question = inthist::Question::counts,
+      const Query query = { .kind = inthist::QueryKind::counts,
                             .windows = { &all, 1, {} },
                             .answers = counts };
       must (tensor->ask ({ &query, 1 }));
       fail_unless (counts[0] == 0 && counts[1] == 10);
     }
     fail_unless_equals_int (devices.made, 0);
-    fail_unless_equals_string ((*engine)->stats ().when, "on-demand");
-    fail_unless_equals_string ((*engine)->stats ().why, "to compute ahead has failed");
+    fail_unless_equals_string ((*engine)->stats ().schedule, "on-demand");
+    fail_unless_equals_string ((*engine)->stats ().schedule_reason, "to compute ahead has failed");
   }
 }

@@ -14,7 +14,7 @@
 
 /// Says what to ask, in host memory.
 struct Asked {
-  Question question = Question::counts;
+  QueryKind kind = QueryKind::counts;
   std::vector<Region> list = {};  // empty for the grid
   Grid grid = {};
   Measure measure = Measure::chi_square_alt;
@@ -63,7 +63,7 @@ public:
   template <class Answer>
   std::vector<Answer> ask (const Asked &asked, Best *best = nullptr, Carried *carried = nullptr)
   {
-    Query query = { .question = asked.question,
+    Query query = { .kind = asked.kind,
                     .windows = { nullptr, int (asked.list.size ()), asked.grid },
                     .measure = asked.measure,
                     .quantile = asked.quantile,
@@ -77,9 +77,9 @@ public:
     if (carried)
       query.totals = put (inputs, carried->totals);
 
-    const bool per_plane = query.question == Question::counts || query.question == Question::sums;
+    const bool per_plane = query.kind == QueryKind::counts || query.kind == QueryKind::sums;
     const std::size_t n =
-        query.question == Question::totals ? query.n_totals () : std::size_t (asked.n ());
+        query.kind == QueryKind::totals ? query.n_totals () : std::size_t (asked.n ());
     std::vector<Answer> answers (n * (per_plane ? shape_.bins : 1));
     fail_unless_equals_int (answer_bytes (shape_, query), answers.size () * sizeof (Answer));
     Block out (device_, answers.size () * sizeof (Answer), 0, !small_cases ()),

@@ -44,7 +44,7 @@ void describe (gpointer klass, const ElementDescription &description);
 /// What ElementPlumbing wants of an element whose final type Object has a member `state`, a
 /// pointer. kMakeTable makes the table of its properties.
 template <class Object, auto kMakeTable>
-struct ElementState {
+struct ElementAccess {
   using State = std::remove_pointer_t<decltype (Object::state)>;
 
   static const auto &table ()

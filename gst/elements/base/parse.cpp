@@ -12,10 +12,9 @@ namespace {
 /// Returns the text to show users, shortened and printable.
 std::string quoted (std::string_view text)
 {
-  constexpr std::size_t kMost = 200;
-  g_autofree char *valid =
-      g_utf8_make_valid (text.data (), gssize (std::min (text.size (), kMost)));
-  return joined ("\"", valid, text.size () > kMost ? "...\"" : "\"");
+  constexpr std::size_t kMax = 200;
+  g_autofree char *valid = g_utf8_make_valid (text.data (), gssize (std::min (text.size (), kMax)));
+  return joined ("\"", valid, text.size () > kMax ? "...\"" : "\"");
 }
 
 /// A text read from left to right, with the property's error.
@@ -220,7 +219,7 @@ Expected<std::optional<inthist::Feature>> parse_feature (std::string_view text)
 Expected<inthist::Quantization> parse_quantization (std::string_view text, inthist::Feature feature,
                                                     const char *name)
 {
-  constexpr int kMostBins = 256;
+  constexpr int kMaxBins = 256;
   const inthist::FeatureInfo &info = inthist::info_of (feature);
   const int n = int (std::ranges::count_if (info.quantization, [] (int parts) { return parts; }));
   Reader reader (text, name,
@@ -237,15 +236,15 @@ Expected<inthist::Quantization> parse_quantization (std::string_view text, inthi
     if (i > 0)
       TRY (reader.comma ());
     const int number = TRY (reader.number<int> ());
-    if (number < 1 || number > kMostBins - 1)
-      return reader.refuse (reader.last (), " is no number of parts from 1 to ", kMostBins - 1);
+    if (number < 1 || number > kMaxBins - 1)
+      return reader.refuse (reader.last (), " is no number of parts from 1 to ", kMaxBins - 1);
     parts[i] = std::uint8_t (number);
     bins *= number;
   }
   if (!reader.is_at_end ())
     return reader.refuse ("feature=", info.nick, " has ", n, " values");
-  if (bins > kMostBins)
-    return reader.refuse ("these are ", bins, " bins, and at most ", kMostBins, " are possible");
+  if (bins > kMaxBins)
+    return reader.refuse ("these are ", bins, " bins, and at most ", kMaxBins, " are possible");
   return parts;
 }
 

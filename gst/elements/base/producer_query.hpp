@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A custom query by which a consumer finds out whether an element upstream attaches histograms, or
-// those of a feature, or integral images of one; the producers answer it. Only then does a consumer
-// wait for frames that have one. Another one, which integralhisttrack answers, finds a tracker.
+// those of a feature, or summed-area tables of one; the producers answer it. Only then does a
+// consumer wait for frames that have one. Another one, which integralhisttrack answers, finds a
+// tracker.
 #pragma once
 
 #include <optional>

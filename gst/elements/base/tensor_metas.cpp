@@ -64,7 +64,7 @@ struct AnswerMemory {
 
   gconstpointer elements (std::span<const guint64> values)
   {
-    const RegionQuestion &asked = answers->asked;
+    const RegionQuery &asked = answers->asked;
     switch (asked.content) {
       case GST_INTEGRAL_HISTOGRAM_CONTENT_BINS:
         std::call_once (made, [&] { counts.assign (values.begin (), values.end ()); });
@@ -175,7 +175,7 @@ void add_meta (GstBuffer *buffer, const std::vector<GstTensor *> &tensors)
 
 void attach_region_tensors (GstBuffer *buffer, const std::shared_ptr<RegionAnswers> &answers)
 {
-  const RegionQuestion &asked = answers->asked;
+  const RegionQuery &asked = answers->asked;
   const gsize n = asked.regions.size ();
   const std::vector<gsize> dims = { n, asked.planes };
   GstBuffer *const values = promised_values (answers);

@@ -20,8 +20,8 @@ namespace integralhist {
 /// HistogramConsumer `consumer`, and the functions `take_event (event)`, of events from upstream,
 /// and `stop ()`. kMakeTable makes the table of the properties.
 template <class Object, auto kMakeTable>
-class ConsumerElement : public ElementPlumbing<ElementState<Object, kMakeTable>> {
-  using Plumbing = ElementPlumbing<ElementState<Object, kMakeTable>>;
+class ConsumerElement : public ElementPlumbing<ElementAccess<Object, kMakeTable>> {
+  using Plumbing = ElementPlumbing<ElementAccess<Object, kMakeTable>>;
 
 public:
   using Plumbing::state_of, Plumbing::table;

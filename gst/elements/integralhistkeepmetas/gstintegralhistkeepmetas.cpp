@@ -162,7 +162,7 @@ INTEGRALHIST_ELEMENT (GstIntegralHistKeepMetas, gst_integral_hist_keep_metas,
 
 namespace {
 
-using Element = ElementPlumbing<ElementState<GstIntegralHistKeepMetas, make_table>>;
+using Element = ElementPlumbing<ElementAccess<GstIntegralHistKeepMetas, make_table>>;
 
 // frames
 

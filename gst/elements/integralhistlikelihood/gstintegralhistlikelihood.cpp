@@ -91,7 +91,7 @@ struct LikelihoodProperties {
   bool scale = true, messages = false;
 
   /// Returns how often the model was set.
-  guint64 model_changes () const { return model.sets + histogram.sets; }
+  guint64 model_changes () const { return model.set_count + histogram.set_count; }
 };
 
 struct State {

@@ -53,7 +53,7 @@ bool overlap (const Box &a, const Box &b)
 
 /// The most bars of a chart. A bar is then at least a sixteenth as wide as the chart is high, which
 /// eyes can tell from its neighbours.
-constexpr gint64 kMostBars = 32;
+constexpr gint64 kMaxBars = 32;
 
 /// The mean count of neighbouring bins, and the one of them that has most.
 struct Bar {
@@ -65,7 +65,7 @@ struct Bar {
 /// of neighbours.
 std::vector<Bar> bars_of (std::span<const guint64> counts, gint64 columns)
 {
-  std::vector<Bar> bars (std::min (counts.size (), std::size_t (std::min (columns, kMostBars))));
+  std::vector<Bar> bars (std::min (counts.size (), std::size_t (std::min (columns, kMaxBars))));
   for (std::size_t i = 0; i < bars.size (); i++) {
     const std::size_t first = i * counts.size () / bars.size (),
                       end = (i + 1) * counts.size () / bars.size ();

@@ -72,7 +72,7 @@ using namespace integralhist;
 namespace {
 
 constexpr GstClockTime kContinues = GST_SECOND;  // no seek: segments are nearer than this
-constexpr double kLeastDrag = 4;                 // pixels each way; less is a click
+constexpr double kMinDrag = 4;                   // pixels each way; less is a click
 
 enum class Method { fragments, correlation };
 
@@ -326,7 +326,7 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
     static constexpr HistogramConsumer::Wanted kAll[] = {
       { "signed-gradient", inthist::Content::bins },
       { "hsv", inthist::Content::bins },
-      { "luma", inthist::Content::powers },
+      { "luma", inthist::Content::sums },
     };
     if (state.consumer.may_come (trans, kAll) && (state.consumer.has_found () || !metas.has_other))
       return {};
@@ -422,7 +422,7 @@ static void take_navigation (State &state, GstEvent *event)
         const Point from = *state.pressed;
         state.pressed.reset ();
         const double width = std::fabs (point.x - from.x), height = std::fabs (point.y - from.y);
-        if (width < kLeastDrag && height < kLeastDrag)
+        if (width < kMinDrag && height < kMinDrag)
           state.clicked.push_back (point);
         else
           state.drawn.push_back ({ whole_pixel (std::floor (std::min (point.x, from.x))),

@@ -266,10 +266,10 @@ Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const GstVideoInfo
     if (!std::ranges::all_of (planes.all (), is_upright))
       return error (Error::Kind::bad_frame,
                     "The frame cannot be read: in CUDA memory its rows go from the bottom up");
-    frame.place = Place::device;
+    frame.location = PixelLocation::device;
     frame.producer = CudaDevice::producer_stream (buffer);
   } else if (on_cuda && std::ranges::all_of (planes.all (), is_pinned_plane)) {
-    frame.place = Place::pinned;
+    frame.location = PixelLocation::pinned;
   }
   return mapped;
 }

@@ -34,7 +34,7 @@ struct State {
   ProducerProperties started;
   BinRange range;        // the bins that are made, of a histogram
   inthist::Lut lut;      // from the pixels' values to these bins, or to scores
-  ScoreTable scores;     // of an integral image
+  ScoreTable scores;     // of a summed-area table
   inthist::Shape shape;  // of the last frame; 0x0 before
   GstVideoInfo info = {};
   inthist::PixelFormat format;
@@ -80,7 +80,7 @@ static inthist::Content content_of (gpointer element)
 
 namespace {
 
-struct ProducerState {
+struct ProducerAccess {
   static State &state_of (gpointer element)
   {
     return *static_cast<GstCudaIntegralPrivate *> (
@@ -94,7 +94,7 @@ struct ProducerState {
   static void take_transition (gpointer element, GstStateChange transition);
 };
 
-using Element = ElementPlumbing<ProducerState>;
+using Element = ElementPlumbing<ProducerAccess>;
 
 }  // namespace
 
@@ -194,14 +194,14 @@ static Expected<> start (GstCudaIntegral *self)
   State &state = Element::state_of (self);
   state.started = *Element::properties_of (self);
   TRY (state.started.check (content_of (self)));
-  const BinTable table = TRY (state.started.table (content_of (self)));
+  const BinLut bin_lut = TRY (state.started.lut_of_content (content_of (self)));
   state.range = content_of (self) == inthist::Content::bins ? state.started.range () : BinRange ();
   // a range is computed as other parts of a frame are: its bins are all that there are
-  state.lut = lut_of_part (table.lut, { .bins = state.range.all_bins },
+  state.lut = lut_of_part (bin_lut.lut, { .bins = state.range.all_bins },
                            { .first_bin = state.range.first_bin, .bins = state.range.bins });
-  if (table.n_outside > 0)
+  if (bin_lut.n_outside > 0)
     INFO (self, "numbers of the lut that are bins=%u or more, whose values count nowhere: %d",
-          state.started.bins, table.n_outside);
+          state.started.bins, bin_lut.n_outside);
   state.shape = state.started.shape (content_of (self));
   const std::string description = TRY (state.devices.open (GST_ELEMENT (self), state.started));
   INFO (self, "backend: %s", description.c_str ());
@@ -304,7 +304,7 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
 static gboolean take_scores (GstCudaIntegral *self, GstEvent *event)
 {
   const auto taken =
-      Element::state_of (self).scores.take (event, Element::properties_of (self)->lut.sets);
+      Element::state_of (self).scores.take (event, Element::properties_of (self)->lut.set_count);
   if (taken)
     DEBUG (self, "scores of event %u, from the next frame on", gst_event_get_seqnum (event));
   else
@@ -375,8 +375,8 @@ prepare_engine (GstCudaIntegral *self, const ProducerProperties &properties, Gst
 }
 
 /// Submits the frame.
-static Expected<SubmittedFrame> compute (State &state, Engine &engine, GstBuffer *buffer,
-                                         const Scores &scores)
+static Expected<SubmittedFrame> submit_frame (State &state, Engine &engine, GstBuffer *buffer,
+                                              const FrameScores &scores)
 {
   Frame frame;
   frame.lut = scores.lut;
@@ -386,7 +386,7 @@ static Expected<SubmittedFrame> compute (State &state, Engine &engine, GstBuffer
 
 /// Attaches the tensor and the answers about regions, which also go out as a message.
 static void attach (GstCudaIntegral *self, GstBuffer *buffer, const std::shared_ptr<Tensor> &tensor,
-                    const Scores &scores)
+                    const FrameScores &scores)
 {
   State &state = Element::state_of (self);
   HistogramSpec spec = state.started.spec ();
@@ -413,10 +413,10 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   if (!TRY (admit (self, *properties, buffer)))
     return {};
   const auto engine = TRY (prepare_engine (self, *properties, buffer));
-  const Scores scores = content_of (self) == inthist::Content::bins
-                            ? Scores ()
-                            : TRY (state.scores.next (*properties));
-  const auto [tensor, hold] = TRY (compute (state, *engine, buffer, scores));
+  const FrameScores scores = content_of (self) == inthist::Content::bins
+                                 ? FrameScores ()
+                                 : TRY (state.scores.next (*properties));
+  const auto [tensor, hold] = TRY (submit_frame (state, *engine, buffer, scores));
   const auto computed = properties->sync ? await (*tensor) : Expected<> ();
   if (computed)
     attach (self, buffer, tensor, scores);
@@ -462,7 +462,7 @@ static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent 
 
 static gboolean gst_cuda_integral_src_event (GstBaseTransform *trans, GstEvent *event)
 {
-  if (content_of (trans) == inthist::Content::powers
+  if (content_of (trans) == inthist::Content::sums
       && gst_event_has_name (event, GST_INTEGRAL_IMAGE_LUT_EVENT)) {
     const gboolean taken = take_scores (GST_CUDA_INTEGRAL (trans), event);
     gst_event_unref (event);
@@ -517,7 +517,7 @@ static void gst_cuda_integral_set_context (GstElement *element, GstContext *cont
   GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
 }
 
-void ProducerState::take_transition (gpointer element, GstStateChange transition)
+void ProducerAccess::take_transition (gpointer element, GstStateChange transition)
 {
   // pads cannot be deactivated while the streaming thread waits for a tensor
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)

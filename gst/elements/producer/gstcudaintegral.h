@@ -4,7 +4,7 @@
  *
  *   admit ()           lets frames pass that get no tensor: by interval, without a picture, or late
  *   prepare_engine ()  makes the engine for the frame's size and device, unless there is one
- *   compute ()         maps the pixels and submits them; the engine returns a tensor at once, and
+ *   submit_frame ()    maps the pixels and submits them; the engine returns a tensor at once, and
  *                      with sync=true process () waits for it
  *   attach ()          adds the meta with the tensor, and hands regions to the reporter
  *

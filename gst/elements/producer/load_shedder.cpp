@@ -12,11 +12,11 @@ namespace {
 
 constexpr GstClockTime kMinAllowance = 100 * GST_MSECOND;      // of backlog, or three intervals
 constexpr GstClockTimeDiff kClockTolerance = 2 * GST_MSECOND;  // of a sink that waits for the clock
-constexpr GstClockTime kMaxEqualIntervals = 4;            // counted in advance for equal timestamps
-constexpr double kExtraShare = 1 / 24., kMostExtra = 24;  // of all frames, and frames
-constexpr int kShedFramesToLearn = 64;                    // what a frame without a histogram takes
-constexpr int kMeanWeight = 8;                            // a new interval is 1/8 of the mean
-constexpr GstClockTime kTimeToTrust = GST_SECOND;         // of a clock that must run
+constexpr GstClockTime kMaxEqualIntervals = 4;           // counted in advance for equal timestamps
+constexpr double kExtraShare = 1 / 24., kMaxExtra = 24;  // of all frames, and frames
+constexpr int kShedFramesToLearn = 64;                   // what a frame without a histogram takes
+constexpr int kMeanWeight = 8;                           // a new interval is 1/8 of the mean
+constexpr GstClockTime kTimeToTrust = GST_SECOND;        // of a clock that must run
 
 /// Adds a signed difference, within the valid times.
 GstClockTime add_clamped (GstClockTime time, GstClockTimeDiff difference)
@@ -64,11 +64,11 @@ void LoadShedder::reset ()
   first_ = arrived_ = left_ = std::nullopt;
   clock_runs_ = false;
   service_ = foreign_service_ = mean_interval_ = backlog_ = foreign_backlog_ = cost_ = 0;
-  least_shed_service_ = GST_CLOCK_TIME_NONE;
-  n_shed_ = 0;
+  min_shed_service_ = GST_CLOCK_TIME_NONE;
+  n_shed_frames_ = 0;
   was_on_time_ = true;
-  behind_ = waited_ = is_extra_ = is_shed_ = is_ignored_ = false;
-  extra_ = 0;
+  is_behind_ = thread_waited_ = is_extra_frame_ = is_shed_ = is_ignored_ = false;
+  extra_frames_ = 0;
 }
 
 GstClockTimeDiff LoadShedder::lateness_on_arrival (GstClockTime running_time) const
@@ -143,22 +143,22 @@ void LoadShedder::update_backlog (const Arrival &frame, const Moment &now)
   if (frame.running_time != last_running_time_)
     last_arrival_ = now.wall;
   last_running_time_ = frame.running_time;
-  waited_ = false;
+  thread_waited_ = false;
   if (!left_ || mean_interval_ == 0)
     return;
   const GstClockTime gap = minus (now.wall, left_->wall),
                      upstream = std::min (gap, minus (now.cpu, left_->cpu));
-  waited_ = gap - upstream >= mean_interval_ / 4 * 3;
+  thread_waited_ = gap - upstream >= mean_interval_ / 4 * 3;
   // A timestamp ahead of the clock means nothing unless a sink waits for it.
   const bool in_time = frame.early && *frame.early > 0
                        && (sink_waits_ || *frame.early <= GstClockTimeDiff (frame.latency));
-  if (waited_ || in_time) {
+  if (thread_waited_ || in_time) {
     backlog_ = foreign_backlog_ = 0;
     foreign_service_ = 0;
-    is_extra_ = false;
+    is_extra_frame_ = false;
     return;
   }
-  if (std::exchange (is_extra_, false))
+  if (std::exchange (is_extra_frame_, false))
     return;  // the last frame made up for what was not counted
   backlog_ = minus (backlog_ + service_ + upstream, interval);
   foreign_backlog_ =
@@ -172,16 +172,16 @@ void LoadShedder::arrive (const Arrival &frame, const Moment &now)
   if (foreign_backlog_ > allowance ())
     backlog_ = foreign_backlog_;
   const GstClockTime own = backlog_ - foreign_backlog_;
-  extra_ = std::min (extra_ + kExtraShare, kMostExtra);
+  extra_frames_ = std::min (extra_frames_ + kExtraShare, kMaxExtra);
   if (own > allowance ())
-    behind_ = true;
-  else if (backlog_ == 0 && waited_)
-    behind_ = false;
-  else if (behind_ && own <= mean_interval_ && extra_ >= 1) {
-    extra_ -= 1;
-    is_extra_ = true;
+    is_behind_ = true;
+  else if (backlog_ == 0 && thread_waited_)
+    is_behind_ = false;
+  else if (is_behind_ && own <= mean_interval_ && extra_frames_ >= 1) {
+    extra_frames_ -= 1;
+    is_extra_frame_ = true;
   } else if (own <= mean_interval_)
-    behind_ = false;
+    is_behind_ = false;
   if (frame.live && frame.early && GST_CLOCK_TIME_IS_VALID (frame.running_time))
     lateness_[n_lateness_++ % lateness_.size ()] = { frame.running_time, -*frame.early };
   frame_ = frame;
@@ -201,7 +201,7 @@ bool LoadShedder::sheds ()
     return false;
   const bool timed = GST_CLOCK_TIME_IS_VALID (frame_.running_time);
   const bool late =
-      (frame_.live && behind_)
+      (frame_.live && is_behind_)
       || (timed && GST_CLOCK_TIME_IS_VALID (late_until_) && frame_.running_time <= late_until_);
   is_shed_ = late && !is_due ();
   if (is_shed_)
@@ -221,12 +221,12 @@ void LoadShedder::ignore_service ()
 /// Learns the least service of frames without a histogram, which shedding does not save.
 void LoadShedder::note_shed_service ()
 {
-  least_shed_service_ = std::min (least_shed_service_, service_);
-  if (++n_shed_ < kShedFramesToLearn)
+  min_shed_service_ = std::min (min_shed_service_, service_);
+  if (++n_shed_frames_ < kShedFramesToLearn)
     return;
-  foreign_service_ = least_shed_service_;
-  least_shed_service_ = GST_CLOCK_TIME_NONE;
-  n_shed_ = 0;
+  foreign_service_ = min_shed_service_;
+  min_shed_service_ = GST_CLOCK_TIME_NONE;
+  n_shed_frames_ = 0;
 }
 
 void LoadShedder::leave (const Moment &now)

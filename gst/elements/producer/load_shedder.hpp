@@ -103,12 +103,12 @@ private:
   bool is_shed_ = false, is_ignored_ = false;  // the frame in service
 
   GstClockTime foreign_service_ = 0;  // ns that a frame without a histogram takes
-  GstClockTime least_shed_service_ = GST_CLOCK_TIME_NONE;  // ns, of the last n_shed_ frames
-  int n_shed_ = 0;         // frames since foreign_service_ was learned
-  bool waited_ = false;    // the thread waited for the source before this frame
-  bool behind_ = false;    // the backlog exceeded allowance (), and is not worked off
-  double extra_ = 0;       // frames that may be shed beyond the backlog, until the thread waits
-  bool is_extra_ = false;  // this frame is one of them
+  GstClockTime min_shed_service_ = GST_CLOCK_TIME_NONE;  // ns, of the last n_shed_frames_ frames
+  int n_shed_frames_ = 0;       // frames since foreign_service_ was learned
+  bool thread_waited_ = false;  // the thread waited for the source before this frame
+  bool is_behind_ = false;      // the backlog exceeded allowance (), and is not worked off
+  double extra_frames_ = 0;  // frames that may be shed beyond the backlog, until the thread waits
+  bool is_extra_frame_ = false;  // this frame is one of them
 
   // the last QoS event
   GstClockTime late_until_ = GST_CLOCK_TIME_NONE;  // ns of running time

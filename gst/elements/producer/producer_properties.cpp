@@ -73,7 +73,7 @@ GType strategy_get_type (inthist::Content content)
   static const std::vector<GEnumValue> of_histograms =
       strategy_values ({ 640, 480, 32, Type::u32, Content::bins, Type::u8 });
   static const std::vector<GEnumValue> of_tables =
-      strategy_values ({ 640, 480, 1, Type::u32, Content::powers, Type::u8 });
+      strategy_values ({ 640, 480, 1, Type::u32, Content::sums, Type::u8 });
   static const GType histograms =
       g_enum_register_static ("GstCudaIntegralHistStrategy", of_histograms.data ());
   static const GType tables =
@@ -272,7 +272,7 @@ PropertyTable<ProducerProperties> make_table (Content content,
 const PropertyTable<ProducerProperties> &producer_properties (Content content)
 {
   static const auto of_histograms = make_table (Content::bins);
-  static const auto of_tables = make_table (Content::powers);
+  static const auto of_tables = make_table (Content::sums);
   return content == Content::bins ? of_histograms : of_tables;
 }
 
@@ -315,9 +315,9 @@ Expected<> ProducerProperties::check (Content content) const
     return error (Error::Kind::bad_setting, "soft=true with ",
                   has_lut () ? "a lut" : joined ("feature=", info.nick),
                   ": these bins have no order in which two are neighbours; set soft=false");
-  if (soft && bins > guint (inthist::SoftBins::kMost))
+  if (soft && bins > guint (inthist::SoftBins::kMax))
     return error (Error::Kind::bad_setting, "soft=true with bins=", bins,
-                  ": set bins=", int (inthist::SoftBins::kMost), " or less");
+                  ": set bins=", int (inthist::SoftBins::kMax), " or less");
   const auto most = guint (info.n_values);
   if (info.bins == 0 && bins > most && !has_lut ())
     return error (Error::Kind::bad_setting, "feature=", info.nick, " has at most ", most,
@@ -409,13 +409,13 @@ BinRange ProducerProperties::range () const
 /// Reads a file with a table, and no more of it than a table has.
 static Expected<std::string> read_table (const std::string &path)
 {
-  constexpr std::size_t kMostBytes = 64 << 10;
+  constexpr std::size_t kMaxBytes = 64 << 10;
   const auto refuse = [&path] (const auto &...why) {
     g_autofree gchar *name = g_filename_display_name (path.c_str ());
     return error (Error::Kind::bad_setting, "lut-location=\"", name, "\": ", why...,
                   "; name a file with up to 256 numbers, separated by commas");
   };
-  const auto text = read_regular_file (path, kMostBytes);
+  const auto text = read_regular_file (path, kMaxBytes);
   if (!text)
     return refuse (text.error ().message);
   if (!*text)
@@ -423,15 +423,15 @@ static Expected<std::string> read_table (const std::string &path)
   return **text;
 }
 
-Expected<BinTable> ProducerProperties::table (Content content) const
+Expected<BinLut> ProducerProperties::lut_of_content (Content content) const
 {
   if (soft)
-    return BinTable{ inthist::uniform_lut (256) };  // bins are the frame's
+    return BinLut{ inthist::uniform_lut (256) };  // bins are the frame's
   if (!has_lut ()) {
     if (content == Content::bins)
-      return BinTable{ inthist::lut_of_feature (inthist::Feature (feature), int (bins)) };
+      return BinLut{ inthist::lut_of_feature (inthist::Feature (feature), int (bins)) };
     // the values themselves, and nothing of pixels that have none
-    BinTable values = {};
+    BinLut values = {};
     for (int value = 0; value < inthist::info_of (inthist::Feature (feature)).n_values; value++)
       values.lut[value] = std::uint8_t (value);
     return values;
@@ -441,7 +441,7 @@ Expected<BinTable> ProducerProperties::table (Content content) const
       TRY (lut_location.empty () ? lut.value
                                  : parse_lut (TRY (read_table (lut_location)), name, content));
   if (content != Content::bins)
-    return BinTable{ parsed.lut };
+    return BinLut{ parsed.lut };
   const std::span numbers (parsed.lut.data (), std::size_t (parsed.n));
   const auto outside =
       std::ranges::count_if (numbers, [this] (int bin) { return bin >= int (bins); });
@@ -449,7 +449,7 @@ Expected<BinTable> ProducerProperties::table (Content content) const
     return error (Error::Kind::bad_setting, name, ": no number is below bins=", bins,
                   ", so that every pixel counts nowhere; write bins from 0 to ", bins - 1,
                   ", or raise bins above the numbers, to at most ", int (inthist::kNoValue));
-  return BinTable{ parsed.lut, int (outside) };
+  return BinLut{ parsed.lut, int (outside) };
 }
 
 Expected<> ProducerProperties::check_shape (const inthist::Shape &shape) const
@@ -458,8 +458,8 @@ Expected<> ProducerProperties::check_shape (const inthist::Shape &shape) const
   const bool tiled = shape.counter == inthist::Type::u8_tiled;
   if (tiled && !inthist::is_valid (shape))
     return error (Error::Kind::bad_setting, "counter=u8-tiled takes frames of at most ",
-                  inthist::kMostTiledSide, " columns and rows, not ", shape.width, "x",
-                  shape.height, ": set counter=u16 or u32");
+                  inthist::kMaxTiledSide, " columns and rows, not ", shape.width, "x", shape.height,
+                  ": set counter=u16 or u32");
   if (!strategy || inthist::accepts (*strategy, shape))
     return {};
   const inthist::Strategy *const other = inthist::preferred_strategy (strategy->device, shape);

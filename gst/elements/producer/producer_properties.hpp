@@ -18,7 +18,7 @@ namespace integralhist {
 enum class Backend { automatic, cuda, cpu };
 
 /// A table from values to bins.
-struct BinTable {
+struct BinLut {
   inthist::Lut lut;
   int n_outside = 0;  // of the numbers that a user wrote, those that are no bin
 };
@@ -69,7 +69,7 @@ struct ProducerProperties {
   std::string describe_wait (unsigned most) const;
   /// Returns the table from values to bins, or to scores. Reads the file that has it. An error for
   /// users where no value has a bin.
-  Expected<BinTable> table (inthist::Content content) const;
+  Expected<BinLut> lut_of_content (inthist::Content content) const;
 };
 
 /// Returns the properties of the element that computes such content.
@@ -77,7 +77,7 @@ const PropertyTable<ProducerProperties> &producer_properties (inthist::Content c
 
 /// Returns those that say where, when and in how much memory to compute, for an element that has
 /// producers in it, which compute when somebody asks by default: who asks for parts of frames
-/// waits least so, also beside a GPU. An integral image has all but cuda-device-ids and
+/// waits least so, also beside a GPU. A summed-area table has all but cuda-device-ids and
 /// max-device-memory.
 const PropertyTable<ProducerProperties> &shared_producer_properties ();
 

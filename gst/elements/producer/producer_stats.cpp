@@ -27,7 +27,8 @@ GParamSpec *producer_stats_spec ()
 GstStructure *producer_stats (const Stats &stats, const Plan &plan, guint64 skipped)
 {
   const bool computes = !g_str_equal (stats.backend, "none");
-  const char *compute = computes ? stats.when : "none", *why = computes ? stats.why : "none";
+  const char *compute = computes ? stats.schedule : "none",
+             *why = computes ? stats.schedule_reason : "none";
   const char *strategy = plan.choice.strategy ? plan.choice.strategy->name : "none";
   GstStructure *structure = gst_structure_new (
       "stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight,

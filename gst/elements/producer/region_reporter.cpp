@@ -110,7 +110,7 @@ void add_feature (GstStructure *structure, const HistogramSpec &spec)
 
 /// Adds for each region an array with each plane's number.
 template <class T>
-void add_planes (GstStructure *structure, const char *field, const RegionQuestion &asked,
+void add_planes (GstStructure *structure, const char *field, const RegionQuery &asked,
                  std::span<const guint64> values, GType type, void (*set) (GValue *, T))
 {
   set_array (structure, field, asked.regions.size (), [&] (std::size_t i) {
@@ -120,8 +120,7 @@ void add_planes (GstStructure *structure, const char *field, const RegionQuestio
   });
 }
 
-void add_sums (GstStructure *structure, const RegionQuestion &asked,
-               std::span<const guint64> values)
+void add_sums (GstStructure *structure, const RegionQuery &asked, std::span<const guint64> values)
 {
   const std::size_t planes = asked.planes, n = asked.regions.size ();
   const auto add_u64 = [&] (const char *field, std::size_t plane) {
@@ -150,7 +149,7 @@ void add_sums (GstStructure *structure, const RegionQuestion &asked,
 
 GstStructure *message_of (const RegionReporter::Frame &frame, std::span<const guint64> values)
 {
-  const RegionQuestion &asked = frame.answers->asked;
+  const RegionQuery &asked = frame.answers->asked;
   const bool bins = asked.content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
   GstStructure *structure =
       frame_message (bins ? "integral-histogram" : "integral-image", frame.times);

@@ -21,7 +21,7 @@ public:
   Expected<> update (const ParsedText<std::vector<GstVideoRectangle>> &set,
                      const inthist::Shape &shape)
   {
-    if (set.sets == known_sets_)
+    if (set.set_count == known_sets_)
       return {};
     auto regions = TRY (set.value);
     for (GstVideoRectangle &r : regions) {
@@ -33,13 +33,13 @@ public:
       r = { clipped.x, clipped.y, clipped.width, clipped.height };
     }
     regions_ = std::move (regions);
-    known_sets_ = set.sets;
+    known_sets_ = set.set_count;
     return {};
   }
   const std::vector<GstVideoRectangle> &all () const { return regions_; }
 
 private:
-  guint64 known_sets_ = 0;  // ParsedText::sets of the regions
+  guint64 known_sets_ = 0;  // ParsedText::set_count of the regions
   std::vector<GstVideoRectangle> regions_;
 };
 

@@ -11,8 +11,8 @@
 
 namespace integralhist {
 
-/// The scores that an integral image adds up.
-struct Scores {
+/// The scores that a summed-area table adds up.
+struct FrameScores {
   std::shared_ptr<const inthist::Lut> lut;
   guint32 seqnum = GST_SEQNUM_INVALID;  // of the event that brought them
   guint64 lut_sets = 0;                 // how often the property had been set by then
@@ -26,15 +26,15 @@ public:
   {
     started_ = started;
     started_lut_ = std::make_shared<const inthist::Lut> (lut);
-    set_ = { started_lut_, GST_SEQNUM_INVALID, started.lut.sets };
+    set_ = { started_lut_, GST_SEQNUM_INVALID, started.lut.set_count };
     const std::lock_guard lock (mutex_);
     sent_ = {};
   }
   /// Returns the scores of the next frame. The properties are of now.
-  Expected<Scores> next (const ProducerProperties &properties)
+  Expected<FrameScores> next (const ProducerProperties &properties)
   {
-    constexpr inthist::Content kContent = inthist::Content::powers;
-    if (properties.lut.sets != set_.lut_sets) {
+    constexpr inthist::Content kContent = inthist::Content::sums;
+    if (properties.lut.set_count != set_.lut_sets) {
       ProducerProperties changed = started_;
       changed.lut = properties.lut;
       if (!changed.lut.text.empty ())
@@ -42,8 +42,8 @@ public:
       TRY (changed.check (kContent));
       auto lut = started_lut_;  // of the file, which was read at the start
       if (changed.lut_location.empty ())
-        lut = std::make_shared<const inthist::Lut> (TRY (changed.table (kContent)).lut);
-      set_ = { lut, GST_SEQNUM_INVALID, properties.lut.sets };
+        lut = std::make_shared<const inthist::Lut> (TRY (changed.lut_of_content (kContent)).lut);
+      set_ = { lut, GST_SEQNUM_INVALID, properties.lut.set_count };
     }
     const std::lock_guard lock (mutex_);
     return sent_.lut && sent_.lut_sets >= set_.lut_sets ? sent_ : set_;
@@ -68,10 +68,10 @@ private:
   // of the streaming thread
   ProducerProperties started_;
   std::shared_ptr<const inthist::Lut> started_lut_;
-  Scores set_;  // by the properties
+  FrameScores set_;  // by the properties
 
   std::mutex mutex_;  // guards all below
-  Scores sent_;       // by the last event
+  FrameScores sent_;  // by the last event
 };
 
 }  // namespace integralhist

@@ -33,7 +33,7 @@ void store (T *to, std::type_identity_t<T> value)
 }
 
 /// The most windows of a query, for which indices of windows and threads fit 32 bits.
-constexpr gint64 kMostWindows = G_MAXINT / 8;
+constexpr gint64 kMaxWindows = G_MAXINT / 8;
 
 /// Returns the rectangles, of which there must be at least one, as windows without a copy.
 inline Expected<inthist::Windows> windows_of (const GstVideoRectangle *rectangles, guint n)
@@ -43,7 +43,7 @@ inline Expected<inthist::Windows> windows_of (const GstVideoRectangle *rectangle
                  && offsetof (Region, y) == offsetof (GstVideoRectangle, y)
                  && offsetof (Region, width) == offsetof (GstVideoRectangle, w)
                  && offsetof (Region, height) == offsetof (GstVideoRectangle, h));
-  if (n > kMostWindows)
+  if (n > kMaxWindows)
     return error (Error::Kind::bad_question, n, " rectangles at once are too many: ask in parts");
   return inthist::Windows{ reinterpret_cast<const Region *> (rectangles), int (n), {} };
 }

@@ -123,7 +123,7 @@ GType gst_integral_histogram_content_get_type (void)
 
 namespace integralhist {
 
-using inthist::Question;
+using inthist::QueryKind;
 
 /// Answers with what rectangles add up to in each plane: counts (guint32) or sums (guint64).
 template <class Answer>
@@ -135,14 +135,14 @@ static Expected<> add_up (Tensor &tensor, const GstVideoRectangle *rectangles, g
   const inthist::Windows windows = TRY (windows_of (rectangles, n));
   const bool sums_wanted = sizeof (Answer) == sizeof (guint64);
   if (sums_wanted || tensor.shape.content == inthist::Content::bins) {
-    const Query query = { .question = sums_wanted ? Question::sums : Question::counts,
+    const Query query = { .kind = sums_wanted ? QueryKind::sums : QueryKind::counts,
                           .windows = windows,
                           .answers = answers };
     return tensor.ask ({ &query, 1 });
   }
   const gsize n_sums = gsize (n) * tensor.shape.bins;
   g_autofree guint64 *sums = TRY (answers_for<guint64> (n_sums));
-  const Query query = { .question = Question::sums, .windows = windows, .answers = sums };
+  const Query query = { .kind = QueryKind::sums, .windows = windows, .answers = sums };
   TRY (tensor.ask ({ &query, 1 }));
   for (gsize i = 0; i < n_sums; i++) {
     if (sums[i] > G_MAXUINT32)
@@ -234,7 +234,7 @@ static Expected<guint32> element_in (const Tensor &tensor, GstBuffer *buffer, gu
 
 static Expected<> add_reader (Tensor &tensor, inthist::Stream stream)
 {
-  if (DeviceTensor *const device = TRY (tensor.on_device ()))
+  if (DeviceTensor *const device = TRY (tensor.device_tensor ()))
     return device->add_reader (stream);
   return error (Error::Kind::failed, "the tensor is in host memory, which no stream reads: keep "
                                      "a reference for as long as it is read");
@@ -266,7 +266,7 @@ GstIntegralHistogramContent gst_integral_histogram_get_content (GstIntegralHisto
   g_return_val_if_fail (histogram, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
   switch (histogram->tensor->shape.content) {
     case inthist::Content::weights: return GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS;
-    case inthist::Content::powers: return GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+    case inthist::Content::sums: return GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
     case inthist::Content::bins: break;
   }
   return GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;

@@ -23,7 +23,7 @@ struct Exported {
   {
     auto *const exported = static_cast<Exported *> (managed->owner);
     if (managed->array.device.type == dlpack::cuda)
-      if (const auto tensor = exported->histogram->tensor->on_device (); tensor && *tensor)
+      if (const auto tensor = exported->histogram->tensor->device_tensor (); tensor && *tensor)
         (*tensor)->add_all_readers ();
     gst_integral_histogram_unref (exported->histogram);
     delete exported;
@@ -56,7 +56,7 @@ Expected<dlpack::Array> place_of (Tensor &tensor, guint flags, gint64 stream)
   dlpack::Array array = {};
   if (!(flags & GST_INTEGRAL_HISTOGRAM_DLPACK_HOST)) {
     TRY (check_one_piece (tensor));
-    const auto device = tensor.on_device ();  // wait () returns the error
+    const auto device = tensor.device_tensor ();  // wait () returns the error
     if (device && *device) {
       const CudaView view = (*device)->cuda ();
       if (!view.is_primary)

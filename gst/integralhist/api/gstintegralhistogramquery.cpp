@@ -11,7 +11,7 @@
 
 using namespace integralhist;
 using inthist::Measure;
-using inthist::Question;
+using inthist::QueryKind;
 using Grid = GstIntegralHistogramGrid;
 using Best = GstIntegralHistogramBest;
 using Search = GstIntegralHistogramSearch;
@@ -33,9 +33,9 @@ Expected<inthist::Windows> windows_of_grid (const Grid &grid)
          std::pair ("rows", grid.rows) })
     if (value < 1)
       return refuse ("a grid's ", name, " is at least 1, not ", value);
-  if (gint64 (grid.columns) * grid.rows > kMostWindows)
+  if (gint64 (grid.columns) * grid.rows > kMaxWindows)
     return refuse ("a grid of ", grid.columns, "x", grid.rows,
-                   " windows is too large: ", kMostWindows, " are the most");
+                   " windows is too large: ", kMaxWindows, " are the most");
   return inthist::Windows{ nullptr,
                            0,
                            { grid.window_width, grid.window_height, grid.x, grid.y, grid.step_x,
@@ -131,7 +131,7 @@ public:
       return refuse ("weights of windows of more than ", most,
                      " pixels may not fit 32 bits: ask gst_integral_histogram_regions_sums, or in "
                      "parts");
-    add ({ .question = Question::counts, .windows = windows }, counts, nullptr);
+    add ({ .kind = QueryKind::counts, .windows = windows }, counts, nullptr);
     return {};
   }
 
@@ -166,7 +166,7 @@ gboolean ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **
 {
   const auto answer = [&] () -> Expected<> {
     Tensor &tensor = tensor_of (histogram);
-    if (tensor.shape.content == inthist::Content::powers)
+    if (tensor.shape.content == inthist::Content::sums)
       return refuse ("this is no integral histogram but a summed-area table: ask "
                      "gst_integral_histogram_regions_sums, or use cudaintegralhist");
     QueryBuilder builder (tensor);
@@ -203,7 +203,7 @@ gboolean ask_likelihoods (GstIntegralHistogram *histogram, const GstVideoRectang
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
     TRY (check_shares (histogram));
     const Measure how = TRY (measure_of (measure));
-    builder.add ({ .question = Question::likelihoods,
+    builder.add ({ .kind = QueryKind::likelihoods,
                    .windows = TRY (windows_of (rectangles, n)),
                    .measure = how,
                    .models = TRY (builder.models_for (how, model, 1)) },
@@ -221,7 +221,7 @@ gboolean ask_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids
     const Measure how = TRY (measure_of (measure));
     const float *const models = TRY (builder.models_for (how, model, 1));
     for (guint i = 0; i < n_grids; i++)
-      builder.add ({ .question = Question::likelihoods,
+      builder.add ({ .kind = QueryKind::likelihoods,
                      .windows = TRY (windows_of_grid (grids[i])),
                      .measure = how,
                      .models = models },
@@ -238,7 +238,7 @@ gboolean ask_quantile_maps (GstIntegralHistogram *histogram, const Grid *grids, 
     if (!(quantile >= 0 && quantile <= 1))
       return refuse ("a quantile is 0 to 1, not ", quantile);
     for (guint i = 0; i < n_grids; i++)
-      builder.add ({ .question = Question::quantiles,
+      builder.add ({ .kind = QueryKind::quantiles,
                      .windows = TRY (windows_of_grid (grids[i])),
                      .quantile = quantile },
                    maps, nullptr);
@@ -269,7 +269,7 @@ gboolean ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches,
       const Search &search = searches[i];
       TRY (check (search));
       const inthist::Windows patches = TRY (windows_of (search.patches, search.n_patches));
-      builder.add ({ .question = Question::votes,
+      builder.add ({ .kind = QueryKind::votes,
                      .windows = TRY (windows_of_grid (search.grid)),
                      .measure = how,
                      .models = TRY (builder.models_for (how, search.models, search.n_patches)),

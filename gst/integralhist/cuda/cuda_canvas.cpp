@@ -30,24 +30,24 @@ public:
   {
     const std::size_t at = bytes_;
     bytes_ += inthist::round_up (array.size_bytes (), 16);
-    parts_.push_back ({ at, array.data (), array.size_bytes () });
+    arrays_.push_back ({ at, array.data (), array.size_bytes () });
     return at;
   }
   std::size_t bytes () const { return bytes_; }
   void write (std::byte *to) const
   {
-    for (const Part &part : parts_)
-      if (part.bytes > 0)
-        std::memcpy (to + part.at, part.from, part.bytes);
+    for (const StagedArray &array : arrays_)
+      if (array.bytes > 0)
+        std::memcpy (to + array.at, array.from, array.bytes);
   }
 
 private:
-  struct Part {
+  struct StagedArray {
     std::size_t at;
     const void *from;
     std::size_t bytes;
   };
-  std::vector<Part> parts_;
+  std::vector<StagedArray> arrays_;
   std::size_t bytes_ = 0;
 };
 

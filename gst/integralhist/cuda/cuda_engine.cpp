@@ -69,10 +69,11 @@ public:
   {
     const std::shared_ptr<Tensor> tensor =
         TRY (submit_part (PartFrame{ frame }, { 0, shape_.bins, 0, shape_.height }, nullptr));
-    if (frame.place == Place::host)
+    if (frame.location == PixelLocation::host)
       return SubmittedFrame{ tensor };
-    const cudaEvent_t read =
-        (frame.place == Place::pinned ? last_slot_->picture->arrived : last_slot_->computed).get ();
+    const cudaEvent_t read = (frame.location == PixelLocation::pinned ? last_slot_->picture->arrived
+                                                                      : last_slot_->computed)
+                                 .get ();
     return SubmittedFrame{ tensor, [this, tensor, read] (GstBuffer *buffer) {
                             return holds_->hold_until_read (buffer, tensor, read);
                           } };
@@ -224,7 +225,7 @@ private:
 
   bool is_here (const Frame &frame) const
   {
-    return frame.place == Place::device
+    return frame.location == PixelLocation::device
            && (!frame.context || frame.context->handle () == context_->handle ());
   }
 

@@ -29,7 +29,7 @@ public:
   PartTensors (Context context, Download download)
       : context (std::move (context)), download_ (download),
         queries_ (std::make_shared<QueryBufferPool> (this->context)), places_ (this->context),
-        idle_ (this->context, kMostIdle)
+        idle_ (this->context, kMaxIdle)
   {
   }
 
@@ -57,7 +57,7 @@ public:
   guint64 bytes () const { return bytes_; }
 
 private:
-  static constexpr std::size_t kMostIdle = 4;
+  static constexpr std::size_t kMaxIdle = 4;
 
   /// A stream, and what a strategy takes there besides the tensor.
   struct Workplace {
@@ -158,20 +158,20 @@ private:
 /// Values on a GPU, which computes parts of them.
 class CudaOnDemandTensor final : public OnDemandTensor {
 public:
-  static Expected<std::unique_ptr<EngineTensor>> create (std::shared_ptr<OnDemandContext> frames,
+  static Expected<std::unique_ptr<EngineTensor>> create (std::shared_ptr<OnDemandContext> shared,
                                                          std::shared_ptr<PartTensors> parts)
   {
     const Context context = parts->context;
     return on (*context, [&] () -> Expected<std::unique_ptr<EngineTensor>> {
       std::unique_ptr<CudaOnDemandTensor> tensor (
-          new CudaOnDemandTensor (std::move (frames), std::move (parts)));
+          new CudaOnDemandTensor (std::move (shared), std::move (parts)));
       tensor->own_->values = TRY (make_device_memory (tensor->value_bytes ()));
       for (EventOwner *event : { &tensor->own_->kept, &tensor->own_->read })
         *event = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
       return tensor;
     });
   }
-  ~CudaOnDemandTensor () override { frames_->value_bytes -= value_bytes (); }
+  ~CudaOnDemandTensor () override { context_->value_bytes -= value_bytes (); }
 
   cudaEvent_t kept () const { return own_->kept.get (); }
 
@@ -184,7 +184,7 @@ public:
       TRY (check (cudaStreamWaitEvent (stream, kept (), 0)));
     }
     TRY (check (cudaStreamWaitEvent (stream, own_->read.get (), 0)));
-    TRY (check (inthist::cuda::bin_image ({ frame.image, frames_->kept_by (frame) }, shape.width,
+    TRY (check (inthist::cuda::bin_image ({ frame.image, context_->kept_by (frame) }, shape.width,
                                           shape.height, { values (), stride () }, stream)));
     return check (cudaEventRecord (kept (), stream));
   }
@@ -207,14 +207,14 @@ public:
     return {};
   }
   Expected<const void *> host () override { return TRY (whole ())->host (); }
-  Expected<DeviceTensor *> on_device () override { return TRY (whole ())->on_device (); }
+  Expected<DeviceTensor *> device_tensor () override { return TRY (whole ())->device_tensor (); }
 
 private:
-  CudaOnDemandTensor (std::shared_ptr<OnDemandContext> frames, std::shared_ptr<PartTensors> parts)
-      : OnDemandTensor (std::move (frames), kGpuCost), parts_ (std::move (parts)),
+  CudaOnDemandTensor (std::shared_ptr<OnDemandContext> shared, std::shared_ptr<PartTensors> parts)
+      : OnDemandTensor (std::move (shared), kGpuCost), parts_ (std::move (parts)),
         own_ (parts_->context)
   {
-    frames_->value_bytes += value_bytes ();
+    context_->value_bytes += value_bytes ();
   }
 
   /// What is dropped once nobody uses it.
@@ -230,8 +230,8 @@ private:
     }
   };
 
-  std::size_t stride () const { return inthist::bin_stride (frames_->shape.width); }
-  std::size_t value_bytes () const { return stride () * frames_->shape.height; }
+  std::size_t stride () const { return inthist::bin_stride (context_->shape.width); }
+  std::size_t value_bytes () const { return stride () * context_->shape.height; }
   std::uint8_t *values () const { return reinterpret_cast<std::uint8_t *> (own_->values.get ()); }
 
   Expected<std::shared_ptr<const Box>> box_for (const Query &query)
@@ -250,11 +250,11 @@ private:
     return on (*parts_->context, [&] () -> Expected<std::shared_ptr<Tensor>> {
       const inthist::Binning binning = {
         { values () + region.y * stride () + region.x, std::ptrdiff_t (stride ()), {} },
-        frames_->lut
+        context_->lut
       };
       const std::shared_ptr<Tensor> tensor = TRY (parts_->compute (
           shape_of (region), !is_whole (region), binning, kept (), own_->read.get ()));
-      frames_->count (is_whole (region));
+      context_->count (is_whole (region));
       return tensor;
     });
   }
@@ -285,9 +285,9 @@ public:
   }
 
   Expected<std::unique_ptr<EngineTensor>>
-  make (const std::shared_ptr<OnDemandContext> &frames) override
+  make (const std::shared_ptr<OnDemandContext> &shared) override
   {
-    return CudaOnDemandTensor::create (frames, parts_);
+    return CudaOnDemandTensor::create (shared, parts_);
   }
 
   Expected<MemoryReturns *> returns () override

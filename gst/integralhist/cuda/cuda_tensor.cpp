@@ -200,12 +200,12 @@ CudaExpected<> CudaTensor::set_computed (cudaStream_t stream)
 CudaExpected<> CudaTensor::copy_blocks (const HostDestination &to, cudaStream_t stream)
 {
   // One 2D copy leaves no gaps: eight pieces of 0.4 MB take 59 us, apart 73 us (H200, PCIe 5).
-  constexpr std::size_t kMostPitch = G_MAXINT32;  // of cudaMemcpy2D
+  constexpr std::size_t kMaxPitch = G_MAXINT32;  // of cudaMemcpy2D
   cudaError_t result = cudaSuccess;
   to.for_blocks ([&] (std::byte *at, std::size_t at_pitch, std::size_t offset, std::size_t pitch,
                       std::size_t bytes, int n) {
     const std::byte *const from = own_->memory.get () + offset;
-    if (n > 1 && std::max (at_pitch, pitch) <= kMostPitch && result == cudaSuccess)
+    if (n > 1 && std::max (at_pitch, pitch) <= kMaxPitch && result == cudaSuccess)
       result =
           cudaMemcpy2DAsync (at, at_pitch, from, pitch, bytes, n, cudaMemcpyDeviceToHost, stream);
     else

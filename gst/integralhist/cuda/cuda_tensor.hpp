@@ -28,7 +28,7 @@ public:
   Expected<const void *> host () override;
   Expected<std::function<Expected<> ()>> start_copy (const HostDestination &to) override;
   CudaView cuda () override;
-  Expected<DeviceTensor *> on_device () override { return this; }
+  Expected<DeviceTensor *> device_tensor () override { return this; }
 
   // The engine and the pool call these while nobody else holds it, with the context current.
 

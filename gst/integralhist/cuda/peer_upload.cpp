@@ -125,7 +125,7 @@ Expected<std::shared_ptr<void>> PeerUpload::upload (PartFrame &frame, int width,
     TRY (integralhist::upload (planes, picture->memory.get (), device.stream->get ()));
     TRY (check (cudaEventRecord (picture->arrived.get (), device.stream->get ())));
     frame.image = planes.image_in (picture->memory.get ());
-    frame.place = Place::device;
+    frame.location = PixelLocation::device;
     frame.context = device.context;
     frame.arrived = picture->arrived.get ();
     return std::shared_ptr<void> (picture.release (),

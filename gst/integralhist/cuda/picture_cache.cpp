@@ -38,12 +38,12 @@ Picture *PictureCache::find (const PartFrame &frame, const Part &part)
 Expected<Picture *> PictureCache::fetch (const PartFrame &frame, const Part &part, bool measured)
 {
   const inthist::Image image = rows_of_part (frame.image, part);
-  const bool on_host = frame.place != Place::device;
+  const bool on_host = frame.location != PixelLocation::device;
   Picture &picture = next ();
   n_fetched_++;
   TRY (forget (picture));
   PicturePlanes from (image, width_, part.rows, !on_host);
-  if (frame.place == Place::host)
+  if (frame.location == PixelLocation::host)
     from = TRY (stage_in (picture, from));
   TRY (reserve (&Picture::memory, from.size ()));
   picture.image = from.image_in (picture.memory.get ());
@@ -53,7 +53,7 @@ Expected<Picture *> PictureCache::fetch (const PartFrame &frame, const Part &par
   if (on_host) {
     TRY (upload (from, picture.memory.get (), stream));
     bytes_up_ += from.bytes ();
-    if (frame.place == Place::host)
+    if (frame.location == PixelLocation::host)
       bytes_staged_ += from.bytes ();
   } else {
     if (frame.arrived)

@@ -102,7 +102,7 @@ std::int64_t *write_cells (const Axes &axes, const guint64 *sums, std::size_t pl
 Expected<> ask_sums (Tensor &tensor, const std::vector<Region> &rectangles, guint64 *sums)
 {
   const Query query = {
-    .question = inthist::Question::sums,
+    .kind = inthist::QueryKind::sums,
     .windows = { .list = rectangles.data (), .n = int (rectangles.size ()), .grid = {} },
     .answers = sums
   };
@@ -119,7 +119,7 @@ Expected<> ask_scores (Tensor &tensor, const std::vector<Region> &rectangles,
   std::vector<guint32> counts (std::min (n, kAtOnce) * bins);
   for (std::size_t first = 0; first < n; first += kAtOnce) {
     const std::size_t some = std::min (kAtOnce, n - first);
-    const Query query = { .question = inthist::Question::counts,
+    const Query query = { .kind = inthist::QueryKind::counts,
                           .windows = { .list = &rectangles[first], .n = int (some), .grid = {} },
                           .answers = counts.data () };
     TRY (tensor.ask ({ &query, 1 }));

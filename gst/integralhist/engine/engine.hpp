@@ -27,11 +27,11 @@ class CudaContext;
 
 /// Where a frame's pixels lie. Pixels in host memory are copied before submit returns. Pinned host
 /// memory and device memory are read later, in place.
-enum class Place { host, pinned, device };
+enum class PixelLocation { host, pinned, device };
 
 struct Frame {
   inthist::Image image;
-  Place place = Place::host;
+  PixelLocation location = PixelLocation::host;
   // For pixels on a device: the stream that writes them; null if they are written.
   inthist::Stream producer = nullptr;
   // For pixels on a device: their context, if that may be another than the engine's.
@@ -61,8 +61,8 @@ struct Stats {
   guint64 bytes_up = 0, bytes_down = 0;
   guint64 bytes_staged = 0;  // of bytes_up, from unpinned memory
   Duration upload, compute, download;
-  const char *when = "eager";  // how the next frame is computed: "eager" or "on-demand"
-  const char *why = "set, or needed by other settings";
+  const char *schedule = "eager";  // how the next frame is computed: "eager" or "on-demand"
+  const char *schedule_reason = "set, or needed by other settings";
   // frames that are computed on demand
   guint64 pixel_answers = 0;    // queries answered from the pixels, without a tensor
   guint64 device_answers = 0;   // queries that a GPU answered about frames in host memory

@@ -20,7 +20,7 @@ namespace integralhist {
 using inthist::Query;
 
 struct Shard;
-class DeviceValues;
+class DeviceFeatureImage;
 
 /// What CUDA callers need; all null for a tensor in host memory.
 struct CudaView {
@@ -83,7 +83,7 @@ public:
   /// share is done once. If a GPU answers them, so that many queries should come in one call,
   /// returns the feature image of the frame on that GPU, which lives as long as the tensor. Else
   /// returns null.
-  virtual Expected<DeviceValues *> prepare (std::span<const inthist::Region> /*regions*/)
+  virtual Expected<DeviceFeatureImage *> prepare (std::span<const inthist::Region> /*regions*/)
   {
     return nullptr;
   }
@@ -96,7 +96,7 @@ public:
   /// in device memory. The inputs lie in host memory and are read before this returns.
   virtual Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries)
   {
-    if (DeviceTensor *const device = TRY (on_device ()))
+    if (DeviceTensor *const device = TRY (device_tensor ()))
       return device->ask_on (stream, queries);
     return error (
         Error::Kind::failed,
@@ -105,7 +105,7 @@ public:
   virtual Expected<const void *> host () = 0;
   /// Returns the whole tensor in a GPU's memory, which lives as long as this one. Computes it if it
   /// is not computed yet. Returns null for a tensor in host memory.
-  virtual Expected<DeviceTensor *> on_device () { return nullptr; }
+  virtual Expected<DeviceTensor *> device_tensor () { return nullptr; }
   /// Waits for the shards and returns them in the order of bins; none if the tensor is whole.
   virtual Expected<std::span<const Shard>> shards () { return std::span<const Shard> (); }
   std::size_t bytes () const { return inthist::tensor_bytes (shape, layout); }
@@ -131,7 +131,7 @@ protected:
 /// Returns what CUDA callers need of a tensor; all null if the tensor has none or fails.
 inline CudaView cuda_view_of (Tensor &tensor)
 {
-  const auto device = tensor.on_device ();
+  const auto device = tensor.device_tensor ();
   return device && *device ? (*device)->cuda () : CudaView{};
 }
 

@@ -9,8 +9,8 @@ namespace integralhist {
 
 TensorPool::TensorPool (Make make, const Options &options)
     : make_ (std::move (make)), limit_ (options.max_tensors), waits_ (options.waits_for_tensors),
-      still_waiting_ (options.still_waiting), least_kept_ (options.async_depth + 1),
-      wanted_ (options.async_depth), kept_ (least_kept_)
+      still_waiting_ (options.still_waiting), min_retained_ (options.async_depth + 1),
+      grow_below_ (options.async_depth), retain_limit_ (min_retained_)
 {
 }
 
@@ -58,7 +58,7 @@ Expected<> TensorPool::grow (std::unique_lock<std::mutex> &lock)
   alive_--;
   if (idle_.empty () || made.error ().kind != Error::Kind::no_memory)
     return tl::make_unexpected (std::move (made).error ());
-  wanted_ = alive_;  // the most that fit
+  grow_below_ = alive_;  // the most that fit
   return {};
 }
 
@@ -69,13 +69,13 @@ Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire ()
     return error (Error::Kind::no_memory, "all ", alive_, " tensors are held");
   TRY (await_room (lock));
   TRY (CancelScope::check ());
-  if (idle_.empty () || (may_grow () && alive_ < wanted_ && !idle_.front ()->check_idle ()))
+  if (idle_.empty () || (may_grow () && alive_ < grow_below_ && !idle_.front ()->check_idle ()))
     TRY (grow (lock));
   EngineTensor *tensor = idle_.front ().release ();
   idle_.pop_front ();
   most_out_ = std::max (most_out_, alive_ - unsigned (idle_.size ()));
   if (++acquired_ % kRecent == 0) {
-    kept_ = std::max (least_kept_, most_out_);
+    retain_limit_ = std::max (min_retained_, most_out_);
     most_out_ = 0;
   }
   lock.unlock ();
@@ -100,7 +100,7 @@ void TensorPool::give_back (EngineTensor *tensor)
   std::unique_ptr<EngineTensor> surplus (tensor);  // freed outside of the lock
   tensor->released ();
   std::unique_lock lock (mutex_);
-  if (alive_ <= std::max (kept_, most_out_))
+  if (alive_ <= std::max (retain_limit_, most_out_))
     idle_.push_back (std::move (surplus));
   else
     alive_--;
@@ -126,7 +126,7 @@ void TensorPool::close ()
 {
   std::deque<std::unique_ptr<EngineTensor>> idle;
   const std::lock_guard lock (mutex_);
-  kept_ = wanted_ = most_out_ = 0;
+  retain_limit_ = grow_below_ = most_out_ = 0;
   alive_ -= unsigned (idle_.size ());
   idle.swap (idle_);
 }

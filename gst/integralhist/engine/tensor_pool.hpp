@@ -54,9 +54,9 @@ private:
   std::condition_variable returned_;
   std::deque<std::unique_ptr<EngineTensor>> idle_;  // the longest idle in front
   unsigned alive_ = 0;
-  const unsigned least_kept_;
-  unsigned wanted_;  // with fewer, acquire makes one rather than wait for the device
-  unsigned kept_;    // with more, one that comes back is freed
+  const unsigned min_retained_;
+  unsigned grow_below_;    // with fewer, acquire makes one rather than wait for the device
+  unsigned retain_limit_;  // with more, one that comes back is freed
   unsigned acquired_ = 0, most_out_ = 0;  // most of the last kRecent calls of acquire
 };
 

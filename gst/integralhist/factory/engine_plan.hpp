@@ -28,8 +28,8 @@ struct EngineRequest {
 /// How frames are computed.
 struct EnginePlan {
   bool on_demand = false;     // else at once
-  bool stays_on_gpu = false;  // frames in a GPU's memory wait there for questions
-  bool gpu_assists = false;   // answers many questions at once, of frames in host memory
+  bool stays_on_gpu = false;  // frames in a GPU's memory wait there for queries
+  bool gpu_assists = false;   // answers many queries at once, of frames in host memory
   bool has_whole = false;     // an engine computes a frame when a consumer asks for all of it
   bool measures = true;       // which strategy is the fastest
 

@@ -93,7 +93,7 @@ Expected<std::unique_ptr<Engine>> EngineParts::eager (const Options &options) co
   return make_sharded_engine (shape, options, std::move (all), functions, format);
 }
 
-/// Has an engine serve questions, one at a time and also after a stop. Who asks is told what goes
+/// Has an engine serve queries, one at a time and also after a stop. Who asks is told what goes
 /// wrong.
 Options for_questions (Options options)
 {
@@ -120,16 +120,16 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
   const auto later = [] (const EngineParts &of, const Options &with) -> LazyEngine::Make {
     return [=] () -> Expected<std::shared_ptr<Engine>> { return TRY (of.eager (with)); };
   };
-  std::unique_ptr<DeviceStore> on_device;
+  std::unique_ptr<DeviceStore> device_store;
   if (plan.stays_on_gpu)
-    on_device = make_cuda_store (devices.contexts.front (), options.download);
+    device_store = make_cuda_store (devices.contexts.front (), options.download);
   std::optional<GpuAssist> assist;
   if (plan.gpu_assists)
     assist = cuda_assist (devices.contexts.front ());
   std::shared_ptr<WholeTensorEngine> whole_engine;
   if (plan.has_whole) {
     EngineParts of_kept = parts;
-    if (shape.content == inthist::Content::powers)
+    if (shape.content == inthist::Content::sums)
       of_kept.lut = inthist::uniform_lut (256);  // what is kept of a table are scores already
     whole_engine = std::make_shared<WholeTensorEngine> (later (of_kept, for_questions (options)),
                                                         request.on_gpu ? inthist::Device::cuda
@@ -137,7 +137,7 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
   }
   return make_on_demand_engine (
       shape, lut, options, later (parts, plan.measures ? options : untuned (options)),
-      std::move (whole_engine), std::move (on_device), std::move (assist));
+      std::move (whole_engine), std::move (device_store), std::move (assist));
 }
 
 }  // namespace integralhist

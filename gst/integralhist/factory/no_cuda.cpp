@@ -3,7 +3,7 @@
 // The functions of CUDA in builds without it: there is no device. Only this file has them.
 #include <gst/integralhist/cuda/pinned_memory.hpp>
 #include <gst/integralhist/engine/device_canvas.hpp>
-#include <gst/integralhist/engine/device_values.hpp>
+#include <gst/integralhist/engine/device_feature_image.hpp>
 #include <gst/integralhist/on_demand/on_demand_engine.hpp>
 #include <gst/integralhist/sharded/sharded_engine.hpp>
 

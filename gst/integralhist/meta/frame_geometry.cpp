@@ -47,7 +47,7 @@ GstVideoRectangle rectangle (const Range &columns, const Range &rows)
   if (columns.to <= columns.from || rows.to <= rows.from)
     return {};
   const auto whole = [] (std::int64_t at) {
-    return gint (std::clamp<std::int64_t> (at, -kMostPixels, kMostPixels));
+    return gint (std::clamp<std::int64_t> (at, -kMaxPixels, kMaxPixels));
   };
   return { whole (columns.from), whole (rows.from), whole (columns.to) - whole (columns.from),
            whole (rows.to) - whole (rows.from) };
@@ -86,14 +86,14 @@ std::optional<AxisMap> AxisMap::after (const AxisMap &first) const
 {
   // far below what int64_t holds, so that these three products never overflow, nor an offset that
   // is the sum of two
-  constexpr Wide kMost = Wide (1) << 62;
+  constexpr Wide kMax = Wide (1) << 62;
   Wide s = Wide (scale) * first.scale, d = Wide (divisor) * first.divisor,
        o = Wide (scale) * first.offset + Wide (offset) * first.divisor;
   const Wide common = gcd (gcd (s, d), o);
   s /= common;
   o /= common;
   d /= common;
-  if (s > kMost || s < -kMost || o > kMost || o < -kMost || d > kMost)
+  if (s > kMax || s < -kMax || o > kMax || o < -kMax || d > kMax)
     return std::nullopt;
   return AxisMap{ std::int64_t (s), std::int64_t (o), std::int64_t (d) };
 }
@@ -109,8 +109,8 @@ std::optional<FrameGeometry> FrameGeometry::after (const FrameStep &step) const
 {
   const auto &[in, out, width, height, mirrors_columns, mirrors_rows, turns] = step;
   for (const GstVideoRectangle &r : { in, out })
-    if (r.w <= 0 || r.h <= 0 || std::max (r.w, r.h) > kMostPixels
-        || std::max (std::abs (std::int64_t (r.x)), std::abs (std::int64_t (r.y))) > kMostPixels)
+    if (r.w <= 0 || r.h <= 0 || std::max (r.w, r.h) > kMaxPixels
+        || std::max (std::abs (std::int64_t (r.x)), std::abs (std::int64_t (r.y))) > kMaxPixels)
       return std::nullopt;
   // a column and a row of the input, from the output's
   const AxisMap column = turns ? filling (in.x, in.w, out.y, out.h, mirrors_columns)

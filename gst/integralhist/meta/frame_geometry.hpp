@@ -2,7 +2,7 @@
 //
 // Where a frame's pixels lie in the frame that was computed, after crops, scaling, borders, flips
 // and turns. The map is exact: a rational number for each axis, however many steps there were. Only
-// a question rounds, each of its edges once.
+// a query rounds, each of its edges once.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace integralhist {
 
 /// The most pixels in a row or a column; products of two stay far below 2^62. Places of any frame
 /// are within as many on either side.
-constexpr int kMostPixels = 1 << 28;
+constexpr int kMaxPixels = 1 << 28;
 
 /// A coordinate of one frame as one of another: (scale * at + offset) / divisor.
 struct AxisMap {

@@ -10,7 +10,7 @@ using namespace integralhist;
 
 namespace {
 
-constexpr int kMostBins = 256;
+constexpr int kMaxBins = 256;
 
 /// Returns whether there are as many parts as a joint feature has values, and none of another. How
 /// many bins they make says nothing: a lookup table may have put some together.
@@ -34,9 +34,7 @@ struct Regions {
   std::shared_ptr<RegionAnswers> answers;
   int width, height;
 
-  Regions () : Regions (std::make_shared<RegionAnswers> (RegionQuestion{}, std::vector<guint64>{}))
-  {
-  }
+  Regions () : Regions (std::make_shared<RegionAnswers> (RegionQuery{}, std::vector<guint64>{})) {}
   explicit Regions (std::shared_ptr<RegionAnswers> of)
       : answers (std::move (of)), width (answers->asked.width), height (answers->asked.height)
   {
@@ -46,7 +44,7 @@ struct Regions {
 
   Expected<> write (ByteWriter &writer, const Placed &placed) const
   {
-    const RegionQuestion &asked = answers->asked;
+    const RegionQuery &asked = answers->asked;
     const auto values = TRY (answers->ask ());
     const FrameGeometry geometry = placed.geometry_of (width, height);
     writer.add (guint8 (asked.content));
@@ -78,7 +76,7 @@ struct Regions {
 
   static inthist::Expected<Regions, const char *> read (ByteReader &reader, guint8 version)
   {
-    RegionQuestion asked;
+    RegionQuery asked;
     const guint content = reader.take<guint8> ();
     asked.planes = reader.take<guint16> ();
     const guint32 feature = reader.take<guint32> ();
@@ -88,7 +86,7 @@ struct Regions {
       part = reader.take<guint16> ();
     if (version == kWithRange) {
       const guint16 first_bin = reader.take<guint16> (), all_bins = reader.take<guint16> ();
-      if (content == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS || all_bins > kMostBins
+      if (content == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS || all_bins > kMaxBins
           || asked.planes >= all_bins || first_bin + asked.planes > all_bins)
         return BadBytes ("there is no such range of bins");
       asked.spec.part = { first_bin, int (asked.planes), all_bins };
@@ -97,8 +95,8 @@ struct Regions {
                   n = reader.take<guint32> ();
     if (content > GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS
         || feature >= std::size (inthist::kFeatures) || asked.planes < 1
-        || asked.planes > guint (kMostBins) || asked.weight_unit < 1 || !is_size (width, height)
-        || std::ranges::any_of (parts, [] (guint16 part) { return part >= kMostBins; }))
+        || asked.planes > guint (kMaxBins) || asked.weight_unit < 1 || !is_size (width, height)
+        || std::ranges::any_of (parts, [] (guint16 part) { return part >= kMaxBins; }))
       return BadBytes ("a number is out of its range");
     asked.content = GstIntegralHistogramContent (content);
     asked.spec.feature = inthist::Feature (feature);
@@ -132,7 +130,7 @@ struct Regions {
 
 using RegionsMeta = PlacedMeta<GstIntegralHistogramRegionsMeta, Regions>;
 
-const RegionQuestion &asked_of (const GstIntegralHistogramRegionsMeta *meta)
+const RegionQuery &asked_of (const GstIntegralHistogramRegionsMeta *meta)
 {
   return RegionsMeta::of (meta).content.answers->asked;
 }
@@ -145,7 +143,7 @@ BinRange range_of (const GstIntegralHistogramRegionsMeta *meta)
 
 Expected<guint64 *> values_of (RegionAnswers &answers, guint index)
 {
-  const RegionQuestion &asked = answers.asked;
+  const RegionQuery &asked = answers.asked;
   if (index >= asked.regions.size ())
     return error (Error::Kind::bad_question, "there is no region ", index, ": there are ",
                   asked.regions.size ());

@@ -100,13 +100,13 @@ inline std::span<const guint8> span_of (GBytes *bytes)
 /// Frames and places of any meta are within these bounds.
 inline bool is_size (guint64 width, guint64 height)
 {
-  return width >= 1 && width <= kMostPixels && height >= 1 && height <= kMostPixels;
+  return width >= 1 && width <= kMaxPixels && height >= 1 && height <= kMaxPixels;
 }
 
 inline bool is_place (const GstVideoRectangle &r)
 {
   const auto fits = [] (gint at, gint length) {
-    return at >= -kMostPixels && length >= 0 && gint64 (at) + length <= kMostPixels;
+    return at >= -kMaxPixels && length >= 0 && gint64 (at) + length <= kMaxPixels;
   };
   return fits (r.x, r.w) && fits (r.y, r.h);
 }

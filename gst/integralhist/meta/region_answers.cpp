@@ -9,8 +9,8 @@
 
 namespace integralhist {
 
-RegionQuestion::RegionQuestion (GstIntegralHistogram *histogram,
-                                std::span<const GstVideoRectangle> of_frame)
+RegionQuery::RegionQuery (GstIntegralHistogram *histogram,
+                          std::span<const GstVideoRectangle> of_frame)
     : width (int (gst_integral_histogram_get_width (histogram))),
       height (int (gst_integral_histogram_get_height (histogram))), spec (histogram->spec),
       content (gst_integral_histogram_get_content (histogram)),
@@ -32,8 +32,8 @@ RegionAnswers::RegionAnswers (GstIntegralHistogram *histogram,
 {
 }
 
-RegionAnswers::RegionAnswers (RegionQuestion question, std::vector<guint64> values)
-    : asked (std::move (question)), state_ (State::answered), values_ (std::move (values))
+RegionAnswers::RegionAnswers (RegionQuery query, std::vector<guint64> values)
+    : asked (std::move (query)), state_ (State::answered), values_ (std::move (values))
 {
 }
 

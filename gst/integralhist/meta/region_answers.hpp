@@ -17,34 +17,34 @@
 namespace integralhist {
 
 /// Regions of a frame, and what the numbers asked about them are.
-struct RegionQuestion {
+struct RegionQuery {
   int width = 1, height = 1;               // of the frame
   std::vector<GstVideoRectangle> regions;  // of a histogram's frame within it
   std::vector<guint64> pixels;             // of each region, in the frame that was computed
   HistogramSpec spec = {};
   GstIntegralHistogramContent content = GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
-  guint planes = 1;  // bins, or the tables of an integral image
+  guint planes = 1;  // bins, or summed-area tables
   guint weight_unit = 1;
 
-  RegionQuestion () = default;
+  RegionQuery () = default;
   /// Of a histogram; regions are clipped to its frame.
-  RegionQuestion (GstIntegralHistogram *histogram, std::span<const GstVideoRectangle> of_frame);
+  RegionQuery (GstIntegralHistogram *histogram, std::span<const GstVideoRectangle> of_frame);
 
   /// Returns how many numbers answer it.
   std::size_t n_values () const { return regions.size () * planes; }
 };
 
-/// A question about a frame's regions, and its answer. It is asked once, by whoever wants it first:
+/// A query about a frame's regions, and its answer. It is asked once, by whoever wants it first:
 /// a message, or who reads a meta or a tensor. The histogram is held until then.
 class RegionAnswers {
 public:
   RegionAnswers (GstIntegralHistogram *histogram, std::span<const GstVideoRectangle> regions);
   /// An answer that is known.
-  RegionAnswers (RegionQuestion question, std::vector<guint64> values);
+  RegionAnswers (RegionQuery query, std::vector<guint64> values);
   RegionAnswers (const RegionAnswers &) = delete;
   RegionAnswers &operator= (const RegionAnswers &) = delete;
 
-  const RegionQuestion asked;
+  const RegionQuery asked;
 
   /// Returns the answer, a value for each plane of each region, region by region. Asks, unless that
   /// is done. Waits for the tensor, and for another thread that asks; an CancelScope ends both.

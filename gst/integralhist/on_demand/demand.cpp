@@ -9,17 +9,17 @@
 namespace integralhist {
 namespace {
 
-using inthist::Question;
+using inthist::QueryKind;
 
 // Both are judged, not measured. With any values a frame costs at most twice its tensor.
 
 /// A box also spans what was asked before, while that costs at most so many boxes of what is asked
 /// now, besides the last box: it is likely to be asked again. Between windows far apart too much
 /// lies that nobody asks for.
-constexpr double kMostToSpan = 2;
+constexpr double kMaxToSpan = 2;
 /// A box costs at most this share of the whole tensor. Else that is computed: it costs little more,
 /// and never has to grow.
-constexpr double kMostOfWhole = 0.7;
+constexpr double kMaxOfWhole = 0.7;
 
 /// The pixels from the first to before the last, anywhere.
 struct Extent {
@@ -43,7 +43,7 @@ struct Extent {
 
 bool is_most (const Region &part, const inthist::Shape &frame)
 {
-  return double (part.width) * part.height > kMostOfWhole * frame.width * frame.height;
+  return double (part.width) * part.height > kMaxOfWhole * frame.width * frame.height;
 }
 
 /// Returns the part of the frame around all windows of a query, or the frame where that is most of
@@ -57,7 +57,7 @@ Region around (const Query &query, const inthist::Shape &shape)
     patches.add (patch.x, patch.y, patch.width, patch.height);
   }
   const auto add = [&] (const inthist::Corner &corner, int width, int height) {
-    if (query.question != Question::votes)
+    if (query.kind != QueryKind::votes)
       all.add (corner.x, corner.y, width, height);
     else if (!patches.is_empty ())
       all.add (corner.x + patches.x0, corner.y + patches.y0, patches.x1 - patches.x0,
@@ -103,7 +103,7 @@ bool can_move (const Query &query, const Region &to)
 {
   const inthist::Grid &grid = query.windows.grid;
   return query.windows.list
-             ? query.question != Question::votes
+             ? query.kind != QueryKind::votes
              : std::int64_t (grid.x) - to.x >= INT_MIN && std::int64_t (grid.y) - to.y >= INT_MIN;
 }
 
@@ -140,9 +140,9 @@ std::optional<Region> Demand::tensor_for (const Query &query)
     return box_;
   const bool has_box = box_.width > 0;
   Region wanted = has_box ? both (all, box_) : all;
-  if (cost_of (wanted) > kMostToSpan * cost_of (asked) + (has_box ? cost_of (box_) : 0))
+  if (cost_of (wanted) > kMaxToSpan * cost_of (asked) + (has_box ? cost_of (box_) : 0))
     wanted = asked;
-  if (!movable || cost_of (wanted) > kMostOfWhole * cost_of (frame_)
+  if (!movable || cost_of (wanted) > kMaxOfWhole * cost_of (frame_)
       || spent_in_all_ + cost_of (wanted) > cost_of (frame_))
     wanted = frame_;
   return wanted;
@@ -159,7 +159,7 @@ bool Demand::counts_cells (std::span<const CellsQuery> queries)
     if ((shape_.content == inthist::Content::bins) == query.scores.empty ())
       return false;
     for (const inthist::Cells &cells : query.grids) {
-      if (cells.widest () > inthist::cpu::kMostCellColumns)
+      if (cells.widest () > inthist::cpu::kMaxCellColumns)
         return false;
       const Region part = cells.around ();
       if (part.width == 0 || part.height == 0)

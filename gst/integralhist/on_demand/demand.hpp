@@ -4,7 +4,7 @@
 //
 //   pixels   a few small windows are counted pixel by pixel
 //   box      windows near each other have a tensor of the box around them, which is kept for the
-//            next question
+//            next query
 //   whole    all else, and everything afterwards
 //
 // In all, a frame costs at most twice what its tensor costs.
@@ -31,8 +31,7 @@ inline bool is_within (const Region &inner, const Region &outer)
 inline bool adds_up (const Query &query)
 {
   return query.answers
-         && (query.question == inthist::Question::counts
-             || query.question == inthist::Question::sums);
+         && (query.kind == inthist::QueryKind::counts || query.kind == inthist::QueryKind::sums);
 }
 
 class Demand {

@@ -39,15 +39,15 @@ private:
 }  // namespace
 
 Expected<std::unique_ptr<EngineTensor>>
-HostOnDemandTensor::create (const std::shared_ptr<OnDemandContext> &frames)
+HostOnDemandTensor::create (const std::shared_ptr<OnDemandContext> &context)
 {
-  HostMemory values = TRY (KeptFrame::allocate (*frames));
-  return std::unique_ptr<EngineTensor> (new HostOnDemandTensor (frames, std::move (values)));
+  HostMemory values = TRY (KeptFrame::allocate (*context));
+  return std::unique_ptr<EngineTensor> (new HostOnDemandTensor (context, std::move (values)));
 }
 
 template <class RegionOf>
-Expected<> HostOnDemandTensor::need_values (std::unique_lock<std::mutex> &lock, int n,
-                                            RegionOf &&region)
+Expected<> HostOnDemandTensor::need_feature_image (std::unique_lock<std::mutex> &lock, int n,
+                                                   RegionOf &&region)
 {
   auto tiles = kept_.missing_tiles (n, region);
   return tiles.empty () ? Expected<> ()
@@ -62,30 +62,31 @@ void HostOnDemandTensor::released ()
 
 // A GPU.
 
-Expected<DeviceValues *> HostOnDemandTensor::prepare (std::span<const Region> regions)
+Expected<DeviceFeatureImage *> HostOnDemandTensor::prepare (std::span<const Region> regions)
 {
-  DeviceValues *values = nullptr;
+  DeviceFeatureImage *image = nullptr;
   TRY (answer_by (
       [&] () -> Expected<bool> {
         const Expected<bool> there =
-            frames_->assist ? prepare_on_device (regions) : Expected<bool> (false);
+            context_->assist ? prepare_device_image (regions) : Expected<bool> (false);
         if (falls_through (there))
           return false;
-        values = TRY (there) ? device_values_.get () : nullptr;
-        return values != nullptr;
+        image = TRY (there) ? device_image_.get () : nullptr;
+        return image != nullptr;
       },
       [&] () -> Expected<bool> {
         if (regions.size () > 1) {
           auto locked = TRY (lock ());
-          TRY (need_values (locked, int (regions.size ()), [&] (int i) { return regions[i]; }));
+          TRY (need_feature_image (locked, int (regions.size ()),
+                                   [&] (int i) { return regions[i]; }));
         }
         return true;
       }));
-  return values;
+  return image;
 }
 
 /// Makes the values on the GPU, if that is worth it. Returns whether the GPU has them.
-Expected<bool> HostOnDemandTensor::prepare_on_device (std::span<const Region> regions)
+Expected<bool> HostOnDemandTensor::prepare_device_image (std::span<const Region> regions)
 {
   // The regions' pixels that pay for an upload: a number, and a share of the frame, as all of it is
   // uploaded. Half is enough if the GPU had the last frame, so that consumers do not change sides
@@ -97,41 +98,41 @@ Expected<bool> HostOnDemandTensor::prepare_on_device (std::span<const Region> re
     pixels += double (region.width) * region.height;
   const double enough = std::max (kEnough, kEnoughOfFrame * double (shape.width) * shape.height);
   auto locked = TRY (lock ());
-  if (on_device_)
+  if (has_device_image_)
     return true;
-  if (frames_->assist_failed || pixels < (frames_->assist_was_used ? enough / 2 : enough)) {
-    frames_->assist_was_used = false;
+  if (context_->assist_failed || pixels < (context_->assist_was_used ? enough / 2 : enough)) {
+    context_->assist_was_used = false;
     return false;
   }
   const auto kept = unlocked (locked, [&] () -> Expected<> {
-    if (!device_values_)
-      device_values_ = TRY (frames_->assist->make (shape, frames_->device_answers));
-    return device_values_->keep (kept_.source ());
+    if (!device_image_)
+      device_image_ = TRY (context_->assist->make (shape, context_->device_answers));
+    return device_image_->keep (kept_.source ());
   });
-  const std::size_t bytes = device_values_ ? device_values_->bytes () : 0;
-  frames_->value_bytes += bytes - std::exchange (device_bytes_, bytes);
-  frames_->assist_was_used = on_device_ = kept.has_value ();
-  frames_->assist_failed =
+  const std::size_t bytes = device_image_ ? device_image_->bytes () : 0;
+  context_->value_bytes += bytes - std::exchange (device_bytes_, bytes);
+  context_->assist_was_used = has_device_image_ = kept.has_value ();
+  context_->assist_failed =
       !kept && std::ranges::find (kBrokenOrFull, kept.error ().kind) != std::end (kBrokenOrFull);
-  return on_device_ ? Expected<bool> (true) : tl::make_unexpected (kept.error ());
+  return has_device_image_ ? Expected<bool> (true) : tl::make_unexpected (kept.error ());
 }
 
-Expected<bool> HostOnDemandTensor::is_on_device ()
+Expected<bool> HostOnDemandTensor::has_device_image ()
 {
   const auto locked = TRY (lock ());
-  return on_device_;
+  return has_device_image_;
 }
 
 template <class Ask>
 Expected<bool> HostOnDemandTensor::ask_device (Ask &&ask)
 {
-  if (!TRY (is_on_device ()))
+  if (!TRY (has_device_image ()))
     return false;
-  const Expected<bool> answered = ask (*device_values_);
+  const Expected<bool> answered = ask (*device_image_);
   if (!falls_through (answered))
     return answered;
   const auto locked = TRY (lock ());
-  on_device_ = false;
+  has_device_image_ = false;
   return false;
 }
 
@@ -147,8 +148,9 @@ Expected<> HostOnDemandTensor::ask (std::span<const Query> queries)
 Expected<> HostOnDemandTensor::ask_one (const Query &query)
 {
   const auto by_gpu = [&] {
-    return ask_device (
-        [&] (DeviceValues &values) { return count_windows (values, shape, frames_->lut, query); });
+    return ask_device ([&] (DeviceFeatureImage &image) {
+      return count_windows (image, shape, context_->lut, query);
+    });
   };
   std::optional<Region> part;  // whose tensor costs less than pixels
   const auto by_pixels = [&] () -> Expected<bool> {
@@ -185,20 +187,20 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
 Expected<> HostOnDemandTensor::answer_from_pixels (std::unique_lock<std::mutex> locked,
                                                    const Query &query)
 {
-  TRY (need_values (locked, query.windows.size (),
-                    [&] (int i) { return window_of (query.windows, i, shape); }));
+  TRY (need_feature_image (locked, query.windows.size (),
+                           [&] (int i) { return window_of (query.windows, i, shape); }));
   locked.unlock ();
-  frames_->pixel_answers++;
+  context_->pixel_answers++;
   return check_host (inthist::cpu::answer_pixels (kept_.binning ({}), shape, query));
 }
 
 Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
 {
   const auto by_gpu = [&] {
-    return ask_device ([&] (DeviceValues &values) -> Expected<bool> {
-      if (!values.takes (queries))
+    return ask_device ([&] (DeviceFeatureImage &image) -> Expected<bool> {
+      if (!image.takes (queries))
         return false;
-      TRY (values.add_up_cells (queries, frames_->lut));
+      TRY (image.add_up_cells (queries, context_->lut));
       return true;
     });
   };
@@ -220,33 +222,34 @@ Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
 Expected<> HostOnDemandTensor::count_cells (std::unique_lock<std::mutex> locked,
                                             std::span<const CellsQuery> queries)
 {
-  struct Part {
+  struct CellTask {
     const inthist::Cells &cells;
     inthist::Scores scores;
     std::int64_t *sums;
   };
-  std::vector<Part> parts;
+  std::vector<CellTask> cell_tasks;
   double pixels = 0;
   for (const CellsQuery &query : queries) {
     std::int64_t *to = query.sums;
     for (const inthist::Cells &cells : query.grids) {
-      parts.push_back ({ cells, query.scores, to });
+      cell_tasks.push_back ({ cells, query.scores, to });
       to += cells.size () * (query.scores.empty () ? std::size_t (shape.bins) : 1);
       pixels += double (cells.around ().width) * cells.around ().height;
     }
   }
-  const int n = int (parts.size ());
-  TRY (need_values (locked, n, [&] (int i) { return parts[std::size_t (i)].cells.around (); }));
+  const int n = int (cell_tasks.size ());
+  TRY (need_feature_image (locked, n,
+                           [&] (int i) { return cell_tasks[std::size_t (i)].cells.around (); }));
   locked.unlock ();
-  frames_->pixel_answers++;
+  context_->pixel_answers++;
 
   const inthist::Binning binning = kept_.binning ({});
   // small grids share a task, and a large one is cut into several by add_up_cells
   const int tasks = std::clamp (int (pixels / inthist::cpu::kPixelsOfATask), 1, std::max (n, 1));
   return in_parallel (n, tasks, [&] (int i) -> Expected<> {
-    const Part &part = parts[std::size_t (i)];
+    const CellTask &task = cell_tasks[std::size_t (i)];
     return check_host (
-        inthist::cpu::add_up_cells (binning, shape, part.cells, part.scores, part.sums));
+        inthist::cpu::add_up_cells (binning, shape, task.cells, task.scores, task.sums));
   });
 }
 
@@ -256,8 +259,8 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
   TRY (kept_.make (kept_.missing_tiles (1, [&] (int) { return region; })));
   const inthist::Shape of = shape_of (region);
   const inthist::Layout layout = inthist::layout_of (of);
-  const inthist::Strategy *strategy = frames_->plan.choice.strategy;
-  inthist::Tuning tuning = frames_->plan.choice.tuning;
+  const inthist::Strategy *strategy = context_->plan.choice.strategy;
+  inthist::Tuning tuning = context_->plan.choice.tuning;
   if (!inthist::accepts (*strategy, of, tuning)) {
     strategy = inthist::preferred_strategy (inthist::Device::cpu, of);
     tuning = {};
@@ -272,12 +275,12 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
     return no_memory_for_tensor (of, tensor_bytes, available, 0);
   };
   const auto take = [&] (std::size_t bytes) -> Expected<HostMemory> {
-    return bytes > 0 ? frames_->memory->take (bytes, message) : HostMemory ();
+    return bytes > 0 ? context_->memory->take (bytes, message) : HostMemory ();
   };
   auto box = std::make_shared<HostBox> (of, TRY (take (tensor_bytes)));
   const HostMemory pixels = TRY (take (pixel_bytes)), workspace = TRY (take (workspace_bytes));
   const inthist::Binning binning = kept_.binning (region);
-  frames_->computing++;
+  context_->computing++;
   const auto outcome = check_host (inthist::run (
       *strategy,
       { .shape = of,
@@ -290,10 +293,11 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
         .tuning = tuning,
         .binning = bins ? &binning : nullptr,
         .cancelled = CancelScope::flag () }));
-  frames_->computing--;
+  context_->computing--;
   TRY (outcome);
-  frames_->count (is_whole (region));
-  frames_->add_time (std::chrono::nanoseconds (std::chrono::steady_clock::now () - start).count ());
+  context_->count (is_whole (region));
+  context_->add_time (
+      std::chrono::nanoseconds (std::chrono::steady_clock::now () - start).count ());
   return box;
 }
 
@@ -304,25 +308,25 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::whole (std::unique_lock<st
     return whole_;
   whole_ = TRY (unlocked (lock, [&] () -> Expected<std::shared_ptr<Tensor>> {
     TRY (kept_.make (kept_.missing_tiles (1, [&] (int) { return demand_.frame (); })));
-    return frames_->whole_engine->compute (kept_.binning ({}).image);
+    return context_->whole_engine->compute (kept_.binning ({}).image);
   }));
   demand_.note_computed (demand_.frame ());
-  frames_->count (true);
+  context_->count (true);
   return whole_;
 }
 
 template <class Ask>
-Expected<bool> HostOnDemandTensor::ask_whole (Ask &&ask, std::span<const Error::Kind> mended)
+Expected<bool> HostOnDemandTensor::ask_whole (Ask &&ask, std::span<const Error::Kind> recoverable)
 {
   auto locked = TRY (lock ());
-  if (!frames_->whole_engine || (box_ && is_whole (box_->region)))
+  if (!context_->whole_engine || (box_ && is_whole (box_->region)))
     return false;
   const auto tensor = whole (locked);
   locked.unlock ();
   if (falls_through (tensor))
     return false;
   const Expected<> answered = ask (*TRY (tensor));
-  if (falls_through (answered, mended))
+  if (falls_through (answered, recoverable))
     return false;
   TRY (answered);
   return true;
@@ -360,14 +364,14 @@ Expected<std::span<const Shard>> HostOnDemandTensor::shards ()
   return all;
 }
 
-Expected<DeviceTensor *> HostOnDemandTensor::on_device ()
+Expected<DeviceTensor *> HostOnDemandTensor::device_tensor ()
 {
-  if (!frames_->whole_engine || frames_->whole_engine->device != inthist::Device::cuda)
+  if (!context_->whole_engine || context_->whole_engine->device != inthist::Device::cuda)
     return nullptr;
   auto locked = TRY (lock ());
   const auto all = TRY (whole (locked));
   locked.unlock ();
-  return all->on_device ();
+  return all->device_tensor ();
 }
 
 }  // namespace integralhist

@@ -2,7 +2,7 @@
 //
 // A tensor on demand of a frame in host memory. It tries these ways to answer, in this order:
 //
-//   a GPU       from the frame's values there, if the caller prepared for many questions at once
+//   a GPU       from the frame's feature image there, if the caller announced many queries
 //   pixels      the CPU adds up the windows, while that costs less than a tensor
 //   an engine   computes all of the frame, once consumers asked for all of it
 //   a box       the CPU computes a tensor of the part in question, and keeps it
@@ -16,37 +16,37 @@ namespace integralhist {
 
 class HostOnDemandTensor final : public OnDemandTensor {
 public:
-  ~HostOnDemandTensor () override { frames_->value_bytes -= device_bytes_; }
+  ~HostOnDemandTensor () override { context_->value_bytes -= device_bytes_; }
   /// Allocates the memory of the values.
   static Expected<std::unique_ptr<EngineTensor>>
-  create (const std::shared_ptr<OnDemandContext> &frames);
+  create (const std::shared_ptr<OnDemandContext> &context);
 
   /// Keeps a frame. The engine calls this before it gives the tensor out.
   Expected<> keep (const Frame &frame)
   {
-    on_device_ = false;
+    has_device_image_ = false;
     return kept_.keep (frame);
   }
 
   Expected<> ask (std::span<const Query> queries) override;
   Expected<> ask_cells (std::span<const CellsQuery> queries) override;
-  Expected<DeviceValues *> prepare (std::span<const Region> regions) override;
+  Expected<DeviceFeatureImage *> prepare (std::span<const Region> regions) override;
   Expected<const void *> host () override;
-  Expected<DeviceTensor *> on_device () override;
+  Expected<DeviceTensor *> device_tensor () override;
   Expected<std::span<const Shard>> shards () override;
   void released () override;
 
 private:
-  HostOnDemandTensor (const std::shared_ptr<OnDemandContext> &frames, HostMemory values)
-      : OnDemandTensor (frames, kCpuCost), kept_ (frames, std::move (values))
+  HostOnDemandTensor (const std::shared_ptr<OnDemandContext> &context, HostMemory values)
+      : OnDemandTensor (context, kCpuCost), kept_ (context, std::move (values))
   {
   }
 
   /// Makes the values of n regions without the lock, if some are missing.
   template <class RegionOf>
-  Expected<> need_values (std::unique_lock<std::mutex> &lock, int n, RegionOf &&region);
-  Expected<bool> prepare_on_device (std::span<const Region> regions);
-  Expected<bool> is_on_device ();
+  Expected<> need_feature_image (std::unique_lock<std::mutex> &lock, int n, RegionOf &&region);
+  Expected<bool> prepare_device_image (std::span<const Region> regions);
+  Expected<bool> has_device_image ();
   /// Has the GPU answer; it is not asked again after a failure.
   template <class Ask>
   Expected<bool> ask_device (Ask &&ask);
@@ -58,13 +58,13 @@ private:
   /// Calls `ask` with the whole tensor of an engine, if there is one, unless a box is whole.
   /// Another way may answer if the engine fails, or if `ask` does in one of these ways.
   template <class Ask>
-  Expected<bool> ask_whole (Ask &&ask, std::span<const Error::Kind> mended);
+  Expected<bool> ask_whole (Ask &&ask, std::span<const Error::Kind> recoverable);
 
   KeptFrame kept_;
   std::shared_ptr<Tensor> whole_;  // of the engine; guarded by mutex_
   std::size_t device_bytes_ = 0;
-  std::unique_ptr<DeviceValues> device_values_;  // once they were wanted
-  bool on_device_ = false;                       // they are of this frame; guarded by mutex_
+  std::unique_ptr<DeviceFeatureImage> device_image_;  // null before it is wanted
+  bool has_device_image_ = false;                     // it is of this frame; guarded by mutex_
 };
 
 }  // namespace integralhist

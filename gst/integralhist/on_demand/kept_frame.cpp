@@ -26,8 +26,8 @@ Expected<HostMemory> KeptFrame::allocate (const OnDemandContext &context)
     return no_memory ("the pixels of a frame", bytes, available) + ": lower max-tensors";
   };
   // a GPU reads the values of a table, else the picture
-  return context.shape.content == inthist::Content::powers ? context.allocate (bytes, message)
-                                                           : allocate_on_host (bytes, message);
+  return context.shape.content == inthist::Content::sums ? context.allocate (bytes, message)
+                                                         : allocate_on_host (bytes, message);
 }
 
 KeptFrame::KeptFrame (std::shared_ptr<OnDemandContext> context, HostMemory values)

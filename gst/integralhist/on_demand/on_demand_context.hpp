@@ -7,7 +7,7 @@
 #include <optional>
 #include <utility>
 
-#include <gst/integralhist/engine/device_values.hpp>
+#include <gst/integralhist/engine/device_feature_image.hpp>
 #include <gst/integralhist/engine/engine.hpp>
 #include <gst/integralhist/engine/plan.hpp>
 #include <gst/integralhist/engine/whole_tensor_engine.hpp>
@@ -20,7 +20,7 @@ namespace integralhist {
 class OnDemandContext {
 public:
   /// `whole_engine` computes whole frames, of what is kept; if it is null, or fails, the caller
-  /// does. `assist` is a GPU for many questions at once, if there is one.
+  /// does. `assist` is a GPU for many queries at once, if there is one.
   OnDemandContext (const inthist::Shape &shape, const inthist::Lut &lut, const Plan &plan,
                    std::shared_ptr<WholeTensorEngine> whole_engine, std::optional<GpuAssist> assist)
       : shape (shape), lut (lut), plan (plan), whole_engine (std::move (whole_engine)),
@@ -37,17 +37,17 @@ public:
   const std::shared_ptr<RecycledMemory> memory = std::make_shared<RecycledMemory> ();
 
   std::atomic<guint64> pixel_answers = 0, device_answers = 0, part_tensors = 0,
-                       tensors = 0;           // as in Stats
-  std::atomic<bool> assist_failed = false;    // once, and it is left alone from then on
-  std::atomic<bool> assist_was_used = false;  // for the last frame
-  std::atomic<bool> values_wanted = false;    // of frames in a GPU's memory
-  std::atomic<unsigned> computing = 0;        // tensors, now
-  std::atomic<guint64> value_bytes = 0;       // of frames that are kept
+                       tensors = 0;                // as in Stats
+  std::atomic<bool> assist_failed = false;         // once, and it is left alone from then on
+  std::atomic<bool> assist_was_used = false;       // for the last frame
+  std::atomic<bool> feature_image_wanted = false;  // of frames in a GPU's memory
+  std::atomic<unsigned> computing = 0;             // tensors, now
+  std::atomic<guint64> value_bytes = 0;            // of frames that are kept
 
   /// Returns the LUT that makes the bytes which are kept of a frame: values, or a table's scores.
   const inthist::Lut &kept_by (const Frame &frame) const
   {
-    return shape.content == inthist::Content::powers ? frame.lut_or (lut) : identity;
+    return shape.content == inthist::Content::sums ? frame.lut_or (lut) : identity;
   }
 
   /// Allocates the memory of a frame, which the assisting GPU reads in place.
@@ -57,27 +57,30 @@ public:
   }
 
   /// Makes the values of a frame in the memory of the assisting GPU.
-  Expected<std::unique_ptr<DeviceValues>> values_for (const Frame &frame)
+  Expected<std::unique_ptr<DeviceFeatureImage>> feature_image_for (const Frame &frame)
   {
-    auto values = idle_values_.take ();
-    if (!values) {
-      values = TRY (assist->make (shape, device_answers));
-      value_bytes += values->bytes ();
+    auto feature_image = idle_feature_images_.take ();
+    if (!feature_image) {
+      feature_image = TRY (assist->make (shape, device_answers));
+      value_bytes += feature_image->bytes ();
     }
-    const auto kept = values->keep_in_place (
+    const auto kept = feature_image->keep_in_place (
         { frame.image, frame.image.format.is_weighted () ? lut : kept_by (frame) }, frame.producer);
     if (kept)
-      return values;
-    drop (std::move (values));
+      return feature_image;
+    drop (std::move (feature_image));
     return tl::make_unexpected (kept.error ());
   }
   /// Takes values of a tensor that is gone, for another frame.
-  void give_back (std::unique_ptr<DeviceValues> values)
+  void give_back (std::unique_ptr<DeviceFeatureImage> feature_image)
   {
-    idle_values_.give_back (std::move (values));
+    idle_feature_images_.give_back (std::move (feature_image));
   }
   /// Frees values, once the GPU has read the frame.
-  void drop (std::unique_ptr<DeviceValues> values) { value_bytes -= values->bytes (); }
+  void drop (std::unique_ptr<DeviceFeatureImage> feature_image)
+  {
+    value_bytes -= feature_image->bytes ();
+  }
 
   /// Returns the memory that frames hold, or keep for the next, but for tensors on a device.
   guint64 bytes () const { return value_bytes + memory->bytes (); }
@@ -96,7 +99,7 @@ public:
     return time_;
   }
 
-  /// How many of the last released frames, in a row, had questions for (nearly) all of them, or
+  /// How many of the last released frames, in a row, had queries for (nearly) all of them, or
   /// for less (Demand::is_for_all). One of the two is 0.
   struct Streak {
     unsigned all = 0, less = 0;
@@ -113,7 +116,7 @@ public:
   }
 
 private:
-  IdleList<std::unique_ptr<DeviceValues>> idle_values_;
+  IdleList<std::unique_ptr<DeviceFeatureImage>> idle_feature_images_;
   std::mutex mutex_;  // guards all below
   Streak streak_;
   Duration time_;

@@ -36,7 +36,7 @@ public:
     return tensor_->ask_on (stream, queries);
   }
   Expected<const void *> host () override { return tensor_->host (); }
-  Expected<DeviceTensor *> on_device () override { return tensor_->on_device (); }
+  Expected<DeviceTensor *> device_tensor () override { return tensor_->device_tensor (); }
   Expected<std::span<const Shard>> shards () override { return tensor_->shards (); }
 
 protected:
@@ -46,12 +46,12 @@ protected:
 /// An eager engine's tensor that notes what, on demand, would have been computed.
 class ObservedTensor final : public ForwardingTensor {
 public:
-  ObservedTensor (std::shared_ptr<OnDemandContext> frames, std::shared_ptr<Tensor> tensor,
+  ObservedTensor (std::shared_ptr<OnDemandContext> context, std::shared_ptr<Tensor> tensor,
                   const AnswerCost &cost)
-      : ForwardingTensor (std::move (tensor)), frames_ (std::move (frames)), demand_ (shape, cost)
+      : ForwardingTensor (std::move (tensor)), context_ (std::move (context)), demand_ (shape, cost)
   {
   }
-  ~ObservedTensor () override { frames_->note_released (demand_.is_for_all ()); }
+  ~ObservedTensor () override { context_->note_released (demand_.is_for_all ()); }
 
   Expected<> ask (std::span<const Query> queries) override
   {
@@ -76,10 +76,10 @@ public:
     note_all ();
     return tensor_->host ();
   }
-  Expected<DeviceTensor *> on_device () override
+  Expected<DeviceTensor *> device_tensor () override
   {
     note_all ();
-    return tensor_->on_device ();
+    return tensor_->device_tensor ();
   }
 
 private:
@@ -96,56 +96,56 @@ private:
     demand_.note_computed (demand_.frame ());
   }
 
-  const std::shared_ptr<OnDemandContext> frames_;
+  const std::shared_ptr<OnDemandContext> context_;
   std::mutex mutex_;
   Demand demand_;
 };
 
-/// A tensor of a frame in a GPU's memory, and the frame's values there, for many questions at once.
-/// The values are made of frames after one of which such questions were to come.
-class TensorWithValues final : public ForwardingTensor {
+/// A tensor of a frame in a GPU's memory, with the frame's feature image there, for many queries at
+/// once. The image is made if such queries were announced for an earlier frame.
+class TensorWithFeatureImage final : public ForwardingTensor {
 public:
-  TensorWithValues (std::shared_ptr<OnDemandContext> frames, std::shared_ptr<Tensor> tensor,
-                    std::unique_ptr<DeviceValues> values)
-      : ForwardingTensor (std::move (tensor)), frames_ (std::move (frames)),
-        values_ (std::move (values))
+  TensorWithFeatureImage (std::shared_ptr<OnDemandContext> context, std::shared_ptr<Tensor> tensor,
+                          std::unique_ptr<DeviceFeatureImage> feature_image)
+      : ForwardingTensor (std::move (tensor)), context_ (std::move (context)),
+        feature_image_ (std::move (feature_image))
   {
   }
-  ~TensorWithValues () override
+  ~TensorWithFeatureImage () override
   {
-    if (values_ && !expected_)
-      frames_->values_wanted = false;
-    if (values_)
-      frames_->give_back (std::move (values_));
+    if (feature_image_ && !expected_)
+      context_->feature_image_wanted = false;
+    if (feature_image_)
+      context_->give_back (std::move (feature_image_));
   }
 
-  Expected<DeviceValues *> prepare (std::span<const Region>) override
+  Expected<DeviceFeatureImage *> prepare (std::span<const Region>) override
   {
-    frames_->values_wanted = true;
+    context_->feature_image_wanted = true;
     expected_ = true;
-    return values_.get ();
+    return feature_image_.get ();
   }
   Expected<> ask (std::span<const Query> queries) override
   {
-    if (!may_use_values ())
+    if (!may_use_feature_image ())
       return tensor_->ask (queries);
     for (const Query &query : queries)
-      if (!TRY (count_windows (*values_, shape, frames_->lut, query)))
+      if (!TRY (count_windows (*feature_image_, shape, context_->lut, query)))
         TRY (tensor_->ask ({ &query, 1 }));
     return {};
   }
   Expected<> ask_cells (std::span<const CellsQuery> queries) override
   {
-    return may_use_values () && values_->takes (queries)
-               ? values_->add_up_cells (queries, frames_->lut)
+    return may_use_feature_image () && feature_image_->takes (queries)
+               ? feature_image_->add_up_cells (queries, context_->lut)
                : tensor_->ask_cells (queries);
   }
 
 private:
-  bool may_use_values () const { return expected_ && values_; }
+  bool may_use_feature_image () const { return expected_ && feature_image_; }
 
-  const std::shared_ptr<OnDemandContext> frames_;
-  std::unique_ptr<DeviceValues> values_;  // may be null
+  const std::shared_ptr<OnDemandContext> context_;
+  std::unique_ptr<DeviceFeatureImage> feature_image_;  // may be null
   std::atomic<bool> expected_ = false;
 };
 
@@ -159,15 +159,16 @@ constexpr When kFirst = { true, "the first frames" },
                kElsewhere = { true, "frames that other devices have, or share" },
                kAllAsked = { true, "all is asked" },
                kLessAsked = { false, "less than all is asked" },
-               kFailed = { false, "to compute ahead has failed" }, kSet = { false, Stats ().why };
+               kFailed = { false, "to compute ahead has failed" },
+               kSet = { false, Stats ().schedule_reason };
 
 class OnDemandEngine final : public Engine {
 public:
   OnDemandEngine (const Options &options, LazyEngine::Make make_eager,
-                  std::unique_ptr<DeviceStore> on_device)
+                  std::unique_ptr<DeviceStore> device_store)
       : options_ (options), automatic_ (options.compute == Compute::automatic),
-        eager_ (std::move (make_eager)), on_device_ (std::move (on_device)),
-        begins_eager_ (automatic_ && on_device_), when_ (automatic_ ? &kLessAsked : &kSet)
+        eager_ (std::move (make_eager)), device_store_ (std::move (device_store)),
+        begins_eager_ (automatic_ && device_store_), when_ (automatic_ ? &kLessAsked : &kSet)
   {
   }
 
@@ -177,14 +178,14 @@ public:
     if (begins_eager_) {
       const auto engine = eager_.get ();
       if (engine) {
-        frames_ = std::make_shared<OnDemandContext> (shape, lut, (*engine)->plan (),
-                                                     std::move (whole_engine), std::nullopt);
+        context_ = std::make_shared<OnDemandContext> (shape, lut, (*engine)->plan (),
+                                                      std::move (whole_engine), std::nullopt);
         when_ = &kFirst;
         return {};
       }
       if (engine.error ().kind != Error::Kind::no_memory)
         return tl::make_unexpected (engine.error ());
-      begins_eager_ = false;  // frames in host memory wait for questions, too
+      begins_eager_ = false;  // frames in host memory wait for queries, too
       stay_on_demand (engine.error ());
       choose (kFailed);
     }
@@ -193,10 +194,10 @@ public:
     Plan plan = TRY (plan_for (inthist::Device::cpu, shape, is_cpu ? options.strategy : nullptr, 0,
                                1, nullptr, CancelScope::flag ()));
     plan.description += ", when somebody asks";
-    frames_ = std::make_shared<OnDemandContext> (shape, lut, plan, std::move (whole_engine),
-                                                 std::move (assist));
+    context_ = std::make_shared<OnDemandContext> (shape, lut, plan, std::move (whole_engine),
+                                                  std::move (assist));
     pool_ = TRY (TensorPool::create (
-        [frames = frames_] (unsigned) { return HostOnDemandTensor::create (frames); }, options));
+        [context = context_] (unsigned) { return HostOnDemandTensor::create (context); }, options));
     return {};
   }
 
@@ -205,28 +206,29 @@ public:
     for (const auto &pool : { pool_, device_pool_ })
       if (pool)
         pool->close ();
-    if (frames_ && frames_->whole_engine)
-      frames_->whole_engine->end ();
+    if (context_ && context_->whole_engine)
+      context_->whole_engine->end ();
   }
 
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
     // with Compute::automatic it is the tensors that tell what is asked
-    const bool may_have_values = frame.place == Place::device && !automatic_ && frames_->assist
-                                 && !frame.context && !frames_->assist_failed;
-    if (!may_have_values)
+    const bool may_have_feature_image = frame.location == PixelLocation::device && !automatic_
+                                        && context_->assist && !frame.context
+                                        && !context_->assist_failed;
+    if (!may_have_feature_image)
       return submit_tensor (frame);
-    auto values = frames_->values_wanted ? take_values (frame) : nullptr;
+    auto feature_image = context_->feature_image_wanted ? take_feature_image (frame) : nullptr;
     Frame read = frame;
     // who waits for the stream that makes the values has them read the pixels, too
-    if (values)
-      read.producer = values->stream ();
+    if (feature_image)
+      read.producer = feature_image->stream ();
     auto submitted = submit_tensor (read);
     if (submitted)
-      submitted->tensor = std::make_shared<TensorWithValues> (
-          frames_, std::move (submitted->tensor), std::move (values));
-    else if (values)
-      frames_->drop (std::move (values));
+      submitted->tensor = std::make_shared<TensorWithFeatureImage> (
+          context_, std::move (submitted->tensor), std::move (feature_image));
+    else if (feature_image)
+      context_->drop (std::move (feature_image));
     return submitted;
   }
 
@@ -251,26 +253,26 @@ public:
   Stats stats () override
   {
     Stats stats = eager_.stats ();
-    stats.backend = on_device_ ? "cuda" : "cpu";
+    stats.backend = device_store_ ? "cuda" : "cpu";
     const When &when = *when_;
-    stats.when = when.is_eager ? "eager" : "on-demand";
-    stats.why = when.why;
-    if (frames_->whole_engine) {
-      if (frames_->whole_engine->device == inthist::Device::cuda)
+    stats.schedule = when.is_eager ? "eager" : "on-demand";
+    stats.schedule_reason = when.why;
+    if (context_->whole_engine) {
+      if (context_->whole_engine->device == inthist::Device::cuda)
         stats.backend = "cuda";
-      Stats asked = frames_->whole_engine->stats ();
+      Stats asked = context_->whole_engine->stats ();
       asked.frames = 0;  // they are counted here
       stats.add (asked);
     }
-    if (on_device_)
-      stats.device = std::max (stats.device, on_device_->device ());
-    stats.in_flight += frames_->computing;
-    stats.pixel_answers = frames_->pixel_answers;
-    stats.device_answers = frames_->device_answers;
-    stats.part_tensors = frames_->part_tensors;
-    stats.tensors = frames_->tensors;
-    stats.bytes_on_demand = frames_->bytes () + (on_device_ ? on_device_->bytes () : 0);
-    stats.compute.add (frames_->time ());
+    if (device_store_)
+      stats.device = std::max (stats.device, device_store_->device ());
+    stats.in_flight += context_->computing;
+    stats.pixel_answers = context_->pixel_answers;
+    stats.device_answers = context_->device_answers;
+    stats.part_tensors = context_->part_tensors;
+    stats.tensors = context_->tensors;
+    stats.bytes_on_demand = context_->bytes () + (device_store_ ? device_store_->bytes () : 0);
+    stats.compute.add (context_->time ());
     const std::lock_guard lock (mutex_);
     stats.add (stats_);
     return stats;
@@ -279,8 +281,8 @@ public:
   const Plan &plan () const override
   {
     // which lives as long as this one where an engine is behind it
-    const auto engine = frames_->whole_engine ? eager_.engine () : nullptr;
-    return engine ? engine->plan () : frames_->plan;
+    const auto engine = context_->whole_engine ? eager_.engine () : nullptr;
+    return engine ? engine->plan () : context_->plan;
   }
 
 private:
@@ -290,22 +292,22 @@ private:
   static constexpr unsigned kIdle = 256;  // free the engine's memory: it takes long to make again
 
   /// Makes the values of a frame in the GPU's memory; null where there is no room for them.
-  std::unique_ptr<DeviceValues> take_values (const Frame &frame)
+  std::unique_ptr<DeviceFeatureImage> take_feature_image (const Frame &frame)
   {
-    auto values = frames_->values_for (frame);
-    if (values)
-      return std::move (*values);
-    frames_->assist_failed = true;
+    auto feature_image = context_->feature_image_for (frame);
+    if (feature_image)
+      return std::move (*feature_image);
+    context_->assist_failed = true;
     GST_WARNING ("the GPU keeps no values of frames, and answers from tensors alone: %s",
-                 values.error ().message.c_str ());
+                 feature_image.error ().message.c_str ());
     return nullptr;
   }
 
   Expected<SubmittedFrame> submit_tensor (const Frame &frame)
   {
-    const bool on_device = frame.place == Place::device;
+    const bool on_device = frame.location == PixelLocation::device;
     // The pixels of other devices would have to be fetched.
-    if (on_device ? !on_device_ || !on_device_->takes (frame) : begins_eager_) {
+    if (on_device ? !device_store_ || !device_store_->takes (frame) : begins_eager_) {
       TRY (eager_.get ());
       choose (on_device ? kElsewhere : kInHostMemory);
       return eager_.engine ()->submit (frame);
@@ -323,7 +325,8 @@ private:
   {
     auto submitted = TRY (eager_.engine ()->submit (frame));
     submitted.tensor = std::make_shared<ObservedTensor> (
-        frames_, std::move (submitted.tensor), frame.place == Place::device ? kGpuCost : kCpuCost);
+        context_, std::move (submitted.tensor),
+        frame.location == PixelLocation::device ? kGpuCost : kCpuCost);
     return submitted;
   }
 
@@ -343,10 +346,10 @@ private:
   Expected<SubmittedFrame> keep_on_device (const Frame &frame)
   {
     if (!device_pool_)
-      device_pool_ = TRY (
-          TensorPool::create ([this] (unsigned) { return on_device_->make (frames_); }, options_));
-    MemoryReturns &returns = *TRY (on_device_->returns ());
-    auto submitted = TRY (on_device_->keep (frame, TRY (device_pool_->acquire (returns))));
+      device_pool_ = TRY (TensorPool::create (
+          [this] (unsigned) { return device_store_->make (context_); }, options_));
+    MemoryReturns &returns = *TRY (device_store_->returns ());
+    auto submitted = TRY (device_store_->keep (frame, TRY (device_pool_->acquire (returns))));
     const std::lock_guard lock (mutex_);
     stats_.frames++;
     return submitted;
@@ -359,12 +362,12 @@ private:
       choose (stays_on_demand_ ? kFailed : kSet);
       return false;
     }
-    const OnDemandContext::Streak streak = frames_->streak ();
+    const OnDemandContext::Streak streak = context_->streak ();
     const bool was = when_.load ()->is_eager, now = was ? streak.less < kLess : streak.all >= kAll;
     if (streak.less >= kIdle)
       TRY (drop_eager ());
     if (now && !eager_.engine ()) {
-      frames_->memory->free_idle ();
+      context_->memory->free_idle ();
       const auto engine = eager_.get ();
       if (!engine && engine.error ().kind == Error::Kind::flushing)
         return tl::make_unexpected (engine.error ());
@@ -404,9 +407,9 @@ private:
   const Options options_;
   const bool automatic_;
   LazyEngine eager_;
-  const std::unique_ptr<DeviceStore> on_device_;
+  const std::unique_ptr<DeviceStore> device_store_;
   bool begins_eager_;  // and stays so for frames in host memory; set before the first frame
-  std::shared_ptr<OnDemandContext> frames_;
+  std::shared_ptr<OnDemandContext> context_;
   std::shared_ptr<TensorPool> pool_, device_pool_;  // the streaming thread's
   bool stays_on_demand_ = false;                    // the streaming thread's
   std::atomic<const When *> when_;  // of the next frame; the streaming thread chooses
@@ -420,10 +423,10 @@ private:
 Expected<std::unique_ptr<Engine>>
 make_on_demand_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
                        LazyEngine::Make make_eager, std::shared_ptr<WholeTensorEngine> whole_engine,
-                       std::unique_ptr<DeviceStore> on_device, std::optional<GpuAssist> assist)
+                       std::unique_ptr<DeviceStore> device_store, std::optional<GpuAssist> assist)
 {
   auto engine =
-      std::make_unique<OnDemandEngine> (options, std::move (make_eager), std::move (on_device));
+      std::make_unique<OnDemandEngine> (options, std::move (make_eager), std::move (device_store));
   TRY (engine->open (shape, lut, options, std::move (whole_engine), std::move (assist)));
   return engine;
 }

@@ -19,7 +19,7 @@ public:
   virtual bool takes (const Frame &frame) const = 0;
   /// Makes a tensor that keeps frames.
   virtual Expected<std::unique_ptr<EngineTensor>>
-  make (const std::shared_ptr<OnDemandContext> &frames) = 0;
+  make (const std::shared_ptr<OnDemandContext> &context) = 0;
   /// Drops the buffers that have been read; says when others come back, and tensors with them.
   virtual Expected<MemoryReturns *> returns () = 0;
   /// Enqueues the copy of a frame's values into such a tensor.
@@ -39,12 +39,12 @@ std::unique_ptr<DeviceStore> make_cuda_store (std::shared_ptr<CudaContext> conte
 /// has them. If a consumer asks for all of a frame in host memory, `whole_engine` computes it,
 /// unless that is null. With Compute::automatic frames are computed at once, as the engine that
 /// `make_eager` makes does, while consumers keep asking for whole tensors. Frames on a device
-/// always are that `on_device` does not take, or all if that is null. `assist` is a GPU for many
-/// questions at once of frames in host memory.
+/// always are that `device_store` does not take, or all if that is null. `assist` is a GPU for many
+/// queries at once of frames in host memory.
 Expected<std::unique_ptr<Engine>>
 make_on_demand_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
                        LazyEngine::Make make_eager, std::shared_ptr<WholeTensorEngine> whole_engine,
-                       std::unique_ptr<DeviceStore> on_device = nullptr,
+                       std::unique_ptr<DeviceStore> device_store = nullptr,
                        std::optional<GpuAssist> assist = {});
 
 }  // namespace integralhist

@@ -49,7 +49,7 @@ inthist::Shape OnDemandTensor::shape_of (const Region &region) const
 
 void OnDemandTensor::released ()
 {
-  frames_->note_released (demand_.is_for_all ());
+  context_->note_released (demand_.is_for_all ());
   box_ = nullptr;
   demand_.forget ();
 }

@@ -11,7 +11,7 @@
 //
 //   Tensor::ask (query)                  any thread
 //     └─ answer_by (ways...)             tries ways in order, until one answers:
-//          ├─ a GPU                      DeviceValues, after Tensor::prepare ()
+//          ├─ a GPU                      DeviceFeatureImage, after Tensor::prepare ()
 //          ├─ pixels                     cpu::answer_pixels (), unless Demand::tensor_for () names
 //          │                             a part of the frame whose tensor costs less
 //          ├─ the whole tensor           WholeTensorEngine::compute (), if that part is the frame
@@ -46,8 +46,8 @@ protected:
     std::shared_ptr<Tensor> tensor;
   };
 
-  OnDemandTensor (std::shared_ptr<OnDemandContext> frames, const AnswerCost &cost)
-      : EngineTensor (frames->shape), frames_ (std::move (frames)), demand_ (shape, cost)
+  OnDemandTensor (std::shared_ptr<OnDemandContext> context, const AnswerCost &cost)
+      : EngineTensor (context->shape), context_ (std::move (context)), demand_ (shape, cost)
   {
   }
 
@@ -75,7 +75,7 @@ protected:
     return computed;
   }
   /// Tries ways to answer, in order, until one does. A way returns false if it is not for the
-  /// question, or if another may answer instead.
+  /// query, or if another may answer instead.
   template <class... Ways>
   static Expected<> answer_by (Ways &&...ways)
   {
@@ -109,7 +109,7 @@ protected:
     return ask (*box.tensor, std::span (&there, 1));
   }
 
-  const std::shared_ptr<OnDemandContext> frames_;
+  const std::shared_ptr<OnDemandContext> context_;
 
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;

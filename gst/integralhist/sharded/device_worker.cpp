@@ -24,16 +24,16 @@ Expected<> DeviceWorker::start ()
 /// Takes the next task whenever the device is free, and ends the parts that are done.
 void DeviceWorker::work ()
 {
-  auto lock = frames_.lock ();
+  auto lock = queue_.lock ();
   for (;;) {
     if (fetching_ && engine_->has_fetched (fetching_->frame)) {
       lock.unlock ();
-      frames_.end_use (*std::exchange (fetching_, nullptr));
+      queue_.end_use (*std::exchange (fetching_, nullptr));
       lock.lock ();
     }
     const bool may_take = running_.size () < kPartsAtOnce;
-    if (!frames_.is_empty (lock) && may_take && engine_->is_free ()) {
-      const Task task = frames_.take (lock);
+    if (!queue_.is_empty (lock) && may_take && engine_->is_free ()) {
+      const Task task = queue_.take (lock);
       lock.unlock ();
       start_parts (task);
       lock.lock ();
@@ -47,13 +47,13 @@ void DeviceWorker::work ()
       end_oldest (may_take ? 0 : kLastPart);
       lock.lock ();
       if (may_take && !running_.empty ())
-        frames_.wait_for (lock, kPartPoll);
-    } else if (!frames_.is_empty (lock) || fetching_) {
-      frames_.wait_for (lock, kSlotPoll);  // its memory is held
-    } else if (frames_.is_stopping (lock)) {
+        queue_.wait_for (lock, kPartPoll);
+    } else if (!queue_.is_empty (lock) || fetching_) {
+      queue_.wait_for (lock, kSlotPoll);  // its memory is held
+    } else if (queue_.is_stopping (lock)) {
       return;
     } else {
-      frames_.wait (lock);
+      queue_.wait (lock);
     }
   }
 }
@@ -64,7 +64,7 @@ bool DeviceWorker::take_next_to_fetch (const FrameQueue::Lock &lock)
 {
   if (partition_.strips > 1 || fetching_)
     return false;
-  fetching_ = frames_.take_next_to_fetch (lock, announced_);
+  fetching_ = queue_.take_next_to_fetch (lock, announced_);
   if (!fetching_)
     return false;
   announced_ = fetching_->frame.number;
@@ -80,7 +80,7 @@ void DeviceWorker::start_parts (const Task &task)
       fail (task, tensor.error ());
       while (!running_.empty ())  // earlier strips may still read the pixels
         end_oldest (GST_CLOCK_TIME_NONE);
-      return frames_.end_use (*task.pending);
+      return queue_.end_use (*task.pending);
     }
     running_.push_back ({ task, part, std::move (*tensor), strip + 1 == partition_.strips });
   }
@@ -106,14 +106,14 @@ Expected<std::shared_ptr<EngineTensor>> DeviceWorker::submit_part (const Pending
       end_oldest (GST_CLOCK_TIME_NONE);
       continue;
     }
-    const AwaitedMemory awaited = frames_.awaited_memory (pending, pool_.n_out ());
+    const AwaitedMemory awaited = queue_.awaited_memory (pending, pool_.n_out ());
     if (!awaited.may_come)
       return tensor;
-    auto lock = frames_.lock ();
-    frames_.wait_for (lock, kMemoryPoll);
+    auto lock = queue_.lock ();
+    queue_.wait_for (lock, kMemoryPoll);
     lock.unlock ();
     if (waited >= kPollsASecond && awaited.held > 0 && !std::exchange (warned, true))
-      frames_.warn_of_wait (awaited.held);
+      queue_.warn_of_wait (awaited.held);
   }
 }
 
@@ -132,13 +132,13 @@ void DeviceWorker::end_oldest (GstClockTime timeout)
   running_.pop_front ();
   n_parts_ += outcome.has_value ();
   if (done.last)
-    frames_.end_use (*done.task.pending);
+    queue_.end_use (*done.task.pending);
 }
 
 void DeviceWorker::fail (const Task &task, const Error &error)
 {
   const bool others = partition_.tensors.size () > 1 && error.kind != Error::Kind::no_memory;
-  frames_.fail (
+  queue_.fail (
       task,
       Error (error.kind,
              joined ("device ", device_, " failed: ", error.message,

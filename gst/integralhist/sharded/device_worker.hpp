@@ -19,9 +19,9 @@ class DeviceWorker {
 public:
   /// The part with the number `faulty` fails; 0 for none.
   DeviceWorker (int device, std::unique_ptr<PartEngine> engine, const inthist::Shape &shape,
-                const Partition &partition, TensorPool &pool, FrameQueue &frames, int faulty)
+                const Partition &partition, TensorPool &pool, FrameQueue &queue, int faulty)
       : device_ (device), faulty_ (faulty), shape_ (shape), partition_ (partition), pool_ (pool),
-        frames_ (frames), engine_ (std::move (engine))
+        queue_ (queue), engine_ (std::move (engine))
   {
   }
 
@@ -55,7 +55,7 @@ private:
   const inthist::Shape shape_;
   const Partition &partition_;
   TensorPool &pool_;
-  FrameQueue &frames_;
+  FrameQueue &queue_;
   std::atomic<guint64> n_parts_ = 0;
   const std::unique_ptr<PartEngine> engine_;
 

@@ -31,7 +31,7 @@ public:
       : shape_ (shape), devices_ (devices), n_ (int (devices.size ())), options_ (options),
         overhead_ (overhead), pictures_ (pictures),
         // a table's planes have no LUT, and stay together
-        least_bins_ (shape.content == inthist::Content::powers ? shape.bins : 1),
+        least_bins_ (shape.content == inthist::Content::sums ? shape.bins : 1),
         most_bins_ (least_bins_ == 1 && options.task_bins > 0
                         ? std::min (options.task_bins, shape.bins)
                         : shape.bins)

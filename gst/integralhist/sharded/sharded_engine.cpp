@@ -34,7 +34,7 @@ public:
                  const DeviceFunctions &functions)
       : shape_ (shape), partition_ (partition), functions_ (functions),
         staging_ (std::make_shared<RecycledMemory> (functions.allocate, options.async_depth + 1)),
-        frames_ (options)
+        queue_ (options)
   {
   }
 
@@ -52,7 +52,7 @@ public:
       return ShardedTensor::create (shape, partition, download, allocate, alive);
     };
     pool_ = TRY (TensorPool::create (make, of_frames));
-    if (!partition_.resident)  // the host joins the parts, and answers questions
+    if (!partition_.resident)  // the host joins the parts, and answers queries
       TRY (check_threads ());
 
     Options of_parts = options;
@@ -69,7 +69,7 @@ public:
           TRY (devices[d].make_engine (shape_, of_parts, { partition_.bins, partition_.rows }));
       const int device = devices[d].id;
       workers_.push_back (std::make_unique<DeviceWorker> (
-          device, std::move (engine), shape_, partition_, *pool_, frames_,
+          device, std::move (engine), shape_, partition_, *pool_, queue_,
           fault && fault->device == device ? fault->part : 0));
     }
     for (auto &worker : workers_)
@@ -82,34 +82,34 @@ public:
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
     const TraceRange range ("integral histogram: divide");
-    TRY (frames_.await_room ());
+    TRY (queue_.await_room ());
     const auto tensor = TRY (next_tensor ());
     tensor->begin ();
     auto pending = std::make_shared<PendingFrame> ();
     pending->frame = PartFrame{ frame };
     pending->tensor = tensor;
     pending->users = partition_.groups;
-    if (frame.place == Place::host)
+    if (frame.location == PixelLocation::host)
       TRY (stage (*pending));
     else
       TRY (functions_.await_producer (frame));
-    const bool for_peers = peers_copy () && frame.place != Place::device;
+    const bool for_peers = peers_copy () && frame.location != PixelLocation::device;
     if (for_peers)
       pending->uploaded = TRY (functions_.upload (pending->frame, shape_.width, shape_.height));
-    TRY (frames_.add (pending));
+    TRY (queue_.add (pending));
     if (for_peers)
       bytes_up_ += PicturePlanes (frame.image, shape_.width, shape_.height).bytes ();
-    if (frame.place == Place::host)
+    if (frame.location == PixelLocation::host)
       return SubmittedFrame{ tensor };
     return SubmittedFrame{ tensor, [this, tensor, pending] (GstBuffer *buffer) {
-                            frames_.hold (*pending, buffer, tensor);
+                            queue_.hold (*pending, buffer, tensor);
                             return Expected<> ();
                           } };
   }
 
-  bool has_failed () override { return frames_.has_failed (); }
-  Expected<> finish () override { return frames_.finish (); }
-  void abandon () override { frames_.abandon (); }
+  bool has_failed () override { return queue_.has_failed (); }
+  Expected<> finish () override { return queue_.finish (); }
+  void abandon () override { queue_.abandon (); }
 
   Stats stats () override
   {
@@ -121,7 +121,7 @@ public:
       stats.device = workers_.size () == 1 ? own.device : -1;
       stats.parts.push_back ({ worker->device (), worker->n_parts () });
     }
-    frames_.count (stats);
+    queue_.count (stats);
     stats.bytes_staged = bytes_staged_;
     stats.bytes_up += bytes_up_;
     return stats;
@@ -155,7 +155,7 @@ private:
   /// Stops the threads once all promised tensors are computed.
   void stop ()
   {
-    frames_.stop ();
+    queue_.stop ();
     for (auto &worker : workers_)
       worker->join ();
     workers_.clear ();
@@ -166,7 +166,7 @@ private:
   /// Returns a free tensor. Where there is no memory for another, it waits for a frame in flight.
   Expected<std::shared_ptr<ShardedTensor>> next_tensor ()
   {
-    return std::static_pointer_cast<ShardedTensor> (TRY (pool_->acquire (frames_)));
+    return std::static_pointer_cast<ShardedTensor> (TRY (pool_->acquire (queue_)));
   }
 
   /// Copies the pixels to a staging buffer, because the devices read them later.
@@ -178,7 +178,7 @@ private:
     }));
     (void) planes.stage (pending.staging.get ());
     pending.frame.image = planes.image_in (pending.staging.get ());
-    pending.frame.place = Place::pinned;
+    pending.frame.location = PixelLocation::pinned;
     bytes_staged_ += planes.bytes ();
     return {};
   }
@@ -188,7 +188,7 @@ private:
   const DeviceFunctions functions_;
   const std::shared_ptr<RecycledMemory> staging_;  // of pixels that are not pinned
   std::shared_ptr<TensorPool> pool_;
-  FrameQueue frames_;
+  FrameQueue queue_;
   std::vector<std::unique_ptr<DeviceWorker>> workers_;
   std::atomic<guint64> bytes_up_ = 0, bytes_staged_ = 0;  // besides the devices' own
 };

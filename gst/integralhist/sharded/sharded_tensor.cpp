@@ -24,13 +24,13 @@ Expected<> ShardedTensor::ask (std::span<const Query> queries)
                           : ask_shards (shape, shards_, queries);
 }
 
-Expected<DeviceTensor *> ShardedTensor::on_device ()
+Expected<DeviceTensor *> ShardedTensor::device_tensor ()
 {
   TRY (wait (GST_CLOCK_TIME_NONE));
   if (shards_.size () > 1)
     return error (Error::Kind::failed, "the tensor is in ", shards_.size (),
                   " shards, which no one stream orders: ask without a stream, or ask each shard");
-  return shards_.empty () ? nullptr : shards_.front ().tensor->on_device ();
+  return shards_.empty () ? nullptr : shards_.front ().tensor->device_tensor ();
 }
 
 Expected<const void *> ShardedTensor::host ()

@@ -23,7 +23,7 @@ public:
   Expected<> ask (std::span<const Query> queries) override;
   Expected<const void *> host () override;
   /// Returns that of the only shard; several have no common stream.
-  Expected<DeviceTensor *> on_device () override;
+  Expected<DeviceTensor *> device_tensor () override;
   Expected<std::span<const Shard>> shards () override;
   void released () override { shards_.clear (); }
 

@@ -10,7 +10,7 @@
 
 namespace integralhist {
 
-using inthist::Question;
+using inthist::QueryKind;
 using inthist::Shape;
 
 namespace {
@@ -25,7 +25,7 @@ Expected<HostMemory> bytes (std::size_t n)
 /// Returns whether each shard answers its own bins, a part of each window's answer.
 bool is_per_bin (const Query &query)
 {
-  return query.question == Question::counts || query.question == Question::sums;
+  return query.kind == QueryKind::counts || query.kind == QueryKind::sums;
 }
 
 /// Returns the totals that a query of weights divides by, which all shards add up to; empty for
@@ -34,7 +34,7 @@ Expected<HostMemory> totals_of (const Shape &whole, std::span<const Shard> shard
 {
   if (whole.content != inthist::Content::weights || is_per_bin (query))
     return HostMemory ();
-  query.question = Question::totals;
+  query.kind = QueryKind::totals;
   query.best = nullptr;
   const std::size_t n = query.n_totals (), size = inthist::answer_bytes (whole, query);
   HostMemory totals = TRY (bytes (size));

@@ -8,7 +8,7 @@
 
 namespace integralhist {
 
-static constexpr std::size_t kLeastGaps = 3, kMostGaps = 9;
+static constexpr std::size_t kMinGaps = 3, kMaxGaps = 9;
 static constexpr unsigned kSlower = 3;    // usual gaps, that a gap may have become
 static constexpr unsigned kSilence = 20;  // usual gaps, after which there is no detector any more
 
@@ -17,9 +17,9 @@ static constexpr unsigned kSilence = 20;  // usual gaps, after which there is no
 void DetectorPace::learn (unsigned gap)
 {
   gaps_.push_back (gap);
-  if (gaps_.size () > kMostGaps)
+  if (gaps_.size () > kMaxGaps)
     gaps_.pop_front ();
-  if (gaps_.size () < kLeastGaps)
+  if (gaps_.size () < kMinGaps)
     return;
   std::vector<unsigned> sorted (gaps_.begin (), gaps_.end ());
   std::ranges::sort (sorted);

@@ -13,9 +13,9 @@ namespace integralhist {
 class Existence {
 public:
   /// Notes a detection, of full or of little confidence.
-  void hit (bool is_sure) { log_odds_ = std::min (log_odds_ + (is_sure ? kHit : kWeakHit), kMost); }
+  void hit (bool is_sure) { log_odds_ = std::min (log_odds_ + (is_sure ? kHit : kWeakHit), kMax); }
   /// Notes looks of the detector without one.
-  void miss (unsigned looks) { log_odds_ = std::max (log_odds_ - looks * kMiss, kLeast); }
+  void miss (unsigned looks) { log_odds_ = std::max (log_odds_ - looks * kMiss, kMin); }
   /// Notes that there is no doubt, at present.
   void confirm () { log_odds_ = std::max (log_odds_, kConfirmed); }
 
@@ -26,7 +26,7 @@ public:
 
 private:
   static constexpr double kHit = 1, kWeakHit = 0.3, kMiss = 1.2;
-  static constexpr double kConfirmed = 0.5, kHopeless = -2, kLeast = -3, kMost = 5;
+  static constexpr double kConfirmed = 0.5, kHopeless = -2, kMin = -3, kMax = 5;
 
   double log_odds_ = -kHit;
 };

@@ -36,7 +36,7 @@ void describe (const FrameTensors &frame, const CellGrid &square,
   const CellEdges edges = CellEdges::of (square, frame.width (), frame.height ());
   describe (SquareSums{ edges.x.data (), edges.y.data (), gradients.data (), luma.data (),
                         int (gst_integral_histogram_get_bins (frame.luma)),
-                        scale_of (frame, square) },
+                        cell_scale_of (frame, square) },
             channels);
 }
 

@@ -23,7 +23,7 @@ namespace integralhist {
 using namespace inthist::correlation;
 
 class DeviceFilters;
-class DeviceValues;
+class DeviceFeatureImage;
 
 /// What the tracker asks of a frame. All have the frame's size.
 struct FrameTensors {
@@ -31,7 +31,7 @@ struct FrameTensors {
   GstIntegralHistogram *colours;                     // hsv, at most 256 bins
   GstIntegralHistogram *luma;                        // a table of sums
   std::shared_ptr<DeviceFilters> filters = nullptr;  // of the GPU that has these values
-  DeviceValues *gradient_values = nullptr, *luma_values = nullptr;
+  DeviceFeatureImage *gradient_image = nullptr, *luma_image = nullptr;
 
   int width () const { return int (gst_integral_histogram_get_width (gradients)); }
   int height () const { return int (gst_integral_histogram_get_height (gradients)); }
@@ -73,7 +73,7 @@ inline CellGrid square_around (double x, double y, double side)
 }
 
 /// Returns what makes the sums of a grid's cells mean gray levels a pixel.
-inline CellScale scale_of (const FrameTensors &frame, const CellGrid &grid)
+inline CellScale cell_scale_of (const FrameTensors &frame, const CellGrid &grid)
 {
   const double unit = gst_integral_histogram_get_weight_unit (frame.gradients),
                pixels = grid.width * grid.height * kCellUnit;

@@ -78,7 +78,7 @@ ScoreMap::ScoreMap (const CellGrid &grid, int frame_width, int frame_height)
 {
 }
 
-void ScoreMap::ask (std::span<const std::uint8_t> scores, CellQuestion &question) const
+void ScoreMap::queue_cells (std::span<const std::uint8_t> scores, CellGridQuery &query) const
 {
   const auto in_parts = [] (std::vector<int> edges) {
     for (int &edge : edges)
@@ -87,8 +87,8 @@ void ScoreMap::ask (std::span<const std::uint8_t> scores, CellQuestion &question
   };
   if (scores.empty () || cells () == 0)
     return;
-  question.grids.push_back ({ in_parts (x_), in_parts (y_) });
-  question.scores = scores;
+  query.grids.push_back ({ in_parts (x_), in_parts (y_) });
+  query.scores = scores;
 }
 
 void ScoreMap::take (std::span<const std::int64_t> cells)
@@ -104,7 +104,7 @@ void ScoreMap::take (std::span<const std::int64_t> cells)
   }
 }
 
-ScoreMap::Place ScoreMap::place (const std::vector<int> &edges, double at)
+ScoreMap::EdgePosition ScoreMap::position_of (const std::vector<int> &edges, double at)
 {
   if (edges.size () < 2 || at <= edges.front ())
     return { 0, 0 };
@@ -114,7 +114,7 @@ ScoreMap::Place ScoreMap::place (const std::vector<int> &edges, double at)
   return { edge, (at - edges[edge]) / (edges[edge + 1] - edges[edge]) };
 }
 
-double ScoreMap::sum_before (const Place &x, const Place &y) const
+double ScoreMap::sum_before (const EdgePosition &x, const EdgePosition &y) const
 {
   const std::size_t columns = x_.size ();
   const double *const at = &sums_[y.edge * columns + x.edge];
@@ -128,12 +128,14 @@ std::vector<double> ScoreMap::scores (std::span<const double> x, std::span<const
   std::vector<double> scores (x.size () * y.size ());
   if (x_.size () < 2 || y_.size () < 2)
     return scores;
-  std::vector<std::pair<Place, Place>> columns;
+  std::vector<std::pair<EdgePosition, EdgePosition>> columns;
   for (const double middle : x)
-    columns.push_back ({ place (x_, middle - width / 2), place (x_, middle + width / 2) });
+    columns.push_back (
+        { position_of (x_, middle - width / 2), position_of (x_, middle + width / 2) });
   double *score = scores.data ();
   for (const double middle : y) {
-    const Place y0 = place (y_, middle - height / 2), y1 = place (y_, middle + height / 2);
+    const EdgePosition y0 = position_of (y_, middle - height / 2),
+                       y1 = position_of (y_, middle + height / 2);
     for (const auto &[x0, x1] : columns)
       *score++ =
           (sum_before (x1, y1) - sum_before (x0, y1) - sum_before (x1, y0) + sum_before (x0, y0))

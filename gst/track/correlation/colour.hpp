@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "questions.hpp"
+#include "frame_queries.hpp"
 
 namespace integralhist {
 
@@ -37,7 +37,7 @@ public:
   /// Its cells have edges of whole pixels, inside of the frame.
   ScoreMap (const CellGrid &grid, int frame_width, int frame_height);
   /// Asks the colours; not where there are no scores, which are all 0 then.
-  void ask (std::span<const std::uint8_t> scores, CellQuestion &question) const;
+  void queue_cells (std::span<const std::uint8_t> scores, CellGridQuery &query) const;
   /// Takes the answer; nothing where nothing was asked.
   void take (std::span<const std::int64_t> cells);
   /// Returns how many cells it asks for.
@@ -58,12 +58,12 @@ public:
 
 private:
   /// A place between two edges: the first of them, and how far behind it lies, 0 to 1.
-  struct Place {
+  struct EdgePosition {
     std::size_t edge;
     double share;
   };
-  static Place place (const std::vector<int> &edges, double at);
-  double sum_before (const Place &x, const Place &y) const;
+  static EdgePosition position_of (const std::vector<int> &edges, double at);
+  double sum_before (const EdgePosition &x, const EdgePosition &y) const;
 
   std::vector<int> x_, y_;    // the edges of the cells, whole pixels
   std::vector<double> sums_;  // of scores left of and above each corner

@@ -48,9 +48,9 @@ inline double sharpness_of (std::span<const float> response, int row, int column
 /// Returns the confidence, which grows with both.
 inline double confidence_of (const Evidence &evidence)
 {
-  constexpr double kSharpness = 0.8, kShare = 1.8, kMostShare = 1.5, kLess = 2;
+  constexpr double kSharpness = 0.8, kShare = 1.8, kMaxShare = 1.5, kLess = 2;
   const double sum = kSharpness * std::log (std::max (evidence.sharpness, 0.1))
-                     + kShare * std::clamp (evidence.share, 0.0, kMostShare) - kLess;
+                     + kShare * std::clamp (evidence.share, 0.0, kMaxShare) - kLess;
   return 1 / (1 + std::exp (-sum));
 }
 

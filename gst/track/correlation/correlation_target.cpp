@@ -12,7 +12,7 @@
 namespace integralhist {
 namespace {
 
-constexpr double kSame = 0.2;  // overlap from which models are kept
+constexpr double kSameTargetIou = 0.2;  // overlap from which models are kept
 
 /// Returns the first histogram of what is visible of the frame that has all bins, is as wanted, and
 /// whose pixels lie in the frame as those of `as`, if that is not null.
@@ -93,7 +93,7 @@ FrameTensors CorrelationMetas::tensors () const
 
 void CorrelationTarget::restart (const TargetBox &box)
 {
-  if (overlap (box, box_) < kSame)  // it may have followed something else
+  if (overlap (box, box_) < kSameTargetIou)  // it may have followed something else
     tracker_.reset ();
   box_ = box;
   is_corrected_ = true;
@@ -153,23 +153,23 @@ static bool is_of_device (const Error &error)
   return error.kind == Error::Kind::failed || error.kind == Error::Kind::no_memory;
 }
 
-/// Prepares the tensors for questions about regions, and finds the filters of a GPU that has their
-/// values. Returns whether questions had better come together.
+/// Prepares the tensors for queries about regions, and finds the filters of a GPU that has their
+/// values. Returns whether queries had better come together.
 Expected<bool> CorrelationMethod::prepare (std::span<const inthist::Region> regions)
 {
   if (regions.empty ())
     return false;
-  tensors_.gradient_values = TRY (tensor_of (tensors_.gradients).prepare (regions));
-  const DeviceValues *const colours = TRY (tensor_of (tensors_.colours).prepare (regions));
-  tensors_.luma_values = TRY (tensor_of (tensors_.luma).prepare (regions));
-  if (tensors_.gradient_values && tensors_.luma_values && !device_failed_) {
+  tensors_.gradient_image = TRY (tensor_of (tensors_.gradients).prepare (regions));
+  const DeviceFeatureImage *const colours = TRY (tensor_of (tensors_.colours).prepare (regions));
+  tensors_.luma_image = TRY (tensor_of (tensors_.luma).prepare (regions));
+  if (tensors_.gradient_image && tensors_.luma_image && !device_failed_) {
     if constexpr (INTHIST_CUDA)  // else there are no values on a GPU
-      if (!filters_ || !filters_->are_with (*tensors_.gradient_values))
-        filters_ = make_device_filters (*tensors_.gradient_values);
-    if (filters_ && filters_->are_with (*tensors_.luma_values))
+      if (!filters_ || !filters_->are_with (*tensors_.gradient_image))
+        filters_ = make_device_filters (*tensors_.gradient_image);
+    if (filters_ && filters_->are_with (*tensors_.luma_image))
       tensors_.filters = filters_;
   }
-  return tensors_.gradient_values || colours || tensors_.luma_values;
+  return tensors_.gradient_image || colours || tensors_.luma_image;
 }
 
 Expected<> CorrelationMethod::follow (std::span<const Step> steps)

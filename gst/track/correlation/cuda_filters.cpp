@@ -47,7 +47,7 @@ public:
   {
   }
 
-  bool are_with (const DeviceValues &values) const override
+  bool are_with (const DeviceFeatureImage &values) const override
   {
     return values.context ()->handle () == context_->handle ();
   }
@@ -101,26 +101,25 @@ public:
     });
   }
 
-  Expected<> respond (const FrameTensors &frame,
-                      std::span<FilterQuestion *const> questions) override
+  Expected<> respond (const FrameTensors &frame, std::span<FilterQuery *const> queries) override
   {
     const std::lock_guard lock (mutex_);
     return on (*context_, [&] () -> Expected<> {
       constexpr std::size_t kBytes = kFilterCells * sizeof (float);
-      Batch batch = TRY (begin (frame, questions));
-      const int n = int (questions.size ());
+      Batch batch = TRY (begin (frame, queries));
+      const int n = int (queries.size ());
       TRY (check (describe_squares (batch.jobs, n, tables (), false, stream ())));
       TRY (check (cuda::respond (batch.jobs, n, tables (), stream ())));
       TRY (check (cudaMemcpyAsync (batch.list->host_answers.get (), batch.list->answers.get (),
                                    n * kBytes, cudaMemcpyDeviceToHost, stream ())));
       TRY (check (cudaEventRecord (own_->answered.get (), stream ())));
-      if (std::ranges::any_of (questions, [] (const auto *question) { return question->rho > 0; }))
+      if (std::ranges::any_of (queries, [] (const auto *query) { return query->rho > 0; }))
         TRY (check (learn (batch.jobs, n, tables (), stream ())));
       TRY (check (cudaEventRecord (batch.list->done.get (), stream ())));
       TRY (await (own_->answered.get (), kAnswerPolling));
       const auto *from = reinterpret_cast<const float *> (batch.list->host_answers.get ());
-      for (FilterQuestion *const question : questions) {
-        question->response.assign (from, from + kFilterCells);
+      for (FilterQuery *const query : queries) {
+        query->response.assign (from, from + kFilterCells);
         from += kFilterCells;
       }
       buffers_.give_back (std::move (batch.list));
@@ -129,12 +128,12 @@ public:
   }
 
   Expected<> make_examples (const FrameTensors &frame,
-                            std::span<FilterQuestion *const> questions) override
+                            std::span<FilterQuery *const> queries) override
   {
     const std::lock_guard lock (mutex_);
     return on (*context_, [&] () -> Expected<> {
-      Batch batch = TRY (begin (frame, questions));
-      const int n = int (questions.size ());
+      Batch batch = TRY (begin (frame, queries));
+      const int n = int (queries.size ());
       TRY (check (describe_squares (batch.jobs, n, tables (), true, stream ())));
       TRY (check (cudaEventRecord (batch.list->done.get (), stream ())));
       TRY (await (batch.list->done.get (), kAnswerPolling));  // the next frame has other values
@@ -143,7 +142,7 @@ public:
     });
   }
 
-  Expected<> move (std::span<MoveQuestion *const> moves) override
+  Expected<> move (std::span<MoveQuery *const> moves) override
   {
     const std::lock_guard lock (mutex_);
     return on (*context_, [&] () -> Expected<> {
@@ -170,20 +169,20 @@ public:
     });
   }
 
-  Expected<> sample (const FrameTensors &frame, std::span<SampleQuestion *const> questions) override
+  Expected<> sample (const FrameTensors &frame, std::span<SampleQuery *const> queries) override
   {
     std::vector<inthist::Cells> grids;
     std::vector<float> scales;
     std::vector<std::size_t> first = { 0 };  // number of each answer, and behind the last
-    for (const SampleQuestion *const question : questions) {
+    for (const SampleQuery *const query : queries) {
       std::size_t n = 0;
-      for (const CellEdges &edges : question->grids)
+      for (const CellEdges &edges : query->grids)
         n += grids.emplace_back (inthist::Cells{ edges.x, edges.y }).size ();
-      scales.insert (scales.end (), question->scales.begin (), question->scales.end ());
+      scales.insert (scales.end (), query->scales.begin (), query->scales.end ());
       first.push_back (first.back () + n * kOrientations);
     }
     if (std::ranges::any_of (grids, [] (const inthist::Cells &grid) {
-          return grid.size () > std::size_t (kMostSizeCells);
+          return grid.size () > std::size_t (kMaxSizeCells);
         }))
       return error (Error::Kind::failed, "a box has too many cells for the GPU");
     const std::size_t bytes = first.back () * sizeof (float);
@@ -193,7 +192,7 @@ public:
       const std::size_t n = grids.size ();
       list = TRY (buffers_.acquire ());
       cudaStream_t stream = list->stream.get ();
-      const auto cells = TRY (frame.gradient_values->add_up_cells_on (stream, grids));
+      const auto cells = TRY (frame.gradient_image->add_up_cells_on (stream, grids));
       TRY (list->reserve (n * sizeof (SizeJob), bytes, bytes));
       auto *const jobs = reinterpret_cast<SizeJob *> (list->host_inputs.get ());
       auto *to = reinterpret_cast<float *> (list->answers.get ());
@@ -214,8 +213,8 @@ public:
     }));
     const auto *const answers = reinterpret_cast<const float *> (list->host_answers.get ());
     std::vector<Copy> copies;
-    for (std::size_t i = 0; i < questions.size (); i++) {
-      std::vector<float> &sample = questions[i]->sample;
+    for (std::size_t i = 0; i < queries.size (); i++) {
+      std::vector<float> &sample = queries[i]->sample;
       sample.resize (first[i + 1] - first[i]);
       copies.push_back ({ sample.data (), reinterpret_cast<const std::byte *> (answers + first[i]),
                           sample.size () * sizeof (float) });
@@ -263,24 +262,24 @@ private:
   }
 
   /// Enqueues the sums of squares, and the list of jobs with them.
-  Expected<Batch> begin (const FrameTensors &frame, std::span<FilterQuestion *const> questions)
+  Expected<Batch> begin (const FrameTensors &frame, std::span<FilterQuery *const> queries)
   {
     std::vector<inthist::Cells> squares;
-    for (const FilterQuestion *const question : questions)
-      squares.push_back ({ question->square->x, question->square->y });
-    Batch batch{ TRY (frame.gradient_values->add_up_cells_on (stream (), squares)),
-                 TRY (frame.luma_values->add_up_cells_on (stream (), squares)),
+    for (const FilterQuery *const query : queries)
+      squares.push_back ({ query->square->x, query->square->y });
+    Batch batch{ TRY (frame.gradient_image->add_up_cells_on (stream (), squares)),
+                 TRY (frame.luma_image->add_up_cells_on (stream (), squares)),
                  TRY (buffers_.acquire ()), nullptr };
-    const std::size_t n = questions.size (), answer = n * kFilterCells * sizeof (float);
+    const std::size_t n = queries.size (), answer = n * kFilterCells * sizeof (float);
     TRY (batch.list->reserve (n * sizeof (FilterJob), answer, answer));
     auto *const jobs = reinterpret_cast<FilterJob *> (batch.list->host_inputs.get ());
     auto *response = reinterpret_cast<float *> (batch.list->answers.get ());
     for (std::size_t i = 0; i < n; i++, response += kFilterCells) {
       const CellsOnDevice &square = batch.gradients->grids ()[i];
-      const FilterQuestion &its = *questions[i];
+      const FilterQuery &its = *queries[i];
       jobs[i] = { .filter = memory_of (*its.filter),
                   .square = { square.x, square.y, square.sums, batch.luma->grids ()[i].sums,
-                              frame.luma_values->shape ().bins, its.scale },
+                              frame.luma_image->shape ().bins, its.scale },
                   .response = response,
                   .mu = its.mu,
                   .rho = its.rho,
@@ -301,7 +300,7 @@ private:
 
 }  // namespace
 
-std::shared_ptr<DeviceFilters> make_device_filters (const DeviceValues &values)
+std::shared_ptr<DeviceFilters> make_device_filters (const DeviceFeatureImage &values)
 {
   return std::make_shared<CudaFilters> (values.context ());
 }

@@ -9,10 +9,10 @@
 
 #include <kernels/correlation/filter_kernels.hpp>
 
-#include <gst/integralhist/engine/device_values.hpp>
+#include <gst/integralhist/engine/device_feature_image.hpp>
 
 #include "cells.hpp"
-#include "questions.hpp"
+#include "frame_queries.hpp"
 
 namespace integralhist {
 
@@ -35,24 +35,22 @@ class DeviceFilters {
 public:
   virtual ~DeviceFilters () = default;
   /// Returns whether values are where these filters are.
-  virtual bool are_with (const DeviceValues &values) const = 0;
+  virtual bool are_with (const DeviceFeatureImage &values) const = 0;
   virtual Expected<std::unique_ptr<DeviceFilter>> make (const cuda::FilterTables &) = 0;
   virtual Expected<> write (DeviceFilter &filter, const DeviceFilterValues &values) = 0;
   /// Copies weights and example back.
   virtual Expected<> read (DeviceFilter &filter, std::span<float> weights,
                            std::span<float> example) = 0;
   /// Returns when responses are here.
-  virtual Expected<> respond (const FrameTensors &frame,
-                              std::span<FilterQuestion *const> questions) = 0;
+  virtual Expected<> respond (const FrameTensors &frame, std::span<FilterQuery *const> queries) = 0;
   virtual Expected<> make_examples (const FrameTensors &frame,
-                                    std::span<FilterQuestion *const> questions) = 0;
-  virtual Expected<> move (std::span<MoveQuestion *const> moves) = 0;
-  /// Returns when the samples are here. Boxes have at most kMostSizeCells cells.
-  virtual Expected<> sample (const FrameTensors &frame,
-                             std::span<SampleQuestion *const> questions) = 0;
+                                    std::span<FilterQuery *const> queries) = 0;
+  virtual Expected<> move (std::span<MoveQuery *const> moves) = 0;
+  /// Returns when the samples are here. Boxes have at most kMaxSizeCells cells.
+  virtual Expected<> sample (const FrameTensors &frame, std::span<SampleQuery *const> queries) = 0;
 };
 
 /// Makes filters where values are. Builds without CUDA have neither.
-std::shared_ptr<DeviceFilters> make_device_filters (const DeviceValues &values);
+std::shared_ptr<DeviceFilters> make_device_filters (const DeviceFeatureImage &values);
 
 }  // namespace integralhist

@@ -73,7 +73,7 @@ std::vector<CellGrid> ScaleFilter::grids (double x, double y, double width, doub
   return grids;
 }
 
-float ScaleFilter::scale_of (const FrameTensors &frame, const CellGrid &grid)
+float ScaleFilter::gradient_scale_of (const FrameTensors &frame, const CellGrid &grid)
 {
   const double unit = gst_integral_histogram_get_weight_unit (frame.gradients);
   return float (1 / (grid.width * grid.height * kCellUnit * unit));
@@ -85,8 +85,8 @@ ScaleFilter::Sample ScaleFilter::sample (const FrameTensors &frame, std::span<co
   const std::size_t n = std::size_t (columns_) * std::size_t (rows_);
   Sample sample (kSizes * n * kOrientations);
   for (std::size_t i = 0; i < kSizes; i++)
-    sample_size ({ &cells[i * n * kDirections], columns_, rows_, scale_of (frame, grids[i]),
-                   &sample[i * n * kOrientations] });
+    sample_size ({ &cells[i * n * kDirections], columns_, rows_,
+                   gradient_scale_of (frame, grids[i]), &sample[i * n * kOrientations] });
   return sample;
 }
 

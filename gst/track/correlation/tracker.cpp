@@ -63,48 +63,48 @@ double CorrelationTracker::side () const
   return kPadding * std::sqrt (width () * height ());
 }
 
-bool CorrelationTracker::looks_right (const Found &found) const
+bool CorrelationTracker::matches_colours (const Match &match) const
 {
-  return found.score > kColourThreshold * usual_score_;
+  return match.score > kColourThreshold * usual_score_;
 }
 
-void CorrelationTracker::ask (Stage next)
+void CorrelationTracker::enter_stage (Stage next)
 {
   stage_ = next;
-  questions_.clear ();
+  queries_.clear ();
   searches_.clear ();
 }
 
-void CorrelationTracker::ask_of (const FrameTensors &frame, const CellGrid &square)
+void CorrelationTracker::queue_square (const FrameTensors &frame, const CellGrid &square)
 {
   CellEdges edges = CellEdges::of (square, frame.width (), frame.height ());
-  if (on_device_) {
-    questions_.filter.square = std::move (edges);
-    questions_.filter.makes_example = stage_ == Stage::learn_place;
-    questions_.filter.scale = scale_of (frame, square);
-    questions_.filter.filter = device_filter_.get ();
+  if (uses_device_filter_) {
+    queries_.filter.square = std::move (edges);
+    queries_.filter.makes_example = stage_ == Stage::learn_place;
+    queries_.filter.scale = cell_scale_of (frame, square);
+    queries_.filter.filter = device_filter_.get ();
     return;
   }
-  questions_.gradients.grids.push_back (edges);
-  questions_.luma.grids.push_back (std::move (edges));
+  queries_.gradients.grids.push_back (edges);
+  queries_.luma.grids.push_back (std::move (edges));
 }
 
-void CorrelationTracker::ask_of_sizes (const FrameTensors &frame)
+void CorrelationTracker::queue_sizes (const FrameTensors &frame)
 {
   for (const CellGrid &grid : sizes_.grids (x_, y_, width (), height ())) {
     CellEdges edges = CellEdges::of (grid, frame.width (), frame.height ());
     if (frame.filters) {
-      questions_.sample.grids.push_back (std::move (edges));
-      questions_.sample.scales.push_back (ScaleFilter::scale_of (frame, grid));
+      queries_.sample.grids.push_back (std::move (edges));
+      queries_.sample.scales.push_back (ScaleFilter::gradient_scale_of (frame, grid));
     } else {
-      questions_.sizes.grids.push_back (std::move (edges));
+      queries_.sizes.grids.push_back (std::move (edges));
     }
   }
 }
 
-void CorrelationTracker::ask_of_box ()
+void CorrelationTracker::queue_boxes ()
 {
-  questions_.boxes = ColourModel::boxes (x_, y_, width (), height ());
+  queries_.boxes = ColourModel::boxes (x_, y_, width (), height ());
 }
 
 /// Returns the spectra of the square with this middle, the which-th that was asked for.
@@ -112,11 +112,11 @@ Complexes CorrelationTracker::surroundings (const FrameTensors &frame, double x,
                                             std::size_t which) const
 {
   static thread_local std::vector<float> channels;
-  const auto its = [which] (const CellQuestion &question) {
-    const std::size_t n = question.cells.size () / question.grids.size ();
-    return std::span (question.cells).subspan (which * n, n);
+  const auto its = [which] (const CellGridQuery &query) {
+    const std::size_t n = query.cells.size () / query.grids.size ();
+    return std::span (query.cells).subspan (which * n, n);
   };
-  describe (frame, square_around (x, y, side ()), its (questions_.gradients), its (questions_.luma),
+  describe (frame, square_around (x, y, side ()), its (queries_.gradients), its (queries_.luma),
             channels);
   return spectra_of (channels);
 }
@@ -124,15 +124,15 @@ Complexes CorrelationTracker::surroundings (const FrameTensors &frame, double x,
 /// Returns the sample of the box's sizes, which was asked for.
 ScaleFilter::Sample CorrelationTracker::sizes (const FrameTensors &frame) const
 {
-  if (!questions_.sample.grids.empty ())
-    return questions_.sample.sample;
-  return sizes_.sample (frame, sizes_.grids (x_, y_, width (), height ()), questions_.sizes.cells);
+  if (!queries_.sample.grids.empty ())
+    return queries_.sample.sample;
+  return sizes_.sample (frame, sizes_.grids (x_, y_, width (), height ()), queries_.sizes.cells);
 }
 
 /// Has the filter on a GPU be the one that is used, where that has memory for it.
 Expected<> CorrelationTracker::enter_device (const std::shared_ptr<DeviceFilters> &filters)
 {
-  if (on_device_ && device_filters_ == filters)
+  if (uses_device_filter_ && device_filters_ == filters)
     return {};
   TRY (leave_device ());
   if (device_filters_ != filters) {
@@ -153,14 +153,14 @@ Expected<> CorrelationTracker::enter_device (const std::shared_ptr<DeviceFilters
   TRY (filters->write (*device_filter_, values));
   if (example_)
     example_->spectra = {};
-  on_device_ = true;
+  uses_device_filter_ = true;
   return {};
 }
 
 /// Has the filter here be used again.
 Expected<> CorrelationTracker::leave_device ()
 {
-  if (!on_device_)
+  if (!uses_device_filter_)
     return {};
   constexpr std::size_t kNumbers = kFilterNumbers;
   const auto apart = [] (const std::vector<float> &both) {
@@ -174,7 +174,7 @@ Expected<> CorrelationTracker::leave_device ()
   filter_.set_spectra (apart (weights));
   if (example_)
     example_->spectra = apart (example);
-  on_device_ = false;
+  uses_device_filter_ = false;
   if (lost_)
     device_filter_ = nullptr;  // its memory is for others
   return {};
@@ -182,9 +182,9 @@ Expected<> CorrelationTracker::leave_device ()
 
 void CorrelationTracker::give_up_device ()
 {
-  ask (Stage::done);
+  enter_stage (Stage::done);
   if (!leave_device ()) {
-    on_device_ = false;
+    uses_device_filter_ = false;
     example_.reset ();
   }
   device_filter_ = nullptr;
@@ -213,16 +213,16 @@ Expected<> CorrelationTracker::correct (const FrameTensors &frame, double x, dou
     sizes_.start (width, height);
     shape_ = shape;
   }
-  ask (Stage::start);
-  ask_of (frame, square_around (x_, y_, side ()));
-  ask_of_sizes (frame);
-  ask_of_box ();
+  enter_stage (Stage::start);
+  queue_square (frame, square_around (x_, y_, side ()));
+  queue_sizes (frame);
+  queue_boxes ();
   return {};
 }
 
 void CorrelationTracker::learn_start (const FrameTensors &frame)
 {
-  colours_.learn (questions_.counts, 1);
+  colours_.learn (queries_.counts, 1);
   const double cell = side () / kGrid;
   CorrelationFilter fresh;
   fresh.start (surroundings (frame, x_, y_), width () / cell, height () / cell);
@@ -253,7 +253,7 @@ inthist::Region CorrelationTracker::region (const FrameTensors &frame,
 }
 
 /// Asks for what one more search looks at.
-void CorrelationTracker::search (const FrameTensors &frame, double x, double y, double reach)
+void CorrelationTracker::queue_search (const FrameTensors &frame, double x, double y, double reach)
 {
   const double cell = side () / kGrid;
   // the boxes of the outer shifts reach beyond the square
@@ -269,23 +269,23 @@ void CorrelationTracker::search (const FrameTensors &frame, double x, double y, 
         ScoreMap (CellGrid::around (x, y, columns * cell, rows * cell, columns, rows),
                   frame.width (), frame.height ()),
         first });
-  ask_of (frame, square_around (x, y, side ()));
-  searches_.back ().scores.ask (colours_.scores (), questions_.scores);
+  queue_square (frame, square_around (x, y, side ()));
+  searches_.back ().scores.queue_cells (colours_.scores (), queries_.scores);
 }
 
 /// Returns the best of all shifts of a search.
-CorrelationTracker::Found CorrelationTracker::find (const FrameTensors &frame,
-                                                    std::size_t which) const
+CorrelationTracker::Match CorrelationTracker::best_of_search (const FrameTensors &frame,
+                                                              std::size_t which) const
 {
   const Search &search = searches_[which];
   const auto [x, y] = search.middle;
   const double cell = side () / kGrid;
   ScoreMap scores = search.scores;
-  if (!questions_.scores.grids.empty ())
-    scores.take (std::span (questions_.scores.cells).subspan (search.first_score, scores.cells ()));
-  Complexes spectra = on_device_ ? Complexes () : surroundings (frame, x, y, which);
+  if (!queries_.scores.grids.empty ())
+    scores.take (std::span (queries_.scores.cells).subspan (search.first_score, scores.cells ()));
+  Complexes spectra = uses_device_filter_ ? Complexes () : surroundings (frame, x, y, which);
   const std::vector<float> response =
-      on_device_ ? questions_.filter.response : filter_.respond (spectra);
+      uses_device_filter_ ? queries_.filter.response : filter_.respond (spectra);
   // colours are known of the nearer shifts
   std::vector<double> xs, ys;
   for (int shift = -kSearchRadius; shift <= kSearchRadius; shift++) {
@@ -312,26 +312,26 @@ CorrelationTracker::Found CorrelationTracker::find (const FrameTensors &frame,
   const int best = int (std::ranges::max_element (both) - both.begin ());
   const int row = best / kGrid, column = best % kGrid;
   const auto at = [&] (int j, int i) { return both[index_of (j, i)]; };
-  Found found{};
-  found.x = x
+  Match match{};
+  match.x = x
             + cell
                   * (shift_of (column)
                      + peak_between (at (row, column - 1), both[best], at (row, column + 1)));
-  found.y = y
+  match.y = y
             + cell
                   * (shift_of (row)
                      + peak_between (at (row - 1, column), both[best], at (row + 1, column)));
-  found.middle_x = x;
-  found.middle_y = y;
-  found.spectra = std::move (spectra);
-  found.peak = response[best];
-  found.sharpness = sharpness_of (response, row, column);
-  found.score = scores.score (found.x, found.y, width (), height ());
-  return found;
+  match.middle_x = x;
+  match.middle_y = y;
+  match.spectra = std::move (spectra);
+  match.peak = response[best];
+  match.sharpness = sharpness_of (response, row, column);
+  match.score = scores.score (match.x, match.y, width (), height ());
+  return match;
 }
 
 /// Asks for the places of the frame that have the target's colours, too.
-void CorrelationTracker::search_everywhere (const FrameTensors &frame)
+void CorrelationTracker::queue_frame_search (const FrameTensors &frame)
 {
   const double frame_width = frame.width (), frame_height = frame.height (),
                least = std::max (2.0, std::sqrt (frame_width * frame_height / kMaxWindows)),
@@ -345,7 +345,7 @@ void CorrelationTracker::search_everywhere (const FrameTensors &frame)
     everywhere_.x.push_back (x);
   for (double y = height () / 2; y <= frame_height - height () / 2; y += step_y)
     everywhere_.y.push_back (y);
-  everywhere_.scores.ask (colours_.scores (), questions_.scores);
+  everywhere_.scores.queue_cells (colours_.scores (), queries_.scores);
 }
 
 /// Returns the places with the highest scores of which none is near another. Of equals the first
@@ -353,8 +353,8 @@ void CorrelationTracker::search_everywhere (const FrameTensors &frame)
 std::vector<CorrelationTracker::Spot> CorrelationTracker::candidates ()
 {
   auto &[map, xs, ys] = everywhere_;
-  if (!questions_.scores.grids.empty ())
-    map.take (std::span (questions_.scores.cells).last (map.cells ()));
+  if (!queries_.scores.grids.empty ())
+    map.take (std::span (queries_.scores.cells).last (map.cells ()));
   const std::vector<double> scores = map.scores (xs, ys, width (), height ());
   const double apart = side () / 4;
   std::vector<Spot> chosen;
@@ -381,16 +381,16 @@ std::vector<CorrelationTracker::Spot> CorrelationTracker::candidates ()
 }
 
 /// Decides where the target is, and whether it is lost; returns how much to learn, 0 to 1.
-double CorrelationTracker::judge (const Found &found, unsigned lost_after)
+double CorrelationTracker::assess_match (const Match &match, unsigned lost_after)
 {
-  const double share = found.peak / std::max (1e-6, usual_peak_);
-  const bool right = looks_right (found);
+  const double share = match.peak / std::max (1e-6, usual_peak_);
+  const bool right = matches_colours (match);
   double rate = right ? std::clamp (
                     (share - kLearningThreshold) / (kFullLearning - kLearningThreshold), 0.0, 1.0)
                       : 0;
   if (age_ == 1)
     rate = 1;
-  evidence_ = { found.sharpness, share };
+  evidence_ = { match.sharpness, share };
   unsure_ = confidence_of (evidence_) >= kConfidenceThreshold ? 0 : unsure_ + 1;
   if (!lost_)
     lost_ = lost_after > 0 && unsure_ >= lost_after;
@@ -408,98 +408,98 @@ Expected<> CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_
   TRY (frame.filters && !lost_ ? enter_device (frame.filters) : leave_device ());
   age_++;
   lost_after_ = lost_after;
-  ask (Stage::search);
-  search (frame, x_ + motion.x, y_ + motion.y, motion.reach);
+  enter_stage (Stage::search);
+  queue_search (frame, x_ + motion.x, y_ + motion.y, motion.reach);
   if (lost_)
-    search_everywhere (frame);
-  if (on_device_ && example_)
-    std::tie (questions_.filter.mu, questions_.filter.rho) = filter_.nearness (example_->rate);
+    queue_frame_search (frame);
+  if (uses_device_filter_ && example_)
+    std::tie (queries_.filter.mu, queries_.filter.rho) = filter_.nearness (example_->rate);
   return {};
 }
 
 /// Looks for the target where it was.
-void CorrelationTracker::look (const FrameTensors &frame)
+void CorrelationTracker::on_search_results (const FrameTensors &frame)
 {
-  Found found = find (frame, 0);
-  if (on_device_)
+  Match match = best_of_search (frame, 0);
+  if (uses_device_filter_)
     example_.reset ();  // the GPU learns from it
   if (age_ == 1) {
-    usual_peak_ = found.peak;
-    usual_score_ = found.score;
+    usual_peak_ = match.peak;
+    usual_score_ = match.score;
   }
   const auto elsewhere = lost_ ? candidates () : std::vector<Spot> ();
   if (elsewhere.empty ())
-    return decide (frame, std::move (found));
-  found_ = std::move (found);
-  ask (Stage::search_elsewhere);
+    return apply_match (frame, std::move (match));
+  match_ = std::move (match);
+  enter_stage (Stage::search_elsewhere);
   for (const auto &[x, y] : elsewhere)
-    search (frame, x, y, 0);
+    queue_search (frame, x, y, 0);
 }
 
 /// Looks for a lost target at the candidates.
-Expected<> CorrelationTracker::look_elsewhere (const FrameTensors &frame)
+Expected<> CorrelationTracker::on_candidate_results (const FrameTensors &frame)
 {
-  std::vector<Found> all (searches_.size ());
+  std::vector<Match> all (searches_.size ());
   TRY (in_parallel (int (all.size ()), [&] (int i) -> Expected<> {
-    all[std::size_t (i)] = find (frame, std::size_t (i));
+    all[std::size_t (i)] = best_of_search (frame, std::size_t (i));
     return {};
   }));
-  for (Found &found : all)
-    if (found.peak > kElsewhereGain * found_.peak && looks_right (found))
-      found_ = std::move (found);
-  decide (frame, std::move (found_));
+  for (Match &match : all)
+    if (match.peak > kElsewhereGain * match_.peak && matches_colours (match))
+      match_ = std::move (match);
+  apply_match (frame, std::move (match_));
   return {};
 }
 
 /// Decides where the target is, and asks for what is learned.
-void CorrelationTracker::decide (const FrameTensors &frame, Found found)
+void CorrelationTracker::apply_match (const FrameTensors &frame, Match match)
 {
-  rate_ = judge (found, lost_after_);
-  if (!lost_ && found.peak >= kResponseThreshold * usual_peak_) {
-    x_ = std::clamp (found.x, 0.0, double (frame.width ()));
-    y_ = std::clamp (found.y, 0.0, double (frame.height ()));
+  rate_ = assess_match (match, lost_after_);
+  if (!lost_ && match.peak >= kResponseThreshold * usual_peak_) {
+    x_ = std::clamp (match.x, 0.0, double (frame.width ()));
+    y_ = std::clamp (match.y, 0.0, double (frame.height ()));
   }
   if (rate_ > 0)
-    ask_to_learn (frame, std::move (found));
+    queue_learning (frame, std::move (match));
   else
-    ask (Stage::done);
+    enter_stage (Stage::done);
 }
 
 /// The filter and the sizes take turns; after a new box the filter is first.
-void CorrelationTracker::ask_to_learn (const FrameTensors &frame, Found found)
+void CorrelationTracker::queue_learning (const FrameTensors &frame, Match match)
 {
-  constexpr double kMostMoved = 2;  // cells
-  usual_peak_ += rate_ * kAverageRate * (found.peak - usual_peak_);
-  usual_score_ += rate_ * kAverageRate * (found.score - usual_score_);
+  constexpr double kMaxMoved = 2;  // cells
+  usual_peak_ += rate_ * kAverageRate * (match.peak - usual_peak_);
+  usual_score_ += rate_ * kAverageRate * (match.score - usual_score_);
   if (age_ % 2 == 0) {
-    ask (Stage::find_size);
-    ask_of_sizes (frame);
+    enter_stage (Stage::find_size);
+    queue_sizes (frame);
     return;
   }
-  ask (Stage::learn_place);
-  ask_of_box ();
+  enter_stage (Stage::learn_place);
+  queue_boxes ();
   // The target's surroundings are what was searched, moved, where it is not far from the middle:
   // the border is faded out.
-  const double cell = side () / kGrid, x = (found.middle_x - x_) / cell,
-               y = (found.middle_y - y_) / cell;
+  const double cell = side () / kGrid, x = (match.middle_x - x_) / cell,
+               y = (match.middle_y - y_) / cell;
   spectra_ = {};
-  if (std::max (std::fabs (x), std::fabs (y)) > kMostMoved) {
-    ask_of (frame, square_around (x_, y_, side ()));
-  } else if (on_device_) {
-    questions_.move = { device_filter_.get (), turns_of (x, y) };
+  if (std::max (std::fabs (x), std::fabs (y)) > kMaxMoved) {
+    queue_square (frame, square_around (x_, y_, side ()));
+  } else if (uses_device_filter_) {
+    queries_.move = { device_filter_.get (), turns_of (x, y) };
   } else {
-    move (found.spectra, x, y);
-    spectra_ = std::move (found.spectra);
+    move (match.spectra, x, y);
+    spectra_ = std::move (match.spectra);
   }
 }
 
 void CorrelationTracker::learn_place (const FrameTensors &frame)
 {
-  colours_.learn (questions_.counts, rate_);
-  if (spectra_.size () == 0 && !on_device_)
+  colours_.learn (queries_.counts, rate_);
+  if (spectra_.size () == 0 && !uses_device_filter_)
     spectra_ = surroundings (frame, x_, y_);
   example_ = { std::move (spectra_), rate_ };
-  ask (Stage::done);
+  enter_stage (Stage::done);
 }
 
 void CorrelationTracker::find_size (const FrameTensors &frame)
@@ -510,20 +510,20 @@ void CorrelationTracker::find_size (const FrameTensors &frame)
   // a first box that is smaller than that may stay as small
   scale_ =
       std::max ({ scale_, std::min (1.0, kMinSize / width_), std::min (1.0, kMinSize / height_) });
-  ask (Stage::learn_size);
-  ask_of_box ();
+  enter_stage (Stage::learn_size);
+  queue_boxes ();
   if (ScaleFilter::resize (sample, scale_ / before))
     sizes_.learn (sample, rate_);
   else
-    ask_of_sizes (frame);
+    queue_sizes (frame);
 }
 
 void CorrelationTracker::learn_size (const FrameTensors &frame)
 {
-  colours_.learn (questions_.counts, rate_);
-  if (!questions_.sizes.grids.empty () || !questions_.sample.grids.empty ())
+  colours_.learn (queries_.counts, rate_);
+  if (!queries_.sizes.grids.empty () || !queries_.sample.grids.empty ())
     sizes_.learn (sizes (frame), rate_);
-  ask (Stage::done);
+  enter_stage (Stage::done);
 }
 
 Expected<> CorrelationTracker::go_on (const FrameTensors &frame)
@@ -532,10 +532,10 @@ Expected<> CorrelationTracker::go_on (const FrameTensors &frame)
     case Stage::done: break;
     case Stage::start:
       learn_start (frame);
-      ask (Stage::done);
+      enter_stage (Stage::done);
       break;
-    case Stage::search: look (frame); break;
-    case Stage::search_elsewhere: return look_elsewhere (frame);
+    case Stage::search: on_search_results (frame); break;
+    case Stage::search_elsewhere: return on_candidate_results (frame);
     case Stage::learn_place: learn_place (frame); break;
     case Stage::find_size: find_size (frame); break;
     case Stage::learn_size: learn_size (frame); break;
@@ -545,19 +545,19 @@ Expected<> CorrelationTracker::go_on (const FrameTensors &frame)
 
 namespace {
 
-/// Has all questions asked, and goes on with the answers. Returns whether there were any.
+/// Has all queries asked, and goes on with the answers. Returns whether there were any.
 Expected<bool> run_round (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
 {
   std::vector<CorrelationTracker *> asking;
-  std::vector<Questions *> questions;
+  std::vector<FrameQueries *> queries;
   for (CorrelationTracker *const tracker : trackers)
-    if (Questions *const its = tracker->questions ()) {
+    if (FrameQueries *const its = tracker->queries ()) {
       asking.push_back (tracker);
-      questions.push_back (its);
+      queries.push_back (its);
     }
   if (asking.empty ())
     return false;
-  TRY (ask (frame, questions));
+  TRY (run_queries (frame, queries));
   TRY (in_parallel (int (asking.size ()),
                     [&] (int i) { return asking[std::size_t (i)]->go_on (frame); }));
   return true;

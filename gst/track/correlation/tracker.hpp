@@ -22,12 +22,12 @@
 #include "colour.hpp"
 #include "confidence.hpp"
 #include "device_filters.hpp"
-#include "questions.hpp"
+#include "frame_queries.hpp"
 #include "scale.hpp"
 
 namespace integralhist {
 
-/// A frame is a step of some rounds: questions () are asked, and go_on () takes the answers, until
+/// A frame is a step of some rounds: queries () are asked, and go_on () takes the answers, until
 /// there are none. finish () does that for many targets at once.
 class CorrelationTracker {
 public:
@@ -49,11 +49,11 @@ public:
   Expected<> correct (const FrameTensors &frame, double x, double y, double width, double height);
 
   /// Returns what to ask of the frame; null where the step is done.
-  Questions *questions () { return stage_ == Stage::done ? nullptr : &questions_; }
+  FrameQueries *queries () { return stage_ == Stage::done ? nullptr : &queries_; }
   Expected<> go_on (const FrameTensors &frame);
   /// Returns whether the filter learns in the step, from the last frame. That may be done during
   /// the first round; then comes renew ().
-  bool learns () const { return example_ && !on_device_; }
+  bool learns () const { return example_ && !uses_device_filter_; }
   void learn () { filter_.learn (example_->spectra, example_->rate); }
   void renew ()
   {
@@ -94,7 +94,7 @@ private:
     std::size_t first_score;  // in the answer
   };
   /// The best place of a search.
-  struct Found {
+  struct Match {
     double x, y;
     double peak;                // the filter's response
     double sharpness;           // of its peak
@@ -106,24 +106,24 @@ private:
   Expected<> enter_device (const std::shared_ptr<DeviceFilters> &filters);
   Expected<> leave_device ();
   double side () const;  // of the square that is searched, and learned from
-  void ask (Stage next);
-  void ask_of (const FrameTensors &frame, const CellGrid &square);
-  void ask_of_sizes (const FrameTensors &frame);
-  void ask_of_box ();
+  void enter_stage (Stage next);
+  void queue_square (const FrameTensors &frame, const CellGrid &square);
+  void queue_sizes (const FrameTensors &frame);
+  void queue_boxes ();
   Complexes surroundings (const FrameTensors &frame, double x, double y,
                           std::size_t which = 0) const;
   ScaleFilter::Sample sizes (const FrameTensors &frame) const;
   void learn_start (const FrameTensors &frame);
-  void search (const FrameTensors &frame, double x, double y, double reach);
-  void search_everywhere (const FrameTensors &frame);
-  Found find (const FrameTensors &frame, std::size_t which) const;
+  void queue_search (const FrameTensors &frame, double x, double y, double reach);
+  void queue_frame_search (const FrameTensors &frame);
+  Match best_of_search (const FrameTensors &frame, std::size_t which) const;
   std::vector<Spot> candidates ();
-  bool looks_right (const Found &found) const;
-  double judge (const Found &found, unsigned lost_after);
-  void look (const FrameTensors &frame);
-  Expected<> look_elsewhere (const FrameTensors &frame);
-  void decide (const FrameTensors &frame, Found found);
-  void ask_to_learn (const FrameTensors &frame, Found found);
+  bool matches_colours (const Match &match) const;
+  double assess_match (const Match &match, unsigned lost_after);
+  void on_search_results (const FrameTensors &frame);
+  Expected<> on_candidate_results (const FrameTensors &frame);
+  void apply_match (const FrameTensors &frame, Match match);
+  void queue_learning (const FrameTensors &frame, Match match);
   void learn_place (const FrameTensors &frame);
   void find_size (const FrameTensors &frame);
   void learn_size (const FrameTensors &frame);
@@ -140,7 +140,7 @@ private:
   // The filter on a GPU, which is newer than the one here while it is used.
   std::shared_ptr<DeviceFilters> device_filters_;
   std::unique_ptr<DeviceFilter> device_filter_;
-  bool on_device_ = false;
+  bool uses_device_filter_ = false;
   ScaleFilter sizes_;
   double shape_ = 0;  // of the box whose cells the sizes have, its width by its height
   ColourModel colours_;
@@ -151,19 +151,19 @@ private:
 
   // of the step
   Stage stage_ = Stage::done;
-  Questions questions_;
+  FrameQueries queries_;
   std::vector<Search> searches_;
   struct {
     ScoreMap scores;
     std::vector<double> x, y;  // of places
   } everywhere_;               // of a lost target
-  Found found_ = {};           // where it was lost
+  Match match_ = {};           // where it was lost
   unsigned lost_after_ = 0;
   double rate_ = 0;    // of learning,
   Complexes spectra_;  // from these; none where they are asked for
 };
 
-/// Has the steps of some targets done, whose questions are asked together.
+/// Has the steps of some targets done, whose queries are asked together.
 Expected<> finish (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers);
 
 }  // namespace integralhist

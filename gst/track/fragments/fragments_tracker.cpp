@@ -16,13 +16,13 @@ namespace {
 
 // bounds of a bad and a suspicious frame: multiples of the usual cost, shares of the median cost
 constexpr double kBadCost = 1.8, kBadShare = 0.9, kSuspiciousCost = 1.3, kSuspiciousShare = 0.8;
-constexpr unsigned kLeastGood = 5, kMostGood = 30;  // costs of the median
-constexpr double kFoundAgain = 0.5;                 // of the way from the usual to the lost cost
+constexpr unsigned kMinGood = 5, kMaxGood = 30;  // costs of the median
+constexpr double kRedetectionShare = 0.5;        // of the way from the usual to the lost cost
 // Positions each way of a search for a lost target: enough, and the most.
-constexpr int kCoarse = 31, kMostCoarse = 128;
+constexpr int kCoarse = 31, kMaxCoarse = 128;
 constexpr int kCandidates = 8;
 // Costs that differ by less (a share, or of 1) are equal: measures are no more exact.
-constexpr double kSame = 1e-5;
+constexpr double kCostTolerance = 1e-5;
 constexpr double kScaleStep = 1.05, kScaleGain = 0.95;  // other scales must cost less
 
 int rounded (double x)
@@ -40,7 +40,7 @@ double median (std::vector<double> values)
 /// Returns p: 0 where one position stands out, 1 where none does.
 double share_of_median (double cost, double middle)
 {
-  return middle - cost <= kSame * std::max (1.0, middle) ? 1 : cost / middle;
+  return middle - cost <= kCostTolerance * std::max (1.0, middle) ? 1 : cost / middle;
 }
 
 /// A vote of all patches on a grid of positions of the box.
@@ -66,7 +66,7 @@ Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
 {
   const double share = share_of_median (costs.least, costs.median);
   const auto costs_more = [&] (double times) {
-    return usual && costs.least > times * *usual + kSame;
+    return usual && costs.least > times * *usual + kCostTolerance;
   };
   // At least half of the positions of a search away from the border tell.
   const double side = 2.0 * settings.search_range + 1;
@@ -283,10 +283,9 @@ private:
 
   bool is_possible (const FragmentsTarget &target, double scale) const
   {
-    constexpr double kLeast = 8;  // pixels
+    constexpr double kMin = 8;  // pixels
     const double width = target.box_.width * scale, height = target.box_.height * scale;
-    return (scale > 1 || (width >= kLeast && height >= kLeast)) && width <= width_
-           && height <= height_;
+    return (scale > 1 || (width >= kMin && height >= kMin)) && width <= width_ && height <= height_;
   }
 
   /// Returns the search for a lost target. A target is found from a quarter of its width and an
@@ -298,7 +297,7 @@ private:
     const int side = 2 * target.radius_ + 1;
     const auto step = [&] (double reach) {
       return std::max (
-          { 1, std::min ((side - 1) / kCoarse + 1, int (reach)), (side - 1) / kMostCoarse + 1 });
+          { 1, std::min ((side - 1) / kCoarse + 1, int (reach)), (side - 1) / kMaxCoarse + 1 });
     };
     return around (target, 1, rounded (target.box_.x), rounded (target.box_.y), target.radius_,
                    target.radius_, step (target.box_.width / 4), step (target.box_.height / 8));
@@ -308,18 +307,18 @@ private:
   {
     if (searches.empty ())
       return {};
-    std::vector<GstIntegralHistogramSearch> questions;
+    std::vector<GstIntegralHistogramSearch> queries;
     std::size_t positions = 0;
     for (const Search &search : searches) {
       const guint n = guint (search.patches.size ());
       const guint rank = std::min (n - 1, guint (settings_.quantile * n));
-      questions.push_back (
+      queries.push_back (
           { search.grid, search.patches.data (), n, search.target->models_.data (), rank });
       positions += std::size_t (search.grid.columns) * search.grid.rows;
     }
     std::vector<float> votes (positions);
     GError *problem = nullptr;
-    if (!gst_integral_histogram_vote_maps (histogram_, questions.data (), guint (questions.size ()),
+    if (!gst_integral_histogram_vote_maps (histogram_, queries.data (), guint (queries.size ()),
                                            settings_.measure, votes.data (), nullptr, &problem))
       return take_gerror (problem);
     const bool similarity = inthist::is_similarity (inthist::Measure (settings_.measure));
@@ -379,7 +378,7 @@ private:
     const Search &best = best_of (scales);
     const std::vector<double> &costs = scales[0].costs;
     std::optional<double> usual;
-    if (target.good_costs_.size () >= kLeastGood)
+    if (target.good_costs_.size () >= kMinGood)
       usual = median ({ target.good_costs_.begin (), target.good_costs_.end () });
     const Verdict verdict =
         verdict_of ({ best.cost (), median (costs), costs.size () }, usual, settings_, lost_after_);
@@ -399,7 +398,7 @@ private:
       if (verdict.frame == Verdict::Frame::suspicious)
         return {};
       target.good_costs_.push_back (best.cost ());
-      if (target.good_costs_.size () > kMostGood)
+      if (target.good_costs_.size () > kMaxGood)
         target.good_costs_.pop_front ();
       if (settings_.update_rate > 0)
         return update (target, best.cost ());
@@ -451,7 +450,7 @@ private:
       return {};
     }
     if (best.cost ()
-        > target.usual_ + kFoundAgain * std::max (0.0, target.lost_cost_ - target.usual_))
+        > target.usual_ + kRedetectionShare * std::max (0.0, target.lost_cost_ - target.usual_))
       return {};
     move (target, best);
     target.lost_ = false;
@@ -466,7 +465,8 @@ private:
     const auto now = TRY (histograms (patches_at (target, 1, true)));
     const float rate = float (settings_.update_rate);
     for (std::size_t first = 0; first < now.size (); first += bins_)
-      if (!is_empty (&now[first]) && distance (&now[first], &target.models_[first]) <= cost + kSame)
+      if (!is_empty (&now[first])
+          && distance (&now[first], &target.models_[first]) <= cost + kCostTolerance)
         for (std::size_t b = first; b < first + bins_; b++)
           target.models_[b] += rate * (now[b] - target.models_[b]);
     return {};

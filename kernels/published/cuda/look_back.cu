@@ -42,7 +42,7 @@ namespace {
 
 bool supports (const Shape &shape, const Tuning &)
 {
-  return shape.content == Content::powers;
+  return shape.content == Content::sums;
 }
 
 int run (const Job &job)

@@ -39,7 +39,7 @@ double of_windows (const std::vector<std::uint8_t> &pixels, int side, int n)
   const Shape shape = { kWidth, kHeight, kBins, Type::u32, Content::bins, Type::u8 };
   const std::vector<Region> windows (n, { 100, 100, side, side });
   std::vector<std::uint32_t> counts (std::size_t (n) * kBins);
-  const Query query = { .question = Question::counts,
+  const Query query = { .kind = QueryKind::counts,
                         .windows = { windows.data (), n, {} },
                         .answers = counts.data () };
   const Binning binning = { { pixels.data (), kWidth, {} }, uniform_lut (kBins) };

@@ -78,7 +78,7 @@ void add_table (Rig &rig, std::vector<Candidate> &list)
 void add_npp (Rig &rig, std::vector<Candidate> &list)
 {
   const Shape shape = rig.shape;
-  if (shape.content == Content::powers)
+  if (shape.content == Content::sums)
     return add_table (rig, list);
   const Layout layout = rig.layout_with_border ();
   const int mask_stride = int (bin_stride (shape.width));

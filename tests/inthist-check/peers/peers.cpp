@@ -34,7 +34,7 @@ bool takes_32_bit_indices (const Shape &shape)
 
 bool takes_tables (const Shape &shape)
 {
-  return shape.content == Content::powers;
+  return shape.content == Content::sums;
 }
 
 bool takes_npp (const Shape &shape)

@@ -23,7 +23,7 @@ struct SumsOf {
 };
 
 template <class T, class Source, class Tile>
-class LookBack {
+class LookBackBlock {
 public:
   using States = TileStates<T, Tile>;
 
@@ -58,9 +58,9 @@ public:
   static_assert (Tile::kBlocks * (round_up (sizeof (Shared), 128) + 1024) <= 228 * 1024);
 
   /// Draws a ticket: tiles start in the order of their tickets, however blocks are scheduled.
-  __device__ LookBack (Shared &shared, const Planes<T> &table, const PixelPlane &pixels,
-                       const States &states)
-      : shared_ (shared), table_ (table), pixels_ (pixels), states_ (states)
+  __device__ LookBackBlock (Shared &shared, const Planes<T> &planes, const PixelPlane &pixels,
+                            const States &states)
+      : shared_ (shared), planes_ (planes), pixels_ (pixels), states_ (states)
   {
     if (threadIdx.x == 0)
       shared_.ticket = states_.tickets->draw (gridDim.x);
@@ -87,12 +87,12 @@ public:
         const Pixel *const from =
             reinterpret_cast<const Pixel *> (pixels_.data + std::size_t (y) * pixels_.stride) + x;
         Pixels &to = sums.pixels (r, s);
-        if (vectors && y < table_.height && x + kColumns <= table_.width)
+        if (vectors && y < planes_.height && x + kColumns <= planes_.width)
           start_copy<sizeof (Pixels)> (&to, from);
         else
 #pragma unroll
           for (int c = 0; c < kColumns; c++)
-            to.values[c] = y < table_.height && x + c < table_.width ? from[c] : Pixel (0);
+            to.values[c] = y < planes_.height && x + c < planes_.width ? from[c] : Pixel (0);
       }
     await_copies ();
   }
@@ -122,7 +122,7 @@ public:
   }
 
   /// Gets the sums of what lies above, to the left, and both, from the last checkpoints on.
-  __device__ void look_back ()
+  __device__ void gather_prefixes ()
   {
     if (warp_ < kAboveWarps)
       sum_above ();
@@ -317,8 +317,8 @@ private:
   /// Stores around L2's other lines. Bytes behind the row's end stay as they are.
   __device__ void store_vector (const Elements &elements, int x, int y) const
   {
-    T *const to = table_.line (plane_, y) + x;
-    if (y < table_.height && x + kColumns <= table_.width) {
+    T *const to = planes_.line (plane_, y) + x;
+    if (y < planes_.height && x + kColumns <= planes_.width) {
       uint4 words;
       memcpy (&words, &elements, sizeof words);
       __stcs (reinterpret_cast<uint4 *> (to), words);
@@ -326,12 +326,12 @@ private:
     }
 #pragma unroll
     for (int c = 0; c < kColumns; c++)
-      if (y < table_.height && x + c < table_.width)
+      if (y < planes_.height && x + c < planes_.width)
         to[c] = elements.values[c];
   }
 
   Shared &shared_;
-  const Planes<T> &table_;
+  const Planes<T> &planes_;
   const PixelPlane &pixels_;
   const States &states_;
   const int lane_ = Tile::lane (), warp_ = Tile::warp ();

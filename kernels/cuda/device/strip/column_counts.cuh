@@ -7,8 +7,8 @@
 //   clear      the counters
 //   load       a cell's pixels
 //   to_bins    they become bins
-//   add_up     the counts of these; the bins are stored for march where a LUT made them
-//   store      the counts that march reads, those above a strip
+//   add_up     the counts of these; the bins are stored for scan where a LUT made them
+//   store      the counts that scan reads, those above a strip
 #pragma once
 
 #include "../hardware/bytes.cuh"
@@ -19,7 +19,7 @@
 
 namespace inthist::cuda {
 
-/// kLut: bytes become bins by a table, for march too. kOneCell: no cells are joined.
+/// kLut: bytes become bins by a table, for scan too. kOneCell: no cells are joined.
 template <bool kLut, bool kOneCell>
 class ColumnCounts {
 public:
@@ -47,7 +47,7 @@ public:
     clear ();
     wait_for_previous ();
     load ();
-    let_next_start ();  // not before the wait, as march's first strip does not wait at all
+    let_next_start ();  // not before the wait, as scan's first strip does not wait at all
     __syncthreads ();
     for (;;) {
       to_bins ();
@@ -67,7 +67,7 @@ public:
 
 private:
   // Rows of a warp, all in flight
-  static constexpr int kAhead = divide_up (kMostCell, kCountWarps);
+  static constexpr int kAhead = divide_up (kMaxCell, kCountWarps);
 
   __device__ void clear ()
   {

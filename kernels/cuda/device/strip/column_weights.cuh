@@ -46,7 +46,7 @@ public:
   }
 
 private:
-  static constexpr int kAhead = divide_up (kMostCell, kCountWarps);  // rows of a warp, in flight
+  static constexpr int kAhead = divide_up (kMaxCell, kCountWarps);  // rows of a warp, in flight
 
   /// Adds up a cell from row y on, of which the frame has all rows.
   __device__ void add_up (int y)

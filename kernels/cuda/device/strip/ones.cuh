@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What strip's march adds of pixels that count 1 (march.cuh): it finds those of a bin. A step
+// What strip's scan adds of pixels that count 1 (scan.cuh): it finds those of a bin. A step
 // is eight rows, as a byte has a bit for each.
 #pragma once
 

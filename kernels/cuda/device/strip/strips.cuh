@@ -30,20 +30,20 @@ struct Strips {
   /// Rounds the rows of a cell up to those of a step, or of a tile.
   Strips (const Shape &shape, int rows_per_strip, int step_rows, void *workspace)
       : width (shape.width), height (shape.height), bins (shape.bins),
-        cells_per_strip (divide_up (rows_per_strip, kMostCell / step_rows * step_rows)),
+        cells_per_strip (divide_up (rows_per_strip, kMaxCell / step_rows * step_rows)),
         cell_rows (round_up (divide_up (rows_per_strip, cells_per_strip), step_rows)),
         rows (cell_rows * cells_per_strip), n (divide_up (height, rows)),
         pitch (round_up (std::size_t (width), kCountColumns)), sums (workspace)
   {
   }
 
-  /// Joins cells, so that march adds up fewer counts; leaves blocks enough for count.
+  /// Joins cells, so that scan adds up fewer counts; leaves blocks enough for count.
   void join_cells (int processors, const CountPolicy &policy)
   {
     const long blocks =
         long (pitch / kCountColumns) * divide_up (bins, kCountBins) * counted_cells ();
     const long wanted = std::max (1L, long (policy.blocks) * processors);
-    joined_cells = int (std::clamp (blocks / wanted, 1L, long (kMostJoinedRows / cell_rows)));
+    joined_cells = int (std::clamp (blocks / wanted, 1L, long (kMaxJoinedRows / cell_rows)));
   }
 };
 
@@ -53,7 +53,7 @@ struct BinBytes {
   std::size_t stride;
   int columns;  // that may be read
   int shift = 0, first = 0;
-  // March may read them before count is done. Needs a count, which waits for what made them.
+  // Scan may read them before count is done. Needs a count, which waits for what made them.
   bool ready = false;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What strip's march adds of pixels that have weights (march.cuh): what each adds to a bin,
+// What strip's scan adds of pixels that have weights (scan.cuh): what each adds to a bin,
 // as one of the two that share it or as the next. A step is four rows, for which there are
 // registers. Steps of two rows and blocks of two bins, for which L2 reads half as much, take as
 // long.

@@ -71,7 +71,7 @@ __device__ inline uint4 packed (const std::uint32_t (&h)[8])  // modulo 65536
 /// kSeveralRanges: a row takes several ranges of blockDim.x lanes, and H rests in shared memory.
 /// kRagged: some lane has fewer than kPixels columns.
 template <AddsToBin Adds, bool kSeveralRanges, bool kRagged>
-class StripMarch {
+class StripScan {
   using T = typename Adds::Element;
   using Found = typename Adds::Found;
   static constexpr int kStepRows = Adds::kStepRows;
@@ -80,18 +80,18 @@ class StripMarch {
 public:
   static constexpr int kPixels = Adds::kPixels;
   static_assert (kPixels * sizeof (T) == 16);  // a store of a lane
-  static constexpr int kMostWarps = kRangeColumns / (kWarp * kPixels);
+  static constexpr int kMaxWarps = kRangeColumns / (kWarp * kPixels);
 
   /// What the warps of a block tell each other.
   struct Shared {
-    typename Adds::RowTotals row_totals[2][kMostWarps];  // [buffer][warp]
-    std::uint32_t above_totals[2][kMostWarps];
+    typename Adds::RowTotals row_totals[2][kMaxWarps];  // [buffer][warp]
+    std::uint32_t above_totals[2][kMaxWarps];
     SplitBarrier totals_written;
   };
 
   /// `row_above` has room for H in a row: [range][word][thread].
-  __device__ StripMarch (const BinBytes &image, const Strips &strips, const Layout &layout,
-                         std::uint8_t *tensor, int ranges, Shared &shared, uint4 *row_above)
+  __device__ StripScan (const BinBytes &image, const Strips &strips, const Layout &layout,
+                        std::uint8_t *tensor, int ranges, Shared &shared, uint4 *row_above)
       : image_ (image), strips_ (strips), shared_ (shared), row_above_ (row_above),
         ranges_ (kSeveralRanges ? ranges : 1), lane_ (threadIdx.x % kWarp),
         warp_ (threadIdx.x / kWarp), warps_ (blockDim.x / kWarp),
@@ -182,7 +182,7 @@ private:
     const int row = lane_ % kStepRows, part = lane_ / kStepRows;
     std::uint32_t left = 0, all = 0;
 #pragma unroll
-    for (int first = 0; first < kMostWarps; first += kParts) {
+    for (int first = 0; first < kMaxWarps; first += kParts) {
       if (first + part < (kSeveralRanges ? warps_ : warp_)) {
         const std::uint32_t n = Adds::total_of (shared_.row_totals[buffer][first + part], row);
         all += n;
@@ -310,11 +310,11 @@ private:
 };
 
 template <class Adds, bool kSeveralRanges, bool kRagged>
-__global__ void __launch_bounds__ (StripMarch<Adds, kSeveralRanges, kRagged>::kMostWarps *kWarp,
-                                   kMarchBlocks)
-march_rows (BinBytes image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges)
+__global__ void __launch_bounds__ (StripScan<Adds, kSeveralRanges, kRagged>::kMaxWarps *kWarp,
+                                   kScanBlocks)
+scan_strip_kernel (BinBytes image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges)
 {
-  using Block = StripMarch<Adds, kSeveralRanges, kRagged>;
+  using Block = StripScan<Adds, kSeveralRanges, kRagged>;
   extern __shared__ uint4 row_above[];
   __shared__ typename Block::Shared shared;
   Block (image, strips, layout, tensor, ranges, shared, row_above).run ();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "questions.hpp"
+#include "frame_queries.hpp"
 
 #include <functional>
 
@@ -11,28 +11,28 @@
 namespace integralhist {
 namespace {
 
-/// Asks those of these questions that have grids.
-Expected<> ask_cells (GstIntegralHistogram *histogram, std::span<CellQuestion *const> questions)
+/// Runs those of these queries that have grids.
+Expected<> query_cells (GstIntegralHistogram *histogram, std::span<CellGridQuery *const> queries)
 {
   Tensor &tensor = tensor_of (histogram);
   std::vector<std::vector<inthist::Cells>> grids;
-  std::vector<CellsQuery> queries;
-  grids.reserve (questions.size ());
-  for (CellQuestion *const question : questions) {
+  std::vector<CellsQuery> tensor_queries;
+  grids.reserve (queries.size ());
+  for (CellGridQuery *const query : queries) {
     auto &its = grids.emplace_back ();
     std::size_t n = 0;
-    for (const CellEdges &edges : question->grids)
+    for (const CellEdges &edges : query->grids)
       n += its.emplace_back (inthist::Cells{ edges.x, edges.y }).size ();
-    question->cells.resize (n * (question->scores.empty () ? std::size_t (tensor.shape.bins) : 1));
-    queries.push_back ({ its, question->scores, question->cells.data () });
+    query->cells.resize (n * (query->scores.empty () ? std::size_t (tensor.shape.bins) : 1));
+    tensor_queries.push_back ({ its, query->scores, query->cells.data () });
   }
-  return tensor.ask_cells (queries);
+  return tensor.ask_cells (tensor_queries);
 }
 
-Expected<> ask_boxes (GstIntegralHistogram *colours, std::span<Questions *const> questions)
+Expected<> query_boxes (GstIntegralHistogram *colours, std::span<FrameQueries *const> queries)
 {
   std::vector<GstVideoRectangle> boxes;
-  for (const Questions *const its : questions)
+  for (const FrameQueries *const its : queries)
     boxes.insert (boxes.end (), its->boxes.begin (), its->boxes.end ());
   const guint bins = gst_integral_histogram_get_bins (colours);
   std::vector<guint32> counts (boxes.size () * bins);
@@ -41,7 +41,7 @@ Expected<> ask_boxes (GstIntegralHistogram *colours, std::span<Questions *const>
                                        counts.data (), &problem))
     return take_gerror (problem);
   auto from = counts.begin ();
-  for (Questions *const its : questions) {
+  for (FrameQueries *const its : queries) {
     const auto to = from + std::ptrdiff_t (its->boxes.size ()) * bins;
     its->counts.assign (from, to);
     from = to;
@@ -50,11 +50,11 @@ Expected<> ask_boxes (GstIntegralHistogram *colours, std::span<Questions *const>
 }
 
 /// Has filters on a GPU do what is asked of them.
-Expected<> ask_filters (const FrameTensors &frame, std::span<Questions *const> questions)
+Expected<> query_filters (const FrameTensors &frame, std::span<FrameQueries *const> queries)
 {
-  std::vector<MoveQuestion *> moves;
-  std::vector<FilterQuestion *> examples, responses;
-  for (Questions *const its : questions) {
+  std::vector<MoveQuery *> moves;
+  std::vector<FilterQuery *> examples, responses;
+  for (FrameQueries *const its : queries) {
     if (!its->move.turns.empty ())
       moves.push_back (&its->move);
     if (its->filter.square)
@@ -70,39 +70,39 @@ Expected<> ask_filters (const FrameTensors &frame, std::span<Questions *const> q
 
 }  // namespace
 
-Expected<> ask (const FrameTensors &frame, std::span<Questions *const> questions)
+Expected<> run_queries (const FrameTensors &frame, std::span<FrameQueries *const> queries)
 {
   std::vector<std::function<Expected<> ()>> asking;
   const auto add = [&] (GstIntegralHistogram *histogram,
-                        std::initializer_list<CellQuestion Questions::*> kinds) {
-    std::vector<CellQuestion *> its;
-    for (Questions *const of_target : questions)
+                        std::initializer_list<CellGridQuery FrameQueries::*> kinds) {
+    std::vector<CellGridQuery *> its;
+    for (FrameQueries *const of_target : queries)
       for (const auto kind : kinds)
         if (!(of_target->*kind).grids.empty ())
           its.push_back (&(of_target->*kind));
     if (!its.empty ())
-      asking.push_back ([histogram, its] { return ask_cells (histogram, its); });
+      asking.push_back ([histogram, its] { return query_cells (histogram, its); });
   };
-  add (frame.gradients, { &Questions::gradients, &Questions::sizes });
-  add (frame.colours, { &Questions::scores });
-  add (frame.luma, { &Questions::luma });
-  std::vector<Questions *> with_boxes, with_filters;
-  std::vector<SampleQuestion *> samples;
-  for (Questions *const its : questions)
+  add (frame.gradients, { &FrameQueries::gradients, &FrameQueries::sizes });
+  add (frame.colours, { &FrameQueries::scores });
+  add (frame.luma, { &FrameQueries::luma });
+  std::vector<FrameQueries *> with_boxes, with_filters;
+  std::vector<SampleQuery *> samples;
+  for (FrameQueries *const its : queries)
     if (!its->sample.grids.empty ())
       samples.push_back (&its->sample);
   if (!samples.empty ())
     asking.push_back ([&] { return frame.filters->sample (frame, samples); });
-  for (Questions *const its : questions)
+  for (FrameQueries *const its : queries)
     if (its->filter.square || !its->move.turns.empty ())
       with_filters.push_back (its);
   if (!with_filters.empty ())
-    asking.push_back ([&] { return ask_filters (frame, with_filters); });
-  for (Questions *const its : questions)
+    asking.push_back ([&] { return query_filters (frame, with_filters); });
+  for (FrameQueries *const its : queries)
     if (!its->boxes.empty ())
       with_boxes.push_back (its);
   if (!with_boxes.empty ())
-    asking.push_back ([&] { return ask_boxes (frame.colours, with_boxes); });
+    asking.push_back ([&] { return query_boxes (frame.colours, with_boxes); });
   return in_parallel (int (asking.size ()), [&] (int i) { return asking[std::size_t (i)](); });
 }
 

@@ -31,10 +31,10 @@ namespace inthist::cuda {
 
 constexpr int kTileWords = kTileSide / 4;  // of a line
 
-/// kWide: as in Tiles. kStaged: tiles go to memory by way of shared memory. kMostThreads: of a
+/// kWide: as in Tiles. kStaged: tiles go to memory by way of shared memory. kMaxThreads: of a
 /// block.
-template <bool kWide, bool kStaged, int kMostThreads>
-class TileMarch {
+template <bool kWide, bool kStaged, int kMaxThreads>
+class TileScan {
   // Lanes of a group: what 15 tiles have in a row, 240 at most, is a byte.
   static constexpr int kGroup = 16;
 
@@ -44,13 +44,13 @@ public:
   /// What the warps of a block tell each other.
   struct Shared {
     // [buffer][group][place_of_row (row)]
-    alignas (8) std::uint16_t row_counts[2][kMostThreads / kGroup][kTileSide];
-    std::uint32_t above_counts[kMostThreads / kWarp];
+    alignas (8) std::uint16_t row_counts[2][kMaxThreads / kGroup][kTileSide];
+    std::uint32_t above_counts[kMaxThreads / kWarp];
   };
 
   /// With kStaged `staged` has room for a tile a thread.
-  __device__ TileMarch (const BinBytes &image, const Strips &strips, const Layout &layout,
-                        std::uint8_t *tensor, Shared &shared, std::uint8_t *staged)
+  __device__ TileScan (const BinBytes &image, const Strips &strips, const Layout &layout,
+                       std::uint8_t *tensor, Shared &shared, std::uint8_t *staged)
       : image_ (image), strips_ (strips), shared_ (shared), lane_ (threadIdx.x % kWarp),
         warp_ (threadIdx.x / kWarp), strip_ (blockIdx.x / strips.bins),
         // all bins of a strip together, as its pixels are in L2 then
@@ -317,11 +317,11 @@ private:
   std::uint32_t first_column_[kQuads], before_inside_[kQuads];
 };
 
-template <bool kWide, bool kStaged, int kMostThreads>
-__global__ void __launch_bounds__ (kMostThreads, kMostTileThreads / kMostThreads)
-march_tiles (BinBytes image, Strips strips, Layout layout, std::uint8_t *tensor)
+template <bool kWide, bool kStaged, int kMaxThreads>
+__global__ void __launch_bounds__ (kMaxThreads, kMaxTileThreads / kMaxThreads)
+scan_tiles_kernel (BinBytes image, Strips strips, Layout layout, std::uint8_t *tensor)
 {
-  using Block = TileMarch<kWide, kStaged, kMostThreads>;
+  using Block = TileScan<kWide, kStaged, kMaxThreads>;
   extern __shared__ uint4 staged[];
   __shared__ typename Block::Shared shared;
   Block (image, strips, layout, tensor, shared, reinterpret_cast<std::uint8_t *> (staged)).run ();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a target asks of a frame, and the answers. Those of many targets are asked together: a GPU
-// answers a thousand questions about as fast as one.
+// The queries of a target for one frame, and their results. Those of many targets run together: a
+// GPU answers a thousand queries about as fast as one.
 #pragma once
 
 #include <complex>
@@ -20,12 +20,12 @@ class DeviceFilter;
 
 /// Asks for the cells of some grids. The answer is [grid][cell][bin] in 1/kCellUnit, or with scores
 /// of the bins [grid][cell].
-struct CellQuestion {
+struct CellGridQuery {
   std::vector<CellEdges> grids;
   inthist::Scores scores = {};
   std::vector<std::int64_t> cells = {};
 
-  /// Asks for nothing. The memory of answers stays.
+  /// Removes the query. The memory of the results stays.
   void clear ()
   {
     grids.clear ();
@@ -34,7 +34,7 @@ struct CellQuestion {
 };
 
 /// Asks a filter on a GPU for its response to a square, or has it make an example of one.
-struct FilterQuestion {
+struct FilterQuery {
   std::optional<CellEdges> square;
   bool makes_example = false;
   CellScale scale = {};
@@ -44,28 +44,28 @@ struct FilterQuestion {
 };
 
 /// Has what such a filter has searched made an example, by turns of its frequencies.
-struct MoveQuestion {
+struct MoveQuery {
   DeviceFilter *filter = nullptr;
   std::vector<std::complex<double>> turns = {};
 };
 
 /// Asks for a box's sample on a GPU (scale.hpp).
-struct SampleQuestion {
+struct SampleQuery {
   std::vector<CellEdges> grids;
   std::vector<float> scales = {};
   std::vector<float> sample = {};
 };
 
-struct Questions {
-  CellQuestion gradients = {}, luma = {},  // of the target's surroundings
-      sizes = {},                          // gradients, too
-      scores = {};                         // of colours
+struct FrameQueries {
+  CellGridQuery gradients = {}, luma = {},  // of the target's surroundings
+      sizes = {},                           // gradients, too
+      scores = {};                          // of colours
   std::vector<GstVideoRectangle> boxes = {};
   std::vector<guint32> counts = {};  // of colours in the boxes, [box][bin]
 
-  FilterQuestion filter = {};
-  MoveQuestion move = {};
-  SampleQuestion sample = {};
+  FilterQuery filter = {};
+  MoveQuery move = {};
+  SampleQuery sample = {};
 
   void clear ()
   {
@@ -74,13 +74,13 @@ struct Questions {
     move.turns.clear ();
     sample.grids.clear ();
     sample.scales.clear ();
-    for (CellQuestion *const question : { &gradients, &luma, &sizes, &scores })
-      question->clear ();
+    for (CellGridQuery *const query : { &gradients, &luma, &sizes, &scores })
+      query->clear ();
     boxes.clear ();
   }
 };
 
-/// Has all questions answered.
-Expected<> ask (const FrameTensors &frame, std::span<Questions *const> questions);
+/// Runs all queries.
+Expected<> run_queries (const FrameTensors &frame, std::span<FrameQueries *const> queries);
 
 }  // namespace integralhist

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The values of a frame on a GPU, wherever the frame lies. If many small questions come together, a
-// GPU answers faster from its pixels than the CPU does.
+// The feature image of a frame on a GPU, wherever the frame lies: the value of each pixel. If many
+// small queries come together, a GPU answers faster from it than the CPU does.
 #pragma once
 
 #include <atomic>
@@ -30,9 +30,9 @@ public:
 };
 
 /// Any thread may ask, also while others do.
-class DeviceValues {
+class DeviceFeatureImage {
 public:
-  virtual ~DeviceValues () = default;
+  virtual ~DeviceFeatureImage () = default;
   /// Makes the values of a picture in host memory, which stays until the next one.
   virtual Expected<> keep (const inthist::Binning &picture) = 0;
   /// Enqueues the same for a picture in the GPU's memory, on its stream, behind what `producer` has
@@ -43,7 +43,7 @@ public:
   virtual const inthist::Shape &shape () const = 0;
   /// Returns the memory that it has on the GPU.
   virtual std::size_t bytes () const = 0;
-  /// Returns whether it answers such a question; what fits no memory by far is not for it.
+  /// Returns whether it answers such a query; what fits no memory by far is not for it.
   virtual bool takes (std::span<const CellsQuery> queries) const = 0;
   /// Adds up cells; `lut` is from values to bins.
   virtual Expected<> add_up_cells (std::span<const CellsQuery> queries,
@@ -58,7 +58,7 @@ public:
 
 /// Has a GPU count the windows of a query from the pixels. Returns false where it had better not,
 /// as for very many.
-Expected<bool> count_windows (DeviceValues &values, const inthist::Shape &shape,
+Expected<bool> count_windows (DeviceFeatureImage &feature_image, const inthist::Shape &shape,
                               const inthist::Lut &lut, const Query &query);
 
 /// A GPU that answers from pixels.
@@ -66,8 +66,8 @@ struct GpuAssist {
   /// Allocates memory that it reads in place, or other memory where no more can be pinned.
   AllocateHost allocate;
   /// Makes values of frames, which count their answers.
-  std::function<Expected<std::unique_ptr<DeviceValues>> (const inthist::Shape &shape,
-                                                         std::atomic<guint64> &answers)>
+  std::function<Expected<std::unique_ptr<DeviceFeatureImage>> (const inthist::Shape &shape,
+                                                               std::atomic<guint64> &answers)>
       make;
 };
 

@@ -8,7 +8,7 @@
 #include <kernels/cuda/raii.hpp>
 
 #include <gst/integralhist/base/tasks.hpp>
-#include <gst/integralhist/engine/device_values.hpp>
+#include <gst/integralhist/engine/device_feature_image.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
 
 #include "cuda_error.hpp"
@@ -24,7 +24,7 @@ namespace {
 using namespace inthist::cuda;
 using inthist::Content;
 
-constexpr std::size_t kMostAnswer = 256 << 20;  // bytes
+constexpr std::size_t kMaxAnswer = 256 << 20;  // bytes
 
 /// Copies answers back, and waits for them.
 Expected<> fetch (QueryBuffers &at, std::size_t bytes)
@@ -65,10 +65,10 @@ private:
   const QueryLease at_;
 };
 
-class CudaValues final : public DeviceValues {
+class CudaFeatureImage final : public DeviceFeatureImage {
 public:
-  CudaValues (Context context, std::shared_ptr<QueryBufferPool> buffers,
-              const inthist::Shape &shape, std::atomic<guint64> &answers)
+  CudaFeatureImage (Context context, std::shared_ptr<QueryBufferPool> buffers,
+                    const inthist::Shape &shape, std::atomic<guint64> &answers)
       : context_ (context), buffers_ (std::move (buffers)), shape_ (shape), answers_ (answers),
         own_ (std::move (context))
   {
@@ -77,7 +77,7 @@ public:
   {
     return on (*context_, [&] () -> CudaExpected<> {
       own_->stream = TRY (make_stream ());
-      own_->kept = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
+      own_->values_ready = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
       return own_->values.reserve (stride () * shape_.height);
     });
   }
@@ -92,7 +92,7 @@ public:
       const inthist::Binning there = { planes.image_in (own_->picture.get ()), picture.lut };
       TRY (
           check (inthist::cuda::bin_image (there, shape_.width, shape_.height, values (), stream)));
-      return check (cudaEventRecord (own_->kept.get (), stream));
+      return check (cudaEventRecord (own_->values_ready.get (), stream));
     });
   }
   Expected<> keep_in_place (const inthist::Binning &picture, inthist::Stream producer) override
@@ -100,12 +100,12 @@ public:
     return on (*context_, [&] () -> CudaExpected<> {
       cudaStream_t stream = own_->stream.get ();
       if (producer) {
-        TRY (check (cudaEventRecord (own_->kept.get (), producer)));
-        TRY (check (cudaStreamWaitEvent (stream, own_->kept.get (), 0)));
+        TRY (check (cudaEventRecord (own_->values_ready.get (), producer)));
+        TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
       }
       TRY (check (
           inthist::cuda::bin_image (picture, shape_.width, shape_.height, values (), stream)));
-      return check (cudaEventRecord (own_->kept.get (), stream));
+      return check (cudaEventRecord (own_->values_ready.get (), stream));
     });
   }
   inthist::Stream stream () const override { return own_->stream.get (); }
@@ -116,19 +116,19 @@ public:
   {
     const bool bins = shape_.content == Content::bins;
     const std::size_t planes = bins ? 1 : std::size_t (shape_.bins);
-    return job_of (queries).sums * sizeof (std::int64_t) <= kMostAnswer
+    return input_sizes_of (queries).sums * sizeof (std::int64_t) <= kMaxAnswer
            && std::ranges::all_of (queries, [&] (const CellsQuery &query) {
                 return bins != query.scores.empty ()
                        && std::ranges::all_of (query.grids, [&] (const inthist::Cells &cells) {
-                            return cells.columns () * planes <= kMostCellSums
-                                   && cells.widest () <= inthist::cpu::kMostCellColumns;
+                            return cells.columns () * planes <= kMaxCellSums
+                                   && cells.widest () <= inthist::cpu::kMaxCellColumns;
                           });
               });
   }
   Expected<> add_up_cells (std::span<const CellsQuery> queries, const inthist::Lut &lut) override
   {
-    const Job job = job_of (queries);
-    const std::size_t bytes = job.sums * sizeof (std::int64_t);
+    const CellInputSizes sizes = input_sizes_of (queries);
+    const std::size_t bytes = sizes.sums * sizeof (std::int64_t);
     QueryLease at;
     TRY (on (*context_, [&] () -> Expected<> {
       at = TRY (buffers_->lease ());
@@ -160,7 +160,7 @@ public:
       cudaStream_t stream = at.stream.get ();
       TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), windows.size_bytes (),
                                    cudaMemcpyHostToDevice, stream)));
-      TRY (check (cudaStreamWaitEvent (stream, own_->kept.get (), 0)));
+      TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
       TRY (check (inthist::cuda::count_windows (
           values (), lut, shape_.bins, reinterpret_cast<const inthist::Region *> (at.inputs.get ()),
           int (windows.size ()), reinterpret_cast<guint32 *> (at.answers.get ()), stream)));
@@ -177,19 +177,19 @@ private:
   CudaExpected<> enqueue_cells (std::span<const CellsQuery> queries, const inthist::Lut &lut,
                                 QueryBuffers &at, cudaStream_t stream) const
   {
-    const Job job = job_of (queries);
-    TRY (at.reserve (job.bytes, job.sums * sizeof (std::int64_t), 0));
-    const CellGrids grids = stage (queries, lut, job, at);
-    TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), job.bytes,
+    const CellInputSizes sizes = input_sizes_of (queries);
+    TRY (at.reserve (sizes.bytes, sizes.sums * sizeof (std::int64_t), 0));
+    const CellGrids grids = stage (queries, lut, sizes, at);
+    TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), sizes.bytes,
                                  cudaMemcpyHostToDevice, stream)));
-    TRY (check (cudaStreamWaitEvent (stream, own_->kept.get (), 0)));
+    TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
     TRY (check (inthist::cuda::add_up_cells (values (), shape_, grids, stream)));
     answers_++;
     return {};
   }
   struct Resources {
     StreamOwner stream;
-    EventOwner kept;  // the values are here
+    EventOwner values_ready;  // the values are computed
     GrowingDeviceMemory picture, values;
 
     ~Resources ()
@@ -198,9 +198,9 @@ private:
         cudaStreamSynchronize (stream.get ());  // some of it may run
     }
   };
-  /// What a question has: grids, then their edges, then tables.
-  struct Job {
-    std::size_t grids = 0, edges = 0, tables = 0, sums = 0;  // numbers of each
+  /// The sizes of a query's inputs: grids, then their edges, then the weights of values.
+  struct CellInputSizes {
+    std::size_t grids = 0, edges = 0, value_weights = 0, sums = 0;  // numbers of each
     std::size_t bytes = 0;
   };
 
@@ -216,67 +216,68 @@ private:
   {
     return query.scores.empty () ? std::size_t (shape_.bins) : 1;
   }
-  Job job_of (std::span<const CellsQuery> queries) const
+  CellInputSizes input_sizes_of (std::span<const CellsQuery> queries) const
   {
-    Job job;
+    CellInputSizes sizes;
     for (const CellsQuery &query : queries) {
-      job.grids += query.grids.size ();
-      job.tables += planes_of (query);
+      sizes.grids += query.grids.size ();
+      sizes.value_weights += planes_of (query);
       for (const inthist::Cells &cells : query.grids) {
-        job.edges += cells.x.size () + cells.y.size ();
-        job.sums += cells.size () * planes_of (query);
+        sizes.edges += cells.x.size () + cells.y.size ();
+        sizes.sums += cells.size () * planes_of (query);
       }
     }
     if (shape_.content == Content::weights)
-      job.tables = 0;
-    job.bytes = job.grids * sizeof (CellsOnDevice) + job.edges * sizeof (int)
-                + job.tables * 256 * sizeof (std::uint16_t);
-    return job;
+      sizes.value_weights = 0;
+    sizes.bytes = sizes.grids * sizeof (CellsOnDevice) + sizes.edges * sizeof (int)
+                  + sizes.value_weights * 256 * sizeof (std::uint16_t);
+    return sizes;
   }
   /// Writes the inputs to the staging buffer, with pointers to where they will lie.
-  CellGrids stage (std::span<const CellsQuery> queries, const inthist::Lut &lut, const Job &job,
-                   const QueryBuffers &at) const
+  CellGrids stage (std::span<const CellsQuery> queries, const inthist::Lut &lut,
+                   const CellInputSizes &sizes, const QueryBuffers &at) const
   {
     auto *grid = reinterpret_cast<CellsOnDevice *> (at.host_inputs.get ());
-    auto *edges = reinterpret_cast<int *> (grid + job.grids);
-    auto *table = reinterpret_cast<std::uint16_t *> (edges + job.edges);
+    auto *edges = reinterpret_cast<int *> (grid + sizes.grids);
+    auto *value_weights = reinterpret_cast<std::uint16_t *> (edges + sizes.edges);
     const auto there = [&]<class T> (T *here) {
       return reinterpret_cast<T *> (
           at.inputs.get () + (reinterpret_cast<std::byte *> (here) - at.host_inputs.get ()));
     };
-    CellGrids all = { there (grid), int (job.grids), 0, 0 };
+    CellGrids all = { there (grid), int (sizes.grids), 0, 0 };
     auto *sums = reinterpret_cast<std::int64_t *> (at.answers.get ());
     for (const CellsQuery &query : queries) {
       for (const inthist::Cells &cells : query.grids) {
         int *const x = edges, *const y = std::ranges::copy (cells.x, x).out;
         edges = std::ranges::copy (cells.y, y).out;
-        *grid++ = { there (x),     there (y), cells.columns (), cells.rows (), cells.widest (),
-                    there (table), sums };
+        *grid++ = { there (x),     there (y),       cells.columns (),
+                    cells.rows (), cells.widest (), there (value_weights),
+                    sums };
         sums += cells.size () * planes_of (query);
         all.most_columns = std::max (all.most_columns, cells.columns ());
         all.most_rows = std::max (all.most_rows, cells.rows ());
       }
-      if (job.tables > 0)
-        table = write_tables (query, lut, table);
+      if (sizes.value_weights > 0)
+        value_weights = write_value_weights (query, lut, value_weights);
     }
     return all;
   }
   /// Writes what each value counts for.
-  std::uint16_t *write_tables (const CellsQuery &query, const inthist::Lut &lut,
-                               std::uint16_t *table) const
+  std::uint16_t *write_value_weights (const CellsQuery &query, const inthist::Lut &lut,
+                                      std::uint16_t *value_weights) const
   {
     for (int v = 0; v < 256; v++) {
       const std::size_t bin = lut[v];
-      if (shape_.content == Content::powers) {
-        table[v] = std::uint16_t (v);
+      if (shape_.content == Content::sums) {
+        value_weights[v] = std::uint16_t (v);
         if (shape_.bins > 1)
-          table[256 + v] = std::uint16_t (v * v);
+          value_weights[256 + v] = std::uint16_t (v * v);
       } else {
-        table[v] =
+        value_weights[v] =
             bin < std::size_t (shape_.bins) && bin < query.scores.size () ? query.scores[bin] : 0;
       }
     }
-    return table + planes_of (query) * 256;
+    return value_weights + planes_of (query) * 256;
   }
   /// Copies the answers to where they are wanted.
   Expected<> copy (std::span<const CellsQuery> queries, const std::byte *next) const
@@ -310,10 +311,11 @@ GpuAssist cuda_assist (std::shared_ptr<CudaContext> context)
       return pinned;
     return allocate_on_host (bytes, message);
   };
-  const auto make = [context, buffers = std::make_shared<QueryBufferPool> (context)] (
-                        const inthist::Shape &shape,
-                        std::atomic<guint64> &answers) -> Expected<std::unique_ptr<DeviceValues>> {
-    auto values = std::make_unique<CudaValues> (context, buffers, shape, answers);
+  const auto make =
+      [context, buffers = std::make_shared<QueryBufferPool> (context)] (
+          const inthist::Shape &shape,
+          std::atomic<guint64> &answers) -> Expected<std::unique_ptr<DeviceFeatureImage>> {
+    auto values = std::make_unique<CudaFeatureImage> (context, buffers, shape, answers);
     TRY (values->open ());
     return values;
   };

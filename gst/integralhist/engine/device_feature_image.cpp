@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "device_feature_image.hpp"
+
+#include <vector>
+
+#include <kernels/window.hpp>
+
+namespace integralhist {
+
+Expected<bool> count_windows (DeviceFeatureImage &feature_image, const inthist::Shape &shape,
+                              const inthist::Lut &lut, const Query &query)
+{
+  constexpr int kMaxWindows = 20000;
+  constexpr double kMaxFrames = 64;  // whose pixels are counted
+  if (query.kind != inthist::QueryKind::counts || !query.answers || !query.windows.list
+      || query.windows.n > kMaxWindows || shape.content != inthist::Content::bins)
+    return false;
+  std::vector<inthist::Region> windows;
+  double pixels = 0;
+  for (int i = 0; i < query.windows.n; i++) {
+    windows.push_back (window_of (query.windows, i, shape));
+    pixels += double (windows.back ().width) * windows.back ().height;
+  }
+  if (pixels > kMaxFrames * shape.width * shape.height)
+    return false;
+  TRY (feature_image.count (windows, lut, static_cast<guint32 *> (query.answers)));
+  return true;
+}
+
+}  // namespace integralhist
