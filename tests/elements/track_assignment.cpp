@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The assignment of detections to targets, next to all permutations; and the pace of a detector.
+// The assignment of detections to targets, next to all permutations; what place and look say of a
+// pair; and the pace of a detector.
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -8,6 +9,7 @@
 #include "test.hpp"  // last: it has macros with names of the standard library
 
 #include <gst/track/association/assignment.hpp>
+#include <gst/track/association/detection_matching.hpp>
 #include <gst/track/association/detector_pace.hpp>
 
 using namespace integralhist;
@@ -76,6 +78,55 @@ TEST (not_greedy)
     gains[i * kMany + std::size_t (wanted[i])] = 3;
   }
   fail_unless (assign (gains, kMany, kMany) == wanted);
+}
+
+/// Rows and columns in groups that no gain connects, in any order, have the best pairs of each.
+TEST (groups)
+{
+  constexpr std::size_t kGroups = 40, kSize = 3, kAll = kGroups * kSize;
+  std::mt19937 random (2);
+  std::vector<std::size_t> row_at (kAll), column_at (kAll);
+  std::iota (row_at.begin (), row_at.end (), 0);
+  std::iota (column_at.begin (), column_at.end (), 0);
+  std::ranges::shuffle (row_at, random);
+  std::ranges::shuffle (column_at, random);
+  std::vector<double> gains (kAll * kAll, -1);
+  double wanted = 0;
+  for (std::size_t group = 0; group < kGroups; group++) {
+    std::vector<double> its (kSize * kSize);
+    for (std::size_t i = 0; i < its.size (); i++) {
+      its[i] = double (random () % 100) / 10 - 2;
+      gains[row_at[group * kSize + i / kSize] * kAll + column_at[group * kSize + i % kSize]] =
+          its[i];
+    }
+    wanted += best_of_all (its, kSize, kSize);
+  }
+  const double got = sum_of (gains, kAll, assign (gains, kAll, kAll));
+  fail_unless (std::abs (wanted - got) < 1e-9, "%g, must be %g", got, wanted);
+}
+
+/// A box at a target's place is its own, even if somebody before it gives it another look; one that
+/// is like nobody and lies elsewhere is not. Of two boxes near two targets each has its own look.
+TEST (places_and_looks)
+{
+  constexpr double kPixels = 640 * 480;
+  const auto target = [] (double x, const Appearance &look) {
+    const TargetBox box = { x, 100, 40, 100 };
+    return SoughtTarget{ { { box, 0.1 }, { box, 0.1 } }, look, 16, 1, 0.04, true, "" };
+  };
+  const auto detection = [] (double x, const Appearance &look) {
+    return SoughtDetection{ { x, 100, 40, 100 }, look, "", true };
+  };
+  const Appearance red = { 1, 0, 0 }, blue = { 0, 1, 0 }, green = { 0, 0, 1 };
+  const auto match = [] (std::vector<SoughtTarget> targets,
+                         std::vector<SoughtDetection> detections) {
+    return match_detections (targets, detections, kPixels);
+  };
+  fail_unless (match ({ target (100, red) }, { detection (102, green) }) == std::vector{ 0 });
+  fail_unless (match ({ target (100, red) }, { detection (300, green) }) == std::vector{ -1 });
+  fail_unless (match ({ target (100, red), target (112, blue) },
+                      { detection (102, blue), detection (110, red) })
+               == (std::vector{ 1, 0 }));
 }
 
 /// A silence counts where it is long, for all looks that are overdue; a detector that misses some

@@ -110,6 +110,31 @@ TEST_EACH (one_id_over_misses, 2)
   }
 }
 
+/// A detector that is off by some pixels in each frame: the track is nearer to the target than its
+/// boxes are.
+TEST_EACH (nearer_than_the_detector, 2)
+{
+  Walk walk (__i__, "");
+  std::mt19937 random (3);
+  double of_boxes = 0, of_tracks = 0;
+  const auto off_by = [] (const Place &a, const Place &b) {
+    return std::hypot (a.x + a.width / 2.0 - b.x - b.width / 2.0,
+                       a.y + a.height / 2.0 - b.y - b.height / 2.0);
+  };
+  for (int frame = 0; frame < 60; frame++) {
+    const Place place = { 30 + 2 * frame, 40 + frame / 2, 30, 60 };
+    const auto off = [&] { return int (random () % 15) - 7; };
+    const Place found = { place.x + off (), place.y + off (), place.width, place.height };
+    const auto tracks = walk.with ({ place }, { { found } });
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1 && !tracks[0].lost, "frame %d", frame);
+    if (frame >= 10) {
+      of_boxes += off_by (found, place);
+      of_tracks += off_by (tracks[0].box, place);
+    }
+  }
+  fail_unless (of_tracks < 0.9 * of_boxes, "%g, boxes %g", of_tracks, of_boxes);
+}
+
 /// A target that the detector does not see any more is lost after so many of its frames, not of
 /// all; and when it comes back nearby it has its id again.
 TEST_EACH (lost_and_back, 2)
