@@ -30,12 +30,13 @@ G_BEGIN_DECLS
  * - likelihoods: 32-bit floats, [window]
  * - likelihood_maps, quantile_maps: 32-bit floats or signed bins, [grid][row][column]
  * - vote_maps: 32-bit floats, [search][row][column]
+ * - regions_on_stream: 32-bit counts, [rectangle][bin]
  *
  * All of these functions set an error of [error@IntegralHistogramError] if they fail:
  *
  * - %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION: an argument is invalid, such as an empty model, or
- *   the tensor has no answer, such as summed-area tables to a grid. The message names the argument
- *   and its limit.
+ *   the tensor has no answer, such as summed-area tables to a grid, or a range of the bins to
+ *   likelihoods, quantiles or votes. The message names the argument and its limit.
  * - %GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY: there is not enough memory for the tensor or the
  *   answers. Ask for fewer windows at once.
  * - %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED: the tensor could not be computed or read; and, with a
@@ -153,8 +154,8 @@ typedef struct {
  *
  * The histograms of windows on grids, each as [method@IntegralHistogram.region].
  *
- * Returns: %TRUE, or %FALSE with @error set: %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for a grid
- * without windows or with too many, and for windows whose weights may not fit 32 bits
+ * Returns: %TRUE, or %FALSE with @error set: %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for an
+ * invalid grid, and for windows whose weights may not fit 32 bits
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_grids (GstIntegralHistogram *histogram,
@@ -177,7 +178,7 @@ gboolean gst_integral_histogram_grids (GstIntegralHistogram *histogram,
  * is written to memory.
  *
  * Returns: %TRUE, or %FALSE with @error set: %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for
- * too many windows, an invalid @model or @measure
+ * too many windows, or an invalid @model or @measure
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_likelihoods (GstIntegralHistogram *histogram,
@@ -267,8 +268,10 @@ gboolean gst_integral_histogram_vote_maps (GstIntegralHistogram *histogram,
  *
  * [method@IntegralHistogram.regions] for CUDA callers; of integral histograms only.
  *
- * Returns: %TRUE when it is enqueued, or %FALSE with @error set: as the function without a stream,
- * and %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED for a tensor in host memory
+ * Returns: %TRUE when it is enqueued, or %FALSE with @error set:
+ * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for a summed-area table, too many rectangles, or
+ * rectangles whose weights may not fit 32 bits; and %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED for a
+ * tensor in host memory
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_regions_on_stream (GstIntegralHistogram *histogram,

@@ -85,7 +85,7 @@ struct WeightSums {
   }
 };
 
-/// Sums of what a table says of the values of pixels: a number for each plane.
+/// Sums of the weights of pixels' values: a number for each plane.
 template <int kPlanes>
 struct TableSums {
   using Pixel = std::uint8_t;

@@ -5,14 +5,16 @@
 //
 //   association [--targets N]... [--frames N] [--feature NAME]
 //
-// Each target is detected in each frame, moved by a pixel or two. In a spread scene the boxes touch
-// their neighbours; in a crowd each overlaps six others. Times are medians of
-// one thread's processor time.
+// Each target is detected in each frame, moved by a pixel or two. In a spread scene boxes lie side
+// by side; in a crowd each overlaps its eight neighbours. Times are medians of one thread's
+// processor time.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <random>
+#include <string>
+#include <vector>
 
 #include <gst/gst.h>
 #include <tbb/global_control.h>
@@ -115,8 +117,13 @@ int main (int argc, char **argv)
   buffer = gst_buffer_make_writable (buffer);
   printf ("targets  scene    ms a frame\n");
   for (const int n : targets)
-    for (const bool crowd : { false, true })
-      printf ("%7d  %-7s  %10.3f\n", n, crowd ? "crowd" : "spread",
-              milliseconds_of_frame (buffer, n, crowd, frames));
+    for (const bool crowd : { false, true }) {
+      const double ms = milliseconds_of_frame (buffer, n, crowd, frames);
+      if (std::isnan (ms)) {
+        fprintf (stderr, "association: a frame failed\n");
+        return 1;
+      }
+      printf ("%7d  %-7s  %10.3f\n", n, crowd ? "crowd" : "spread", ms);
+    }
   return 0;
 }

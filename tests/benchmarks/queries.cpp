@@ -4,7 +4,7 @@
 //
 //   queries [--device cpu|cuda] [--size WxH] [--seconds S]
 //
-// Times are medians of laps, of the questions alone: what is asked lies on the device already,
+// Times are medians of laps, of the queries alone: what is asked lies on the device already,
 // answers stay there. Calls follow each other over a ring of tensors larger than the caches, so
 // that each reads its tensor from memory. `of reading` is the time in which the device reads the
 // tensor's bytes, over that of the answer.

@@ -429,8 +429,9 @@ TEST_EACH (numbers_of_confidence, 2)
   }
 }
 
-/// A box starts a target if a detector is sure of it, or has seen it twice and does not say how
-/// sure it is, and never if it is hardly sure: that goes on with a target.
+/// A box starts a target at once if a detector is sure of it; when it is seen again if the detector
+/// is fairly sure, or does not say how sure; and never if it is hardly sure, which only continues a
+/// target.
 TEST_EACH (births, 2)
 {
   const struct {

@@ -53,6 +53,7 @@ std::string in_csv (const std::string &plain)
 
 const char *name_of (Content content)
 {
+  // "powers" as in the measurements' files
   return content == Content::bins ? "bins" : content == Content::weights ? "weights" : "powers";
 }
 

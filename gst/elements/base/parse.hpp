@@ -44,15 +44,15 @@ Expected<std::optional<inthist::Feature>> parse_feature (std::string_view text);
 Expected<inthist::Quantization> parse_quantization (std::string_view text, inthist::Feature feature,
                                                     const char *name = "quantization");
 
-/// A table from values to bins, and how many numbers its text has.
+/// A LUT from values to bins, and how many numbers its text has.
 struct ParsedLut {
   inthist::Lut lut;
   int n = 0;
 };
 
-/// Parses the property `name`, a table from values to bins, or to the scores that tables add up: 1
-/// to 256 numbers of 0 to 255, separated by a comma or white space. Values that it has no number
-/// for are in no bin, or have score 0.
+/// Parses the property `name`, a LUT from values to bins, or to the scores that summed-area tables
+/// add up: 1 to 256 numbers of 0 to 255, separated by a comma or white space. Values that it has no
+/// number for are in no bin, or have score 0.
 Expected<ParsedLut> parse_lut (std::string_view text, const char *name,
                                inthist::Content content = inthist::Content::bins);
 

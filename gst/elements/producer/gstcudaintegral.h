@@ -4,9 +4,10 @@
  *
  *   admit ()           lets frames pass that get no tensor: by interval, without a picture, or late
  *   prepare_engine ()  makes the engine for the frame's size and device, unless there is one
- *   submit_frame ()    maps the pixels and submits them; the engine returns a tensor at once, and
- *                      with sync=true process () waits for it
+ *   submit_frame ()    maps the pixels and submits them; the engine returns the tensor before it
+ *                      is computed, once it has a slot, and with sync=true process () waits for it
  *   attach ()          adds the meta with the tensor, and hands regions to the reporter
+ *   hold ()            keeps the buffer until its pixels are read
  *
  * A flush or a stop sets a flag of `cancel` before it takes any lock. The flag ends every wait, for
  * a slot, a tensor or a message, and the work of an engine on the CPU. A flush then forgets

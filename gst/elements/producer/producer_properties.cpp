@@ -406,7 +406,7 @@ BinRange ProducerProperties::range () const
   return { first, n_bins > 0 ? int (n_bins) : all - first, all };
 }
 
-/// Reads a file with a table, and no more of it than a table has.
+/// Reads a file with a LUT, and no more of it than a LUT has.
 static Expected<std::string> read_table (const std::string &path)
 {
   constexpr std::size_t kMaxBytes = 64 << 10;

@@ -17,7 +17,7 @@ namespace integralhist {
 
 enum class Backend { automatic, cuda, cpu };
 
-/// A table from values to bins.
+/// A LUT from values to bins.
 struct BinLut {
   inthist::Lut lut;
   int n_outside = 0;  // of the numbers that a user wrote, those that are no bin
@@ -67,8 +67,8 @@ struct ProducerProperties {
   inthist::PixelFormat format (inthist::Content content, const GstVideoInfo &info) const;
   /// Tells users that all tensors, which are `most`, are held downstream, and what to do.
   std::string describe_wait (unsigned most) const;
-  /// Returns the table from values to bins, or to scores. Reads the file that has it. An error for
-  /// users where no value has a bin.
+  /// Returns the LUT from values to bins, or to scores. Reads the file that has it. If no value has
+  /// a bin, it returns an error for users.
   Expected<BinLut> lut_of_content (inthist::Content content) const;
 };
 

@@ -21,7 +21,7 @@ struct FrameScores {
 /// The scores of each frame, by the property lut and by events: what came last holds.
 class ScoreTable {
 public:
-  /// Begins with the table of the properties that the element runs with.
+  /// Begins with the LUT of the properties that the element runs with.
   void start (const ProducerProperties &started, const inthist::Lut &lut)
   {
     started_ = started;

@@ -65,7 +65,7 @@ Expected<bool> count_windows (DeviceFeatureImage &feature_image, const inthist::
 struct GpuAssist {
   /// Allocates memory that it reads in place, or other memory where no more can be pinned.
   AllocateHost allocate;
-  /// Makes values of frames, which count their answers.
+  /// Makes feature images of frames, which count their answers.
   std::function<Expected<std::unique_ptr<DeviceFeatureImage>> (const inthist::Shape &shape,
                                                                std::atomic<guint64> &answers)>
       make;

@@ -95,7 +95,7 @@ Expected<std::unique_ptr<Engine>> EngineParts::eager (const Options &options) co
 
 /// Has an engine serve queries, one at a time and also after a stop. Who asks is told what goes
 /// wrong.
-Options for_questions (Options options)
+Options for_queries (Options options)
 {
   options.async_depth = 2;  // one that was given up may still be computed
   options.waits_for_tensors = false;
@@ -131,7 +131,7 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
     EngineParts of_kept = parts;
     if (shape.content == inthist::Content::sums)
       of_kept.lut = inthist::uniform_lut (256);  // what is kept of a table are scores already
-    whole_engine = std::make_shared<WholeTensorEngine> (later (of_kept, for_questions (options)),
+    whole_engine = std::make_shared<WholeTensorEngine> (later (of_kept, for_queries (options)),
                                                         request.on_gpu ? inthist::Device::cuda
                                                                        : inthist::Device::cpu);
   }

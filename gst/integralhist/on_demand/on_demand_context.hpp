@@ -56,7 +56,7 @@ public:
     return (assist ? assist->allocate : AllocateHost (allocate_on_host)) (bytes, message);
   }
 
-  /// Makes the values of a frame in the memory of the assisting GPU.
+  /// Makes the feature image of a frame in the memory of the assisting GPU.
   Expected<std::unique_ptr<DeviceFeatureImage>> feature_image_for (const Frame &frame)
   {
     auto feature_image = idle_feature_images_.take ();
@@ -71,12 +71,12 @@ public:
     drop (std::move (feature_image));
     return tl::make_unexpected (kept.error ());
   }
-  /// Takes values of a tensor that is gone, for another frame.
+  /// Takes the feature image of a tensor that is gone, for another frame.
   void give_back (std::unique_ptr<DeviceFeatureImage> feature_image)
   {
     idle_feature_images_.give_back (std::move (feature_image));
   }
-  /// Frees values, once the GPU has read the frame.
+  /// Frees a feature image, once the GPU has read the frame.
   void drop (std::unique_ptr<DeviceFeatureImage> feature_image)
   {
     value_bytes -= feature_image->bytes ();

@@ -22,7 +22,7 @@
 namespace integralhist {
 namespace {
 
-/// A tensor that forwards to another, but for questions.
+/// A tensor that forwards all but queries to another.
 class ForwardingTensor : public Tensor {
 public:
   explicit ForwardingTensor (std::shared_ptr<Tensor> tensor)
@@ -388,7 +388,7 @@ private:
                  when.why);
   }
 
-  /// To compute ahead is to be faster, no more: where it fails, frames wait for questions.
+  /// To compute ahead is to be faster, no more: if it fails, frames wait for queries.
   void stay_on_demand (const Error &why)
   {
     GST_INFO ("to compute ahead fails: %s", why.message.c_str ());

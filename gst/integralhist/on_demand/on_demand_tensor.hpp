@@ -7,15 +7,18 @@
 //     ├─ HostOnDemandTensor::keep ()     frame in host memory: KeptFrame copies its values
 //     ├─ DeviceStore::keep ()            frame on a GPU: a CudaOnDemandTensor copies them there
 //     └─ an eager engine's submit ()     if consumers keep asking for all of each frame, which an
-//                                        ObservedTensor notes
+//                                        ObservedTensor notes; with compute=auto on a GPU also
+//                                        the first frames, and those that lie elsewhere
 //
 //   Tensor::ask (query)                  any thread
-//     └─ answer_by (ways...)             tries ways in order, until one answers:
+//     └─ answer_by (ways...)             tries ways in order, until one answers (in host memory;
+//                                        a CudaOnDemandTensor has boxes alone):
 //          ├─ a GPU                      DeviceFeatureImage, after Tensor::prepare ()
 //          ├─ pixels                     cpu::answer_pixels (), unless Demand::tensor_for () names
 //          │                             a part of the frame whose tensor costs less
 //          ├─ the whole tensor           WholeTensorEngine::compute (), if that part is the frame
-//          └─ a box                      box_of () ──► compute (): a tensor of that part
+//          ├─ a box                      box_of () ──► compute (): a tensor of that part
+//          └─ pixels again               if the box finds no memory
 //
 // The tensors of an engine share an OnDemandContext. Demand (demand.hpp) counts what a frame cost.
 #pragma once

@@ -47,9 +47,9 @@ public:
   {
   }
 
-  bool are_with (const DeviceFeatureImage &values) const override
+  bool are_with (const DeviceFeatureImage &image) const override
   {
-    return values.context ()->handle () == context_->handle ();
+    return image.context ()->handle () == context_->handle ();
   }
 
   Expected<std::unique_ptr<DeviceFilter>> make (const FilterTables &tables) override
@@ -300,9 +300,9 @@ private:
 
 }  // namespace
 
-std::shared_ptr<DeviceFilters> make_device_filters (const DeviceFeatureImage &values)
+std::shared_ptr<DeviceFilters> make_device_filters (const DeviceFeatureImage &image)
 {
-  return std::make_shared<CudaFilters> (values.context ());
+  return std::make_shared<CudaFilters> (image.context ());
 }
 
 }  // namespace integralhist

@@ -30,12 +30,12 @@ struct DeviceFilterValues {
 };
 
 /// The filters of a GPU. Each call is about many; what it enqueues is done in the order of calls.
-/// Frames must have their values on that GPU.
+/// Frames must have their feature images on that GPU.
 class DeviceFilters {
 public:
   virtual ~DeviceFilters () = default;
-  /// Returns whether values are where these filters are.
-  virtual bool are_with (const DeviceFeatureImage &values) const = 0;
+  /// Returns whether the image is on the GPU of these filters.
+  virtual bool are_with (const DeviceFeatureImage &image) const = 0;
   virtual Expected<std::unique_ptr<DeviceFilter>> make (const cuda::FilterTables &) = 0;
   virtual Expected<> write (DeviceFilter &filter, const DeviceFilterValues &values) = 0;
   /// Copies weights and example back.
@@ -50,7 +50,7 @@ public:
   virtual Expected<> sample (const FrameTensors &frame, std::span<SampleQuery *const> queries) = 0;
 };
 
-/// Makes filters where values are. Builds without CUDA have neither.
-std::shared_ptr<DeviceFilters> make_device_filters (const DeviceFeatureImage &values);
+/// Makes filters on the GPU of the image. Builds without CUDA have neither.
+std::shared_ptr<DeviceFilters> make_device_filters (const DeviceFeatureImage &image);
 
 }  // namespace integralhist
