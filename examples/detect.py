@@ -9,9 +9,9 @@ interest for each person that it finds. integralhisttrack follows them in the fr
 keeps their ids. To use another detector, write a function as people_finder() returns.
 
 It is OpenCV's detector of people, or with --boxes a file: a line "frame,x,y,width,height" for each
-box, in pixels; the first frame is 0. Or the file is one of MOTChallenge, such as det.txt, with
-"frame,id,x,y,width,height,confidence,..."; its first frame and pixel are 1. --film writes a film of
-the tracks.
+box, in pixels, of which the detector is sure; the first frame is 0. Or the file is one of
+MOTChallenge, such as det.txt, with "frame,id,x,y,width,height,confidence,..."; its first frame and
+pixel are 1. --film writes a film of the tracks.
 
     meson devenv -C build ../examples/detect.py video.mp4
 
