@@ -7,7 +7,8 @@
 //
 // Each target is detected in each frame, moved by a pixel or two. In a spread scene boxes lie side
 // by side; in a crowd each overlaps its eight neighbours. Times are medians of one thread's
-// processor time.
+// processor time. All rounds ask one frame: after some 50 of them its whole tensor is computed,
+// which no stream does that asks each frame once. So keep --frames below that.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

@@ -105,8 +105,8 @@ TEST (groups)
   fail_unless (std::abs (wanted - got) < 1e-9, "%g, must be %g", got, wanted);
 }
 
-/// A box at a target's place is its own, even if somebody before it gives it another look; one that
-/// is like nobody and lies elsewhere is not. Of two boxes near two targets each has its own look.
+/// A target takes the box at its place, even if the box shows another person in front; it does not
+/// take a box elsewhere that looks unlike it. If two targets are close, looks decide.
 TEST (places_and_looks)
 {
   constexpr double kPixels = 640 * 480;

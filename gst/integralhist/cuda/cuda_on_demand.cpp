@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames in a GPU's memory that are computed when somebody asks (on_demand_tensor.hpp). A frame's
-// values are copied on the GPU, a byte a pixel; then its buffer is no longer needed. Who asks has
-// the GPU compute a tensor of the box around what is asked, and answer from it.
+// Frames in a GPU's memory that are computed on demand (on_demand_tensor.hpp). The engine copies a
+// frame's values on the GPU, a byte a pixel, and then releases the buffer. For a query the GPU
+// computes a tensor of the box around the query's windows, and answers from it.
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -51,7 +51,7 @@ public:
     TRY (enqueued);
     return tensor;
   }
-  /// Frees the memory of tensors once nobody has them: no frames come any more.
+  /// Frees the memory of each tensor after its last release. No frames come any more.
   void end () { free_all (idle_->close ()); }
   /// Returns the memory of tensors that are out, or kept for the next.
   guint64 bytes () const { return bytes_; }
@@ -65,7 +65,7 @@ private:
     GrowingDeviceMemory pixels, workspace;
   };
 
-  /// Returns a tensor that comes back when nobody has it any more.
+  /// Returns a tensor that comes back after its last release.
   Expected<std::shared_ptr<CudaTensor>> take (const inthist::Shape &of, bool is_box)
   {
     constexpr int kUnit = 128;

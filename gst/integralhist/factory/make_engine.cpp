@@ -93,8 +93,8 @@ Expected<std::unique_ptr<Engine>> EngineParts::eager (const Options &options) co
   return make_sharded_engine (shape, options, std::move (all), functions, format);
 }
 
-/// Has an engine serve queries, one at a time and also after a stop. Who asks is told what goes
-/// wrong.
+/// Returns options of an engine for queries, one at a time and also after a stop. Errors go to the
+/// caller of the query.
 Options for_queries (Options options)
 {
   options.async_depth = 2;  // one that was given up may still be computed
