@@ -57,7 +57,7 @@ def read_detections(path):
 
 
 class Detections(GstBase.BaseTransform):
-    """Attaches the boxes of a file as regions of interest"""
+    """Attaches the boxes of a file as regions of interest that are certain"""
 
     __gstmetadata__ = ('Detections', 'Filter/Analyzer/Video', 'Attaches boxes of a file',
                        'The gst-integralhist authors')
@@ -72,7 +72,8 @@ class Detections(GstBase.BaseTransform):
     def do_transform_ip(self, buffer):
         number, self.number = self.number, self.number + 1
         for box in self.boxes.get(number, ()):
-            GstVideo.buffer_add_video_region_of_interest_meta(buffer, 'detection', *box)
+            region = GstVideo.buffer_add_video_region_of_interest_meta(buffer, 'detection', *box)
+            region.add_param(Gst.Structure.new_from_string('detection, confidence=(double)1'))
         return Gst.FlowReturn.OK
 
 
