@@ -323,6 +323,14 @@ double TargetList::covered_share_of (const TrackedTarget &tracked) const
   return most;
 }
 
+/// Returns whether a target that does not look like itself is rather behind something than gone: it
+/// is certain to exist, and the last look of the detector found it.
+bool TargetList::may_coast (const TrackedTarget &tracked) const
+{
+  return !looked_ && tracked.misses == 0 && tracked.absent_frames < kMaxAbsentFrames
+         && tracked.existence.is_certain () && tracked.motion.has_velocity ();
+}
+
 /// Notes which targets without a detection are there: their boxes look like them. One that was
 /// detected once, and then is seen in a frame that the detector leaves out, is confirmed.
 Expected<> TargetList::note_presence (GstIntegralHistogram *colours, const TargetFrame &frame)
@@ -331,7 +339,7 @@ Expected<> TargetList::note_presence (GstIntegralHistogram *colours, const Targe
   std::vector<TargetBox> boxes;
   for (const auto &tracked : targets_)
     if (tracked->is_detected () && !tracked->is_matched && !tracked->waits) {
-      tracked->is_absent = false;
+      tracked->is_absent = tracked->coasts = false;
       unmatched.push_back (tracked.get ());
       boxes.push_back (tracked->box ());
     }
@@ -350,6 +358,10 @@ Expected<> TargetList::note_presence (GstIntegralHistogram *colours, const Targe
     if (!pace_.is_known () || (looks_right && tracked.existence.is_likely ())) {
       tracked.absent_frames = 0;
       tracked.place = boxes[i];
+    } else if (may_coast (tracked)) {
+      tracked.coasts = true;
+      tracked.absent_frames++;
+      tracked.place = tracked.motion.expected_by_detections (tracked.place);
     } else {
       tracked.is_absent = true;
       if (++tracked.absent_frames > kMaxAbsentFrames)
@@ -416,7 +428,7 @@ void TargetList::note_tracked (const TargetFrame &frame)
     } else {
       tracked->lost_frames = 0;
       tracked->last_seen = frame.time;
-      if (looked_ && tracked->is_detected () && !tracked->is_matched)
+      if (tracked->coasts || (looked_ && tracked->is_detected () && !tracked->is_matched))
         tracked->motion.miss ();  // the detector would know
       else if (!tracked->is_matched)
         tracked->motion.follow (tracked->box ());

@@ -76,6 +76,7 @@ private:
   std::vector<TrackedTarget *> matched (std::span<const SoughtDetection> detections, unsigned looks,
                                         const TargetFrame &frame);
   bool starts_target (const SoughtDetection &detection, const TargetFrame &frame) const;
+  bool may_coast (const TrackedTarget &tracked) const;
   Expected<> note_presence (GstIntegralHistogram *colours, const TargetFrame &frame);
   bool is_clear_view (const TrackedTarget &tracked) const;
   double covered_share_of (const TrackedTarget &tracked) const;

@@ -35,6 +35,9 @@ struct TrackedTarget {
   bool is_absent = false;                    // nothing at its place looks like it
   guint lost_frames = 0, absent_frames = 0;  // in a row
 
+  // Where it is not seen between two looks of the detector, it goes on as it moved.
+  bool coasts = false;
+
   // From detections.
   guint n_detections = 0;
   bool is_matched = false;  // with one of this frame
@@ -53,10 +56,13 @@ struct TrackedTarget {
 
   bool is_confirmed () const { return id > 0; }
   bool is_detected () const { return n_detections > 0; }
-  TargetBox box () const { return waits || is_absent || !target ? place : target->box (); }
+  TargetBox box () const
+  {
+    return waits || is_absent || coasts || !target ? place : target->box ();
+  }
   /// Returns whether nothing is followed.
   bool is_gone () const { return waits || (target && target->is_lost ()); }
-  bool is_lost () const { return yields || is_hidden || is_absent || is_gone (); }
+  bool is_lost () const { return yields || is_hidden || is_absent || (is_gone () && !coasts); }
   bool is_empty () const { return !waits && target && target->is_empty (); }
   double own_confidence () const { return target ? target->confidence () : 1; }
   double confidence () const { return is_lost () ? 0 : own_confidence (); }
@@ -77,7 +83,7 @@ struct TrackedTarget {
   }
   void restart (const TargetBox &at)
   {
-    waits = is_hidden = is_absent = yields = false;
+    waits = is_hidden = is_absent = yields = coasts = false;
     absent_frames = 0;
     place = at;
     if (target)

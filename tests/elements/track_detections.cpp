@@ -135,6 +135,24 @@ TEST_EACH (nearer_than_the_detector, 2)
   fail_unless (of_tracks < 0.9 * of_boxes, "%g, boxes %g", of_tracks, of_boxes);
 }
 
+/// The light goes out between two looks of the detector: a target goes on as it moved.
+TEST_EACH (unseen_between_looks, 2)
+{
+  Walk walk (__i__, "");
+  for (int frame = 0; frame < 60; frame++) {
+    const Place place = { 20 + 3 * frame, 60, 24, 32 };
+    auto picture = walk.scene.background ();
+    walk.scene.draw (picture, place, 7);
+    if (frame > 48 && frame < 54)
+      std::ranges::fill (picture, 0);
+    const auto tracks = walk.tracking.follow (
+        picture, detected (frame % 6 ? std::vector<Found> () : std::vector<Found>{ { place } }));
+    fail_unless (tracks.size () == 1 && tracks[0].id == 1 && !tracks[0].lost, "frame %d", frame);
+    fail_unless (overlap (tracks[0].box, place) > 0.6, "frame %d: %s, must be %s", frame,
+                 text_of (tracks[0].box).c_str (), text_of (place).c_str ());
+  }
+}
+
 /// A target that the detector does not see any more is lost after so many of its frames, not of
 /// all; and when it comes back nearby it has its id again.
 TEST_EACH (lost_and_back, 2)

@@ -21,12 +21,14 @@ public:
 
   /// Returns whether it is surely enough there to be told.
   bool is_confirmed () const { return log_odds_ >= kConfirmed; }
+  /// Returns whether nearly all of the last looks found it.
+  bool is_certain () const { return log_odds_ >= kCertain; }
   bool is_likely () const { return log_odds_ >= 0; }
   bool is_hopeless () const { return log_odds_ <= kHopeless; }
 
 private:
   static constexpr double kHit = 1, kWeakHit = 0.3, kMiss = 1.2;
-  static constexpr double kConfirmed = 0.5, kHopeless = -2, kMin = -3, kMax = 5;
+  static constexpr double kConfirmed = 0.5, kHopeless = -2, kMin = -3, kMax = 5, kCertain = 4;
 
   double log_odds_ = -kHit;
 };
