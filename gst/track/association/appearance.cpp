@@ -47,6 +47,7 @@ Expected<std::vector<Appearance>> appearances_of (GstIntegralHistogram *histogra
   for (std::size_t i = 0; i < stripes.size (); i++) {
     const auto its = std::span (counts).subspan (i * bins, bins);
     const double all = double (std::reduce (its.begin (), its.end ()));
+    appearances[i / kStripes].reserve (kStripes * bins);
     for (const guint64 count : its)
       appearances[i / kStripes].push_back (count > 0 ? float (std::sqrt (double (count) / all))
                                                      : 0);
