@@ -142,9 +142,10 @@ double confidence_of (const Detection &detection)
 }
 
 /// Returns the detections inside of the frame, in pixels of the tensor, the surest first. Of
-/// several on one spot the surest counts, or the first, or as many as there are targets.
+/// several on one spot the surest counts, or the first, or as many as there are targets. If classes
+/// are merged, none has one.
 std::vector<std::pair<const Detection *, SoughtDetection>>
-sought (const std::vector<Detection> &detections, const TargetFrame &frame,
+sought (const std::vector<Detection> &detections, bool merge_classes, const TargetFrame &frame,
         const std::function<std::ptrdiff_t (const TargetBox &)> &n_targets)
 {
   std::vector<const Detection *> order;
@@ -159,12 +160,13 @@ sought (const std::vector<Detection> &detections, const TargetFrame &frame,
       break;  // the others are less sure
     const GstVideoRectangle part = frame.clip (its->box);
     const TargetBox box = frame.in_tensor (part);
+    const std::string kind = merge_classes ? "" : its->kind;
     const auto n_there = std::ranges::count_if (kept, [&] (const auto &other) {
       return overlap (box, other.second.box)
-             > (are_of_one_kind (its->kind, other.second.kind) ? kNmsIou : kNmsIouOfClasses);
+             > (are_of_one_kind (kind, other.second.kind) ? kNmsIou : kNmsIouOfClasses);
     });
     if (part.w > 0 && (n_there == 0 || n_there < n_targets (box)))
-      kept.push_back ({ its, { box, {}, its->kind, sure >= kStartConfidence } });
+      kept.push_back ({ its, { box, {}, kind, sure >= kStartConfidence } });
   }
   return kept;
 }
@@ -213,7 +215,7 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
       if (std::exchange (tracked->waits_for_detector, false))
         tracked->waits = false;
   warn_of_confidence (all);
-  const auto kept = sought (all, frame, [&] (const TargetBox &box) {
+  const auto kept = sought (all, options_.merge_classes, frame, [&] (const TargetBox &box) {
     return std::ranges::count_if (targets_, [&] (const auto &tracked) {
       return tracked->is_confirmed () && !tracked->is_lost ()
              && overlap (tracked->box (), box) > kMatchIou;

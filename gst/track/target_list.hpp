@@ -23,6 +23,7 @@ namespace integralhist {
 struct ListOptions {
   std::vector<GstVideoRectangle> targets;  // boxes to start
   std::vector<GstVideoRectangle> area;     // that targets stay in; empty for the whole frame
+  bool merge_classes = false;              // a target may change its class
   guint max_misses = 0;                    // frames of the detector; 0 for any number
   double remember = 30;                    // seconds
   guint forget_after = 100;                // frames; 0 for never

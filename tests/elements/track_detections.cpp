@@ -376,6 +376,23 @@ TEST_EACH (class_and_confidence, 2)
   }
 }
 
+/// A detector takes a target now for this class and now for that one: it is another target, unless
+/// classes are merged. The class that is told is that of the last detection.
+TEST_EACH (merged_classes, 2)
+{
+  for (const bool merges : { false, true }) {
+    Walk walk (__i__, merges ? "merge-classes=true" : "");
+    std::vector<Seen> tracks;
+    for (int frame = 0; frame < 24; frame++)
+      tracks = walk.with ({ kFirst, kOther },
+                          { { kFirst, frame % 8 < 4 ? "car" : "truck", 0.95 }, { kOther } });
+    const std::size_t n_first = std::size_t (std::ranges::count_if (
+        tracks, [] (const Seen &its) { return overlap (its.box, kFirst) > 0.5; }));
+    fail_unless (n_first == (merges ? 1 : 2), "%zu targets", n_first);
+    fail_unless (!merges || (tracks.size () == 2 && !tracks[0].lost && tracks[0].id == 1));
+  }
+}
+
 /// Detections of each frame: a box that grows is followed in its size, too.
 TEST_EACH (size_of_the_detection, 2)
 {

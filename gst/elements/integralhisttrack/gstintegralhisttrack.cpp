@@ -130,6 +130,9 @@ PropertyTable<TrackProperties> make_table ()
       "middle outside start nothing, and a target whose middle leaves them ends; empty for "
       "the whole frame",
       [] (const std::string &text) { return parse_regions (text, "area"); });
+  table.flag ("merge-classes", FIELD (list.merge_classes), kPlaying,
+              "Let a detection be a target's whose class is another, for a detector that gives one "
+              "object now this class and now that one; else it starts another target");
   table.flag ("navigation", FIELD (navigation), kPlaying,
               "Follow what the mouse draws a box around in a video window; a click on a target "
               "drops it, until upstream detects it again");
