@@ -266,6 +266,18 @@ Appearance TargetList::own_look (const Appearance &appearance) const
   return distinct (appearance, common_.mean (), n > 1 ? kCommon * (1 - 1.0 / double (n)) : 0);
 }
 
+/// Returns how far the targets that the last frame's detections had, too, are off.
+std::vector<Displacement> TargetList::displacements (std::span<const SoughtTarget> targets,
+                                                     std::span<const SoughtDetection> detections,
+                                                     std::span<const int> detection_of) const
+{
+  std::vector<Displacement> all;
+  for (std::size_t t = 0; t < targets.size (); t++)
+    if (detection_of[t] >= 0 && targets[t].is_confirmed && targets_[t]->motion.undetected () == 0)
+      all.push_back ({ targets[t].places[0].box, detections[std::size_t (detection_of[t])].box });
+  return all;
+}
+
 /// Finds the target of each detection, null if it has none, which then goes on from there. The
 /// others have been missed by so many looks of the detector.
 std::vector<TrackedTarget *> TargetList::matched (std::span<const SoughtDetection> detections,
@@ -277,8 +289,17 @@ std::vector<TrackedTarget *> TargetList::matched (std::span<const SoughtDetectio
                          tracked->appearance.n (), tracked->misses + looks,
                          seconds_between (tracked->last_detected, frame.time),
                          tracked->is_confirmed (), tracked->kind });
-  const std::vector<int> detection_of =
-      match_detections (targets, detections, double (width_) * height_);
+  const double pixels = double (width_) * height_;
+  std::vector<int> detection_of = match_detections (targets, detections, pixels);
+  if (const auto shift = camera_shift (displacements (targets, detections, detection_of))) {
+    for (std::size_t t = 0; t < targets.size (); t++) {
+      if (targets_[t]->is_lost ())
+        targets_[t]->shift (*shift);
+      for (ExpectedPlace &place : targets[t].places)
+        place.box = shifted (place.box, *shift);
+    }
+    detection_of = match_detections (targets, detections, pixels);
+  }
   std::vector<TrackedTarget *> target_of (detections.size (), nullptr);
   for (std::size_t t = 0; t < detection_of.size (); t++)
     if (TrackedTarget &tracked = *targets_[t]; detection_of[t] >= 0) {

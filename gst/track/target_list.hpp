@@ -76,6 +76,9 @@ private:
   Appearance own_look (const Appearance &appearance) const;
   std::vector<TrackedTarget *> matched (std::span<const SoughtDetection> detections, unsigned looks,
                                         const TargetFrame &frame);
+  std::vector<Displacement> displacements (std::span<const SoughtTarget> targets,
+                                           std::span<const SoughtDetection> detections,
+                                           std::span<const int> detection_of) const;
   bool starts_target (const SoughtDetection &detection, const TargetFrame &frame) const;
   bool may_coast (const TrackedTarget &tracked) const;
   Expected<> note_presence (GstIntegralHistogram *colours, const TargetFrame &frame);

@@ -108,6 +108,12 @@ struct TrackedTarget {
     }
     return waits ? nullptr : target.get ();
   }
+  /// Takes the place of a lost target to where the camera's motion has it.
+  void shift (const Shift &by)
+  {
+    place = shifted (place, by);
+    motion.shift (by);
+  }
   /// Returns where it is expected in the next frame, by what follows it and by its detections.
   std::vector<ExpectedPlace> expected_places () const;
   /// Returns the box between where it is expected in this frame and where it was detected.

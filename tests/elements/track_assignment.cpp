@@ -9,6 +9,7 @@
 #include "test.hpp"  // last: it has macros with names of the standard library
 
 #include <gst/track/association/assignment.hpp>
+#include <gst/track/association/camera_motion.hpp>
 #include <gst/track/association/detection_matching.hpp>
 #include <gst/track/association/detector_pace.hpp>
 
@@ -131,6 +132,27 @@ TEST (places_and_looks)
 
 /// A silence counts where it is long, for all looks that are overdue; a detector that misses some
 /// frames keeps its pace. One that is silent for long is none.
+TEST (camera_shifts)
+{
+  const auto off_by = [] (const std::vector<Shift> &all) {
+    std::vector<Displacement> targets;
+    for (const Shift &shift : all) {
+      const TargetBox box = { 50.0 * double (targets.size ()), 20, 20, 50 };
+      targets.push_back ({ box, shifted (box, shift) });
+    }
+    return targets;
+  };
+  // one of five walks against the camera, and the others by a pixel or two
+  const auto shift =
+      camera_shift (off_by ({ { 9, 4 }, { 11, 4 }, { -9, 0 }, { 10, 5 }, { 10, 4 } }));
+  fail_unless (shift && shift->x == 10 && shift->y == 4);
+  fail_unless (!camera_shift (off_by ({ { 10, 4 }, { 10, 4 }, { 10, 4 } })), "too few");
+  fail_unless (!camera_shift (off_by ({ { 10, 0 }, { 10, 0 }, { -10, 0 }, { -10, 0 } })),
+               "no agreement");
+  fail_unless (!camera_shift (off_by ({ { 2, 0 }, { 2, 0 }, { 2, 1 }, { 2, 0 }, { 2, 0 } })),
+               "their own motion");
+}
+
 TEST (pace)
 {
   DetectorPace pace;

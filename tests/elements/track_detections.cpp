@@ -506,6 +506,32 @@ TEST_EACH (remembered, 2)
   }
 }
 
+/// The camera turns while two of several targets, which look the same, cannot be seen. One of them
+/// comes back where the other one was, as the camera's motion has it: each has its id.
+TEST_EACH (camera_motion, 2)
+{
+  Walk walk (__i__, "");
+  const Place first[] = { { 120, 10, 20, 40 }, { 150, 60, 20, 40 },  { 180, 10, 20, 40 },
+                          { 210, 60, 20, 40 }, { 120, 110, 20, 40 }, { 216, 110, 20, 40 } };
+  const int back_from[] = { 0, 0, 0, 0, 26, 22 };
+  std::vector<Seen> tracks;
+  for (int frame = 0; frame < 32; frame++) {
+    auto picture = walk.scene.background ();
+    std::vector<Found> found;
+    for (unsigned i = 0; i < std::size (first); i++)
+      if (frame < 12 || frame >= back_from[i]) {
+        const Place its = { first[i].x - 12 * std::clamp (frame - 12, 0, 8), first[i].y, 20, 40 };
+        walk.scene.draw (picture, its, 7 + std::min (i, 4U));
+        found.push_back ({ its, "thing", 0.95 });
+      }
+    tracks = visible (walk.tracking.follow (picture, detected (found)));
+  }
+  fail_unless_equals_int (tracks.size (), 6);
+  for (std::size_t i = 0; i < tracks.size (); i++)
+    fail_unless (tracks[i].id == i + 1 && std::abs (tracks[i].box.x + 96 - first[i].x) < 10,
+                 "target %u at %d", tracks[i].id, tracks[i].box.x);
+}
+
 /// The surer one of two boxes on one spot counts, whatever the type of its confidence. A confidence
 /// that is not a number is never the surer one, and one warning says so.
 TEST_EACH (surest, 2)

@@ -42,6 +42,13 @@ void Motion::miss ()
   undetected_++;
 }
 
+void Motion::shift (const Shift &by)
+{
+  for (std::optional<TargetBox> *const place : { &last_, &detected_ })
+    if (*place)
+      **place = shifted (**place, by);
+}
+
 void Motion::forget_places ()
 {
   last_.reset ();

@@ -8,6 +8,8 @@
 
 #include <gst/track/base/target_box.hpp>
 
+#include "camera_motion.hpp"
+
 namespace integralhist {
 
 class Motion {
@@ -17,6 +19,8 @@ public:
   void detect (const TargetBox &box);
   /// Notes a frame in which it is not seen.
   void miss ();
+  /// Takes the places to where the camera's motion has them.
+  void shift (const Shift &by);
   /// Forgets places, which are of another tensor's size.
   void forget_places ();
 

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "camera_motion.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
+namespace integralhist {
+
+static constexpr std::size_t kMinTargets = 4;
+// Of so many of them the displacement is the median one, but for so much of their height. A
+// shorter one may be their own motion.
+static constexpr double kShare = 0.7, kAgree = 0.08, kShortest = 0.06;
+
+static double median (std::vector<double> values)
+{
+  const auto middle = values.begin () + std::ptrdiff_t (values.size () / 2);
+  std::ranges::nth_element (values, middle);
+  return *middle;
+}
+
+std::optional<Shift> camera_shift (std::span<const Displacement> targets)
+{
+  if (targets.size () < kMinTargets)
+    return {};
+  std::vector<double> x, y, heights;
+  for (const auto &[expected, found] : targets) {
+    x.push_back (found.x + found.width / 2 - expected.x - expected.width / 2);
+    y.push_back (found.y + found.height / 2 - expected.y - expected.height / 2);
+    heights.push_back (found.height);
+  }
+  const Shift shift = { median (x), median (y) };
+  const double height = median (heights);
+  std::size_t n_agree = 0;
+  for (std::size_t i = 0; i < targets.size (); i++)
+    n_agree += std::hypot (x[i] - shift.x, y[i] - shift.y) <= kAgree * height;
+  if (double (n_agree) < kShare * double (targets.size ())
+      || std::hypot (shift.x, shift.y) < kShortest * height)
+    return {};
+  return shift;
+}
+
+}  // namespace integralhist

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How far the picture has shifted since the last one, because its camera moved: by that by which
+// most targets are off the places where they were expected. What targets do by themselves differs;
+// what they have in common is the camera's. Other trackers of boxes register two pictures for this
+// (N. Aharon, R. Orfaig and B.-Z. Bobrovsky, "BoT-SORT: Robust associations multi-pedestrian
+// tracking", 2022); here no pixel is read.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include <gst/track/base/target_box.hpp>
+
+namespace integralhist {
+
+/// In pixels of the tensor.
+struct Shift {
+  double x, y;
+};
+
+/// Where a target was expected, and where it was found.
+struct Displacement {
+  TargetBox expected, found;
+};
+
+/// Returns the shift that most targets have in common; nothing if they are few or do not agree, or
+/// if it is so short that it may be their own motion.
+std::optional<Shift> camera_shift (std::span<const Displacement> targets);
+
+/// Returns where the shift takes a box.
+inline TargetBox shifted (const TargetBox &box, const Shift &by)
+{
+  return { box.x + by.x, box.y + by.y, box.width, box.height };
+}
+
+}  // namespace integralhist
