@@ -266,7 +266,7 @@ Appearance TargetList::own_look (const Appearance &appearance) const
   return distinct (appearance, common_.mean (), n > 1 ? kCommon * (1 - 1.0 / double (n)) : 0);
 }
 
-/// Returns how far the targets that the last frame's detections had, too, are off.
+/// Returns how far those targets are off that were detected in the last frame, too.
 std::vector<Displacement> TargetList::displacements (std::span<const SoughtTarget> targets,
                                                      std::span<const SoughtDetection> detections,
                                                      std::span<const int> detection_of) const

@@ -35,7 +35,7 @@ struct TrackedTarget {
   bool is_absent = false;                    // nothing at its place looks like it
   guint lost_frames = 0, absent_frames = 0;  // in a row
 
-  // Where it is not seen between two looks of the detector, it goes on as it moved.
+  // It goes on as it moved, since it cannot be seen between two looks of the detector.
   bool coasts = false;
 
   // From detections.

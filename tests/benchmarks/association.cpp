@@ -40,7 +40,7 @@ double processor_seconds ()
   return double (time.tv_sec) + double (time.tv_nsec) * 1e-9;
 }
 
-/// Frames of noise, each with its tensor of colours, which nobody has asked yet.
+/// Frames of noise, each with a new tensor of colours.
 class Stream {
 public:
   explicit Stream (const std::string &feature)

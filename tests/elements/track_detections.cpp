@@ -377,7 +377,7 @@ TEST_EACH (class_and_confidence, 2)
 }
 
 /// A detector takes a target now for this class and now for that one: it is another target, unless
-/// classes are merged. The class that is told is that of the last detection.
+/// classes are merged. A track has the class of its last detection.
 TEST_EACH (merged_classes, 2)
 {
   for (const bool merges : { false, true }) {

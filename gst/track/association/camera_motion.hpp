@@ -19,7 +19,7 @@ struct Shift {
   double x, y;
 };
 
-/// Where a target was expected, and where it was found.
+/// The place at which a target was expected, and the one at which it was found.
 struct Displacement {
   TargetBox expected, found;
 };
