@@ -25,7 +25,7 @@ static constexpr double kMatchIou = 0.55;  // overlap with the target that it is
 static constexpr double kPresenceSimilarity = 0.35, kPresenceSimilarityBetweenLooks = 0.2;
 static constexpr double kCovers = 0.4;
 static constexpr double kCoversView = 0.35;    // share from which on a view of it is not learned
-static constexpr guint kMaxAbsentFrames = 10;  // frames of being absent
+static constexpr guint kMaxAbsentFrames = 10;  // in a row without being seen
 static constexpr guint kRecent = 4;            // looks of the detector
 static constexpr guint kMaxShared = 5;         // frames on one spot
 
@@ -142,8 +142,8 @@ double confidence_of (const Detection &detection)
 }
 
 /// Returns the detections inside of the frame, in pixels of the tensor, the surest first. Of
-/// several on one spot the surest counts, or the first, or as many as there are targets. If classes
-/// are merged, none has one.
+/// several on one spot the surest counts, or the first, or as many as there are targets. If
+/// `merge_classes` is true, their `kind` is empty, which matches any class.
 std::vector<std::pair<const Detection *, SoughtDetection>>
 sought (const std::vector<Detection> &detections, bool merge_classes, const TargetFrame &frame,
         const std::function<std::ptrdiff_t (const TargetBox &)> &n_targets)
@@ -266,7 +266,8 @@ Appearance TargetList::own_look (const Appearance &appearance) const
   return distinct (appearance, common_.mean (), n > 1 ? kCommon * (1 - 1.0 / double (n)) : 0);
 }
 
-/// Returns how far those targets are off that were detected in the last frame, too.
+/// Returns the expected and the detected box of each confirmed target that has a detection in this
+/// frame, and had one in the last frame.
 std::vector<Displacement> TargetList::displacements (std::span<const SoughtTarget> targets,
                                                      std::span<const SoughtDetection> detections,
                                                      std::span<const int> detection_of) const
@@ -292,12 +293,9 @@ std::vector<TrackedTarget *> TargetList::matched (std::span<const SoughtDetectio
   const double pixels = double (width_) * height_;
   std::vector<int> detection_of = match_detections (targets, detections, pixels);
   if (const auto shift = camera_shift (displacements (targets, detections, detection_of))) {
-    for (std::size_t t = 0; t < targets.size (); t++) {
-      if (targets_[t]->is_lost ())
-        targets_[t]->shift (*shift);
-      for (ExpectedPlace &place : targets[t].places)
+    for (SoughtTarget &target : targets)
+      for (ExpectedPlace &place : target.places)
         place.box = shifted (place.box, *shift);
-    }
     detection_of = match_detections (targets, detections, pixels);
   }
   std::vector<TrackedTarget *> target_of (detections.size (), nullptr);
@@ -305,7 +303,7 @@ std::vector<TrackedTarget *> TargetList::matched (std::span<const SoughtDetectio
     if (TrackedTarget &tracked = *targets_[t]; detection_of[t] >= 0) {
       const std::size_t d = std::size_t (detection_of[t]);
       target_of[d] = &tracked;
-      tracked.restart (tracked.corrected (detections[d].box));
+      tracked.restart (tracked.corrected (detections[d].box, targets[t].places[0]));
       tracked.is_matched = true;
     }
   for (const auto &tracked : targets_)
@@ -346,8 +344,9 @@ double TargetList::covered_share_of (const TrackedTarget &tracked) const
   return most;
 }
 
-/// Returns whether a target that does not look like itself is rather behind something than gone: it
-/// is certain to exist, and the last look of the detector found it.
+/// Returns whether a target that does not look like itself is probably hidden, not gone: the
+/// detector does not look at this frame, its last look found the target, and nearly all looks
+/// before did.
 bool TargetList::may_coast (const TrackedTarget &tracked) const
 {
   return !looked_ && tracked.misses == 0 && tracked.absent_frames < kMaxAbsentFrames
@@ -378,13 +377,14 @@ Expected<> TargetList::note_presence (GstIntegralHistogram *colours, const Targe
       tracked.existence.confirm ();
       confirm (tracked, frame);
     }
-    if (!pace_.is_known () || (looks_right && tracked.existence.is_likely ())) {
+    if (!pace_.is_known ()
+        || (looks_right && !tracked.is_gone () && tracked.existence.is_likely ())) {
       tracked.absent_frames = 0;
       tracked.place = boxes[i];
     } else if (may_coast (tracked)) {
       tracked.coasts = true;
       tracked.absent_frames++;
-      tracked.place = tracked.motion.expected_by_detections (tracked.place);
+      tracked.extrapolated = tracked.motion.expected_by_detections (tracked.place);
     } else {
       tracked.is_absent = true;
       if (++tracked.absent_frames > kMaxAbsentFrames)

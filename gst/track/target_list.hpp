@@ -10,6 +10,7 @@
 
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/integralhist/base/error.hpp>
+#include <gst/track/association/camera_motion.hpp>
 #include <gst/track/association/detector_pace.hpp>
 #include <gst/track/base/detection.hpp>
 #include <gst/track/base/target_frame.hpp>

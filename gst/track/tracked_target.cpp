@@ -43,15 +43,16 @@ void TrackedTarget::take (const Detection &detection, const TargetBox &box, GstC
 std::vector<ExpectedPlace> TrackedTarget::expected_places () const
 {
   const unsigned unseen = motion.unseen () + 1, undetected = motion.undetected () + 1;
-  return { { motion.expected (box ()), spread_of (unseen, undetected) },
-           { motion.expected_by_detections (box ()), spread_of (undetected, undetected) } };
+  const TargetBox seen = last_seen_box ();
+  return { { motion.expected (seen), spread_of (unseen, undetected) },
+           { motion.expected_by_detections (seen), spread_of (undetected, undetected) } };
 }
 
-TargetBox TrackedTarget::corrected (const TargetBox &found) const
+TargetBox TrackedTarget::corrected (const TargetBox &found, const ExpectedPlace &at) const
 {
   if (!is_detected () || is_lost ())
     return found;
-  const auto [expected, spread] = expected_places ()[0];
+  const auto &[expected, spread] = at;
   const double gain = squared (spread) / (squared (spread) + squared (kSpreadOfDetection)),
                size_gain = gain * kSizeGain;
   const auto between = [] (double a, double b, double share) { return a + share * (b - a); };
@@ -67,7 +68,8 @@ ExpectedMotion TrackedTarget::expected_motion () const
 {
   if (!motion.has_velocity () || is_lost ())
     return {};
-  const TargetBox now = box (), next = motion.expected (now);
+  const TargetBox now = target->box (),
+                  next = coasts ? motion.expected_by_detections (place) : motion.expected (now);
   return { next.x - now.x, next.y - now.y, kMotionSpread };
 }
 

@@ -35,8 +35,9 @@ struct TrackedTarget {
   bool is_absent = false;                    // nothing at its place looks like it
   guint lost_frames = 0, absent_frames = 0;  // in a row
 
-  // It goes on as it moved, since it cannot be seen between two looks of the detector.
+  // It cannot be seen between two looks of the detector, and goes on as it moved: to here.
   bool coasts = false;
+  TargetBox extrapolated = {};
 
   // From detections.
   guint n_detections = 0;
@@ -56,7 +57,9 @@ struct TrackedTarget {
 
   bool is_confirmed () const { return id > 0; }
   bool is_detected () const { return n_detections > 0; }
-  TargetBox box () const
+  TargetBox box () const { return coasts ? extrapolated : last_seen_box (); }
+  /// Returns where it is, or was when it was seen last.
+  TargetBox last_seen_box () const
   {
     return waits || is_absent || coasts || !target ? place : target->box ();
   }
@@ -79,6 +82,7 @@ struct TrackedTarget {
     if (!is_detected ())
       place = box ();
     waits = true;
+    coasts = false;
     waits_for_detector = for_detector;
   }
   void restart (const TargetBox &at)
@@ -94,7 +98,8 @@ struct TrackedTarget {
     place = resized (place, x_factor, y_factor);
     if (target)
       target->resize (x_factor, y_factor);
-    motion.forget_places ();
+    extrapolated = resized (extrapolated, x_factor, y_factor);
+    motion.resize (x_factor, y_factor);
   }
   /// Returns the target as one of this method. If it was of another it starts again, or waits where
   /// it is lost: nothing is known by which to look for it. Null while it waits.
@@ -108,16 +113,10 @@ struct TrackedTarget {
     }
     return waits ? nullptr : target.get ();
   }
-  /// Takes the place of a lost target to where the camera's motion has it.
-  void shift (const Shift &by)
-  {
-    place = shifted (place, by);
-    motion.shift (by);
-  }
   /// Returns where it is expected in the next frame, by what follows it and by its detections.
   std::vector<ExpectedPlace> expected_places () const;
-  /// Returns the box between where it is expected in this frame and where it was detected.
-  TargetBox corrected (const TargetBox &found) const;
+  /// Returns the box between the one at which it is expected in this frame and the detected one.
+  TargetBox corrected (const TargetBox &found, const ExpectedPlace &at) const;
   /// Returns what its detections tell its method of how it moves.
   ExpectedMotion expected_motion () const;
 };

@@ -130,8 +130,8 @@ TEST (places_and_looks)
                == (std::vector{ 1, 0 }));
 }
 
-/// A silence counts where it is long, for all looks that are overdue; a detector that misses some
-/// frames keeps its pace. One that is silent for long is none.
+/// The camera's shift is what most targets have in common. If they are few, disagree, or are off by
+/// little, there is none.
 TEST (camera_shifts)
 {
   const auto off_by = [] (const std::vector<Shift> &all) {
@@ -153,6 +153,8 @@ TEST (camera_shifts)
                "their own motion");
 }
 
+/// A silence counts where it is long, for all looks that are overdue; a detector that misses some
+/// frames keeps its pace. One that is silent for long is none.
 TEST (pace)
 {
   DetectorPace pace;

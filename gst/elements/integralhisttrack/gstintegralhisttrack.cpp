@@ -130,9 +130,11 @@ PropertyTable<TrackProperties> make_table ()
       "middle outside start nothing, and a target whose middle leaves them ends; empty for "
       "the whole frame",
       [] (const std::string &text) { return parse_regions (text, "area"); });
-  table.flag ("merge-classes", FIELD (list.merge_classes), kPlaying,
-              "Let a detection be a target's whose class is another, for a detector that gives one "
-              "object now this class and now that one; else it starts another target");
+  table.flag (
+      "merge-classes", FIELD (list.merge_classes), kPlaying,
+      "Pair detections with targets of any class, and merge boxes of different classes on one "
+      "spot, for a detector that changes the class of an object between frames. If false, a "
+      "detection of another class starts another target");
   table.flag ("navigation", FIELD (navigation), kPlaying,
               "Follow what the mouse draws a box around in a video window; a click on a target "
               "drops it, until upstream detects it again");

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How far the picture has shifted since the last one, because its camera moved: by that by which
-// most targets are off the places where they were expected. What targets do by themselves differs;
-// what they have in common is the camera's. Other trackers of boxes register two pictures for this
-// (N. Aharon, R. Orfaig and B.-Z. Bobrovsky, "BoT-SORT: Robust associations multi-pedestrian
-// tracking", 2022); here no pixel is read.
+// Estimates how far a jerk of the camera has shifted the picture: the median distance between the
+// places at which targets were expected and those at which they were detected, if most targets
+// agree. A steady motion of the camera is part of the targets' velocities. Other trackers of boxes
+// register two pictures for this (N. Aharon, R. Orfaig and B.-Z. Bobrovsky, "BoT-SORT: Robust
+// associations multi-pedestrian tracking", 2022); here no pixel is read.
 #pragma once
 
 #include <optional>

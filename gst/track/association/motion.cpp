@@ -42,17 +42,11 @@ void Motion::miss ()
   undetected_++;
 }
 
-void Motion::shift (const Shift &by)
+void Motion::resize (double x_factor, double y_factor)
 {
   for (std::optional<TargetBox> *const place : { &last_, &detected_ })
     if (*place)
-      **place = shifted (**place, by);
-}
-
-void Motion::forget_places ()
-{
-  last_.reset ();
-  detected_.reset ();
+      *place = resized (**place, x_factor, y_factor);
 }
 
 TargetBox Motion::moved (const TargetBox &box, unsigned frames) const

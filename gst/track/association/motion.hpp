@@ -8,8 +8,6 @@
 
 #include <gst/track/base/target_box.hpp>
 
-#include "camera_motion.hpp"
-
 namespace integralhist {
 
 class Motion {
@@ -19,10 +17,8 @@ public:
   void detect (const TargetBox &box);
   /// Notes a frame in which it is not seen.
   void miss ();
-  /// Takes the places to where the camera's motion has them.
-  void shift (const Shift &by);
-  /// Forgets places, which are of another tensor's size.
-  void forget_places ();
+  /// Goes on in a tensor that is so many times as large.
+  void resize (double x_factor, double y_factor);
 
   /// Returns where a box that was last seen at this place is expected in the next frame.
   TargetBox expected (const TargetBox &last) const;

@@ -57,7 +57,7 @@ def read_detections(path):
 
 
 class Detections(GstBase.BaseTransform):
-    """Attaches the boxes of a file as regions of interest that are certain"""
+    """Attaches the boxes of a file as regions of interest with a confidence of 1"""
 
     __gstmetadata__ = ('Detections', 'Filter/Analyzer/Video', 'Attaches boxes of a file',
                        'The gst-integralhist authors')
