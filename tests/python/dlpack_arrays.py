@@ -12,6 +12,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 import unittest
 
 import numpy
@@ -115,7 +116,11 @@ class Arrays(unittest.TestCase):
         # a GstMiniObject begins with its GType, and then its reference count
         address = int(re.search(r'GstIntegralHistogram at (0x[0-9a-f]+)', repr(histogram))[1], 16)
         references = ctypes.c_int.from_address(address + ctypes.sizeof(ctypes.c_size_t))
+        end = time.monotonic() + 20
+        while references.value > 1 and time.monotonic() < end:
+            time.sleep(0.01)  # threads of the pipeline may still let go of it
         before = references.value
+        self.assertEqual(before, 1)
         tensors = [histogram.numpy() for _ in range(5)]
         self.assertEqual(references.value, before + 5)
         capsules = [histogram.__dlpack__(max_version=version) for version in ((1, 0), None)]
