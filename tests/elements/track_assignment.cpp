@@ -130,8 +130,8 @@ TEST (places_and_looks)
                == (std::vector{ 1, 0 }));
 }
 
-/// The camera's shift is what most targets have in common. If they are few, disagree, or are off by
-/// little, there is none.
+/// Most targets are off by the camera's shift. Few targets, targets that disagree, and short
+/// distances give no shift.
 TEST (camera_shifts)
 {
   const auto off_by = [] (const std::vector<Shift> &all) {

@@ -506,8 +506,8 @@ TEST_EACH (remembered, 2)
   }
 }
 
-/// The camera jerks, and somebody who looks like the first of five targets comes in at its old
-/// place: the first one goes on where the jerk has it.
+/// The camera jerks. At the same time a sixth target, which looks like the first of five, comes in
+/// at the old place of the first. Each has its id.
 TEST_EACH (camera_motion, 2)
 {
   Walk walk (__i__, "");
