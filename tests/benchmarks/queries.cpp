@@ -4,10 +4,10 @@
 //
 //   queries [--device cpu|cuda] [--size WxH] [--seconds S]
 //
-// Times are medians of laps, of the queries alone: what is asked lies on the device already,
-// answers stay there. Calls follow each other over a ring of tensors larger than the caches, so
-// that each reads its tensor from memory. `of reading` is the time in which the device reads the
-// tensor's bytes, over that of the answer.
+// Times are medians of laps, and include only the queries: tensors and queries lie on the device
+// already, answers stay there. Calls follow each other over a ring of tensors larger than the
+// caches, so that each reads its tensor from memory. `of reading` is the time in which the device
+// reads the tensor's bytes, over that of the answer.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

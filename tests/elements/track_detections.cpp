@@ -2,92 +2,11 @@
 //
 // integralhisttrack behind a detector that looks at some frames, misses some targets there, gives
 // others twice, and is not exact: by both methods a target has one id.
-#include "tracking.hpp"
+#include "walk.hpp"
 
 #include <gst/video/navigation.h>
 
 #include "test.hpp"  // last: it has macros with names of the standard library
-
-namespace {
-
-const std::string kMethods[][2] = {
-  { "", "cudaintegralhist bins=16 backend=cpu" },
-  { "method=correlation",
-    "cudaintegralhist backend=cpu feature=signed-gradient bins=18 weight=gradient soft=true ! "
-    "cudaintegralhist backend=cpu feature=hsv ! cudaintegralimage backend=cpu" },
-};
-
-struct Found {
-  Place box;
-  const char *kind = "thing";
-  double confidence = 0.9;
-};
-constexpr double kNone = -1;
-
-/// Adds detections as an element upstream does.
-auto detected (std::vector<Found> all)
-{
-  return [all] (GstBuffer *buffer) {
-    for (const auto &[box, kind, confidence] : all)
-      add_detection (buffer, kind, box, confidence);
-  };
-}
-
-double overlap (const Place &a, const Place &b)
-{
-  const double w = std::min (a.x + a.width, b.x + b.width) - std::max (a.x, b.x),
-               h = std::min (a.y + a.height, b.y + b.height) - std::max (a.y, b.y);
-  const double both = w > 0 && h > 0 ? w * h : 0;
-  return both / (double (a.width) * a.height + double (b.width) * b.height - both);
-}
-
-std::vector<Seen> visible (std::vector<Seen> tracks)
-{
-  std::erase_if (tracks, [] (const Seen &track) { return track.lost; });
-  return tracks;
-}
-
-/// A scene with one target.
-class Walk {
-public:
-  Walk (int method, const std::string &properties)
-      : scene (240, 160), tracking (kMethods[method][0] + " " + properties, kMethods[method][1])
-  {
-    tracking.set_caps (scene.width, scene.height);
-  }
-
-  std::vector<Seen> with (const std::vector<Place> &targets, const std::vector<Found> &found = {})
-  {
-    auto picture = scene.background ();
-    for (std::size_t i = 0; i < targets.size (); i++)
-      scene.draw (picture, targets[i], 7 + unsigned (i));
-    return tracking.follow (picture, detected (found));
-  }
-
-  const Scene scene;
-  Tracking tracking;
-};
-
-/// A value of a type, from its text.
-struct Confidence {
-  const char *written;
-  double is;  // NaN where it is no number
-};
-
-/// Adds a detection whose confidence is of any type.
-void add_written (GstBuffer *buffer, const Place &box, const char *written)
-{
-  auto *roi = gst_buffer_add_video_region_of_interest_meta (
-      buffer, "thing", guint (box.x), guint (box.y), guint (box.width), guint (box.height));
-  const std::string text = std::string ("detection, confidence=") + written;
-  GstStructure *const param = gst_structure_from_string (text.c_str (), nullptr);
-  fail_unless (param != nullptr, "%s", text.c_str ());
-  gst_video_region_of_interest_meta_add_param (roi, param);
-}
-
-constexpr Place kOther = { 150, 60, 30, 40 };
-
-}  // namespace
 
 /// A detector of every fourth frame misses a third of them, and is not exact.
 TEST_EACH (one_id_over_misses, 2)
@@ -341,58 +260,6 @@ TEST_EACH (area, 2)
                           kOther.x);
 }
 
-/// Class and confidence of the last detection go along, where there is one.
-TEST_EACH (class_and_confidence, 2)
-{
-  Walk walk (__i__, "targets=" + text_of (kOther));
-  for (int frame = 0; frame < 4; frame++) {
-    auto picture = walk.scene.background ();
-    walk.scene.draw (picture, kFirst, 7);
-    walk.scene.draw (picture, kOther, 8);
-    std::vector<Found> found;
-    if (frame == 0)
-      found = { { kFirst, "person", 0.95 } };
-    if (frame == 2)
-      found = { { kFirst, "person", kNone } };
-    g_autoptr (GstBuffer) buffer = walk.tracking.push (picture, detected (found));
-    fail_unless (buffer);
-    gpointer state = nullptr;
-    int seen = 0;
-    while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
-               buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-      auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
-      if (roi->roi_type != g_quark_from_string ("track"))
-        continue;
-      seen++;
-      const GstStructure *param = gst_video_region_of_interest_meta_get_param (roi, "track");
-      const char *kind = gst_structure_get_string (param, "class");
-      double confidence = -1;
-      gst_structure_get_double (param, "detection-confidence", &confidence);
-      fail_unless (g_strcmp0 (kind, roi->id == 2 ? "person" : nullptr) == 0);
-      fail_unless (confidence == (roi->id == 2 && frame < 2 ? 0.95 : -1), "frame %d: %g", frame,
-                   confidence);
-    }
-    fail_unless_equals_int (seen, 2);
-  }
-}
-
-/// A detector takes a target now for this class and now for that one: it is another target, unless
-/// classes are merged. A track has the class of its last detection.
-TEST_EACH (merged_classes, 2)
-{
-  for (const bool merges : { false, true }) {
-    Walk walk (__i__, merges ? "merge-classes=true" : "");
-    std::vector<Seen> tracks;
-    for (int frame = 0; frame < 24; frame++)
-      tracks = walk.with ({ kFirst, kOther },
-                          { { kFirst, frame % 8 < 4 ? "car" : "truck", 0.95 }, { kOther } });
-    const std::size_t n_first = std::size_t (std::ranges::count_if (
-        tracks, [] (const Seen &its) { return overlap (its.box, kFirst) > 0.5; }));
-    fail_unless (n_first == (merges ? 1 : 2), "%zu targets", n_first);
-    fail_unless (!merges || (tracks.size () == 2 && !tracks[0].lost && tracks[0].id == 1));
-  }
-}
-
 /// Detections of each frame: a box that grows is followed in its size, too.
 TEST_EACH (size_of_the_detection, 2)
 {
@@ -439,55 +306,6 @@ TEST_EACH (frame_size, 2)
   }
 }
 
-/// A confidence of any type of number is that number.
-TEST_EACH (numbers_of_confidence, 2)
-{
-  const Confidence all[] = {
-    { "(double)0.875", 0.875 }, { "(float)0.875", 0.875 },  { "(int)1", 1 },
-    { "(uint)1", 1 },           { "(gint64)1", 1 },         { "(guint64)1", 1 },
-    { "(guchar)1", 1 },         { "(fraction)7/8", 0.875 }, { "(glong)1", 1 },
-  };
-  for (const auto &[written, is] : all) {
-    Walk walk (__i__, "");
-    g_autoptr (GstBuffer) out =
-        walk.tracking.push (walk.scene.background (), [written = written] (GstBuffer *buffer) {
-          add_written (buffer, kFirst, written);
-        });
-    fail_unless (out != nullptr, "%s", walk.tracking.error ().c_str ());
-    auto *const tracks = gst_buffer_get_integral_histogram_tracks_meta (out);
-    fail_unless (tracks && gst_integral_histogram_tracks_meta_get_n_tracks (tracks) == 1);
-    g_autoptr (GstStructure) track = gst_integral_histogram_tracks_meta_get_track (tracks, 0);
-    double confidence = -1;
-    fail_unless (gst_structure_get_double (track, "detection-confidence", &confidence), "%s",
-                 written);
-    fail_unless (confidence == is, "%s: %f", written, confidence);
-  }
-}
-
-/// A box starts a target at once if a detector is sure of it; when it is seen again if the detector
-/// is fairly sure, or does not say how sure; and never if it is hardly sure, which only continues a
-/// target.
-TEST_EACH (births, 2)
-{
-  const struct {
-    double confidence;
-    int seen_from;  // frame
-  } all[] = { { 0.95, 0 }, { 0.7, 1 }, { kNone, 1 }, { 0.3, 100 }, { 0, 100 } };
-  for (const auto &[confidence, seen_from] : all) {
-    Walk walk (__i__, "");
-    for (int frame = 0; frame < 12; frame++) {
-      const auto tracks = walk.with ({ kFirst }, { { kFirst, "thing", confidence } });
-      fail_unless (int (tracks.size ()) == int (frame >= seen_from), "%g, frame %d: %zu",
-                   confidence, frame, tracks.size ());
-    }
-    const auto tracks = walk.with ({ kFirst }, { { kFirst, "thing", 0.95 } });
-    fail_unless (tracks.size () == 1 && tracks[0].id == 1);
-    for (int frame = 0; frame < 12; frame++)
-      fail_unless_equals_int (
-          visible (walk.with ({ kFirst }, { { kFirst, "thing", 0.3 } })).size (), 1);
-  }
-}
-
 /// A target that comes back has its id for so many seconds, here one.
 TEST_EACH (remembered, 2)
 {
@@ -530,40 +348,6 @@ TEST_EACH (camera_motion, 2)
     fail_unless (tracks[i].id == guint (i) + 1
                      && std::abs (tracks[i].box.x - (i < 5 ? 32 + 40 * i : 20)) <= 2,
                  "target %u at %d", tracks[i].id, tracks[i].box.x);
-}
-
-/// The surer one of two boxes on one spot counts, whatever the type of its confidence. A confidence
-/// that is not a number is never the surer one, and one warning says so.
-TEST_EACH (surest, 2)
-{
-  const Place sure = { 66, 54, 80, 60 }, other = { 60, 50, 90, 70 };
-  const struct {
-    const char *less, *more;
-    bool are_numbers;
-  } all[] = {
-    { "(float)0.1", "(float)0.9", true },     { "(double)0.1", "(float)0.9", true },
-    { "(int)0", "(fraction)9/10", true },     { "(guint64)0", "(int)1", true },
-    { "(string)high", "(double)0.9", false }, { "(double)nan", "(float)0.9", false },
-    { "(double)inf", "(float)0.9", false },   { "(string)0.9", "(int)1", false },
-    { "(boolean)true", "(double)1", false },
-  };
-  for (const auto &[less, more, are_numbers] : all) {
-    Walk walk (__i__, "");
-    std::string said;
-    for (int frame = 0; frame < 3; frame++) {
-      const auto tracks = walk.tracking.follow (walk.scene.background (),
-                                                [&, less = less, more = more] (GstBuffer *buffer) {
-                                                  add_written (buffer, other, less);
-                                                  add_written (buffer, sure, more);
-                                                });
-      fail_unless (tracks.size () == 1 && tracks[0].box == sure, "%s and %s", less, more);
-      said += walk.tracking.take_warnings ();
-    }
-    fail_unless (std::ranges::count (said, '\n') == (are_numbers ? 0 : 1), "%s: %s", less,
-                 said.c_str ());
-    fail_unless (are_numbers || said.find ("is no finite number but") != std::string::npos, "%s",
-                 said.c_str ());
-  }
 }
 
 /// A target is lost in frames that are too small for a pixel of it, and else lies in the frame.

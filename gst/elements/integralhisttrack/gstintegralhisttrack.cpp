@@ -15,8 +15,9 @@
  * #GstVideoRegionOfInterestMeta or object detection of GstAnalytics that is no target's yet, or
  * from a box that is drawn with the mouse in a video window; a click drops the target under it,
  * until upstream detects it again. Each later detection of a target, also of a lost one, says where
- * it is and how large. A target without any goes on as long as its box looks like it. It keeps its
- * id for #integralhisttrack:remember seconds. Every frame with an integral histogram then carries,
+ * it is and how large. A target without any goes on as long as its box looks like it, and for up to
+ * 10 frames between two looks of the detector if it does not. It keeps its id for
+ * #integralhisttrack:remember seconds. Every frame with an integral histogram then carries,
  * for each target, a #GstVideoRegionOfInterestMeta of the type `track` with the target's id, the id
  * of what it was started from as its parent, and a parameter `track` with a field `confidence`;
  * where GstAnalytics is there, a tracking mtd with an object detection of the type `track` as well.

@@ -12,7 +12,7 @@
 //
 //   Tensor::ask (query)                  any thread
 //     └─ answer_by (ways...)             tries ways in order, until one answers (in host memory;
-//                                        a CudaOnDemandTensor has boxes alone):
+//                                        a CudaOnDemandTensor has only boxes):
 //          ├─ a GPU                      DeviceFeatureImage, after Tensor::prepare ()
 //          ├─ pixels                     cpu::answer_pixels (), unless Demand::tensor_for () names
 //          │                             a part of the frame whose tensor costs less

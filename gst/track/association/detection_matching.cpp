@@ -21,7 +21,7 @@ constexpr double kNever = -std::numeric_limits<double>::infinity ();
 constexpr double kSame = 0.58, kSamePerTime = 0.06, kSameSpread = 0.15;
 constexpr double kOther = -0.05, kOtherSpread = 0.2;
 constexpr double kAppearanceWeight = 1.1;
-// The probability that a detection of the target shows something else, such as somebody in front.
+// The probability that a detection of the target shows another object, such as one in front.
 constexpr double kOccluded = 0.2;
 // The mean of few views says less: that of this many half as much as that of very many.
 constexpr double kFewViews = 10;

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A scene with targets, seen by integralhisttrack behind a detector, by both methods.
+#pragma once
+
+#include "tracking.hpp"
+
+inline const std::string kMethods[][2] = {
+  { "", "cudaintegralhist bins=16 backend=cpu" },
+  { "method=correlation",
+    "cudaintegralhist backend=cpu feature=signed-gradient bins=18 weight=gradient soft=true ! "
+    "cudaintegralhist backend=cpu feature=hsv ! cudaintegralimage backend=cpu" },
+};
+
+struct Found {
+  Place box;
+  const char *kind = "thing";
+  double confidence = 0.9;
+};
+constexpr double kNone = -1;
+
+/// Adds detections as an element upstream does.
+inline auto detected (std::vector<Found> all)
+{
+  return [all] (GstBuffer *buffer) {
+    for (const auto &[box, kind, confidence] : all)
+      add_detection (buffer, kind, box, confidence);
+  };
+}
+
+inline double overlap (const Place &a, const Place &b)
+{
+  const double w = std::min (a.x + a.width, b.x + b.width) - std::max (a.x, b.x),
+               h = std::min (a.y + a.height, b.y + b.height) - std::max (a.y, b.y);
+  const double both = w > 0 && h > 0 ? w * h : 0;
+  return both / (double (a.width) * a.height + double (b.width) * b.height - both);
+}
+
+inline std::vector<Seen> visible (std::vector<Seen> tracks)
+{
+  std::erase_if (tracks, [] (const Seen &track) { return track.lost; });
+  return tracks;
+}
+
+/// A scene with one target.
+class Walk {
+public:
+  Walk (int method, const std::string &properties)
+      : scene (240, 160), tracking (kMethods[method][0] + " " + properties, kMethods[method][1])
+  {
+    tracking.set_caps (scene.width, scene.height);
+  }
+
+  std::vector<Seen> with (const std::vector<Place> &targets, const std::vector<Found> &found = {})
+  {
+    auto picture = scene.background ();
+    for (std::size_t i = 0; i < targets.size (); i++)
+      scene.draw (picture, targets[i], 7 + unsigned (i));
+    return tracking.follow (picture, detected (found));
+  }
+
+  const Scene scene;
+  Tracking tracking;
+};
+
+constexpr Place kOther = { 150, 60, 30, 40 };
