@@ -136,7 +136,7 @@ namespace cpu {
 }  // namespace cpu
 
 namespace cuda {
-/// Takes pointers of the current context; windows, models and patches may be in pinned host memory.
+/// Takes pointers of the current context; all but `carried` and `best` may be in pinned memory.
 [[nodiscard]] int answer (TensorView tensor, const Query &query, Stream stream);
 }  // namespace cuda
 

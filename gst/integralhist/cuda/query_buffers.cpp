@@ -49,6 +49,10 @@ void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &
       array (query.answers, inthist::answer_bytes (shape, query), false, false);
 }
 
+/// The most bytes of answers that kernels write to the host's memory themselves. A copy behind them
+/// would take longer to start than so few bytes take to arrive.
+constexpr std::size_t kMaxPinnedAnswers = 16 << 10;
+
 /// Places arrays in one block, each aligned to 16 bytes.
 class Packing {
 public:
@@ -128,9 +132,16 @@ Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inth
                    }
                  });
 
+  // what is carried and what find_best reads stay on the device
+  staged.in_host_answers_ =
+      staged.up_end_ == 0 && staged.back_begin_ == 0 && staged.back_end_ == outputs.bytes ()
+      && outputs.bytes () <= kMaxPinnedAnswers
+      && std::ranges::none_of (queries, [] (const Query &query) { return query.best; });
+
   staged.buffers_ = TRY (pool.lease ());
-  if (const auto reserved = staged.buffers_->reserve (inputs.bytes (), outputs.bytes (),
-                                                      std::max (staged.up_end_, staged.back_end_));
+  if (const auto reserved =
+          staged.buffers_->reserve (inputs.bytes (), staged.in_host_answers_ ? 0 : outputs.bytes (),
+                                    std::max (staged.up_end_, staged.back_end_));
       !reserved) {
     if (reserved.error ().code != cudaErrorMemoryAllocation)
       return tl::make_unexpected (reserved.error ());
@@ -158,17 +169,18 @@ void StagedQueries::put_inputs (const inthist::Shape &shape)
 
 void StagedQueries::put_answers (const inthist::Shape &shape)
 {
+  std::byte *const answers =
+      in_host_answers_ ? buffers_->host_answers.get () : buffers_->answers.get ();
   Packing packing;
-  for_outputs (shape, queries_,
-               [&] (auto &pointer, std::size_t bytes, bool goes_up, bool comes_back) {
-                 const std::size_t offset = packing.add (bytes);
-                 if (goes_up)
-                   std::memcpy (buffers_->host_answers.get () + offset, pointer, bytes);
-                 if (comes_back)
-                   copies_.push_back ({ pointer, offset, bytes });
-                 pointer = reinterpret_cast<std::remove_reference_t<decltype (pointer)>> (
-                     buffers_->answers.get () + offset);
-               });
+  for_outputs (
+      shape, queries_, [&] (auto &pointer, std::size_t bytes, bool goes_up, bool comes_back) {
+        const std::size_t offset = packing.add (bytes);
+        if (goes_up)
+          std::memcpy (buffers_->host_answers.get () + offset, pointer, bytes);
+        if (comes_back)
+          copies_.push_back ({ pointer, offset, bytes });
+        pointer = reinterpret_cast<std::remove_reference_t<decltype (pointer)>> (answers + offset);
+      });
 }
 
 CudaExpected<> StagedQueries::upload (cudaStream_t stream) const
@@ -184,7 +196,7 @@ CudaExpected<> StagedQueries::upload (cudaStream_t stream) const
 
 CudaExpected<> StagedQueries::download (cudaStream_t stream) const
 {
-  if (back_end_ == 0)
+  if (back_end_ == 0 || in_host_answers_)
     return {};
   return check (cudaMemcpyAsync (buffers_->host_answers.get () + back_begin_,
                                  buffers_->answers.get () + back_begin_, back_end_ - back_begin_,

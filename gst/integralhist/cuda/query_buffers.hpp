@@ -92,6 +92,7 @@ private:
   std::vector<Copy> copies_;
   // of the buffers: inputs, what goes up of the answers, and what comes back of them
   std::size_t inputs_bytes_ = 0, up_end_ = 0, back_begin_ = SIZE_MAX, back_end_ = 0;
+  bool in_host_answers_ = false;  // kernels write answers to pinned memory, which nothing copies
 };
 
 }  // namespace integralhist
