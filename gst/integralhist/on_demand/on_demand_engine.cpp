@@ -17,150 +17,25 @@
 #include <gst/integralhist/engine/tensor_pool.hpp>
 #include <gst/integralhist/engine/plan.hpp>
 
+#include "demand_proxy.hpp"
+#include "feature_image_proxy.hpp"
 #include "host_on_demand_tensor.hpp"
 
 namespace integralhist {
 namespace {
 
-/// A tensor that forwards all but queries to another.
-class ForwardingTensor : public Tensor {
-public:
-  explicit ForwardingTensor (std::shared_ptr<Tensor> tensor)
-      : Tensor (*tensor, tensor->flags), tensor_ (std::move (tensor))
-  {
-  }
-
-  Expected<> wait (GstClockTime timeout) override { return tensor_->wait (timeout); }
-  Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override
-  {
-    return tensor_->ask_on (stream, queries);
-  }
-  Expected<const void *> host () override { return tensor_->host (); }
-  Expected<DeviceTensor *> device_tensor () override { return tensor_->device_tensor (); }
-  Expected<std::span<const Shard>> shards () override { return tensor_->shards (); }
-
-protected:
-  const std::shared_ptr<Tensor> tensor_;
-};
-
-/// An eager engine's tensor that notes what, on demand, would have been computed.
-class ObservedTensor final : public ForwardingTensor {
-public:
-  ObservedTensor (std::shared_ptr<OnDemandContext> context, std::shared_ptr<Tensor> tensor,
-                  const AnswerCost &cost)
-      : ForwardingTensor (std::move (tensor)), context_ (std::move (context)), demand_ (shape, cost)
-  {
-  }
-  ~ObservedTensor () override { context_->note_released (demand_.is_for_all ()); }
-
-  Expected<> ask (std::span<const Query> queries) override
-  {
-    note (queries);
-    return tensor_->ask (queries);
-  }
-  Expected<> ask_cells (std::span<const CellsQuery> queries) override
-  {
-    const bool would_count = [&] {
-      const std::lock_guard lock (mutex_);
-      return demand_.counts_cells (queries);
-    }();
-    return would_count ? tensor_->ask_cells (queries) : Tensor::ask_cells (queries);
-  }
-  Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override
-  {
-    note (queries);
-    return tensor_->ask_on (stream, queries);
-  }
-  Expected<const void *> host () override
-  {
-    note_all ();
-    return tensor_->host ();
-  }
-  Expected<DeviceTensor *> device_tensor () override
-  {
-    note_all ();
-    return tensor_->device_tensor ();
-  }
-
-private:
-  void note (std::span<const Query> queries)
-  {
-    const std::lock_guard lock (mutex_);
-    for (const Query &query : queries)
-      if (const auto part = demand_.tensor_for (query))
-        demand_.note_computed (*part);
-  }
-  void note_all ()
-  {
-    const std::lock_guard lock (mutex_);
-    demand_.note_computed (demand_.frame ());
-  }
-
-  const std::shared_ptr<OnDemandContext> context_;
-  std::mutex mutex_;
-  Demand demand_;
-};
-
-/// A tensor of a frame in a GPU's memory, with the frame's feature image there, for many queries at
-/// once. The image is made if such queries were announced for an earlier frame.
-class TensorWithFeatureImage final : public ForwardingTensor {
-public:
-  TensorWithFeatureImage (std::shared_ptr<OnDemandContext> context, std::shared_ptr<Tensor> tensor,
-                          std::unique_ptr<DeviceFeatureImage> feature_image)
-      : ForwardingTensor (std::move (tensor)), context_ (std::move (context)),
-        feature_image_ (std::move (feature_image))
-  {
-  }
-  ~TensorWithFeatureImage () override
-  {
-    if (feature_image_ && !expected_)
-      context_->feature_image_wanted = false;
-    if (feature_image_)
-      context_->give_back (std::move (feature_image_));
-  }
-
-  Expected<DeviceFeatureImage *> prepare (std::span<const Region>) override
-  {
-    context_->feature_image_wanted = true;
-    expected_ = true;
-    return feature_image_.get ();
-  }
-  Expected<> ask (std::span<const Query> queries) override
-  {
-    if (!may_use_feature_image ())
-      return tensor_->ask (queries);
-    for (const Query &query : queries)
-      if (!TRY (count_windows (*feature_image_, shape, context_->lut, query)))
-        TRY (tensor_->ask ({ &query, 1 }));
-    return {};
-  }
-  Expected<> ask_cells (std::span<const CellsQuery> queries) override
-  {
-    return may_use_feature_image () && feature_image_->takes (queries)
-               ? feature_image_->add_up_cells (queries, context_->lut)
-               : tensor_->ask_cells (queries);
-  }
-
-private:
-  bool may_use_feature_image () const { return expected_ && feature_image_; }
-
-  const std::shared_ptr<OnDemandContext> context_;
-  std::unique_ptr<DeviceFeatureImage> feature_image_;  // may be null
-  std::atomic<bool> expected_ = false;
-};
-
 /// When frames are computed, and why.
-struct When {
+struct Schedule {
   bool is_eager;
   const char *why;
 };
-constexpr When kFirst = { true, "the first frames" },
-               kInHostMemory = { true, "frames in host memory" },
-               kElsewhere = { true, "frames that other devices have, or share" },
-               kAllAsked = { true, "all is asked" },
-               kLessAsked = { false, "less than all is asked" },
-               kFailed = { false, "to compute ahead has failed" },
-               kSet = { false, Stats ().schedule_reason };
+constexpr Schedule kFirst = { true, "the first frames" },
+                   kInHostMemory = { true, "frames in host memory" },
+                   kElsewhere = { true, "frames that other devices have, or share" },
+                   kAllAsked = { true, "all is asked" },
+                   kLessAsked = { false, "less than all is asked" },
+                   kFailed = { false, "to compute ahead has failed" },
+                   kSet = { false, Stats ().schedule_reason };
 
 class OnDemandEngine final : public Engine {
 public:
@@ -168,7 +43,7 @@ public:
                   std::unique_ptr<DeviceStore> device_store)
       : options_ (options), automatic_ (options.compute == Compute::automatic),
         eager_ (std::move (make_eager)), device_store_ (std::move (device_store)),
-        begins_eager_ (automatic_ && device_store_), when_ (automatic_ ? &kLessAsked : &kSet)
+        begins_eager_ (automatic_ && device_store_), schedule_ (automatic_ ? &kLessAsked : &kSet)
   {
   }
 
@@ -180,7 +55,7 @@ public:
       if (engine) {
         context_ = std::make_shared<OnDemandContext> (shape, lut, (*engine)->plan (),
                                                       std::move (whole_engine), std::nullopt);
-        when_ = &kFirst;
+        schedule_ = &kFirst;
         return {};
       }
       if (engine.error ().kind != Error::Kind::no_memory)
@@ -225,7 +100,7 @@ public:
       read.producer = feature_image->stream ();
     auto submitted = submit_tensor (read);
     if (submitted)
-      submitted->tensor = std::make_shared<TensorWithFeatureImage> (
+      submitted->tensor = std::make_shared<FeatureImageProxy> (
           context_, std::move (submitted->tensor), std::move (feature_image));
     else if (feature_image)
       context_->drop (std::move (feature_image));
@@ -254,9 +129,9 @@ public:
   {
     Stats stats = eager_.stats ();
     stats.backend = device_store_ ? "cuda" : "cpu";
-    const When &when = *when_;
-    stats.schedule = when.is_eager ? "eager" : "on-demand";
-    stats.schedule_reason = when.why;
+    const Schedule &schedule = *schedule_;
+    stats.schedule = schedule.is_eager ? "eager" : "on-demand";
+    stats.schedule_reason = schedule.why;
     if (context_->whole_engine) {
       if (context_->whole_engine->device == inthist::Device::cuda)
         stats.backend = "cuda";
@@ -324,7 +199,7 @@ private:
   Expected<SubmittedFrame> submit_at_once (const Frame &frame)
   {
     auto submitted = TRY (eager_.engine ()->submit (frame));
-    submitted.tensor = std::make_shared<ObservedTensor> (
+    submitted.tensor = std::make_shared<DemandProxy> (
         context_, std::move (submitted.tensor),
         frame.location == PixelLocation::device ? kGpuCost : kCpuCost);
     return submitted;
@@ -363,7 +238,8 @@ private:
       return false;
     }
     const OnDemandContext::Streak streak = context_->streak ();
-    const bool was = when_.load ()->is_eager, now = was ? streak.less < kLess : streak.all >= kAll;
+    const bool was = schedule_.load ()->is_eager,
+               now = was ? streak.less < kLess : streak.all >= kAll;
     if (streak.less >= kIdle)
       TRY (drop_eager ());
     if (now && !eager_.engine ()) {
@@ -381,11 +257,11 @@ private:
     return now;
   }
 
-  void choose (const When &when)
+  void choose (const Schedule &schedule)
   {
-    if (when_.exchange (&when) != &when)
-      GST_DEBUG ("frames are computed %s: %s", when.is_eager ? "at once" : "when somebody asks",
-                 when.why);
+    if (schedule_.exchange (&schedule) != &schedule)
+      GST_DEBUG ("frames are computed %s: %s", schedule.is_eager ? "at once" : "when somebody asks",
+                 schedule.why);
   }
 
   /// To compute ahead is to be faster, no more: if it fails, frames wait for queries.
@@ -412,7 +288,7 @@ private:
   std::shared_ptr<OnDemandContext> context_;
   std::shared_ptr<TensorPool> pool_, device_pool_;  // the streaming thread's
   bool stays_on_demand_ = false;                    // the streaming thread's
-  std::atomic<const When *> when_;  // of the next frame; the streaming thread chooses
+  std::atomic<const Schedule *> schedule_;  // of the next frame; the streaming thread chooses
 
   std::mutex mutex_;  // guards stats_
   Stats stats_;       // of frames on demand

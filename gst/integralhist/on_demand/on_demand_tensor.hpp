@@ -6,9 +6,9 @@
 //   OnDemandEngine::submit (frame)       the streaming thread
 //     ├─ HostOnDemandTensor::keep ()     frame in host memory: KeptFrame copies its values
 //     ├─ DeviceStore::keep ()            frame on a GPU: a CudaOnDemandTensor copies them there
-//     └─ an eager engine's submit ()     if consumers keep asking for all of each frame, which an
-//                                        ObservedTensor notes; with compute=auto on a GPU also
-//                                        the first frames, and those that lie elsewhere
+//     └─ an eager engine's submit ()     if consumers keep asking for all of each frame, which a
+//                                        DemandProxy notes; with compute=auto on a GPU also the
+//                                        first frames, and those that lie elsewhere
 //
 //   Tensor::ask (query)                  any thread
 //     └─ answer_by (ways...)             tries ways in order, until one answers (in host memory;

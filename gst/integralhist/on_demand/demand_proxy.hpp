@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <mutex>
+
+#include "demand.hpp"
+#include "on_demand_context.hpp"
+#include "tensor_proxy.hpp"
+
+namespace integralhist {
+
+/// Forwards to an eager engine's tensor, and notes what, on demand, would have been computed.
+class DemandProxy final : public TensorProxy {
+public:
+  DemandProxy (std::shared_ptr<OnDemandContext> context, std::shared_ptr<Tensor> tensor,
+               const AnswerCost &cost)
+      : TensorProxy (std::move (tensor)), context_ (std::move (context)), demand_ (shape, cost)
+  {
+  }
+  ~DemandProxy () override { context_->note_released (demand_.is_for_all ()); }
+
+  Expected<> ask (std::span<const Query> queries) override
+  {
+    note (queries);
+    return tensor_->ask (queries);
+  }
+  Expected<> ask_cells (std::span<const CellsQuery> queries) override
+  {
+    const bool would_count = [&] {
+      const std::lock_guard lock (mutex_);
+      return demand_.counts_cells (queries);
+    }();
+    return would_count ? tensor_->ask_cells (queries) : Tensor::ask_cells (queries);
+  }
+  Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override
+  {
+    note (queries);
+    return tensor_->ask_on (stream, queries);
+  }
+  Expected<const void *> host () override
+  {
+    note_all ();
+    return tensor_->host ();
+  }
+  Expected<DeviceTensor *> device_tensor () override
+  {
+    note_all ();
+    return tensor_->device_tensor ();
+  }
+
+private:
+  void note (std::span<const Query> queries)
+  {
+    const std::lock_guard lock (mutex_);
+    for (const Query &query : queries)
+      if (const auto part = demand_.tensor_for (query))
+        demand_.note_computed (*part);
+  }
+  void note_all ()
+  {
+    const std::lock_guard lock (mutex_);
+    demand_.note_computed (demand_.frame ());
+  }
+
+  const std::shared_ptr<OnDemandContext> context_;
+  std::mutex mutex_;
+  Demand demand_;
+};
+
+}  // namespace integralhist
