@@ -13,13 +13,9 @@
 namespace integralhist {
 
 static constexpr guint kMaxTargets = 1000;
-// Confidences of detections: of one that may start a target, of one that does so alone, of any that
-// counts, and of one without any, which starts none alone.
-static constexpr double kStartConfidence = 0.6, kStartAloneConfidence = 0.85, kMinConfidence = 0.1,
-                        kUnknownConfidence = 0.7;
-static constexpr double kCommon = 0.7;  // the most of what is common that is taken away
-// Overlap of two detections of one object, of one class and of two.
-static constexpr double kNmsIou = 0.6, kNmsIouOfClasses = 0.8;
+// Confidence of a detection that starts a target alone. One without any confidence does not.
+static constexpr double kStartAloneConfidence = 0.85;
+static constexpr double kCommon = 0.7;     // the most of what is common that is taken away
 static constexpr double kMatchIou = 0.55;  // overlap with the target that it is
 // A target without a detection is there if its box looks like it, and others cover little of it.
 static constexpr double kPresenceSimilarity = 0.35, kPresenceSimilarityBetweenLooks = 0.2;
@@ -125,59 +121,15 @@ void TargetList::fit (GstIntegralHistogram *colours, const TargetFrame &frame)
   }
   width_ = width;
   height_ = height;
-  if (spec_ && *spec_ != spec_of (colours))
+  if (spec_ && *spec_ != spec_of (colours)) {
     for (const auto &tracked : targets_)
       tracked->appearance.clear ();
-  if (spec_ && *spec_ != spec_of (colours))
     common_.clear ();
+  }
   spec_ = spec_of (colours);
 }
 
 namespace {
-
-/// Returns how sure a detector is; not at all if that is no number.
-double confidence_of (const Detection &detection)
-{
-  return detection.bad_confidence.empty () ? detection.confidence.value_or (kUnknownConfidence) : 0;
-}
-
-/// Returns the detections inside of the frame, in pixels of the tensor, the surest first. Of
-/// several on one spot the surest counts, or the first, or as many as there are targets. If
-/// `merge_classes` is true, their `kind` is empty, which matches any class.
-std::vector<std::pair<const Detection *, SoughtDetection>>
-sought (const std::vector<Detection> &detections, bool merge_classes, const TargetFrame &frame,
-        const std::function<std::ptrdiff_t (const TargetBox &)> &n_targets)
-{
-  std::vector<const Detection *> order;
-  for (const Detection &detection : detections)
-    order.push_back (&detection);
-  std::ranges::stable_sort (order, std::ranges::greater{},
-                            [] (const Detection *its) { return confidence_of (*its); });
-  std::vector<std::pair<const Detection *, SoughtDetection>> kept;
-  for (const Detection *const its : order) {
-    const double sure = confidence_of (*its);
-    if (kept.size () == kMaxTargets || sure < kMinConfidence)
-      break;  // the others are less sure
-    const GstVideoRectangle part = frame.clip (its->box);
-    const TargetBox box = frame.in_tensor (part);
-    const std::string kind = merge_classes ? "" : its->kind;
-    const auto n_there = std::ranges::count_if (kept, [&] (const auto &other) {
-      return overlap (box, other.second.box)
-             > (are_of_one_kind (kind, other.second.kind) ? kNmsIou : kNmsIouOfClasses);
-    });
-    if (part.w > 0 && (n_there == 0 || n_there < n_targets (box)))
-      kept.push_back ({ its, { box, {}, kind, sure >= kStartConfidence } });
-  }
-  return kept;
-}
-
-/// Returns the share of a box that another covers.
-double covered_share (const TargetBox &box, const TargetBox &by)
-{
-  const double width = std::min (box.x + box.width, by.x + by.width) - std::max (box.x, by.x),
-               height = std::min (box.y + box.height, by.y + by.height) - std::max (box.y, by.y);
-  return width > 0 && height > 0 ? width * height / (box.width * box.height) : 0;
-}
 
 double seconds_between (GstClockTime from, GstClockTime to)
 {
@@ -201,32 +153,39 @@ void TargetList::warn_of_confidence (const std::vector<Detection> &detections)
            joined ("it is at ", text_of ({ bad->box })) });
 }
 
-Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHistogram *colours,
-                               const TargetFrame &frame)
+/// Forgets the detections of the last frame.
+void TargetList::begin_frame ()
 {
   for (const auto &tracked : targets_) {
     tracked->is_matched = false;
     tracked->mtd.reset ();
+    if (!pace_.is_known () && std::exchange (tracked->waits_for_detector, false))
+      tracked->waits = false;
   }
+}
+
+/// Returns how many targets are seen on the spot of a box.
+std::ptrdiff_t TargetList::n_seen_at (const TargetBox &box) const
+{
+  return std::ranges::count_if (targets_, [&] (const auto &tracked) {
+    return tracked->is_confirmed () && !tracked->is_lost ()
+           && overlap (tracked->box (), box) > kMatchIou;
+  });
+}
+
+Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHistogram *colours,
+                               const TargetFrame &frame)
+{
   const unsigned looks = pace_.note (!all.empty ());
   looked_ = looks > 0;
-  if (!pace_.is_known ())
-    for (const auto &tracked : targets_)
-      if (std::exchange (tracked->waits_for_detector, false))
-        tracked->waits = false;
+  begin_frame ();
   warn_of_confidence (all);
-  const auto kept = sought (all, options_.merge_classes, frame, [&] (const TargetBox &box) {
-    return std::ranges::count_if (targets_, [&] (const auto &tracked) {
-      return tracked->is_confirmed () && !tracked->is_lost ()
-             && overlap (tracked->box (), box) > kMatchIou;
-    });
-  });
-  std::vector<SoughtDetection> detections;
+  std::vector<Measurement> detections =
+      select_detections (all, options_.merge_classes, kMaxTargets, frame,
+                         [this] (const TargetBox &box) { return n_seen_at (box); });
   std::vector<TargetBox> boxes;
-  for (const auto &[its, detection] : kept) {
-    detections.push_back (detection);
+  for (const Measurement &detection : detections)
     boxes.push_back (detection.box);
-  }
   const auto appearances = TRY (appearances_of (colours, boxes));
   for (const Appearance &appearance : appearances)
     common_.add (appearance);
@@ -236,17 +195,11 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
   std::vector<TrackedTarget *> target_of = matched (detections, looks, frame);
   for (std::size_t d = 0; d < detections.size (); d++)
     if (!target_of[d] && starts_target (detections[d], frame))
-      if ((target_of[d] = add (frame.clip (kept[d].first->box), frame)))
-        target_of[d]->parent = kept[d].first->id;
+      if ((target_of[d] = add (frame.clip (detections[d].detection->box), frame)))
+        target_of[d]->parent = detections[d].detection->id;
   for (std::size_t d = 0; d < detections.size (); d++)
-    if (TrackedTarget *const tracked = target_of[d]) {
-      tracked->take (*kept[d].first, boxes[d], frame.time);
-      tracked->existence.hit (detections[d].is_sure);
-      if (tracked->is_confirmed () || confidence_of (*kept[d].first) >= kStartAloneConfidence)
-        tracked->existence.confirm ();
-      if (!tracked->is_confirmed () && tracked->existence.is_confirmed ())
-        confirm (*tracked, frame);
-    }
+    if (target_of[d])
+      take (*target_of[d], detections[d], frame);
   for (std::size_t d = 0; d < detections.size (); d++)
     if (TrackedTarget *const tracked = target_of[d];
         tracked && (tracked->appearance.mean ().empty () || is_clear_view (*tracked)))
@@ -255,6 +208,19 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
     return !tracked->is_confirmed () && tracked->existence.is_hopeless ();
   });
   return {};
+}
+
+/// Has a target take its detection, which may confirm it.
+void TargetList::take (TrackedTarget &tracked, const Measurement &measurement,
+                       const TargetFrame &frame)
+{
+  const Detection &detection = *measurement.detection;
+  tracked.take (detection, measurement.box, frame.time);
+  tracked.existence.hit (measurement.is_sure);
+  if (tracked.is_confirmed () || confidence_of (detection) >= kStartAloneConfidence)
+    tracked.existence.confirm ();
+  if (!tracked.is_confirmed () && tracked.existence.is_confirmed ())
+    confirm (tracked, frame);
 }
 
 /// Returns what an appearance has beside what is common to the targets. The fewer there are, the
@@ -268,8 +234,8 @@ Appearance TargetList::own_look (const Appearance &appearance) const
 
 /// Returns the expected and the detected box of each confirmed target that has a detection in this
 /// frame, and had one in the last frame.
-std::vector<Displacement> TargetList::displacements (std::span<const SoughtTarget> targets,
-                                                     std::span<const SoughtDetection> detections,
+std::vector<Displacement> TargetList::displacements (std::span<const Prediction> targets,
+                                                     std::span<const Measurement> detections,
                                                      std::span<const int> detection_of) const
 {
   std::vector<Displacement> all;
@@ -281,10 +247,10 @@ std::vector<Displacement> TargetList::displacements (std::span<const SoughtTarge
 
 /// Finds the target of each detection, null if it has none, which then goes on from there. The
 /// others have been missed by so many looks of the detector.
-std::vector<TrackedTarget *> TargetList::matched (std::span<const SoughtDetection> detections,
+std::vector<TrackedTarget *> TargetList::matched (std::span<const Measurement> detections,
                                                   unsigned looks, const TargetFrame &frame)
 {
-  std::vector<SoughtTarget> targets;
+  std::vector<Prediction> targets;
   for (const auto &tracked : targets_)
     targets.push_back ({ tracked->expected_places (), own_look (tracked->appearance.mean ()),
                          tracked->appearance.n (), tracked->misses + looks,
@@ -293,7 +259,7 @@ std::vector<TrackedTarget *> TargetList::matched (std::span<const SoughtDetectio
   const double pixels = double (width_) * height_;
   std::vector<int> detection_of = match_detections (targets, detections, pixels);
   if (const auto shift = camera_shift (displacements (targets, detections, detection_of))) {
-    for (SoughtTarget &target : targets)
+    for (Prediction &target : targets)
       for (ExpectedPlace &place : target.places)
         place.box = shifted (place.box, *shift);
     detection_of = match_detections (targets, detections, pixels);
@@ -316,7 +282,7 @@ std::vector<TrackedTarget *> TargetList::matched (std::span<const SoughtDetectio
 }
 
 /// Returns whether a detection without a target starts one. A second box of what is there does not.
-bool TargetList::starts_target (const SoughtDetection &detection, const TargetFrame &frame) const
+bool TargetList::starts_target (const Measurement &detection, const TargetFrame &frame) const
 {
   return detection.is_sure && is_in_area (frame.in_frame (detection.box))
          && std::ranges::none_of (targets_, [&] (const auto &tracked) {

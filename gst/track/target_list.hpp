@@ -11,6 +11,7 @@
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/integralhist/base/error.hpp>
 #include <gst/track/association/camera_motion.hpp>
+#include <gst/track/association/detection_selection.hpp>
 #include <gst/track/association/detector_pace.hpp>
 #include <gst/track/base/detection.hpp>
 #include <gst/track/base/target_frame.hpp>
@@ -74,13 +75,16 @@ private:
   void warn_of_confidence (const std::vector<Detection> &detections);
   void warn_of_empty (const TrackedTarget &tracked, const TargetFrame &frame);
   void note_tracked (const TargetFrame &frame);
+  void begin_frame ();
+  std::ptrdiff_t n_seen_at (const TargetBox &box) const;
+  void take (TrackedTarget &tracked, const Measurement &measurement, const TargetFrame &frame);
   Appearance own_look (const Appearance &appearance) const;
-  std::vector<TrackedTarget *> matched (std::span<const SoughtDetection> detections, unsigned looks,
+  std::vector<TrackedTarget *> matched (std::span<const Measurement> detections, unsigned looks,
                                         const TargetFrame &frame);
-  std::vector<Displacement> displacements (std::span<const SoughtTarget> targets,
-                                           std::span<const SoughtDetection> detections,
+  std::vector<Displacement> displacements (std::span<const Prediction> targets,
+                                           std::span<const Measurement> detections,
                                            std::span<const int> detection_of) const;
-  bool starts_target (const SoughtDetection &detection, const TargetFrame &frame) const;
+  bool starts_target (const Measurement &detection, const TargetFrame &frame) const;
   bool may_coast (const TrackedTarget &tracked) const;
   Expected<> note_presence (GstIntegralHistogram *colours, const TargetFrame &frame);
   bool is_clear_view (const TrackedTarget &tracked) const;

@@ -113,14 +113,13 @@ TEST (places_and_looks)
   constexpr double kPixels = 640 * 480;
   const auto target = [] (double x, const Appearance &look) {
     const TargetBox box = { x, 100, 40, 100 };
-    return SoughtTarget{ { { box, 0.1 }, { box, 0.1 } }, look, 16, 1, 0.04, true, "" };
+    return Prediction{ { { box, 0.1 }, { box, 0.1 } }, look, 16, 1, 0.04, true, "" };
   };
   const auto detection = [] (double x, const Appearance &look) {
-    return SoughtDetection{ { x, 100, 40, 100 }, look, "", true };
+    return Measurement{ { x, 100, 40, 100 }, look, "", true };
   };
   const Appearance red = { 1, 0, 0 }, blue = { 0, 1, 0 }, green = { 0, 0, 1 };
-  const auto match = [] (std::vector<SoughtTarget> targets,
-                         std::vector<SoughtDetection> detections) {
+  const auto match = [] (std::vector<Prediction> targets, std::vector<Measurement> detections) {
     return match_detections (targets, detections, kPixels);
   };
   fail_unless (match ({ target (100, red) }, { detection (102, green) }) == std::vector{ 0 });

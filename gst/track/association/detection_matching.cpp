@@ -73,7 +73,7 @@ struct Position {
 /// The ratios of a target to detections.
 class TargetRatios {
 public:
-  TargetRatios (const SoughtTarget &target, double density)
+  TargetRatios (const Prediction &target, double density)
       : target_ (target), log_height_ (std::log (target.places[0].box.height))
   {
     for (const ExpectedPlace &place : target.places)
@@ -87,7 +87,7 @@ public:
     most_of_appearance_ = weight_ * ratio_of_likeness (1);
   }
 
-  double of (const SoughtDetection &detection, const Position &at) const
+  double of (const Measurement &detection, const Position &at) const
   {
     double place = kNever;
     for (const PlaceRatio &its : places_)
@@ -111,7 +111,7 @@ private:
 
   /// Returns the ratio of appearance. A detection may be of the target and show something else, so
   /// that being unlike it speaks against it only up to a limit.
-  double appearance_ratio (const SoughtDetection &detection) const
+  double appearance_ratio (const Measurement &detection) const
   {
     if (target_.appearance.empty () || detection.appearance.empty ())
       return 0;
@@ -120,7 +120,7 @@ private:
     return std::log ((1 - kOccluded) * std::exp (ratio) + kOccluded);
   }
 
-  const SoughtTarget &target_;
+  const Prediction &target_;
   std::vector<PlaceRatio> places_;
   double log_height_, weight_, same_, prior_, most_of_appearance_;
 };
@@ -132,16 +132,16 @@ bool are_of_one_kind (const std::string &a, const std::string &b)
   return a.empty () || b.empty () || a == b;
 }
 
-std::vector<int> match_detections (std::span<const SoughtTarget> targets,
-                                   std::span<const SoughtDetection> detections, double pixels)
+std::vector<int> match_detections (std::span<const Prediction> targets,
+                                   std::span<const Measurement> detections, double pixels)
 {
   std::vector<int> detection_of (targets.size (), -1);
   const double density = double (detections.size ()) / pixels;
   std::vector<TargetRatios> ratios;
-  for (const SoughtTarget &target : targets)
+  for (const Prediction &target : targets)
     ratios.emplace_back (target, density);
   std::vector<Position> positions;
-  for (const SoughtDetection &detection : detections)
+  for (const Measurement &detection : detections)
     positions.emplace_back (detection.box);
   for (const bool sure : { true, false }) {
     std::vector<std::size_t> rows, columns;

@@ -15,6 +15,7 @@
 #include <string>
 #include <vector>
 
+#include <gst/track/base/detection.hpp>
 #include <gst/track/base/target_box.hpp>
 
 #include "appearance.hpp"
@@ -27,8 +28,8 @@ struct ExpectedPlace {
   double spread;
 };
 
-/// A target as a detection may find it.
-struct SoughtTarget {
+/// What is expected of a target in this frame.
+struct Prediction {
   std::vector<ExpectedPlace> places;  // by one account and by another
   Appearance appearance;              // a distinct one,
   unsigned views;                     // the mean of so many
@@ -38,17 +39,18 @@ struct SoughtTarget {
   std::string kind;                   // of its last detection; empty if it has none
 };
 
-/// A detection as a target is sought in it.
-struct SoughtDetection {
+/// What a detection says of a target. `kind` is empty if it matches any class.
+struct Measurement {
   TargetBox box;
   Appearance appearance;  // a distinct one
   std::string kind;
-  bool is_sure;
+  bool is_sure;  // it may start a target
+  const Detection *detection = nullptr;
 };
 
 /// Returns the detection of each target, or -1, in a frame of so many pixels.
-std::vector<int> match_detections (std::span<const SoughtTarget> targets,
-                                   std::span<const SoughtDetection> detections, double pixels);
+std::vector<int> match_detections (std::span<const Prediction> targets,
+                                   std::span<const Measurement> detections, double pixels);
 
 /// Returns whether detections of these kinds may be of one target. Any kind goes with an empty one.
 bool are_of_one_kind (const std::string &a, const std::string &b);

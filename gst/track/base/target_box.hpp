@@ -10,13 +10,26 @@ struct TargetBox {
   double x = 0, y = 0, width = 0, height = 0;
 };
 
-/// Returns the area that two boxes share, of what both cover together: 0 to 1.
-inline double overlap (const TargetBox &a, const TargetBox &b)
+/// Returns the area that two boxes share.
+inline double shared_area (const TargetBox &a, const TargetBox &b)
 {
   const double w = std::min (a.x + a.width, b.x + b.width) - std::max (a.x, b.x),
                h = std::min (a.y + a.height, b.y + b.height) - std::max (a.y, b.y);
-  const double both = w > 0 && h > 0 ? w * h : 0;
+  return w > 0 && h > 0 ? w * h : 0;
+}
+
+/// Returns the area that two boxes share, of what both cover together: 0 to 1.
+inline double overlap (const TargetBox &a, const TargetBox &b)
+{
+  const double both = shared_area (a, b);
   return both > 0 ? both / (a.width * a.height + b.width * b.height - both) : 0;
+}
+
+/// Returns the share of a box that another covers: 0 to 1.
+inline double covered_share (const TargetBox &box, const TargetBox &by)
+{
+  const double both = shared_area (box, by);
+  return both > 0 ? both / (box.width * box.height) : 0;
 }
 
 /// Returns the box in a tensor that is so many times as large.

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "detection_selection.hpp"
+
+#include <algorithm>
+
+namespace integralhist {
+
+// Confidences: of a detection that may start a target, of any that counts, and of one without any.
+static constexpr double kStartConfidence = 0.6, kMinConfidence = 0.1, kUnknownConfidence = 0.7;
+// Overlap of two detections of one object, of one class and of two.
+static constexpr double kNmsIou = 0.6, kNmsIouOfClasses = 0.8;
+
+double confidence_of (const Detection &detection)
+{
+  return detection.bad_confidence.empty () ? detection.confidence.value_or (kUnknownConfidence) : 0;
+}
+
+std::vector<Measurement>
+select_detections (const std::vector<Detection> &detections, bool merge_classes, std::size_t most,
+                   const TargetFrame &frame,
+                   const std::function<std::ptrdiff_t (const TargetBox &)> &n_targets)
+{
+  std::vector<const Detection *> order;
+  for (const Detection &detection : detections)
+    order.push_back (&detection);
+  std::ranges::stable_sort (order, std::ranges::greater{},
+                            [] (const Detection *its) { return confidence_of (*its); });
+  std::vector<Measurement> selected;
+  for (const Detection *const its : order) {
+    const double confidence = confidence_of (*its);
+    if (selected.size () == most || confidence < kMinConfidence)
+      break;  // the others are less sure
+    const GstVideoRectangle part = frame.clip (its->box);
+    const TargetBox box = frame.in_tensor (part);
+    const std::string kind = merge_classes ? "" : its->kind;
+    const auto n_there = std::ranges::count_if (selected, [&] (const Measurement &other) {
+      return overlap (box, other.box)
+             > (are_of_one_kind (kind, other.kind) ? kNmsIou : kNmsIouOfClasses);
+    });
+    if (part.w > 0 && (n_there == 0 || n_there < n_targets (box)))
+      selected.push_back ({ box, {}, kind, confidence >= kStartConfidence, its });
+  }
+  return selected;
+}
+
+}  // namespace integralhist

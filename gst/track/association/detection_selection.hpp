@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Non-maximum suppression: of the detections on one spot the surest counts, or as many as there are
+// targets.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include <gst/track/base/target_frame.hpp>
+
+#include "detection_matching.hpp"
+
+namespace integralhist {
+
+/// Returns how sure a detector is, 0 to 1; 0 if what it says is no number.
+double confidence_of (const Detection &detection);
+
+/// Returns the detections that count, the surest first and at most so many, without appearances and
+/// with boxes in pixels of the tensor. `n_targets` counts the targets on the spot of a box. If
+/// `merge_classes` is true they match any class.
+std::vector<Measurement>
+select_detections (const std::vector<Detection> &detections, bool merge_classes, std::size_t most,
+                   const TargetFrame &frame,
+                   const std::function<std::ptrdiff_t (const TargetBox &)> &n_targets);
+
+}  // namespace integralhist
