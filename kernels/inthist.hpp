@@ -17,8 +17,8 @@
 //
 //   CPU   A function returns when its work is done, by the caller's thread and those of TBB. It
 //         allocates TBB's tasks, and answer () a few numbers a window at hand. start_workers ()
-//         keeps an arena, so that TBB keeps its threads; nothing else is kept. Errors are ENOMEM,
-//         EAGAIN (no threads to be had) and ECANCELED.
+//         keeps an arena, so that TBB keeps its threads, and bin_image () its tables of gradients;
+//         nothing else is kept. Errors are ENOMEM, EAGAIN (no threads to be had) and ECANCELED.
 //   CUDA  A function only launches, on its stream: it allocates nothing, waits for nothing, and
 //         keeps nothing but what a strategy leaves in the workspace (Job::workspace_kept). The
 //         driver may allocate and wait at a kernel's first launch, which loads it. The error is a
@@ -27,6 +27,7 @@
 //   shape.hpp         what to compute, and where elements lie
 //   tiles.hpp         elements of mostly a byte
 //   pixel_format.hpp  images, and where their colours lie; features/ has the values of pixels
+//   blend.hpp         what is drawn into images
 //   binning.hpp       the bins of these values
 //   strategy.hpp      an algorithm, and all that it is given; registry.hpp lists them
 //   tuner.hpp         the built-in choice, and the fastest of them on this device

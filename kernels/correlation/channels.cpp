@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The channels of a cell (cells.hpp), compiled once for each instruction set. Each number is made
-// by the same operations in the same order in vectors of any size.
+// The channels of a cell (channels.hpp), compiled once for each instruction set. Each number is
+// made by the same operations in the same order in vectors of any size.
 #include "channels.hpp"
 
 #include <cmath>

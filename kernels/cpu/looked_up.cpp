@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "looked_up.hpp"
 
-#include <memory>
 #include <mutex>
 #include <new>
 
@@ -9,6 +8,8 @@
 
 namespace inthist::cpu {
 namespace {
+
+// Tables are never freed, as threads may compute while the process ends.
 
 template <class Feature>
 void fill (GradientTable &table, const PixelFormat &format)
@@ -29,24 +30,24 @@ void fill (GradientTable &table, const PixelFormat &format)
 const GradientTable *gradients_of (const PixelFormat &format)
 {
   static std::mutex mutex;
-  static std::unique_ptr<GradientTable> tables[2][Sectors::kMax + 1];
+  static GradientTable *tables[2][Sectors::kMax + 1];
   const bool all_around = format.feature == Feature::signed_gradient;
   const std::lock_guard lock (mutex);
   auto &table = tables[all_around][format.quantization[0]];
   if (!table) {
-    table.reset (new (std::nothrow) GradientTable);
+    table = new (std::nothrow) GradientTable;
     if (table)
       all_around ? fill<Gradient<true>> (*table, format) : fill<Gradient<false>> (*table, format);
   }
-  return table.get ();
+  return table;
 }
 
-/// Returns the words of all gradients where these are all that a pixel's word is made of, and null
-/// elsewhere, or without memory.
+/// Returns the words of all gradients if a pixel's word is made of its gradient alone; null if it
+/// is not, or without memory.
 const WeightTable *weights_of (const GradientTable &gradients, const PixelFormat &format)
 {
   static std::mutex mutex;
-  static std::unique_ptr<WeightTable> tables[2][Sectors::kMax + 1];
+  static WeightTable *tables[2][Sectors::kMax + 1];
   const bool all_around = format.feature == Feature::signed_gradient;
   const SoftBins &bins = format.soft;
   if (format.pixel_weight != Weight::gradient || bins.n != format.quantization[0])
@@ -54,8 +55,8 @@ const WeightTable *weights_of (const GradientTable &gradients, const PixelFormat
   const std::lock_guard lock (mutex);
   auto &table = tables[all_around][bins.n];
   if (table)
-    return table.get ();
-  table.reset (new (std::nothrow) WeightTable ());
+    return table;
+  table = new (std::nothrow) WeightTable ();
   const Lut to_themselves = uniform_lut (256);
   for (int dy = -255; table && dy <= 255; dy++)
     for (int dx = -255; dx <= 255; dx++)
@@ -63,7 +64,7 @@ const WeightTable *weights_of (const GradientTable &gradients, const PixelFormat
         (*table)[i] = shared (gradients.from_middles[i], length_of_gradient (dx, dy), bins,
                               to_themselves.data ())
                           .word;
-  return table.get ();
+  return table;
 }
 
 }  // namespace
