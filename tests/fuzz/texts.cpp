@@ -14,6 +14,7 @@
 
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/elements/base/parse.hpp>
+#include <gst/elements/integralhistlikelihood/model_text.hpp>
 #include <gst/integralhist/sharded/fault.hpp>
 
 #include "require.hpp"

@@ -21,21 +21,6 @@ namespace integralhist {
 Expected<std::vector<GstVideoRectangle>> parse_regions (std::string_view text,
                                                         const char *name = "regions");
 
-/// Parses integralhistlikelihood's `model`: none or one region.
-Expected<std::optional<GstVideoRectangle>> parse_model (std::string_view text);
-
-/// A model in numbers, and what these are of where the text says it.
-struct WrittenHistogram {
-  std::vector<gfloat> bins;  // may be empty
-  std::optional<inthist::Feature> feature;
-  std::optional<inthist::Quantization> quantization;
-};
-
-/// Parses integralhistlikelihood's `histogram`: none, or a number >= 0 for each bin, not all 0;
-/// with `any_numbers` they are weights of any sign. Before them the feature may stand, and its
-/// parts: "hue-saturation 2,2: 5,0,1,0".
-Expected<WrittenHistogram> parse_histogram (std::string_view text, bool any_numbers = false);
-
 /// Parses a consumer's `feature`: none, or a feature's nick.
 Expected<std::optional<inthist::Feature>> parse_feature (std::string_view text);
 

@@ -83,7 +83,7 @@ struct WrittenNumbers {
 struct LikelihoodProperties {
   Mode mode = Mode::blend;
   FeatureText feature;
-  ParsedText<std::optional<GstVideoRectangle>> model;
+  ModelText model;
   ParsedText<WrittenNumbers> histogram;
   guint window_width = 0, window_height = 0, step = 2;
   GstIntegralHistogramMeasure measure = GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA;
@@ -265,8 +265,8 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProp
   if (!is_new)
     TRY (check_feature (state.model, histogram));
   if (is_new || int (state.model.bins.size ()) != bins) {
-    state.model = TRY (take_model (properties.model.text, TRY (written_histogram (properties)),
-                                   meta, width, height));
+    state.model = TRY (
+        take_model (properties.model, TRY (written_histogram (properties)), meta, width, height));
     state.known_changes = properties.model_changes ();
   }
 

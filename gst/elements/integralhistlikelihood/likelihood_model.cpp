@@ -57,10 +57,10 @@ Expected<> check_feature (const LikelihoodModel &model, const GstIntegralHistogr
                 ", or set model (or histogram) again before such frames come");
 }
 
-Expected<LikelihoodModel> take_model (const std::string &text, const WrittenHistogram &written,
+Expected<LikelihoodModel> take_model (const ModelText &text, const WrittenHistogram &written,
                                       GstIntegralHistogramMeta *meta, int width, int height)
 {
-  const auto wanted = TRY (parse_model (text));
+  const auto wanted = TRY (text.value);
   GstVideoRectangle region = { 0, 0, std::max (width / 4, 1), std::max (height / 4, 1) };
   region.x = (width - region.w) / 2;
   region.y = (height - region.h) / 2;
@@ -75,8 +75,8 @@ Expected<LikelihoodModel> take_model (const std::string &text, const WrittenHist
     region.x = std::max (region.x, 0);
     region.y = std::max (region.y, 0);
     if (right <= region.x || bottom <= region.y)
-      return error (Error::Kind::bad_setting, "model=\"", text, "\" lies outside of the ", width,
-                    "x", height, " frame: set it to a region inside, x,y,width,height");
+      return error (Error::Kind::bad_setting, "model=\"", text.text, "\" lies outside of the ",
+                    width, "x", height, " frame: set it to a region inside, x,y,width,height");
     region.w = int (right) - region.x;
     region.h = int (bottom) - region.y;
     model.bins = TRY (count_region (meta, region));

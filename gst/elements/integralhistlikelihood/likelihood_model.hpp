@@ -8,12 +8,17 @@
 
 #include <gst/video/video.h>
 
-#include <gst/elements/base/parse.hpp>
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
+#include <gst/properties/properties.hpp>
+
+#include "model_text.hpp"
 
 namespace integralhist {
+
+/// The property `model`: none or one region.
+using ModelText = ParsedText<std::optional<GstVideoRectangle>>;
 
 struct LikelihoodModel {
   std::vector<gfloat> bins;      // empty before there is one
@@ -23,7 +28,7 @@ struct LikelihoodModel {
 
 /// Makes the model from the two properties for a frame of this size; empty ones mean its middle.
 /// The largest bin of a region's histogram is 1.
-Expected<LikelihoodModel> take_model (const std::string &text, const WrittenHistogram &written,
+Expected<LikelihoodModel> take_model (const ModelText &text, const WrittenHistogram &written,
                                       GstIntegralHistogramMeta *meta, int width, int height);
 
 /// Refuses a frame whose histogram is of something else than the model.

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <climits>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <glib.h>
+
+#include <gst/integralhist/base/error.hpp>
+
+namespace integralhist {
+
+/// Returns the text to show users, shortened and printable.
+inline std::string quoted (std::string_view text)
+{
+  constexpr std::size_t kMax = 200;
+  g_autofree char *valid = g_utf8_make_valid (text.data (), gssize (std::min (text.size (), kMax)));
+  return joined ("\"", valid, text.size () > kMax ? "...\"" : "\"");
+}
+
+/// A text read from left to right, with the property's error.
+class TextReader {
+public:
+  TextReader (std::string_view text, const char *property, const char *remedy)
+      : text_ (text), at_ (text.data ()), end_ (text.data () + text.size ()), property_ (property),
+        remedy_ (remedy)
+  {
+    skip_spaces ();
+  }
+
+  bool is_at_end () const { return at_ == end_; }
+
+  /// Skips `c` and the spaces behind it, if it is next.
+  bool take (char c)
+  {
+    if (is_at_end () || *at_ != c)
+      return false;
+    at_++;
+    skip_spaces ();
+    return true;
+  }
+
+  /// Reads up to `c`, and skips it and the spaces behind it, where there is one.
+  std::optional<std::string_view> take_before (char c)
+  {
+    const char *const found = std::find (at_, end_, c);
+    if (found == end_)
+      return std::nullopt;
+    const std::string_view before (at_, std::size_t (found - at_));
+    at_ = found + 1;
+    skip_spaces ();
+    return before;
+  }
+
+  /// Reads a number and the spaces behind it.
+  template <class Number>
+  Expected<Number> number ()
+  {
+    Number number;
+    const auto [after, problem] = std::from_chars (at_, end_, number);
+    if (problem == std::errc::result_out_of_range)
+      return refuse (std::string (at_, after), " is out of range", range_of (number));
+    if (problem != std::errc ())
+      return missing ("a number");
+    if (const char *end = std::find_if (after, end_, is_separator); end != after)
+      return refuse (quoted ({ at_, std::size_t (end - at_) }), is_no (number));
+    last_ = std::string_view (at_, std::size_t (after - at_));
+    at_ = after;
+    skip_spaces ();
+    return number;
+  }
+
+  /// Skips the comma before another number. At the end, or at `stop`, it is the number that is
+  /// missing.
+  Expected<> comma (char stop = ',')
+  {
+    if (take (','))
+      return {};
+    return missing (is_at_end () || *at_ == stop ? "a number" : "a comma");
+  }
+
+  /// Returns the last number as it was written.
+  std::string last () const { return std::string (last_); }
+
+  tl::unexpected<Error> missing (const char *what) const
+  {
+    return refuse (what, " is missing at ",
+                   is_at_end () ? "the end" : quoted ({ at_, std::size_t (end_ - at_) }));
+  }
+
+  template <class... Parts>
+  tl::unexpected<Error> refuse (const Parts &...why) const
+  {
+    return error (Error::Kind::bad_setting, property_, "=", quoted (text_), ": ", why..., "; ",
+                  remedy_);
+  }
+
+private:
+  void skip_spaces ()
+  {
+    while (at_ < end_ && *at_ == ' ')
+      at_++;
+  }
+
+  static bool is_separator (char c) { return c == ' ' || c == ',' || c == ';' || c == ':'; }
+  static const char *is_no (int) { return " is no whole number"; }
+  static const char *is_no (float) { return " is no number"; }
+  static std::string range_of (int) { return joined (" (", INT_MIN, " to ", INT_MAX, ")"); }
+  static std::string range_of (float) { return ""; }
+
+  const std::string_view text_;
+  const char *at_, *const end_;
+  const char *const property_, *const remedy_;
+  std::string_view last_;
+};
+
+}  // namespace integralhist
