@@ -192,7 +192,7 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
   for (std::size_t d = 0; d < detections.size (); d++)
     detections[d].appearance = own_look (appearances[d]);
 
-  std::vector<TrackedTarget *> target_of = matched (detections, looks, frame);
+  std::vector<TrackedTarget *> target_of = associate (detections, looks, frame);
   for (std::size_t d = 0; d < detections.size (); d++)
     if (!target_of[d] && starts_target (detections[d], frame))
       if ((target_of[d] = add (frame.clip (detections[d].detection->box), frame)))
@@ -245,10 +245,10 @@ std::vector<Displacement> TargetList::displacements (std::span<const Prediction>
   return all;
 }
 
-/// Finds the target of each detection, null if it has none, which then goes on from there. The
-/// others have been missed by so many looks of the detector.
-std::vector<TrackedTarget *> TargetList::matched (std::span<const Measurement> detections,
-                                                  unsigned looks, const TargetFrame &frame)
+/// Returns the target of each detection, null if it has none. A target with a detection goes on
+/// from there; the others have been missed by so many looks of the detector.
+std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement> detections,
+                                                    unsigned looks, const TargetFrame &frame)
 {
   std::vector<Prediction> targets;
   for (const auto &tracked : targets_)
@@ -394,7 +394,7 @@ Expected<> TargetList::follow (TrackingMethod &method, GstIntegralHistogram *col
 {
   std::vector<TrackingMethod::Step> steps;
   for (const auto &tracked : targets_)
-    if (Target *const target = tracked->of (method))
+    if (Target *const target = tracked->ensure_target (method))
       steps.push_back ({ target, tracked->expected_motion () });
   TRY (method.follow (steps));
   TRY (note_presence (colours, frame));

@@ -79,8 +79,8 @@ private:
   std::ptrdiff_t n_seen_at (const TargetBox &box) const;
   void take (TrackedTarget &tracked, const Measurement &measurement, const TargetFrame &frame);
   Appearance own_look (const Appearance &appearance) const;
-  std::vector<TrackedTarget *> matched (std::span<const Measurement> detections, unsigned looks,
-                                        const TargetFrame &frame);
+  std::vector<TrackedTarget *> associate (std::span<const Measurement> detections, unsigned looks,
+                                          const TargetFrame &frame);
   std::vector<Displacement> displacements (std::span<const Prediction> targets,
                                            std::span<const Measurement> detections,
                                            std::span<const int> detection_of) const;

@@ -101,9 +101,9 @@ struct TrackedTarget {
     extrapolated = resized (extrapolated, x_factor, y_factor);
     motion.resize (x_factor, y_factor);
   }
-  /// Returns the target as one of this method. If it was of another it starts again, or waits where
-  /// it is lost: nothing is known by which to look for it. Null while it waits.
-  Target *of (const TrackingMethod &method)
+  /// Makes the target one of this method, and returns it; null while it waits. If it was of another
+  /// it starts again, or waits if it is lost: nothing is known by which to look for it.
+  Target *ensure_target (const TrackingMethod &method)
   {
     if (!waits && (!target || target->method != &method)) {
       if (is_gone ())

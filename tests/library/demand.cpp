@@ -63,7 +63,7 @@ std::optional<Region> ask (Demand &demand, std::vector<Region> windows,
                            QueryKind kind = QueryKind::counts)
 {
   const Asked asked (std::move (windows), kind);
-  return demand.tensor_for (asked.query);
+  return demand.choose_tensor (asked.query);
 }
 
 /// Asks, and computes what is wanted.
@@ -120,7 +120,7 @@ TEST (cells_until_a_box_is_cheaper)
   const auto counts = [] (Demand &demand, std::vector<inthist::Cells> grids,
                           inthist::Scores its = {}) {
     const CellsQuery query = { grids, its, nullptr };
-    return demand.counts_cells ({ &query, 1 });
+    return demand.choose_counting ({ &query, 1 });
   };
   Demand demand (shape, kCost);
   for (int i = 0; i < 7; i++)
@@ -181,7 +181,7 @@ TEST (whole)
   const Region patch = { 0, 0, 4, 4 };
   asked.query.patches = &patch;
   asked.query.n_patches = 1;
-  expect (*votes.tensor_for (asked.query), frame);
+  expect (*votes.choose_tensor (asked.query), frame);
   fail_unless (!votes.is_for_all ());
 }
 

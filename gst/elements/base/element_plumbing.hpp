@@ -14,13 +14,6 @@
 
 namespace integralhist {
 
-/// Returns whether a buffer has a picture. A gap may have no bytes. The frames that videorate and
-/// livesync repeat are marked as gaps and have a picture.
-inline bool has_picture (GstBuffer *buffer)
-{
-  return !GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP) || gst_buffer_get_size (buffer) > 0;
-}
-
 /// Declares and defines the final type of an element, with the members at the end, and how it is
 /// registered. Its parent's class is Element::parent_class ().
 #define INTEGRALHIST_ELEMENT(Type, type, TYPE, Parent, PARENT_TYPE, nick, ...) \
@@ -54,11 +47,7 @@ struct ElementAccess {
   }
   static const auto &table_of (gpointer) { return table (); }
   static State &state_of (gpointer element) { return *static_cast<Object *> (element)->state; }
-  static void take_transition (gpointer element, GstStateChange transition)
-  {
-    if constexpr (requires (State state) { state.consumer; })
-      state_of (element).consumer.take_transition (transition);
-  }
+  static void take_transition (gpointer, GstStateChange) {}
 };
 
 /// The functions of an element's class, which are those of Element, and of all elements. Element

@@ -16,12 +16,21 @@
 
 namespace integralhist {
 
+/// What ElementPlumbing wants of a consumer.
+template <class Object, auto kMakeTable>
+struct ConsumerAccess : ElementAccess<Object, kMakeTable> {
+  static void take_transition (gpointer element, GstStateChange transition)
+  {
+    ConsumerAccess::state_of (element).consumer.take_transition (transition);
+  }
+};
+
 /// Object is a final type whose member `state` points to a State. It has `properties`, a
 /// HistogramConsumer `consumer`, and the functions `take_event (event)`, of events from upstream,
 /// and `stop ()`. kMakeTable makes the table of the properties.
 template <class Object, auto kMakeTable>
-class ConsumerElement : public ElementPlumbing<ElementAccess<Object, kMakeTable>> {
-  using Plumbing = ElementPlumbing<ElementAccess<Object, kMakeTable>>;
+class ConsumerElement : public ElementPlumbing<ConsumerAccess<Object, kMakeTable>> {
+  using Plumbing = ElementPlumbing<ConsumerAccess<Object, kMakeTable>>;
 
 public:
   using Plumbing::state_of, Plumbing::table;

@@ -117,7 +117,7 @@ Expected<> HistogramConsumer::note_missing (GstBaseTransform *element)
                 " right behind cudaintegralhist");
 }
 
-bool HistogramConsumer::may_come (GstBaseTransform *element, std::span<const Wanted> all)
+bool HistogramConsumer::note_incomplete (GstBaseTransform *element, std::span<const Wanted> all)
 {
   if (found_)
     return true;

@@ -61,7 +61,7 @@ public:
   /// Counts a frame that lacks some of these tensors, as note_missing () does. Returns whether
   /// later frames may have all of them: because earlier frames had, or because a producer of each
   /// is upstream and leaves frames out.
-  bool may_come (GstBaseTransform *element, std::span<const Wanted> all);
+  bool note_incomplete (GstBaseTransform *element, std::span<const Wanted> all);
 
 private:
   CancelSource cancel_;

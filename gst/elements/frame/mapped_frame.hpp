@@ -17,6 +17,13 @@ namespace integralhist {
 /// the caps say. Returns an error where the metas contradict each other or the caps.
 Expected<GstVideoRectangle> frame_area (GstBuffer *buffer, const GstVideoInfo &info);
 
+/// Returns whether a buffer has a picture. A gap may have no bytes. The frames that videorate and
+/// livesync repeat are marked as gaps and have a picture.
+inline bool has_picture (GstBuffer *buffer)
+{
+  return !GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP) || gst_buffer_get_size (buffer) > 0;
+}
+
 class MappedFrame {
 public:
   /// `flags` are of GstMapFlags and GstVideoFrameMapFlags.

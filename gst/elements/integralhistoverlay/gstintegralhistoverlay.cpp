@@ -29,6 +29,7 @@
 #include <gst/elements/drawing/cuda_drawing.hpp>
 #include <gst/elements/drawing/overlay_canvas.hpp>
 #include <gst/elements/frame/mapped_frame.hpp>
+#include <gst/integralhist/meta/tracks.hpp>
 #include <gst/elements/frame/video_formats.hpp>
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/integralhist/base/number.hpp>
@@ -168,7 +169,7 @@ static std::string name_of (GstVideoRegionOfInterestMeta *roi)
 /// it.
 static std::string label_of (GstVideoRegionOfInterestMeta *roi)
 {
-  const GstStructure *track = gst_video_region_of_interest_meta_get_param (roi, "track");
+  const GstStructure *track = gst_video_region_of_interest_meta_get_param (roi, kTrackType);
   const auto confidence =
       number_of (track ? gst_structure_get_value (track, "confidence") : nullptr);
   if (!confidence || *confidence >= 1)
@@ -180,7 +181,7 @@ static void update_trails (State &state, GstBuffer *buffer)
 {
   const guint limit = state.current->trail;
   const guint64 now = ++state.frames;
-  static const GQuark kTrack = g_quark_from_static_string ("track");
+  static const GQuark kTrack = g_quark_from_static_string (kTrackType);
   if (limit > 0)
     each_roi (buffer, [&] (GstVideoRegionOfInterestMeta *roi, const Box &box) {
       if (roi->roi_type != kTrack)

@@ -5,14 +5,13 @@
 
 #include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/base/number.hpp>
+#include <gst/integralhist/meta/tracks.hpp>
 
 #if HAVE_ANALYTICS
 #include <gst/analytics/analytics.h>
 #endif
 
 namespace integralhist {
-
-static const char *const kTrack = "track";
 
 /// Returns a class; empty for a name that is none.
 static std::string name_of (GQuark quark)
@@ -42,7 +41,7 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
   while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
              buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
     const auto *roi = reinterpret_cast<const GstVideoRegionOfInterestMeta *> (meta);
-    if (roi->roi_type == g_quark_from_static_string (kTrack))
+    if (roi->roi_type == g_quark_from_static_string (kTrackType))
       continue;
     detections.push_back ({ roi->id,
                             { gint (roi->x), gint (roi->y), gint (roi->w), gint (roi->h) },
@@ -59,7 +58,7 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
       GstVideoRectangle box;
       gfloat confidence;
       const GQuark kind = gst_analytics_od_mtd_get_obj_type (&mtd);
-      if (kind != g_quark_from_static_string (kTrack)
+      if (kind != g_quark_from_static_string (kTrackType)
           && gst_analytics_od_mtd_get_location (&mtd, &box.x, &box.y, &box.w, &box.h, &confidence))
         detections.push_back (
             { gint (mtd.id), box, name_of (kind),
@@ -79,7 +78,7 @@ static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &o
   const GstVideoRectangle &box = track.box;
   GstAnalyticsODMtd where;
   GstAnalyticsTrackingMtd mtd;
-  if (!gst_analytics_relation_meta_add_od_mtd (relations, g_quark_from_static_string (kTrack),
+  if (!gst_analytics_relation_meta_add_od_mtd (relations, g_quark_from_static_string (kTrackType),
                                                box.x, box.y, box.w, box.h,
                                                gfloat (track.confidence), &where)
       || !gst_analytics_relation_meta_add_tracking_mtd (relations, track.id, of.first_seen, &mtd))
@@ -99,7 +98,7 @@ static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &o
   // DL Streamer wants the detection's own type among its classes
   gfloat levels[] = { gfloat (track.detection_confidence.value_or (1)), 0 };
   GQuark classes[] = { g_quark_from_string (track.kind.c_str ()),
-                       g_quark_from_static_string (kTrack) };
+                       g_quark_from_static_string (kTrackType) };
   GstAnalyticsClsMtd kind;
   if (gst_analytics_relation_meta_add_cls_mtd (relations, 2, levels, classes, &kind))
     relate (where.id, kind.id);

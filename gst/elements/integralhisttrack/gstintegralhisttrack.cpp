@@ -57,6 +57,7 @@
 #include <gst/elements/base/parse.hpp>
 #include <gst/elements/base/producer_query.hpp>
 #include <gst/elements/consumer/consumer_element.hpp>
+#include <gst/elements/frame/mapped_frame.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/properties/properties.hpp>
 #include <gst/track/base/log.hpp>
@@ -334,7 +335,8 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
       { "hsv", inthist::Content::bins },
       { "luma", inthist::Content::sums },
     };
-    if (state.consumer.may_come (trans, kAll) && (state.consumer.has_found () || !metas.has_other))
+    if (state.consumer.note_incomplete (trans, kAll)
+        && (state.consumer.has_found () || !metas.has_other))
       return {};
     return error (Error::Kind::no_histogram, "method=correlation: The frames carry ",
                   metas.missing (), ": put ", kCorrelationProducer, " before ",

@@ -237,7 +237,7 @@ private:
   Expected<std::shared_ptr<const Box>> box_for (const Query &query)
   {
     auto locked = TRY (lock ());
-    return box_of (locked, demand_.tensor_for (query).value_or (demand_.frame ()));
+    return box_of (locked, demand_.choose_tensor (query).value_or (demand_.frame ()));
   }
   Expected<std::shared_ptr<Tensor>> whole ()
   {

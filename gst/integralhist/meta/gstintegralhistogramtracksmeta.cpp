@@ -35,11 +35,11 @@ void add_region (GstBuffer *buffer, const Track &track)
 {
   const GstVideoRectangle &box = track.box;
   auto *const roi = gst_buffer_add_video_region_of_interest_meta (
-      buffer, "track", guint (box.x), guint (box.y), guint (box.w), guint (box.h));
+      buffer, kTrackType, guint (box.x), guint (box.y), guint (box.w), guint (box.h));
   roi->id = gint (track.id);
   roi->parent_id = track.parent;
   GstStructure *const param =
-      gst_structure_new ("track", "confidence", G_TYPE_DOUBLE, track.confidence, nullptr);
+      gst_structure_new (kTrackType, "confidence", G_TYPE_DOUBLE, track.confidence, nullptr);
   add_detection (param, track);
   gst_video_region_of_interest_meta_add_param (roi, param);
 }
@@ -52,7 +52,7 @@ std::unordered_set<guint> ids_of_regions (GstBuffer *buffer)
   while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
              buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
     if (const auto *roi = reinterpret_cast<const GstVideoRegionOfInterestMeta *> (meta);
-        roi->roi_type == g_quark_from_static_string ("track"))
+        roi->roi_type == g_quark_from_static_string (kTrackType))
       ids.insert (guint (roi->id));
   return ids;
 }

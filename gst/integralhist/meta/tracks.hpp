@@ -13,6 +13,10 @@
 
 namespace integralhist {
 
+/// The type of regions of interest, and of object detections, that are tracks; and the name of the
+/// parameter that such regions have.
+inline constexpr char kTrackType[] = "track";
+
 struct Track {
   guint id = 0;
   gint parent = -1;            // id of the detection that started it, or -1
@@ -26,8 +30,8 @@ struct Track {
 /// Returns whether a name of a class can be sent: text of 1024 bytes at most.
 bool is_class (const std::string &kind);
 
-/// Attaches tracks, as a meta and, unless they are lost, as regions of interest of type "track"
-/// with the confidence and what the detection said in a parameter "track".
+/// Attaches tracks, as a meta and, unless they are lost, as regions of interest, whose parameter
+/// has the confidence and what the detection said.
 GstIntegralHistogramTracksMeta *add_tracks (GstBuffer *buffer, int width, int height,
                                             std::vector<Track> tracks);
 

@@ -123,7 +123,7 @@ bool Demand::is_worth_counting (double counting, double lookups, const Region &a
   return true;
 }
 
-std::optional<Region> Demand::tensor_for (const Query &query)
+std::optional<Region> Demand::choose_tensor (const Query &query)
 {
   const Region asked = around (query, shape_), all = both (asked_, asked);
   if (adds_up (query) && !is_within (asked, box_) && answer_cost_->pixel != AnswerCost::kNever) {
@@ -148,7 +148,7 @@ std::optional<Region> Demand::tensor_for (const Query &query)
   return wanted;
 }
 
-bool Demand::counts_cells (std::span<const CellsQuery> queries)
+bool Demand::choose_counting (std::span<const CellsQuery> queries)
 {
   if (answer_cost_->pixel == AnswerCost::kNever)
     return false;

@@ -34,6 +34,7 @@ inline bool adds_up (const Query &query)
          && (query.kind == inthist::QueryKind::counts || query.kind == inthist::QueryKind::sums);
 }
 
+/// What a frame was asked for, and what that cost. Each choice is charged to the frame.
 class Demand {
 public:
   Demand (const inthist::Shape &shape, const AnswerCost &cost)
@@ -42,10 +43,10 @@ public:
   }
 
   /// Returns the part of the frame to answer a query from: what the last tensor is of, or what to
-  /// compute a tensor of. Returns nothing where the query's windows are counted from pixels.
-  std::optional<Region> tensor_for (const Query &query);
-  /// Returns whether cells are counted from pixels: those of a grid share none.
-  bool counts_cells (std::span<const CellsQuery> queries);
+  /// compute a tensor of. Returns nothing if the query's windows are to be counted from pixels.
+  std::optional<Region> choose_tensor (const Query &query);
+  /// Returns whether cells are to be counted from pixels: those of a grid share none.
+  bool choose_counting (std::span<const CellsQuery> queries);
   /// Notes that a tensor of this part has replaced the last one.
   void note_computed (const Region &part);
   /// Returns whether the frame had better been computed at once, and whole.

@@ -28,7 +28,7 @@ public:
   {
     const bool would_count = [&] {
       const std::lock_guard lock (mutex_);
-      return demand_.counts_cells (queries);
+      return demand_.choose_counting (queries);
     }();
     return would_count ? tensor_->ask_cells (queries) : Tensor::ask_cells (queries);
   }
@@ -53,7 +53,7 @@ private:
   {
     const std::lock_guard lock (mutex_);
     for (const Query &query : queries)
-      if (const auto part = demand_.tensor_for (query))
+      if (const auto part = demand_.choose_tensor (query))
         demand_.note_computed (*part);
   }
   void note_all ()

@@ -155,7 +155,7 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
   std::optional<Region> part;  // whose tensor costs less than pixels
   const auto by_pixels = [&] () -> Expected<bool> {
     auto locked = TRY (lock ());
-    part = demand_.tensor_for (query);
+    part = demand_.choose_tensor (query);
     if (!part)
       TRY (answer_from_pixels (std::move (locked), query));
     return !part;
@@ -206,7 +206,7 @@ Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
   };
   const auto by_pixels = [&] () -> Expected<bool> {
     auto locked = TRY (lock ());
-    if (!demand_.counts_cells (queries))
+    if (!demand_.choose_counting (queries))
       return false;
     TRY (count_cells (std::move (locked), queries));
     return true;

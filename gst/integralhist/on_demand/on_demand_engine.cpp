@@ -187,7 +187,7 @@ private:
       choose (on_device ? kElsewhere : kInHostMemory);
       return eager_.engine ()->submit (frame);
     }
-    if (TRY (is_eager ())) {
+    if (TRY (choose_schedule ())) {
       auto submitted = submit_at_once (frame);
       if (submitted || submitted.error ().kind != Error::Kind::no_memory)
         return submitted;
@@ -231,7 +231,7 @@ private:
   }
 
   /// Returns whether this frame is computed at once, by the frames before.
-  Expected<bool> is_eager ()
+  Expected<bool> choose_schedule ()
   {
     if (!automatic_ || stays_on_demand_) {
       choose (stays_on_demand_ ? kFailed : kSet);
