@@ -21,7 +21,7 @@ static constexpr double kMatchIou = 0.55;  // overlap with the target that it is
 static constexpr double kPresenceSimilarity = 0.35, kPresenceSimilarityBetweenLooks = 0.2;
 static constexpr double kCovers = 0.4;
 static constexpr double kCoversView = 0.35;    // share from which on a view of it is not learned
-static constexpr guint kMaxAbsentFrames = 10;  // in a row without being seen
+static constexpr guint kMaxUnseenFrames = 10;  // in a row without being seen
 static constexpr guint kRecent = 4;            // looks of the detector
 static constexpr guint kMaxShared = 5;         // frames on one spot
 
@@ -159,8 +159,8 @@ void TargetList::begin_frame ()
   for (const auto &tracked : targets_) {
     tracked->is_matched = false;
     tracked->mtd.reset ();
-    if (!pace_.is_known () && std::exchange (tracked->waits_for_detector, false))
-      tracked->waits = false;
+    if (!pace_.is_known () && tracked->wait == TrackedTarget::Wait::for_look)
+      tracked->wait = TrackedTarget::Wait::none;
   }
 }
 
@@ -315,7 +315,7 @@ double TargetList::covered_share_of (const TrackedTarget &tracked) const
 /// before did.
 bool TargetList::may_coast (const TrackedTarget &tracked) const
 {
-  return !looked_ && tracked.misses == 0 && tracked.absent_frames < kMaxAbsentFrames
+  return !looked_ && tracked.misses == 0 && tracked.unseen_frames < kMaxUnseenFrames
          && tracked.existence.is_certain () && tracked.motion.has_velocity ();
 }
 
@@ -326,8 +326,8 @@ Expected<> TargetList::note_presence (GstIntegralHistogram *colours, const Targe
   std::vector<TrackedTarget *> unmatched;
   std::vector<TargetBox> boxes;
   for (const auto &tracked : targets_)
-    if (tracked->is_detected () && !tracked->is_matched && !tracked->waits) {
-      tracked->is_absent = tracked->coasts = false;
+    if (tracked->is_detected () && !tracked->is_matched && !tracked->waits ()) {
+      tracked->presence = TrackedTarget::Presence::seen;
       unmatched.push_back (tracked.get ());
       boxes.push_back (tracked->box ());
     }
@@ -345,16 +345,13 @@ Expected<> TargetList::note_presence (GstIntegralHistogram *colours, const Targe
     }
     if (!pace_.is_known ()
         || (looks_right && !tracked.is_gone () && tracked.existence.is_likely ())) {
-      tracked.absent_frames = 0;
-      tracked.place = boxes[i];
+      tracked.see (boxes[i]);
     } else if (may_coast (tracked)) {
-      tracked.coasts = true;
-      tracked.absent_frames++;
-      tracked.extrapolated = tracked.motion.expected_by_detections (tracked.place);
+      tracked.coast ();
     } else {
-      tracked.is_absent = true;
-      if (++tracked.absent_frames > kMaxAbsentFrames)
-        tracked.wait (true);
+      tracked.miss ();
+      if (tracked.unseen_frames > kMaxUnseenFrames)
+        tracked.begin_wait (TrackedTarget::Wait::for_look);
     }
   }
   return {};
@@ -412,12 +409,12 @@ void TargetList::note_tracked (const TargetFrame &frame)
       tracked->lost_frames++;
       tracked->motion.miss ();
       // the detector tells better than a search of the frame where it is
-      if (tracked->is_detected () && pace_.is_known () && !tracked->waits)
-        tracked->wait (true);
+      if (tracked->is_detected () && pace_.is_known () && !tracked->waits ())
+        tracked->begin_wait (TrackedTarget::Wait::for_look);
     } else {
       tracked->lost_frames = 0;
       tracked->last_seen = frame.time;
-      if (tracked->coasts || (looked_ && tracked->is_detected () && !tracked->is_matched))
+      if (tracked->coasts () || (looked_ && tracked->is_detected () && !tracked->is_matched))
         tracked->motion.miss ();  // the detector would know
       else if (!tracked->is_matched)
         tracked->motion.follow (tracked->box ());
@@ -468,7 +465,7 @@ void TargetList::end (const TargetFrame &frame)
 {
   for (const auto &tracked : targets_)
     if (options_.max_misses > 0 && tracked->misses >= options_.max_misses)
-      tracked->wait ();
+      tracked->begin_wait (TrackedTarget::Wait::for_detection);
   yield_on_one_spot ();
   std::erase_if (targets_, [&] (const auto &tracked) {
     return !is_in_area (frame.in_frame (tracked->box ()))

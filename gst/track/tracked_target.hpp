@@ -19,6 +19,19 @@
 namespace integralhist {
 
 struct TrackedTarget {
+  /// What its box shows, as far as detections do not tell.
+  enum class Presence {
+    seen,   // the target, or its method knows better
+    coast,  // something else for a while: it goes on as it moved
+    absent  // nothing that looks like it
+  };
+  /// What ends its wait.
+  enum class Wait {
+    none,           // it does not wait
+    for_detection,  // a detection
+    for_look        // a detection, or the end of all detections
+  };
+
   guint id = 0;             // 0 until it is confirmed
   gint parent = -1;         // the detection that started it, or -1
   bool configured = false;  // by the property targets
@@ -27,17 +40,12 @@ struct TrackedTarget {
   std::unique_ptr<Target> target = {};  // null before it is followed
   TargetBox place = {};                 // where it was seen last, or where it starts
 
-  // Why it is lost.
-  bool waits = false;                        // only a detection brings it back,
-  bool waits_for_detector = false;           // as long as there is a detector
+  Presence presence = Presence::seen;
+  Wait wait = Wait::none;
   bool yields = false;                       // to a target on its spot, as long as both are there
   bool is_hidden = false;                    // no pixel of the frame shows it
-  bool is_absent = false;                    // nothing at its place looks like it
-  guint lost_frames = 0, absent_frames = 0;  // in a row
-
-  // It cannot be seen between two looks of the detector, and goes on as it moved: to here.
-  bool coasts = false;
-  TargetBox extrapolated = {};
+  guint lost_frames = 0, unseen_frames = 0;  // in a row; the latter by its presence
+  TargetBox extrapolated = {};               // where it coasts
 
   // From detections.
   guint n_detections = 0;
@@ -55,18 +63,24 @@ struct TrackedTarget {
   guint shares = 0;                  // frames in a row with another
   double shared_confidence = 0;      // the sum of its confidence there
 
+  bool waits () const { return wait != Wait::none; }
+  bool coasts () const { return presence == Presence::coast; }
+  bool is_absent () const { return presence == Presence::absent; }
   bool is_confirmed () const { return id > 0; }
   bool is_detected () const { return n_detections > 0; }
-  TargetBox box () const { return coasts ? extrapolated : last_seen_box (); }
+  TargetBox box () const { return coasts () ? extrapolated : last_seen_box (); }
   /// Returns where it is, or was when it was seen last.
   TargetBox last_seen_box () const
   {
-    return waits || is_absent || coasts || !target ? place : target->box ();
+    return waits () || presence != Presence::seen || !target ? place : target->box ();
   }
   /// Returns whether nothing is followed.
-  bool is_gone () const { return waits || (target && target->is_lost ()); }
-  bool is_lost () const { return yields || is_hidden || is_absent || (is_gone () && !coasts); }
-  bool is_empty () const { return !waits && target && target->is_empty (); }
+  bool is_gone () const { return waits () || (target && target->is_lost ()); }
+  bool is_lost () const
+  {
+    return yields || is_hidden || is_absent () || (is_gone () && !coasts ());
+  }
+  bool is_empty () const { return !waits () && target && target->is_empty (); }
   double own_confidence () const { return target ? target->confidence () : 1; }
   double confidence () const { return is_lost () ? 0 : own_confidence (); }
   bool began_with (const TrackedTarget &other) const
@@ -76,20 +90,40 @@ struct TrackedTarget {
 
   /// Notes that a detection of this frame belongs to the target, at this place of the tensor.
   void take (const Detection &detection, const TargetBox &box, GstClockTime time);
-  /// Has only a detection bring it back.
-  void wait (bool for_detector = false)
+  /// Notes that its box, which is at this place, shows it.
+  void see (const TargetBox &at)
+  {
+    presence = Presence::seen;
+    unseen_frames = 0;
+    place = at;
+  }
+  /// Has it go on as it moved when it was detected.
+  void coast ()
+  {
+    presence = Presence::coast;
+    unseen_frames++;
+    extrapolated = motion.expected_by_detections (place);
+  }
+  /// Notes that its box does not show it.
+  void miss ()
+  {
+    presence = Presence::absent;
+    unseen_frames++;
+  }
+  /// Ends the search for it.
+  void begin_wait (Wait until)
   {
     if (!is_detected ())
       place = box ();
-    waits = true;
-    coasts = false;
-    waits_for_detector = for_detector;
+    wait = until;
+    if (coasts ())
+      presence = Presence::seen;
   }
   void restart (const TargetBox &at)
   {
-    waits = is_hidden = is_absent = yields = coasts = false;
-    absent_frames = 0;
-    place = at;
+    wait = Wait::none;
+    is_hidden = yields = false;
+    see (at);
     if (target)
       target->restart (at);
   }
@@ -105,13 +139,13 @@ struct TrackedTarget {
   /// it starts again, or waits if it is lost: nothing is known by which to look for it.
   Target *ensure_target (const TrackingMethod &method)
   {
-    if (!waits && (!target || target->method != &method)) {
+    if (!waits () && (!target || target->method != &method)) {
       if (is_gone ())
-        wait ();
+        begin_wait (Wait::for_detection);
       else
         target = method.make_target (box ());
     }
-    return waits ? nullptr : target.get ();
+    return waits () ? nullptr : target.get ();
   }
   /// Returns where it is expected in the next frame, by what follows it and by its detections.
   std::vector<ExpectedPlace> expected_places () const;
