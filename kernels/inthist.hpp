@@ -17,7 +17,7 @@
 //
 //   CPU   A function returns when its work is done, by the caller's thread and those of TBB. It
 //         allocates TBB's tasks, and answer () a few numbers a window at hand. start_workers ()
-//         keeps an arena, so that TBB keeps its threads, and bin_image () its tables of gradients;
+//         keeps an arena, so that TBB keeps its threads, and bin_* () tables of gradients;
 //         nothing else is kept. Errors are ENOMEM, EAGAIN (no threads to be had) and ECANCELED.
 //   CUDA  A function only launches, on its stream: it allocates nothing, waits for nothing, and
 //         keeps nothing but what a strategy leaves in the workspace (Job::workspace_kept). The

@@ -153,13 +153,14 @@ void TargetList::warn_of_confidence (const std::vector<Detection> &detections)
            joined ("it is at ", text_of ({ bad->box })) });
 }
 
-/// Forgets the detections of the last frame.
+/// Forgets the detections of the last frame, once the detector's pace has been noted. Without a
+/// detector, those that wait for one are searched for again.
 void TargetList::begin_frame ()
 {
   for (const auto &tracked : targets_) {
     tracked->is_matched = false;
     tracked->mtd.reset ();
-    if (!pace_.is_known () && tracked->wait == TrackedTarget::Wait::for_look)
+    if (!pace_.is_known () && tracked->wait == TrackedTarget::Wait::for_detector)
       tracked->wait = TrackedTarget::Wait::none;
   }
 }
@@ -345,13 +346,13 @@ Expected<> TargetList::note_presence (GstIntegralHistogram *colours, const Targe
     }
     if (!pace_.is_known ()
         || (looks_right && !tracked.is_gone () && tracked.existence.is_likely ())) {
-      tracked.see (boxes[i]);
+      tracked.note_seen (boxes[i]);
     } else if (may_coast (tracked)) {
-      tracked.coast ();
+      tracked.begin_coasting ();
     } else {
-      tracked.miss ();
+      tracked.note_unseen ();
       if (tracked.unseen_frames > kMaxUnseenFrames)
-        tracked.begin_wait (TrackedTarget::Wait::for_look);
+        tracked.begin_wait (TrackedTarget::Wait::for_detector);
     }
   }
   return {};
@@ -410,7 +411,7 @@ void TargetList::note_tracked (const TargetFrame &frame)
       tracked->motion.miss ();
       // the detector tells better than a search of the frame where it is
       if (tracked->is_detected () && pace_.is_known () && !tracked->waits ())
-        tracked->begin_wait (TrackedTarget::Wait::for_look);
+        tracked->begin_wait (TrackedTarget::Wait::for_detector);
     } else {
       tracked->lost_frames = 0;
       tracked->last_seen = frame.time;

@@ -21,15 +21,15 @@ namespace integralhist {
 struct TrackedTarget {
   /// What its box shows, as far as detections do not tell.
   enum class Presence {
-    seen,   // the target, or its method knows better
-    coast,  // something else for a while: it goes on as it moved
-    absent  // nothing that looks like it
+    seen,      // the target, or its method knows better
+    coasting,  // something else for a while: it goes on as it moved
+    absent     // nothing that looks like it
   };
   /// What ends its wait.
   enum class Wait {
     none,           // it does not wait
     for_detection,  // a detection
-    for_look        // a detection, or the end of all detections
+    for_detector    // a detection, or the end of all detections
   };
 
   guint id = 0;             // 0 until it is confirmed
@@ -44,7 +44,7 @@ struct TrackedTarget {
   Wait wait = Wait::none;
   bool yields = false;                       // to a target on its spot, as long as both are there
   bool is_hidden = false;                    // no pixel of the frame shows it
-  guint lost_frames = 0, unseen_frames = 0;  // in a row; the latter by its presence
+  guint lost_frames = 0, unseen_frames = 0;  // in a row; unseen: coasting or absent
   TargetBox extrapolated = {};               // where it coasts
 
   // From detections.
@@ -64,7 +64,7 @@ struct TrackedTarget {
   double shared_confidence = 0;      // the sum of its confidence there
 
   bool waits () const { return wait != Wait::none; }
-  bool coasts () const { return presence == Presence::coast; }
+  bool coasts () const { return presence == Presence::coasting; }
   bool is_absent () const { return presence == Presence::absent; }
   bool is_confirmed () const { return id > 0; }
   bool is_detected () const { return n_detections > 0; }
@@ -91,21 +91,21 @@ struct TrackedTarget {
   /// Notes that a detection of this frame belongs to the target, at this place of the tensor.
   void take (const Detection &detection, const TargetBox &box, GstClockTime time);
   /// Notes that its box, which is at this place, shows it.
-  void see (const TargetBox &at)
+  void note_seen (const TargetBox &at)
   {
     presence = Presence::seen;
     unseen_frames = 0;
     place = at;
   }
   /// Has it go on as it moved when it was detected.
-  void coast ()
+  void begin_coasting ()
   {
-    presence = Presence::coast;
+    presence = Presence::coasting;
     unseen_frames++;
     extrapolated = motion.expected_by_detections (place);
   }
   /// Notes that its box does not show it.
-  void miss ()
+  void note_unseen ()
   {
     presence = Presence::absent;
     unseen_frames++;
@@ -123,7 +123,7 @@ struct TrackedTarget {
   {
     wait = Wait::none;
     is_hidden = yields = false;
-    see (at);
+    note_seen (at);
     if (target)
       target->restart (at);
   }

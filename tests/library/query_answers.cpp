@@ -18,6 +18,23 @@ BACKEND_TEST (grids)
   }
 }
 
+// A GPU writes small answers to the host itself, and has larger ones copied: of 16 KB and of one
+// window more, of two queries at once.
+BACKEND_TEST (answer_sizes)
+{
+  const Frame frame (kSources[0], backend);
+  const int n_16k = int ((16 << 10) / (frame.bins * sizeof (guint32)));
+  for (const int n : { 2, n_16k - 4, n_16k - 1, n_16k, n_16k + 1, 3 * n_16k }) {
+    const std::vector<Grid> grids = { { 20, 9, -7, -3, 1, 2, 1, 1 },
+                                      { 5, 6, -2, 1, 1, 1, n - 1, 1 } };
+    const std::vector<Rectangle> windows = windows_of (frame, grids);
+    Room<guint32> counts (windows.size () * frame.bins);
+    expect_answer (gst_integral_histogram_grids, frame.histogram, grids.data (),
+                   guint (grids.size ()), counts.data ());
+    expect_counts (frame, windows, counts);
+  }
+}
+
 BACKEND_TEST (likelihoods)
 {
   Random random (seed ());

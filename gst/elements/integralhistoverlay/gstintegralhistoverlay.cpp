@@ -29,11 +29,11 @@
 #include <gst/elements/drawing/cuda_drawing.hpp>
 #include <gst/elements/drawing/overlay_canvas.hpp>
 #include <gst/elements/frame/mapped_frame.hpp>
-#include <gst/integralhist/meta/tracks.hpp>
 #include <gst/elements/frame/video_formats.hpp>
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/integralhist/base/number.hpp>
 #include <gst/integralhist/gstintegralhist.h>
+#include <gst/integralhist/meta/tracks.hpp>
 #include <gst/properties/properties.hpp>
 
 #include "bin_colours.hpp"

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "query_buffers.hpp"
 
+#include <algorithm>
 #include <cstring>
 
 #include "cuda_error.hpp"
@@ -49,8 +50,8 @@ void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &
       array (query.answers, inthist::answer_bytes (shape, query), false, false);
 }
 
-/// The most bytes of answers that kernels write to the host's memory themselves. A copy behind them
-/// would take longer to start than so few bytes take to arrive.
+/// The most bytes of answers that kernels write to the host's memory themselves: a copy of a few
+/// would take longer to start than they take to arrive. Judged; 900 bytes were measured.
 constexpr std::size_t kMaxPinnedAnswers = 16 << 10;
 
 /// Places arrays in one block, each aligned to 16 bytes.
@@ -92,6 +93,7 @@ void QueryBufferReturn::operator() (QueryBuffers *buffers) const
   if (std::exchange (owner->ended, false))
     return pool->give_back (std::move (owner));
   const CudaContext::Scope scope (*pool->context_);
+  cudaDeviceSynchronize ();  // kernels of any stream may use them
   owner.reset ();
 }
 
@@ -132,11 +134,12 @@ Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inth
                    }
                  });
 
-  // what is carried and what find_best reads stay on the device
+  // kernels read what is carried, and find_best what it compares
   staged.in_host_answers_ =
       staged.up_end_ == 0 && staged.back_begin_ == 0 && staged.back_end_ == outputs.bytes ()
       && outputs.bytes () <= kMaxPinnedAnswers
-      && std::ranges::none_of (queries, [] (const Query &query) { return query.best; });
+      && std::ranges::none_of (queries,
+                               [] (const Query &query) { return query.best || query.carried; });
 
   staged.buffers_ = TRY (pool.lease ());
   if (const auto reserved =

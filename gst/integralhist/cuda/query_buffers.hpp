@@ -34,8 +34,8 @@ struct QueryBuffers {
 
 class QueryBufferPool;
 
-/// Gives buffers back to the pool. If their use has no end, because a call failed, drops them with
-/// the context current: cudaFree waits for the device.
+/// Gives buffers back to the pool. If their use has no end, because a call failed, waits for the
+/// device, and drops them with the context current.
 struct QueryBufferReturn {
   QueryBufferPool *pool = nullptr;
   void operator() (QueryBuffers *buffers) const;
@@ -60,7 +60,8 @@ private:
   InContext<IdleList<std::unique_ptr<QueryBuffers>>> idle_;
 };
 
-/// The queries of one call, which point to arrays in the device's buffers.
+/// The queries of one call, which point to arrays in the device's buffers; small answers alone are
+/// in pinned host memory.
 class StagedQueries {
 public:
   /// Copies inputs to the host buffers. With `answers` so are carried values, and answers come back
@@ -73,7 +74,7 @@ public:
   /// Enqueue copies of the buffers.
   inthist::cuda::CudaExpected<> upload (cudaStream_t stream) const;
   inthist::cuda::CudaExpected<> download (cudaStream_t stream) const;
-  /// Copies downloaded answers to where they belong.
+  /// Copies answers, which are on the host now, to where they belong.
   void copy_answers () const;
   /// Ends the use of the buffers with what `stream` has been given by now.
   inthist::cuda::CudaExpected<> end (cudaStream_t stream) { return buffers_->end (stream); }

@@ -14,11 +14,11 @@
 //     └─ answer_by (ways...)             tries ways in order, until one answers (in host memory;
 //                                        a CudaOnDemandTensor has only boxes):
 //          ├─ a GPU                      DeviceFeatureImage, after Tensor::prepare ()
-//          ├─ pixels                     cpu::answer_pixels (), unless Demand::choose_tensor ()
-//          names │                             a part of the frame whose tensor costs less ├─ the
-//          whole tensor           WholeTensorEngine::compute (), if that part is the frame ├─ a box
-//          box_of () ──► compute (): a tensor of that part └─ pixels again               if the box
-//          finds no memory
+//          ├─ pixels                     cpu::answer_pixels (), unless a tensor of a part of the
+//          │                             frame, by Demand::choose_tensor (), costs less
+//          ├─ the whole tensor           WholeTensorEngine::compute (), if that part is the frame
+//          ├─ a box                      box_of () ──► compute (): a tensor of that part
+//          └─ pixels again               if the box finds no memory
 //
 // The tensors of an engine share an OnDemandContext. Demand (demand.hpp) counts what a frame cost.
 #pragma once

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <memory>
+#include <span>
+#include <utility>
+
 #include <gst/integralhist/engine/tensor.hpp>
 
 namespace integralhist {
