@@ -67,6 +67,9 @@ tell_progress() {
   done
 }
 
+# Whether there is an NVIDIA GPU: a card, one of WSL or one of Jetson.
+has_gpu() { [ -e /dev/nvidiactl ] || [ -e /dev/dxg ] || [ -e /dev/nvhost-gpu ]; }
+
 # The build's own words go to the log, and to the screen where it fails.
 build_demo() {
   local log teller status=0
@@ -74,8 +77,12 @@ build_demo() {
   echo "Building in $root/build"
   if [ ! -e "$root/build/build.ninja" ] && [[ " ${meson_options[*]} " != *" -Dcuda=disabled "* ]] \
     && { command -v nvcc || [ -x /usr/local/cuda/bin/nvcc ]; } >/dev/null; then
-    echo "with CUDA, some minutes longer than without: see -Dcuda=disabled"
-    [ -e /dev/nvidiactl ] || echo "this machine has no NVIDIA driver, and works without CUDA, too"
+    if [[ " ${meson_options[*]} " = *" -Dcuda"* ]] || has_gpu; then
+      echo "with CUDA, some minutes longer than without: see -Dcuda=disabled"
+    else
+      echo "without CUDA, as this machine has no NVIDIA GPU: -Dcuda=enabled builds for one"
+      meson_options+=(-Dcuda=disabled)
+    fi
   fi
   tell_progress "$log" &
   teller=$!

@@ -146,15 +146,17 @@ void add_feature (PropertyTable<ProducerProperties> &table, Content content)
               ", at most 256. Empty takes ", default_quantizations ()));
   table.parsed (
       "lut", FIELD (lut), bins ? kReady : kPlaying,
-      bins ? "Table from the feature's values to bins: up to 256 bins, the first of value 0, "
-             "separated by commas. bins, at most 255, is then set as well; values whose bin is "
-             "bins or more count nowhere. Gradients then have 180 values, of one degree each, "
-             "or of two"
-           : "Table from the feature's values to scores, which are added up instead: up to 256 "
-             "scores of 0 to 255, the first of value 0, separated by commas; others are 0. "
-             "Gradients have 180 values, of one degree each, or of two. It may change from "
-             "frame to frame, as elements downstream may change it by an event "
-             "\"integral-image-lut\"; what came last holds",
+      bins
+          ? "Table from the feature's values to bins: up to 256 numbers, separated by commas, each "
+            "a bin; the first is that of value 0. bins, at most 255, is then set as well; values "
+            "whose bin is "
+            "bins or more count nowhere. Gradients then have 180 values, of one degree each, "
+            "or of two"
+          : "Table from the feature's values to scores, which are added up instead: up to 256 "
+            "scores of 0 to 255, the first of value 0, separated by commas; others are 0. "
+            "Gradients have 180 values, of one degree each, or of two. It may change from "
+            "frame to frame, as elements downstream may change it by an event "
+            "\"integral-image-lut\"; what came last holds",
       [content] (const std::string &text) {
         return text.empty () ? ParsedLut () : parse_lut (text, "lut", content);
       });
