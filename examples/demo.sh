@@ -67,7 +67,7 @@ tell_progress() {
   done
 }
 
-# Whether there is an NVIDIA GPU: a card, one of WSL or one of Jetson.
+# Tells whether there is an NVIDIA GPU: a card, one of WSL or one of Jetson.
 has_gpu() { [ -e /dev/nvidiactl ] || [ -e /dev/dxg ] || [ -e /dev/nvhost-gpu ]; }
 
 # The build's own words go to the log, and to the screen where it fails.

@@ -19,13 +19,13 @@
 namespace integralhist {
 
 struct TrackedTarget {
-  /// What its box shows, as far as detections do not tell.
+  /// The content of the box in a frame without a detection of the target.
   enum class Presence {
     seen,      // the target, or its method knows better
     coasting,  // something else for a while: it goes on as it moved
     absent     // nothing that looks like it
   };
-  /// What ends its wait.
+  /// The event that ends the search's pause.
   enum class Wait {
     none,           // it does not wait
     for_detection,  // a detection

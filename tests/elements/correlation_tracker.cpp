@@ -192,10 +192,11 @@ TEST (resized_sample)
 /// The confidence is the map that docs/tracking.md says.
 static void expect_logistic (double confidence, const Evidence &evidence)
 {
-  const double odds = std::pow (std::max (evidence.sharpness, 0.1), 0.8)
-                      * std::exp (1.8 * std::min (evidence.share, 1.5) - 2);
-  fail_unless (std::fabs (confidence - odds / (1 + odds)) < 1e-9, "%g of %g and %g", confidence,
-               evidence.sharpness, evidence.share);
+  const double odds = std::pow (std::max (evidence.sharpness, 0.1), 1.8)
+                      * std::exp (0.75 * std::min (evidence.share, 1.5)
+                                  + 1.6 * std::min (evidence.colour_share, 1.2) - 6.4);
+  fail_unless (std::fabs (confidence - odds / (1 + odds)) < 1e-9, "%g of %g, %g and %g", confidence,
+               evidence.sharpness, evidence.share, evidence.colour_share);
 }
 
 TEST (confidence)
@@ -218,12 +219,16 @@ TEST (confidence)
   const double sharpness = sharpness_of (response, row, column);
   fail_unless (std::fabs (sharpness - wanted) < 1e-9, "%g, must be %g", sharpness, wanted);
   for (const double share : { -0.1, 0.0, 0.3, 1.0, 1.5, 9.0 })
-    for (const double s : { -1.0, 0.0, 2.0, 10.0, 50.0 }) {
-      const Evidence evidence = { s, share };
-      expect_logistic (confidence_of (evidence), { s, std::max (share, 0.0) });
-      fail_unless (confidence_of ({ s + 1, share }) >= confidence_of (evidence)
-                   && confidence_of ({ s, share + 0.1 }) >= confidence_of (evidence));
-    }
+    for (const double s : { -1.0, 0.0, 2.0, 10.0, 50.0 })
+      for (const double colours : { 0.0, 0.1, 1.0, 2.0 }) {
+        const Evidence evidence = { s, share, colours };
+        expect_logistic (confidence_of (evidence), { s, std::max (share, 0.0), colours });
+        fail_unless (confidence_of ({ s + 1, share, colours }) >= confidence_of (evidence)
+                     && confidence_of ({ s, share + 0.1, colours }) >= confidence_of (evidence)
+                     && confidence_of ({ s, share, colours + 0.1 }) >= confidence_of (evidence));
+      }
+  // a filter that has learned the background is not believed against the colours
+  fail_unless (confidence_of ({ 8, 0.7, 0.1 }) < 0.5 && confidence_of ({ 14, 1, 1 }) > 0.6);
 }
 
 TEST (motion)

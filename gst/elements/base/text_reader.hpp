@@ -44,7 +44,8 @@ public:
     return true;
   }
 
-  /// Reads up to `c`, and skips it and the spaces behind it, where there is one.
+  /// Reads up to `c`, and skips it and the spaces behind it. Returns nothing if the text has no
+  /// `c`.
   std::optional<std::string_view> take_before (char c)
   {
     const char *const found = std::find (at_, end_, c);

@@ -144,7 +144,7 @@ PropertyTable<TrackProperties> make_table ()
   table.number<guint> (
       "lost-after", FIELD (lost_after), 0, 1000, kPlaying,
       "After how many bad frames in a row a target is lost; 0: none are too many. A frame "
-      "is bad with a confidence below 0.5, and with method=fragments below "
+      "is bad with a confidence below 0.12, and with method=fragments below "
       "min-confidence");
   table.number<guint> ("forget-after", FIELD (list.forget_after), 0, G_MAXUINT, kPlaying,
                        "After how many frames a lost target is given up, unless it is one of the "

@@ -60,7 +60,7 @@ private:
   InContext<IdleList<std::unique_ptr<QueryBuffers>>> idle_;
 };
 
-/// The queries of one call, which point to arrays in the device's buffers; small answers alone are
+/// The queries of one call, which point to arrays in the device's buffers. Only small answers are
 /// in pinned host memory.
 class StagedQueries {
 public:

@@ -34,7 +34,7 @@ inline bool adds_up (const Query &query)
          && (query.kind == inthist::QueryKind::counts || query.kind == inthist::QueryKind::sums);
 }
 
-/// What a frame was asked for, and what that cost. Each choice is charged to the frame.
+/// Counts the cost of the queries of a frame. Each choice is charged to the frame.
 class Demand {
 public:
   Demand (const inthist::Shape &shape, const AnswerCost &cost)

@@ -28,7 +28,7 @@ public:
       context_->give_back (std::move (feature_image_));
   }
 
-  Expected<DeviceFeatureImage *> prepare (std::span<const Region>) override
+  Expected<DeviceFeatureImage *> prepare (std::span<const inthist::Region>) override
   {
     context_->feature_image_wanted = true;
     expected_ = true;

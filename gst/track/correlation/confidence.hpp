@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How likely a target is where the filter's response is highest. It is a logistic function of how
-// far the peak stands out of the rest of the response (the ratio of peak and sidelobes; D. Bolme et
-// al., "Visual object tracking using adaptive correlation filters", CVPR 2010), and of how high it
-// is beside the usual peak. So of places with a confidence of 0.8 eight of ten shall be right: the
-// place overlaps the target by half. docs/tracking.md says how the numbers were found.
+// How likely a target is where both responses are highest. It is a logistic function of how far the
+// filter's peak stands out of the rest of its response (the ratio of peak and sidelobes; D. Bolme
+// et al., "Visual object tracking using adaptive correlation filters", CVPR 2010), of how high it
+// is beside the usual peak, and of how much the place has of the target's colours, which a filter
+// that has learned the background does not see. So of places with a confidence of 0.8 eight of ten
+// shall be right: the place overlaps the target by half. docs/tracking.md says how the numbers were
+// found.
 #pragma once
 
 #include <algorithm>
@@ -16,10 +18,11 @@
 
 namespace integralhist {
 
-/// What a response tells of its peak.
+/// The measurements at the best place of a frame.
 struct Evidence {
-  double sharpness = 0;  // see sharpness_of
-  double share = 0;      // of the usual peak
+  double sharpness = 0;     // of the filter's peak, see sharpness_of
+  double share = 0;         // of the usual peak
+  double colour_share = 0;  // of the usual score of the colours
 };
 
 /// Returns how far a response of kGrid x kGrid shifts stands out at one of them: in standard
@@ -45,12 +48,15 @@ inline double sharpness_of (std::span<const float> response, int row, int column
          / std::sqrt (std::max (variance, 1e-12));
 }
 
-/// Returns the confidence, which grows with both.
+/// Returns the confidence, which grows with each of them.
 inline double confidence_of (const Evidence &evidence)
 {
-  constexpr double kSharpness = 0.8, kShare = 1.8, kMaxShare = 1.5, kLess = 2;
+  constexpr double kSharpness = 1.8, kShare = 0.75, kMaxShare = 1.5, kColourShare = 1.6,
+                   kMaxColourShare = 1.2, kLess = 6.4;
   const double sum = kSharpness * std::log (std::max (evidence.sharpness, 0.1))
-                     + kShare * std::clamp (evidence.share, 0.0, kMaxShare) - kLess;
+                     + kShare * std::clamp (evidence.share, 0.0, kMaxShare)
+                     + kColourShare * std::clamp (evidence.colour_share, 0.0, kMaxColourShare)
+                     - kLess;
   return 1 / (1 + std::exp (-sum));
 }
 

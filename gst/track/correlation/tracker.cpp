@@ -25,23 +25,24 @@
 //   find_size         finds the size of the box ──► learn_size
 //   learn_size        learns the sizes and the colours ──► done
 //
-// The constants were chosen on sixteen sequences; docs/measurements says how, and what it is worth.
+// The constants were chosen on sixteen sequences, and kColourWeight and what makes a confidence on
+// thirty; docs/measurements says how, and what it is worth.
 namespace integralhist {
 namespace {
 
-constexpr double kPadding = 4;         // sides of the square, for one of the target's
-constexpr int kSearchRadius = 10;      // cells that the target may move, of kGrid / 2
-constexpr double kColourWeight = 0.3;  // of the sum of both responses
+constexpr double kPadding = 4;          // sides of the square, for one of the target's
+constexpr int kSearchRadius = 10;       // cells that the target may move, of kGrid / 2
+constexpr double kColourWeight = 0.55;  // of the sum of both responses
 // Of the usual response: from where on something is learned, and all; the target moves; it is
 // found again.
 constexpr double kLearningThreshold = 0.3, kFullLearning = 0.7, kResponseThreshold = 0.35,
                  kRedetectionThreshold = 0.6;
-constexpr double kConfidenceThreshold = 0.5;  // below it a frame may lose the target
-constexpr double kColourThreshold = 0.5;      // of the usual one
-constexpr double kAverageRate = 0.02;         // of what is usual
-constexpr double kKeptShare = 0.5;            // of the filter, when corrected
-constexpr double kAspectThreshold = 1.25;     // of its sides' ratio: other cells
-constexpr double kElsewhereGain = 1.2;        // elsewhere than where it was lost
+constexpr double kConfidenceThreshold = 0.12;  // below it a frame may lose the target
+constexpr double kColourThreshold = 0.5;       // of the usual one
+constexpr double kAverageRate = 0.02;          // of what is usual
+constexpr double kKeptShare = 0.5;             // of the filter, when corrected
+constexpr double kAspectThreshold = 1.25;      // of its sides' ratio: other cells
+constexpr double kElsewhereGain = 1.2;         // elsewhere than where it was lost
 constexpr double kMinScale = 0.2, kMaxScale = 5, kMinSize = 4;  // of the first size; pixels
 constexpr std::size_t kCandidates = 3;
 constexpr double kMaxWindows = 20000;  // of the frame, whose colours are looked at
@@ -390,7 +391,7 @@ double CorrelationTracker::assess_match (const Match &match, unsigned lost_after
                       : 0;
   if (age_ == 1)
     rate = 1;
-  evidence_ = { match.sharpness, share };
+  evidence_ = { match.sharpness, share, match.score / std::max (0.05, usual_score_) };
   unsure_ = confidence_of (evidence_) >= kConfidenceThreshold ? 0 : unsure_ + 1;
   if (!lost_)
     lost_ = lost_after > 0 && unsure_ >= lost_after;
