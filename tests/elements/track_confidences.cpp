@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What integralhisttrack makes of the classes and confidences of detections.
+// Tests of integralhisttrack: the classes and confidences of detections.
 #include "walk.hpp"
 
 #include "test.hpp"  // last: it has macros with names of the standard library

@@ -6,7 +6,7 @@
 //   OnDemandEngine::submit (frame)       the streaming thread
 //     ├─ HostOnDemandTensor::keep ()     frame in host memory: KeptFrame copies its values
 //     ├─ DeviceStore::keep ()            frame on a GPU: a CudaOnDemandTensor copies them there
-//     └─ an eager engine's submit ()     if consumers keep asking for all of each frame, which a
+//     └─ an eager engine's submit ()     if consumers keep asking for all of each frame, as a
 //                                        DemandProxy notes; with compute=auto on a GPU also the
 //                                        first frames, and those that lie elsewhere
 //
@@ -14,8 +14,8 @@
 //     └─ answer_by (ways...)             tries ways in order, until one answers (in host memory;
 //                                        a CudaOnDemandTensor has only boxes):
 //          ├─ a GPU                      DeviceFeatureImage, after Tensor::prepare ()
-//          ├─ pixels                     cpu::answer_pixels (), unless a tensor of a part of the
-//          │                             frame, by Demand::choose_tensor (), costs less
+//          ├─ pixels                     cpu::answer_pixels (), unless a tensor of a part of
+//          │                             the frame, by Demand::choose_tensor (), costs less
 //          ├─ the whole tensor           WholeTensorEngine::compute (), if that part is the frame
 //          ├─ a box                      box_of () ──► compute (): a tensor of that part
 //          └─ pixels again               if the box finds no memory

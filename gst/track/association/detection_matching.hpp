@@ -28,7 +28,7 @@ struct ExpectedPlace {
   double spread;
 };
 
-/// What is expected of a target in this frame.
+/// The expected places and looks of a target in this frame.
 struct Prediction {
   std::vector<ExpectedPlace> places;  // by one account and by another
   Appearance appearance;              // a distinct one,
@@ -39,7 +39,7 @@ struct Prediction {
   std::string kind;                   // of its last detection; empty if it has none
 };
 
-/// What a detection says of a target. `kind` is empty if it matches any class.
+/// A detection, as targets are compared with it. `kind` is empty if it matches any class.
 struct Measurement {
   TargetBox box;
   Appearance appearance;  // a distinct one
