@@ -51,6 +51,13 @@ struct Tiles {
     return kTileSide * line_of (wide, kTileSide);
   }
 
+  /// Returns where in a plane the tile of a place begins, in bytes.
+  template <class Bytes>
+  INTHIST_HOST_DEVICE static constexpr Bytes offset_of (bool wide, Bytes row_pitch, int y, int x)
+  {
+    return unsigned (y) / kTileSide * row_pitch + Bytes (unsigned (x) / kTileSide) * bytes (wide);
+  }
+
   INTHIST_HOST_DEVICE constexpr int line_of (int i) const { return line_of (wide, i); }
   INTHIST_HOST_DEVICE constexpr int bytes () const { return bytes (wide); }
 };
@@ -65,8 +72,8 @@ constexpr Tiles tiles_of (const Shape &shape)
            shape.width > kMaxSide || shape.height > kMaxSide || last_corner >= 1 << 24 };
 }
 
-/// H of a plane in tiles; `row` is the bytes of a row of tiles. Bytes are read before it is known
-/// that they mean something, as branches would keep loads from being in flight at once.
+/// H of a plane in tiles; `row` is the bytes of a row of tiles. If i or j is 0, bytes that mean
+/// nothing are loaded and masked: a branch would keep loads from being in flight at once.
 struct TiledElements {
   const std::uint8_t *plane;
   std::size_t row;
@@ -75,12 +82,8 @@ struct TiledElements {
   /// Returns the tile of a place.
   INTHIST_HOST_DEVICE const std::uint8_t *tile (int y, int x) const
   {
-    return plane + unsigned (y) / kTileSide * row
-           + std::size_t (unsigned (x) / kTileSide) * tiles.bytes ();
+    return plane + Tiles::offset_of (tiles.wide, row, y, x);
   }
-
-  // Where a row or column is 0 something else is loaded, and struck out: no branch keeps loads
-  // apart.
 
   /// Returns H (i, 0) of a tile.
   INTHIST_HOST_DEVICE std::uint32_t left (const std::uint8_t *tile, unsigned i) const

@@ -27,10 +27,9 @@ constexpr int kFieldsOfLanes = 8;  // lanes for a place: wide tiles want a secon
 class TilePlace {
 public:
   INTHIST_HOST_DEVICE TilePlace (const Tiles &tiles, std::size_t row_pitch, int y, int x)
-      : tile_ (unsigned (y) / kTileSide * row_pitch
-               + std::size_t (unsigned (x) / kTileSide) * tiles.bytes ()),
-        i_ (unsigned (y) % kTileSide), j_ (unsigned (x) % kTileSide),
-        own_line_ (tiles.line_of (int (i_))), fields_ (tiles.wide ? 9 : 6)
+      : tile_ (Tiles::offset_of (tiles.wide, row_pitch, y, x)), i_ (unsigned (y) % kTileSide),
+        j_ (unsigned (x) % kTileSide), own_line_ (tiles.line_of (int (i_))),
+        fields_ (tiles.wide ? 9 : 6)
   {
   }
 

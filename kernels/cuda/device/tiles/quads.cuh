@@ -25,10 +25,10 @@ public:
   QuadPlace () = default;
   /// `row_pitch` is the bytes of a row of tiles; a plane has less than 2^32.
   INTHIST_HOST_DEVICE QuadPlace (unsigned row_pitch, int y, int x)
-      : i_ (unsigned (y) % kTileSide), j_ (unsigned (x) % kTileSide)
+      : i_ (unsigned (y) % kTileSide), j_ (unsigned (x) % kTileSide),
+        tile_ (Tiles::offset_of (kWide, row_pitch, y, x)),
+        row_ (tile_ + kTileSide * Tiles::line_of (kWide, int (i_)))
   {
-    tile_ = unsigned (y) / kTileSide * row_pitch + unsigned (x) / kTileSide * Tiles::bytes (kWide);
-    row_ = tile_ + kTileSide * Tiles::line_of (kWide, int (i_));
   }
 
   /// Has no branches, so that loads of several quads are in flight at once.

@@ -1,15 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The second kernel of byte-tiles. A block takes a strip of one bin. Its lanes lie side by side
-// over the whole row, a tile each, and walk down with it. Of the tile at hand a lane has in
-// registers
-//
-//   corner_   H at its first place
-//   top_      how H grows along its first row
-//   inside_   the counts below that row and right of the first column: 15 lines of bytes
-//
-// A step is a row of tiles. It takes the 16 rows of pixels below the tiles' first row; the last of
-// them is the first row of the tiles below:
+// over the whole row, a tile each, and walk down with it. A lane keeps corner, top and inside of
+// its tile (tiles.hpp) in registers. A step is a row of tiles. It takes the 16 rows of pixels below
+// the tiles' first row; the last of them is the first row of the tiles below:
 //
 //   find      the pixels of the bin. Four bytes at a time they become inside_; the row's counts too
 //   left_of   the rows' counts in the warps before
