@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Kernels of a stream that overlap at their ends (programmatic dependent launch, CUDA Programming
-// Guide): the next kernel's blocks are set up while the last blocks of this one still run. Such a
-// kernel calls wait_for_previous () before it touches memory that others write or read. If the
-// kernel before calls let_next_start () only after its own wait, this one may rely at once on what
-// the stream had before that one. Before compute capability 9.0, and in builds whose newest
-// architecture is older (INTHIST_OVERLAP is 0), kernels simply follow each other.
+// Guide): blocks of the next kernel start while the last blocks of a kernel still run.
+//
+//   - A block calls wait_for_previous () before it touches memory that an earlier kernel writes, or
+//     writes memory that an earlier kernel reads.
+//   - A block needs no wait for what lies two kernels back, if all blocks of the kernel between
+//     call let_next_start () after their own wait. The first strip of a scan relies on that: it
+//     starts while count still runs (BinBytes::ready).
+//
+// Before compute capability 9.0, and in builds whose newest architecture is older (INTHIST_OVERLAP
+// is 0), kernels simply follow each other.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -47,7 +47,7 @@ public:
     clear ();
     wait_for_previous ();
     load ();
-    let_next_start ();  // not before the wait, as scan's first strip does not wait at all
+    let_next_start ();  // after the wait, for BinBytes::ready
     __syncthreads ();
     for (;;) {
       to_bins ();

@@ -53,7 +53,7 @@ struct BinBytes {
   std::size_t stride;
   int columns;  // that may be read
   int shift = 0, first = 0;
-  // Scan may read them before count is done. Needs a count, which waits for what made them.
+  // The first strip of scan may read them without a wait (overlap.cuh), as a count comes before it.
   bool ready = false;
 };
 
