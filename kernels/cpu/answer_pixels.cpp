@@ -89,7 +89,7 @@ void add_values (const Image &image, const Region &window, const Shape &shape, S
 
 /// Adds up the weights of windows. A pixel has one number for both of its bins: the sum of what
 /// they get is below 2^32 in either half.
-class WeightSums {
+class WindowWeightSums {
 public:
   template <class Sum>
   void add (const Image &image, const Region &window, const Shape &shape, Sum *sums)
@@ -145,7 +145,7 @@ int answer (const Binning &binning, const Shape &shape, const Query &query)
   constexpr int kRunsAtOnce = 32;
   const bool are_small = n > kRun * kRunsAtOnce;
   return for_each (divide_up (n, kRun), are_small ? kRunsAtOnce : 1, nullptr, [&] (int run) {
-    WeightSums weights;
+    WindowWeightSums weights;
     for (int i = run * kRun; i < std::min (n, (run + 1) * kRun); i++) {
       const Region window = window_of (query.windows, i, shape);
       Sum *const sums = all_sums + std::size_t (i) * shape.bins;
