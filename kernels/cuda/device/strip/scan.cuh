@@ -9,7 +9,7 @@
 //   left_of      what those of the warps before add
 //   step_down    H grows by all of these, row by row, and is stored
 //
-// What pixels add, AddsToBin says: 1 (ones.cuh) or a weight (weights.cuh). A step is
+// AddsToBin says what pixels add: 1 (ones_of_bin.cuh) or a weight (weights_of_bin.cuh). A step is
 // some rows, and three steps are under way at a time. run () calls them
 //
 //   step    being stored; its totals are known
@@ -21,8 +21,8 @@
 
 #include "../hardware/overlap.cuh"
 #include "../hardware/split_barrier.cuh"
-#include "ones.cuh"
-#include "weights.cuh"
+#include "ones_of_bin.cuh"
+#include "weights_of_bin.cuh"
 
 namespace inthist::cuda {
 
