@@ -29,10 +29,9 @@ bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format,
             const __grid_constant__ LutWords lut, int width, int height, PixelPlane out)
 {
   constexpr int kPixels = 4 * kWords;
-  __shared__ std::uint32_t table_words[64];
-  if (threadIdx.x < 64)
-    table_words[threadIdx.x] = lut.words[threadIdx.x];
-  const auto *table = reinterpret_cast<const std::uint8_t *> (table_words);
+  __shared__ LutWords shared_lut;
+  shared_lut.copy (lut);
+  const std::uint8_t *const table = shared_lut.table ();
   const unsigned i = blockIdx.x * kThreads + threadIdx.x, threads_per_row = out.stride / kPixels,
                  y = i / threads_per_row;
   const int x0 = int (i % threads_per_row) * kPixels;
@@ -64,24 +63,20 @@ bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format,
 
 /// What the threads of a block have in common, in shared memory: lanes read different places.
 struct Tables {
-  std::uint32_t lut[sizeof (Lut) / 4];
+  LutWords lut;
   Sectors sectors;
 
   /// Called by all threads, with a barrier behind it.
   __device__ void set (const LutWords &from, const Sectors &all, bool is_gradient)
   {
-    if (threadIdx.x < sizeof (Lut) / 4)
-      lut[threadIdx.x] = from.words[threadIdx.x];
+    lut.copy (from);
     if (is_gradient && threadIdx.x <= all.n)
       sectors.begin[threadIdx.x] = all.begin[threadIdx.x];
     if (threadIdx.x == 0)
       sectors.n = all.n;
   }
 
-  __device__ const std::uint8_t *bins () const
-  {
-    return reinterpret_cast<const std::uint8_t *> (lut);
-  }
+  __device__ const std::uint8_t *bins () const { return lut.table (); }
 };
 
 template <class Feature>

@@ -141,13 +141,13 @@ __global__ void __launch_bounds__ (kThreads)
 count_pixels (PixelPlane values, const __grid_constant__ LutWords lut, int bins,
               const Region *windows, std::uint32_t *counts)
 {
-  __shared__ std::uint32_t table_words[64], sums[256];
+  __shared__ LutWords shared_lut;
+  __shared__ std::uint32_t sums[256];
   for (int i = threadIdx.x; i < 256; i += kThreads)
     sums[i] = 0;
-  if (threadIdx.x < 64)
-    table_words[threadIdx.x] = lut.words[threadIdx.x];
+  shared_lut.copy (lut);
   __syncthreads ();
-  const auto *table = reinterpret_cast<const std::uint8_t *> (table_words);
+  const std::uint8_t *const table = shared_lut.table ();
   const Region window = windows[blockIdx.x];
   const int slice = int (blockIdx.y), warp = int (threadIdx.x) / 32, lane = int (threadIdx.x) % 32;
   for (int y = slice * (kThreads / 32) + warp; y < window.height; y += kSlices * (kThreads / 32)) {

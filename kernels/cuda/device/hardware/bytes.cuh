@@ -11,7 +11,7 @@
 
 namespace inthist::cuda {
 
-/// A LUT as an argument of a kernel.
+/// A LUT as an argument of a kernel, or in shared memory.
 struct LutWords {
   std::uint32_t words[sizeof (Lut) / 4];
 
@@ -21,6 +21,18 @@ struct LutWords {
     static_assert (sizeof words == sizeof lut);
     __builtin_memcpy (&words, lut.data (), sizeof words);
     return words;
+  }
+
+  /// Copies a LUT to this one in shared memory. All threads call it, and a barrier must follow.
+  __device__ void copy (const LutWords &from)
+  {
+    if (threadIdx.x < sizeof (Lut) / 4)
+      words[threadIdx.x] = from.words[threadIdx.x];
+  }
+
+  __device__ const std::uint8_t *table () const
+  {
+    return reinterpret_cast<const std::uint8_t *> (words);
   }
 };
 

@@ -26,7 +26,7 @@ public:
   struct Shared {
     // the last counter is for bins that other blocks count, or none
     alignas (16) std::uint32_t counters[kCountBins + 1][2][kWarp];
-    std::uint32_t table[sizeof (Lut) / 4];
+    LutWords lut;
   };
 
   __device__ ColumnCounts (const BinBytes &source, const LutWords &lut, const PixelPlane &bin_plane,
@@ -73,8 +73,8 @@ private:
   {
     for (int i = threadIdx.x; i < bins_ * 2 * kWarp / 4; i += blockDim.x)
       reinterpret_cast<uint4 *> (shared_.counters)[i] = {};
-    if (kLut && threadIdx.x < sizeof (Lut) / 4)
-      shared_.table[threadIdx.x] = lut_.words[threadIdx.x];
+    if (kLut)
+      shared_.lut.copy (lut_);
   }
 
   __device__ int first_row () const { return cell_ * strips_.cell_rows; }
@@ -100,7 +100,7 @@ private:
   {
 #pragma unroll
     for (int i = 0; i < kAhead; i++)
-      words_[i] = kLut ? look_up (words_[i], reinterpret_cast<const std::uint8_t *> (shared_.table))
+      words_[i] = kLut ? look_up (words_[i], shared_.lut.table ())
                        : words_[i] >> source_.shift & (0xffu >> source_.shift) * 0x01010101u;
   }
 
