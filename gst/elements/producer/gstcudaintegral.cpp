@@ -105,10 +105,10 @@ static std::shared_ptr<Engine> engine_of (State &state)
 }
 
 /// Posts an error unless another thread has posted the same trouble.
-static void post_error_once (GstCudaIntegral *self, const Error &error)
+static void post_error_once (GstCudaIntegral *self, const Error &error, const char *doing = "")
 {
   if (error.kind != Error::Kind::flushing && !Element::state_of (self).error_posted.exchange (true))
-    post_error (self, error);
+    post_error (self, error, doing);
 }
 
 static void report (GstCudaIntegral *self, const Expected<> &outcome)
@@ -210,9 +210,10 @@ static Expected<> start (GstCudaIntegral *self)
   state.scores.start (state.started, state.lut);
   state.error_posted = false;
   state.shedder.reset ();
-  state.reporter =
-      TRY (RegionReporter::start (GST_ELEMENT (self), state.started.options.async_depth,
-                                  state.error_posted, state.cancel.flag ()));
+  state.reporter = TRY (RegionReporter::start (
+      GST_ELEMENT (self), state.started.options.async_depth,
+      [self] (const Error &error, const char *doing) { post_error_once (self, error, doing); },
+      state.cancel.flag ()));
   state.cancel.set_flushing (false);
   state.cancel.set_stopping (false);
   return {};

@@ -13,11 +13,11 @@ namespace integralhist {
 
 Expected<std::unique_ptr<RegionReporter>> RegionReporter::start (GstElement *element,
                                                                  unsigned limit,
-                                                                 std::atomic<bool> &error_posted,
+                                                                 PostError post_error,
                                                                  const std::atomic<bool> &cancelled)
 {
   std::unique_ptr<RegionReporter> reporter (
-      new RegionReporter (element, limit, error_posted, cancelled));
+      new RegionReporter (element, limit, std::move (post_error), cancelled));
   reporter->thread_ =
       TRY (Thread::start ("integralhist-regions", [r = reporter.get ()] { r->work (); }));
   return reporter;
@@ -197,11 +197,9 @@ bool RegionReporter::post (const Frame &frame, guint flushes)
     if (tensor_of (frame.histogram.get ()).flags->failure_reported)
       return true;
     const bool bins = frame.answers->asked.content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
-    if (!error_posted_.exchange (true))
-      post_error (element_, asked.error (),
-                  joined ("The integral ", bins ? "histogram" : "image", " of frame ", frame.number,
-                          " failed: ")
-                      .c_str ());
+    post_error_ (asked.error (), joined ("The integral ", bins ? "histogram" : "image",
+                                         " of frame ", frame.number, " failed: ")
+                                     .c_str ());
     return false;
   }
   post_message (element_, structure);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 
@@ -25,10 +26,11 @@ public:
     std::shared_ptr<RegionAnswers> answers;
   };
 
-  /// Starts the thread; at most `limit` frames wait for it. It posts no error once `error_posted`
-  /// is set. `cancelled` drops frames.
+  /// Posts an error with `doing` in front.
+  using PostError = std::function<void (const Error &, const char *doing)>;
+  /// Starts the thread; at most `limit` frames wait for it. `cancelled` drops frames.
   static Expected<std::unique_ptr<RegionReporter>> start (GstElement *element, unsigned limit,
-                                                          std::atomic<bool> &error_posted,
+                                                          PostError post_error,
                                                           const std::atomic<bool> &cancelled);
   /// Drops the frames that still wait.
   ~RegionReporter ();
@@ -44,9 +46,10 @@ public:
   void drain ();
 
 private:
-  RegionReporter (GstElement *element, unsigned limit, std::atomic<bool> &error_posted,
+  RegionReporter (GstElement *element, unsigned limit, PostError post_error,
                   const std::atomic<bool> &cancelled)
-      : element_ (element), limit_ (limit), error_posted_ (error_posted), cancelled_ (cancelled)
+      : element_ (element), limit_ (limit), post_error_ (std::move (post_error)),
+        cancelled_ (cancelled)
   {
   }
 
@@ -57,7 +60,7 @@ private:
 
   GstElement *const element_;
   const unsigned limit_;
-  std::atomic<bool> &error_posted_;
+  const PostError post_error_;
   const std::atomic<bool> &cancelled_;
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
