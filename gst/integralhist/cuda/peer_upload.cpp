@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
+#include <mutex>
+
+#include <gst/integralhist/memory/idle_list.hpp>
 
 #include "cuda_error.hpp"
 #include "in_context.hpp"
@@ -22,7 +24,7 @@ struct PeerUpload::Picture {
 struct PeerUpload::Device {
   Context context;
   InContext<StreamOwner> stream = { context };
-  InContext<std::vector<std::unique_ptr<Picture>>> idle = { context };
+  InContext<IdleList<std::unique_ptr<Picture>>> idle = { context };
 };
 
 namespace {
@@ -111,14 +113,7 @@ Expected<std::shared_ptr<void>> PeerUpload::upload (PartFrame &frame, int width,
   Device &device = *devices_[uploaded_++ % devices_.size ()];
   return on (*device.context, [&] () -> Expected<std::shared_ptr<void>> {
     const PicturePlanes planes (frame.image, width, height);
-    std::unique_ptr<Picture> picture;
-    {
-      const std::lock_guard lock (mutex_);
-      if (!device.idle->empty ()) {
-        picture = std::move (device.idle->back ());
-        device.idle->pop_back ();
-      }
-    }
+    std::unique_ptr<Picture> picture = device.idle->take ();
     if (!picture)
       picture = std::make_unique<Picture> (TRY (make_event (cudaEventDisableTiming)));
     TRY (picture->memory.reserve (planes.size ()));
@@ -134,8 +129,7 @@ Expected<std::shared_ptr<void>> PeerUpload::upload (PartFrame &frame, int width,
                                     const CudaContext::Scope scope (*device.context);
                                     // A dropped frame's upload may still run.
                                     cudaEventSynchronize (used->arrived.get ());
-                                    const std::lock_guard lock (peers->mutex_);
-                                    device.idle->push_back (std::move (used));
+                                    device.idle->give_back (std::move (used));
                                   });
   });
 }

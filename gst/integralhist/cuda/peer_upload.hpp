@@ -6,8 +6,6 @@
 // MiB in 1.2 ms one by one, in 1.7 ms all at once, and from each other in 0.18 ms.
 #pragma once
 
-#include <mutex>
-
 #include <gst/integralhist/engine/part_engine.hpp>
 
 #include "cuda_context.hpp"
@@ -32,7 +30,6 @@ private:
 
   std::vector<std::unique_ptr<Device>> devices_;
   std::size_t uploaded_ = 0;
-  std::mutex mutex_;  // guards Device::idle
 };
 
 }  // namespace integralhist
