@@ -90,8 +90,10 @@ CudaExpected<> QueryBuffers::end (cudaStream_t on)
 void QueryBufferReturn::operator() (QueryBuffers *buffers) const
 {
   std::unique_ptr<QueryBuffers> owner (buffers);
-  if (std::exchange (owner->ended, false))
-    return pool->give_back (std::move (owner));
+  if (std::exchange (owner->ended, false)) {
+    pool->idle_->give_back (std::move (owner));
+    return;
+  }
   const CudaContext::Scope scope (*pool->context_);
   cudaDeviceSynchronize ();  // kernels of any stream may use them
   owner.reset ();
@@ -99,18 +101,13 @@ void QueryBufferReturn::operator() (QueryBuffers *buffers) const
 
 CudaExpected<QueryLease> QueryBufferPool::lease ()
 {
-  return QueryLease (TRY (acquire ()).release (), { this });
-}
-
-CudaExpected<std::unique_ptr<QueryBuffers>> QueryBufferPool::acquire ()
-{
   auto buffers = idle_->take ([] (const auto &idle) { return has_fired (idle->done.get ()); });
-  if (buffers)
-    return buffers;
-  buffers = std::make_unique<QueryBuffers> ();
-  buffers->stream = TRY (make_stream ());
-  buffers->done = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
-  return buffers;
+  if (!buffers) {
+    buffers = std::make_unique<QueryBuffers> ();
+    buffers->stream = TRY (make_stream ());
+    buffers->done = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
+  }
+  return QueryLease (buffers.release (), { this });
 }
 
 Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inthist::Shape &shape,

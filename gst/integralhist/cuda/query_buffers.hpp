@@ -49,9 +49,6 @@ public:
 
   /// Leases idle buffers or new ones; the context must be current.
   inthist::cuda::CudaExpected<QueryLease> lease ();
-  /// Returns buffers that the caller itself gives back, once their use has an end.
-  inthist::cuda::CudaExpected<std::unique_ptr<QueryBuffers>> acquire ();
-  void give_back (std::unique_ptr<QueryBuffers> buffers) { idle_->give_back (std::move (buffers)); }
 
 private:
   friend QueryBufferReturn;

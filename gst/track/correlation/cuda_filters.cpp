@@ -115,14 +115,13 @@ public:
       TRY (check (cudaEventRecord (own_->answered.get (), stream ())));
       if (std::ranges::any_of (queries, [] (const auto *query) { return query->rho > 0; }))
         TRY (check (learn (batch.jobs, n, tables (), stream ())));
-      TRY (check (cudaEventRecord (batch.list->done.get (), stream ())));
+      TRY (batch.list->end (stream ()));
       TRY (await (own_->answered.get (), kAnswerPolling));
       const auto *from = reinterpret_cast<const float *> (batch.list->host_answers.get ());
       for (FilterQuery *const query : queries) {
         query->response.assign (from, from + kFilterCells);
         from += kFilterCells;
       }
-      buffers_.give_back (std::move (batch.list));
       return {};
     });
   }
@@ -135,9 +134,8 @@ public:
       Batch batch = TRY (begin (frame, queries));
       const int n = int (queries.size ());
       TRY (check (describe_squares (batch.jobs, n, tables (), true, stream ())));
-      TRY (check (cudaEventRecord (batch.list->done.get (), stream ())));
+      TRY (batch.list->end (stream ()));
       TRY (await (batch.list->done.get (), kAnswerPolling));  // the next frame has other values
-      buffers_.give_back (std::move (batch.list));
       return {};
     });
   }
@@ -146,7 +144,7 @@ public:
   {
     const std::lock_guard lock (mutex_);
     return on (*context_, [&] () -> Expected<> {
-      std::unique_ptr<QueryBuffers> at = TRY (buffers_.acquire ());
+      const QueryLease at = TRY (buffers_.lease ());
       const std::size_t n = moves.size (), jobs_bytes = n * sizeof (FilterJob),
                         turns_bytes = std::span (moves.front ()->turns).size_bytes (),
                         bytes = jobs_bytes + n * turns_bytes;
@@ -163,8 +161,7 @@ public:
                                    cudaMemcpyHostToDevice, stream ())));
       TRY (check (move_searched (reinterpret_cast<const FilterJob *> (at->inputs.get ()), int (n),
                                  stream ())));
-      TRY (check (cudaEventRecord (at->done.get (), stream ())));
-      buffers_.give_back (std::move (at));
+      TRY (at->end (stream ()));
       return {};
     });
   }
@@ -186,11 +183,10 @@ public:
         }))
       return error (Error::Kind::failed, "a box has too many cells for the GPU");
     const std::size_t bytes = first.back () * sizeof (float);
-    InContext<std::unique_ptr<QueryBuffers>> own_list (context_);
-    std::unique_ptr<QueryBuffers> &list = *own_list;
+    QueryLease list;
     TRY (on (*context_, [&] () -> Expected<> {
       const std::size_t n = grids.size ();
-      list = TRY (buffers_.acquire ());
+      list = TRY (buffers_.lease ());
       cudaStream_t stream = list->stream.get ();
       const auto cells = TRY (frame.gradient_image->add_up_cells_on (stream, grids));
       TRY (list->reserve (n * sizeof (SizeJob), bytes, bytes));
@@ -207,7 +203,7 @@ public:
           sample_sizes (reinterpret_cast<const SizeJob *> (list->inputs.get ()), int (n), stream)));
       TRY (check (cudaMemcpyAsync (list->host_answers.get (), list->answers.get (), bytes,
                                    cudaMemcpyDeviceToHost, stream)));
-      TRY (check (cudaEventRecord (list->done.get (), stream)));
+      TRY (list->end (stream));
       TRY (await (list->done.get (), kAnswerPolling));
       return {};
     }));
@@ -219,9 +215,7 @@ public:
       copies.push_back ({ sample.data (), reinterpret_cast<const std::byte *> (answers + first[i]),
                           sample.size () * sizeof (float) });
     }
-    auto copied = copy_in_parallel (copies);
-    buffers_.give_back (std::move (list));
-    return copied;
+    return copy_in_parallel (copies);
   }
 
 private:
@@ -239,7 +233,7 @@ private:
   /// Squares' sums, and buffers of the jobs and their responses.
   struct Batch {
     std::unique_ptr<DeviceCells> gradients, luma;
-    std::unique_ptr<QueryBuffers> list;
+    QueryLease list;
     const FilterJob *jobs;
   };
 
@@ -269,7 +263,7 @@ private:
       squares.push_back ({ query->square->x, query->square->y });
     Batch batch{ TRY (frame.gradient_image->add_up_cells_on (stream (), squares)),
                  TRY (frame.luma_image->add_up_cells_on (stream (), squares)),
-                 TRY (buffers_.acquire ()), nullptr };
+                 TRY (buffers_.lease ()), nullptr };
     const std::size_t n = queries.size (), answer = n * kFilterCells * sizeof (float);
     TRY (batch.list->reserve (n * sizeof (FilterJob), answer, answer));
     auto *const jobs = reinterpret_cast<FilterJob *> (batch.list->host_inputs.get ());
