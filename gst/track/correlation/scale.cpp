@@ -73,12 +73,6 @@ std::vector<CellGrid> ScaleFilter::grids (double x, double y, double width, doub
   return grids;
 }
 
-float ScaleFilter::gradient_scale_of (const FrameTensors &frame, const CellGrid &grid)
-{
-  const double unit = gst_integral_histogram_get_weight_unit (frame.gradients);
-  return float (1 / (grid.width * grid.height * kCellUnit * unit));
-}
-
 ScaleFilter::Sample ScaleFilter::sample (const FrameTensors &frame, std::span<const CellGrid> grids,
                                          std::span<const std::int64_t> cells) const
 {
