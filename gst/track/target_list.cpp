@@ -387,14 +387,14 @@ void TargetList::warn_of_empty (const TrackedTarget &tracked, const TargetFrame 
                    settings_of (spec_of (frame.histogram))) });
 }
 
-Expected<> TargetList::follow (TrackingMethod &method, GstIntegralHistogram *colours,
-                               const TargetFrame &frame)
+Expected<> TargetList::follow (const TrackingMethod &method, const Follow &follow,
+                               GstIntegralHistogram *colours, const TargetFrame &frame)
 {
   std::vector<TrackingMethod::Step> steps;
   for (const auto &tracked : targets_)
     if (Target *const target = tracked->ensure_target (method))
       steps.push_back ({ target, tracked->expected_motion () });
-  TRY (method.follow (steps));
+  TRY (follow (steps));
   TRY (note_presence (colours, frame));
   note_tracked (frame);
   return {};

@@ -55,10 +55,12 @@ public:
   /// Drops the targets under a point of the frame.
   void drop_at (double x, double y, const TargetFrame &frame);
 
-  /// Has a method look for all targets in the next frame, which it was given. Those that another
-  /// one followed before start again.
-  Expected<> follow (TrackingMethod &method, GstIntegralHistogram *colours,
-                     const TargetFrame &frame);
+  /// Calls a method's follow () with the next frame.
+  using Follow = std::function<Expected<> (std::span<const TrackingMethod::Step>)>;
+  /// Has a method look for all targets in the next frame. Targets that another method followed
+  /// before start again.
+  Expected<> follow (const TrackingMethod &method, const Follow &follow,
+                     GstIntegralHistogram *colours, const TargetFrame &frame);
   /// Ends targets whose middle has left the area, those on one spot with another, and, but for the
   /// configured ones, those that have been lost for long.
   void end (const TargetFrame &frame);

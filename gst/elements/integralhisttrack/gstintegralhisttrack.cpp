@@ -288,7 +288,8 @@ void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &fra
 Expected<> follow_targets (State &state, const TrackProperties &properties, GstBuffer *buffer,
                            const TargetFrame &frame,
                            std::initializer_list<GstIntegralHistogram *> tensors,
-                           GstIntegralHistogram *colours, TrackingMethod &method)
+                           GstIntegralHistogram *colours, const TrackingMethod &method,
+                           const TargetList::Follow &follow)
 {
   ListOptions options = properties.list;
   options.targets = TRY (properties.targets.value);
@@ -302,7 +303,7 @@ Expected<> follow_targets (State &state, const TrackProperties &properties, GstB
   TRY (state.targets.detect (properties.detections ? read_detections (buffer)
                                                    : std::vector<Detection> (),
                              colours, frame));
-  TRY (state.targets.follow (method, colours, frame));
+  TRY (state.targets.follow (method, follow, colours, frame));
   state.targets.end (frame);
   return {};
 }
@@ -347,10 +348,11 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
   }
   const TargetFrame frame (buffer, metas.gradients);
   const FrameTensors tensors = metas.tensors ();
-  state.correlation.set_frame (tensors, properties.lost_after);
   TRY (follow_targets (state, properties, buffer, frame,
                        { tensors.gradients, tensors.colours, tensors.luma }, tensors.colours,
-                       state.correlation));
+                       state.correlation, [&] (auto steps) {
+                         return state.correlation.follow (tensors, properties.lost_after, steps);
+                       }));
   finish_frame (trans, state, buffer, frame);
   return {};
 }
@@ -392,9 +394,11 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
   if (!state.cost_warned && current.feature.text.empty ())
     warn_of_cost (trans, state, buffer, meta);
   const TargetFrame frame (buffer, meta);
-  state.fragments.set_frame (frame.histogram, current.fragments, current.lost_after);
   TRY (follow_targets (state, current, buffer, frame, { frame.histogram }, frame.histogram,
-                       state.fragments));
+                       state.fragments, [&] (auto steps) {
+                         return FragmentsMethod::follow (frame.histogram, current.fragments,
+                                                         current.lost_after, steps);
+                       }));
   finish_frame (trans, state, buffer, frame);
   return {};
 }

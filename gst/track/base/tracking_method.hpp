@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A method of following targets: a folder of its own, with a class of each of these two.
+// A method of following targets: a folder of its own, with a class of each of these two. Each
+// method has its own follow (), because each needs other tensors of the frame.
 #pragma once
 
 #include <memory>
-#include <span>
-
-#include <gst/integralhist/base/error.hpp>
 
 #include "target_box.hpp"
 
@@ -43,7 +41,7 @@ public:
   const TrackingMethod *const method;
 };
 
-/// Follows its targets. The caller says what the next frame is before follow ().
+/// Makes its targets, and follows them.
 class TrackingMethod {
 public:
   virtual ~TrackingMethod () = default;
@@ -53,8 +51,6 @@ public:
     Target *target;  // of this method
     ExpectedMotion motion;
   };
-  /// Looks for targets in the frame; new ones start there.
-  virtual Expected<> follow (std::span<const Step> steps) = 0;
 };
 
 }  // namespace integralhist

@@ -155,51 +155,53 @@ static bool is_of_device (const Error &error)
 
 /// Prepares the tensors for queries about regions, and finds the filters of a GPU that has their
 /// values. Returns whether queries had better come together.
-Expected<bool> CorrelationMethod::prepare (std::span<const inthist::Region> regions)
+Expected<bool> CorrelationMethod::prepare (FrameTensors &tensors,
+                                           std::span<const inthist::Region> regions)
 {
   if (regions.empty ())
     return false;
-  tensors_.gradient_image = TRY (tensor_of (tensors_.gradients).prepare (regions));
-  const DeviceFeatureImage *const colours = TRY (tensor_of (tensors_.colours).prepare (regions));
-  tensors_.luma_image = TRY (tensor_of (tensors_.luma).prepare (regions));
-  if (tensors_.gradient_image && tensors_.luma_image && !device_failed_) {
+  tensors.gradient_image = TRY (tensor_of (tensors.gradients).prepare (regions));
+  const DeviceFeatureImage *const colours = TRY (tensor_of (tensors.colours).prepare (regions));
+  tensors.luma_image = TRY (tensor_of (tensors.luma).prepare (regions));
+  if (tensors.gradient_image && tensors.luma_image && !device_failed_) {
     if constexpr (INTHIST_CUDA)  // else there are no values on a GPU
-      if (!filters_ || !filters_->are_with (*tensors_.gradient_image))
-        filters_ = make_device_filters (*tensors_.gradient_image);
-    if (filters_ && filters_->are_with (*tensors_.luma_image))
-      tensors_.filters = filters_;
+      if (!filters_ || !filters_->are_with (*tensors.gradient_image))
+        filters_ = make_device_filters (*tensors.gradient_image);
+    if (filters_ && filters_->are_with (*tensors.luma_image))
+      tensors.filters = filters_;
   }
-  return tensors_.gradient_image || colours || tensors_.luma_image;
+  return tensors.gradient_image || colours || tensors.luma_image;
 }
 
-Expected<> CorrelationMethod::follow (std::span<const Step> steps)
+Expected<> CorrelationMethod::follow (FrameTensors tensors, unsigned lost_after,
+                                      std::span<const Step> steps)
 {
   std::vector<CorrelationTarget *> targets;
   std::vector<inthist::Region> regions;
   for (const Step &step : steps) {
     targets.push_back (static_cast<CorrelationTarget *> (step.target));
-    regions.push_back (targets.back ()->region (tensors_, step.motion));
+    regions.push_back (targets.back ()->region (tensors, step.motion));
   }
-  const bool together = TRY (prepare (regions));
+  const bool together = TRY (prepare (tensors, regions));
   std::vector<CorrelationTracker *> trackers (targets.size ());
   const auto begin = [&] (int i) -> Expected<> {
-    trackers[std::size_t (i)] = TRY (
-        targets[std::size_t (i)]->follow (tensors_, lost_after_, steps[std::size_t (i)].motion));
+    trackers[std::size_t (i)] =
+        TRY (targets[std::size_t (i)]->follow (tensors, lost_after, steps[std::size_t (i)].motion));
     return {};
   };
   const auto finish_one = [&] (int i) -> Expected<> {
     TRY (begin (i));
-    return trackers[std::size_t (i)] ? finish (tensors_, std::span (&trackers[std::size_t (i)], 1))
+    return trackers[std::size_t (i)] ? finish (tensors, std::span (&trackers[std::size_t (i)], 1))
                                      : Expected<> ();
   };
   const int n = int (targets.size ());
   const auto finish_all = [&] () -> Expected<> {
     TRY (in_parallel (n, begin));
     std::erase (trackers, nullptr);
-    return finish (tensors_, trackers);
+    return finish (tensors, trackers);
   };
   const auto followed = together ? finish_all () : in_parallel (n, finish_one);
-  if (!followed && tensors_.filters && is_of_device (followed.error ())) {
+  if (!followed && tensors.filters && is_of_device (followed.error ())) {
     GST_WARNING_OBJECT (logged_as_, "the CPU goes on with the filters of a GPU: %s",
                         followed.error ().message.c_str ());
     device_failed_ = true;

@@ -73,32 +73,24 @@ public:
   /// `logged_as` is the object that log lines name.
   explicit CorrelationMethod (gpointer logged_as) : logged_as_ (logged_as) {}
 
-  /// Gives the tensors of the next frame, which are computed. A target is lost after so many frames
-  /// in a row of little confidence; 0 for never.
-  void set_frame (const FrameTensors &tensors, unsigned lost_after)
-  {
-    tensors_ = tensors;
-    lost_after_ = lost_after;
-  }
   std::unique_ptr<Target> make_target (const TargetBox &box) const override
   {
     return std::make_unique<CorrelationTarget> (*this, box);
   }
-  Expected<> follow (std::span<const Step> steps) override;
+  /// Looks for targets in the tensors of a frame, which are computed; new ones start there. A
+  /// target is lost after so many frames in a row of little confidence; 0 for never.
+  Expected<> follow (FrameTensors tensors, unsigned lost_after, std::span<const Step> steps);
   /// Frees what it has on a GPU, and forgets that one has failed.
   void reset ()
   {
-    tensors_ = {};
     filters_ = nullptr;
     device_failed_ = false;
   }
 
 private:
-  Expected<bool> prepare (std::span<const inthist::Region> regions);
+  Expected<bool> prepare (FrameTensors &tensors, std::span<const inthist::Region> regions);
 
   const gpointer logged_as_;
-  FrameTensors tensors_ = {};
-  unsigned lost_after_ = 0;
   std::shared_ptr<DeviceFilters> filters_;  // of the GPU that had the last values
   bool device_failed_ = false;              // it has no filters any more
 };

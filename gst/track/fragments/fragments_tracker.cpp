@@ -513,13 +513,15 @@ void FragmentsTarget::resize (double x_factor, double y_factor)
   radius_ = int (radius_ * std::max (x_factor, y_factor));
 }
 
-Expected<> FragmentsMethod::follow (std::span<const Step> steps)
+Expected<> FragmentsMethod::follow (GstIntegralHistogram *histogram,
+                                    const FragmentsSettings &settings, unsigned lost_after,
+                                    std::span<const Step> steps)
 {
   std::vector<FragmentsTarget *> targets;
   for (const Step &step : steps)
     targets.push_back (static_cast<FragmentsTarget *> (step.target));
   return targets.empty () ? Expected<> ()
-                          : FrameSearch (histogram_, settings_, lost_after_).run (targets);
+                          : FrameSearch (histogram, settings, lost_after).run (targets);
 }
 
 }  // namespace integralhist

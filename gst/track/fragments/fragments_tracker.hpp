@@ -97,25 +97,14 @@ private:
 
 class FragmentsMethod final : public TrackingMethod {
 public:
-  /// Gives the tensor of the next frame, which is computed, and how to follow there. A target is
-  /// lost after so many bad frames in a row; 0 for never.
-  void set_frame (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
-                  unsigned lost_after)
-  {
-    histogram_ = histogram;
-    settings_ = settings;
-    lost_after_ = lost_after;
-  }
   std::unique_ptr<Target> make_target (const TargetBox &box) const override
   {
     return std::make_unique<FragmentsTarget> (*this, box);
   }
-  Expected<> follow (std::span<const Step> steps) override;
-
-private:
-  GstIntegralHistogram *histogram_ = nullptr;
-  FragmentsSettings settings_;
-  unsigned lost_after_ = 0;
+  /// Looks for targets in the tensor of a frame, which is computed; new ones start there. A target
+  /// is lost after so many bad frames in a row; 0 for never.
+  static Expected<> follow (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
+                            unsigned lost_after, std::span<const Step> steps);
 };
 
 }  // namespace integralhist
