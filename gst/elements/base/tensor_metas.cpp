@@ -193,7 +193,7 @@ void attach_region_tensors (GstBuffer *buffer, const std::shared_ptr<RegionAnswe
   }
   const bool are_counts = asked.content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
   const std::string parts = text_of (asked.spec.quantization),
-                    bins = asked.spec.part ? ", " + describe (*asked.spec.part) : "";
+                    bins = asked.spec.range ? ", " + describe (*asked.spec.range) : "";
   add_meta (buffer, { are_counts ? tensor_in_rows ("integral-histogram-regions-v1-out-counts",
                                                    GST_TENSOR_DATA_TYPE_UINT32, values, dims)
                                  : tensor_in_rows ("integral-histogram-regions-v1-out-weights",

@@ -76,12 +76,12 @@ Expected<GstIntegralHistogramMeta *> HistogramConsumer::find (GstBuffer *buffer,
       found = find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
         const bool has_weights = gst_integral_histogram_get_content (meta->histogram)
                                  == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS;
-        return is_candidate (meta) && !spec_of (meta->histogram).part
+        return is_candidate (meta) && !spec_of (meta->histogram).range
                && (wanted || has_weights == weights);
       });
   if (!found && !found_)  // a range of the bins, which is refused
-    if (const auto *const part = find_meta (buffer, is_candidate))
-      TRY (check_all_bins (part->histogram));
+    if (const auto *const range_meta = find_meta (buffer, is_candidate))
+      TRY (check_all_bins (range_meta->histogram));
   return found;
 }
 

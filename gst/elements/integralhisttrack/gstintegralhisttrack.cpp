@@ -329,8 +329,8 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
 {
   const CorrelationMetas metas = CorrelationMetas::of (buffer);
   if (!metas.are_complete ()) {
-    if (metas.part && !state.consumer.has_found ())
-      TRY (check_all_bins (metas.part->histogram));
+    if (metas.range_meta && !state.consumer.has_found ())
+      TRY (check_all_bins (metas.range_meta->histogram));
     static constexpr HistogramConsumer::Wanted kAll[] = {
       { "signed-gradient", inthist::Content::bins },
       { "hsv", inthist::Content::bins },

@@ -393,7 +393,7 @@ static void attach (GstCudaIntegral *self, GstBuffer *buffer, const std::shared_
   HistogramSpec spec = state.started.spec ();
   spec.lut_seqnum = scores.seqnum;
   if (state.range.bins < state.range.all_bins)
-    spec.part = state.range;
+    spec.range = state.range;
   g_autoptr (GstIntegralHistogram) histogram = new_histogram (tensor, spec);
   gst_buffer_add_integral_histogram_meta (buffer, histogram);
   state.attached++;

@@ -355,7 +355,7 @@ HistogramSpec ProducerProperties::spec () const
            .weight = inthist::Weight (weight),
            .soft = soft,
            .has_lut = has_lut (),
-           .part = {} };
+           .range = {} };
 }
 
 inthist::PixelFormat ProducerProperties::format (Content content, const GstVideoInfo &info) const

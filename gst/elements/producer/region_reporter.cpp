@@ -103,7 +103,7 @@ void add_feature (GstStructure *structure, const HistogramSpec &spec)
     set_array (structure, "quantization", n, [&] (std::size_t i) {
       return gvalue<gint> (G_TYPE_INT, g_value_set_int, parts[i]);
     });
-  if (const auto &range = spec.part)
+  if (const auto &range = spec.range)
     gst_structure_set (structure, "first-bin", G_TYPE_UINT, guint (range->first_bin), "all-bins",
                        G_TYPE_UINT, guint (range->all_bins), nullptr);
 }

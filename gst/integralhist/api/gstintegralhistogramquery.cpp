@@ -152,9 +152,9 @@ private:
 /// Refuses a range of the bins, whose shares are not those of the whole.
 Expected<> check_shares (const GstIntegralHistogram *histogram)
 {
-  if (!histogram->spec.part)
+  if (!histogram->spec.range)
     return {};
-  return refuse ("this histogram has ", describe (*histogram->spec.part),
+  return refuse ("this histogram has ", describe (*histogram->spec.range),
                  ", and likelihoods, quantiles and votes take all: set first-bin=0 n-bins=0 of "
                  "cudaintegralhist, or ask each range for counts and put these together");
 }

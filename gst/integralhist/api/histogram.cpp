@@ -14,7 +14,7 @@ GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor, const Histo
 {
   const int bins = tensor->shape.bins;
   auto *histogram = new GstIntegralHistogram{
-    {}, std::move (tensor), spec, spec.part.value_or (BinRange{ 0, bins, bins })
+    {}, std::move (tensor), spec, spec.range.value_or (BinRange{ 0, bins, bins })
   };
   gst_mini_object_init (
       GST_MINI_OBJECT_CAST (histogram), 0, GST_TYPE_INTEGRAL_HISTOGRAM, nullptr, nullptr,

@@ -30,7 +30,7 @@ struct HistogramSpec {
   bool soft = false;
   guint32 lut_seqnum = GST_SEQNUM_INVALID;  // of the event that brought a table's scores
   bool has_lut = false;                     // which makes the bins of its values
-  std::optional<BinRange> part = {};        // of the bins, where the producer makes no others
+  std::optional<BinRange> range = {};       // of the bins, where the producer makes no others
 
   bool operator== (const HistogramSpec &) const = default;
 };

@@ -35,7 +35,7 @@ inline std::string settings_of (const HistogramSpec &spec)
       parts.empty () ? "" : " quantization=", parts,
       spec.weight == inthist::Weight::gradient ? " weight=gradient" : "",
       spec.soft ? " soft=true" : "",
-      spec.part ? joined (" first-bin=", spec.part->first_bin, " n-bins=", spec.part->bins) : "",
+      spec.range ? joined (" first-bin=", spec.range->first_bin, " n-bins=", spec.range->bins) : "",
       spec.has_lut ? " and a lut" : "");
 }
 
@@ -43,10 +43,10 @@ inline std::string settings_of (const HistogramSpec &spec)
 inline Expected<> check_all_bins (const GstIntegralHistogram *histogram)
 {
   const HistogramSpec &spec = spec_of (histogram);
-  if (!spec.part)
+  if (!spec.range)
     return {};
   return error (Error::Kind::bad_setting, "The frames' integral histogram of ",
-                inthist::info_of (spec.feature).nick, " has ", describe (*spec.part),
+                inthist::info_of (spec.feature).nick, " has ", describe (*spec.range),
                 ", and this element wants all: set first-bin=0 n-bins=0 of cudaintegralhist");
 }
 

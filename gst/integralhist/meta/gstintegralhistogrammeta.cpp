@@ -156,7 +156,7 @@ gst_buffer_get_integral_histogram_meta_of_feature (GstBuffer *buffer,
     GstIntegralHistogram *const histogram = meta->histogram;
     return are_equal (gst_integral_histogram_get_feature (histogram), feature)
            && gst_integral_histogram_get_content (histogram) != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
-           && !histogram->spec.part;
+           && !histogram->spec.range;
   });
 }
 

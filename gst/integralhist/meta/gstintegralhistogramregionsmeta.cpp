@@ -40,7 +40,7 @@ struct Regions {
   {
   }
 
-  guint8 version () const { return answers->asked.spec.part ? kWithRange : 1; }
+  guint8 version () const { return answers->asked.spec.range ? kWithRange : 1; }
 
   Expected<> write (ByteWriter &writer, const Placed &placed) const
   {
@@ -53,7 +53,7 @@ struct Regions {
     writer.add (guint32 (asked.weight_unit));
     for (const guint16 part : asked.spec.quantization)
       writer.add (part);
-    if (const auto &range = asked.spec.part) {
+    if (const auto &range = asked.spec.range) {
       writer.add (guint16 (range->first_bin));
       writer.add (guint16 (range->all_bins));
     }
@@ -89,7 +89,7 @@ struct Regions {
       if (content == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS || all_bins > kMaxBins
           || asked.planes >= all_bins || first_bin + asked.planes > all_bins)
         return BadBytes ("there is no such range of bins");
-      asked.spec.part = { first_bin, int (asked.planes), all_bins };
+      asked.spec.range = { first_bin, int (asked.planes), all_bins };
     }
     const guint32 width = reader.take<guint32> (), height = reader.take<guint32> (),
                   n = reader.take<guint32> ();
@@ -138,7 +138,7 @@ const RegionQuery &asked_of (const GstIntegralHistogramRegionsMeta *meta)
 BinRange range_of (const GstIntegralHistogramRegionsMeta *meta)
 {
   const int planes = int (asked_of (meta).planes);
-  return asked_of (meta).spec.part.value_or (BinRange{ 0, planes, planes });
+  return asked_of (meta).spec.range.value_or (BinRange{ 0, planes, planes });
 }
 
 Expected<guint64 *> values_of (RegionAnswers &answers, guint index)

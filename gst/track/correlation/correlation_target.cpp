@@ -22,7 +22,7 @@ GstIntegralHistogramMeta *find (GstBuffer *buffer, const GstIntegralHistogramMet
 {
   return find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
     const HistogramSpec &spec = spec_of (meta->histogram);
-    return !spec.has_lut && !spec.part && (!as || geometry_of (meta) == geometry_of (as))
+    return !spec.has_lut && !spec.range && (!as || geometry_of (meta) == geometry_of (as))
            && is_wanted (meta->histogram);
   });
 }
@@ -64,9 +64,9 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
   const GstIntegralHistogramMeta *const sums =
       gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS);
   metas.has_other |= !metas.luma && sums && spec_of (sums->histogram).has_lut;
-  metas.part = find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
+  metas.range_meta = find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
     const HistogramSpec &spec = spec_of (meta->histogram);
-    return spec.part
+    return spec.range
            && spec.feature
                   == (metas.gradients ? inthist::Feature::hsv : inthist::Feature::signed_gradient);
   });

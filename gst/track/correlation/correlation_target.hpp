@@ -22,8 +22,8 @@ inline constexpr char kCorrelationProducer[] = "cudatrackfeatures";
 /// What a frame carries of it; null where something is missing, or has other settings.
 struct CorrelationMetas {
   GstIntegralHistogramMeta *gradients, *colours, *luma;
-  bool has_other;                  // of gradients or luma, with other settings
-  GstIntegralHistogramMeta *part;  // of what is missing, some bins; null for none
+  bool has_other;                        // of gradients or luma, with other settings
+  GstIntegralHistogramMeta *range_meta;  // a range of the bins of what is missing, or null
 
   static CorrelationMetas of (GstBuffer *buffer);
   bool are_complete () const { return gradients && colours && luma; }
