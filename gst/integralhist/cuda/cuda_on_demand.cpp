@@ -22,11 +22,11 @@ namespace {
 
 using namespace inthist::cuda;
 
-/// Computes tensors of parts of frames, one after another for each thread. It outlives the engine
+/// Computes tensors of regions of frames, one after another for each thread. It outlives the engine
 /// while tensors are out.
-class PartTensors : public std::enable_shared_from_this<PartTensors> {
+class RegionTensors : public std::enable_shared_from_this<RegionTensors> {
 public:
-  PartTensors (Context context, Download download)
+  RegionTensors (Context context, Download download)
       : context (std::move (context)), download_ (download),
         queries_ (std::make_shared<QueryBufferPool> (this->context)), places_ (this->context),
         idle_ (this->context, kMaxIdle)
@@ -155,16 +155,16 @@ private:
   InContext<IdleList<std::unique_ptr<CudaTensor>>> idle_;
 };
 
-/// Values on a GPU, which computes parts of them.
+/// Values on a GPU, which computes regions of them.
 class CudaOnDemandTensor final : public OnDemandTensor {
 public:
   static Expected<std::unique_ptr<EngineTensor>> create (std::shared_ptr<OnDemandContext> shared,
-                                                         std::shared_ptr<PartTensors> parts)
+                                                         std::shared_ptr<RegionTensors> tensors)
   {
-    const Context context = parts->context;
+    const Context context = tensors->context;
     return on (*context, [&] () -> Expected<std::unique_ptr<EngineTensor>> {
       std::unique_ptr<CudaOnDemandTensor> tensor (
-          new CudaOnDemandTensor (std::move (shared), std::move (parts)));
+          new CudaOnDemandTensor (std::move (shared), std::move (tensors)));
       tensor->own_->values = TRY (make_device_memory (tensor->value_bytes ()));
       for (EventOwner *event : { &tensor->own_->kept, &tensor->own_->read })
         *event = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
@@ -210,9 +210,10 @@ public:
   Expected<DeviceTensor *> device_tensor () override { return TRY (whole ())->device_tensor (); }
 
 private:
-  CudaOnDemandTensor (std::shared_ptr<OnDemandContext> shared, std::shared_ptr<PartTensors> parts)
-      : OnDemandTensor (std::move (shared), kGpuCost), parts_ (std::move (parts)),
-        own_ (parts_->context)
+  CudaOnDemandTensor (std::shared_ptr<OnDemandContext> shared,
+                      std::shared_ptr<RegionTensors> tensors)
+      : OnDemandTensor (std::move (shared), kGpuCost), tensors_ (std::move (tensors)),
+        own_ (tensors_->context)
   {
     context_->value_bytes += value_bytes ();
   }
@@ -247,55 +248,55 @@ private:
 
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override
   {
-    return on (*parts_->context, [&] () -> Expected<std::shared_ptr<Tensor>> {
+    return on (*tensors_->context, [&] () -> Expected<std::shared_ptr<Tensor>> {
       const inthist::Binning binning = {
         { values () + region.y * stride () + region.x, std::ptrdiff_t (stride ()), {} },
         context_->lut
       };
-      const std::shared_ptr<Tensor> tensor = TRY (parts_->compute (
+      const std::shared_ptr<Tensor> tensor = TRY (tensors_->compute (
           shape_of (region), !is_whole (region), binning, kept (), own_->read.get ()));
       context_->count (is_whole (region));
       return tensor;
     });
   }
 
-  const std::shared_ptr<PartTensors> parts_;
+  const std::shared_ptr<RegionTensors> tensors_;
   InContext<Resources> own_;
 };
 
 class CudaStore final : public DeviceStore {
 public:
   CudaStore (Context context, Download download)
-      : parts_ (std::make_shared<PartTensors> (std::move (context), download)),
-        stream_ (parts_->context)
+      : tensors_ (std::make_shared<RegionTensors> (std::move (context), download)),
+        stream_ (tensors_->context)
   {
   }
   ~CudaStore () override
   {
-    const CudaContext::Scope scope (*parts_->context);
+    const CudaContext::Scope scope (*tensors_->context);
     if (*stream_)
       cudaStreamSynchronize (stream_->get ());  // all that is held has been read
     holds_.reset ();
-    parts_->end ();
+    tensors_->end ();
   }
 
   bool takes (const Frame &frame) const override
   {
-    return !frame.context || frame.context->handle () == parts_->context->handle ();
+    return !frame.context || frame.context->handle () == tensors_->context->handle ();
   }
 
   Expected<std::unique_ptr<EngineTensor>>
   make (const std::shared_ptr<OnDemandContext> &shared) override
   {
-    return CudaOnDemandTensor::create (shared, parts_);
+    return CudaOnDemandTensor::create (shared, tensors_);
   }
 
   Expected<MemoryReturns *> returns () override
   {
-    return on (*parts_->context, [&] () -> Expected<MemoryReturns *> {
+    return on (*tensors_->context, [&] () -> Expected<MemoryReturns *> {
       if (!holds_) {
         *stream_ = TRY (make_stream ());
-        holds_ = TRY (BufferHolds::create (parts_->context));
+        holds_ = TRY (BufferHolds::create (tensors_->context));
       }
       holds_->drop_read ();
       return holds_.get ();
@@ -305,17 +306,17 @@ public:
   Expected<SubmittedFrame> keep (const Frame &frame, std::shared_ptr<EngineTensor> into) override
   {
     const auto tensor = std::static_pointer_cast<CudaOnDemandTensor> (into);
-    TRY (on (*parts_->context, [&] { return tensor->keep (frame, stream_->get ()); }));
+    TRY (on (*tensors_->context, [&] { return tensor->keep (frame, stream_->get ()); }));
     return SubmittedFrame{ tensor, [this, tensor] (GstBuffer *buffer) {
                             return holds_->hold_until_read (buffer, tensor, tensor->kept ());
                           } };
   }
 
-  int device () const override { return parts_->context->device (); }
-  guint64 bytes () const override { return parts_->bytes (); }
+  int device () const override { return tensors_->context->device (); }
+  guint64 bytes () const override { return tensors_->bytes (); }
 
 private:
-  const std::shared_ptr<PartTensors> parts_;
+  const std::shared_ptr<RegionTensors> tensors_;
   InContext<StreamOwner> stream_;
   std::unique_ptr<BufferHolds> holds_;
 };

@@ -41,13 +41,13 @@ struct Extent {
   }
 };
 
-bool is_most (const Region &part, const inthist::Shape &frame)
+bool is_most (const Region &region, const inthist::Shape &frame)
 {
-  return double (part.width) * part.height > kMaxOfWhole * frame.width * frame.height;
+  return double (region.width) * region.height > kMaxOfWhole * frame.width * frame.height;
 }
 
-/// Returns the part of the frame around all windows of a query, or the frame where that is most of
-/// it; one pixel if they all lie outside.
+/// Returns the region of the frame around all windows of a query, or the frame where that is most
+/// of it; one pixel if they all lie outside.
 Region around (const Query &query, const inthist::Shape &shape)
 {
   const inthist::Windows &windows = query.windows;
@@ -161,11 +161,11 @@ bool Demand::choose_counting (std::span<const CellsQuery> queries)
     for (const inthist::Cells &cells : query.grids) {
       if (cells.widest () > inthist::cpu::kMaxCellColumns)
         return false;
-      const Region part = cells.around ();
-      if (part.width == 0 || part.height == 0)
+      const Region region = cells.around ();
+      if (region.width == 0 || region.height == 0)
         continue;
-      asked = both (asked, part);
-      pixels += double (part.width) * part.height;
+      asked = both (asked, region);
+      pixels += double (region.width) * region.height;
       n += double (cells.size ());
     }
   }
@@ -179,14 +179,14 @@ bool Demand::choose_counting (std::span<const CellsQuery> queries)
   return true;
 }
 
-void Demand::note_computed (const Region &part)
+void Demand::note_computed (const Region &region)
 {
-  if (is_within (part, box_))
+  if (is_within (region, box_))
     return;
-  box_ = part;
+  box_ = region;
   asked_ = {};
   spent_ = 0;
-  spent_in_all_ += cost_of (part);
+  spent_in_all_ += cost_of (region);
 }
 
 }  // namespace integralhist

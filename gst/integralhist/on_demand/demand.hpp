@@ -42,13 +42,13 @@ public:
   {
   }
 
-  /// Returns the part of the frame to answer a query from: what the last tensor is of, or what to
+  /// Returns the region of the frame to answer a query from: what the last tensor is of, or what to
   /// compute a tensor of. Returns nothing if the query's windows are to be counted from pixels.
   std::optional<Region> choose_tensor (const Query &query);
   /// Returns whether cells are to be counted from pixels: those of a grid share none.
   bool choose_counting (std::span<const CellsQuery> queries);
-  /// Notes that a tensor of this part has replaced the last one.
-  void note_computed (const Region &part);
+  /// Notes that a tensor of this region has replaced the last one.
+  void note_computed (const Region &region);
   /// Returns whether the frame had better been computed at once, and whole.
   bool is_for_all () const
   {
@@ -58,7 +58,10 @@ public:
   void forget () { *this = Demand (shape_, *answer_cost_); }
 
 private:
-  double cost_of (const Region &part) const { return answer_cost_->of_tensor (part, shape_.bins); }
+  double cost_of (const Region &region) const
+  {
+    return answer_cost_->of_tensor (region, shape_.bins);
+  }
   bool is_worth_counting (double counting, double lookups, const Region &all);
 
   inthist::Shape shape_;

@@ -53,8 +53,8 @@ private:
   {
     const std::lock_guard lock (mutex_);
     for (const Query &query : queries)
-      if (const auto part = demand_.choose_tensor (query))
-        demand_.note_computed (*part);
+      if (const auto region = demand_.choose_tensor (query))
+        demand_.note_computed (*region);
   }
   void note_all ()
   {

@@ -17,7 +17,7 @@
 namespace integralhist {
 namespace {
 
-/// A part's tensor in host memory, computed.
+/// A region's tensor in host memory, computed.
 class HostBox final : public Tensor {
 public:
   HostBox (const inthist::Shape &of, HostMemory memory) : Tensor (of), memory_ (std::move (memory))
@@ -152,22 +152,22 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
       return count_windows (image, shape, context_->lut, query);
     });
   };
-  std::optional<Region> part;  // whose tensor costs less than pixels
+  std::optional<Region> region;  // whose tensor costs less than pixels
   const auto by_pixels = [&] () -> Expected<bool> {
     auto locked = TRY (lock ());
-    part = demand_.choose_tensor (query);
-    if (!part)
+    region = demand_.choose_tensor (query);
+    if (!region)
       TRY (answer_from_pixels (std::move (locked), query));
-    return !part;
+    return !region;
   };
   const auto by_engine = [&] () -> Expected<bool> {
-    if (!is_whole (*part))
+    if (!is_whole (*region))
       return false;
     return ask_whole ([&] (Tensor &tensor) { return tensor.ask ({ &query, 1 }); }, kBroken);
   };
   const auto by_box = [&] () -> Expected<bool> {
     auto locked = TRY (lock ());
-    const auto box = box_of (locked, *part);
+    const auto box = box_of (locked, *region);
     locked.unlock ();
     if (!box && adds_up (query) && box.error ().kind == Error::Kind::no_memory)
       return false;

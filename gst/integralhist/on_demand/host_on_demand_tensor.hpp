@@ -5,7 +5,7 @@
 //   a GPU       from the frame's feature image there, if the caller announced many queries
 //   pixels      the CPU adds up the windows, while that costs less than a tensor
 //   an engine   computes all of the frame, once consumers asked for all of it
-//   a box       the CPU computes a tensor of the part in question, and keeps it
+//   a box       the CPU computes a tensor of the region in question, and keeps it
 //   pixels      again, whatever that costs, if the box finds no memory
 #pragma once
 

@@ -16,7 +16,7 @@ void OnDemandTensor::note_failure (const Error &error)
   GST_WARNING ("the CPU computes a frame instead: %s", error.message.c_str ());
 }
 
-/// Moves a query from the frame to a part of it that has all of its windows. `list` keeps a list
+/// Moves a query from the frame to a region of it that has all of its windows. `list` keeps a list
 /// of them.
 Expected<Query> OnDemandTensor::moved (Query query, const Region &to, const inthist::Shape &frame,
                                        std::unique_ptr<Region[]> &list)
@@ -62,13 +62,13 @@ Expected<std::unique_lock<std::mutex>> OnDemandTensor::lock ()
 }
 
 Expected<std::shared_ptr<const OnDemandTensor::Box>>
-OnDemandTensor::box_of (std::unique_lock<std::mutex> &lock, const Region &part)
+OnDemandTensor::box_of (std::unique_lock<std::mutex> &lock, const Region &region)
 {
-  if (box_ && is_within (part, box_->region))
+  if (box_ && is_within (region, box_->region))
     return box_;
   box_ = std::make_shared<const Box> (
-      Box{ part, TRY (unlocked (lock, [&] { return compute (part); })) });
-  demand_.note_computed (part);
+      Box{ region, TRY (unlocked (lock, [&] { return compute (region); })) });
+  demand_.note_computed (region);
   return box_;
 }
 

@@ -14,10 +14,10 @@
 //     └─ answer_by (ways...)             tries ways in order, until one answers (in host memory;
 //                                        a CudaOnDemandTensor has only boxes):
 //          ├─ a GPU                      DeviceFeatureImage, after Tensor::prepare ()
-//          ├─ pixels                     cpu::answer_pixels (), unless a tensor of a part of
+//          ├─ pixels                     cpu::answer_pixels (), unless a tensor of a region of
 //          │                             the frame, by Demand::choose_tensor (), costs less
-//          ├─ the whole tensor           WholeTensorEngine::compute (), if that part is the frame
-//          ├─ a box                      box_of () ──► compute (): a tensor of that part
+//          ├─ the whole tensor           WholeTensorEngine::compute (), if that region is the frame
+//          ├─ a box                      box_of () ──► compute (): a tensor of that region
 //          └─ pixels again               if the box finds no memory
 //
 // The tensors of an engine share an OnDemandContext. Demand (demand.hpp) counts what a frame cost.
@@ -43,7 +43,7 @@ public:
   void released () override;
 
 protected:
-  /// A tensor of a part of the frame.
+  /// A tensor of a region of the frame.
   struct Box {
     Region region;
     std::shared_ptr<Tensor> tensor;
@@ -54,14 +54,14 @@ protected:
   {
   }
 
-  /// Computes the tensor of a part of the frame.
+  /// Computes the tensor of a region of the frame.
   virtual Expected<std::shared_ptr<Tensor>> compute (const Region &region) = 0;
 
   bool is_whole (const Region &region) const
   {
     return region.width == shape.width && region.height == shape.height;
   }
-  /// Returns the shape of a part's tensor.
+  /// Returns the shape of a region's tensor.
   inthist::Shape shape_of (const Region &region) const;
   /// Locks, and waits while another thread computes; a flush or a stop ends that.
   Expected<std::unique_lock<std::mutex>> lock ();
@@ -99,9 +99,9 @@ protected:
       note_failure (outcome.error ());
     return does;
   }
-  /// Returns the tensor of a part that `demand_` has named. Computes it, if it must.
+  /// Returns the tensor of a region that `demand_` has named. Computes it, if it must.
   Expected<std::shared_ptr<const Box>> box_of (std::unique_lock<std::mutex> &lock,
-                                               const Region &part);
+                                               const Region &region);
   /// Calls `ask` with a box's tensor, and with the query moved there.
   template <class Ask>
   Expected<> ask_box (const Box &box, const Query &query, Ask &&ask)
