@@ -50,8 +50,8 @@ Expected<EngineRequest> request_of (const inthist::Shape &shape, const Options &
   };
 }
 
-/// The parts that engines are made of.
-struct EngineParts {
+/// The inputs that engines are made from.
+struct EngineInputs {
   inthist::Shape shape;
   inthist::Lut lut;
   Devices devices;
@@ -62,7 +62,7 @@ struct EngineParts {
   Expected<std::unique_ptr<Engine>> eager (const Options &options) const;
 };
 
-Expected<std::unique_ptr<Engine>> EngineParts::eager (const Options &options) const
+Expected<std::unique_ptr<Engine>> EngineInputs::eager (const Options &options) const
 {
   std::vector<ShardDevice> all;
   for (const auto &context : devices.contexts)
@@ -112,12 +112,12 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
 {
   const EngineRequest request = TRY (request_of (shape, options, devices));
   const EnginePlan plan = choose (request);
-  const EngineParts parts = { shape, lut, devices, format, request };
+  const EngineInputs inputs = { shape, lut, devices, format, request };
   if (!plan.on_demand)
-    return parts.eager (options);
+    return inputs.eager (options);
 
   GST_DEBUG ("%s: frames are computed when somebody asks", describe (shape).c_str ());
-  const auto later = [] (const EngineParts &of, const Options &with) -> LazyEngine::Make {
+  const auto later = [] (const EngineInputs &of, const Options &with) -> LazyEngine::Make {
     return [=] () -> Expected<std::shared_ptr<Engine>> { return TRY (of.eager (with)); };
   };
   std::unique_ptr<DeviceStore> device_store;
@@ -128,7 +128,7 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
     assist = cuda_assist (devices.contexts.front ());
   std::shared_ptr<WholeTensorEngine> whole_engine;
   if (plan.has_whole) {
-    EngineParts of_kept = parts;
+    EngineInputs of_kept = inputs;
     if (shape.content == inthist::Content::sums)
       of_kept.lut = inthist::uniform_lut (256);  // what is kept of a table are scores already
     whole_engine = std::make_shared<WholeTensorEngine> (later (of_kept, for_queries (options)),
@@ -136,7 +136,7 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
                                                                        : inthist::Device::cpu);
   }
   return make_on_demand_engine (
-      shape, lut, options, later (parts, plan.measures ? options : untuned (options)),
+      shape, lut, options, later (inputs, plan.measures ? options : untuned (options)),
       std::move (whole_engine), std::move (device_store), std::move (assist));
 }
 
