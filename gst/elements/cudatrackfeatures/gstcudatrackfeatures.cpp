@@ -86,21 +86,6 @@ static void add_pad (GstCudaTrackFeatures *self, const char *name, GstElement *c
           name, target, gst_element_class_get_pad_template (GST_ELEMENT_GET_CLASS (self), name)));
 }
 
-/// Says why the pad will refuse caps. The elements in the bin never see such an event.
-static GstPadProbeReturn gst_cuda_track_features_probe_caps (GstPad *pad, GstPadProbeInfo *info,
-                                                             gpointer self)
-{
-  GstEvent *const event = GST_PAD_PROBE_INFO_EVENT (info);
-  if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
-    return GST_PAD_PROBE_OK;
-  GstCaps *caps = nullptr;
-  gst_event_parse_caps (event, &caps);
-  g_autoptr (GstCaps) readable = gst_pad_get_pad_template_caps (pad);
-  if (const auto checked = check_caps (caps, readable, GST_OBJECT_NAME (self)); !checked)
-    post_error (self, checked.error ());
-  return GST_PAD_PROBE_OK;
-}
-
 static void gst_cuda_track_features_init (GstCudaTrackFeatures *self)
 {
   self->gradients = gst_element_factory_make ("cudaintegralhist", "gradients");
@@ -117,8 +102,11 @@ static void gst_cuda_track_features_init (GstCudaTrackFeatures *self)
   add_pad (self, "sink", self->gradients);
   add_pad (self, "src", self->luma);
   g_autoptr (GstPad) sink = gst_element_get_static_pad (GST_ELEMENT (self), "sink");
-  gst_pad_add_probe (sink, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, gst_cuda_track_features_probe_caps,
-                     self, nullptr);
+  // the elements in the bin never see caps that the bin's pad refuses
+  probe_caps (sink, [] (GstElement *bin, const GstCaps *, const Expected<> &checked) {
+    if (!checked)
+      post_error (bin, checked.error ());
+  });
 }
 
 static void gst_cuda_track_features_class_init (GstCudaTrackFeaturesClass *klass)

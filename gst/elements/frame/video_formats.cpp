@@ -191,7 +191,8 @@ inthist::Canvas canvas_of (const GstVideoFrame &picture)
   return canvas;
 }
 
-Expected<> check_caps (const GstCaps *caps, const GstCaps *readable, const char *element)
+/// Returns an error for users if an element of this name cannot take video in such caps.
+static Expected<> check_caps (const GstCaps *caps, const GstCaps *readable, const char *element)
 {
   if (gst_caps_is_empty (caps) || gst_caps_can_intersect (caps, readable))
     return {};
@@ -230,6 +231,24 @@ Expected<> check_caps (const GstCaps *caps, inthist::Feature feature)
   return error (Error::Kind::bad_setting, "feature=", info.nick, " counts ", info.format,
                 " pixels, not ", other ? other : "what upstream has",
                 ": put video/x-raw,format=", info.format, " before the element");
+}
+
+void probe_caps (GstPad *sink, TakeCaps take)
+{
+  const auto probe = [] (GstPad *pad, GstPadProbeInfo *info, gpointer take) {
+    GstEvent *const event = GST_PAD_PROBE_INFO_EVENT (info);
+    g_autoptr (GstElement) element = gst_pad_get_parent_element (pad);
+    if (element && GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
+      GstCaps *caps = nullptr;
+      gst_event_parse_caps (event, &caps);
+      g_autoptr (GstCaps) readable = gst_pad_get_pad_template_caps (pad);
+      reinterpret_cast<TakeCaps> (take) (element, caps,
+                                         check_caps (caps, readable, GST_OBJECT_NAME (element)));
+    }
+    return GST_PAD_PROBE_OK;
+  };
+  gst_pad_add_probe (sink, GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM, probe,
+                     reinterpret_cast<gpointer> (take), nullptr);
 }
 
 }  // namespace integralhist

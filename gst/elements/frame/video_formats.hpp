@@ -44,14 +44,16 @@ inthist::PixelFormat pixel_format_of (const GstVideoInfo &info,
                                       inthist::Feature feature = inthist::Feature::luma,
                                       const inthist::Quantization &quantization = {});
 
-/// Returns an error for users where an element of this name cannot take video in such caps.
-Expected<> check_caps (const GstCaps *caps, const GstCaps *readable, const char *element);
-
 /// Returns caps of the one format that has a feature, in any memory; null if all formats have it.
 GstCaps *caps_of (inthist::Feature feature);
 
 /// Returns an error for users if a feature is not possible in such caps.
 Expected<> check_caps (const GstCaps *caps, inthist::Feature feature);
+
+/// Takes the caps of an event, and an error for users if the pad's template has no such caps.
+using TakeCaps = void (*) (GstElement *element, const GstCaps *caps, const Expected<> &checked);
+/// Has `take` called before a sink pad refuses caps: upstream itself only says that it did.
+void probe_caps (GstPad *sink, TakeCaps take);
 
 /// Returns a mapped picture of INTEGRALHIST_CANVAS_FORMATS to draw on.
 inthist::Canvas canvas_of (const GstVideoFrame &picture);

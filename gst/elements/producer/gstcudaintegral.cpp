@@ -261,22 +261,6 @@ static GstCaps *gst_cuda_integral_transform_caps (GstBaseTransform *trans,
   return gst_caps_intersect_full (same, taken, GST_CAPS_INTERSECT_FIRST);
 }
 
-/// Says why a negotiation will fail, before the pad refuses caps: upstream itself only says that it
-/// did.
-static GstPadProbeReturn gst_cuda_integral_probe_caps (GstPad *pad, GstPadProbeInfo *info, gpointer)
-{
-  GstEvent *const event = GST_PAD_PROBE_INFO_EVENT (info);
-  g_autoptr (GstObject) self = gst_pad_get_parent (pad);
-  if (self && GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
-    GstCaps *caps = nullptr;
-    gst_event_parse_caps (event, &caps);
-    report (GST_CUDA_INTEGRAL (self), check_caps (caps, feature_of (self)));
-    g_autoptr (GstCaps) readable = gst_pad_get_pad_template_caps (pad);
-    report (GST_CUDA_INTEGRAL (self), check_caps (caps, readable, GST_OBJECT_NAME (self)));
-  }
-  return GST_PAD_PROBE_OK;
-}
-
 static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in_caps, GstCaps *)
 {
   auto *self = GST_CUDA_INTEGRAL (trans);
@@ -560,8 +544,11 @@ static void gst_cuda_integral_init (GstCudaIntegral *self)
   Element::state_of (self).transform_chain = GST_PAD_CHAINFUNC (GST_BASE_TRANSFORM_SINK_PAD (self));
   gst_pad_set_chain_function (GST_BASE_TRANSFORM_SINK_PAD (self),
                               GST_DEBUG_FUNCPTR (gst_cuda_integral_chain));
-  gst_pad_add_probe (GST_BASE_TRANSFORM_SINK_PAD (self), GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM,
-                     gst_cuda_integral_probe_caps, nullptr, nullptr);
+  probe_caps (GST_BASE_TRANSFORM_SINK_PAD (self),
+              [] (GstElement *element, const GstCaps *caps, const Expected<> &checked) {
+                report (GST_CUDA_INTEGRAL (element), check_caps (caps, feature_of (element)));
+                report (GST_CUDA_INTEGRAL (element), checked);
+              });
 }
 
 void gst_cuda_integral_class_compute (GstCudaIntegralClass *klass, inthist::Content content,
