@@ -10,7 +10,8 @@
 
 namespace integralhist {
 
-/// How a target is known to move; nothing is known if `reach` is 0.
+/// How a target is known to move, once two detections have told its velocity. If `reach` is 0,
+/// nothing is known.
 struct ExpectedMotion {
   double x = 0, y = 0;  // pixels, to the next frame
   double reach = 0;     // how far from there it may be, in sides of its box

@@ -96,7 +96,7 @@ void CorrelationTracker::queue_sizes (const FrameTensors &frame)
     CellEdges edges = CellEdges::of (grid, frame.width (), frame.height ());
     if (frame.filters) {
       queries_.sample.grids.push_back (std::move (edges));
-      queries_.sample.scales.push_back (ScaleFilter::gradient_scale_of (frame, grid));
+      queries_.sample.scales.push_back (cell_scale_of (frame, grid).per_length);
     } else {
       queries_.sizes.grids.push_back (std::move (edges));
     }
@@ -312,16 +312,19 @@ CorrelationTracker::Match CorrelationTracker::best_of_search (const FrameTensors
   }
   const int best = int (std::ranges::max_element (both) - both.begin ());
   const int row = best / kGrid, column = best % kGrid;
-  const auto at = [&] (int j, int i) { return both[index_of (j, i)]; };
+  // Behind a detector the filter has learned the place lately. Then only its response, without the
+  // colours and the expected motion, tells the part of a cell: uneven colours would pull the box.
+  const bool is_detected = search.reach > 0;
+  const auto part_of_cell = [&] (int down, int right) {
+    const auto at = [&] (int step) {
+      const std::size_t i = index_of (row + step * down, column + step * right);
+      return is_detected ? double (response[i]) : both[i];
+    };
+    return peak_between (at (-1), at (0), at (1));
+  };
   Match match{};
-  match.x = x
-            + cell
-                  * (shift_of (column)
-                     + peak_between (at (row, column - 1), both[best], at (row, column + 1)));
-  match.y = y
-            + cell
-                  * (shift_of (row)
-                     + peak_between (at (row - 1, column), both[best], at (row + 1, column)));
+  match.x = x + cell * (shift_of (column) + part_of_cell (0, 1));
+  match.y = y + cell * (shift_of (row) + part_of_cell (1, 0));
   match.middle_x = x;
   match.middle_y = y;
   match.spectra = std::move (spectra);

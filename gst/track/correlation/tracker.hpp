@@ -89,7 +89,7 @@ private:
   /// What is searched: all shifts of the square with this middle.
   struct Search {
     Spot middle;
-    double reach;  // shifts count less from so many sides on; 0 for none
+    double reach;  // of ExpectedMotion: shifts count less from so many sides on
     ScoreMap scores;
     std::size_t first_score;  // in the answer
   };
