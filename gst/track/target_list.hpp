@@ -57,8 +57,8 @@ public:
 
   /// Calls a method's follow () with the next frame.
   using Follow = std::function<Expected<> (std::span<const TrackingMethod::Step>)>;
-  /// Has a method look for all targets in the next frame. Targets that another method followed
-  /// before start again.
+  /// Has a method look for all targets in the next frame; `follow` calls follow () of this method.
+  /// Targets that another method followed before start again.
   Expected<> follow (const TrackingMethod &method, const Follow &follow,
                      GstIntegralHistogram *colours, const TargetFrame &frame);
   /// Ends targets whose middle has left the area, those on one spot with another, and, but for the

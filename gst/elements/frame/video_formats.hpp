@@ -50,9 +50,11 @@ GstCaps *caps_of (inthist::Feature feature);
 /// Returns an error for users if a feature is not possible in such caps.
 Expected<> check_caps (const GstCaps *caps, inthist::Feature feature);
 
-/// Takes the caps of an event, and an error for users if the pad's template has no such caps.
+/// Takes the caps of an event. `checked` is an error for users if the pad's template has no such
+/// caps.
 using TakeCaps = void (*) (GstElement *element, const GstCaps *caps, const Expected<> &checked);
-/// Has `take` called before a sink pad refuses caps: upstream itself only says that it did.
+/// Calls `take` with each caps event of a sink pad, before the pad accepts or refuses the caps. If
+/// it refuses them, upstream only says that the negotiation failed.
 void probe_caps (GstPad *sink, TakeCaps take);
 
 /// Returns a mapped picture of INTEGRALHIST_CANVAS_FORMATS to draw on.

@@ -46,7 +46,7 @@ struct State {
   LoadShedder shedder;
   GstPadChainFunction transform_chain = nullptr;   // of GstBaseTransform, which has no vfunc for it
   std::atomic<GstClockTime> latency = 0;           // of the pipeline, by the last event
-  std::atomic<bool> error_posted = false;          // of the engine
+  std::atomic<bool> error_posted = false;          // of the engine, or of regions
   std::atomic<guint64> attached = 0, skipped = 0;  // frames with a histogram, late frames
   CancelSource cancel;                             // by a flush or a stop
   std::unique_ptr<RegionReporter> reporter;        // from start to stop

@@ -26,7 +26,7 @@ public:
     std::shared_ptr<RegionAnswers> answers;
   };
 
-  /// Posts an error with `doing` in front.
+  /// Posts an error with `doing` in front, unless the element has posted one, or is flushing.
   using PostError = std::function<void (const Error &, const char *doing)>;
   /// Starts the thread; at most `limit` frames wait for it. `cancelled` drops frames.
   static Expected<std::unique_ptr<RegionReporter>> start (GstElement *element, unsigned limit,

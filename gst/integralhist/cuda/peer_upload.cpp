@@ -123,6 +123,7 @@ Expected<std::shared_ptr<void>> PeerUpload::upload (PartFrame &frame, int width,
     frame.location = PixelLocation::device;
     frame.context = device.context;
     frame.arrived = picture->arrived.get ();
+    // `device` is of `peers`
     return std::shared_ptr<void> (picture.release (),
                                   [peers = shared_from_this (), &device] (void *memory) {
                                     std::unique_ptr<Picture> used (static_cast<Picture *> (memory));

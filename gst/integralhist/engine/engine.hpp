@@ -66,7 +66,7 @@ struct Stats {
   // frames that are computed on demand
   guint64 pixel_answers = 0;    // queries answered from the pixels, without a tensor
   guint64 device_answers = 0;   // queries that a GPU answered about frames in host memory
-  guint64 part_tensors = 0;     // tensors computed of a part of a frame
+  guint64 part_tensors = 0;     // tensors computed of a region of a frame
   guint64 tensors = 0;          // tensors computed of a whole frame
   guint64 bytes_on_demand = 0;  // memory that these frames hold, or keep for later ones
 

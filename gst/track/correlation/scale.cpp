@@ -80,7 +80,7 @@ ScaleFilter::Sample ScaleFilter::sample (const FrameTensors &frame, std::span<co
   Sample sample (kSizes * n * kOrientations);
   for (std::size_t i = 0; i < kSizes; i++)
     sample_size ({ &cells[i * n * kDirections], columns_, rows_,
-                   gradient_scale_of (frame, grids[i]), &sample[i * n * kOrientations] });
+                   cell_scale_of (frame, grids[i]).per_length, &sample[i * n * kOrientations] });
   return sample;
 }
 

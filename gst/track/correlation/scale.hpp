@@ -20,11 +20,6 @@ public:
   void start (double width, double height);
   /// Returns the cells of 16 sizes of the box with this middle and size.
   std::vector<CellGrid> grids (double x, double y, double width, double height) const;
-  /// Returns what makes sums of a grid's cells mean gray levels a pixel.
-  static float gradient_scale_of (const FrameTensors &frame, const CellGrid &grid)
-  {
-    return cell_scale_of (frame, grid).per_length;
-  }
   /// What these sizes look like: [size][channel].
   using Sample = std::vector<float>;
   /// Returns it, from what the cells have of gradients.
