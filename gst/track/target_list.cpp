@@ -1,4 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A frame calls fit (), configure (), drop_at () and start (), detect (), follow (), end () and
+// tracks (), in this order. What a target may be, and what decides it:
+//
+//   unconfirmed   it has no id. A sure detection confirms it, or a second one, or that it is seen
+//                 between detections; detect () drops it if it becomes hopeless
+//   seen, coasting or not seen   note_presence (): its box looks like it; it is hidden, and moves on
+//                 at its velocity; neither
+//   waiting       it is not searched for until a detection matches it (note_presence (),
+//                 note_tracked (), end ())
+//   yielding      a surer target is on its spot (yield_on_one_spot ())
+//   hidden        its box has no pixel in the frame (note_tracked ())
 #include "target_list.hpp"
 
 #include <algorithm>
@@ -502,7 +514,10 @@ void TargetList::reset ()
 {
   clear ();
   next_id_ = 1;
-  confidence_warned_ = false;
+  common_.clear ();
+  spec_.reset ();
+  width_ = height_ = 0;
+  looked_ = confidence_warned_ = excess_warned_ = empty_warned_ = false;
 }
 
 }  // namespace integralhist

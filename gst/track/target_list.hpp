@@ -70,7 +70,7 @@ public:
 
   /// Drops all targets; the next configure starts those that it names.
   void clear ();
-  /// Clears, and counts ids from 1 again.
+  /// Forgets all, as before the first frame.
   void reset ();
 
 private:

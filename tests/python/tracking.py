@@ -5,10 +5,15 @@ No frame is dropped, the track is on the ball, and the overlay draws it there.
 """
 import os
 import re
+import sys
 import unittest
 
 import numpy
-from pipelines import DATA, Gst, frames, messages, playing
+from pipelines import DATA, ROOT, Gst, frames, messages, playing
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "benchmarks"))
+from multi_target import attach_regions  # noqa: E402
+from sequences import play  # noqa: E402
 
 WIDTH, HEIGHT, FRAMES = 320, 240, 90
 BALL = (f"pattern=ball num-buffers={FRAMES} ! "
@@ -96,6 +101,31 @@ class Tracking(unittest.TestCase):
         self.assertEqual(dropped, 0)
         self.assertGreaterEqual(rendered, 29)
         self.assertEqual(len(tracks), rendered)
+
+    def test_second_run(self):
+        """After a stop nothing is remembered, not even how detections looked."""
+        video = os.path.join(DATA, "vtest.avi")
+        detector = os.path.join(DATA, "mot", "PETS09-S2L1", "det_frcnn.txt")
+        for path in (video, detector):
+            if not os.path.exists(path):
+                self.skipTest(f"no {path}; set INTHIST_TEST_DATA to a folder with it")
+        if Gst.ElementFactory.find("avdec_msmpeg4") is None:
+            self.skipTest("no avdec_msmpeg4 (package gstreamer1.0-libav)")
+        pixels = list(frames(f'filesrc location="{video}" ! avidemux ! avdec_msmpeg4 ! '
+                             "identity eos-after=150 ! videoconvert ! video/x-raw,format=I420"))
+        detections = [[] for _ in range(1000)]
+        for frame, _, x, y, width, height, confidence, *_ in numpy.loadtxt(detector, delimiter=","):
+            detections[int(frame) - 1].append(((x - 1, y - 1, width, height), confidence))
+        pipeline = Gst.parse_launch(
+            "appsrc name=source format=time max-bytes=0 "
+            "caps=video/x-raw,format=I420,width=768,height=576,framerate=10/1 ! "
+            "cudatrackfeatures ! integralhisttrack ! fakesink sync=false")
+        runs = [[message.get_structure().to_string() for message in play(
+            pipeline, [attach_regions(buffer, found, i * Gst.SECOND // 10)
+                       for i, (buffer, found) in enumerate(zip(pixels, detections))])]
+                for _ in range(2)]
+        self.assertEqual(len(runs[0]), len(pixels))
+        self.assertEqual(*runs)
 
 
 if __name__ == "__main__":

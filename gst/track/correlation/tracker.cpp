@@ -33,10 +33,11 @@ namespace {
 constexpr double kPadding = 4;          // sides of the square, for one of the target's
 constexpr int kSearchRadius = 10;       // cells that the target may move, of kGrid / 2
 constexpr double kColourWeight = 0.55;  // of the sum of both responses
-// Of the usual response: from where on something is learned, and all; the target moves; it is
-// found again.
-constexpr double kLearningThreshold = 0.3, kFullLearning = 0.7, kResponseThreshold = 0.35,
-                 kRedetectionThreshold = 0.6;
+// Shares of the usual response.
+constexpr double kLearningThreshold = 0.3;     // above it something is learned,
+constexpr double kFullLearning = 0.7;          // and from here on with the whole rate
+constexpr double kResponseThreshold = 0.35;    // from here on the target moves
+constexpr double kRedetectionThreshold = 0.6;  // above it a lost target is found again
 constexpr double kConfidenceThreshold = 0.12;  // below it a frame may lose the target
 constexpr double kColourThreshold = 0.5;       // of the usual one
 constexpr double kAverageRate = 0.02;          // of what is usual
@@ -295,30 +296,32 @@ CorrelationTracker::Match CorrelationTracker::best_of_search (const FrameTensors
   }
   const std::vector<double> near = scores.scores (xs, ys, width (), height ());
   const double per_peak = age_ > 1 ? 1 / std::max (1e-3, usual_peak_) : 1;
-  std::vector<double> both (response.size ());
+  std::array<double, kGrid> fade;  // of a shift along an axis, by the expected motion
+  fade.fill (1);
+  if (search.reach > 0) {
+    const double spread = search.reach * std::sqrt (width () * height ()) / cell;
+    for (int i = 0; i < kGrid; i++)
+      fade[i] = std::exp (-0.5 * std::pow (shift_of (i) / spread, 2));
+  }
+  std::vector<double> filter_only (response.size ()), combined (response.size ());
   const double *score = near.data ();
   for (int j = -kSearchRadius; j <= kSearchRadius; j++)
     for (int i = -kSearchRadius; i <= kSearchRadius; i++) {
       const std::size_t at = index_of (j, i);
-      both[at] = (1 - kColourWeight) * response[at] * per_peak + kColourWeight * *score++;
+      const double share = fade[at % kGrid] * fade[at / kGrid];
+      filter_only[at] = share * response[at];
+      combined[at] =
+          share * ((1 - kColourWeight) * response[at] * per_peak + kColourWeight * *score++);
     }
-  if (search.reach > 0) {
-    const double spread = search.reach * std::sqrt (width () * height ()) / cell;
-    std::array<double, kGrid> less;  // of a shift along an axis
-    for (int i = 0; i < kGrid; i++)
-      less[i] = std::exp (-0.5 * std::pow (shift_of (i) / spread, 2));
-    for (int i = 0; i < kGrid * kGrid; i++)
-      both[i] *= less[i % kGrid] * less[i / kGrid];
-  }
-  const int best = int (std::ranges::max_element (both) - both.begin ());
+  const int best = int (std::ranges::max_element (combined) - combined.begin ());
   const int row = best / kGrid, column = best % kGrid;
-  // Behind a detector the filter has learned the place lately. Then only its response, without the
-  // colours and the expected motion, tells the part of a cell: uneven colours would pull the box.
-  const bool is_detected = search.reach > 0;
+  // Behind a detector the filter has learned the place lately. Then it alone tells the part of a
+  // cell: uneven colours would pull the box.
+  const bool has_velocity = search.reach > 0;
+  const std::vector<double> &fine = has_velocity ? filter_only : combined;
   const auto part_of_cell = [&] (int down, int right) {
     const auto at = [&] (int step) {
-      const std::size_t i = index_of (row + step * down, column + step * right);
-      return is_detected ? double (response[i]) : both[i];
+      return fine[index_of (row + step * down, column + step * right)];
     };
     return peak_between (at (-1), at (0), at (1));
   };
