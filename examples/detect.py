@@ -11,7 +11,8 @@ keeps their ids. To use another detector, write a function as people_finder() re
 It is OpenCV's detector of people, or with --boxes a file: a line "frame,x,y,width,height" for each
 box, in pixels, of which the detector is sure; the first frame is 0. Or the file is one of
 MOTChallenge, such as det.txt, with "frame,id,x,y,width,height,confidence,..."; its first frame and
-pixel are 1. --film writes a film of the tracks.
+pixel are 1. If a confidence is not within 0 and 1, all are scaled to 0.05 to 1. --film writes a
+film of the tracks.
 
     meson devenv -C build ../examples/detect.py video.mp4
 
@@ -130,7 +131,21 @@ def boxes_finder(name):
     except (ValueError, OverflowError):
         sys.exit(f'detect.py: {name}:{line}: write frame,x,y,width,height in whole numbers, '
                  'or a line of MOTChallenge')
+    scale_confidences(name, boxes.values())
     return lambda number, _: boxes.get(number, [])
+
+
+def scale_confidences(name, frames):
+    """Makes scores confidences: those of the middle 96 % fill 0 to 1, and none is below 0.05"""
+    scores = numpy.array([box[4] for boxes in frames for box in boxes])
+    if not len(scores) or numpy.isnan(scores).any() or 0 <= scores.min() <= scores.max() <= 1:
+        return
+    low, high = numpy.percentile(scores, [2, 98])
+    for boxes in frames:
+        boxes[:] = [(*box, float(numpy.clip((score - low) / max(high - low, 1e-9), 0.05, 1)))
+                    for *box, score in boxes]
+    print(f'detect.py: {name}: confidences from {scores.min():g} to {scores.max():g} are scaled '
+          'to 0.05 to 1', file=sys.stderr)
 
 
 def print_tracks(structure):
@@ -148,7 +163,8 @@ def print_tracks(structure):
 def run(pipeline):
     """Prints until the end; returns what went wrong, or None"""
     bus = pipeline.get_bus()
-    kinds = Gst.MessageType.ELEMENT | Gst.MessageType.EOS | Gst.MessageType.ERROR
+    kinds = (Gst.MessageType.ELEMENT | Gst.MessageType.EOS | Gst.MessageType.ERROR
+             | Gst.MessageType.WARNING)
     pipeline.set_state(Gst.State.PLAYING)
     while True:
         message = bus.timed_pop_filtered(Gst.SECOND // 4, kinds)
@@ -158,7 +174,9 @@ def run(pipeline):
             return None
         if message.type == Gst.MessageType.ERROR:
             return message.parse_error()[0].message
-        if message.get_structure().get_name() == 'integral-histogram-track':
+        if message.type == Gst.MessageType.WARNING:
+            print(f'detect.py: {message.parse_warning()[0].message}', file=sys.stderr)
+        elif message.get_structure().get_name() == 'integral-histogram-track':
             print_tracks(message.get_structure())
 
 
@@ -168,13 +186,15 @@ def main():
     parser.add_argument('video', metavar='VIDEO')
     parser.add_argument('--boxes', metavar='FILE')
     parser.add_argument('--every', type=int, default=10, metavar='N',
-                        help='look at every N-th frame (default: 10)')
+                        help='look at every N-th frame (default: 10), also of a file of boxes')
     output = parser.add_mutually_exclusive_group()
     output.add_argument('--show', action='store_true', help='show the tracks in a window')
     output.add_argument('--film', metavar='FILE.webm', help='write a film of the tracks')
     options = parser.parse_args()
     if options.every < 1:
         parser.error(f'--every {options.every}: give 1 or more')
+    if options.film and not options.film.endswith('.webm'):
+        parser.error(f'--film {options.film}: give a name that ends in .webm')
     detector = Detector(boxes_finder(options.boxes) if options.boxes else people_finder(),
                         options.every)
     draw = 'integralhistoverlay name=drawing histograms=false ! videoconvert'

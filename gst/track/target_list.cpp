@@ -5,8 +5,9 @@
 //
 //   unconfirmed   it has no id. A sure detection confirms it, or a second one, or that it is seen
 //                 between detections; detect () drops it if it becomes hopeless
-//   seen, coasting or not seen   note_presence (): its box looks like it; it is hidden, and moves on
-//                 at its velocity; neither
+//   seen          its box looks like it,
+//   coasting      or it is probably hidden, and moves on at its velocity,
+//   absent        or neither (note_presence ())
 //   waiting       it is not searched for until a detection matches it (note_presence (),
 //                 note_tracked (), end ())
 //   yielding      a surer target is on its spot (yield_on_one_spot ())

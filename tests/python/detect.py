@@ -129,6 +129,26 @@ class Detect(FolderTest):
         for box, _ in first.values():
             self.assertGreater(max(overlap(box, person) for person in truth), 0.3, said)
 
+    @unittest.skipUnless(os.path.exists(TRACKDEMO), 'built without the examples (no TRACKDEMO)')
+    def test_scores(self):
+        """Scores are scaled: beside the walker, of 95 to 105, a box of 5 starts no target. Not a
+        number is none, and the tracker's warning says so."""
+        self.run_program(TRACKDEMO, '--write-test', 'street.webm')
+        for score, ids in ((lambda frame: 95 + frame % 11, {1}), (lambda _: 'nan', set())):
+            lines = []
+            for frame in range(40):
+                for x, y, width, height, its in ((*walker(frame), score(frame)),
+                                                 (400, 20, 60, 60, 'nan' if not ids else 5)):
+                    lines.append(f'{frame + 1},-1,{x + 1},{y + 1},{width},{height},{its}')
+            text = self.detect('street.webm', '--every', '1', '--boxes',
+                               self.write('det.txt', lines))
+            tracks = '\n'.join(line for line in text.splitlines()
+                               if not line.startswith('detect.py: '))
+            said = 'from 5 to 105 are scaled' if ids else 'confidence'
+            self.assertRegex(text, f'detect.py: .*{said}')
+            self.assertEqual({number for seen in read_tracks(tracks).values() for number in seen},
+                             ids, text)
+
     def test_errors(self):
         for arguments, said in (
                 (('--boxes', 'nothing.csv', 'x.avi'), 'nothing.csv: No such file'),
