@@ -13,11 +13,13 @@ static double squared (double x)
   return x * x;
 }
 
-// The standard deviation of the place of a target, in heights of its box: at once, more with each
-// frame in which it was not seen and with their root, and with each in which it was not detected,
-// of so many at most; and of a detection.
-static constexpr double kSpread = 0.05, kSpreadOfFrame = 0.02, kSpreadOfRoot = 0.06,
-                        kSpreadOfFollowing = 0.01, kMaxFollowing = 20, kMaxSpread = 8;
+// The standard deviation of the place of a target, in heights of its box.
+static constexpr double kSpread = 0.05;             // in the next frame,
+static constexpr double kSpreadOfFrame = 0.02;      // more for each frame in which it was not seen,
+static constexpr double kSpreadOfRoot = 0.06;       // for the root of their number,
+static constexpr double kSpreadOfFollowing = 0.01;  // and for each in which it was not detected
+static constexpr double kMaxFollowing = 20;         // the most of these that count
+static constexpr double kMaxSpread = 8;
 static constexpr double kSpreadOfDetection = 0.1;
 static constexpr double kSizeGain = 0.5;  // beside that of the place
 

@@ -233,7 +233,7 @@ void LoadShedder::leave (const Moment &now)
 {
   const std::lock_guard lock (mutex_);
   if (!arrived_)
-    return;  // reset or ignored since then
+    return;  // reset since then
   service_ = minus (now.wall, arrived_->wall);
   if (!clock_runs_)
     service_ = GST_CLOCK_TIME_IS_VALID (now.clock) && GST_CLOCK_TIME_IS_VALID (arrived_->clock)

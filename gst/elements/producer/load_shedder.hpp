@@ -5,8 +5,8 @@
 //
 // Only the delay that the element causes counts. A frame's service is the time that the streaming
 // thread spends in the element and in the elements behind it, without the wait of a sink for the
-// clock. It has to pass on the pipeline's clock too, as that of a test may stand still, until that
-// clock has run for a second: one that jumps back stands still for as long. The backlog is
+// clock. Until the pipeline's clock has run for a second, the service is at most what passed on it:
+// the clock of a test may stand still, and one that jumps back does so for a while. The backlog is
 // Lindley's recursion for the waiting time in a queue (1952):
 //
 //   backlog = max (0, backlog + service - interval)

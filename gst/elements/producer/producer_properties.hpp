@@ -76,9 +76,8 @@ struct ProducerProperties {
 const PropertyTable<ProducerProperties> &producer_properties (inthist::Content content);
 
 /// Returns those that say where, when and in how much memory to compute, for an element that has
-/// producers in it, which compute when somebody asks by default: who asks for parts of frames
-/// waits least so, also beside a GPU. A summed-area table has all but cuda-device-ids and
-/// max-device-memory.
+/// producers in it. These compute on demand by default: a consumer that asks about regions waits
+/// least so, with a GPU too. A summed-area table has all but cuda-device-ids and max-device-memory.
 const PropertyTable<ProducerProperties> &shared_producer_properties ();
 
 }  // namespace integralhist

@@ -13,9 +13,9 @@ using inthist::QueryKind;
 
 // Both are judged, not measured. With any values a frame costs at most twice its tensor.
 
-/// A box also spans what was asked before, while that costs at most so many boxes of what is asked
-/// now, besides the last box: it is likely to be asked again. Between windows far apart too much
-/// lies that nobody asks for.
+/// A box also spans the windows of earlier queries, which are likely to be asked again. It may cost
+/// as much as the last box and this many boxes of the query's own windows: between windows far
+/// apart lie too many pixels that no query needs.
 constexpr double kMaxToSpan = 2;
 /// A box costs at most this share of the whole tensor. Else that is computed: it costs little more,
 /// and never has to grow.
@@ -78,7 +78,8 @@ Region around (const Query &query, const inthist::Shape &shape)
   return all.is_empty () ? Region{ 0, 0, 1, 1 } : all.within (shape);
 }
 
-Region both (const Region &a, const Region &b)
+/// Returns the smallest region with both; a is none if it has no width.
+Region around_both (const Region &a, const Region &b)
 {
   if (a.width == 0)
     return b;
@@ -109,9 +110,10 @@ bool can_move (const Query &query, const Region &to)
 
 }  // namespace
 
-/// Returns whether to count windows from pixels, which costs so much, and would cost so much from a
-/// tensor that is there; `all` is around all those that were.
-bool Demand::is_worth_counting (double counting, double lookups, const Region &all)
+/// Returns whether to count windows from pixels, and charges that to the frame. `counting` is its
+/// cost, and `lookups` the cost of the same windows from the last tensor; `all` is the region
+/// around all windows of the frame.
+bool Demand::charge_counting (double counting, double lookups, const Region &all)
 {
   const double cost = std::max (0.0, counting - lookups);
   if (cost == 0)
@@ -125,12 +127,12 @@ bool Demand::is_worth_counting (double counting, double lookups, const Region &a
 
 std::optional<Region> Demand::choose_tensor (const Query &query)
 {
-  const Region asked = around (query, shape_), all = both (asked_, asked);
+  const Region asked = around (query, shape_), all = around_both (asked_, asked);
   if (adds_up (query) && !is_within (asked, box_) && answer_cost_->pixel != AnswerCost::kNever) {
     const double windows = query.windows.size (), bins = shape_.bins,
                  counting = answer_cost_->pixel * pixels_of (query, shape_)
                             + windows * (answer_cost_->window + answer_cost_->bin * bins);
-    if (is_worth_counting (counting, windows * answer_cost_->lookup * bins, all)) {
+    if (charge_counting (counting, windows * answer_cost_->lookup * bins, all)) {
       asked_ = all;
       return {};
     }
@@ -139,7 +141,7 @@ std::optional<Region> Demand::choose_tensor (const Query &query)
   if (is_within (movable ? asked : frame_, box_))
     return box_;
   const bool has_box = box_.width > 0;
-  Region wanted = has_box ? both (all, box_) : all;
+  Region wanted = has_box ? around_both (all, box_) : all;
   if (cost_of (wanted) > kMaxToSpan * cost_of (asked) + (has_box ? cost_of (box_) : 0))
     wanted = asked;
   if (!movable || cost_of (wanted) > kMaxOfWhole * cost_of (frame_)
@@ -164,16 +166,16 @@ bool Demand::choose_counting (std::span<const CellsQuery> queries)
       const Region region = cells.around ();
       if (region.width == 0 || region.height == 0)
         continue;
-      asked = both (asked, region);
+      asked = around_both (asked, region);
       pixels += double (region.width) * region.height;
       n += double (cells.size ());
     }
   }
-  const Region all = both (asked_, asked);
+  const Region all = around_both (asked_, asked);
   const double bins = shape_.bins;
   if (is_within (asked, box_)
-      || !is_worth_counting (answer_cost_->pixel * pixels + n * answer_cost_->bin * bins,
-                             n * answer_cost_->lookup * bins, all))
+      || !charge_counting (answer_cost_->pixel * pixels + n * answer_cost_->bin * bins,
+                           n * answer_cost_->lookup * bins, all))
     return false;
   asked_ = all;
   return true;

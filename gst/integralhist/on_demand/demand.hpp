@@ -62,7 +62,7 @@ private:
   {
     return answer_cost_->of_tensor (region, shape_.bins);
   }
-  bool is_worth_counting (double counting, double lookups, const Region &all);
+  bool charge_counting (double counting, double lookups, const Region &all);
 
   inthist::Shape shape_;
   const AnswerCost *answer_cost_;

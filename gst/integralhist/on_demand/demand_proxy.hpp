@@ -30,6 +30,7 @@ public:
       const std::lock_guard lock (mutex_);
       return demand_.choose_counting (queries);
     }();
+    // Tensor's asks the cells as regions of this tensor, whose ask () notes them
     return would_count ? tensor_->ask_cells (queries) : Tensor::ask_cells (queries);
   }
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override

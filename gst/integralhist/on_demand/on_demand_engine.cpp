@@ -155,7 +155,7 @@ public:
 
   const Plan &plan () const override
   {
-    // which lives as long as this one where an engine is behind it
+    // only an automatic engine drops the eager one, and it has no whole_engine
     const auto engine = context_->whole_engine ? eager_.engine () : nullptr;
     return engine ? engine->plan () : context_->plan;
   }

@@ -9,7 +9,7 @@
 
 namespace integralhist {
 
-/// Forwards all but queries to another tensor.
+/// Forwards to another tensor what a subclass does not decide: ask, ask_cells and prepare.
 class TensorProxy : public Tensor {
 public:
   explicit TensorProxy (std::shared_ptr<Tensor> tensor)

@@ -36,9 +36,9 @@ public:
   ScoreMap () = default;
   /// Its cells have edges of whole pixels, inside of the frame.
   ScoreMap (const CellGrid &grid, int frame_width, int frame_height);
-  /// Asks the colours; not where there are no scores, which are all 0 then.
+  /// Asks the colours. If there are no scores it asks nothing, and all are 0.
   void queue_cells (std::span<const std::uint8_t> scores, CellGridQuery &query) const;
-  /// Takes the answer; nothing where nothing was asked.
+  /// Takes the answer, if something was asked.
   void take (std::span<const std::int64_t> cells);
   /// Returns how many cells it asks for.
   std::size_t cells () const

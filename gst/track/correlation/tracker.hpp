@@ -31,7 +31,7 @@ namespace integralhist {
 /// there are none. finish () does that for many targets at once.
 class CorrelationTracker {
 public:
-  /// Of the box that has this middle and size; nothing is known of it before start ().
+  /// Takes the middle and the size of the target's box. start () learns the target.
   CorrelationTracker (double x, double y, double width, double height)
       : x_ (x), y_ (y), width_ (width), height_ (height)
   {
