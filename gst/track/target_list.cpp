@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A frame calls fit (), configure (), drop_at () and start (), detect (), follow (), end () and
-// tracks (), in this order. What a target may be, and what decides it:
+// tracks (), in this order. A target has these states:
 //
-//   unconfirmed   it has no id. A sure detection confirms it, or a second one, or that it is seen
+//   unconfirmed   it has no id. A sure detection confirms it, or a second one, or a look at its box
 //                 between detections; detect () drops it if it becomes hopeless
 //   seen          its box looks like it,
 //   coasting      or it is probably hidden, and moves on at its velocity,

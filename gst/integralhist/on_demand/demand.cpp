@@ -78,7 +78,7 @@ Region around (const Query &query, const inthist::Shape &shape)
   return all.is_empty () ? Region{ 0, 0, 1, 1 } : all.within (shape);
 }
 
-/// Returns the smallest region with both; a is none if it has no width.
+/// Returns the smallest region that holds both regions. If a has no width, that is b.
 Region around_both (const Region &a, const Region &b)
 {
   if (a.width == 0)
@@ -110,8 +110,8 @@ bool can_move (const Query &query, const Region &to)
 
 }  // namespace
 
-/// Returns whether to count windows from pixels, and charges that to the frame. `counting` is its
-/// cost, and `lookups` the cost of the same windows from the last tensor; `all` is the region
+/// Returns whether to count windows from pixels, and charges that to the frame. Counting costs
+/// `counting`; reading the same windows from the last tensor costs `lookups`. `all` is the region
 /// around all windows of the frame.
 bool Demand::charge_counting (double counting, double lookups, const Region &all)
 {

@@ -16,7 +16,7 @@
 //          ├─ a GPU                      DeviceFeatureImage, after Tensor::prepare ()
 //          ├─ pixels                     cpu::answer_pixels (), unless a tensor of a region of
 //          │                             the frame, by Demand::choose_tensor (), costs less
-//          ├─ the whole tensor           WholeTensorEngine::compute (), if that region is the frame
+//          ├─ the whole tensor           WholeTensorEngine::compute (), if that is the frame
 //          ├─ a box                      box_of () ──► compute (): a tensor of that region
 //          └─ pixels again               if the box finds no memory
 //

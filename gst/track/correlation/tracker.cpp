@@ -315,8 +315,8 @@ CorrelationTracker::Match CorrelationTracker::best_of_search (const FrameTensors
     }
   const int best = int (std::ranges::max_element (combined) - combined.begin ());
   const int row = best / kGrid, column = best % kGrid;
-  // Behind a detector the filter has learned the place lately. Then it alone tells the part of a
-  // cell: uneven colours would pull the box.
+  // Behind a detector the filter has learned the place lately. Then only the filter tells the part
+  // of a cell: uneven colours would pull the box.
   const bool has_velocity = search.reach > 0;
   const std::vector<double> &fine = has_velocity ? filter_only : combined;
   const auto part_of_cell = [&] (int down, int right) {
