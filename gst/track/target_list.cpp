@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame calls fit (), configure (), drop_at () and start (), detect (), follow (), end () and
-// tracks (), in this order. A target has these states:
+// A frame calls fit (), configure (), drop_at () and start (), detect (), steps (), note_followed
+// (), end () and tracks (), in this order. A target has these states:
 //
 //   unconfirmed   it has no id. A sure detection confirms it, or a second one, or a look at its box
 //                 between detections; detect () drops it if it becomes hopeless
@@ -53,8 +53,8 @@ TrackedTarget *TargetList::add (const GstVideoRectangle &box, const TargetFrame 
                           kMaxTargets);
     return nullptr;
   }
-  auto tracked = std::make_unique<TrackedTarget> (
-      TrackedTarget{ .first_seen = frame.time, .last_seen = frame.time });
+  auto tracked = std::make_unique<TrackedTarget> ();
+  tracked->first_seen = tracked->last_seen = frame.time;
   tracked->place = frame.in_tensor (box);
   const auto seen =
       [&] (const TrackedTarget &its) {  // a named box may be far larger than the frame
@@ -400,14 +400,8 @@ void TargetList::warn_of_empty (const TrackedTarget &tracked, const TargetFrame 
                    settings_of (spec_of (frame.histogram))) });
 }
 
-Expected<> TargetList::follow (const TrackingMethod &method, const Follow &follow,
-                               GstIntegralHistogram *colours, const TargetFrame &frame)
+Expected<> TargetList::note_followed (GstIntegralHistogram *colours, const TargetFrame &frame)
 {
-  std::vector<TrackingMethod::Step> steps;
-  for (const auto &tracked : targets_)
-    if (Target *const target = tracked->ensure_target (method))
-      steps.push_back ({ target, tracked->expected_motion () });
-  TRY (follow (steps));
   TRY (note_presence (colours, frame));
   note_tracked (frame);
   return {};

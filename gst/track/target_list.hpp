@@ -14,8 +14,8 @@
 #include <gst/track/association/detection_selection.hpp>
 #include <gst/track/association/detector_pace.hpp>
 #include <gst/track/base/detection.hpp>
+#include <gst/track/base/target.hpp>
 #include <gst/track/base/target_frame.hpp>
-#include <gst/track/base/tracking_method.hpp>
 
 #include "tracked_target.hpp"
 
@@ -55,12 +55,19 @@ public:
   /// Drops the targets under a point of the frame.
   void drop_at (double x, double y, const TargetFrame &frame);
 
-  /// Calls a method's follow () with the next frame.
-  using Follow = std::function<Expected<> (std::span<const TrackingMethod::Step>)>;
-  /// Has a method look for all targets in the next frame; `follow` calls follow () of this method.
-  /// Targets that another method followed before start again.
-  Expected<> follow (const TrackingMethod &method, const Follow &follow,
-                     GstIntegralHistogram *colours, const TargetFrame &frame);
+  /// Returns the targets that a method looks for in the next frame, as targets of this method.
+  /// Those that another one followed before start again.
+  template <typename T>
+  std::vector<Step<T>> steps ()
+  {
+    std::vector<Step<T>> steps;
+    for (const auto &tracked : targets_)
+      if (T *const target = tracked->template ensure_target<T> ())
+        steps.push_back ({ target, tracked->expected_motion () });
+    return steps;
+  }
+  /// Notes what the method has found.
+  Expected<> note_followed (GstIntegralHistogram *colours, const TargetFrame &frame);
   /// Ends targets whose middle has left the area, those on one spot with another, and, but for the
   /// configured ones, those that have been lost for long.
   void end (const TargetFrame &frame);

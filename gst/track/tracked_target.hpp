@@ -4,9 +4,9 @@
 #pragma once
 
 #include <algorithm>
-#include <memory>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include <gst/track/association/appearance.hpp>
@@ -14,7 +14,9 @@
 #include <gst/track/association/existence.hpp>
 #include <gst/track/association/motion.hpp>
 #include <gst/track/base/detection.hpp>
-#include <gst/track/base/tracking_method.hpp>
+#include <gst/track/base/target.hpp>
+#include <gst/track/correlation/correlation_target.hpp>
+#include <gst/track/fragments/fragments_tracker.hpp>
 
 namespace integralhist {
 
@@ -37,8 +39,9 @@ struct TrackedTarget {
   bool configured = false;  // by the property targets
   GstClockTime first_seen = GST_CLOCK_TIME_NONE, last_seen = GST_CLOCK_TIME_NONE,
                last_detected = GST_CLOCK_TIME_NONE;
-  std::unique_ptr<Target> target = {};  // null before it is followed
-  TargetBox place = {};                 // where it was seen last, or where it starts
+  std::variant<std::monostate, FragmentsTarget, CorrelationTarget> of_method = {};
+  Target *target = nullptr;  // of_method; null before it is followed
+  TargetBox place = {};      // where it was seen last, or where it starts
 
   Presence presence = Presence::seen;
   Wait wait = Wait::none;
@@ -135,17 +138,18 @@ struct TrackedTarget {
     extrapolated = resized (extrapolated, x_factor, y_factor);
     motion.resize (x_factor, y_factor);
   }
-  /// Makes the target one of this method, and returns it; null while it waits. If it was of another
-  /// it starts again, or waits if it is lost: nothing is known by which to look for it.
-  Target *ensure_target (const TrackingMethod &method)
+  /// Makes the target one of a method, and returns it; null while it waits. If it was of another it
+  /// starts again, or waits if it is lost: nothing is known by which to look for it.
+  template <typename T>
+  T *ensure_target ()
   {
-    if (!waits () && (!target || target->method != &method)) {
+    if (!waits () && !std::holds_alternative<T> (of_method)) {
       if (is_gone ())
         begin_wait (Wait::for_detection);
       else
-        target = method.make_target (box ());
+        target = &of_method.emplace<T> (box ());
     }
-    return waits () ? nullptr : target.get ();
+    return waits () ? nullptr : &std::get<T> (of_method);
   }
   /// Returns where it is expected in the next frame, by what follows it and by its detections.
   std::vector<ExpectedPlace> expected_places () const;

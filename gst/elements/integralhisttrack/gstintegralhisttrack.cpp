@@ -184,7 +184,6 @@ struct State {
   HistogramConsumer consumer;
 
   // of the streaming thread
-  FragmentsMethod fragments;
   CorrelationMethod correlation;
   TargetList targets;
   Method method = Method::correlation;  // of the last frame
@@ -284,12 +283,12 @@ void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &fra
 }
 
 /// Has the targets followed in a frame, all of whose tensors are awaited. `colours` is the one that
-/// tells targets apart.
+/// tells targets apart; `follow` calls the method of targets of type T.
+template <typename T, typename Follow>
 Expected<> follow_targets (State &state, const TrackProperties &properties, GstBuffer *buffer,
                            const TargetFrame &frame,
                            std::initializer_list<GstIntegralHistogram *> tensors,
-                           GstIntegralHistogram *colours, const TrackingMethod &method,
-                           const TargetList::Follow &follow)
+                           GstIntegralHistogram *colours, const Follow &follow)
 {
   ListOptions options = properties.list;
   options.targets = TRY (properties.targets.value);
@@ -303,7 +302,9 @@ Expected<> follow_targets (State &state, const TrackProperties &properties, GstB
   TRY (state.targets.detect (properties.detections ? read_detections (buffer)
                                                    : std::vector<Detection> (),
                              colours, frame));
-  TRY (state.targets.follow (method, follow, colours, frame));
+  const std::vector<Step<T>> steps = state.targets.steps<T> ();
+  TRY (follow (steps));
+  TRY (state.targets.note_followed (colours, frame));
   state.targets.end (frame);
   return {};
 }
@@ -348,11 +349,11 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
   }
   const TargetFrame frame (buffer, metas.gradients);
   const FrameTensors tensors = metas.tensors ();
-  TRY (follow_targets (state, properties, buffer, frame,
-                       { tensors.gradients, tensors.colours, tensors.luma }, tensors.colours,
-                       state.correlation, [&] (auto steps) {
-                         return state.correlation.follow (tensors, properties.lost_after, steps);
-                       }));
+  TRY (follow_targets<CorrelationTarget> (
+      state, properties, buffer, frame, { tensors.gradients, tensors.colours, tensors.luma },
+      tensors.colours, [&] (const auto &steps) {
+        return state.correlation.follow (tensors, properties.lost_after, steps);
+      }));
   finish_frame (trans, state, buffer, frame);
   return {};
 }
@@ -394,11 +395,10 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
   if (!state.cost_warned && current.feature.text.empty ())
     warn_of_cost (trans, state, buffer, meta);
   const TargetFrame frame (buffer, meta);
-  TRY (follow_targets (state, current, buffer, frame, { frame.histogram }, frame.histogram,
-                       state.fragments, [&] (auto steps) {
-                         return FragmentsMethod::follow (frame.histogram, current.fragments,
-                                                         current.lost_after, steps);
-                       }));
+  TRY (follow_targets<FragmentsTarget> (
+      state, current, buffer, frame, { frame.histogram }, frame.histogram, [&] (const auto &steps) {
+        return follow_fragments (frame.histogram, current.fragments, current.lost_after, steps);
+      }));
   finish_frame (trans, state, buffer, frame);
   return {};
 }

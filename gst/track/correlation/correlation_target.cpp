@@ -174,19 +174,16 @@ Expected<bool> CorrelationMethod::prepare (FrameTensors &tensors,
 }
 
 Expected<> CorrelationMethod::follow (FrameTensors tensors, unsigned lost_after,
-                                      std::span<const Step> steps)
+                                      std::span<const Step<CorrelationTarget>> steps)
 {
-  std::vector<CorrelationTarget *> targets;
   std::vector<inthist::Region> regions;
-  for (const Step &step : steps) {
-    targets.push_back (static_cast<CorrelationTarget *> (step.target));
-    regions.push_back (targets.back ()->region (tensors, step.motion));
-  }
+  for (const auto &[target, motion] : steps)
+    regions.push_back (target->region (tensors, motion));
   const bool together = TRY (prepare (tensors, regions));
-  std::vector<CorrelationTracker *> trackers (targets.size ());
+  std::vector<CorrelationTracker *> trackers (steps.size ());
   const auto begin = [&] (int i) -> Expected<> {
-    trackers[std::size_t (i)] =
-        TRY (targets[std::size_t (i)]->follow (tensors, lost_after, steps[std::size_t (i)].motion));
+    const auto &[target, motion] = steps[std::size_t (i)];
+    trackers[std::size_t (i)] = TRY (target->follow (tensors, lost_after, motion));
     return {};
   };
   const auto finish_one = [&] (int i) -> Expected<> {
@@ -194,7 +191,7 @@ Expected<> CorrelationMethod::follow (FrameTensors tensors, unsigned lost_after,
     return trackers[std::size_t (i)] ? finish (tensors, std::span (&trackers[std::size_t (i)], 1))
                                      : Expected<> ();
   };
-  const int n = int (targets.size ());
+  const int n = int (steps.size ());
   const auto finish_all = [&] () -> Expected<> {
     TRY (in_parallel (n, begin));
     std::erase (trackers, nullptr);
@@ -205,13 +202,13 @@ Expected<> CorrelationMethod::follow (FrameTensors tensors, unsigned lost_after,
     GST_WARNING_OBJECT (logged_as_, "the CPU goes on with the filters of a GPU: %s",
                         followed.error ().message.c_str ());
     device_failed_ = true;
-    for (CorrelationTarget *const target : targets)
-      target->give_up_device ();
+    for (const auto &step : steps)
+      step.target->give_up_device ();
   } else {
     TRY (followed);
   }
-  for (CorrelationTarget *const target : targets)
-    target->take_box ();
+  for (const auto &step : steps)
+    step.target->take_box ();
   return {};
 }
 

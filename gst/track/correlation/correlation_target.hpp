@@ -10,7 +10,7 @@
 
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
-#include <gst/track/base/tracking_method.hpp>
+#include <gst/track/base/target.hpp>
 
 #include "tracker.hpp"
 
@@ -34,7 +34,7 @@ struct CorrelationMetas {
 
 class CorrelationTarget final : public Target {
 public:
-  CorrelationTarget (const TrackingMethod &of, const TargetBox &box) : Target (of), box_ (box) {}
+  explicit CorrelationTarget (const TargetBox &box) : box_ (box) {}
 
   /// Goes on from this box in the next frame. Of the models half is kept, unless it is elsewhere.
   void restart (const TargetBox &box) override;
@@ -68,18 +68,16 @@ private:
   bool is_corrected_ = false;  // it goes on from the box
 };
 
-class CorrelationMethod final : public TrackingMethod {
+/// Follows targets, with the filters of a GPU if it can.
+class CorrelationMethod {
 public:
   /// `logged_as` is the object that log lines name.
   explicit CorrelationMethod (gpointer logged_as) : logged_as_ (logged_as) {}
 
-  std::unique_ptr<Target> make_target (const TargetBox &box) const override
-  {
-    return std::make_unique<CorrelationTarget> (*this, box);
-  }
   /// Looks for targets in the tensors of a frame, which are computed; new ones start there. A
   /// target is lost after so many frames in a row of little confidence; 0 for never.
-  Expected<> follow (FrameTensors tensors, unsigned lost_after, std::span<const Step> steps);
+  Expected<> follow (FrameTensors tensors, unsigned lost_after,
+                     std::span<const Step<CorrelationTarget>> steps);
   /// Frees what it has on a GPU, and forgets that one has failed.
   void reset ()
   {

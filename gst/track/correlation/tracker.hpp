@@ -16,7 +16,7 @@
 
 #include <kernels/correlation/filter.hpp>
 
-#include <gst/track/base/tracking_method.hpp>
+#include <gst/track/base/target.hpp>
 
 #include "cells.hpp"
 #include "colour.hpp"

@@ -513,13 +513,12 @@ void FragmentsTarget::resize (double x_factor, double y_factor)
   radius_ = int (radius_ * std::max (x_factor, y_factor));
 }
 
-Expected<> FragmentsMethod::follow (GstIntegralHistogram *histogram,
-                                    const FragmentsSettings &settings, unsigned lost_after,
-                                    std::span<const Step> steps)
+Expected<> follow_fragments (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
+                             unsigned lost_after, std::span<const Step<FragmentsTarget>> steps)
 {
   std::vector<FragmentsTarget *> targets;
-  for (const Step &step : steps)
-    targets.push_back (static_cast<FragmentsTarget *> (step.target));
+  for (const auto &step : steps)
+    targets.push_back (step.target);
   return targets.empty () ? Expected<> ()
                           : FrameSearch (histogram, settings, lost_after).run (targets);
 }

@@ -29,7 +29,7 @@
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/gstintegralhist.h>
-#include <gst/track/base/tracking_method.hpp>
+#include <gst/track/base/target.hpp>
 
 #include "fragments_settings.hpp"
 
@@ -57,7 +57,7 @@ class FragmentsTarget final : public Target {
 public:
   /// Makes a target of the part of the box inside the frame; there must be one. Its corner is
   /// whole from the first tensor on.
-  FragmentsTarget (const TrackingMethod &of, const TargetBox &box) : Target (of), box_ (box) {}
+  explicit FragmentsTarget (const TargetBox &box) : box_ (box) {}
 
   /// Starts again from this box in the next tensor; its costs are as usual then as they were.
   void restart (const TargetBox &box) override;
@@ -95,16 +95,9 @@ private:
   double confidence_ = 1;
 };
 
-class FragmentsMethod final : public TrackingMethod {
-public:
-  std::unique_ptr<Target> make_target (const TargetBox &box) const override
-  {
-    return std::make_unique<FragmentsTarget> (*this, box);
-  }
-  /// Looks for targets in the tensor of a frame, which is computed; new ones start there. A target
-  /// is lost after so many bad frames in a row; 0 for never.
-  static Expected<> follow (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
-                            unsigned lost_after, std::span<const Step> steps);
-};
+/// Looks for targets in the tensor of a frame, which is computed; new ones start there. A target is
+/// lost after so many bad frames in a row; 0 for never.
+Expected<> follow_fragments (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
+                             unsigned lost_after, std::span<const Step<FragmentsTarget>> steps);
 
 }  // namespace integralhist

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A method of following targets: a folder of its own, with a class of each of these two. Each
-// method has its own follow (), because each needs other tensors of the frame.
+// A target that is followed. Each method is a folder with a class of its targets, and a function
+// that looks for them in the next frame: each needs other tensors of it.
 #pragma once
-
-#include <memory>
 
 #include "target_box.hpp"
 
@@ -17,12 +15,9 @@ struct ExpectedMotion {
   double reach = 0;     // how far from there it may be, in sides of its box
 };
 
-class TrackingMethod;
-
-/// A target that a method follows.
 class Target {
 public:
-  explicit Target (const TrackingMethod &of) : method (&of) {}
+  Target () = default;
   virtual ~Target () = default;
   Target (const Target &) = delete;
   Target &operator= (const Target &) = delete;
@@ -38,20 +33,13 @@ public:
   virtual bool is_empty () const { return false; }
   /// Returns 0 to 1; 0 when lost.
   virtual double confidence () const = 0;
-
-  const TrackingMethod *const method;
 };
 
-/// Makes its targets, and follows them.
-class TrackingMethod {
-public:
-  virtual ~TrackingMethod () = default;
-  virtual std::unique_ptr<Target> make_target (const TargetBox &box) const = 0;
-
-  struct Step {
-    Target *target;  // of this method
-    ExpectedMotion motion;
-  };
+/// A target of a method, and where it is expected in the next frame.
+template <typename T>
+struct Step {
+  T *target;
+  ExpectedMotion motion;
 };
 
 }  // namespace integralhist
