@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What most files include, parsed once for each library instead of once for each file. Only builds
+// with sanitizers use it (-Db_pch=true of .ci/run): others compile each file with what it includes
+// itself, and so find what it forgets.
+#ifndef INTEGRALHIST_PCH
+#define INTEGRALHIST_PCH
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
+#include <cstring>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <gst/gst.h>
+#include <gst/video/video.h>
+
+#endif
