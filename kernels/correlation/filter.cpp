@@ -211,9 +211,6 @@ HWY_EXPORT (scale_cells);
 HWY_EXPORT (turn);
 HWY_EXPORT (respond);
 
-// Of the box's side: how wide the wanted peak is.
-constexpr double kPeak = 0.1;
-
 Fft &transform ()
 {
   static thread_local Fft fft (kGrid);
@@ -319,7 +316,7 @@ const cuda::FilterTables &filter_tables ()
 
 void CorrelationFilter::start (const Complexes &spectra, double width, double height)
 {
-  wanted_ = spectrum_of_peak (kPeak * std::sqrt (width * height));
+  wanted_ = spectrum_of_peak (kPeakSigma * std::sqrt (width * height));
   inside_ = shares_in_box (width, height);
   rows_inside_.clear ();
   for (int y = 0; y < kGrid; y++)
@@ -337,7 +334,7 @@ void CorrelationFilter::start (const Complexes &spectra, double width, double he
   energy_ = std::max (float (sum / kFilterCells), 1e-6F);
   for (Complexes *spectrum : { &v_, &g_, &h_, &last_ })
     *spectrum = Complexes (spectra.size ());
-  solve (spectra, { 0, 0.1F * energy_, 4 });
+  solve (spectra, { 0, kFirstRho * energy_, kFirstRounds });
   renew ();
 }
 
@@ -355,20 +352,20 @@ void CorrelationFilter::learn (const Complexes &spectra, double rate)
 {
   std::swap (last_, v_);
   const auto [mu, rho] = nearness (rate);
-  solve (spectra, { mu, rho, 2 });
+  solve (spectra, { mu, rho, kLaterRounds });
 }
 
 void CorrelationFilter::solve (const Complexes &spectra, const Settings &settings)
 {
   float rho = settings.rho;
-  for (int round = 0; round < settings.rounds; round++, rho *= kFasterRounds) {
+  for (int round = 0; round < settings.rounds; round++, rho *= kRhoGrowth) {
     const bool is_first = round == 0, is_last = round + 1 == settings.rounds;
     const Complexes *const h = is_first ? nullptr : &h_;
     HWY_DYNAMIC_DISPATCH (solve_frequencies)
     (spectra, wanted_.data (), NearTo{ is_first ? last_ : g_, h, last_, settings.mu, rho }, v_);
     keep_inside (h, is_last ? v_ : g_);
     if (!is_last)
-      HWY_DYNAMIC_DISPATCH (disagree) (h, v_, g_, kFasterRounds, h_);  // it is of the next rho
+      HWY_DYNAMIC_DISPATCH (disagree) (h, v_, g_, kRhoGrowth, h_);  // it is of the next rho
   }
 }
 

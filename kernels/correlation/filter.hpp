@@ -62,7 +62,7 @@ public:
   /// By what a new filter is held near to the last one, and to g - h: mu and rho.
   std::pair<float, float> nearness (double rate) const
   {
-    return { float (8 * energy_ / rate), 10 * energy_ };
+    return { float (kLaterMu * energy_ / rate), kLaterRho * energy_ };
   }
   /// Returns how much the target is at each shift by whole cells, [y][x]; shifts from kGrid / 2 on
   /// are those to the left or up, less by kGrid.

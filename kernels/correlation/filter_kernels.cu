@@ -321,13 +321,14 @@ learn_example (const FilterJob *jobs, const FilterTables *tables)
   DeviceFilterMemory &filter = *job.filter;
   const Complexes spectra = spectrum (filter.example), last = spectrum (filter.weights),
                   v = spectrum (filter.v), g = spectrum (filter.g), h = spectrum (filter.h);
+  static_assert (kLaterRounds == 2);  // the rounds are written out below
   // g is the last filter at first, and h nothing
   solve_frequencies (spectra, filter.wanted, job.mu, job.rho, last, nullptr, last, v);
   keep_inside (filter, v, g, *tables);
   for (int i = threadIdx.x; i < 2 * kFilterNumbers; i += kThreads)
-    h.re[i] = (v.re[i] - g.re[i]) / kFasterRounds;
+    h.re[i] = (v.re[i] - g.re[i]) / kRhoGrowth;
   __syncthreads ();
-  solve_frequencies (spectra, filter.wanted, job.mu, job.rho * kFasterRounds, g, &h, last, v);
+  solve_frequencies (spectra, filter.wanted, job.mu, job.rho * kRhoGrowth, g, &h, last, v);
   for (int i = threadIdx.x; i < 2 * kFilterNumbers; i += kThreads)
     g.re[i] = v.re[i] + h.re[i];
   __syncthreads ();

@@ -29,8 +29,16 @@ inline constexpr int kPairs = kChannels / 2;
 inline constexpr float kMaxShare = 0.2F,  // of a block
     kFlat = 1,                            // square of gray levels: noise is not made an edge
     kNeighbour = 0.3F,                    // share of a neighbour in a cell
-    kBlockShare = 0.2357F,                // of what a block adds up to, 1 / sqrt (18)
-    kFasterRounds = 10;                   // times rho, each round of learning
+    kBlockShare = 0.2357F;                // of what a block adds up to, 1 / sqrt (18)
+
+// Learning by ADMM (filter.hpp). mu and rho are shares of the energy of the first example.
+inline constexpr double kPeakSigma = 0.1;  // of the wanted peak, as a share of the box's mean side
+inline constexpr float kFirstRho = 0.1F;   // rho in the first round on the first example
+inline constexpr int kFirstRounds = 4;     // rounds on the first example
+inline constexpr float kLaterMu = 8;       // mu on later examples, divided by the learning rate
+inline constexpr float kLaterRho = 10;     // rho in the first round on later examples
+inline constexpr int kLaterRounds = 2;     // rounds on later examples
+inline constexpr float kRhoGrowth = 10;    // factor of rho from one round to the next
 
 /// The factors that make sums of cells mean gray levels a pixel; luma from -0.5 to 0.5.
 struct CellScale {
