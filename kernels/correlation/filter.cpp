@@ -12,6 +12,21 @@
 #include <numbers>
 #include <utility>
 
+// foreach_target.h includes this file again for each instruction set. All of them share this type.
+#ifndef INTHIST_PROXIMAL_TERMS
+#define INTHIST_PROXIMAL_TERMS
+namespace inthist::correlation {
+
+/// The terms that hold the weights v of a frequency near other weights:
+/// rho |v - (g - h)|^2 + mu |v - last|^2. A null h stands for zeros.
+struct ProximalTerms {
+  const Complexes &g, *h, &last;
+  float mu, rho;
+};
+
+}  // namespace inthist::correlation
+#endif
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "filter.cpp"
 #include <hwy/foreach_target.h>
@@ -99,16 +114,16 @@ inline void pack (const Complexes &spectra, const Complexes *others, Complexes &
 
 /// Makes `v` the best weights without a box: of each frequency the solution of
 /// (conj (x) x' + tau) v = b, by Sherman and Morrison.
-inline void solve_frequencies (const Complexes &spectra, const float *wanted, const NearTo &near,
-                               Complexes &v)
+inline void solve_frequencies (const Complexes &spectra, const float *wanted,
+                               const ProximalTerms &terms, Complexes &v)
 {
-  const float mu = near.mu, rho = near.rho, tau = mu + rho;
+  const float mu = terms.mu, rho = terms.rho, tau = mu + rho;
   for (int k = 0; k < kFrequencies; k++) {
     const std::size_t o = std::size_t (k) * kChannels;
     const float *const xr = &spectra.re[o], *const xi = &spectra.im[o];
-    const float *const gr = &near.g.re[o], *const gi = &near.g.im[o];
-    const float *const hr = re_of (near.h, o), *const hi = im_of (near.h, o);
-    const float *const pr = &near.last.re[o], *const pi = &near.last.im[o];
+    const float *const gr = &terms.g.re[o], *const gi = &terms.g.im[o];
+    const float *const hr = re_of (terms.h, o), *const hi = im_of (terms.h, o);
+    const float *const pr = &terms.last.re[o], *const pi = &terms.last.im[o];
     const float y = wanted[k];
     alignas (64) float br[kChannels], bi[kChannels], power[kChannels], re[kChannels], im[kChannels];
     for (int c = 0; c < kChannels; c++) {
@@ -351,7 +366,7 @@ void CorrelationFilter::remember (const CorrelationFilter &before, double share)
 void CorrelationFilter::learn (const Complexes &spectra, double rate)
 {
   std::swap (last_, v_);
-  const auto [mu, rho] = nearness (rate);
+  const auto [mu, rho] = penalties (rate);
   solve (spectra, { mu, rho, kLaterRounds });
 }
 
@@ -362,7 +377,8 @@ void CorrelationFilter::solve (const Complexes &spectra, const Settings &setting
     const bool is_first = round == 0, is_last = round + 1 == settings.rounds;
     const Complexes *const h = is_first ? nullptr : &h_;
     HWY_DYNAMIC_DISPATCH (solve_frequencies)
-    (spectra, wanted_.data (), NearTo{ is_first ? last_ : g_, h, last_, settings.mu, rho }, v_);
+    (spectra, wanted_.data (), ProximalTerms{ is_first ? last_ : g_, h, last_, settings.mu, rho },
+     v_);
     keep_inside (h, is_last ? v_ : g_);
     if (!is_last)
       HWY_DYNAMIC_DISPATCH (disagree) (h, v_, g_, kRhoGrowth, h_);  // it is of the next rho

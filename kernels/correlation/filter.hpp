@@ -40,13 +40,6 @@ std::vector<std::complex<double>> turns_of (double x, double y);
 /// What filters on a GPU have in common.
 const cuda::FilterTables &filter_tables ();
 
-/// What the best weights of a frequency are near to: g - h by rho, and the last ones by mu. No h is
-/// as zeros.
-struct NearTo {
-  const Complexes &g, *h, &last;
-  float mu, rho;
-};
-
 class CorrelationFilter {
 public:
   bool has_started () const { return v_.size () > 0; }
@@ -59,8 +52,8 @@ public:
   /// renew (), so another thread may ask for them meanwhile.
   void learn (const Complexes &spectra, double rate);
   void renew () { used_ = v_; }
-  /// By what a new filter is held near to the last one, and to g - h: mu and rho.
-  std::pair<float, float> nearness (double rate) const
+  /// Returns mu and rho to learn from a later example by this rate.
+  std::pair<float, float> penalties (double rate) const
   {
     return { float (kLaterMu * energy_ / rate), kLaterRho * energy_ };
   }

@@ -420,7 +420,7 @@ Expected<> CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_
   if (lost_)
     queue_frame_search (frame);
   if (uses_device_filter_ && example_)
-    std::tie (queries_.filter.mu, queries_.filter.rho) = filter_.nearness (example_->rate);
+    std::tie (queries_.filter.mu, queries_.filter.rho) = filter_.penalties (example_->rate);
   return {};
 }
 
