@@ -10,6 +10,16 @@
 #include "allocation_offer.hpp"
 
 namespace integralhist {
+namespace {
+
+/// Returns whether backend and strategy allow the element to use CUDA.
+bool may_use_cuda (const ProducerProperties &properties)
+{
+  const inthist::Strategy *wanted = properties.options.strategy;
+  return properties.backend != Backend::cpu && !(wanted && wanted->device == inthist::Device::cpu);
+}
+
+}  // namespace
 
 Expected<std::string> ComputeDevices::open (GstElement *element,
                                             const ProducerProperties &properties)
@@ -22,8 +32,7 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
                   " only: set backend=auto, or strategy=auto");
 
   devices_.ids = TRY (properties.cuda_device_ids.value);
-  const bool may_cuda =
-      properties.backend != Backend::cpu && !(wanted && wanted->device == inthist::Device::cpu);
+  const bool may_cuda = may_use_cuda (properties);
   const bool named = may_cuda && properties.cuda_device_id >= 0,
              listed = may_cuda && !devices_.ids.empty ();
   // What would let the element take the CPU, where the settings do not.
@@ -133,12 +142,9 @@ Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const GstVideoInfo
 bool ComputeDevices::answer_query (GstElement *element, GstQuery *query,
                                    const ProducerProperties &properties)
 {
-  const inthist::Strategy *wanted = properties.options.strategy;
-  const bool may_cuda = properties.backend != Backend::cpu
-                        && !(wanted && wanted->device == inthist::Device::cpu)
-                        && properties.cuda_device_ids.text.empty ();
+  const bool has_device = may_use_cuda (properties) && properties.cuda_device_ids.text.empty ();
   return cuda_.answer_query (element, query,
-                             may_cuda ? std::optional (properties.cuda_device_id) : std::nullopt);
+                             has_device ? std::optional (properties.cuda_device_id) : std::nullopt);
 }
 
 bool ComputeDevices::propose_allocation (GstQuery *query, unsigned in_flight)
