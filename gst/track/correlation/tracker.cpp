@@ -2,7 +2,6 @@
 #include "tracker.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <iterator>
 #include <tuple>
@@ -11,7 +10,7 @@
 
 #include <gst/integralhist/base/tasks.hpp>
 
-#include "peak.hpp"
+#include "shift_map.hpp"
 
 // A step has these stages. Each one queues what it needs of the frame; run_round () asks for all
 // trackers together, and go_on () takes the answers and enters the next stage:
@@ -31,7 +30,6 @@ namespace integralhist {
 namespace {
 
 constexpr double kPadding = 4;          // sides of the square, for one of the target's
-constexpr int kSearchRadius = 10;       // cells that the target may move, of kGrid / 2
 constexpr double kColourWeight = 0.55;  // of the sum of both responses
 // Shares of the usual response.
 constexpr double kLearningThreshold = 0.3;     // above it something is learned,
@@ -47,16 +45,6 @@ constexpr double kElsewhereGain = 1.2;         // elsewhere than where it was lo
 constexpr double kMinScale = 0.2, kMaxScale = 5, kMinSize = 4;  // of the first size; pixels
 constexpr std::size_t kCandidates = 3;
 constexpr double kMaxWindows = 20000;  // of the frame, whose colours are looked at
-
-std::size_t index_of (int row, int column)
-{
-  return std::size_t ((row + kGrid) % kGrid * kGrid + (column + kGrid) % kGrid);
-}
-
-int shift_of (int index)
-{
-  return index < kGrid / 2 ? index : index - kGrid;
-}
 
 }  // namespace
 
@@ -296,38 +284,23 @@ CorrelationTracker::Match CorrelationTracker::best_of_search (const FrameTensors
   }
   const std::vector<double> near = scores.scores (xs, ys, width (), height ());
   const double per_peak = age_ > 1 ? 1 / std::max (1e-3, usual_peak_) : 1;
-  std::array<double, kGrid> fade;  // of a shift along an axis, by the expected motion
-  fade.fill (1);
-  if (search.reach > 0) {
-    const double spread = search.reach * std::sqrt (width () * height ()) / cell;
-    for (int i = 0; i < kGrid; i++)
-      fade[i] = std::exp (-0.5 * std::pow (shift_of (i) / spread, 2));
-  }
-  std::vector<double> filter_only (response.size ()), combined (response.size ());
+  const ShiftWeights weights (search.reach * std::sqrt (width () * height ()) / cell);
   const double *score = near.data ();
-  for (int j = -kSearchRadius; j <= kSearchRadius; j++)
-    for (int i = -kSearchRadius; i <= kSearchRadius; i++) {
-      const std::size_t at = index_of (j, i);
-      const double share = fade[at % kGrid] * fade[at / kGrid];
-      filter_only[at] = share * response[at];
-      combined[at] =
-          share * ((1 - kColourWeight) * response[at] * per_peak + kColourWeight * *score++);
-    }
+  const std::vector<double> combined = weighted_map (weights, [&] (std::size_t i) {
+    return (1 - kColourWeight) * response[i] * per_peak + kColourWeight * *score++;
+  });
   const int best = int (std::ranges::max_element (combined) - combined.begin ());
   const int row = best / kGrid, column = best % kGrid;
   // Behind a detector the filter has learned the place lately. Then only the filter tells the part
   // of a cell: uneven colours would pull the box.
   const bool has_velocity = search.reach > 0;
-  const std::vector<double> &fine = has_velocity ? filter_only : combined;
-  const auto part_of_cell = [&] (int down, int right) {
-    const auto at = [&] (int step) {
-      return fine[index_of (row + step * down, column + step * right)];
-    };
-    return peak_between (at (-1), at (0), at (1));
-  };
+  const auto [right, down] =
+      has_velocity ? peak_near (weighted_map (weights, [&] (std::size_t i) { return response[i]; }),
+                                row, column)
+                   : peak_near (combined, row, column);
   Match match{};
-  match.x = x + cell * (shift_of (column) + part_of_cell (0, 1));
-  match.y = y + cell * (shift_of (row) + part_of_cell (1, 0));
+  match.x = x + cell * right;
+  match.y = y + cell * down;
   match.middle_x = x;
   match.middle_y = y;
   match.spectra = std::move (spectra);
