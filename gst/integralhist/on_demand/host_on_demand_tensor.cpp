@@ -46,8 +46,8 @@ HostOnDemandTensor::create (const std::shared_ptr<OnDemandContext> &context)
 }
 
 template <class RegionOf>
-Expected<> HostOnDemandTensor::need_feature_image (std::unique_lock<std::mutex> &lock, int n,
-                                                   RegionOf &&region)
+Expected<> HostOnDemandTensor::ensure_values (std::unique_lock<std::mutex> &lock, int n,
+                                              RegionOf &&region)
 {
   auto tiles = kept_.missing_tiles (n, region);
   return tiles.empty () ? Expected<> ()
@@ -77,8 +77,7 @@ Expected<DeviceFeatureImage *> HostOnDemandTensor::prepare (std::span<const Regi
       [&] () -> Expected<bool> {
         if (regions.size () > 1) {
           auto locked = TRY (lock ());
-          TRY (need_feature_image (locked, int (regions.size ()),
-                                   [&] (int i) { return regions[i]; }));
+          TRY (ensure_values (locked, int (regions.size ()), [&] (int i) { return regions[i]; }));
         }
         return true;
       }));
@@ -98,7 +97,7 @@ Expected<bool> HostOnDemandTensor::prepare_device_image (std::span<const Region>
     pixels += double (region.width) * region.height;
   const double enough = std::max (kEnough, kEnoughOfFrame * double (shape.width) * shape.height);
   auto locked = TRY (lock ());
-  if (has_device_image_)
+  if (is_device_image_current_)
     return true;
   if (context_->assist_failed || pixels < (context_->assist_was_used ? enough / 2 : enough)) {
     context_->assist_was_used = false;
@@ -111,28 +110,28 @@ Expected<bool> HostOnDemandTensor::prepare_device_image (std::span<const Region>
   });
   const std::size_t bytes = device_image_ ? device_image_->bytes () : 0;
   context_->value_bytes += bytes - std::exchange (device_bytes_, bytes);
-  context_->assist_was_used = has_device_image_ = kept.has_value ();
+  context_->assist_was_used = is_device_image_current_ = kept.has_value ();
   context_->assist_failed =
       !kept && std::ranges::find (kBrokenOrFull, kept.error ().kind) != std::end (kBrokenOrFull);
-  return has_device_image_ ? Expected<bool> (true) : tl::make_unexpected (kept.error ());
+  return is_device_image_current_ ? Expected<bool> (true) : tl::make_unexpected (kept.error ());
 }
 
-Expected<bool> HostOnDemandTensor::has_device_image ()
+Expected<bool> HostOnDemandTensor::is_device_image_current ()
 {
   const auto locked = TRY (lock ());
-  return has_device_image_;
+  return is_device_image_current_;
 }
 
 template <class Ask>
 Expected<bool> HostOnDemandTensor::ask_device (Ask &&ask)
 {
-  if (!TRY (has_device_image ()))
+  if (!TRY (is_device_image_current ()))
     return false;
   const Expected<bool> answered = ask (*device_image_);
   if (!falls_through (answered))
     return answered;
   const auto locked = TRY (lock ());
-  has_device_image_ = false;
+  is_device_image_current_ = false;
   return false;
 }
 
@@ -187,8 +186,8 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
 Expected<> HostOnDemandTensor::answer_from_pixels (std::unique_lock<std::mutex> locked,
                                                    const Query &query)
 {
-  TRY (need_feature_image (locked, query.windows.size (),
-                           [&] (int i) { return window_of (query.windows, i, shape); }));
+  TRY (ensure_values (locked, query.windows.size (),
+                      [&] (int i) { return window_of (query.windows, i, shape); }));
   locked.unlock ();
   context_->pixel_answers++;
   return check_host (inthist::cpu::answer_pixels (kept_.binning ({}), shape, query));
@@ -238,8 +237,8 @@ Expected<> HostOnDemandTensor::count_cells (std::unique_lock<std::mutex> locked,
     }
   }
   const int n = int (cell_tasks.size ());
-  TRY (need_feature_image (locked, n,
-                           [&] (int i) { return cell_tasks[std::size_t (i)].cells.around (); }));
+  TRY (ensure_values (locked, n,
+                      [&] (int i) { return cell_tasks[std::size_t (i)].cells.around (); }));
   locked.unlock ();
   context_->pixel_answers++;
 

@@ -24,7 +24,7 @@ public:
   /// Keeps a frame. The engine calls this before it gives the tensor out.
   Expected<> keep (const Frame &frame)
   {
-    has_device_image_ = false;
+    is_device_image_current_ = false;
     return kept_.keep (frame);
   }
 
@@ -42,11 +42,12 @@ private:
   {
   }
 
-  /// Makes the values of n regions without the lock, if some are missing.
+  /// Makes the missing values of n regions. The lock is released for that time.
   template <class RegionOf>
-  Expected<> need_feature_image (std::unique_lock<std::mutex> &lock, int n, RegionOf &&region);
+  Expected<> ensure_values (std::unique_lock<std::mutex> &lock, int n, RegionOf &&region);
   Expected<bool> prepare_device_image (std::span<const Region> regions);
-  Expected<bool> has_device_image ();
+  /// Returns whether the GPU has the values of this frame.
+  Expected<bool> is_device_image_current ();
   /// Has the GPU answer; it is not asked again after a failure.
   template <class Ask>
   Expected<bool> ask_device (Ask &&ask);
@@ -64,7 +65,7 @@ private:
   std::shared_ptr<Tensor> whole_;  // of the engine; guarded by mutex_
   std::size_t device_bytes_ = 0;
   std::unique_ptr<DeviceFeatureImage> device_image_;  // null before it is wanted
-  bool has_device_image_ = false;                     // it is of this frame; guarded by mutex_
+  bool is_device_image_current_ = false;  // it has this frame's values; guarded by mutex_
 };
 
 }  // namespace integralhist
