@@ -231,7 +231,7 @@ void TargetList::take (TrackedTarget &tracked, const Measurement &measurement,
   const Detection &detection = *measurement.detection;
   tracked.take (detection, measurement.box, frame.time);
   tracked.existence.hit (measurement.is_sure);
-  if (tracked.is_confirmed () || confidence_of (detection) >= kStartAloneConfidence)
+  if (tracked.is_confirmed () || detector_confidence (detection) >= kStartAloneConfidence)
     tracked.existence.confirm ();
   if (!tracked.is_confirmed () && tracked.existence.is_confirmed ())
     confirm (tracked, frame);

@@ -222,13 +222,14 @@ TEST (confidence)
     for (const double s : { -1.0, 0.0, 2.0, 10.0, 50.0 })
       for (const double colours : { 0.0, 0.1, 1.0, 2.0 }) {
         const Evidence evidence = { s, share, colours };
-        expect_logistic (confidence_of (evidence), { s, std::max (share, 0.0), colours });
-        fail_unless (confidence_of ({ s + 1, share, colours }) >= confidence_of (evidence)
-                     && confidence_of ({ s, share + 0.1, colours }) >= confidence_of (evidence)
-                     && confidence_of ({ s, share, colours + 0.1 }) >= confidence_of (evidence));
+        expect_logistic (match_confidence (evidence), { s, std::max (share, 0.0), colours });
+        fail_unless (
+            match_confidence ({ s + 1, share, colours }) >= match_confidence (evidence)
+            && match_confidence ({ s, share + 0.1, colours }) >= match_confidence (evidence)
+            && match_confidence ({ s, share, colours + 0.1 }) >= match_confidence (evidence));
       }
   // a filter that has learned the background is not believed against the colours
-  fail_unless (confidence_of ({ 8, 0.7, 0.1 }) < 0.5 && confidence_of ({ 14, 1, 1 }) > 0.6);
+  fail_unless (match_confidence ({ 8, 0.7, 0.1 }) < 0.5 && match_confidence ({ 14, 1, 1 }) > 0.6);
 }
 
 TEST (motion)

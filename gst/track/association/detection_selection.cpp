@@ -10,7 +10,7 @@ static constexpr double kStartConfidence = 0.6, kMinConfidence = 0.1, kUnknownCo
 // Overlap of two detections of one object, of one class and of two.
 static constexpr double kNmsIou = 0.6, kNmsIouOfClasses = 0.8;
 
-double confidence_of (const Detection &detection)
+double detector_confidence (const Detection &detection)
 {
   return detection.bad_confidence.empty () ? detection.confidence.value_or (kUnknownConfidence) : 0;
 }
@@ -23,22 +23,23 @@ select_detections (const std::vector<Detection> &detections, bool merge_classes,
   std::vector<const Detection *> order;
   for (const Detection &detection : detections)
     order.push_back (&detection);
-  std::ranges::stable_sort (order, std::ranges::greater{},
-                            [] (const Detection *its) { return confidence_of (*its); });
+  std::ranges::stable_sort (order, std::ranges::greater{}, [] (const Detection *detection) {
+    return detector_confidence (*detection);
+  });
   std::vector<Measurement> selected;
-  for (const Detection *const its : order) {
-    const double confidence = confidence_of (*its);
+  for (const Detection *const detection : order) {
+    const double confidence = detector_confidence (*detection);
     if (selected.size () == most || confidence < kMinConfidence)
       break;  // the others are less sure
-    const GstVideoRectangle part = frame.clip (its->box);
+    const GstVideoRectangle part = frame.clip (detection->box);
     const TargetBox box = frame.in_tensor (part);
-    const std::string kind = merge_classes ? "" : its->kind;
+    const std::string kind = merge_classes ? "" : detection->kind;
     const auto n_there = std::ranges::count_if (selected, [&] (const Measurement &other) {
       return overlap (box, other.box)
              > (are_of_one_kind (kind, other.kind) ? kNmsIou : kNmsIouOfClasses);
     });
     if (part.w > 0 && (n_there == 0 || n_there < n_targets (box)))
-      selected.push_back ({ box, {}, kind, confidence >= kStartConfidence, its });
+      selected.push_back ({ box, {}, kind, confidence >= kStartConfidence, detection });
   }
   return selected;
 }

@@ -13,8 +13,8 @@
 
 namespace integralhist {
 
-/// Returns how sure a detector is, 0 to 1; 0 if what it says is no number.
-double confidence_of (const Detection &detection);
+/// Returns how sure the detector is, 0 to 1; 0 if the confidence that it wrote is not a number.
+double detector_confidence (const Detection &detection);
 
 /// Returns the detections that count, the surest first and at most so many, without appearances and
 /// with boxes in pixels of the tensor. `n_targets` counts the targets on the spot of a box. If

@@ -9,8 +9,9 @@
 namespace integralhist {
 
 static constexpr std::size_t kMinGaps = 3, kMaxGaps = 9;
-static constexpr unsigned kSlower = 3;    // usual gaps, that a gap may have become
-static constexpr unsigned kSilence = 20;  // usual gaps, after which there is no detector any more
+// Lengths of a silence, in usual gaps. In a shorter one than kMaxSlowdown the detector may only
+// have become slower. After a longer one than kMaxSilence there is no detector any more.
+static constexpr unsigned kMaxSlowdown = 3, kMaxSilence = 20;
 
 /// The usual gap is a median. A pace that has become slower holds from its second gap on: one alone
 /// may be a frame in which nothing was found.
@@ -35,11 +36,11 @@ unsigned DetectorPace::note (bool has_detections)
     silence_ = looks_ = 0;
     return 1;
   }
-  if (usual_ > 0 && silence_ > kSilence * usual_)
+  if (usual_ > 0 && silence_ > kMaxSilence * usual_)
     *this = {};
   // half a gap late is not overdue
   const unsigned overdue = usual_ > 0 ? (silence_ - std::min (silence_, usual_ / 2)) / usual_ : 0;
-  return overdue < kSlower ? 0 : overdue - std::exchange (looks_, overdue);
+  return overdue < kMaxSlowdown ? 0 : overdue - std::exchange (looks_, overdue);
 }
 
 }  // namespace integralhist

@@ -5,12 +5,13 @@
 
 namespace integralhist {
 
-// What is left of the old velocity after a frame, and of the velocity where it is not seen.
-static constexpr double kKept = 0.8, kSlower = 0.95;
+// The share of the old velocity that is left after a frame in which a new one is measured, and
+// after a frame in which the box is not seen.
+static constexpr double kVelocitySmoothing = 0.8, kVelocityDamping = 0.95;
 
 void Motion::learn (const TargetBox &from, const TargetBox &to, unsigned frames)
 {
-  const double rate = 1 - std::pow (kKept, frames);
+  const double rate = 1 - std::pow (kVelocitySmoothing, frames);
   const double x = (to.x + to.width / 2 - from.x - from.width / 2) / frames / to.width,
                y = (to.y + to.height / 2 - from.y - from.height / 2) / frames / to.height;
   x_ += rate * (x - x_);
@@ -51,7 +52,7 @@ void Motion::resize (double x_factor, double y_factor)
 
 TargetBox Motion::moved (const TargetBox &box, unsigned frames) const
 {
-  const double as_many = (1 - std::pow (kSlower, frames)) / (1 - kSlower);
+  const double as_many = (1 - std::pow (kVelocityDamping, frames)) / (1 - kVelocityDamping);
   return { box.x + x_ * as_many * box.width, box.y + y_ * as_many * box.height, box.width,
            box.height };
 }

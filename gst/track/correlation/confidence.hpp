@@ -48,8 +48,8 @@ inline double sharpness_of (std::span<const float> response, int row, int column
          / std::sqrt (std::max (variance, 1e-12));
 }
 
-/// Returns the confidence, which grows with each of them.
-inline double confidence_of (const Evidence &evidence)
+/// Returns the confidence in a match, which grows with each measurement.
+inline double match_confidence (const Evidence &evidence)
 {
   constexpr double kSharpness = 1.8, kShare = 0.75, kMaxShare = 1.5, kColourShare = 1.6,
                    kMaxColourShare = 1.2, kLess = 6.4;

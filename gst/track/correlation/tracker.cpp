@@ -371,7 +371,7 @@ double CorrelationTracker::assess_match (const Match &match, unsigned lost_after
   if (age_ == 1)
     rate = 1;
   evidence_ = { match.sharpness, share, match.score / std::max (0.05, usual_score_) };
-  unsure_ = confidence_of (evidence_) >= kConfidenceThreshold ? 0 : unsure_ + 1;
+  unsure_ = match_confidence (evidence_) >= kConfidenceThreshold ? 0 : unsure_ + 1;
   if (!lost_)
     lost_ = lost_after > 0 && unsure_ >= lost_after;
   else if (share > kRedetectionThreshold && right)

@@ -78,7 +78,7 @@ public:
   double height () const { return height_ * scale_; }
   bool is_lost () const { return lost_; }
   /// Returns how likely the place is right (confidence.hpp); 1 in the first frame, 0 when lost.
-  double confidence () const { return lost_ ? 0 : age_ == 0 ? 1 : confidence_of (evidence_); }
+  double confidence () const { return lost_ ? 0 : age_ == 0 ? 1 : match_confidence (evidence_); }
   const Evidence &evidence () const { return evidence_; }
 
 private:
