@@ -45,11 +45,11 @@ Expected<std::vector<Appearance>> appearances_of (GstIntegralHistogram *histogra
                                             counts.data (), &problem))
     return take_gerror (problem);
   for (std::size_t i = 0; i < stripes.size (); i++) {
-    const auto its = std::span (counts).subspan (i * bins, bins);
-    const double all = double (std::reduce (its.begin (), its.end ()));
+    const auto stripe_counts = std::span (counts).subspan (i * bins, bins);
+    const double pixels = double (std::reduce (stripe_counts.begin (), stripe_counts.end ()));
     appearances[i / kStripes].reserve (kStripes * bins);
-    for (const guint64 count : its)
-      appearances[i / kStripes].push_back (count > 0 ? float (std::sqrt (double (count) / all))
+    for (const guint64 count : stripe_counts)
+      appearances[i / kStripes].push_back (count > 0 ? float (std::sqrt (double (count) / pixels))
                                                      : 0);
   }
   return appearances;
@@ -88,8 +88,8 @@ Appearance distinct (const Appearance &appearance, const Appearance &common, dou
   for (std::size_t i = 0; i < own.size (); i++)
     own[i] = appearance[i] - float (share) * common[i];
   const float length = std::sqrt (product (own, own));
-  for (float &its : own)
-    its = length > 0 ? its / length : 0;
+  for (float &value : own)
+    value = length > 0 ? value / length : 0;
   return own;
 }
 

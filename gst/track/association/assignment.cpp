@@ -25,8 +25,8 @@ std::vector<int> assign_group (std::span<const double> gains, std::size_t rows, 
   // Pairs without a gain cost nothing, and stand for none. With enough of them no row is left over.
   const std::size_t width = std::max (rows, columns);
   const auto gain = [&] (std::size_t row, std::size_t column) {
-    const double its = column < columns ? gains[row * columns + column] : 0;
-    return its > 0 ? its : 0;
+    const double value = column < columns ? gains[row * columns + column] : 0;
+    return value > 0 ? value : 0;
   };
   // Row and column 0 stand for none; the others are counted from 1.
   std::vector<double> of_row (rows + 1, 0), of_column (width + 1, 0), least (width + 1);
@@ -90,27 +90,27 @@ std::vector<int> assign (std::span<const double> gains, std::size_t rows, std::s
   for (std::size_t first = 0; first < rows; first++) {
     if (has_row[first] || columns_of[first].empty ())
       continue;
-    std::vector<std::size_t> its_rows{ first }, its_columns;
+    std::vector<std::size_t> group_rows{ first }, group_columns;
     has_row[first] = 1;
-    for (std::size_t i = 0; i < its_rows.size (); i++)
-      for (const std::size_t column : columns_of[its_rows[i]]) {
+    for (std::size_t i = 0; i < group_rows.size (); i++)
+      for (const std::size_t column : columns_of[group_rows[i]]) {
         if (std::exchange (has_column[column], 1))
           continue;
-        its_columns.push_back (column);
+        group_columns.push_back (column);
         for (const std::size_t row : rows_of[column])
           if (!std::exchange (has_row[row], 1))
-            its_rows.push_back (row);
+            group_rows.push_back (row);
       }
-    std::ranges::sort (its_rows);
-    std::ranges::sort (its_columns);
-    std::vector<double> its_gains;
-    for (const std::size_t row : its_rows)
-      for (const std::size_t column : its_columns)
-        its_gains.push_back (gains[row * columns + column]);
-    const auto pairs = assign_group (its_gains, its_rows.size (), its_columns.size ());
+    std::ranges::sort (group_rows);
+    std::ranges::sort (group_columns);
+    std::vector<double> group_gains;
+    for (const std::size_t row : group_rows)
+      for (const std::size_t column : group_columns)
+        group_gains.push_back (gains[row * columns + column]);
+    const auto pairs = assign_group (group_gains, group_rows.size (), group_columns.size ());
     for (std::size_t i = 0; i < pairs.size (); i++)
       if (pairs[i] >= 0)
-        column_of[its_rows[i]] = int (its_columns[std::size_t (pairs[i])]);
+        column_of[group_rows[i]] = int (group_columns[std::size_t (pairs[i])]);
   }
   return column_of;
 }

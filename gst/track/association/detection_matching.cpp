@@ -89,14 +89,15 @@ public:
 
   double of (const Measurement &detection, const Position &at) const
   {
-    double place = kNever;
-    for (const PlaceRatio &its : places_)
-      place = std::max (place, its.of (at.x, at.y));
-    const double without =
-        place + prior_ - 0.5 * squared ((at.log_height - log_height_) / kSizeSpread);
-    if (without + most_of_appearance_ <= 0 || !are_of_one_kind (target_.kind, detection.kind))
+    double place_ratio = kNever;
+    for (const PlaceRatio &ratio : places_)
+      place_ratio = std::max (place_ratio, ratio.of (at.x, at.y));
+    const double without_appearance =
+        place_ratio + prior_ - 0.5 * squared ((at.log_height - log_height_) / kSizeSpread);
+    if (without_appearance + most_of_appearance_ <= 0
+        || !are_of_one_kind (target_.kind, detection.kind))
       return kNever;  // most pairs, which are too far apart for any likeness
-    return without + appearance_ratio (detection);
+    return without_appearance + appearance_ratio (detection);
   }
 
 private:
