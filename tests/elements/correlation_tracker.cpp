@@ -82,7 +82,7 @@ ScoreMap map_of (const FrameTensors &frame, std::span<const std::uint8_t> scores
   FrameQueries queries, *const all = &queries;
   map.queue_cells (scores, queries.scores);
   fail_unless (run_queries (frame, { &all, 1 }).has_value ());
-  map.take (queries.scores.cells);
+  map.set_sums (queries.scores.sums);
   return map;
 }
 
@@ -94,7 +94,7 @@ ScaleFilter::Sample sample (const ScaleFilter &filter, const FrameTensors &frame
   for (const CellGrid &grid : grids)
     queries.sizes.grids.push_back (CellEdges::of (grid, kWidth, kHeight));
   fail_unless (run_queries (frame, { &all, 1 }).has_value ());
-  return filter.sample (frame, grids, queries.sizes.cells);
+  return filter.sample (frame, grids, queries.sizes.sums);
 }
 
 }  // namespace

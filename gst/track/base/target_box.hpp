@@ -21,15 +21,15 @@ inline double shared_area (const TargetBox &a, const TargetBox &b)
 /// Returns the area that two boxes share, of what both cover together: 0 to 1.
 inline double overlap (const TargetBox &a, const TargetBox &b)
 {
-  const double both = shared_area (a, b);
-  return both > 0 ? both / (a.width * a.height + b.width * b.height - both) : 0;
+  const double shared = shared_area (a, b);
+  return shared > 0 ? shared / (a.width * a.height + b.width * b.height - shared) : 0;
 }
 
 /// Returns the share of a box that another covers: 0 to 1.
 inline double covered_share (const TargetBox &box, const TargetBox &by)
 {
-  const double both = shared_area (box, by);
-  return both > 0 ? both / (box.width * box.height) : 0;
+  const double shared = shared_area (box, by);
+  return shared > 0 ? shared / (box.width * box.height) : 0;
 }
 
 /// Returns the box in a tensor that is so many times as large.

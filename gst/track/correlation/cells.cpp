@@ -10,11 +10,12 @@ namespace {
 using inthist::kCellParts;
 
 /// Returns the edges of cells along an axis, within the frame.
-std::vector<int> edges_of (double first, double cell, int cells, int frame, bool rounded)
+std::vector<int> edges_of (double first, double cell_size, int n_cells, int frame_size,
+                           bool rounded)
 {
   std::vector<int> edges;
-  for (int i = 0; i <= cells; i++) {
-    const double place = std::clamp (first + i * cell, 0.0, double (frame));
+  for (int i = 0; i <= n_cells; i++) {
+    const double place = std::clamp (first + i * cell_size, 0.0, double (frame_size));
     edges.push_back (int (std::lround (place * (rounded ? 1 : kCellParts)))
                      * (rounded ? kCellParts : 1));
   }

@@ -34,11 +34,11 @@ void approach (std::vector<double> &shares, std::span<const double> counts, doub
 }
 
 /// Returns the edges of cells in whole pixels inside of the frame, in order, each once.
-std::vector<int> edges_of (double first, double cell, int cells, int frame)
+std::vector<int> edges_of (double first, double cell_size, int n_cells, int frame_size)
 {
   std::vector<int> edges;
-  for (int i = 0; i <= cells; i++)
-    if (const int edge = std::clamp (rounded (first + i * cell), 0, frame);
+  for (int i = 0; i <= n_cells; i++)
+    if (const int edge = std::clamp (rounded (first + i * cell_size), 0, frame_size);
         edges.empty () || edges.back () < edge)
       edges.push_back (edge);
   return edges;
@@ -68,8 +68,8 @@ void ColourModel::learn (std::span<const guint32> counts, double rate)
   approach (around_, around, share);
   scores_.assign (bins, 0);
   for (std::size_t i = 0; i < bins; i++)
-    if (const double both = target_[i] + around_[i]; both > 0)
-      scores_[i] = std::uint8_t (std::lround (255 * target_[i] / both));
+    if (const double sum = target_[i] + around_[i]; sum > 0)
+      scores_[i] = std::uint8_t (std::lround (255 * target_[i] / sum));
 }
 
 ScoreMap::ScoreMap (const CellGrid &grid, int frame_width, int frame_height)
@@ -85,18 +85,18 @@ void ScoreMap::queue_cells (std::span<const std::uint8_t> scores, CellGridQuery 
       edge *= inthist::kCellParts;
     return edges;
   };
-  if (scores.empty () || cells () == 0)
+  if (scores.empty () || n_cells () == 0)
     return;
   query.grids.push_back ({ in_parts (x_), in_parts (y_) });
   query.scores = scores;
 }
 
-void ScoreMap::take (std::span<const std::int64_t> cells)
+void ScoreMap::set_sums (std::span<const std::int64_t> cell_sums)
 {
-  if (cells.empty ())
+  if (cell_sums.empty ())
     return;
   const std::size_t columns = x_.size ();
-  const std::int64_t *cell = cells.data ();
+  const std::int64_t *cell = cell_sums.data ();
   for (std::size_t j = 1; j < y_.size (); j++) {
     double row = 0;
     for (std::size_t i = 1; i < columns; i++)

@@ -38,10 +38,10 @@ public:
   ScoreMap (const CellGrid &grid, int frame_width, int frame_height);
   /// Asks the colours. If there are no scores it asks nothing, and all are 0.
   void queue_cells (std::span<const std::uint8_t> scores, CellGridQuery &query) const;
-  /// Takes the answer, if something was asked.
-  void take (std::span<const std::int64_t> cells);
+  /// Sets the map to the answer, the sum of each cell's scores. Without an answer the map stays 0.
+  void set_sums (std::span<const std::int64_t> cell_sums);
   /// Returns how many cells it asks for.
-  std::size_t cells () const
+  std::size_t n_cells () const
   {
     return x_.size () < 2 || y_.size () < 2 ? 0 : (x_.size () - 1) * (y_.size () - 1);
   }

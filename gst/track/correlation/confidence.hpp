@@ -30,7 +30,7 @@ struct Evidence {
 inline double sharpness_of (std::span<const float> response, int row, int column)
 {
   constexpr int kNear = 5;
-  const auto apart = [] (int a, int b) {
+  const auto distance = [] (int a, int b) {
     const int cells = std::abs (a - b);
     return std::min (cells, kGrid - cells);
   };
@@ -38,7 +38,7 @@ inline double sharpness_of (std::span<const float> response, int row, int column
   int n = 0;
   for (int y = 0; y < kGrid; y++)
     for (int x = 0; x < kGrid; x++)
-      if (apart (y, row) > kNear || apart (x, column) > kNear) {
+      if (distance (y, row) > kNear || distance (x, column) > kNear) {
         const double value = response[std::size_t (y) * kGrid + x];
         sum += value, squares += value * value;
         n++;

@@ -188,12 +188,12 @@ public:
       const std::size_t n = grids.size ();
       list = TRY (buffers_.lease ());
       cudaStream_t stream = list->stream.get ();
-      const auto cells = TRY (frame.gradient_image->add_up_cells_on (stream, grids));
+      const auto sums = TRY (frame.gradient_image->add_up_cells_on (stream, grids));
       TRY (list->reserve (n * sizeof (SizeJob), bytes, bytes));
       auto *const jobs = reinterpret_cast<SizeJob *> (list->host_inputs.get ());
       auto *to = reinterpret_cast<float *> (list->answers.get ());
       for (std::size_t i = 0; i < n; i++) {
-        const CellsOnDevice &grid = cells->grids ()[i];
+        const CellsOnDevice &grid = sums->grids ()[i];
         jobs[i] = { grid.sums, grid.columns, grid.rows, scales[i], to };
         to += grids[i].size () * kOrientations;
       }
@@ -270,13 +270,13 @@ private:
     auto *response = reinterpret_cast<float *> (batch.list->answers.get ());
     for (std::size_t i = 0; i < n; i++, response += kFilterCells) {
       const CellsOnDevice &square = batch.gradients->grids ()[i];
-      const FilterQuery &its = *queries[i];
-      jobs[i] = { .filter = memory_of (*its.filter),
+      const FilterQuery &query = *queries[i];
+      jobs[i] = { .filter = memory_of (*query.filter),
                   .square = { square.x, square.y, square.sums, batch.luma->grids ()[i].sums,
-                              frame.luma_image->shape ().bins, its.scale },
+                              frame.luma_image->shape ().bins, query.scale },
                   .response = response,
-                  .mu = its.mu,
-                  .rho = its.rho,
+                  .mu = query.mu,
+                  .rho = query.rho,
                   .turns = nullptr };
     }
     batch.jobs = reinterpret_cast<const FilterJob *> (batch.list->inputs.get ());

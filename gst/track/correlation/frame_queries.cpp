@@ -19,12 +19,12 @@ Expected<> query_cells (GstIntegralHistogram *histogram, std::span<CellGridQuery
   std::vector<CellsQuery> tensor_queries;
   grids.reserve (queries.size ());
   for (CellGridQuery *const query : queries) {
-    auto &its = grids.emplace_back ();
+    auto &query_grids = grids.emplace_back ();
     std::size_t n = 0;
     for (const CellEdges &edges : query->grids)
-      n += its.emplace_back (inthist::Cells{ edges.x, edges.y }).size ();
-    query->cells.resize (n * (query->scores.empty () ? std::size_t (tensor.shape.bins) : 1));
-    tensor_queries.push_back ({ its, query->scores, query->cells.data () });
+      n += query_grids.emplace_back (inthist::Cells{ edges.x, edges.y }).size ();
+    query->sums.resize (n * (query->scores.empty () ? std::size_t (tensor.shape.bins) : 1));
+    tensor_queries.push_back ({ query_grids, query->scores, query->sums.data () });
   }
   return tensor.ask_cells (tensor_queries);
 }
@@ -32,8 +32,8 @@ Expected<> query_cells (GstIntegralHistogram *histogram, std::span<CellGridQuery
 Expected<> query_boxes (GstIntegralHistogram *colours, std::span<FrameQueries *const> queries)
 {
   std::vector<GstVideoRectangle> boxes;
-  for (const FrameQueries *const its : queries)
-    boxes.insert (boxes.end (), its->boxes.begin (), its->boxes.end ());
+  for (const FrameQueries *const target : queries)
+    boxes.insert (boxes.end (), target->boxes.begin (), target->boxes.end ());
   const guint bins = gst_integral_histogram_get_bins (colours);
   std::vector<guint32> counts (boxes.size () * bins);
   GError *problem = nullptr;
@@ -41,9 +41,9 @@ Expected<> query_boxes (GstIntegralHistogram *colours, std::span<FrameQueries *c
                                        counts.data (), &problem))
     return take_gerror (problem);
   auto from = counts.begin ();
-  for (FrameQueries *const its : queries) {
-    const auto to = from + std::ptrdiff_t (its->boxes.size ()) * bins;
-    its->counts.assign (from, to);
+  for (FrameQueries *const target : queries) {
+    const auto to = from + std::ptrdiff_t (target->boxes.size ()) * bins;
+    target->counts.assign (from, to);
     from = to;
   }
   return {};
@@ -54,11 +54,11 @@ Expected<> query_filters (const FrameTensors &frame, std::span<FrameQueries *con
 {
   std::vector<MoveQuery *> moves;
   std::vector<FilterQuery *> examples, responses;
-  for (FrameQueries *const its : queries) {
-    if (!its->move.turns.empty ())
-      moves.push_back (&its->move);
-    if (its->filter.square)
-      (its->filter.makes_example ? examples : responses).push_back (&its->filter);
+  for (FrameQueries *const target : queries) {
+    if (!target->move.turns.empty ())
+      moves.push_back (&target->move);
+    if (target->filter.square)
+      (target->filter.makes_example ? examples : responses).push_back (&target->filter);
   }
   DeviceFilters &filters = *frame.filters;
   if (!moves.empty ())
@@ -75,32 +75,33 @@ Expected<> run_queries (const FrameTensors &frame, std::span<FrameQueries *const
   std::vector<std::function<Expected<> ()>> asking;
   const auto add = [&] (GstIntegralHistogram *histogram,
                         std::initializer_list<CellGridQuery FrameQueries::*> kinds) {
-    std::vector<CellGridQuery *> its;
-    for (FrameQueries *const of_target : queries)
+    std::vector<CellGridQuery *> cell_queries;
+    for (FrameQueries *const target : queries)
       for (const auto kind : kinds)
-        if (!(of_target->*kind).grids.empty ())
-          its.push_back (&(of_target->*kind));
-    if (!its.empty ())
-      asking.push_back ([histogram, its] { return query_cells (histogram, its); });
+        if (!(target->*kind).grids.empty ())
+          cell_queries.push_back (&(target->*kind));
+    if (!cell_queries.empty ())
+      asking.push_back (
+          [histogram, cell_queries] { return query_cells (histogram, cell_queries); });
   };
   add (frame.gradients, { &FrameQueries::gradients, &FrameQueries::sizes });
   add (frame.colours, { &FrameQueries::scores });
   add (frame.luma, { &FrameQueries::luma });
   std::vector<FrameQueries *> with_boxes, with_filters;
   std::vector<SampleQuery *> samples;
-  for (FrameQueries *const its : queries)
-    if (!its->sample.grids.empty ())
-      samples.push_back (&its->sample);
+  for (FrameQueries *const target : queries)
+    if (!target->sample.grids.empty ())
+      samples.push_back (&target->sample);
   if (!samples.empty ())
     asking.push_back ([&] { return frame.filters->sample (frame, samples); });
-  for (FrameQueries *const its : queries)
-    if (its->filter.square || !its->move.turns.empty ())
-      with_filters.push_back (its);
+  for (FrameQueries *const target : queries)
+    if (target->filter.square || !target->move.turns.empty ())
+      with_filters.push_back (target);
   if (!with_filters.empty ())
     asking.push_back ([&] { return query_filters (frame, with_filters); });
-  for (FrameQueries *const its : queries)
-    if (!its->boxes.empty ())
-      with_boxes.push_back (its);
+  for (FrameQueries *const target : queries)
+    if (!target->boxes.empty ())
+      with_boxes.push_back (target);
   if (!with_boxes.empty ())
     asking.push_back ([&] { return query_boxes (frame.colours, with_boxes); });
   return in_parallel (int (asking.size ()), [&] (int i) { return asking[std::size_t (i)](); });

@@ -18,12 +18,12 @@ namespace integralhist {
 
 class DeviceFilter;
 
-/// Asks for the cells of some grids. The answer is [grid][cell][bin] in 1/kCellUnit, or with scores
+/// Asks for the sums of the cells of some grids: [grid][cell][bin] in 1/kCellUnit, or with scores
 /// of the bins [grid][cell].
 struct CellGridQuery {
   std::vector<CellEdges> grids;
   inthist::Scores scores = {};
-  std::vector<std::int64_t> cells = {};
+  std::vector<std::int64_t> sums = {};
 
   /// Removes the query. The memory of the results stays.
   void clear ()

@@ -56,9 +56,9 @@ Complexes faded_spectra (const ScaleFilter::Sample &sample)
 
 void ScaleFilter::start (double width, double height)
 {
-  const auto some = [] (double cells) { return std::clamp (int (std::lround (cells)), 3, 21); };
-  columns_ = some (std::sqrt (kCells * width / height));
-  rows_ = some (double (kCells) / columns_);
+  const auto n_cells = [] (double n) { return std::clamp (int (std::lround (n)), 3, 21); };
+  columns_ = n_cells (std::sqrt (kCells * width / height));
+  rows_ = n_cells (double (kCells) / columns_);
   numerator_ = {};
   denominator_.clear ();
 }
@@ -74,12 +74,12 @@ std::vector<CellGrid> ScaleFilter::grids (double x, double y, double width, doub
 }
 
 ScaleFilter::Sample ScaleFilter::sample (const FrameTensors &frame, std::span<const CellGrid> grids,
-                                         std::span<const std::int64_t> cells) const
+                                         std::span<const std::int64_t> cell_sums) const
 {
   const std::size_t n = std::size_t (columns_) * std::size_t (rows_);
   Sample sample (kSizes * n * kOrientations);
   for (std::size_t i = 0; i < kSizes; i++)
-    sample_size ({ &cells[i * n * kDirections], columns_, rows_,
+    sample_size ({ &cell_sums[i * n * kDirections], columns_, rows_,
                    cell_scale_of (frame, grids[i]).per_length, &sample[i * n * kOrientations] });
   return sample;
 }

@@ -24,7 +24,7 @@ public:
   using Sample = std::vector<float>;
   /// Returns it, from what the cells have of gradients.
   Sample sample (const FrameTensors &frame, std::span<const CellGrid> grids,
-                 std::span<const std::int64_t> cells) const;
+                 std::span<const std::int64_t> cell_sums) const;
   /// Returns by how much the target is larger than the sample's box; 1 where it is as large.
   double find (const Sample &sample) const;
   /// Makes it the sample of a box that is larger by this factor, from neighbouring sizes. Returns

@@ -102,12 +102,12 @@ Complexes CorrelationTracker::surroundings (const FrameTensors &frame, double x,
                                             std::size_t which) const
 {
   static thread_local std::vector<float> channels;
-  const auto its = [which] (const CellGridQuery &query) {
-    const std::size_t n = query.cells.size () / query.grids.size ();
-    return std::span (query.cells).subspan (which * n, n);
+  const auto sums_of_square = [which] (const CellGridQuery &query) {
+    const std::size_t n = query.sums.size () / query.grids.size ();
+    return std::span (query.sums).subspan (which * n, n);
   };
-  describe (frame, square_around (x, y, side ()), its (queries_.gradients), its (queries_.luma),
-            channels);
+  describe (frame, square_around (x, y, side ()), sums_of_square (queries_.gradients),
+            sums_of_square (queries_.luma), channels);
   return spectra_of (channels);
 }
 
@@ -116,7 +116,7 @@ ScaleFilter::Sample CorrelationTracker::sizes (const FrameTensors &frame) const
 {
   if (!queries_.sample.grids.empty ())
     return queries_.sample.sample;
-  return sizes_.sample (frame, sizes_.grids (x_, y_, width (), height ()), queries_.sizes.cells);
+  return sizes_.sample (frame, sizes_.grids (x_, y_, width (), height ()), queries_.sizes.sums);
 }
 
 /// Has the filter on a GPU be the one that is used, where that has memory for it.
@@ -153,17 +153,17 @@ Expected<> CorrelationTracker::leave_device ()
   if (!uses_device_filter_)
     return {};
   constexpr std::size_t kNumbers = kFilterNumbers;
-  const auto apart = [] (const std::vector<float> &both) {
+  const auto unpacked = [] (const std::vector<float> &re_then_im) {
     Complexes spectra (kNumbers);
-    std::copy_n (both.begin (), kNumbers, spectra.re.begin ());
-    std::copy_n (both.begin () + kNumbers, kNumbers, spectra.im.begin ());
+    std::copy_n (re_then_im.begin (), kNumbers, spectra.re.begin ());
+    std::copy_n (re_then_im.begin () + kNumbers, kNumbers, spectra.im.begin ());
     return spectra;
   };
   std::vector<float> weights (2 * kNumbers), example (example_ ? 2 * kNumbers : 0);
   TRY (device_filters_->read (*device_filter_, weights, example));
-  filter_.set_spectra (apart (weights));
+  filter_.set_spectra (unpacked (weights));
   if (example_)
-    example_->spectra = apart (example);
+    example_->spectra = unpacked (example);
   uses_device_filter_ = false;
   if (lost_)
     device_filter_ = nullptr;  // its memory is for others
@@ -252,7 +252,7 @@ void CorrelationTracker::queue_search (const FrameTensors &frame, double x, doub
   };
   const int columns = cells_with (width ()), rows = cells_with (height ());
   const std::size_t first =
-      searches_.empty () ? 0 : searches_.back ().first_score + searches_.back ().scores.cells ();
+      searches_.empty () ? 0 : searches_.back ().first_score + searches_.back ().scores.n_cells ();
   searches_.push_back (
       { { x, y },
         reach,
@@ -272,7 +272,8 @@ CorrelationTracker::Match CorrelationTracker::best_of_search (const FrameTensors
   const double cell = side () / kGrid;
   ScoreMap scores = search.scores;
   if (!queries_.scores.grids.empty ())
-    scores.take (std::span (queries_.scores.cells).subspan (search.first_score, scores.cells ()));
+    scores.set_sums (
+        std::span (queries_.scores.sums).subspan (search.first_score, scores.n_cells ()));
   Complexes spectra = uses_device_filter_ ? Complexes () : surroundings (frame, x, y, which);
   const std::vector<float> response =
       uses_device_filter_ ? queries_.filter.response : filter_.respond (spectra);
@@ -334,7 +335,7 @@ std::vector<CorrelationTracker::Spot> CorrelationTracker::candidates ()
 {
   auto &[map, xs, ys] = everywhere_;
   if (!queries_.scores.grids.empty ())
-    map.take (std::span (queries_.scores.cells).last (map.cells ()));
+    map.set_sums (std::span (queries_.scores.sums).last (map.n_cells ()));
   const std::vector<double> scores = map.scores (xs, ys, width (), height ());
   const double apart = side () / 4;
   std::vector<Spot> chosen;
@@ -346,12 +347,12 @@ std::vector<CorrelationTracker::Spot> CorrelationTracker::candidates ()
   while (chosen.size () < kCandidates) {
     std::optional<Spot> best;
     double highest = 0;
-    const double *score = scores.data ();
+    const double *next = scores.data ();
     for (const double y : ys)
       for (const double x : xs)
-        if (const double its = *score++; (!best || its > highest) && !is_near (x, y)) {
+        if (const double score = *next++; (!best || score > highest) && !is_near (x, y)) {
           best = { x, y };
-          highest = its;
+          highest = score;
         }
     if (!best)
       break;
@@ -531,9 +532,9 @@ Expected<bool> run_round (const FrameTensors &frame, std::span<CorrelationTracke
   std::vector<CorrelationTracker *> asking;
   std::vector<FrameQueries *> queries;
   for (CorrelationTracker *const tracker : trackers)
-    if (FrameQueries *const its = tracker->queries ()) {
+    if (FrameQueries *const tracker_queries = tracker->queries ()) {
       asking.push_back (tracker);
-      queries.push_back (its);
+      queries.push_back (tracker_queries);
     }
   if (asking.empty ())
     return false;
