@@ -57,8 +57,8 @@ TrackedTarget *TargetList::add (const GstVideoRectangle &box, const TargetFrame 
   tracked->first_seen = tracked->last_seen = frame.time;
   tracked->place = frame.in_tensor (box);
   const auto seen =
-      [&] (const TrackedTarget &its) {  // a named box may be far larger than the frame
-        return frame.in_tensor (frame.clip (frame.in_frame (its.box ())));
+      [&] (const TrackedTarget &target) {  // a named box may be far larger than the frame
+        return frame.in_tensor (frame.clip (frame.in_frame (target.box ())));
       };
   for (const auto &other : targets_)
     if (!other->is_gone () && overlap (seen (*other), seen (*tracked)) > kMatchIou)
@@ -156,7 +156,7 @@ double seconds_between (GstClockTime from, GstClockTime to)
 void TargetList::warn_of_confidence (const std::vector<Detection> &detections)
 {
   const auto bad = std::ranges::find_if (
-      detections, [] (const Detection &its) { return !its.bad_confidence.empty (); });
+      detections, [] (const Detection &detection) { return !detection.bad_confidence.empty (); });
   if (bad == detections.end () || std::exchange (confidence_warned_, true))
     return;
   warn_ ({ TrackWarning::Kind::bad_confidence,
@@ -241,8 +241,9 @@ void TargetList::take (TrackedTarget &tracked, const Measurement &measurement,
 /// more of that is their own.
 Appearance TargetList::own_look (const Appearance &appearance) const
 {
-  const auto n = std::ranges::count_if (
-      targets_, [] (const auto &its) { return its->is_confirmed () && its->is_detected (); });
+  const auto n = std::ranges::count_if (targets_, [] (const auto &tracked) {
+    return tracked->is_confirmed () && tracked->is_detected ();
+  });
   return distinct (appearance, common_.mean (), n > 1 ? kCommon * (1 - 1.0 / double (n)) : 0);
 }
 
@@ -445,27 +446,27 @@ void TargetList::yield_on_one_spot ()
     return a != b && overlap (a->box (), b->box ()) > kMatchIou && !a->began_with (*b)
            && !b->began_with (*a);
   };
-  for (TrackedTarget *const its : all)
+  for (TrackedTarget *const tracked : all)
     if (std::ranges::any_of (all,
-                             [&] (const TrackedTarget *other) { return share (its, other); })) {
-      its->shares = std::min (its->shares + 1, 2 * kMaxShared);
-      its->shared_confidence += its->own_confidence ();
-    } else if (its->shares > 0 && --its->shares == 0) {
-      its->shared_confidence = 0;
+                             [&] (const TrackedTarget *other) { return share (tracked, other); })) {
+      tracked->shares = std::min (tracked->shares + 1, 2 * kMaxShared);
+      tracked->shared_confidence += tracked->own_confidence ();
+    } else if (tracked->shares > 0 && --tracked->shares == 0) {
+      tracked->shared_confidence = 0;
     }
   // who yields stays behind, else the most confident one comes first
-  std::ranges::stable_sort (all, {}, [] (const TrackedTarget *its) {
-    return std::pair (its->yields, -its->shared_confidence);
+  std::ranges::stable_sort (all, {}, [] (const TrackedTarget *tracked) {
+    return std::pair (tracked->yields, -tracked->shared_confidence);
   });
   std::vector<const TrackedTarget *> staying;
-  for (TrackedTarget *const its : all) {
-    its->yields =
-        its->shares >= kMaxShared
-        && (its->yields || std::ranges::any_of (staying, [&] (const TrackedTarget *other) {
-              return share (its, other);
+  for (TrackedTarget *const tracked : all) {
+    tracked->yields =
+        tracked->shares >= kMaxShared
+        && (tracked->yields || std::ranges::any_of (staying, [&] (const TrackedTarget *other) {
+              return share (tracked, other);
             }));
-    if (!its->yields)
-      staying.push_back (its);
+    if (!tracked->yields)
+      staying.push_back (tracked);
   }
 }
 
