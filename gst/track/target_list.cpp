@@ -31,11 +31,11 @@ static constexpr double kStartAloneConfidence = 0.85;
 static constexpr double kCommon = 0.7;     // the most of what is common that is taken away
 static constexpr double kMatchIou = 0.55;  // overlap with the target that it is
 // A target without a detection is there if its box looks like it, and others cover little of it.
-static constexpr double kPresenceSimilarity = 0.35, kPresenceSimilarityBetweenLooks = 0.2;
+static constexpr double kPresenceSimilarity = 0.35, kPresenceSimilarityBetweenRuns = 0.2;
 static constexpr double kCovers = 0.4;
 static constexpr double kCoversView = 0.35;    // share from which on a view of it is not learned
 static constexpr guint kMaxUnseenFrames = 10;  // in a row without being seen
-static constexpr guint kRecent = 4;            // looks of the detector
+static constexpr guint kRecentRuns = 4;        // of the detector
 static constexpr guint kMaxShared = 5;         // frames on one spot
 
 TargetList::TargetList (gpointer logged_as, Warn warn)
@@ -190,8 +190,8 @@ std::ptrdiff_t TargetList::n_seen_at (const TargetBox &box) const
 Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHistogram *colours,
                                const TargetFrame &frame)
 {
-  const unsigned looks = pace_.note (!all.empty ());
-  looked_ = looks > 0;
+  const unsigned detector_runs = pace_.note (!all.empty ());
+  detector_ran_ = detector_runs > 0;
   begin_frame ();
   warn_of_confidence (all);
   std::vector<Measurement> detections =
@@ -204,9 +204,9 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
   for (const Appearance &appearance : appearances)
     common_.add (appearance);
   for (std::size_t d = 0; d < detections.size (); d++)
-    detections[d].appearance = own_look (appearances[d]);
+    detections[d].appearance = own_appearance (appearances[d]);
 
-  std::vector<TrackedTarget *> target_of = associate (detections, looks, frame);
+  std::vector<TrackedTarget *> target_of = associate (detections, detector_runs, frame);
   for (std::size_t d = 0; d < detections.size (); d++)
     if (!target_of[d] && starts_target (detections[d], frame))
       if ((target_of[d] = add (frame.clip (detections[d].detection->box), frame)))
@@ -239,7 +239,7 @@ void TargetList::take (TrackedTarget &tracked, const Measurement &measurement,
 
 /// Returns what an appearance has beside what is common to the targets. The fewer there are, the
 /// more of that is their own.
-Appearance TargetList::own_look (const Appearance &appearance) const
+Appearance TargetList::own_appearance (const Appearance &appearance) const
 {
   const auto n = std::ranges::count_if (targets_, [] (const auto &tracked) {
     return tracked->is_confirmed () && tracked->is_detected ();
@@ -261,14 +261,15 @@ std::vector<Displacement> TargetList::displacements (std::span<const Prediction>
 }
 
 /// Returns the target of each detection, null if it has none. A target with a detection goes on
-/// from there; the others have been missed by so many looks of the detector.
+/// from there; the detector has missed the others so many times.
 std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement> detections,
-                                                    unsigned looks, const TargetFrame &frame)
+                                                    unsigned detector_runs,
+                                                    const TargetFrame &frame)
 {
   std::vector<Prediction> targets;
   for (const auto &tracked : targets_)
-    targets.push_back ({ tracked->expected_places (), own_look (tracked->appearance.mean ()),
-                         tracked->appearance.n (), tracked->misses + looks,
+    targets.push_back ({ tracked->expected_places (), own_appearance (tracked->appearance.mean ()),
+                         tracked->appearance.n (), tracked->misses + detector_runs,
                          seconds_between (tracked->last_detected, frame.time),
                          tracked->is_confirmed (), tracked->kind });
   const double pixels = double (width_) * height_;
@@ -289,9 +290,9 @@ std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement>
     }
   for (const auto &tracked : targets_)
     if (tracked->is_detected () && !tracked->is_matched) {
-      tracked->misses += looks;
+      tracked->misses += detector_runs;
       if (covered_share_of (*tracked) < kCovers)
-        tracked->existence.miss (looks);
+        tracked->existence.miss (detector_runs);
     }
   return target_of;
 }
@@ -310,7 +311,7 @@ bool TargetList::starts_target (const Measurement &detection, const TargetFrame 
 bool TargetList::is_clear_view (const TrackedTarget &tracked) const
 {
   return std::ranges::none_of (targets_, [&] (const auto &other) {
-    return other.get () != &tracked && other->misses < kRecent
+    return other.get () != &tracked && other->misses < kRecentRuns
            && covered_share (tracked.box (), other->box ()) >= kCoversView;
   });
 }
@@ -326,11 +327,11 @@ double TargetList::covered_share_of (const TrackedTarget &tracked) const
 }
 
 /// Returns whether a target that does not look like itself is probably hidden, not gone: the
-/// detector does not look at this frame, its last look found the target, and nearly all looks
+/// detector does not run on this frame, its last run found the target, and nearly all runs
 /// before did.
 bool TargetList::may_coast (const TrackedTarget &tracked) const
 {
-  return !looked_ && tracked.misses == 0 && tracked.unseen_frames < kMaxUnseenFrames
+  return !detector_ran_ && tracked.misses == 0 && tracked.unseen_frames < kMaxUnseenFrames
          && tracked.existence.is_certain () && tracked.motion.has_velocity ();
 }
 
@@ -350,11 +351,11 @@ Expected<> TargetList::note_presence (GstIntegralHistogram *colours, const Targe
   for (std::size_t i = 0; i < unmatched.size (); i++) {
     TrackedTarget &tracked = *unmatched[i];
     const double alike =
-        likeness (own_look (tracked.appearance.mean ()), own_look (appearances[i]));
+        likeness (own_appearance (tracked.appearance.mean ()), own_appearance (appearances[i]));
     const bool looks_right =
-        alike >= (looked_ ? kPresenceSimilarity : kPresenceSimilarityBetweenLooks)
+        alike >= (detector_ran_ ? kPresenceSimilarity : kPresenceSimilarityBetweenRuns)
         && covered_share_of (tracked) <= kCovers;
-    if (looks_right && !looked_ && !tracked.is_confirmed () && !tracked.is_gone ()) {
+    if (looks_right && !detector_ran_ && !tracked.is_confirmed () && !tracked.is_gone ()) {
       tracked.existence.confirm ();
       confirm (tracked, frame);
     }
@@ -423,7 +424,7 @@ void TargetList::note_tracked (const TargetFrame &frame)
     } else {
       tracked->lost_frames = 0;
       tracked->last_seen = frame.time;
-      if (tracked->coasts () || (looked_ && tracked->is_detected () && !tracked->is_matched))
+      if (tracked->coasts () || (detector_ran_ && tracked->is_detected () && !tracked->is_matched))
         tracked->motion.miss ();  // the detector would know
       else if (!tracked->is_matched)
         tracked->motion.follow (tracked->box ());
@@ -513,7 +514,7 @@ void TargetList::reset ()
   common_.clear ();
   spec_.reset ();
   width_ = height_ = 0;
-  looked_ = confidence_warned_ = excess_warned_ = empty_warned_ = false;
+  detector_ran_ = confidence_warned_ = excess_warned_ = empty_warned_ = false;
 }
 
 }  // namespace integralhist

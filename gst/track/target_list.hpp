@@ -87,9 +87,9 @@ private:
   void begin_frame ();
   std::ptrdiff_t n_seen_at (const TargetBox &box) const;
   void take (TrackedTarget &tracked, const Measurement &measurement, const TargetFrame &frame);
-  Appearance own_look (const Appearance &appearance) const;
-  std::vector<TrackedTarget *> associate (std::span<const Measurement> detections, unsigned looks,
-                                          const TargetFrame &frame);
+  Appearance own_appearance (const Appearance &appearance) const;
+  std::vector<TrackedTarget *> associate (std::span<const Measurement> detections,
+                                          unsigned detector_runs, const TargetFrame &frame);
   std::vector<Displacement> displacements (std::span<const Prediction> targets,
                                            std::span<const Measurement> detections,
                                            std::span<const int> detection_of) const;
@@ -111,7 +111,7 @@ private:
   guint next_id_ = 1;
   DetectorPace pace_;
   MeanAppearance common_{ 2000 };      // of all detections
-  bool looked_ = false;                // the detector has, at this frame
+  bool detector_ran_ = false;          // on this frame
   int width_ = 0, height_ = 0;         // of the last tensor
   std::optional<HistogramSpec> spec_;  // what the appearances are of
   bool confidence_warned_ = false;     // of one that is no number

@@ -54,7 +54,7 @@ struct TrackedTarget {
   guint n_detections = 0;
   bool is_matched = false;  // with one of this frame
   Existence existence = {};
-  guint misses = 0;                 // looks of the detector without one, in a row
+  guint misses = 0;                 // runs of the detector without one, in a row
   std::string kind = {};            // of the last one,
   std::optional<double> sure = {};  // and its confidence
   std::optional<guint> mtd = {};    // of this frame's detection

@@ -27,14 +27,14 @@ constexpr double kOccluded = 0.2;
 constexpr double kFewViews = 10;
 constexpr double kShortest = 0.02, kLongest = 60;  // seconds
 constexpr double kSizeSpread = 0.25;               // of the logarithm of the height
-// The prior of a target that was not detected in more looks than these. It falls to its least
+// The prior of a target that was not detected in more runs than these. It falls to its least
 // value over so many seconds.
-constexpr unsigned kNear = 3;
+constexpr unsigned kRecentRuns = 3;
 constexpr double kAway = -3, kAwayAfter = 5;
 // A detection with little confidence is paired only with a target that it overlaps so much, and
-// that was detected within so many looks.
+// that was detected within so many runs.
 constexpr double kWeakOverlap = 0.35;
-constexpr unsigned kWeakLooks = 5;
+constexpr unsigned kWeakRuns = 5;
 
 double squared (double x)
 {
@@ -83,7 +83,7 @@ public:
     // the mean likeness of the target with itself falls with time
     same_ = kSame - kSamePerTime * std::log (std::clamp (target.seconds, kShortest, kLongest));
     // a target that has been away for long may have left
-    prior_ = target.looks <= kNear ? 0 : kAway * std::min (target.seconds / kAwayAfter, 1.0);
+    prior_ = target.runs <= kRecentRuns ? 0 : kAway * std::min (target.seconds / kAwayAfter, 1.0);
     most_of_appearance_ = weight_ * ratio_of_likeness (1);
   }
 
@@ -148,7 +148,7 @@ std::vector<int> match_detections (std::span<const Prediction> targets,
     std::vector<std::size_t> rows, columns;
     for (std::size_t t = 0; t < targets.size (); t++)
       if (detection_of[t] < 0
-          && (sure || (targets[t].is_confirmed && targets[t].looks <= kWeakLooks)))
+          && (sure || (targets[t].is_confirmed && targets[t].runs <= kWeakRuns)))
         rows.push_back (t);
     for (std::size_t d = 0; d < detections.size (); d++)
       if (detections[d].is_sure == sure)

@@ -28,12 +28,12 @@ struct ExpectedPlace {
   double spread;
 };
 
-/// The expected places and looks of a target in this frame.
+/// The expected places and appearance of a target in this frame.
 struct Prediction {
   std::vector<ExpectedPlace> places;  // by one account and by another
   Appearance appearance;              // a distinct one,
   unsigned views;                     // the mean of so many
-  unsigned looks;                     // of the detector since its last detection, this one counted
+  unsigned runs;                      // of the detector since the last detection, with this one
   double seconds;                     // since then
   bool is_confirmed;                  // it is surely there
   std::string kind;                   // of its last detection; empty if it has none

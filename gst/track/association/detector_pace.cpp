@@ -33,14 +33,14 @@ unsigned DetectorPace::note (bool has_detections)
   if (has_detections) {
     if (std::exchange (has_begun_, true))
       learn (silence_);
-    silence_ = looks_ = 0;
+    silence_ = runs_ = 0;
     return 1;
   }
   if (usual_ > 0 && silence_ > kMaxSilence * usual_)
     *this = {};
   // half a gap late is not overdue
   const unsigned overdue = usual_ > 0 ? (silence_ - std::min (silence_, usual_ / 2)) / usual_ : 0;
-  return overdue < kMaxSlowdown ? 0 : overdue - std::exchange (looks_, overdue);
+  return overdue < kMaxSlowdown ? 0 : overdue - std::exchange (runs_, overdue);
 }
 
 }  // namespace integralhist

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How often a detector upstream has looked. One that looks at every n-th frame does not say so, and
-// where it finds nothing the frame is as one that it left out. Its pace is the usual gap between
-// frames with detections. A silence of up to three usual gaps may be a detector that has become
-// slower, as one on a busy processor does: it counts only once it is longer, then for as many looks
-// as gaps. After many gaps there is no detector any more.
+// How often a detector upstream has run. A detector that runs on every n-th frame does not say so.
+// A frame in which it finds nothing is like a frame that it leaves out. The pace is the usual gap
+// between frames with detections. In a silence of up to three usual gaps the detector may only have
+// become slower, such as on a busy processor. A longer silence counts as one run for each gap.
+// After many gaps there is no detector any more.
 #pragma once
 
 #include <deque>
@@ -13,7 +13,7 @@ namespace integralhist {
 
 class DetectorPace {
 public:
-  /// Notes the next frame; returns how often the detector has looked up to it that was not known
+  /// Notes the next frame; returns how many runs of the detector up to this frame were not known
   /// before, as far as can be told.
   unsigned note (bool has_detections);
   /// Returns whether there is a detector that goes on looking.
@@ -25,7 +25,7 @@ private:
   std::deque<unsigned> gaps_;
   unsigned usual_ = 0;    // gap, in frames; 0 while it is not known
   unsigned silence_ = 0;  // frames since there were detections
-  unsigned looks_ = 0;    // that it has counted for
+  unsigned runs_ = 0;     // that the silence has counted for
   bool has_begun_ = false;
 };
 
