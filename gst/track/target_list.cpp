@@ -213,7 +213,7 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
         target_of[d]->parent = detections[d].detection->id;
   for (std::size_t d = 0; d < detections.size (); d++)
     if (target_of[d])
-      take (*target_of[d], detections[d], frame);
+      apply_detection (*target_of[d], detections[d], frame);
   for (std::size_t d = 0; d < detections.size (); d++)
     if (TrackedTarget *const tracked = target_of[d];
         tracked && (tracked->appearance.mean ().empty () || is_clear_view (*tracked)))
@@ -224,12 +224,12 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
   return {};
 }
 
-/// Has a target take its detection, which may confirm it.
-void TargetList::take (TrackedTarget &tracked, const Measurement &measurement,
-                       const TargetFrame &frame)
+/// Updates a target with the detection that matches it, which may confirm the target.
+void TargetList::apply_detection (TrackedTarget &tracked, const Measurement &measurement,
+                                  const TargetFrame &frame)
 {
   const Detection &detection = *measurement.detection;
-  tracked.take (detection, measurement.box, frame.time);
+  tracked.note_detection (detection, measurement.box, frame.time);
   tracked.existence.hit (measurement.is_sure);
   if (tracked.is_confirmed () || detector_confidence (detection) >= kStartAloneConfidence)
     tracked.existence.confirm ();

@@ -86,7 +86,8 @@ private:
   void note_tracked (const TargetFrame &frame);
   void begin_frame ();
   std::ptrdiff_t n_seen_at (const TargetBox &box) const;
-  void take (TrackedTarget &tracked, const Measurement &measurement, const TargetFrame &frame);
+  void apply_detection (TrackedTarget &tracked, const Measurement &measurement,
+                        const TargetFrame &frame);
   Appearance own_appearance (const Appearance &appearance) const;
   std::vector<TrackedTarget *> associate (std::span<const Measurement> detections,
                                           unsigned detector_runs, const TargetFrame &frame);

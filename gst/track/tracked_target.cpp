@@ -30,7 +30,8 @@ static double spread_of (double unseen, double undetected)
                    kMaxSpread);
 }
 
-void TrackedTarget::take (const Detection &detection, const TargetBox &box, GstClockTime time)
+void TrackedTarget::note_detection (const Detection &detection, const TargetBox &box,
+                                    GstClockTime time)
 {
   is_matched = true;
   misses = 0;

@@ -92,7 +92,7 @@ struct TrackedTarget {
   }
 
   /// Notes that a detection of this frame belongs to the target, at this place of the tensor.
-  void take (const Detection &detection, const TargetBox &box, GstClockTime time);
+  void note_detection (const Detection &detection, const TargetBox &box, GstClockTime time);
   /// Notes that its box, which is at this place, shows it.
   void note_seen (const TargetBox &at)
   {
