@@ -22,15 +22,17 @@ struct Complexes {
   std::size_t size () const { return re.size (); }
 };
 
-/// The butterflies of a pass, and how many numbers lie from one thing to the next: from a butterfly
-/// to the next where they are read and written, and from each of its signals, which are as many as
-/// its radix.
+/// The butterflies of a pass: n of them, each of which makes `radix` outputs of `radix` inputs. An
+/// input or output has several groups of numbers, and a butterfly does the same with all numbers.
+/// Those of a group are neighbours in memory, its lanes. Distances are counted in numbers.
 struct Butterflies {
   int radix, n;
-  std::size_t in, step, out, to_step;
-  int groups;  // that each does, with signals beside each other
-  std::size_t lanes, group_in, group_out;
-  const float *wr, *wi;  // twiddles
+  std::size_t in, step;      // from a butterfly's inputs to those of the next; between its inputs
+  std::size_t out, to_step;  // from a butterfly's outputs to those of the next; between its outputs
+  int groups;
+  std::size_t lanes;
+  std::size_t group_in, group_out;  // between the groups of an input; of an output
+  const float *wr, *wi;             // twiddles, `radix` for each butterfly
 };
 
 /// Transforms of one length, a power of two from 4 on: X[k] = sum x[n] exp (-2 pi i k n / length),

@@ -146,10 +146,11 @@ inline void solve_frequencies (const Complexes &spectra, const float *wanted,
   }
 }
 
-/// Makes `to` what h, which may be null for none, v and g disagree in, of a rho that is `faster`
-/// times as large. `to` may be h.
-inline void disagree (const Complexes *h, const Complexes &v, const Complexes &g, float faster,
-                      Complexes &to)
+/// Makes `to` the scaled dual variable of the next round, (h + v - g) / growth. The dual variable
+/// itself is rho h, and stays as it is while rho grows: so h is divided by the growth of rho. A
+/// null h stands for zeros; `to` may be h.
+inline void update_dual (const Complexes *h, const Complexes &v, const Complexes &g, float growth,
+                         Complexes &to)
 {
   for_frequencies ([&] (std::size_t i, std::size_t, std::size_t) HWY_ATTR {
     const float *const vr = &v.re[i], *const vi = &v.im[i];
@@ -157,8 +158,8 @@ inline void disagree (const Complexes *h, const Complexes &v, const Complexes &g
     const float *const hr = re_of (h, i), *const hi = im_of (h, i);
     alignas (64) float re[kChannels], im[kChannels];
     for (int c = 0; c < kChannels; c++) {
-      re[c] = (hr[c] + vr[c] - gr[c]) / faster;
-      im[c] = (hi[c] + vi[c] - gi[c]) / faster;
+      re[c] = (hr[c] + vr[c] - gr[c]) / growth;
+      im[c] = (hi[c] + vi[c] - gi[c]) / growth;
     }
     std::copy_n (re, kChannels, &to.re[i]);
     std::copy_n (im, kChannels, &to.im[i]);
@@ -221,7 +222,7 @@ namespace {
 HWY_EXPORT (unpack);
 HWY_EXPORT (pack);
 HWY_EXPORT (solve_frequencies);
-HWY_EXPORT (disagree);
+HWY_EXPORT (update_dual);
 HWY_EXPORT (scale_cells);
 HWY_EXPORT (turn);
 HWY_EXPORT (respond);
@@ -381,7 +382,7 @@ void CorrelationFilter::solve (const Complexes &spectra, const Settings &setting
      v_);
     keep_inside (h, is_last ? v_ : g_);
     if (!is_last)
-      HWY_DYNAMIC_DISPATCH (disagree) (h, v_, g_, kRhoGrowth, h_);  // it is of the next rho
+      HWY_DYNAMIC_DISPATCH (update_dual) (h, v_, g_, kRhoGrowth, h_);
   }
 }
 
@@ -393,7 +394,8 @@ std::array<float, kFilterCells> CorrelationFilter::inside () const
   return factors;
 }
 
-/// Makes `weights` `v_`, or the sum of it and more, without those outside of the box.
+/// Makes `weights` the sum of v_ and `more`, which may be null, without the weights outside of the
+/// box.
 void CorrelationFilter::keep_inside (const Complexes *more, Complexes &weights)
 {
   static thread_local Complexes pairs (std::size_t (kFilterCells) * kPairs);

@@ -8,12 +8,20 @@
 // "Learning background-aware correlation filters for visual tracking", ICCV 2017). A new filter
 // stays near the last one, the less it learns (F. Li et al., "Learning spatial-temporal regularized
 // correlation filters for visual tracking", CVPR 2018). With the spectra x of the channels, the
-// wanted response y and the last filter p it minimises
+// wanted response y and the last filter p, a filter v minimises
 //
-//     | sum x v - y |^2 + mu |v - p|^2     where v has weights inside the box alone.
+//     | sum x v - y |^2 + mu |v - p|^2     where v has weights only inside the box.
 //
-// ADMM does that in turns: v solves each frequency by itself, in closed form; g is v with the
-// weights outside of the box gone; and h is what they still disagree in.
+// ADMM solves this in rounds (S. Boyd et al., "Distributed optimization and statistical learning
+// via the alternating direction method of multipliers", 2011). It adds the penalty
+// rho |v - (g - h)|^2. A round computes these three, one after the other:
+//
+//   v   the best weights without a box. Each frequency has a solution in closed form
+//   g   v + h without the weights outside of the box
+//   h   h + v - g, the scaled dual variable: it adds up by how much v and g differ
+//
+// At first g is the last filter, and h is 0. rho grows from round to round. The last g is the new
+// filter.
 #pragma once
 
 #include <array>
@@ -43,7 +51,7 @@ const cuda::FilterTables &filter_tables ();
 class CorrelationFilter {
 public:
   bool has_started () const { return v_.size () > 0; }
-  /// Takes so much of another filter, which was of the same target before.
+  /// Moves the weights by this share towards those of an earlier filter of the target.
   void remember (const CorrelationFilter &before, double share);
   /// Learns from the first surroundings, in which the target is in the middle; its box has this
   /// size in cells.

@@ -321,8 +321,8 @@ learn_example (const FilterJob *jobs, const FilterTables *tables)
   DeviceFilterMemory &filter = *job.filter;
   const Complexes spectra = spectrum (filter.example), last = spectrum (filter.weights),
                   v = spectrum (filter.v), g = spectrum (filter.g), h = spectrum (filter.h);
-  static_assert (kLaterRounds == 2);  // the rounds are written out below
-  // g is the last filter at first, and h nothing
+  static_assert (kLaterRounds == 2);  // the rounds (filter.hpp) are written out below
+  // at first g is the last filter, and h is 0
   solve_frequencies (spectra, filter.wanted, job.mu, job.rho, last, nullptr, last, v);
   keep_inside (filter, v, g, *tables);
   for (int i = threadIdx.x; i < 2 * kFilterNumbers; i += kThreads)

@@ -171,7 +171,7 @@ INTHIST_HOST_DEVICE inline Number pair_of (Number first, Number second, float si
 }
 
 /// Returns the right side of (conj (x) x' + mu + rho) v = b, of one channel: y is the wanted
-/// response, and weights are near to `near` by rho, and to the last ones by mu.
+/// response. The weights v are held near `near` by rho, and near `last` by mu.
 INTHIST_HOST_DEVICE inline Number right_side (Number x, float y, Number near, float rho,
                                               Number last, float mu)
 {

@@ -29,7 +29,8 @@ constexpr int kTileWords = kTileSide / 4;  // of a line
 /// block.
 template <bool kWide, bool kStaged, int kMaxThreads>
 class TileScan {
-  // Lanes of a group: what 15 tiles have in a row, 240 at most, is a byte.
+  // A group of lanes scans the counts of rows in bytes, four rows to a word. The last lane gets the
+  // sum of the 15 tiles before, each 16 pixels wide: at most 240, which fits in a byte.
   static constexpr int kGroup = 16;
 
 public:

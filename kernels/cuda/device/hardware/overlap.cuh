@@ -3,11 +3,15 @@
 // Kernels of a stream that overlap at their ends (programmatic dependent launch, CUDA Programming
 // Guide): blocks of the next kernel start while the last blocks of a kernel still run.
 //
-//   - A block calls wait_for_previous () before it touches memory that an earlier kernel writes, or
-//     writes memory that an earlier kernel reads.
-//   - A block needs no wait for what lies two kernels back, if all blocks of the kernel between
-//     call let_next_start () after their own wait. The first strip of a scan relies on that: it
-//     starts while count still runs (BinBytes::ready).
+//   - A block calls wait_for_previous () before it reads or writes memory that an earlier kernel
+//     writes, and before it writes memory that an earlier kernel reads. The call returns when all
+//     earlier kernels of the stream are complete.
+//   - Take kernels A, B and C, in this order. If all blocks of B call let_next_start () after their
+//     own wait, A is complete before C starts. Then a block of C needs no wait for the memory of A,
+//     but still one for the memory of B. The first strip of a scan (C) relies on that: it reads the
+//     picture while count (B) still runs (BinBytes::ready).
+//   - If blocks of B call let_next_start () before their wait, C may start while A still runs. Then
+//     all blocks of C have to wait.
 //
 // Before compute capability 9.0, and in builds whose newest architecture is older (INTHIST_OVERLAP
 // is 0), kernels simply follow each other.

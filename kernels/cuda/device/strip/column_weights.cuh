@@ -30,6 +30,8 @@ public:
   {
     for (int i = threadIdx.x; i < bins_ * kWarp; i += blockDim.x)
       reinterpret_cast<uint4 *> (shared_.sums)[i] = {};
+    // Before the wait, other than in ColumnCounts: scan waits before it reads pixels with weights,
+    // as these are never ready (BinBytes::ready).
     let_next_start ();
     wait_for_previous ();
     __syncthreads ();
@@ -38,6 +40,7 @@ public:
     for (int cell = first; cell < end; cell++) {
       add_up (cell * strips_.cell_rows);
       __syncthreads ();
+      // scan reads the sums where a strip ends, and where a set of joined cells ends
       if ((cell + 1) % strips_.cells_per_strip == 0 || cell + 1 == end) {
         store (cell);
         __syncthreads ();

@@ -26,16 +26,18 @@
 
 namespace inthist::cuda {
 
-/// What pixels add to a bin: OnesOfBin and WeightsOfBin. A lane has kPixels elements of a row.
+/// Finds what pixels add to a bin: OnesOfBin if each pixel adds 1, WeightsOfBin if pixels have
+/// weights. A lane has kPixels neighbouring columns.
 ///
-///   load       loads kStepRows rows of a lane's pixels, columns from x on, of an image so high
-///   find       finds what each adds, and what the warp's lanes before this add to each row, and
-///              writes what the warp adds to it
-///   total_of   returns what was written for a row
-///   add_row    adds what row r of what was found has left of each element and in it; left: of the
-///              warps before
-///   load_sums  loads the sums of a row of Strips::sums in the lane's columns
-///   add_sums   adds these
+///   load       (x, y, height) loads the lane's pixels of kStepRows rows, from column x and row y
+///              on. Rows below the image, which has this height, are copies of its last row
+///   find       (totals) finds in these pixels what each adds to the bin, and what the lanes before
+///              this one in the warp add to each row. Writes the total of the warp in each row
+///   total_of   (totals, row) returns the total of a warp in a row
+///   add_row    (found, r, left, h) goes down by row r: adds to H of each column what the row adds
+///              from its start up to this column. `left` is the part of the warps before
+///   load_sums  (strips, row, x) loads a row of Strips::sums, from column x on
+///   add_sums   (sums, h) adds these to H
 template <class Adds>
 concept AddsToBin = requires (Adds adds, const typename Adds::Found &found, const Strips &strips,
                               typename Adds::RowTotals &totals,
