@@ -139,7 +139,7 @@ Expected<CorrelationTracker *> CorrelationTarget::follow (const FrameTensors &fr
   return &*tracker_;
 }
 
-void CorrelationTarget::take_box ()
+void CorrelationTarget::update_box ()
 {
   if (!tracker_)
     return;
@@ -208,7 +208,7 @@ Expected<> CorrelationMethod::follow (FrameTensors tensors, unsigned lost_after,
     TRY (followed);
   }
   for (const auto &step : steps)
-    step.target->take_box ();
+    step.target->update_box ();
   return {};
 }
 

@@ -54,8 +54,8 @@ public:
     if (tracker_)
       tracker_->give_up_device ();
   }
-  /// Takes the place once that is finished.
-  void take_box ();
+  /// Sets the box to the place that the tracker has found, once that is finished.
+  void update_box ();
 
   const TargetBox &box () const override { return box_; }
   bool is_lost () const override { return tracker_ && !is_corrected_ && tracker_->is_lost (); }
