@@ -36,7 +36,7 @@ static constexpr double kCovers = 0.4;
 static constexpr double kCoversView = 0.35;    // share from which on a view of it is not learned
 static constexpr guint kMaxUnseenFrames = 10;  // in a row without being seen
 static constexpr guint kRecentRuns = 4;        // of the detector
-static constexpr guint kMaxShared = 5;         // frames on one spot
+static constexpr guint kMaxFramesOnSharedSpot = 5;  // then a target yields
 
 TargetList::TargetList (gpointer logged_as, Warn warn)
     : logged_as_ (logged_as), warn_ (std::move (warn))
@@ -62,7 +62,7 @@ TrackedTarget *TargetList::add (const GstVideoRectangle &box, const TargetFrame 
       };
   for (const auto &other : targets_)
     if (!other->is_gone () && overlap (seen (*other), seen (*tracked)) > kMatchIou)
-      tracked->together.push_back (other->id);
+      tracked->ids_at_start.push_back (other->id);
   return targets_.emplace_back (std::move (tracked)).get ();
 }
 
@@ -172,7 +172,7 @@ void TargetList::begin_frame ()
 {
   for (const auto &tracked : targets_) {
     tracked->is_matched = false;
-    tracked->mtd.reset ();
+    tracked->detection_mtd_id.reset ();
     if (!pace_.is_known () && tracked->wait == TrackedTarget::Wait::for_detector)
       tracked->wait = TrackedTarget::Wait::none;
   }
@@ -443,28 +443,29 @@ void TargetList::yield_on_one_spot ()
       all.push_back (tracked.get ());
     else
       tracked->yields = false;
-  const auto share = [] (const TrackedTarget *a, const TrackedTarget *b) {
+  const auto contend = [] (const TrackedTarget *a, const TrackedTarget *b) {
     return a != b && overlap (a->box (), b->box ()) > kMatchIou && !a->began_with (*b)
            && !b->began_with (*a);
   };
   for (TrackedTarget *const tracked : all)
-    if (std::ranges::any_of (all,
-                             [&] (const TrackedTarget *other) { return share (tracked, other); })) {
-      tracked->shares = std::min (tracked->shares + 1, 2 * kMaxShared);
-      tracked->shared_confidence += tracked->own_confidence ();
-    } else if (tracked->shares > 0 && --tracked->shares == 0) {
-      tracked->shared_confidence = 0;
+    if (std::ranges::any_of (
+            all, [&] (const TrackedTarget *other) { return contend (tracked, other); })) {
+      tracked->frames_on_shared_spot =
+          std::min (tracked->frames_on_shared_spot + 1, 2 * kMaxFramesOnSharedSpot);
+      tracked->confidence_on_shared_spot += tracked->own_confidence ();
+    } else if (tracked->frames_on_shared_spot > 0 && --tracked->frames_on_shared_spot == 0) {
+      tracked->confidence_on_shared_spot = 0;
     }
   // who yields stays behind, else the most confident one comes first
   std::ranges::stable_sort (all, {}, [] (const TrackedTarget *tracked) {
-    return std::pair (tracked->yields, -tracked->shared_confidence);
+    return std::pair (tracked->yields, -tracked->confidence_on_shared_spot);
   });
   std::vector<const TrackedTarget *> staying;
   for (TrackedTarget *const tracked : all) {
     tracked->yields =
-        tracked->shares >= kMaxShared
+        tracked->frames_on_shared_spot >= kMaxFramesOnSharedSpot
         && (tracked->yields || std::ranges::any_of (staying, [&] (const TrackedTarget *other) {
-              return share (tracked, other);
+              return contend (tracked, other);
             }));
     if (!tracked->yields)
       staying.push_back (tracked);
@@ -493,10 +494,11 @@ std::vector<TrackedBox> TargetList::tracks (const TargetFrame &frame) const
     if (tracked->is_confirmed ())
       tracks.push_back (
           { { tracked->id, tracked->parent, frame.nearest (frame.in_frame (tracked->box ())),
-              tracked->confidence (), tracked->is_lost (), tracked->kind, tracked->sure },
+              tracked->confidence (), tracked->is_lost (), tracked->kind,
+              tracked->detection_confidence },
             tracked->first_seen,
             tracked->last_seen,
-            tracked->mtd });
+            tracked->detection_mtd_id });
   return tracks;
 }
 

@@ -38,8 +38,8 @@ void TrackedTarget::note_detection (const Detection &detection, const TargetBox 
   n_detections++;
   last_detected = time;
   kind = detection.kind;
-  sure = detection.confidence;
-  mtd = detection.mtd;
+  detection_confidence = detection.confidence;
+  detection_mtd_id = detection.mtd_id;
   motion.detect (box);
 }
 

@@ -54,17 +54,17 @@ struct TrackedTarget {
   guint n_detections = 0;
   bool is_matched = false;  // with one of this frame
   Existence existence = {};
-  guint misses = 0;                 // runs of the detector without one, in a row
-  std::string kind = {};            // of the last one,
-  std::optional<double> sure = {};  // and its confidence
-  std::optional<guint> mtd = {};    // of this frame's detection
-  MeanAppearance appearance{ 16 };  // of clear views
+  guint misses = 0;                                 // runs of the detector without one, in a row
+  std::string kind = {};                            // of the last detection
+  std::optional<double> detection_confidence = {};  // of the last detection
+  std::optional<guint> detection_mtd_id = {};  // of this frame's detection, if GstAnalytics has it
+  MeanAppearance appearance{ 16 };             // of clear views
   Motion motion = {};
 
   // Others on its spot.
-  std::vector<guint> together = {};  // ids of those there when it started: that was wanted
-  guint shares = 0;                  // frames in a row with another
-  double shared_confidence = 0;      // the sum of its confidence there
+  std::vector<guint> ids_at_start = {};  // of those there when it started: they may stay there
+  guint frames_on_shared_spot = 0;       // counts up in frames with another target, else down
+  double confidence_on_shared_spot = 0;  // the sum over these frames
 
   bool waits () const { return wait != Wait::none; }
   bool coasts () const { return presence == Presence::coasting; }
@@ -88,7 +88,7 @@ struct TrackedTarget {
   double confidence () const { return is_lost () ? 0 : own_confidence (); }
   bool began_with (const TrackedTarget &other) const
   {
-    return std::ranges::count (together, other.id) > 0;
+    return std::ranges::count (ids_at_start, other.id) > 0;
   }
 
   /// Notes that a detection of this frame belongs to the target, at this place of the tensor.

@@ -91,8 +91,8 @@ static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &o
                                               to);
   };
   relate (where.id, mtd.id);
-  if (of.detection_mtd)
-    relate (*of.detection_mtd, mtd.id);
+  if (of.detection_mtd_id)
+    relate (*of.detection_mtd_id, mtd.id);
   if (track.kind.empty ())
     return;
   // DL Streamer wants the detection's own type among its classes

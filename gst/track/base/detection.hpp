@@ -16,15 +16,15 @@ struct Detection {
   GstVideoRectangle box;
   std::string kind;  // what was detected, such as "person"; may be empty
   std::optional<double> confidence;
-  std::string bad_confidence = {};  // what stands in its place and is no number
-  std::optional<guint> mtd = {};    // its id if it is an object detection of GstAnalytics
+  std::string bad_confidence = {};   // what stands in its place and is no number
+  std::optional<guint> mtd_id = {};  // its id if it is an object detection of GstAnalytics
 };
 
 /// A track, and what GstAnalytics says of it besides.
 struct TrackedBox {
   Track track;
   GstClockTime first_seen, last_seen;
-  std::optional<guint> detection_mtd = {};  // of this frame's detection, if it is GstAnalytics'
+  std::optional<guint> detection_mtd_id = {};  // of this frame's detection, if it is GstAnalytics'
 };
 
 /// A warning for users. A tracker gives each kind once.
