@@ -303,7 +303,7 @@ std::vector<std::complex<double>> turns_of (double x, double y)
   return turns;
 }
 
-void move (Complexes &spectra, double x, double y)
+void shift_spectra (Complexes &spectra, double x, double y)
 {
   const auto turns = turns_of (x, y);
   const auto turn = HWY_DYNAMIC_DISPATCH (turn);

@@ -38,9 +38,9 @@ namespace inthist::correlation {
 /// Returns the spectra of kChannels pictures of kGrid x kGrid.
 Complexes spectra_of (std::span<const float> pictures);
 
-/// Moves the pictures by cells, also by parts of one; what leaves on one side comes in on the
-/// other.
-void move (Complexes &spectra, double x, double y);
+/// Shifts the pictures of the spectra by cells, also by parts of one; what leaves on one side comes
+/// in on the other.
+void shift_spectra (Complexes &spectra, double x, double y);
 /// Returns the turns of frequencies that do that: a complex number for each x up to kGrid / 2, then
 /// for each y.
 std::vector<std::complex<double>> turns_of (double x, double y);

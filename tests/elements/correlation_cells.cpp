@@ -12,6 +12,8 @@
 #include "test.hpp"
 
 using namespace integralhist;
+using inthist::correlation::kChannels;
+using inthist::correlation::kDirections;
 
 namespace {
 

@@ -372,7 +372,7 @@ public:
   bool fails = false, loses_all = false;
 
   bool are_with (const DeviceFeatureImage &) const override { return true; }
-  Expected<std::unique_ptr<DeviceFilter>> make (const cuda::FilterTables &) override
+  Expected<std::unique_ptr<DeviceFilter>> make (const FilterTables &) override
   {
     return std::unique_ptr<DeviceFilter> (std::make_unique<Filter> ());
   }
@@ -412,7 +412,7 @@ public:
       std::size_t n = 0;
       for (const CellEdges &edges : query->grids)
         n += inthist::Cells{ edges.x, edges.y }.size ();
-      query->sample.assign (n * kOrientations, 0.0F);
+      query->sample.assign (n * inthist::correlation::kOrientations, 0.0F);
     }
     return {};
   }

@@ -350,7 +350,7 @@ TEST (moves)
                    && std::fabs (got.im[i] - wanted.im[i]) < 1e-3);
   };
   Complexes spectra = spectra_of (picture);
-  move (spectra, 3, -2);
+  shift_spectra (spectra, 3, -2);
   expect_same (spectra, spectra_of (moved));
 
   // waves of low and of the highest frequencies, drawn where they are then
@@ -369,7 +369,7 @@ TEST (moves)
     return drawn;
   };
   spectra = spectra_of (waves (0, 0));
-  move (spectra, -0.3, 1.6);
+  shift_spectra (spectra, -0.3, 1.6);
   // of the highest wave only what cells can show is left
   expect_same (spectra, spectra_of (waves (-0.3, 1.6)));
 }
@@ -386,7 +386,7 @@ TEST (instruction_sets)
     hwy::SetSupportedTargetsForTest (target);
     hwy::GetChosenTarget ().Update (hwy::SupportedTargets ());
     Complexes spectra = spectra_of (next);
-    move (spectra, 0.7, -1.2);
+    shift_spectra (spectra, 0.7, -1.2);
     CorrelationFilter filter;
     filter.start (spectra_of (first), 9.3, 6);
     filter.learn (spectra, 0.4);

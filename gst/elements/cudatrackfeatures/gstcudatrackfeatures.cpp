@@ -92,8 +92,8 @@ static void gst_cuda_track_features_init (GstCudaTrackFeatures *self)
   self->colours = gst_element_factory_make ("cudaintegralhist", "colours");
   self->luma = gst_element_factory_make ("cudaintegralimage", "luma");
   g_object_set (self->gradients, "feature", GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT, "bins",
-                guint (kDirections), "weight", GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT, "soft", TRUE,
-                nullptr);
+                guint (inthist::correlation::kDirections), "weight",
+                GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT, "soft", TRUE, nullptr);
   g_object_set (self->colours, "feature", GST_INTEGRAL_HISTOGRAM_FEATURE_HSV, nullptr);
   for (GstElement *const child : { self->gradients, self->colours, self->luma })
     gst_util_set_object_arg (G_OBJECT (child), "compute", "on-demand");

@@ -35,9 +35,10 @@ void describe (const FrameTensors &frame, const CellGrid &square,
                std::vector<float> &channels)
 {
   const CellEdges edges = CellEdges::of (square, frame.width (), frame.height ());
-  describe (SquareSums{ edges.x.data (), edges.y.data (), gradients.data (), luma.data (),
-                        int (gst_integral_histogram_get_bins (frame.luma)),
-                        cell_scale_of (frame, square) },
+  describe (inthist::correlation::SquareSums{ edges.x.data (), edges.y.data (), gradients.data (),
+                                              luma.data (),
+                                              int (gst_integral_histogram_get_bins (frame.luma)),
+                                              cell_scale_of (frame, square) },
             channels);
 }
 

@@ -20,7 +20,8 @@
 
 namespace integralhist {
 
-using namespace inthist::correlation;
+using inthist::correlation::CellScale;
+using inthist::correlation::kGrid;
 
 class DeviceFilters;
 class DeviceFeatureImage;

@@ -39,7 +39,7 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
            && gst_integral_histogram_get_weight (histogram)
                   == GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT
            && gst_integral_histogram_get_soft (histogram)
-           && gst_integral_histogram_get_bins (histogram) == kDirections;
+           && gst_integral_histogram_get_bins (histogram) == inthist::correlation::kDirections;
   });
   metas.has_other = !metas.gradients
                     && gst_buffer_get_integral_histogram_meta_of_feature (

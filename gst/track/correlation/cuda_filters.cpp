@@ -15,7 +15,8 @@ namespace integralhist {
 namespace {
 
 using namespace inthist::cuda;
-using namespace cuda;
+using namespace inthist::correlation;
+using namespace inthist::correlation::cuda;
 
 constexpr std::size_t kSpectrumBytes = sizeof (FilterSpectrum);
 
@@ -109,7 +110,7 @@ public:
       Batch batch = TRY (begin (frame, queries));
       const int n = int (queries.size ());
       TRY (check (describe_squares (batch.jobs, n, tables (), false, stream ())));
-      TRY (check (cuda::respond (batch.jobs, n, tables (), stream ())));
+      TRY (check (inthist::correlation::cuda::respond (batch.jobs, n, tables (), stream ())));
       TRY (check (cudaMemcpyAsync (batch.list->host_answers.get (), batch.list->answers.get (),
                                    n * kBytes, cudaMemcpyDeviceToHost, stream ())));
       TRY (check (cudaEventRecord (own_->answered.get (), stream ())));

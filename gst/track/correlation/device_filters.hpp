@@ -16,6 +16,8 @@
 
 namespace integralhist {
 
+using inthist::correlation::cuda::FilterTables;
+
 /// A target's filter on a GPU.
 class DeviceFilter {
 public:
@@ -36,7 +38,7 @@ public:
   virtual ~DeviceFilters () = default;
   /// Returns whether the image is on the GPU of these filters.
   virtual bool are_with (const DeviceFeatureImage &image) const = 0;
-  virtual Expected<std::unique_ptr<DeviceFilter>> make (const cuda::FilterTables &) = 0;
+  virtual Expected<std::unique_ptr<DeviceFilter>> make (const FilterTables &) = 0;
   virtual Expected<> write (DeviceFilter &filter, const DeviceFilterValues &values) = 0;
   /// Copies weights and example back.
   virtual Expected<> read (DeviceFilter &filter, std::span<float> weights,

@@ -11,6 +11,8 @@
 namespace integralhist {
 namespace {
 
+using namespace inthist::correlation;
+
 constexpr int kSizes = 16, kMiddle = kSizes / 2;
 constexpr double kStep = 1.03;  // from a size to the next
 constexpr int kCells = 64;      // of a box, about

@@ -14,6 +14,8 @@
 
 namespace integralhist {
 
+using inthist::correlation::Complexes;
+
 class ScaleFilter {
 public:
   /// Chooses the cells for a box of these sides, and forgets what was learned.

@@ -17,6 +17,8 @@
 
 namespace integralhist {
 
+using inthist::correlation::kFilterCells;
+
 inline constexpr int kSearchRadius = 10;  // cells that the target may move, of kGrid / 2
 
 /// Returns where a map has the value of a row and a column, either of which may wrap around.

@@ -29,6 +29,8 @@
 namespace integralhist {
 namespace {
 
+using namespace inthist::correlation;
+
 constexpr double kPadding = 4;          // sides of the square, for one of the target's
 constexpr double kColourWeight = 0.55;  // of the sum of both responses
 // Shares of the usual response.
@@ -469,7 +471,7 @@ void CorrelationTracker::queue_learning (const FrameTensors &frame, Match match)
   } else if (uses_device_filter_) {
     queries_.move = { device_filter_.get (), turns_of (x, y) };
   } else {
-    move (match.spectra, x, y);
+    shift_spectra (match.spectra, x, y);
     spectra_ = std::move (match.spectra);
   }
 }

@@ -27,6 +27,8 @@
 
 namespace integralhist {
 
+using inthist::correlation::CorrelationFilter;
+
 /// A frame is a step of some rounds: queries () are asked, and go_on () takes the answers, until
 /// there are none. finish () does that for many targets at once.
 class CorrelationTracker {
