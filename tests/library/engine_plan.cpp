@@ -61,12 +61,13 @@ struct Flag {
   char letter;
   bool EngineRequest::*value;
 };
-constexpr Flag kFlags[] = {
-  { 'G', &EngineRequest::on_gpu },          { 'L', &EngineRequest::lists_devices },
-  { 'P', &EngineRequest::in_parts },        { 'M', &EngineRequest::is_limited },
-  { 'D', &EngineRequest::downloads },       { 'T', &EngineRequest::gpu_takes_shape },
-  { 'R', &EngineRequest::has_room_to_turn }
-};
+constexpr Flag kFlags[] = { { 'G', &EngineRequest::on_gpu },
+                            { 'L', &EngineRequest::lists_devices },
+                            { 'P', &EngineRequest::in_parts },
+                            { 'M', &EngineRequest::is_limited },
+                            { 'D', &EngineRequest::downloads },
+                            { 'T', &EngineRequest::gpu_takes_shape },
+                            { 'R', &EngineRequest::has_room_to_change_schedule } };
 
 bool applies (const Rule &rule, char compute, char content, const EngineRequest &request)
 {

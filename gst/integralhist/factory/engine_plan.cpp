@@ -20,7 +20,7 @@ EnginePlan choose (const EngineRequest &request)
   const bool stays_on_gpu = whole_gpu && computes && !weighs;
   // Automatic computes at once what takes several devices or rounds, pixels with weights on a GPU,
   // what is downloaded anyway, and frames of a device whose memory is short.
-  if (automatic && (!stays_on_gpu || request.downloads || !request.has_room_to_turn))
+  if (automatic && (!stays_on_gpu || request.downloads || !request.has_room_to_change_schedule))
     return at_once;
   return { .on_demand = true,
            .stays_on_gpu = stays_on_gpu,

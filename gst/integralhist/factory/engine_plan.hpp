@@ -13,13 +13,13 @@ namespace integralhist {
 struct EngineRequest {
   Compute compute = Compute::eager;
   inthist::Content content = inthist::Content::bins;
-  bool on_gpu = false;            // else the CPU computes
-  bool lists_devices = false;     // cuda-device-ids; of a CPU they are pretended
-  bool in_parts = false;          // for several devices, or task-bins
-  bool is_limited = false;        // max-device-memory
-  bool downloads = false;         // every tensor, at once
-  bool gpu_takes_shape = false;   // a strategy of the GPU does
-  bool has_room_to_turn = false;  // a GPU has, for eager and on-demand tensors side by side
+  bool on_gpu = false;                       // else the CPU computes
+  bool lists_devices = false;                // cuda-device-ids; of a CPU they are pretended
+  bool in_parts = false;                     // for several devices, or task-bins
+  bool is_limited = false;                   // max-device-memory
+  bool downloads = false;                    // every tensor, at once
+  bool gpu_takes_shape = false;              // a strategy of the GPU does
+  bool has_room_to_change_schedule = false;  // on a GPU: both kinds of tensors fit
 
   /// Returns whether all frames go to one engine, of the CPU.
   bool is_plain_cpu () const { return !on_gpu && !lists_devices && !in_parts && !is_limited; }

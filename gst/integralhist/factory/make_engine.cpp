@@ -23,10 +23,10 @@ Options untuned (Options options)
   return options;
 }
 
-/// Returns whether a GPU has room for an eager engine's tensors and, while frames turn to on demand
-/// or back, for those of frames on demand beside them.
-Expected<bool> has_room_to_turn (const inthist::Shape &shape, const Options &options,
-                                 const CudaContext &context)
+/// Returns whether a GPU has room for the tensors of an eager engine and of frames on demand. Both
+/// are there while the schedule changes from one to the other.
+Expected<bool> has_room_to_change_schedule (const inthist::Shape &shape, const Options &options,
+                                            const CudaContext &context)
 {
   constexpr unsigned kHeld = 4;  // by consumers, besides those in flight; or kept for the next
   return room_for (shape, TRY (context.free_memory ()), 0) >= 2 * (options.async_depth + kHeld);
@@ -45,8 +45,9 @@ Expected<EngineRequest> request_of (const inthist::Shape &shape, const Options &
     .is_limited = options.max_device_memory > 0,
     .downloads = options.download == Download::eager,
     .gpu_takes_shape = on_gpu && inthist::preferred_strategy (inthist::Device::cuda, shape),
-    .has_room_to_turn = on_gpu && options.compute == Compute::automatic
-                        && TRY (has_room_to_turn (shape, options, *devices.contexts.front ())),
+    .has_room_to_change_schedule =
+        on_gpu && options.compute == Compute::automatic
+        && TRY (has_room_to_change_schedule (shape, options, *devices.contexts.front ())),
   };
 }
 
