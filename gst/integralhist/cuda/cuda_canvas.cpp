@@ -22,7 +22,7 @@ struct Staged {
   EventOwner drawn;
 };
 
-/// Arrays one behind the other, where a device reads 8-byte words.
+/// Arrays one after the other. Each starts at a multiple of 16 bytes, as kernels read words.
 class Layout {
 public:
   template <class T, std::size_t kSize>
