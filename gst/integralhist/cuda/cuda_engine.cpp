@@ -203,10 +203,7 @@ private:
     slot.picture = nullptr;
     slot.upload_measured = false;
     if (is_here (frame)) {
-      if (frame.producer) {
-        TRY (check (cudaEventRecord (slot.ready.get (), frame.producer)));
-        TRY (check (cudaStreamWaitEvent (slot.stream.get (), slot.ready.get (), 0)));
-      }
+      TRY (wait_for_producer (slot.stream.get (), frame.producer, slot.ready.get ()));
       if (frame.arrived)
         TRY (check (
             cudaStreamWaitEvent (slot.stream.get (), static_cast<cudaEvent_t> (frame.arrived), 0)));

@@ -35,6 +35,15 @@ CudaExpected<> await (cudaEvent_t event, std::chrono::microseconds polling, Loca
   return check (state == cudaErrorNotReady ? cudaEventSynchronize (event) : state, where);
 }
 
+CudaExpected<> wait_for_producer (cudaStream_t stream, cudaStream_t producer, cudaEvent_t event,
+                                  Location where)
+{
+  if (!producer)
+    return {};
+  TRY (check (cudaEventRecord (event, producer), where));
+  return check (cudaStreamWaitEvent (stream, event, 0), where);
+}
+
 Expected<> await (cudaEvent_t event, GstClockTime timeout, Location where)
 {
   if (timeout == GST_CLOCK_TIME_NONE) {

@@ -22,6 +22,12 @@ inthist::cuda::CudaExpected<>
 await (cudaEvent_t event, std::chrono::microseconds polling = kPolling,
        inthist::cuda::Location where = inthist::cuda::Location::current ());
 
+/// Lets `stream` wait for what the stream of a frame's producer has been given by now. Records the
+/// event there. Without a producer there is nothing to wait for.
+inthist::cuda::CudaExpected<>
+wait_for_producer (cudaStream_t stream, cudaStream_t producer, cudaEvent_t event,
+                   inthist::cuda::Location where = inthist::cuda::Location::current ());
+
 /// Waits at most `timeout` nanoseconds for an event, then returns an Error::Kind::timeout.
 Expected<> await (cudaEvent_t event, GstClockTime timeout,
                   inthist::cuda::Location where = inthist::cuda::Location::current ());

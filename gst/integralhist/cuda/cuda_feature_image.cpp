@@ -99,10 +99,7 @@ public:
   {
     return on (*context_, [&] () -> CudaExpected<> {
       cudaStream_t stream = own_->stream.get ();
-      if (producer) {
-        TRY (check (cudaEventRecord (own_->values_ready.get (), producer)));
-        TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
-      }
+      TRY (wait_for_producer (stream, producer, own_->values_ready.get ()));
       TRY (check (
           inthist::cuda::bin_image (picture, shape_.width, shape_.height, values (), stream)));
       return check (cudaEventRecord (own_->values_ready.get (), stream));

@@ -179,10 +179,7 @@ public:
   /// tensor.
   CudaExpected<> keep (const Frame &frame, cudaStream_t stream)
   {
-    if (frame.producer) {
-      TRY (check (cudaEventRecord (kept (), frame.producer)));
-      TRY (check (cudaStreamWaitEvent (stream, kept (), 0)));
-    }
+    TRY (wait_for_producer (stream, frame.producer, kept ()));
     TRY (check (cudaStreamWaitEvent (stream, own_->read.get (), 0)));
     TRY (check (inthist::cuda::bin_image ({ frame.image, context_->kept_by (frame) }, shape.width,
                                           shape.height, { values (), stride () }, stream)));
