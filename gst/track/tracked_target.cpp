@@ -8,11 +8,6 @@ namespace integralhist {
 // How far a target may come from where its velocity takes it in one frame, in sides of its box.
 static constexpr double kMotionSpread = 0.5;
 
-static double squared (double x)
-{
-  return x * x;
-}
-
 // The standard deviation of the place of a target, in heights of its box.
 static constexpr double kSpread = 0.05;             // in the next frame,
 static constexpr double kSpreadOfFrame = 0.02;      // more for each frame in which it was not seen,

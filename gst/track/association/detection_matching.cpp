@@ -36,11 +36,6 @@ constexpr double kAway = -3, kAwayAfter = 5;
 constexpr double kWeakOverlap = 0.35;
 constexpr unsigned kWeakRuns = 5;
 
-double squared (double x)
-{
-  return x * x;
-}
-
 /// The ratio of place: a normal distribution around an expected place, to detections that are
 /// spread evenly over the frame.
 class PlaceRatio {

@@ -10,6 +10,11 @@ struct TargetBox {
   double x = 0, y = 0, width = 0, height = 0;
 };
 
+inline double squared (double x)
+{
+  return x * x;
+}
+
 /// Returns the area that two boxes share.
 inline double shared_area (const TargetBox &a, const TargetBox &b)
 {

@@ -9,9 +9,9 @@ namespace {
 
 using inthist::kCellParts;
 
-/// Returns the edges of cells along an axis, within the frame.
-std::vector<int> edges_of (double first, double cell_size, int n_cells, int frame_size,
-                           bool rounded)
+/// Returns the edges of cells along an axis, within the frame, in 1/kCellParts pixel.
+std::vector<int> part_edges_of (double first, double cell_size, int n_cells, int frame_size,
+                                bool rounded)
 {
   std::vector<int> edges;
   for (int i = 0; i <= n_cells; i++) {
@@ -26,8 +26,8 @@ std::vector<int> edges_of (double first, double cell_size, int n_cells, int fram
 
 CellEdges CellEdges::of (const CellGrid &grid, int width, int height)
 {
-  return { edges_of (grid.x, grid.width, grid.columns, width, grid.is_rounded ()),
-           edges_of (grid.y, grid.height, grid.rows, height, grid.is_rounded ()) };
+  return { part_edges_of (grid.x, grid.width, grid.columns, width, grid.is_rounded ()),
+           part_edges_of (grid.y, grid.height, grid.rows, height, grid.is_rounded ()) };
 }
 
 void describe (const FrameTensors &frame, const CellGrid &square,

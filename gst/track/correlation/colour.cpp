@@ -10,16 +10,16 @@ namespace {
 
 constexpr double kRate = 0.04;
 
-int rounded (double at)
+int lround_of (double at)
 {
   return int (std::lround (at));
 }
 
 GstVideoRectangle box_around (double x, double y, double width, double height)
 {
-  const int x0 = rounded (x - width / 2), y0 = rounded (y - height / 2);
-  return { x0, y0, std::max (1, rounded (x + width / 2) - x0),
-           std::max (1, rounded (y + height / 2) - y0) };
+  const int x0 = lround_of (x - width / 2), y0 = lround_of (y - height / 2);
+  return { x0, y0, std::max (1, lround_of (x + width / 2) - x0),
+           std::max (1, lround_of (y + height / 2) - y0) };
 }
 
 /// Moves shares by a rate towards those of the counts.
@@ -34,11 +34,11 @@ void approach (std::vector<double> &shares, std::span<const double> counts, doub
 }
 
 /// Returns the edges of cells in whole pixels inside of the frame, in order, each once.
-std::vector<int> edges_of (double first, double cell_size, int n_cells, int frame_size)
+std::vector<int> pixel_edges_of (double first, double cell_size, int n_cells, int frame_size)
 {
   std::vector<int> edges;
   for (int i = 0; i <= n_cells; i++)
-    if (const int edge = std::clamp (rounded (first + i * cell_size), 0, frame_size);
+    if (const int edge = std::clamp (lround_of (first + i * cell_size), 0, frame_size);
         edges.empty () || edges.back () < edge)
       edges.push_back (edge);
   return edges;
@@ -73,8 +73,9 @@ void ColourModel::learn (std::span<const guint32> counts, double rate)
 }
 
 ScoreMap::ScoreMap (const CellGrid &grid, int frame_width, int frame_height)
-    : x_ (edges_of (grid.x, grid.width, grid.columns, frame_width)),
-      y_ (edges_of (grid.y, grid.height, grid.rows, frame_height)), sums_ (x_.size () * y_.size ())
+    : x_ (pixel_edges_of (grid.x, grid.width, grid.columns, frame_width)),
+      y_ (pixel_edges_of (grid.y, grid.height, grid.rows, frame_height)),
+      sums_ (x_.size () * y_.size ())
 {
 }
 

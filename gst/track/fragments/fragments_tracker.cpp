@@ -25,7 +25,7 @@ constexpr int kCandidates = 8;
 constexpr double kCostTolerance = 1e-5;
 constexpr double kScaleStep = 1.05, kScaleGain = 0.95;  // other scales must cost less
 
-int rounded (double x)
+int lrint_of (double x)
 {
   return int (std::lrint (x));
 }
@@ -168,10 +168,10 @@ private:
   /// Takes patches and models from this tensor, also again where its bins are of something else.
   Expected<> start (FragmentsTarget &target)
   {
-    const int width = std::max (1, rounded (target.box_.width)),
-              height = std::max (1, rounded (target.box_.height));
+    const int width = std::max (1, lrint_of (target.box_.width)),
+              height = std::max (1, lrint_of (target.box_.height));
     const auto thin = [&] (int side) {
-      return 2 * std::max (1, rounded (double (side) / (2 * settings_.strips)));
+      return 2 * std::max (1, lrint_of (double (side) / (2 * settings_.strips)));
     };
     const auto half = [] (int side) { return 2 * std::max (1, side / 4); };
     target.patches_.clear ();
@@ -214,11 +214,13 @@ private:
                                                     bool absolute)
   {
     std::vector<GstVideoRectangle> rectangles;
-    const int x = absolute ? rounded (target.box_.x) : 0,
-              y = absolute ? rounded (target.box_.y) : 0;
+    const int x = absolute ? lrint_of (target.box_.x) : 0,
+              y = absolute ? lrint_of (target.box_.y) : 0;
     for (const Patch &patch : target.patches_) {
-      const int x0 = rounded (patch.x0 * scale), x1 = std::max (x0 + 1, rounded (patch.x1 * scale));
-      const int y0 = rounded (patch.y0 * scale), y1 = std::max (y0 + 1, rounded (patch.y1 * scale));
+      const int x0 = lrint_of (patch.x0 * scale),
+                x1 = std::max (x0 + 1, lrint_of (patch.x1 * scale));
+      const int y0 = lrint_of (patch.y0 * scale),
+                y1 = std::max (y0 + 1, lrint_of (patch.y1 * scale));
       rectangles.push_back ({ x + x0, y + y0, x1 - x0, y1 - y0 });
     }
     return rectangles;
@@ -257,9 +259,9 @@ private:
                            : std::pair (std::clamp (at, 0, most), 1);
     };
     const auto [x0, columns] =
-        axis (x, range_x, step_x, std::max (0, width_ - rounded (target.box_.width * scale)));
+        axis (x, range_x, step_x, std::max (0, width_ - lrint_of (target.box_.width * scale)));
     const auto [y0, rows] =
-        axis (y, range_y, step_y, std::max (0, height_ - rounded (target.box_.height * scale)));
+        axis (y, range_y, step_y, std::max (0, height_ - lrint_of (target.box_.height * scale)));
     return { &target,
              scale,
              x,
@@ -272,13 +274,13 @@ private:
 
   void look_nearby (const FragmentsTarget &target, std::vector<Search> &searches) const
   {
-    const int range = int (settings_.search_range), x = rounded (target.box_.x),
-              y = rounded (target.box_.y);
+    const int range = int (settings_.search_range), x = lrint_of (target.box_.x),
+              y = lrint_of (target.box_.y);
     for (const double scale : { 1.0, 1 / kScaleStep, kScaleStep })
       if (scale == 1 || (settings_.scale_search && is_possible (target, scale)))
         searches.push_back (
-            around (target, scale, rounded (x + target.box_.width * (1 - scale) / 2),
-                    rounded (y + target.box_.height * (1 - scale) / 2), range, range, 1, 1));
+            around (target, scale, lrint_of (x + target.box_.width * (1 - scale) / 2),
+                    lrint_of (y + target.box_.height * (1 - scale) / 2), range, range, 1, 1));
   }
 
   bool is_possible (const FragmentsTarget &target, double scale) const
@@ -299,7 +301,7 @@ private:
       return std::max (
           { 1, std::min ((side - 1) / kCoarse + 1, int (reach)), (side - 1) / kMaxCoarse + 1 });
     };
-    return around (target, 1, rounded (target.box_.x), rounded (target.box_.y), target.radius_,
+    return around (target, 1, lrint_of (target.box_.x), lrint_of (target.box_.y), target.radius_,
                    target.radius_, step (target.box_.width / 4), step (target.box_.height / 8));
   }
 
