@@ -325,10 +325,7 @@ void OverlayPainter::trail (std::span<const Point> points, const Colour &colour,
             std::max (all.bottom (), s.box.bottom ()) - y };
   }
   each_tile (visible (all, width_, height_), kTrailTile, [&] (const Box &tile) {
-    const auto touches = [&] (const Segment &s) {
-      return s.box.x < tile.right () && tile.x < s.box.right () && s.box.y < tile.bottom ()
-             && tile.y < s.box.bottom ();
-    };
+    const auto touches = [&] (const Segment &s) { return overlap (s.box, tile); };
     if (std::ranges::none_of (segments, touches))
       return;
     paint (tile, [&] (cairo_t *cr) {
