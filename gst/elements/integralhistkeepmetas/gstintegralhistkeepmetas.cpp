@@ -38,10 +38,11 @@
 #include <gst/elements/base/element_plumbing.hpp>
 #include <gst/elements/base/messages.hpp>
 #include <gst/elements/base/tensor_metas.hpp>
-#include <gst/elements/frame/frame_identity.hpp>
-#include <gst/elements/frame/probed_buffers.hpp>
 #include <gst/integralhist/meta/placed.hpp>
 #include <gst/properties/properties.hpp>
+
+#include "frame_identity.hpp"
+#include "probed_buffers.hpp"
 
 using namespace integralhist;
 
