@@ -64,24 +64,15 @@ void HostOnDemandTensor::released ()
 
 Expected<DeviceFeatureImage *> HostOnDemandTensor::prepare (std::span<const Region> regions)
 {
-  DeviceFeatureImage *image = nullptr;
-  TRY (answer_by (
-      [&] () -> Expected<bool> {
-        const Expected<bool> there =
-            context_->assist ? prepare_device_image (regions) : Expected<bool> (false);
-        if (falls_through (there))
-          return false;
-        image = TRY (there) ? device_image_.get () : nullptr;
-        return image != nullptr;
-      },
-      [&] () -> Expected<bool> {
-        if (regions.size () > 1) {
-          auto locked = TRY (lock ());
-          TRY (ensure_values (locked, int (regions.size ()), [&] (int i) { return regions[i]; }));
-        }
-        return true;
-      }));
-  return image;
+  const Expected<bool> there =
+      context_->assist ? prepare_device_image (regions) : Expected<bool> (false);
+  if (!falls_through (there) && TRY (there))
+    return device_image_.get ();
+  if (regions.size () > 1) {
+    auto locked = TRY (lock ());
+    TRY (ensure_values (locked, int (regions.size ()), [&] (int i) { return regions[i]; }));
+  }
+  return nullptr;
 }
 
 /// Makes the values on the GPU, if that is worth it. Returns whether the GPU has them.
@@ -146,40 +137,30 @@ Expected<> HostOnDemandTensor::ask (std::span<const Query> queries)
 
 Expected<> HostOnDemandTensor::ask_one (const Query &query)
 {
-  const auto by_gpu = [&] {
-    return ask_device ([&] (DeviceFeatureImage &image) {
-      return count_windows (image, shape, context_->lut, query);
-    });
-  };
-  std::optional<Region> region;  // whose tensor costs less than pixels
-  const auto by_pixels = [&] () -> Expected<bool> {
-    auto locked = TRY (lock ());
-    region = demand_.choose_tensor (query);
-    if (!region)
-      TRY (answer_from_pixels (std::move (locked), query));
-    return !region;
-  };
-  const auto by_engine = [&] () -> Expected<bool> {
-    if (!is_whole (*region))
-      return false;
-    return ask_whole ([&] (Tensor &tensor) { return tensor.ask ({ &query, 1 }); }, kBroken);
-  };
-  const auto by_box = [&] () -> Expected<bool> {
-    auto locked = TRY (lock ());
-    const auto box = box_of (locked, *region);
-    locked.unlock ();
-    if (!box && adds_up (query) && box.error ().kind == Error::Kind::no_memory)
-      return false;
-    TRY (ask_box (*TRY (box), query, [] (Tensor &tensor, std::span<const Query> queries) {
-      return tensor.ask (queries);
-    }));
-    return true;
-  };
-  const auto by_costly_pixels = [&] () -> Expected<bool> {
-    TRY (answer_from_pixels (TRY (lock ()), query));
-    return true;
-  };
-  return answer_by (by_gpu, by_pixels, by_engine, by_box, by_costly_pixels);
+  if (TRY (ask_device ([&] (DeviceFeatureImage &image) {
+        return count_windows (image, shape, context_->lut, query);
+      })))
+    return {};
+  auto locked = TRY (lock ());
+  const std::optional<Region> region = demand_.choose_tensor (query);
+  if (!region)  // pixels cost less than a tensor
+    return answer_from_pixels (std::move (locked), query);
+  locked.unlock ();
+  if (is_whole (*region)
+      && TRY (ask_whole (
+          [&] (Tensor &tensor) {
+            return tensor.ask ({ &query, 1 });
+          },
+          kBroken)))
+    return {};
+  locked = TRY (lock ());
+  const auto box = box_of (locked, *region);
+  locked.unlock ();
+  if (!box && adds_up (query) && box.error ().kind == Error::Kind::no_memory)
+    return answer_from_pixels (TRY (lock ()), query);
+  return ask_box (*TRY (box), query, [] (Tensor &tensor, std::span<const Query> queries) {
+    return tensor.ask (queries);
+  });
 }
 
 /// Makes the values of a query's windows, and answers without the lock.
@@ -195,26 +176,18 @@ Expected<> HostOnDemandTensor::answer_from_pixels (std::unique_lock<std::mutex> 
 
 Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
 {
-  const auto by_gpu = [&] {
-    return ask_device ([&] (DeviceFeatureImage &image) -> Expected<bool> {
-      if (!image.takes (queries))
-        return false;
-      TRY (image.add_up_cells (queries, context_->lut));
-      return true;
-    });
-  };
-  const auto by_pixels = [&] () -> Expected<bool> {
-    auto locked = TRY (lock ());
-    if (!demand_.choose_counting (queries))
-      return false;
-    TRY (count_cells (std::move (locked), queries));
-    return true;
-  };
-  const auto by_rectangles = [&] () -> Expected<bool> {
-    TRY (Tensor::ask_cells (queries));
-    return true;
-  };
-  return answer_by (by_gpu, by_pixels, by_rectangles);
+  if (TRY (ask_device ([&] (DeviceFeatureImage &image) -> Expected<bool> {
+        if (!image.takes (queries))
+          return false;
+        TRY (image.add_up_cells (queries, context_->lut));
+        return true;
+      })))
+    return {};
+  auto locked = TRY (lock ());
+  if (demand_.choose_counting (queries))
+    return count_cells (std::move (locked), queries);
+  locked.unlock ();
+  return Tensor::ask_cells (queries);
 }
 
 /// Makes the values of the cells' pixels, and counts without the lock.
@@ -334,21 +307,15 @@ Expected<bool> HostOnDemandTensor::ask_whole (Ask &&ask, std::span<const Error::
 Expected<const void *> HostOnDemandTensor::host ()
 {
   const void *data = nullptr;
-  TRY (answer_by (
-      [&] {
-        return ask_whole (
-            [&] (Tensor &tensor) -> Expected<> {
-              data = TRY (tensor.host ());
-              return {};
-            },
-            kBroken);
-      },
-      [&] () -> Expected<bool> {
-        auto locked = TRY (lock ());
-        data = TRY (TRY (box_of (locked, demand_.frame ()))->tensor->host ());
-        return true;
-      }));
-  return data;
+  if (TRY (ask_whole (
+          [&] (Tensor &tensor) -> Expected<> {
+            data = TRY (tensor.host ());
+            return {};
+          },
+          kBroken)))
+    return data;
+  auto locked = TRY (lock ());
+  return TRY (box_of (locked, demand_.frame ()))->tensor->host ();
 }
 
 Expected<std::span<const Shard>> HostOnDemandTensor::shards ()

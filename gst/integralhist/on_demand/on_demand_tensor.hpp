@@ -11,7 +11,7 @@
 //                                        first frames, and those that lie elsewhere
 //
 //   Tensor::ask (query)                  any thread
-//     └─ answer_by (ways...)             tries ways in order, until one answers (in host memory;
+//     └─ HostOnDemandTensor::ask_one ()  tries these in order, until one answers (in host memory;
 //                                        a CudaOnDemandTensor has only boxes):
 //          ├─ a GPU                      DeviceFeatureImage, after Tensor::prepare ()
 //          ├─ pixels                     cpu::answer_pixels (), unless a tensor of a region of
@@ -76,15 +76,6 @@ protected:
     computing_ = false;
     changed_.notify_all ();
     return computed;
-  }
-  /// Tries ways to answer, in order, until one does. A way returns false if it is not for the
-  /// query, or if another may answer instead.
-  template <class... Ways>
-  static Expected<> answer_by (Ways &&...ways)
-  {
-    Expected<bool> answered = false;
-    (void) (((answered = ways ()), !answered || *answered) || ...);
-    return answered ? Expected<> () : tl::make_unexpected (answered.error ());
   }
   static constexpr Error::Kind kBroken[] = { Error::Kind::failed },
                                kBrokenOrFull[] = { Error::Kind::failed, Error::Kind::no_memory };
