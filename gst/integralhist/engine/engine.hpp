@@ -54,6 +54,9 @@ struct Duration {
   }
 };
 
+/// The reason of a schedule that the stream does not change.
+inline constexpr const char *kScheduleSet = "set, or needed by other settings";
+
 struct Stats {
   const char *backend = "none";
   int device = -1;
@@ -62,7 +65,7 @@ struct Stats {
   guint64 bytes_staged = 0;  // of bytes_up, from unpinned memory
   Duration upload, compute, download;
   const char *schedule = "eager";  // how the next frame is computed: "eager" or "on-demand"
-  const char *schedule_reason = "set, or needed by other settings";
+  const char *schedule_reason = kScheduleSet;
   // frames that are computed on demand
   guint64 pixel_answers = 0;    // queries answered from the pixels, without a tensor
   guint64 device_answers = 0;   // queries that a GPU answered about frames in host memory

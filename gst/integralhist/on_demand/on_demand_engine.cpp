@@ -24,18 +24,35 @@
 namespace integralhist {
 namespace {
 
-/// When frames are computed, and why.
+/// Why frames are computed at once or on demand.
+enum class Reason {
+  first_frames,
+  host_memory,
+  other_devices,
+  all_asked,
+  less_asked,
+  eager_failed,
+  set
+};
+
+/// What a reason decides, and its text for users.
 struct Schedule {
   bool is_eager;
-  const char *why;
+  const char *reason;
 };
-constexpr Schedule kFirst = { true, "the first frames" },
-                   kInHostMemory = { true, "frames in host memory" },
-                   kElsewhere = { true, "frames that other devices have, or share" },
-                   kAllAsked = { true, "all is asked" },
-                   kLessAsked = { false, "less than all is asked" },
-                   kFailed = { false, "to compute ahead has failed" },
-                   kSet = { false, Stats ().schedule_reason };
+constexpr Schedule schedule_of (Reason reason)
+{
+  switch (reason) {
+    case Reason::first_frames: return { true, "the first frames" };
+    case Reason::host_memory: return { true, "frames in host memory" };
+    case Reason::other_devices: return { true, "frames that other devices have, or share" };
+    case Reason::all_asked: return { true, "all is asked" };
+    case Reason::less_asked: return { false, "less than all is asked" };
+    case Reason::eager_failed: return { false, "to compute ahead has failed" };
+    case Reason::set: break;
+  }
+  return { false, kScheduleSet };
+}
 
 class OnDemandEngine final : public Engine {
 public:
@@ -43,7 +60,8 @@ public:
                   std::unique_ptr<DeviceStore> device_store)
       : options_ (options), automatic_ (options.compute == Compute::automatic),
         eager_ (std::move (make_eager)), device_store_ (std::move (device_store)),
-        begins_eager_ (automatic_ && device_store_), schedule_ (automatic_ ? &kLessAsked : &kSet)
+        begins_eager_ (automatic_ && device_store_),
+        reason_ (automatic_ ? Reason::less_asked : Reason::set)
   {
   }
 
@@ -55,14 +73,14 @@ public:
       if (engine) {
         context_ = std::make_shared<OnDemandContext> (shape, lut, (*engine)->plan (),
                                                       std::move (whole_engine), std::nullopt);
-        schedule_ = &kFirst;
+        reason_ = Reason::first_frames;
         return {};
       }
       if (engine.error ().kind != Error::Kind::no_memory)
         return tl::make_unexpected (engine.error ());
       begins_eager_ = false;  // frames in host memory wait for queries, too
       stay_on_demand (engine.error ());
-      choose (kFailed);
+      choose (Reason::eager_failed);
     }
     TRY (check_threads ());
     const bool is_cpu = options.strategy && options.strategy->device == inthist::Device::cpu;
@@ -129,9 +147,9 @@ public:
   {
     Stats stats = eager_.stats ();
     stats.backend = device_store_ ? "cuda" : "cpu";
-    const Schedule &schedule = *schedule_;
+    const Schedule schedule = schedule_of (reason_);
     stats.schedule = schedule.is_eager ? "eager" : "on-demand";
-    stats.schedule_reason = schedule.why;
+    stats.schedule_reason = schedule.reason;
     if (context_->whole_engine) {
       if (context_->whole_engine->device == inthist::Device::cuda)
         stats.backend = "cuda";
@@ -184,7 +202,7 @@ private:
     // The pixels of other devices would have to be fetched.
     if (on_device ? !device_store_ || !device_store_->takes (frame) : begins_eager_) {
       TRY (eager_.get ());
-      choose (on_device ? kElsewhere : kInHostMemory);
+      choose (on_device ? Reason::other_devices : Reason::host_memory);
       return eager_.engine ()->submit (frame);
     }
     if (TRY (choose_schedule ())) {
@@ -234,11 +252,11 @@ private:
   Expected<bool> choose_schedule ()
   {
     if (!automatic_ || stays_on_demand_) {
-      choose (stays_on_demand_ ? kFailed : kSet);
+      choose (stays_on_demand_ ? Reason::eager_failed : Reason::set);
       return false;
     }
     const OnDemandContext::Streak streak = context_->streak ();
-    const bool was = schedule_.load ()->is_eager,
+    const bool was = schedule_of (reason_).is_eager,
                now = was ? streak.less < kLess : streak.all >= kAll;
     if (streak.less >= kIdle)
       TRY (drop_eager ());
@@ -253,15 +271,16 @@ private:
       }
     }
     if (now != was || streak.all >= kAll)
-      choose (now ? kAllAsked : kLessAsked);
+      choose (now ? Reason::all_asked : Reason::less_asked);
     return now;
   }
 
-  void choose (const Schedule &schedule)
+  void choose (Reason reason)
   {
-    if (schedule_.exchange (&schedule) != &schedule)
+    const Schedule schedule = schedule_of (reason);
+    if (reason_.exchange (reason) != reason)
       GST_DEBUG ("frames are computed %s: %s", schedule.is_eager ? "at once" : "when somebody asks",
-                 schedule.why);
+                 schedule.reason);
   }
 
   /// To compute ahead is to be faster, no more: if it fails, frames wait for queries.
@@ -288,7 +307,7 @@ private:
   std::shared_ptr<OnDemandContext> context_;
   std::shared_ptr<TensorPool> pool_, device_pool_;  // the streaming thread's
   bool stays_on_demand_ = false;                    // the streaming thread's
-  std::atomic<const Schedule *> schedule_;  // of the next frame; the streaming thread chooses
+  std::atomic<Reason> reason_;  // of the next frame; the streaming thread chooses
 
   std::mutex mutex_;  // guards stats_
   Stats stats_;       // of frames on demand
