@@ -164,27 +164,33 @@ void add_feature (PropertyTable<ProducerProperties> &table, Content content)
               "File with such a table, read when the element goes to PAUSED");
 }
 
-PropertyTable<ProducerProperties> make_table (Content content,
-                                              const ProducerProperties &by_default = {})
+/// Adds the properties of the device and of the algorithm.
+void add_device_properties (PropertyTable<ProducerProperties> &table, Content content)
 {
-  using P = ProducerProperties;
   const bool bins = content == Content::bins;
-  PropertyTable<P> table (by_default);
   table.choice ("backend", FIELD (backend), backend_get_type (), kReady, "Where to compute");
   table.add (
       choice_spec ("strategy",
                    bins ? "Algorithm; all give the same counts"
                         : "Algorithm; all give the same sums",
                    strategy_get_type (content), 0, kReady),
-      [] (P &p, const GValue *value) {
+      [] (ProducerProperties &p, const GValue *value) {
         p.options.strategy = strategy_of (g_value_get_enum (value));
       },
-      [] (const P &p, GValue *value) { g_value_set_enum (value, value_of (p.options.strategy)); });
+      [] (const ProducerProperties &p, GValue *value) {
+        g_value_set_enum (value, value_of (p.options.strategy));
+      });
   table.number<int> ("cuda-device-id", FIELD (cuda_device_id), -1, G_MAXINT, kReady,
                      "CUDA device, an error where it is not there; -1 follows the input's memory, "
                      "else takes the one that the fewest elements of this process use");
   table.choice ("download", FIELD (options.download), download_get_type (), kReady,
                 "When a tensor on a GPU is copied to the host");
+}
+
+/// Adds the properties of the schedule: when tensors are computed, and of which frames.
+void add_schedule_properties (PropertyTable<ProducerProperties> &table, Content content)
+{
+  const bool bins = content == Content::bins;
   table.choice ("compute", FIELD (options.compute), compute_get_type (), kReady,
                 "When tensors are computed");
   table.number<guint> ("async-depth", FIELD (options.async_depth), 1, kMaxAsyncDepth, kReady,
@@ -217,30 +223,33 @@ PropertyTable<ProducerProperties> make_table (Content content,
                  "delay stays bounded. As long as nothing sets it, it is true for live sources "
                  "and false for all others",
                  true, kPlaying),
-      [] (P &p, const GValue *value) { p.qos = g_value_get_boolean (value); },
-      [] (const P &p, GValue *value) { g_value_set_boolean (value, p.qos.value_or (true)); });
-  if (bins) {
-    table.number<guint> (
-        "bins", FIELD (bins), 1, kMaxBins, kReady,
-        "Number of histogram bins; a pixel's bin is value * bins / 256, with "
-        "feature=hue value * bins / 180. Of joint features quantization says it, and "
-        "patterns have 256 or 59");
-    table.number<guint> (
-        "first-bin", FIELD (first_bin), 0, kMaxBins - 1, kReady,
-        "First of the bins that are made, where elements of several processes share the bins of a "
-        "frame; pixels of other bins count nowhere. An error where it is bins or more");
-    table.number<guint> (
-        "n-bins", FIELD (n_bins), 0, kMaxBins, kReady,
-        "Number of bins that are made, from first-bin on: the tensor has so many planes; 0 for all "
-        "from first-bin on. An error where they reach beyond bins");
-  } else {
-    table.flag ("squared", FIELD (squared), kReady,
-                "Adds a second table, of the squares of the values, or of the scores. Its elements "
-                "are modulo 2^32; region queries are exact with both");
-  }
-  add_feature (table, content);
-  if (!bins)
-    return table;
+      [] (ProducerProperties &p, const GValue *value) { p.qos = g_value_get_boolean (value); },
+      [] (const ProducerProperties &p, GValue *value) {
+        g_value_set_boolean (value, p.qos.value_or (true));
+      });
+}
+
+/// Adds the properties of the number of bins, and of which bins are made.
+void add_bin_properties (PropertyTable<ProducerProperties> &table)
+{
+  table.number<guint> (
+      "bins", FIELD (bins), 1, kMaxBins, kReady,
+      "Number of histogram bins; a pixel's bin is value * bins / 256, with "
+      "feature=hue value * bins / 180. Of joint features quantization says it, and "
+      "patterns have 256 or 59");
+  table.number<guint> (
+      "first-bin", FIELD (first_bin), 0, kMaxBins - 1, kReady,
+      "First of the bins that are made, where elements of several processes share the bins of a "
+      "frame; pixels of other bins count nowhere. An error where it is bins or more");
+  table.number<guint> (
+      "n-bins", FIELD (n_bins), 0, kMaxBins, kReady,
+      "Number of bins that are made, from first-bin on: the tensor has so many planes; 0 for all "
+      "from first-bin on. An error where they reach beyond bins");
+}
+
+/// Adds the properties of a pixel's weight, and of the type of counts.
+void add_weight_properties (PropertyTable<ProducerProperties> &table)
+{
   table.choice ("weight", FIELD (weight), GST_TYPE_INTEGRAL_HISTOGRAM_WEIGHT, kReady,
                 "What a pixel adds to its bin");
   table.flag ("soft", FIELD (soft), kReady,
@@ -248,6 +257,11 @@ PropertyTable<ProducerProperties> make_table (Content content,
               "in parts of 1/256. Not with patterns, labels, joint features and a lut");
   table.choice ("counter", FIELD (counter), GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER, kReady,
                 "Type of the tensor's elements; region queries are exact with all");
+}
+
+/// Adds the properties of bins that are shared out over devices, and of the memory's limits.
+void add_sharing_properties (PropertyTable<ProducerProperties> &table)
+{
   table.parsed (
       "cuda-device-ids", FIELD (cuda_device_ids), kReady,
       "Devices \"0,1,2,3\" that the bins of each frame are shared out over, each taking "
@@ -266,6 +280,26 @@ PropertyTable<ProducerProperties> make_table (Content content,
                        "computed in rounds; 0 for what suits, at most 32, or 8 that are "
                        "downloaded. A single device computes frames in such tasks, too, where this "
                        "is set");
+}
+
+/// Makes the table in the order in which gst-inspect lists properties.
+PropertyTable<ProducerProperties> make_table (Content content,
+                                              const ProducerProperties &by_default = {})
+{
+  PropertyTable<ProducerProperties> table (by_default);
+  add_device_properties (table, content);
+  add_schedule_properties (table, content);
+  if (content == Content::bins)
+    add_bin_properties (table);
+  else
+    table.flag ("squared", FIELD (squared), kReady,
+                "Adds a second table, of the squares of the values, or of the scores. Its elements "
+                "are modulo 2^32; region queries are exact with both");
+  add_feature (table, content);
+  if (content == Content::bins) {
+    add_weight_properties (table);
+    add_sharing_properties (table);
+  }
   return table;
 }
 
