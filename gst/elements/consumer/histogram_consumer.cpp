@@ -11,11 +11,13 @@
 
 namespace integralhist {
 
-// Too many frames without a histogram from the start on: kPatience frames, and kPatientIntervals of
-// the producer's intervals, and as many frames to which it has attached one (few under load).
+// Frames without a histogram, from the start on, are too many if all of these hold:
+//   - there are kPatience of them,
+//   - they span kPatientIntervals intervals of the producer,
+//   - the producer has attached kPatientIntervals histograms, which takes longer under load.
 static constexpr guint kPatience = 100, kPatientIntervals = 10;
 
-/// Returns whether some of so many frames should have carried one of the producer's histograms.
+/// Returns whether one of so many frames should have carried a histogram of the producer.
 static bool has_attached_enough (const Producer &producer, guint frames)
 {
   return producer.attached >= kPatientIntervals && frames >= kPatience
