@@ -247,69 +247,110 @@ private:
   const bool is_mapped_;
 };
 
+/// The windows of a map, in a frame of this size and in its tensor.
+struct MapGrid {
+  int width, height;
+  guint window_width, window_height;  // in pixels of the frame
+  MapSide x, y;                       // in pixels of the tensor
+
+  gsize size () const { return gsize (x.windows) * gsize (y.windows); }
+  GstIntegralHistogramGrid in_tensor () const
+  {
+    return { x.window,  y.window, x.first - x.window / 2, y.first - y.window / 2, x.step, y.step,
+             x.windows, y.windows };
+  }
+  MapWindows in_frame () const
+  {
+    const GstIntegralHistogramGrid grid = in_tensor ();
+    const double x_scale = double (width) / x.pixels, y_scale = double (height) / y.pixels;
+    return { gsize (y.windows), gsize (x.windows), grid.x * x_scale,   grid.y * y_scale,
+             x.step * x_scale,  y.step * y_scale,  x.window * x_scale, y.window * y_scale };
+  }
+  /// Returns the best window in pixels of the frame.
+  GstVideoRectangle place_of (const GstIntegralHistogramBest &best) const
+  {
+    return { x.centre (best.index % x.windows, width) - int (window_width / 2),
+             y.centre (best.index / x.windows, height) - int (window_height / 2),
+             int (window_width), int (window_height) };
+  }
+};
+
+/// Returns the grid of windows that have the size that is set, else the model's.
+MapGrid grid_of (const LikelihoodProperties &properties, const LikelihoodModel &model,
+                 GstIntegralHistogram *histogram, int width, int height)
+{
+  const auto window = [] (guint wanted, double part, int pixels) {
+    return wanted > 0 ? wanted : guint (CLAMP (std::llround (part * pixels), 1, G_MAXINT));
+  };
+  const guint window_width = window (properties.window_width, model.width, width),
+              window_height = window (properties.window_height, model.height, height);
+  return {
+    width,
+    height,
+    window_width,
+    window_height,
+    { int (gst_integral_histogram_get_width (histogram)), width, window_width, properties.step },
+    { int (gst_integral_histogram_get_height (histogram)), height, window_height, properties.step }
+  };
+}
+
+/// Takes a new model for a frame of this size, if there is none, or not one of these properties and
+/// so many bins.
+Expected<> renew_model (State &state, const LikelihoodProperties &properties,
+                        GstIntegralHistogramMeta *meta, int width, int height)
+{
+  const gsize bins = gst_integral_histogram_get_bins (meta->histogram);
+  const bool is_new =
+      state.model.bins.empty () || state.known_changes != properties.model_changes ();
+  if (!is_new)
+    TRY (check_feature (state.model, meta->histogram));
+  if (is_new || state.model.bins.size () != bins) {
+    state.model = TRY (
+        take_model (properties.model, TRY (written_histogram (properties)), meta, width, height));
+    state.known_changes = properties.model_changes ();
+  }
+  return {};
+}
+
+/// Computes the value of each window, and has the picture show them.
+Expected<> fill_map (State &state, const LikelihoodProperties &properties,
+                     GstIntegralHistogram *histogram, const MapGrid &grid, GstBuffer *values,
+                     GstIntegralHistogramBest *best)
+{
+  const Written map (values);
+  if (!map.values ())
+    return error (Error::Kind::no_memory, "a likelihood map of ", grid.size (),
+                  " windows: set step to a larger number");
+  const GstIntegralHistogramGrid windows = grid.in_tensor ();
+  GError *problem = nullptr;
+  if (!gst_integral_histogram_likelihood_maps (histogram, &windows, 1, state.model.bins.data (),
+                                               properties.measure, map.values (), best, &problem))
+    return take_gerror (problem, "The likelihood map failed: ");
+  state.picture.set_map (grid.x, grid.y, std::span (map.values (), grid.size ()),
+                         properties.measure, int (gst_integral_histogram_get_bins (histogram)));
+  return {};
+}
+
 }  // namespace
 
-/// Computes the map of a frame, and first the model where there is none for it. It is attached to
-/// `out`.
+/// Computes the map of a frame, and first the model if there is none for it. Attaches the map to
+/// `out`, and posts the best window.
 static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProperties &properties,
                            GstBuffer *buffer, GstBuffer *out, GstIntegralHistogramMeta *meta,
                            int width, int height)
 {
   State &state = *self->state;
-  GstIntegralHistogram *histogram = meta->histogram;
-  const int bins = int (gst_integral_histogram_get_bins (histogram));
   const CancelScope scope = state.consumer.cancel_scope ();
-  TRY (state.consumer.await (histogram));
-  const bool is_new =
-      state.model.bins.empty () || state.known_changes != properties.model_changes ();
-  if (!is_new)
-    TRY (check_feature (state.model, histogram));
-  if (is_new || int (state.model.bins.size ()) != bins) {
-    state.model = TRY (
-        take_model (properties.model, TRY (written_histogram (properties)), meta, width, height));
-    state.known_changes = properties.model_changes ();
-  }
-
-  const auto window = [] (guint wanted, double part, int pixels) {
-    return wanted > 0 ? wanted : guint (CLAMP (std::llround (part * pixels), 1, G_MAXINT));
-  };
-  const guint window_width = window (properties.window_width, state.model.width, width);
-  const guint window_height = window (properties.window_height, state.model.height, height);
-  const MapSide x (int (gst_integral_histogram_get_width (histogram)), width, window_width,
-                   properties.step);
-  const MapSide y (int (gst_integral_histogram_get_height (histogram)), height, window_height,
-                   properties.step);
-  const GstIntegralHistogramGrid grid = {
-    x.window,  y.window, x.first - x.window / 2, y.first - y.window / 2, x.step, y.step,
-    x.windows, y.windows
-  };
-  const gsize n = gsize (x.windows) * gsize (y.windows);
-  g_autoptr (GstBuffer) values = state.memory.take (n * sizeof (gfloat));
+  TRY (state.consumer.await (meta->histogram));
+  TRY (renew_model (state, properties, meta, width, height));
+  const MapGrid grid = grid_of (properties, state.model, meta->histogram, width, height);
+  g_autoptr (GstBuffer) values = state.memory.take (grid.size () * sizeof (gfloat));
   GstIntegralHistogramBest best;
-  {
-    const Written map (values);
-    if (!map.values ())
-      return error (Error::Kind::no_memory, "a likelihood map of ", n,
-                    " windows: set step to a larger number");
-    GError *problem = nullptr;
-    if (!gst_integral_histogram_likelihood_maps (histogram, &grid, 1, state.model.bins.data (),
-                                                 properties.measure, map.values (),
-                                                 properties.messages ? &best : nullptr, &problem))
-      return take_gerror (problem, "The likelihood map failed: ");
-    state.picture.set_map (x, y, std::span (map.values (), n), properties.measure, bins);
-  }
-  const double x_scale = double (width) / x.pixels, y_scale = double (height) / y.pixels;
-  attach_map_tensors (out, values,
-                      { gsize (y.windows), gsize (x.windows), grid.x * x_scale, grid.y * y_scale,
-                        x.step * x_scale, y.step * y_scale, x.window * x_scale,
-                        y.window * y_scale },
-                      nick_of (properties.measure));
+  TRY (fill_map (state, properties, meta->histogram, grid, values,
+                 properties.messages ? &best : nullptr));
+  attach_map_tensors (out, values, grid.in_frame (), nick_of (properties.measure));
   if (properties.messages)
-    report (self, buffer,
-            { x.centre (best.index % x.windows, width) - int (window_width / 2),
-              y.centre (best.index / x.windows, height) - int (window_height / 2),
-              int (window_width), int (window_height) },
-            best.value);
+    report (self, buffer, grid.place_of (best), best.value);
   return {};
 }
 
