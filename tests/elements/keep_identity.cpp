@@ -5,6 +5,7 @@
 // be of that level.
 #include <deque>
 #include <functional>
+#include <thread>
 
 #include <gst/app/gstappsrc.h>
 
@@ -145,6 +146,107 @@ void register_odd_element ()
   fail_unless (gst_element_register (nullptr, "odd", GST_RANK_NONE, odd_element_get_type ()));
 }
 
+// what it does to frames
+
+std::deque<GstBuffer *> held;
+int n_taken = 0;  // frames before this one
+
+void push_first (const Push &push)
+{
+  push (held.front ());
+  held.pop_front ();
+}
+
+void hold (GstBuffer *buffer, const Push &push)
+{
+  held.push_back (buffer);
+  if (held.size () > 1)
+    push_first (push);
+}
+
+void drop_held ()
+{
+  for (; !held.empty (); held.pop_front ())
+    gst_buffer_unref (held.front ());
+}
+
+struct OddCase {
+  const char *what;
+  int least_own;  // of the frames before it is seen
+  void (*work) (GstBuffer *, const Push &);
+};
+
+constexpr OddCase kOddCases[] = {
+  { "late by one", 0, hold },
+  { "late by one, with the time of the next", 0,
+    [] (GstBuffer *buffer, const Push &push) {
+      if (!held.empty ())
+        GST_BUFFER_PTS (held.front ()) = GST_BUFFER_PTS (buffer);
+      hold (buffer, push);
+    } },
+  { "late after some frames", 5,
+    [] (GstBuffer *buffer, const Push &push) {
+      held.push_back (buffer);
+      if (n_taken < 5 || held.size () > 3)
+        push_first (push);
+    } },
+  { "drops every third", 2,
+    [] (GstBuffer *buffer, const Push &push) {
+      if (n_taken % 3 == 2)
+        gst_buffer_unref (buffer);
+      else
+        push (buffer);
+    } },
+  { "drops, and is late", 0,
+    [] (GstBuffer *buffer, const Push &push) {
+      if (n_taken % 3 == 2)
+        gst_buffer_unref (buffer);
+      else
+        hold (buffer, push);
+    } },
+  { "another thread", 0,
+    [] (GstBuffer *buffer, const Push &push) { std::thread ([&] { push (buffer); }).join (); } },
+  { "swaps two", 0,
+    [] (GstBuffer *buffer, const Push &push) {
+      held.push_front (buffer);
+      if (n_taken % 2 == 1) {
+        push_first (push);
+        push_first (push);
+      }
+    } },
+};
+
+/// Runs frames through an element that does this to them.
+Outcome run_odd (const OddCase &c, const std::string &inside, Times times, bool with_metas = true)
+{
+  n_taken = 0;
+  odd_work = [&] (const std::string &, GstBuffer *buffer, const Push &push) {
+    c.work (buffer, push);
+    n_taken++;
+  };
+  const Outcome outcome = run (inside, times, with_metas);
+  odd_work = nullptr;
+  drop_held ();
+  return outcome;
+}
+
+/// Runs each frame twice, of which the second is late. No frame may have the metas of another one.
+void expect_no_others_of_twins (Times times)
+{
+  odd_work = [&] (const std::string &name, GstBuffer *buffer, const Push &push) {
+    if (name == "twice") {
+      push (gst_buffer_copy_deep (buffer));
+      push (buffer);
+    } else {
+      hold (buffer, push);
+    }
+  };
+  const Outcome is = run ("odd name=twice ! odd name=culprit", times);
+  odd_work = nullptr;
+  drop_held ();
+  fail_unless (is.others == 0, "times %d: %d own, %d of others", int (times), is.own, is.others);
+}
+
 }  // namespace
 
 /// Every frame that comes out has its metas, also without a timestamp of its own.
@@ -192,76 +294,9 @@ TEST (retimed)
 TEST (unknown)
 {
   register_odd_element ();
-  std::deque<GstBuffer *> held;
-  int n = 0;
-  const auto push_first = [&] (const Push &push) {
-    push (held.front ());
-    held.pop_front ();
-  };
-  struct Case {
-    const char *what;
-    int least_own;  // of the frames before it is seen
-    std::function<void (GstBuffer *, const Push &)> work;
-  };
-  const Case cases[] = {
-    { "late by one", 0,
-      [&] (GstBuffer *buffer, const Push &push) {
-        held.push_back (buffer);
-        if (held.size () > 1)
-          push_first (push);
-      } },
-    { "late by one, with the time of the next", 0,
-      [&] (GstBuffer *buffer, const Push &push) {
-        held.push_back (buffer);
-        if (held.size () > 1) {
-          GST_BUFFER_PTS (held.front ()) = GST_BUFFER_PTS (buffer);
-          push_first (push);
-        }
-      } },
-    { "late after some frames", 5,
-      [&] (GstBuffer *buffer, const Push &push) {
-        held.push_back (buffer);
-        if (n < 5 || held.size () > 3)
-          push_first (push);
-      } },
-    { "drops every third", 2,
-      [&] (GstBuffer *buffer, const Push &push) {
-        if (n % 3 == 2)
-          gst_buffer_unref (buffer);
-        else
-          push (buffer);
-      } },
-    { "drops, and is late", 0,
-      [&] (GstBuffer *buffer, const Push &push) {
-        if (n % 3 == 2) {
-          gst_buffer_unref (buffer);
-          return;
-        }
-        held.push_back (buffer);
-        if (held.size () > 1)
-          push_first (push);
-      } },
-    { "another thread", 0,
-      [&] (GstBuffer *buffer, const Push &push) { std::thread ([&] { push (buffer); }).join (); } },
-    { "swaps two", 0,
-      [&] (GstBuffer *buffer, const Push &push) {
-        held.push_front (buffer);
-        if (n % 2 == 1) {
-          push_first (push);
-          push_first (push);
-        }
-      } },
-  };
   for (const Times times : kAllTimes)
-    for (const Case &c : cases) {
-      n = 0;
-      odd_work = [&] (const std::string &, GstBuffer *buffer, const Push &push) {
-        c.work (buffer, push);
-        n++;
-      };
-      const Outcome is = run ("identity ! odd name=culprit ! queue", times);
-      for (; !held.empty (); held.pop_front ())
-        gst_buffer_unref (held.front ());
+    for (const OddCase &c : kOddCases) {
+      const Outcome is = run_odd (c, "identity ! odd name=culprit ! queue", times);
       fail_unless (is.others == 0 && is.own >= c.least_own && is.none > kFrames / 2,
                    "%s, times %d: %d own, %d of others, %d without", c.what, int (times), is.own,
                    is.others, is.none);
@@ -270,27 +305,8 @@ TEST (unknown)
                    "%s, times %d: %zu warnings: %s", c.what, int (times), is.warnings.size (),
                    is.warnings.empty () ? "" : is.warnings[0].c_str ());
       // a stream without metas has none to lose
-      n = 0;
-      fail_unless (run ("odd ! queue", times, false).warnings.empty (), "%s", c.what);
-      for (; !held.empty (); held.pop_front ())
-        gst_buffer_unref (held.front ());
+      fail_unless (run_odd (c, "odd ! queue", times, false).warnings.empty (), "%s", c.what);
     }
-  // each frame twice, of which the second is late
-  for (const Times times : kAllTimes) {
-    odd_work = [&] (const std::string &name, GstBuffer *buffer, const Push &push) {
-      held.push_back (buffer);
-      if (name == "twice") {
-        held.pop_back ();
-        push (gst_buffer_copy_deep (buffer));
-        push (buffer);
-      } else if (held.size () > 1) {
-        push_first (push);
-      }
-    };
-    const Outcome is = run ("odd name=twice ! odd name=culprit", times);
-    for (; !held.empty (); held.pop_front ())
-      gst_buffer_unref (held.front ());
-    fail_unless (is.others == 0, "times %d: %d own, %d of others", int (times), is.own, is.others);
-  }
-  odd_work = nullptr;
+  for (const Times times : kAllTimes)
+    expect_no_others_of_twins (times);
 }
