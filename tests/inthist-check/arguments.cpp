@@ -133,58 +133,92 @@ Choice choice (const char *option, std::string_view value)
   return { .value = number (option, value, 1, 65536) };
 }
 
+enum {
+  kList = 1,
+  kDevice,
+  kSeed,
+  kCases,
+  kSize,
+  kBins,
+  kCounter,
+  kTable,
+  kTile,
+  kThreads,
+  kBench,
+  kPicture,
+  kRegions,
+  kBuffers,
+  kTransfers,
+  kSeconds,
+  kPeers,
+  kNoPeers,
+  kFormat,
+  kOutput
+};
+constexpr option kOptions[] = {
+  { "list", no_argument, nullptr, kList },
+  { "device", required_argument, nullptr, kDevice },
+  { "seed", required_argument, nullptr, kSeed },
+  { "cases", required_argument, nullptr, kCases },
+  { "size", required_argument, nullptr, kSize },
+  { "bins", required_argument, nullptr, kBins },
+  { "counter", required_argument, nullptr, kCounter },
+  { "table", required_argument, nullptr, kTable },
+  { "tile", required_argument, nullptr, kTile },
+  { "threads", required_argument, nullptr, kThreads },
+  { "bench", no_argument, nullptr, kBench },
+  { "picture", required_argument, nullptr, kPicture },
+  { "regions", required_argument, nullptr, kRegions },
+  { "buffers", required_argument, nullptr, kBuffers },
+  { "transfers", no_argument, nullptr, kTransfers },
+  { "seconds", required_argument, nullptr, kSeconds },
+  { "peers", no_argument, nullptr, kPeers },
+  { "no-peers", no_argument, nullptr, kNoPeers },
+  { "format", required_argument, nullptr, kFormat },
+  { "output", required_argument, nullptr, kOutput },
+  { "help", no_argument, nullptr, 'h' },
+  {},
+};
+
+std::pair<int, int> size_of (std::string_view value)
+{
+  const auto x = value.find ('x');
+  if (x == value.npos)
+    usage_error (text ("--size: \"%.*s\" is not of the form WIDTHxHEIGHT", int (value.size ()),
+                       value.data ()));
+  return { number ("--size", value.substr (0, x), 1, 1 << 20),
+           number ("--size", value.substr (x + 1), 1, 1 << 20) };
+}
+
+/// Takes an option that goes with --bench only. Returns false for any other.
+bool take_bench_option (int option, std::string_view value, Arguments &a)
+{
+  Options &o = a.options;
+  switch (option) {
+    case kPicture:
+      one_of ("--picture", value, { "landscape", "noise", "constant", "checkerboard", "frame" });
+      a.pictures.emplace_back (value);
+      break;
+    case kRegions: o.regions = number ("--regions", value, 1, 1 << 20); break;
+    case kBuffers: o.buffers = number ("--buffers", value, 1, 1 << 20); break;
+    case kTransfers: o.transfers = true; break;
+    case kSeconds: o.seconds = number ("--seconds", value, 0.0, 3600.0); break;
+    case kPeers: a.peers = true; break;
+    case kNoPeers: a.peers = false; break;
+    case kFormat: o.format = Format (one_of ("--format", value, { "table", "csv", "json" })); break;
+    case kOutput: o.output = value; break;
+    default: return false;
+  }
+  return true;
+}
+
 Arguments parse (int argc, char **argv)
 {
-  enum {
-    kList = 1,
-    kDevice,
-    kSeed,
-    kCases,
-    kSize,
-    kBins,
-    kCounter,
-    kTable,
-    kTile,
-    kThreads,
-    kBench,
-    kPicture,
-    kRegions,
-    kBuffers,
-    kTransfers,
-    kSeconds,
-    kPeers,
-    kNoPeers,
-    kFormat,
-    kOutput
-  };
-  static const option kOptions[] = {
-    { "list", no_argument, nullptr, kList },
-    { "device", required_argument, nullptr, kDevice },
-    { "seed", required_argument, nullptr, kSeed },
-    { "cases", required_argument, nullptr, kCases },
-    { "size", required_argument, nullptr, kSize },
-    { "bins", required_argument, nullptr, kBins },
-    { "counter", required_argument, nullptr, kCounter },
-    { "table", required_argument, nullptr, kTable },
-    { "tile", required_argument, nullptr, kTile },
-    { "threads", required_argument, nullptr, kThreads },
-    { "bench", no_argument, nullptr, kBench },
-    { "picture", required_argument, nullptr, kPicture },
-    { "regions", required_argument, nullptr, kRegions },
-    { "buffers", required_argument, nullptr, kBuffers },
-    { "transfers", no_argument, nullptr, kTransfers },
-    { "seconds", required_argument, nullptr, kSeconds },
-    { "peers", no_argument, nullptr, kPeers },
-    { "no-peers", no_argument, nullptr, kNoPeers },
-    { "format", required_argument, nullptr, kFormat },
-    { "output", required_argument, nullptr, kOutput },
-    { "help", no_argument, nullptr, 'h' },
-    {},
-  };
   Arguments a;
   Options &o = a.options;
   while (true) {
-    const int got = getopt_long (argc, argv, "h", kOptions, nullptr);
+    int index = 0;
+    const int got = getopt_long (argc, argv, "h", kOptions, &index);
     const std::string_view value = optarg ? optarg : "";
     switch (got) {
       case -1: o.names.assign (argv + optind, argv + argc); return a;
@@ -199,14 +233,7 @@ Arguments parse (int argc, char **argv)
         o.small = one_of ("--cases", value, { "all", "small" }) == 1;
         a.cases_given = true;
         break;
-      case kSize: {
-        const auto x = value.find ('x');
-        if (x == value.npos)
-          usage_error (text ("--size: \"%s\" is not of the form WIDTHxHEIGHT", optarg));
-        a.sizes.push_back ({ number ("--size", value.substr (0, x), 1, 1 << 20),
-                             number ("--size", value.substr (x + 1), 1, 1 << 20) });
-        break;
-      }
+      case kSize: a.sizes.push_back (size_of (value)); break;
       case kBins: a.bins.push_back (number ("--bins", value, 1, 256)); break;
       case kCounter:
         if (a.counter)
@@ -216,45 +243,13 @@ Arguments parse (int argc, char **argv)
       case kTable: a.table = table_of (value); break;
       case kTile: o.tile = choice ("--tile", value); break;
       case kThreads: o.threads = choice ("--threads", value); break;
-      case kPicture:
-        one_of ("--picture", value, { "landscape", "noise", "constant", "checkerboard", "frame" });
-        a.pictures.emplace_back (value);
-        a.only_with_bench = "--picture";
-        break;
-      case kRegions:
-        o.regions = number ("--regions", value, 1, 1 << 20);
-        a.only_with_bench = "--regions";
-        break;
-      case kBuffers:
-        o.buffers = number ("--buffers", value, 1, 1 << 20);
-        a.only_with_bench = "--buffers";
-        break;
-      case kTransfers:
-        o.transfers = true;
-        a.only_with_bench = "--transfers";
-        break;
-      case kSeconds:
-        o.seconds = number ("--seconds", value, 0.0, 3600.0);
-        a.only_with_bench = "--seconds";
-        break;
-      case kPeers:
-        a.peers = true;
-        a.only_with_bench = "--peers";
-        break;
-      case kNoPeers:
-        a.peers = false;
-        a.only_with_bench = "--no-peers";
-        break;
-      case kFormat:
-        o.format = Format (one_of ("--format", value, { "table", "csv", "json" }));
-        a.only_with_bench = "--format";
-        break;
-      case kOutput:
-        o.output = value;
-        a.only_with_bench = "--output";
-        break;
       case 'h': std::fputs (kHelp, stdout); std::exit (0);
-      default: std::fprintf (stderr, "Try 'inthist-check --help'.\n"); std::exit (2);
+      default:
+        if (!take_bench_option (got, value, a)) {
+          std::fprintf (stderr, "Try 'inthist-check --help'.\n");
+          std::exit (2);
+        }
+        a.only_with_bench = kOptions[index].name;
     }
   }
 }
@@ -409,7 +404,7 @@ Arguments read_arguments (int argc, char **argv)
 {
   Arguments a = parse (argc, argv);
   if (a.only_with_bench && !a.bench)
-    usage_error (text ("%s goes with --bench", a.only_with_bench));
+    usage_error (text ("--%s goes with --bench", a.only_with_bench));
   if (a.bench && a.options.small)
     usage_error ("--cases does not go with --bench");
   if (a.device == "cuda" && !INTHIST_CUDA)

@@ -23,7 +23,7 @@ struct Arguments {
   std::optional<Type> counter;
   std::optional<std::pair<Type, Type>> table;
   std::optional<bool> peers;
-  const char *only_with_bench = nullptr;  // an option that was given
+  const char *only_with_bench = nullptr;  // the name of an option that was given
   Options options;
 
   bool wants (Device which) const
