@@ -74,7 +74,7 @@ int tile_rows_of (const Shape &shape, int places, const TilesPolicy &policy)
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
   const Strips strips (shape, TilesPolicy{}.least_rows * kTileSide, kTileSide, nullptr);
-  return strips.row_of (strips.counted_cells (), 0) * sizeof (std::uint16_t);
+  return strips.row_of (strips.counted_row_blocks (), 0) * sizeof (std::uint16_t);
 }
 
 bool supports (const Shape &shape, const Tuning &)
@@ -101,7 +101,7 @@ int run_byte_tiles (const Job &job, const TilesPolicy &policy)
     return error;
   Strips strips (job.shape, tile_rows_of (job.shape, processors * blocks, policy) * kTileSide,
                  kTileSide, job.workspace);
-  strips.join_cells (processors, policy.count);
+  strips.join_row_blocks (processors, policy.count);
   const Input input = input_of (job, strips, kTileSide);
   if (const int error = launch_bin_image (job, input); error != 0)
     return error;
@@ -128,7 +128,7 @@ extern constinit const Strategy kByteTiles = {
   .limit = "integral histograms in tiles (u8-tiled), up to 8192 columns"
 };
 static_assert (cuda::kMaxTiledWidth == 8192
-               && std::int64_t (cuda::kMaxCells) * cuda::TilesPolicy{}.least_rows * kTileSide
+               && std::int64_t (cuda::kMaxRowBlocks) * cuda::TilesPolicy{}.least_rows * kTileSide
                       >= kMaxTiledSide);
 
 }  // namespace inthist

@@ -69,7 +69,7 @@ inline Input input_of (const Job &job, const Strips &strips, int alignment)
                            .columns = strips.width,
                            .shift = shift,
                            .first = first,
-                           .ready = strips.counted_cells () > 0 };
+                           .ready = strips.counted_row_blocks () > 0 };
   return { bytes, high_bits && lies % alignment == 0 ? BinsBy::nobody : BinsBy::count };
 }
 
@@ -84,17 +84,19 @@ inline int launch_bin_image (const Job &job, const Input &input)
 inline int launch_count_columns (const Job &job, const Strips &strips, const Input &input)
 {
   const bool makes_bins = input.bins_by == BinsBy::count;
-  const int cells = makes_bins ? strips.cells () : strips.counted_cells ();
-  if (cells == 0)
+  const int row_blocks = makes_bins ? strips.row_blocks () : strips.counted_row_blocks ();
+  if (row_blocks == 0)
     return 0;
   job.stage ("count");
   const std::size_t columns = makes_bins ? job.pixels.stride : strips.pitch;
-  const dim3 grid (unsigned (columns / kCountColumns), divide_up (cells, strips.joined_cells),
-                   strips.counted_cells () ? divide_up (strips.bins, kCountBins) : 1);
-  const bool one_cell = strips.joined_cells == 1;
-  const auto kernel = makes_bins ? one_cell ? count_columns<true, true> : count_columns<true, false>
-                      : one_cell ? count_columns<false, true>
-                                 : count_columns<false, false>;
+  const dim3 grid (unsigned (columns / kCountColumns),
+                   divide_up (row_blocks, strips.joined_row_blocks),
+                   strips.counted_row_blocks () ? divide_up (strips.bins, kCountBins) : 1);
+  const bool one_row_block = strips.joined_row_blocks == 1;
+  const auto kernel = makes_bins
+                          ? one_row_block ? count_columns<true, true> : count_columns<true, false>
+                      : one_row_block ? count_columns<false, true>
+                                      : count_columns<false, false>;
   return launch_overlapped (kernel, grid, kCountWarps * kWarp, 0, job.stream, input.pixels,
                             LutWords::of (makes_bins ? job.binning->lut : Lut{}), job.pixels,
                             strips);

@@ -114,11 +114,12 @@ int launch_column_sums (const Job &job, const Strips &strips, const Input &input
 {
   if (job.shape.content != Content::weights)
     return launch_count_columns (job, strips, input);
-  const int cells = strips.counted_cells ();
-  if (cells == 0)
+  const int row_blocks = strips.counted_row_blocks ();
+  if (row_blocks == 0)
     return 0;
   job.stage ("count");
-  const dim3 grid (unsigned (strips.pitch / kCountColumns), divide_up (cells, strips.joined_cells),
+  const dim3 grid (unsigned (strips.pitch / kCountColumns),
+                   divide_up (row_blocks, strips.joined_row_blocks),
                    divide_up (strips.bins, kCountBins));
   return launch_overlapped (add_up_columns, grid, kCountWarps * kWarp, 0, job.stream, input.pixels,
                             strips);
@@ -126,16 +127,16 @@ int launch_column_sums (const Job &job, const Strips &strips, const Input &input
 
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
-  // the most cells on any device
+  // the most row blocks on any device
   const Strips strips (shape, StripPolicy{}.least_rows, kUnitRows, nullptr);
-  return strips.row_of (strips.counted_cells (), 0)
+  return strips.row_of (strips.counted_row_blocks (), 0)
          * (shape.content == Content::weights ? sizeof (std::uint32_t) : sizeof (std::uint16_t));
 }
 
 bool supports (const Shape &shape, const Tuning &)
 {
   return shape.content != Content::sums && shape.width <= kMaxWidth
-         && divide_up (shape.height, StripPolicy{}.least_rows) <= kMaxCells;
+         && divide_up (shape.height, StripPolicy{}.least_rows) <= kMaxRowBlocks;
 }
 
 int run (const Job &job)
@@ -155,7 +156,7 @@ int run_strip (const Job &job, const StripPolicy &policy)
     return error;
   Strips strips (job.shape, strip_rows (job.shape, processors, blocks, policy), kUnitRows,
                  job.workspace);
-  strips.join_cells (processors, policy.count);
+  strips.join_row_blocks (processors, policy.count);
   const Input input = input_of (job, strips, launch.pixels);
   if (const int error = launch_bin_image (job, input); error != 0)
     return error;
@@ -178,6 +179,6 @@ extern constinit const Strategy kStrip = {
   .limit = "integral histograms, up to 14336 columns and 1572840 rows"
 };
 static_assert (cuda::kMaxWidth == 14336
-               && cuda::kMaxCells * cuda::StripPolicy{}.least_rows == 1572840);
+               && cuda::kMaxRowBlocks * cuda::StripPolicy{}.least_rows == 1572840);
 
 }  // namespace inthist

@@ -10,7 +10,7 @@
 namespace inthist::cuda {
 
 // The kernels are compiled with these numbers.
-constexpr int kUnitRows = 8;         // Cells have a multiple of 8 rows: steps of scan are 8 or 4.
+constexpr int kUnitRows = 8;  // Row blocks have a multiple of 8 rows: steps of scan are 8 or 4.
 constexpr int kRangeColumns = 2048;  // A range of scan has no more columns.
 constexpr int kScanBlocks = 2;       // A processor has registers for so many blocks of scan.
 

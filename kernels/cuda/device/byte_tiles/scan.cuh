@@ -199,17 +199,17 @@ private:
       top_[j] = kWide ? columns[j] : columns[2 * j] | columns[2 * j + 1] << 16;
   }
 
-  /// Adds the column counts above the strip, one for each set of joined cells.
+  /// Adds the column counts above the strip, one for each set of joined row blocks.
   __device__ void add_columns (std::uint32_t (&columns)[kTileSide]) const
   {
     const std::uint16_t *const counts = static_cast<const std::uint16_t *> (strips_.sums)
                                         + strips_.row_of (0, bin_) + threadIdx.x * kTileSide;
-    const std::size_t counts_per_cell = strips_.bins * strips_.pitch;
-    const int above = strip_ * strips_.cells_per_strip, joined = strips_.joined_cells;
+    const std::size_t counts_per_row_block = strips_.bins * strips_.pitch;
+    const int above = strip_ * strips_.row_blocks_per_strip, joined = strips_.joined_row_blocks;
 #pragma unroll 4
-    for (int cell = 0; cell < above; cell += joined) {
+    for (int row_block = 0; row_block < above; row_block += joined) {
       const auto *const at = reinterpret_cast<const uint4 *> (
-          counts + (min (cell + joined, above) - 1) * counts_per_cell);
+          counts + (min (row_block + joined, above) - 1) * counts_per_row_block);
       const uint4 got[2] = { load_that_stays (at), load_that_stays (at + 1) };
 #pragma unroll
       for (int half = 0; half < 2; half++) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The first kernel of strip and of byte-tiles. A block counts kCountBins bins in the kCountColumns
-// columns of some joined cells; a lane has four columns, two a counter, so that no two lanes of a
-// warp meet in a bank, whatever the pixels are:
+// columns of some joined row blocks; a lane has four columns, two a counter, so that no two lanes
+// of a warp meet in a bank, whatever the pixels are:
 //
 //   clear      the counters
-//   load       a cell's pixels
+//   load       a row block's pixels
 //   to_bins    they become bins
 //   add_up     the counts of these; the bins are stored for scan where a LUT made them
 //   store      the counts that scan reads, those above a strip
@@ -19,8 +19,8 @@
 
 namespace inthist::cuda {
 
-/// kLut: bytes become bins by a table, for scan too. kOneCell: no cells are joined.
-template <bool kLut, bool kOneCell>
+/// kLut: bytes become bins by a table, for scan too. kOneRowBlock: no row blocks are joined.
+template <bool kLut, bool kOneRowBlock>
 class ColumnCounts {
 public:
   struct Shared {
@@ -35,10 +35,10 @@ public:
         lane_ (threadIdx.x % kWarp), warp_ (threadIdx.x / kWarp),
         x_ (blockIdx.x * kCountColumns + lane_ * 4), first_bin_ (blockIdx.z * kCountBins),
         bins_ (min (kCountBins, strips.bins - first_bin_)),
-        cell_ (blockIdx.y * (kOneCell ? 1 : strips.joined_cells)),
-        end_ (kOneCell ? cell_ + 1
-                       : min (kLut ? strips.cells () : strips.counted_cells (),
-                              cell_ + strips.joined_cells))
+        row_block_ (blockIdx.y * (kOneRowBlock ? 1 : strips.joined_row_blocks)),
+        end_ (kOneRowBlock ? row_block_ + 1
+                           : min (kLut ? strips.row_blocks () : strips.counted_row_blocks (),
+                                  row_block_ + strips.joined_row_blocks))
   {
   }
 
@@ -53,13 +53,13 @@ public:
       to_bins ();
       add_up ();
       __syncthreads ();
-      const int done = cell_++;
-      if (cell_ < end_)
+      const int done = row_block_++;
+      if (row_block_ < end_)
         load ();
-      if (done < strips_.counted_cells ()
-          && (cell_ % strips_.cells_per_strip == 0 || cell_ == end_))
+      if (done < strips_.counted_row_blocks ()
+          && (row_block_ % strips_.row_blocks_per_strip == 0 || row_block_ == end_))
         store (done);
-      if (kOneCell || cell_ >= end_)
+      if (kOneRowBlock || row_block_ >= end_)
         break;
       __syncthreads ();
     }
@@ -67,7 +67,7 @@ public:
 
 private:
   // Rows of a warp, all in flight
-  static constexpr int kAhead = divide_up (kMaxCell, kCountWarps);
+  static constexpr int kAhead = divide_up (kMaxRowBlockRows, kCountWarps);
 
   __device__ void clear ()
   {
@@ -77,8 +77,11 @@ private:
       shared_.lut.copy (lut_);
   }
 
-  __device__ int first_row () const { return cell_ * strips_.cell_rows; }
-  __device__ int rows () const { return min (strips_.cell_rows, strips_.height - first_row ()); }
+  __device__ int first_row () const { return row_block_ * strips_.row_block_rows; }
+  __device__ int rows () const
+  {
+    return min (strips_.row_block_rows, strips_.height - first_row ());
+  }
 
   /// Clamps to the last row and the last columns.
   __device__ void load ()
@@ -124,13 +127,14 @@ private:
     }
   }
 
-  __device__ void store (int cell) const
+  __device__ void store (int row_block) const
   {
     if (x_ < strips_.pitch)
 #pragma unroll 1  // a warp has few bins
       for (int b = warp_; b < bins_; b += kCountWarps)
         store_to_stay (reinterpret_cast<uint2 *> (static_cast<std::uint16_t *> (strips_.sums)
-                                                  + strips_.row_of (cell, first_bin_ + b) + x_),
+                                                  + strips_.row_of (row_block, first_bin_ + b)
+                                                  + x_),
                        make_uint2 (shared_.counters[b][0][lane_], shared_.counters[b][1][lane_]));
   }
 
@@ -140,17 +144,17 @@ private:
   const Strips &strips_;
   Shared &shared_;
   const int lane_, warp_, x_, first_bin_, bins_;
-  int cell_;
+  int row_block_;
   const int end_;
   std::uint32_t words_[kAhead];  // four pixels, or bins, of each row
 };
 
-template <bool kLut, bool kOneCell>
+template <bool kLut, bool kOneRowBlock>
 __global__ void __launch_bounds__ (kCountWarps *kWarp)
 count_columns (BinBytes source, const __grid_constant__ LutWords lut, PixelPlane bin_plane,
                Strips strips)
 {
-  using Block = ColumnCounts<kLut, kOneCell>;
+  using Block = ColumnCounts<kLut, kOneRowBlock>;
   __shared__ typename Block::Shared shared;
   Block (source, lut, bin_plane, strips, shared).run ();
 }

@@ -2,7 +2,7 @@
 //
 // The first kernel of strip if pixels have weights. If each pixel counts 1, it is that of
 // column_counts.cuh. A block adds up kCountBins bins in the kCountColumns columns of some joined
-// cells. A lane has four columns, and no two lanes meet in a bank.
+// row blocks. A lane has four columns, and no two lanes meet in a bank.
 #pragma once
 
 #include "../hardware/overlap.cuh"
@@ -35,23 +35,24 @@ public:
     let_next_start ();
     wait_for_previous ();
     __syncthreads ();
-    const int first = blockIdx.y * strips_.joined_cells,
-              end = min (strips_.counted_cells (), first + strips_.joined_cells);
-    for (int cell = first; cell < end; cell++) {
-      add_up (cell * strips_.cell_rows);
+    const int first = blockIdx.y * strips_.joined_row_blocks,
+              end = min (strips_.counted_row_blocks (), first + strips_.joined_row_blocks);
+    for (int row_block = first; row_block < end; row_block++) {
+      add_up (row_block * strips_.row_block_rows);
       __syncthreads ();
-      // scan reads the sums where a strip ends, and where a set of joined cells ends
-      if ((cell + 1) % strips_.cells_per_strip == 0 || cell + 1 == end) {
-        store (cell);
+      // scan reads the sums where a strip ends, and where a set of joined row blocks ends
+      if ((row_block + 1) % strips_.row_blocks_per_strip == 0 || row_block + 1 == end) {
+        store (row_block);
         __syncthreads ();
       }
     }
   }
 
 private:
-  static constexpr int kAhead = divide_up (kMaxCell, kCountWarps);  // rows of a warp, in flight
+  // Rows of a warp, all in flight
+  static constexpr int kAhead = divide_up (kMaxRowBlockRows, kCountWarps);
 
-  /// Adds up a cell from row y on, of which the frame has all rows.
+  /// Adds up a row block from row y on, of which the frame has all rows.
   __device__ void add_up (int y)
   {
     uint4 words[kAhead];
@@ -59,10 +60,10 @@ private:
     for (int i = 0; i < kAhead; i++)
       words[i] = load_that_stays (reinterpret_cast<const uint4 *> (
           from_
-          + std::size_t (y + min (warp_ + i * kCountWarps, strips_.cell_rows - 1)) * stride_));
+          + std::size_t (y + min (warp_ + i * kCountWarps, strips_.row_block_rows - 1)) * stride_));
 #pragma unroll
     for (int i = 0; i < kAhead; i++) {
-      if (warp_ + i * kCountWarps >= strips_.cell_rows)
+      if (warp_ + i * kCountWarps >= strips_.row_block_rows)
         break;
       const std::uint32_t four[] = { words[i].x, words[i].y, words[i].z, words[i].w };
 #pragma unroll
@@ -80,13 +81,13 @@ private:
       atomicAdd (&shared_.sums[bin - first_bin_][column][lane_], std::uint32_t (weight));
   }
 
-  __device__ void store (int cell) const
+  __device__ void store (int row_block) const
   {
 #pragma unroll 1  // a warp has few bins
     for (int b = warp_; b < bins_; b += kCountWarps) {
       const auto &sums = shared_.sums[b];
       store_to_stay (reinterpret_cast<uint4 *> (static_cast<std::uint32_t *> (strips_.sums)
-                                                + strips_.row_of (cell, first_bin_ + b) + x_),
+                                                + strips_.row_of (row_block, first_bin_ + b) + x_),
                      make_uint4 (sums[0][lane_], sums[1][lane_], sums[2][lane_], sums[3][lane_]));
     }
   }

@@ -237,18 +237,18 @@ private:
     }
   }
 
-  /// Adds the column sums above the strip, one for each set of joined cells.
+  /// Adds the column sums above the strip, one for each set of joined row blocks.
   __device__ void add_columns (int x)
   {
-    const int above = strip_ * strips_.cells_per_strip, joined = strips_.joined_cells;
+    const int above = strip_ * strips_.row_blocks_per_strip, joined = strips_.joined_row_blocks;
     constexpr int kInFlight = Adds::kSumsInFlight;
-    for (int cell = 0; cell < above; cell += kInFlight * joined) {
+    for (int row_block = 0; row_block < above; row_block += kInFlight * joined) {
       typename Adds::ColumnSums got[kInFlight] = {};
 #pragma unroll
       for (int i = 0; i < kInFlight; i++)
-        if (cell + i * joined < above)
+        if (row_block + i * joined < above)
           got[i] = Adds::load_sums (
-              strips_, strips_.row_of (min (cell + (i + 1) * joined, above) - 1, bin_), x);
+              strips_, strips_.row_of (min (row_block + (i + 1) * joined, above) - 1, bin_), x);
 #pragma unroll
       for (int i = 0; i < kInFlight; i++)
         Adds::add_sums (got[i], h_);

@@ -12,38 +12,40 @@
 
 namespace inthist::cuda {
 
-/// A frame cut into strips, these into cells for count, and the column sums: counts of 16 bits, or
-/// sums of weights of 32. Consecutive cells are joined, and sums go on from one to the next.
+/// A frame cut into strips, and a strip into row blocks, each of which count sums at once. The
+/// column sums are counts of 16 bits, or sums of weights of 32 bits. Consecutive row blocks are
+/// joined: the sums go on from one row block to the next.
 struct Strips {
-  int width, height, bins, cells_per_strip, cell_rows, rows, n, joined_cells = 1;
+  int width, height, bins, row_blocks_per_strip, row_block_rows, rows, n, joined_row_blocks = 1;
   std::size_t pitch;  // columns
-  void *sums;         // [cell][bin][x], each from the first of the joined cells up to this one
+  void *sums;  // [row block][bin][x], each from the first of the joined row blocks up to this one
 
-  __host__ __device__ std::size_t row_of (int cell, int bin) const
+  __host__ __device__ std::size_t row_of (int row_block, int bin) const
   {
-    return (std::size_t (cell) * bins + bin) * pitch;
+    return (std::size_t (row_block) * bins + bin) * pitch;
   }
-  __host__ __device__ int cells () const { return divide_up (height, cell_rows); }
-  /// Returns how many cells are counted; the last strip is above nothing.
-  __host__ __device__ int counted_cells () const { return (n - 1) * cells_per_strip; }
+  __host__ __device__ int row_blocks () const { return divide_up (height, row_block_rows); }
+  /// Returns how many row blocks are counted; the last strip is above nothing.
+  __host__ __device__ int counted_row_blocks () const { return (n - 1) * row_blocks_per_strip; }
 
-  /// Rounds the rows of a cell up to those of a step, or of a tile.
+  /// Rounds the rows of a row block up to those of a step, or of a tile.
   Strips (const Shape &shape, int rows_per_strip, int step_rows, void *workspace)
       : width (shape.width), height (shape.height), bins (shape.bins),
-        cells_per_strip (divide_up (rows_per_strip, kMaxCell / step_rows * step_rows)),
-        cell_rows (round_up (divide_up (rows_per_strip, cells_per_strip), step_rows)),
-        rows (cell_rows * cells_per_strip), n (divide_up (height, rows)),
+        row_blocks_per_strip (divide_up (rows_per_strip, kMaxRowBlockRows / step_rows * step_rows)),
+        row_block_rows (round_up (divide_up (rows_per_strip, row_blocks_per_strip), step_rows)),
+        rows (row_block_rows * row_blocks_per_strip), n (divide_up (height, rows)),
         pitch (round_up (std::size_t (width), kCountColumns)), sums (workspace)
   {
   }
 
-  /// Joins cells, so that scan adds up fewer counts; leaves blocks enough for count.
-  void join_cells (int processors, const CountPolicy &policy)
+  /// Joins row blocks, so that scan adds up fewer counts; leaves blocks enough for count.
+  void join_row_blocks (int processors, const CountPolicy &policy)
   {
     const long blocks =
-        long (pitch / kCountColumns) * divide_up (bins, kCountBins) * counted_cells ();
+        long (pitch / kCountColumns) * divide_up (bins, kCountBins) * counted_row_blocks ();
     const long wanted = std::max (1L, long (policy.blocks) * processors);
-    joined_cells = int (std::clamp (blocks / wanted, 1L, long (kMaxJoinedRows / cell_rows)));
+    joined_row_blocks =
+        int (std::clamp (blocks / wanted, 1L, long (kMaxJoinedRows / row_block_rows)));
   }
 };
 
