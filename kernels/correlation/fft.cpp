@@ -54,8 +54,7 @@ struct Several {
     return { hn::Sub (hn::Mul (re, r), hn::Mul (im, i)),
              hn::Add (hn::Mul (re, i), hn::Mul (im, r)) };
   }
-  /// Returns it times -i.
-  Several turned () const { return { im, hn::Neg (re) }; }
+  Several times_minus_i () const { return { im, hn::Neg (re) }; }
 };
 
 /// Does the signals of a vector, from the i-th on.
@@ -75,7 +74,7 @@ HWY_INLINE void radix_4 (const Butterfly &b, std::size_t i, const float *wr, con
     return Several<D>::load (b.re + i + k * b.step, b.im + i + k * b.step);
   };
   const auto x0 = at (0), x1 = at (1), x2 = at (2), x3 = at (3);
-  const auto s = x0 + x2, t = x0 - x2, u = x1 + x3, h = (x1 - x3).turned ();
+  const auto s = x0 + x2, t = x0 - x2, u = x1 + x3, h = (x1 - x3).times_minus_i ();
   float *const re = b.to_re + i, *const im = b.to_im + i;
   (s + u).store (re, im);
   (t + h).times (wr[1], wi[1]).store (re + b.to_step, im + b.to_step);

@@ -81,7 +81,7 @@ inline void unpack (const Complexes &pairs, Complexes &spectra)
     for (int c = 0; c < kPairs; c++) {
       const Number there = { ar[c], ai[c] }, mirrored = { br[c], bi[c] };
       const Number first = first_of_pair (there, mirrored),
-                   second = first_of_pair (there.turned (), mirrored.turned ());
+                   second = first_of_pair (there.times_minus_i (), mirrored.times_minus_i ());
       re[c] = first.re, im[c] = first.im;
       re[c + kPairs] = second.re, im[c + kPairs] = second.im;
     }
@@ -185,12 +185,12 @@ inline void scale_cells (const float *factors, const std::uint8_t *inside, Compl
   }
 }
 
-/// Multiplies all channels of a frequency.
-inline void turn (float wr, float wi, float *__restrict re, float *__restrict im)
+/// Multiplies all channels of a frequency by a factor.
+inline void multiply_channels (float wr, float wi, float *__restrict re, float *__restrict im)
 {
   for (int c = 0; c < kChannels; c++) {
-    const Number turned = Number{ re[c], im[c] } * Number{ wr, wi };
-    re[c] = turned.re, im[c] = turned.im;
+    const Number product = Number{ re[c], im[c] } * Number{ wr, wi };
+    re[c] = product.re, im[c] = product.im;
   }
 }
 
@@ -224,7 +224,7 @@ HWY_EXPORT (pack);
 HWY_EXPORT (solve_frequencies);
 HWY_EXPORT (update_dual);
 HWY_EXPORT (scale_cells);
-HWY_EXPORT (turn);
+HWY_EXPORT (multiply_channels);
 HWY_EXPORT (respond);
 
 Fft &transform ()
@@ -288,30 +288,31 @@ Complexes spectra_of (std::span<const float> pictures)
   return spectra;
 }
 
-std::vector<std::complex<double>> turns_of (double x, double y)
+std::vector<std::complex<double>> phase_factors (double x, double y)
 {
   // the highest frequency of an axis is its own conjugate, and stays so
-  const auto turned = [] (int frequency, double cells) {
-    const double turn = -2 * std::numbers::pi * frequency * cells / kGrid;
-    return frequency == kGrid / 2 ? std::complex<double> (std::cos (turn)) : std::polar (1.0, turn);
+  const auto factor = [] (int frequency, double cells) {
+    const double phase = -2 * std::numbers::pi * frequency * cells / kGrid;
+    return frequency == kGrid / 2 ? std::complex<double> (std::cos (phase))
+                                  : std::polar (1.0, phase);
   };
-  std::vector<std::complex<double>> turns;
+  std::vector<std::complex<double>> factors;
   for (int i = 0; i < kHalf; i++)
-    turns.push_back (turned (i, x));
+    factors.push_back (factor (i, x));
   for (int j = 0; j < kGrid; j++)
-    turns.push_back (turned (j <= kGrid / 2 ? j : j - kGrid, y));
-  return turns;
+    factors.push_back (factor (j <= kGrid / 2 ? j : j - kGrid, y));
+  return factors;
 }
 
 void shift_spectra (Complexes &spectra, double x, double y)
 {
-  const auto turns = turns_of (x, y);
-  const auto turn = HWY_DYNAMIC_DISPATCH (turn);
+  const auto factors = phase_factors (x, y);
+  const auto multiply = HWY_DYNAMIC_DISPATCH (multiply_channels);
   for (int j = 0; j < kGrid; j++)
     for (int i = 0; i < kHalf; i++) {
-      const auto factor = turns[i] * turns[kHalf + j];
+      const auto factor = factors[i] * factors[kHalf + j];
       const std::size_t k = std::size_t (j * kHalf + i) * kChannels;
-      turn (float (factor.real ()), float (factor.imag ()), &spectra.re[k], &spectra.im[k]);
+      multiply (float (factor.real ()), float (factor.imag ()), &spectra.re[k], &spectra.im[k]);
     }
 }
 

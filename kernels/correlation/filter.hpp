@@ -41,9 +41,9 @@ Complexes spectra_of (std::span<const float> pictures);
 /// Shifts the pictures of the spectra by cells, also by parts of one; what leaves on one side comes
 /// in on the other.
 void shift_spectra (Complexes &spectra, double x, double y);
-/// Returns the turns of frequencies that do that: a complex number for each x up to kGrid / 2, then
-/// for each y.
-std::vector<std::complex<double>> turns_of (double x, double y);
+/// Returns the phase factors of frequencies that do that: a complex number for each x up to
+/// kGrid / 2, then for each y.
+std::vector<std::complex<double>> phase_factors (double x, double y);
 
 /// What filters on a GPU have in common.
 const cuda::FilterTables &filter_tables ();

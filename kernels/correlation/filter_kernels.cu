@@ -55,7 +55,7 @@ __device__ void pass_4 (const Number (&from)[kGrid], Number (&to)[kGrid], const 
       const auto at = [&] (int k) { return from[p * kStep + q + k * kButterflies * kStep]; };
       const auto twiddle = [&] (int k) { return Number{ wr[p * 4 + k], wi[p * 4 + k] }; };
       const Number s = at (0) + at (2), t = at (0) - at (2), u = at (1) + at (3),
-                   h = (at (1) - at (3)).turned ();
+                   h = (at (1) - at (3)).times_minus_i ();
       Number *const out = to + p * 4 * kStep + q;
       out[0] = s + u;
       out[kStep] = (t + h) * twiddle (1);
@@ -135,8 +135,8 @@ __device__ void unpack (const Complexes &pairs, const Complexes &spectra)
     const Number there = pairs.at (at.k * kPairs + pair),
                  mirrored = pairs.at (at.m * kPairs + pair);
     const bool second = c >= kPairs;
-    spectra.set (at.at + c, first_of_pair (second ? there.turned () : there,
-                                           second ? mirrored.turned () : mirrored));
+    spectra.set (at.at + c, first_of_pair (second ? there.times_minus_i () : there,
+                                           second ? mirrored.times_minus_i () : mirrored));
   }
   __syncthreads ();
 }
@@ -262,7 +262,7 @@ move_spectra (const FilterJob *jobs)
 {
   const FilterJob job = jobs[blockIdx.x];
   const Complexes from = spectrum (job.filter->searched), to = spectrum (job.filter->example);
-  const double *const right = job.turns, *const down = job.turns + 2 * kHalf;
+  const double *const right = job.phase_factors, *const down = right + 2 * kHalf;
   for (int f = warp (); f < kFrequencies; f += kWarps) {
     const int y = f / kHalf, x = f % kHalf, i = f * kChannels + lane ();
     const double ar = right[2 * x], ai = right[2 * x + 1], br = down[2 * y], bi = down[2 * y + 1];

@@ -41,8 +41,8 @@ struct FilterJob {
   float *response;
   // The weights of learning (CorrelationFilter::solve). With a rho of 0 nothing is learned.
   float mu, rho;
-  // Turns of frequencies, x up to half and all y: a complex number each, by which to move.
-  const double *turns;
+  // To move what was searched: phase factors (filter.hpp), a complex number each.
+  const double *phase_factors;
 };
 
 inline constexpr int kMaxSizeCells = 256;

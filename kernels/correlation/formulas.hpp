@@ -148,8 +148,7 @@ struct Number {
     return { re * b.re - im * b.im, re * b.im + im * b.re };
   }
   INTHIST_HOST_DEVICE Number operator* (float b) const { return { re * b, im * b }; }
-  /// Returns it times -i.
-  INTHIST_HOST_DEVICE Number turned () const { return { im, -re }; }
+  INTHIST_HOST_DEVICE Number times_minus_i () const { return { im, -re }; }
   /// Returns its conjugate times b.
   INTHIST_HOST_DEVICE Number conjugate_times (Number b) const
   {
@@ -158,8 +157,8 @@ struct Number {
   INTHIST_HOST_DEVICE float power () const { return re * re + im * im; }
 };
 
-/// Returns the first channel of a pair at a frequency, of the pair there and at its conjugate; both
-/// turned give the second.
+/// Returns the first channel of a pair at a frequency, from the pair there and the pair at the
+/// conjugate frequency. Both pairs times -i give the second channel.
 INTHIST_HOST_DEVICE inline Number first_of_pair (Number there, Number mirrored)
 {
   return { 0.5F * (there.re + mirrored.re), 0.5F * (there.im - mirrored.im) };

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Counts and sums straight from the pixels of a window, for few or small windows: no tensor is
-// needed. In a large window how often each value occurs is counted, which says all: a bin's count
-// is that of its values. Four histograms take turns, as a counter that has just been written is
-// slow to read. A small window's pixels are counted where the answer is.
+// needed. A large window has a histogram of its 256 values first, and a bin's count is the sum of
+// the counts of the bin's values. Columns are interleaved over four histograms, because a counter
+// that was just written is slow to read. The pixels of a small window are counted straight into the
+// answer.
 #include <algorithm>
 #include <cstring>
 
@@ -19,8 +20,8 @@ constexpr int kSmall = 1024;  // pixels of a window whose values are not counted
 
 void count_values (const Image &image, const Region &window, Values &values)
 {
-  constexpr int kTurns = 4;
-  alignas (64) std::uint32_t turns[kTurns][256] = {};
+  constexpr int kInterleaved = 4;
+  alignas (64) std::uint32_t interleaved[kInterleaved][256] = {};
   for (int y = 0; y < window.height; y++) {
     const auto *const row =
         static_cast<const std::uint8_t *> (image.data) + (window.y + y) * image.stride + window.x;
@@ -29,13 +30,14 @@ void count_values (const Image &image, const Region &window, Values &values)
       std::uint64_t word;
       std::memcpy (&word, row + x, sizeof word);
       for (int i = 0; i < 8; i++)
-        turns[i % kTurns][word >> (8 * i) & 255]++;
+        interleaved[i % kInterleaved][word >> (8 * i) & 255]++;
     }
     for (; x < window.width; x++)
-      turns[x % kTurns][row[x]]++;
+      interleaved[x % kInterleaved][row[x]]++;
   }
   for (int v = 0; v < 256; v++)
-    values[v] = std::uint64_t (turns[0][v]) + turns[1][v] + turns[2][v] + turns[3][v];
+    values[v] = std::uint64_t (interleaved[0][v]) + interleaved[1][v] + interleaved[2][v]
+                + interleaved[3][v];
 }
 
 /// Writes what the values add up to in each plane.
@@ -107,32 +109,31 @@ private:
   void add_rows (const Image &image, const Region &window, int bins, Sum *sums)
   {
     constexpr std::uint32_t kMax = WeightedPixel::kMax;
-    const int turns = pixels_of (window) < 256 ? 1 : kTurns;
-    for (int turn = 0; turn < turns; turn++)
-      std::fill_n (of_bins_[turn], bins, 0);
+    const int n = pixels_of (window) < 256 ? 1 : kInterleaved;
+    for (int i = 0; i < n; i++)
+      std::fill_n (of_bins_[i], bins, 0);
     for (int y = window.y; y < window.y + window.height; y++) {
       const auto *const row = reinterpret_cast<const WeightedPixel *> (
                                   static_cast<const std::uint8_t *> (image.data) + y * image.stride)
                               + window.x;
       for (int x = 0; x < window.width; x++) {
         const std::uint32_t word = row[x].word;
-        of_bins_[x & (turns - 1)][word & 255] +=
-            (word >> 8 & kMax) | std::uint64_t (word >> 20) << 32;
+        of_bins_[x & (n - 1)][word & 255] += (word >> 8 & kMax) | std::uint64_t (word >> 20) << 32;
       }
     }
-    for (int turn = 0; turn < turns; turn++) {
-      std::uint64_t before = of_bins_[turn][bins - 1];
+    for (int i = 0; i < n; i++) {
+      std::uint64_t before = of_bins_[i][bins - 1];
       for (int b = 0; b < bins; b++) {
-        const std::uint64_t both = of_bins_[turn][b];
+        const std::uint64_t both = of_bins_[i][b];
         sums[b] += Sum (std::uint32_t (both)) + Sum (before >> 32);
         before = both;
       }
     }
   }
 
-  static constexpr int kTurns = 4;
+  static constexpr int kInterleaved = 4;
   // also of bins that are none, which nobody reads
-  alignas (64) std::uint64_t of_bins_[kTurns][256] = {};
+  alignas (64) std::uint64_t of_bins_[kInterleaved][256] = {};
 };
 
 template <class Sum>

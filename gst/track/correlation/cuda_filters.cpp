@@ -156,7 +156,7 @@ public:
         std::memcpy (at->host_inputs.get () + offset, moves[i]->turns.data (), turns_bytes);
         jobs[i] = {};
         jobs[i].filter = memory_of (*moves[i]->filter);
-        jobs[i].turns = reinterpret_cast<const double *> (at->inputs.get () + offset);
+        jobs[i].phase_factors = reinterpret_cast<const double *> (at->inputs.get () + offset);
       }
       TRY (check (cudaMemcpyAsync (at->inputs.get (), at->host_inputs.get (), bytes,
                                    cudaMemcpyHostToDevice, stream ())));
@@ -278,7 +278,7 @@ private:
                   .response = response,
                   .mu = query.mu,
                   .rho = query.rho,
-                  .turns = nullptr };
+                  .phase_factors = nullptr };
     }
     batch.jobs = reinterpret_cast<const FilterJob *> (batch.list->inputs.get ());
     TRY (check (cudaMemcpyAsync (batch.list->inputs.get (), jobs, n * sizeof (FilterJob),

@@ -469,7 +469,7 @@ void CorrelationTracker::queue_learning (const FrameTensors &frame, Match match)
   if (std::max (std::fabs (x), std::fabs (y)) > kMaxMoved) {
     queue_square (frame, square_around (x_, y_, side ()));
   } else if (uses_device_filter_) {
-    queries_.move = { device_filter_.get (), turns_of (x, y) };
+    queries_.move = { device_filter_.get (), phase_factors (x, y) };
   } else {
     shift_spectra (match.spectra, x, y);
     spectra_ = std::move (match.spectra);
