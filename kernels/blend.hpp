@@ -100,7 +100,7 @@ INTHIST_HOST_DEVICE inline void blend (const Canvas &canvas, int x, int y, Argb 
   const auto word_at = [&] (const CanvasSample &sample) {
     const Channel &at = sample.at;
     return CanvasWord{ canvas.planes[at.plane] + at.row_of (y) * canvas.strides[at.plane]
-                           + std::ptrdiff_t (x >> at.right) * at.step + at.offset,
+                           + std::ptrdiff_t (x >> at.log2_subsample_x) * at.step + at.offset,
                        at.bytes };
   };
   if (canvas.has_alpha) {
@@ -118,7 +118,7 @@ INTHIST_HOST_DEVICE inline void blend (const Canvas &canvas, int x, int y, Argb 
   }
   for (int c = 0; c < 3; c++) {
     const CanvasSample &sample = canvas.samples[c];
-    if ((x & ((1 << sample.at.right) - 1)) || !sample.at.is_first_row (y))
+    if ((x & ((1 << sample.at.log2_subsample_x) - 1)) || !sample.at.is_first_row (y))
       continue;  // another pixel's chroma
     const CanvasWord word = word_at (sample);
     if (sample.at.bytes == 1) {

@@ -10,21 +10,23 @@
 
 namespace inthist {
 
-/// Says where 8 bits of a colour lie: in a little-endian word of `bytes` bytes, `offset` bytes from
-/// the pixel's first, `step` bytes from one to the next. 2^right columns and 2^down rows have them
-/// in common, such as the chroma of 4:2:0. No bytes: the image has no such colour.
+/// Says where 8 bits of a colour lie: in a little-endian word of `bytes` bytes, whose first byte is
+/// `offset` bytes behind the pixel's first byte. The next word lies `step` bytes further. If the
+/// colour is subsampled, such as the chroma of 4:2:0, 2^log2_subsample_x columns and
+/// 2^log2_subsample_y rows share a word. If `bytes` is 0, the image has no such colour.
 ///
-/// If the image is interlaced, rows of image and plane belong to two fields in turn. Rows
-/// have a row of chroma in common only with rows of the same field (ITU-T H.264, 6.2): those of
-/// 4:2:0 are 0, 1, 0, 1, 2, 3, 2, 3, ...
+/// If the image is interlaced, its rows and the rows of the plane alternate between two fields.
+/// Only rows of the same field share a row of chroma (ITU-T H.264, 6.2): the rows of an image in
+/// 4:2:0 have the rows of chroma 0, 1, 0, 1, 2, 3, 2, 3, ...
 struct Channel {
-  std::uint8_t plane = 0, bytes = 0, step = 0, offset = 0, shift = 0, right = 0, down = 0;
+  std::uint8_t plane = 0, bytes = 0, step = 0, offset = 0, shift = 0;
+  std::uint8_t log2_subsample_x = 0, log2_subsample_y = 0;
   bool interlaced = false;
 
   /// Returns the row of the plane that has row y of the image.
   INTHIST_HOST_DEVICE constexpr int row_of (int y) const
   {
-    return interlaced ? (y >> 1 >> down) * 2 + (y & 1) : y >> down;
+    return interlaced ? (y >> 1 >> log2_subsample_y) * 2 + (y & 1) : y >> log2_subsample_y;
   }
   /// Returns how many rows of the plane the first n rows of the image have, n > 0.
   constexpr int rows_of (int n) const
@@ -32,10 +34,10 @@ struct Channel {
     const int last = row_of (n - 1), other = interlaced && n > 1 ? row_of (n - 2) : 0;
     return (last > other ? last : other) + 1;
   }
-  /// Returns whether row y is the first of those that have a row of the plane in common.
+  /// Returns whether row y is the first of the rows that share a row of the plane.
   INTHIST_HOST_DEVICE constexpr bool is_first_row (int y) const
   {
-    return ((interlaced ? y >> 1 : y) & ((1 << down) - 1)) == 0;
+    return ((interlaced ? y >> 1 : y) & ((1 << log2_subsample_y) - 1)) == 0;
   }
 };
 
@@ -83,9 +85,10 @@ struct PixelFormat {
   /// Returns whether each pixel of the first plane is a byte, its luma.
   constexpr bool is_byte () const { return bytes == 1; }
   /// Returns whether each value is the byte that the first plane has for it.
-  bool is_plain () const { return is_byte () && reads_pixels () && !is_weighted (); }
-  /// Returns whether only a pixel itself is read, of the first plane.
-  bool reads_pixels () const
+  bool is_plain () const { return is_byte () && reads_single_pixel () && !is_weighted (); }
+  /// Returns whether a value is made from one pixel of the first plane only, and from no
+  /// neighbour of the pixel.
+  bool reads_single_pixel () const
   {
     return info_of (feature).reads == Reads::luma && pixel_weight == Weight::one;
   }
@@ -123,9 +126,9 @@ struct Plane {
   std::ptrdiff_t stride = 0;  // bytes; negative where rows go from the bottom up
 };
 
-/// The first plane is `data`. Where the format's feature reads pixels alone, `data` is the frame's
-/// first pixel. Else planes begin at it or before, where no chroma is divided, and the frame begins
-/// at column `left` and row `top`.
+/// The first plane is `data`. If the format reads single pixels, `data` is the frame's first
+/// pixel. If not, planes begin at this pixel or before it, where no chroma is divided, and the
+/// frame begins at column `left` and row `top`.
 struct Image {
   const void *data = nullptr;
   std::ptrdiff_t stride = 0;

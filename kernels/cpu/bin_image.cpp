@@ -49,21 +49,21 @@ inline void read_channel (const RowReader &reader, int i, int x, int n, int *to)
   const Channel from = reader.format ().channel[i];
   const std::uint8_t *const at = reader.first (i, x);
   const int odd = (reader.left () + x) & 1;
-  if (from.bytes == 1 && from.right == 0 && from.step == 1)
+  if (from.bytes == 1 && from.log2_subsample_x == 0 && from.step == 1)
     for (int p = 0; p < n; p++)
       to[p] = at[p];
-  else if (from.bytes == 1 && from.right == 0 && from.step == 3)
+  else if (from.bytes == 1 && from.log2_subsample_x == 0 && from.step == 3)
     read_apart<3> (at, n, to);
-  else if (from.bytes == 1 && from.right == 0 && from.step == 4)
+  else if (from.bytes == 1 && from.log2_subsample_x == 0 && from.step == 4)
     read_apart<4> (at, n, to);
-  else if (from.bytes == 1 && from.right == 0)
+  else if (from.bytes == 1 && from.log2_subsample_x == 0)
     for (int p = 0; p < n; p++)
       to[p] = at[p * from.step];
-  else if (from.bytes == 1 && from.right == 1 && from.step == 1)
+  else if (from.bytes == 1 && from.log2_subsample_x == 1 && from.step == 1)
     read_shared<1> (at, odd, n, to);
-  else if (from.bytes == 1 && from.right == 1 && from.step == 2)
+  else if (from.bytes == 1 && from.log2_subsample_x == 1 && from.step == 2)
     read_shared<2> (at, odd, n, to);
-  else if (from.bytes == 1 && from.right == 1)
+  else if (from.bytes == 1 && from.log2_subsample_x == 1)
     for (int p = 0; p < n; p++)
       to[p] = at[((odd + p) >> 1) * from.step];
   else
@@ -273,8 +273,8 @@ int with_rows_of (Binning binning, int width, int height, ForRows &&for_rows)
   Image &image = binning.image;
   const PixelFormat &format = image.format;
   const auto make_rows = [&] (auto make) {
-    if (format.reads_pixels ())  // and no row beside the pixel's, wherever the image ends
-      image.rows = height;
+    if (format.reads_single_pixel ())
+      image.rows = height;  // no row beside the pixel's is read, wherever the image ends
     LookedUp looked_up;
     if (!looked_up.prepare (binning))
       return ENOMEM;
@@ -284,7 +284,7 @@ int with_rows_of (Binning binning, int width, int height, ForRows &&for_rows)
   };
   if (format.is_weighted ())
     return make_rows (HWY_DYNAMIC_DISPATCH (weigh_row));
-  if (!format.reads_pixels ())
+  if (!format.reads_single_pixel ())
     return make_rows (HWY_DYNAMIC_DISPATCH (bin_row));
   return for_rows ([&] (int y, Columns columns, std::uint8_t *bins) {
     bin_pixels (static_cast<const std::uint8_t *> (image.data) + y * image.stride, format,

@@ -205,8 +205,8 @@ int launch_feature (const Binning &binning, int width, int height, PixelPlane ou
   return for_rows (out.stride / bytes, height, [&] (int y, int rows, unsigned blocks) {
     Image from = image;
     from.first_row += y;
-    if (image.format.reads_pixels ())  // and no row beside the pixel's, wherever the image ends
-      from.rows = height;
+    if (image.format.reads_single_pixel ())
+      from.rows = height;  // no row beside the pixel's is read, wherever the image ends
     return launch_overlapped (kernel, blocks, kThreads, 0, stream, from, sectors_of (image.format),
                               LutWords::of (binning.lut), width, rows,
                               PixelPlane{ out.data + y * out.stride, out.stride });
@@ -218,7 +218,7 @@ int launch_feature (const Binning &binning, int width, int height, PixelPlane ou
 int bin_image (const Binning &binning, int width, int height, PixelPlane out, Stream stream)
 {
   const Image &image = binning.image;
-  if (!image.format.reads_pixels () || image.format.is_weighted ())
+  if (!image.format.reads_single_pixel () || image.format.is_weighted ())
     return with_feature (image.format.feature, [&]<class Feature> (Feature) {
       return launch_feature<Feature> (binning, width, height, out, stream);
     });

@@ -77,7 +77,7 @@ public:
   INTHIST_HOST_DEVICE const std::uint8_t *first (int i, int x) const
   {
     const Channel &from = format_.channel[i];
-    return channel_[i] + std::ptrdiff_t ((left_ + x) >> from.right) * from.step;
+    return channel_[i] + std::ptrdiff_t ((left_ + x) >> from.log2_subsample_x) * from.step;
   }
 
   INTHIST_HOST_DEVICE static Colour transformed (const Colour &from, const ColourTransform &by)

@@ -79,8 +79,9 @@ struct NoiseImage {
         row = 0;
         for (const Channel &c : format.channel)
           if (c.bytes > 0 && c.plane == plane) {
-            row = std::max<std::size_t> (row, ((image.left + width - 1) >> c.right) * c.step
-                                                  + c.offset + c.bytes);
+            row = std::max<std::size_t> (row,
+                                         ((image.left + width - 1) >> c.log2_subsample_x) * c.step
+                                             + c.offset + c.bytes);
             rows = c.rows_of (image.top + height);
           }
         if (plane == 0) {  // luma, for weights
@@ -114,7 +115,7 @@ struct NoiseImage {
 void bin_rows (Device device, Image image, const Lut &lut, int width, int first, int rows,
                PixelPlane out, const Queue &queue)
 {
-  if (image.format.reads_pixels ())
+  if (image.format.reads_single_pixel ())
     image.data = static_cast<const std::uint8_t *> (image.data) + first * image.stride;
   else
     image.first_row = first;

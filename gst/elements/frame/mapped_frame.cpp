@@ -112,7 +112,8 @@ Expected<inthist::Image> MappedFrame::image (const inthist::PixelFormat &format)
         image.format.channel, [p] (const auto &c) { return c.bytes > 0 && c.plane == p; });
     const bool found = channel != std::end (image.format.channel);
     first_row[p] = found ? channel->row_of (y) : y;
-    first[p] = gint64 (x >> (found ? channel->right : 0)) * (found ? channel->step : format.bytes);
+    first[p] = gint64 (x >> (found ? channel->log2_subsample_x : 0))
+               * (found ? channel->step : format.bytes);
     const gint stride = GST_VIDEO_FRAME_PLANE_STRIDE (&video_, p);
     const auto *const data =
         static_cast<const std::byte *> (GST_VIDEO_FRAME_PLANE_DATA (&video_, p))
@@ -146,7 +147,7 @@ static Expected<> check_words (const GstVideoFrame &frame, guint plane, gint pix
 /// of its own, which may be one more in all than the format says.
 static gint64 rows_of (const GstVideoFrame &frame, guint component)
 {
-  const inthist::Channel rows = { .down = guint8 (
+  const inthist::Channel rows = { .log2_subsample_y = guint8 (
                                       GST_VIDEO_FORMAT_INFO_H_SUB (frame.info.finfo, component)),
                                   .interlaced = has_fields (frame) };
   return rows.rows_of (GST_VIDEO_FRAME_HEIGHT (&frame));

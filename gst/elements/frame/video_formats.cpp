@@ -65,8 +65,8 @@ inthist::Channel channel_of (const GstVideoInfo &info, int component)
            .step = guint8 (GST_VIDEO_FORMAT_INFO_PSTRIDE (format, component)),
            .offset = guint8 (offset),
            .shift = guint8 (shift_of (info, component)),
-           .right = guint8 (GST_VIDEO_FORMAT_INFO_W_SUB (format, component)),
-           .down = guint8 (GST_VIDEO_FORMAT_INFO_H_SUB (format, component)),
+           .log2_subsample_x = guint8 (GST_VIDEO_FORMAT_INFO_W_SUB (format, component)),
+           .log2_subsample_y = guint8 (GST_VIDEO_FORMAT_INFO_H_SUB (format, component)),
            .interlaced = GST_VIDEO_INFO_IS_INTERLACED (&info)
                          && GST_VIDEO_FORMAT_INFO_H_SUB (format, component) > 0 };
 }

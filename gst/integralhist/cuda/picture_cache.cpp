@@ -23,7 +23,7 @@ CudaExpected<> PictureCache::open ()
 /// Returns the first row of the picture that has a part's pixels.
 static int first_row_of (const PartFrame &frame, const Part &part)
 {
-  return frame.image.format.reads_pixels () ? part.first_row : 0;
+  return frame.image.format.reads_single_pixel () ? part.first_row : 0;
 }
 
 Picture *PictureCache::find (const PartFrame &frame, const Part &part)

@@ -23,7 +23,7 @@ PictureRows rows_of (const inthist::Image &image, int plane, int width, int n)
   PictureRows rows = { static_cast<const std::byte *> (from.data), 0, 0, from.stride, 0, 0 };
   for (const inthist::Channel &channel : format.channel)
     if (channel.bytes > 0 && channel.plane == plane) {
-      const std::size_t last = std::size_t (image.left + width - 1) >> channel.right;
+      const std::size_t last = std::size_t (image.left + width - 1) >> channel.log2_subsample_x;
       rows.n = std::max (rows.n, channel.rows_of (image.top + n));
       rows.bytes = std::max (rows.bytes, last * channel.step + channel.offset + channel.bytes);
     }
@@ -39,7 +39,8 @@ PicturePlanes::PicturePlanes (const inthist::Image &image, int width, int n, boo
 {
   std::size_t offset = 0;
   for (int plane = 0; plane < n_; plane++) {
-    PictureRows rows = rows_of (image, plane, width, image.format.reads_pixels () ? n : image.rows);
+    PictureRows rows =
+        rows_of (image, plane, width, image.format.reads_single_pixel () ? n : image.rows);
     const std::size_t aligned = inthist::round_up (rows.bytes, 256);
     const bool suits = rows.stride >= std::ptrdiff_t (rows.bytes)
                        && std::size_t (rows.stride) <= aligned && rows.stride % 16 == 0;

@@ -33,7 +33,7 @@ struct PartLimit {
 /// Returns the part's rows of a frame.
 inline inthist::Image rows_of_part (inthist::Image image, const Part &part)
 {
-  if (image.format.reads_pixels ())
+  if (image.format.reads_single_pixel ())
     image.data = static_cast<const std::byte *> (image.data) + part.first_row * image.stride;
   else
     image.first_row = part.first_row;

@@ -48,7 +48,7 @@ Expected<> KeptFrame::keep (const Frame &frame)
   auto *const to = reinterpret_cast<std::uint8_t *> (values_.get ());
   const std::size_t width = shape_.width;
   source_.reset ();
-  if (image.format.is_weighted () || !image.format.reads_pixels ())
+  if (image.format.is_weighted () || !image.format.reads_single_pixel ())
     return keep_picture (frame);
   if (!image.format.is_plain () || lut != context_->identity)
     return check_host (

@@ -100,9 +100,9 @@ private:
       if (its.bytes != 1 || !is_aligned (from[c]))
         return false;
       in_planes = in_planes
-                  && ((its.right == 0 && its.step == 1)
-                      || (its.right == 1 && its.step <= 2 && reader.left () == 0));
-      packed = packed && its.right == 0 && its.step >= 3 && its.step == channel[0].step;
+                  && ((its.log2_subsample_x == 0 && its.step == 1)
+                      || (its.log2_subsample_x == 1 && its.step <= 2 && reader.left () == 0));
+      packed = packed && its.log2_subsample_x == 0 && its.step >= 3 && its.step == channel[0].step;
     }
     if (in_planes)
 #pragma unroll
@@ -145,7 +145,7 @@ private:
                                      const std::uint8_t *from)
   {
     const auto *const words = reinterpret_cast<const std::uint32_t *> (from);
-    const bool halved = channel.right == 1, alternate = channel.step == 2;
+    const bool halved = channel.log2_subsample_x == 1, alternate = channel.step == 2;
     const std::uint32_t low = words[0], high = halved && !alternate ? 0 : words[1];
     const unsigned offset = channel.offset * 0x1111u;
     to.words[0] = __byte_perm (low, high, !halved ? 0x3210 : alternate ? 0x2200 + offset : 0x1100);
