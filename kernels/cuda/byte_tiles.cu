@@ -26,7 +26,7 @@ constexpr int kMaxTiledWidth = kMaxTileThreads * kTileSide;
 
 /// A launch of scan, as a frame's shape wants it; the number of blocks comes from Strips.
 struct TileLaunch {
-  void (*kernel) (BinBytes, Strips, Layout, std::uint8_t *);
+  void (*kernel) (BinSource, Strips, Layout, std::uint8_t *);
   int threads, staged_bytes;
 
   /// Stages tiles in shared memory unless a block has less than they take.

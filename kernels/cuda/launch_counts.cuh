@@ -15,8 +15,8 @@ struct HighBits {
   int shift, first;
 };
 
-/// Finds the high bits that are the bin, as in BinBytes; the LUT has all other bytes in no bin.
-/// Finds none where high bits do not suffice, or where a bin has no byte.
+/// Finds the high bits of a byte that are its bin, as in BinSource; all other bytes are in no bin.
+/// Finds none if high bits do not suffice for the LUT, or if a bin has no byte.
 inline std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
 {
   constexpr int kValues = sizeof lut;
@@ -36,24 +36,25 @@ inline std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
   return {};
 }
 
-/// Who makes bins of the image: nobody where its high bits are the bins, or where bins are given.
+/// Who makes bins of the image: nobody if its high bits are the bins, or if bins are given.
 enum class BinsBy { nobody, count, bin_image };
 
-/// What count reads, and scan too, which with BinsBy::count reads the bins that count makes.
+/// What count and scan read. With BinsBy::count, scan reads the bins that count makes instead.
 struct Input {
-  BinBytes pixels;
+  BinSource pixels;
   BinsBy bins_by;
 };
 
-inline BinBytes bin_plane_of (const Job &job)
+inline BinSource bin_plane_of (const Job &job)
 {
   return { .data = job.pixels.data,
            .stride = job.pixels.stride,
            .columns = int (job.pixels.stride / bytes_of (job.shape.pixel)) };
 }
 
-/// Chooses the image if its high bits are the bins and it lies `alignment` bytes at a time. Else
-/// count makes the bins if a pixel is a byte and four pixels are a word, or bin_image before it.
+/// Chooses the image if its high bits are the bins, and if its address, stride and width are
+/// multiples of `alignment`. If not, count makes the bins if a pixel is a byte and four pixels are
+/// an aligned word. In all other cases bin_image makes the bins before count.
 inline Input input_of (const Job &job, const Strips &strips, int alignment)
 {
   if (!job.binning)
@@ -64,13 +65,13 @@ inline Input input_of (const Job &job, const Strips &strips, int alignment)
     return { bin_plane_of (job), BinsBy::bin_image };
   const auto high_bits = high_bits_of (lut, strips.bins);
   const auto [shift, first] = high_bits.value_or (HighBits{});
-  const BinBytes bytes = { .data = static_cast<const std::uint8_t *> (image.data),
-                           .stride = std::size_t (image.stride),
-                           .columns = strips.width,
-                           .shift = shift,
-                           .first = first,
-                           .ready = strips.counted_row_blocks () > 0 };
-  return { bytes, high_bits && lies % alignment == 0 ? BinsBy::nobody : BinsBy::count };
+  const BinSource source = { .data = static_cast<const std::uint8_t *> (image.data),
+                             .stride = std::size_t (image.stride),
+                             .columns = strips.width,
+                             .shift = shift,
+                             .first = first,
+                             .ready = strips.counted_row_blocks () > 0 };
+  return { source, high_bits && lies % alignment == 0 ? BinsBy::nobody : BinsBy::count };
 }
 
 inline int launch_bin_image (const Job &job, const Input &input)

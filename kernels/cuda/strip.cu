@@ -53,7 +53,7 @@ int strip_rows (const Shape &shape, int processors, int blocks_per_processor,
 
 /// A launch of scan, as a frame's shape wants it; the number of blocks comes from Strips.
 struct ScanLaunch {
-  void (*kernel) (BinBytes, Strips, Layout, std::uint8_t *, int);
+  void (*kernel) (BinSource, Strips, Layout, std::uint8_t *, int);
   int pixels, ranges;  // of a lane, of a row
   unsigned threads;
   std::size_t row_above_bytes;  // of shared memory

@@ -44,7 +44,7 @@ public:
   };
 
   /// With kStaged `staged` has room for a tile a thread.
-  __device__ TileScan (const BinBytes &image, const Strips &strips, const Layout &layout,
+  __device__ TileScan (const BinSource &image, const Strips &strips, const Layout &layout,
                        std::uint8_t *tensor, Shared &shared, std::uint8_t *staged)
       : image_ (image), strips_ (strips), shared_ (shared), lane_ (threadIdx.x % kWarp),
         warp_ (threadIdx.x / kWarp), strip_ (blockIdx.x / strips.bins),
@@ -295,7 +295,7 @@ private:
 
   static constexpr int kTops = kWide ? kTileSide : kTileSide / 2;  // words: narrow ones have two
 
-  const BinBytes &image_;
+  const BinSource &image_;
   const Strips &strips_;
   Shared &shared_;
   const int lane_, warp_, strip_, bin_, y_end_;
@@ -314,7 +314,7 @@ private:
 
 template <bool kWide, bool kStaged, int kMaxThreads>
 __global__ void __launch_bounds__ (kMaxThreads, kMaxTileThreads / kMaxThreads)
-scan_tiles_kernel (BinBytes image, Strips strips, Layout layout, std::uint8_t *tensor)
+scan_tiles_kernel (BinSource image, Strips strips, Layout layout, std::uint8_t *tensor)
 {
   using Block = TileScan<kWide, kStaged, kMaxThreads>;
   extern __shared__ uint4 staged[];

@@ -9,7 +9,7 @@
 //   - Take kernels A, B and C, in this order. If all blocks of B call let_next_start () after their
 //     own wait, A is complete before C starts. Then a block of C needs no wait for the memory of A,
 //     but still one for the memory of B. The first strip of a scan (C) relies on that: it reads the
-//     picture while count (B) still runs (BinBytes::ready).
+//     picture while count (B) still runs (BinSource::ready).
 //   - If blocks of B call let_next_start () before their wait, C may start while A still runs. Then
 //     all blocks of C have to wait.
 //

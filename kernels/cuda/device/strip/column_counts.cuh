@@ -29,8 +29,8 @@ public:
     LutWords lut;
   };
 
-  __device__ ColumnCounts (const BinBytes &source, const LutWords &lut, const PixelPlane &bin_plane,
-                           const Strips &strips, Shared &shared)
+  __device__ ColumnCounts (const BinSource &source, const LutWords &lut,
+                           const PixelPlane &bin_plane, const Strips &strips, Shared &shared)
       : source_ (source), lut_ (lut), bin_plane_ (bin_plane), strips_ (strips), shared_ (shared),
         lane_ (threadIdx.x % kWarp), warp_ (threadIdx.x / kWarp),
         x_ (blockIdx.x * kCountColumns + lane_ * 4), first_bin_ (blockIdx.z * kCountBins),
@@ -47,7 +47,7 @@ public:
     clear ();
     wait_for_previous ();
     load ();
-    let_next_start ();  // after the wait, for BinBytes::ready
+    let_next_start ();  // after the wait, for BinSource::ready
     __syncthreads ();
     for (;;) {
       to_bins ();
@@ -138,7 +138,7 @@ private:
                        make_uint2 (shared_.counters[b][0][lane_], shared_.counters[b][1][lane_]));
   }
 
-  const BinBytes &source_;
+  const BinSource &source_;
   const LutWords &lut_;
   const PixelPlane &bin_plane_;
   const Strips &strips_;
@@ -151,7 +151,7 @@ private:
 
 template <bool kLut, bool kOneRowBlock>
 __global__ void __launch_bounds__ (kCountWarps *kWarp)
-count_columns (BinBytes source, const __grid_constant__ LutWords lut, PixelPlane bin_plane,
+count_columns (BinSource source, const __grid_constant__ LutWords lut, PixelPlane bin_plane,
                Strips strips)
 {
   using Block = ColumnCounts<kLut, kOneRowBlock>;

@@ -18,7 +18,7 @@ public:
     alignas (16) std::uint32_t sums[kCountBins][4][kWarp];
   };
 
-  __device__ ColumnWeights (const BinBytes &pixels, const Strips &strips, Shared &shared)
+  __device__ ColumnWeights (const BinSource &pixels, const Strips &strips, Shared &shared)
       : strips_ (strips), shared_ (shared), lane_ (threadIdx.x % kWarp),
         warp_ (threadIdx.x / kWarp), x_ (blockIdx.x * kCountColumns + lane_ * 4),
         first_bin_ (blockIdx.z * kCountBins), bins_ (min (kCountBins, strips.bins - first_bin_)),
@@ -30,8 +30,8 @@ public:
   {
     for (int i = threadIdx.x; i < bins_ * kWarp; i += blockDim.x)
       reinterpret_cast<uint4 *> (shared_.sums)[i] = {};
-    // Before the wait, other than in ColumnCounts: scan waits before it reads pixels with weights,
-    // as these are never ready (BinBytes::ready).
+    // Before the wait, unlike ColumnCounts: scan waits before it reads pixels with weights, because
+    // such pixels are never ready (BinSource::ready).
     let_next_start ();
     wait_for_previous ();
     __syncthreads ();
@@ -100,7 +100,7 @@ private:
 };
 
 __global__ void __launch_bounds__ (kCountWarps *kWarp)
-add_up_columns (BinBytes pixels, Strips strips)
+add_up_columns (BinSource pixels, Strips strips)
 {
   __shared__ ColumnWeights::Shared shared;
   ColumnWeights (pixels, strips, shared).run ();

@@ -46,7 +46,7 @@ public:
     alignas (8) std::uint16_t of[kStepRows];  // [place_of_row (row)]
   };
 
-  __device__ OnesOfBin (const BinBytes &image, const Strips &, int bin)
+  __device__ OnesOfBin (const BinSource &image, const Strips &, int bin)
       : columns_ (image.columns), stride_ (image.stride), data_ (image.data),
         pattern_ (image.shift, bin + image.first)
   {

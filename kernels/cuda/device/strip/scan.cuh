@@ -92,7 +92,7 @@ public:
   };
 
   /// `row_above` has room for H in a row: [range][word][thread].
-  __device__ StripScan (const BinBytes &image, const Strips &strips, const Layout &layout,
+  __device__ StripScan (const BinSource &image, const Strips &strips, const Layout &layout,
                         std::uint8_t *tensor, int ranges, Shared &shared, uint4 *row_above)
       : image_ (image), strips_ (strips), shared_ (shared), row_above_ (row_above),
         ranges_ (kSeveralRanges ? ranges : 1), lane_ (threadIdx.x % kWarp),
@@ -299,7 +299,7 @@ private:
     return blockDim.x * kPixels;
   }
 
-  const BinBytes &image_;
+  const BinSource &image_;
   const Strips &strips_;
   Shared &shared_;
   uint4 *const row_above_;
@@ -314,7 +314,7 @@ private:
 template <class Adds, bool kSeveralRanges, bool kRagged>
 __global__ void __launch_bounds__ (StripScan<Adds, kSeveralRanges, kRagged>::kMaxWarps *kWarp,
                                    kScanBlocks)
-scan_strip_kernel (BinBytes image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges)
+scan_strip_kernel (BinSource image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges)
 {
   using Block = StripScan<Adds, kSeveralRanges, kRagged>;
   extern __shared__ uint4 row_above[];

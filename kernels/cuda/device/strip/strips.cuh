@@ -49,13 +49,16 @@ struct Strips {
   }
 };
 
-/// Bytes whose high bits are the bin: bin b has those with byte >> shift == first + b.
-struct BinBytes {
+/// The pixels that count and scan find bins in: bytes, or WeightedPixel words with
+/// Content::weights. If no LUT is used, the high bits of a byte are its bin: bin b has the bytes
+/// with byte >> shift == first + b.
+struct BinSource {
   const std::uint8_t *data;
   std::size_t stride;
   int columns;  // that may be read
   int shift = 0, first = 0;
-  // The first strip of scan may read them without a wait (overlap.cuh), as a count comes before it.
+  // Whether the first strip of scan may read the pixels without a wait (overlap.cuh), because a
+  // count runs before scan.
   bool ready = false;
 };
 

@@ -28,7 +28,7 @@ public:
     std::uint32_t of[kStepRows];
   };
 
-  __device__ WeightsOfBin (const BinBytes &image, const Strips &strips, int bin)
+  __device__ WeightsOfBin (const BinSource &image, const Strips &strips, int bin)
       : columns_ (image.columns), bin_ (bin), bins_ (strips.bins), stride_ (image.stride),
         data_ (image.data)
   {
