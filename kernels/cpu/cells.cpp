@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Cells of a frame from its pixels (cells.hpp), in one pass over them. A row of pixels is added to
-// the row of cells that it lies in, each pixel to its cell with the part of its width that is
-// inside; rows of pixels that lie wholly in the cells are added to the same sums. These then count
-// with the part of the rows' height. A row of pixels that an edge goes through is added up once,
-// and counts for the cells above and below.
+// Cells of a frame from its pixels (cells.hpp), in one pass over the pixels:
+//
+//   1. A row of pixels is accumulated in one number for each plane of each column of cells. A pixel
+//      counts with the part of its width that lies in the column.
+//   2. Rows of pixels that lie wholly in a row of cells are accumulated in the same numbers.
+//   3. The numbers, times the part of the height of these rows, are added to the sums of the cells.
+//
+// A row of pixels that an edge goes through is accumulated once, and is added to the cells above
+// and below the edge.
 #include <algorithm>
 #include <array>
 #include <vector>
@@ -42,39 +46,39 @@ struct Span {
   }
 };
 
-/// Sums of weights. A pixel has one number for both of its bins: what they add up to, with parts of
-/// up to kMaxPixels pixels, is below 2^32 in either half.
+/// Sums of weights. A 64-bit number has a pixel's weights for both of its bins, one in each half.
+/// The sum over up to kMaxPixels pixels, times their parts, is below 2^32 in either half.
 struct WeightSums {
   using Pixel = WeightedPixel;
   static constexpr int kMaxPixels = 4096;
   int planes;
 
-  int slots () const { return planes + 1; }  // also of bins that are none, which nobody reads
-  void add (Pixel pixel, std::uint32_t part, std::uint64_t *cell) const
+  int slots () const { return planes + 1; }  // the last is for pixels in no bin
+  void accumulate_part (Pixel pixel, std::uint32_t part, std::uint64_t *cell) const
   {
     const std::uint64_t both = pixel.to_bin () | std::uint64_t (pixel.to_next ()) << 32;
     cell[std::min (pixel.bin (), planes)] += both * part;
   }
-  void add (const Pixel *first, const Pixel *end, std::uint64_t *cell) const
+  void accumulate_run (const Pixel *first, const Pixel *end, std::uint64_t *cell) const
   {
-    for (; first + 2 <= end; first += 2) {  // both are read before either is added
+    for (; first + 2 <= end; first += 2) {  // both pixels are read before either is added
       const Pixel one = first[0], other = first[1];
-      add_whole (one, cell);
-      add_whole (other, cell);
+      accumulate_pixel (one, cell);
+      accumulate_pixel (other, cell);
     }
     if (first < end)
-      add_whole (*first, cell);
+      accumulate_pixel (*first, cell);
   }
-  void add_whole (Pixel pixel, std::uint64_t *cell) const
+  void accumulate_pixel (Pixel pixel, std::uint64_t *cell) const
   {
-    // kCellParts times both, as they lie in the word
+    // both weights times kCellParts, from where they are in the word
     static_assert (kCellParts == 1 << 8 && WeightedPixel::kMax == 0xfff);
     const std::uint64_t both =
         (pixel.word & 0xfff00) | std::uint64_t (pixel.word >> 20) << (32 + 8);
     cell[std::min (pixel.bin (), planes)] += both;
   }
-  void read (const std::uint64_t *__restrict cell, std::uint32_t part,
-             std::int64_t *__restrict sums) const
+  void add_scaled (const std::uint64_t *__restrict cell, std::uint32_t part,
+                   std::int64_t *__restrict sums) const
   {
     const auto times = [&] (std::uint64_t half) {
       return std::int64_t (std::uint64_t (std::uint32_t (half)) * part);
@@ -93,21 +97,21 @@ struct TableSums {
   std::array<std::array<std::uint32_t, 256>, kPlanes> table;
 
   int slots () const { return kPlanes; }
-  void add (Pixel pixel, std::uint32_t part, std::uint64_t *cell) const
+  void accumulate_part (Pixel pixel, std::uint32_t part, std::uint64_t *cell) const
   {
     for (int p = 0; p < kPlanes; p++)
       cell[p] += table[p][pixel] * part;
   }
-  void add (const Pixel *first, const Pixel *end, std::uint64_t *cell) const
+  void accumulate_run (const Pixel *first, const Pixel *end, std::uint64_t *cell) const
   {
-    std::uint32_t sums[kPlanes] = {};  // of a row of pixels, at most kMaxCellColumns
+    std::uint32_t sums[kPlanes] = {};  // of at most kMaxCellColumns pixels
     for (; first < end; first++)
       for (int p = 0; p < kPlanes; p++)
         sums[p] += table[p][*first];
     for (int p = 0; p < kPlanes; p++)
       cell[p] += std::uint64_t (sums[p]) * kCellParts;
   }
-  void read (const std::uint64_t *cell, std::uint32_t part, std::int64_t *sums) const
+  void add_scaled (const std::uint64_t *cell, std::uint32_t part, std::int64_t *sums) const
   {
     for (int p = 0; p < kPlanes; p++)
       sums[p] += std::int64_t (cell[p] * part);
@@ -130,46 +134,48 @@ public:
     most_rows_ = std::max (1, Sums::kMaxPixels / widest);
   }
 
-  void add_up (int first_row, int end_row, std::int64_t *sums)
+  void add_up_cells (int first_row, int end_row, std::int64_t *sums)
   {
     for (int row = first_row; row < end_row; row++) {
       std::int64_t *const to = sums + std::size_t (row) * cells_.columns () * planes_;
       std::fill_n (to, cells_.columns () * planes_, 0);
       const Span rows = Span::between (cells_.y[row], cells_.y[row + 1]);
-      read (rows.before, rows.before + 1, rows.of_before, to);
+      add_rows (rows.before, rows.before + 1, rows.of_before, to);
       for (int y = rows.first; y < rows.end; y += most_rows_)
-        read (y, std::min (y + most_rows_, rows.end), kCellParts, to);
-      read (rows.after, rows.after + 1, rows.of_after, to);
+        add_rows (y, std::min (y + most_rows_, rows.end), kCellParts, to);
+      add_rows (rows.after, rows.after + 1, rows.of_after, to);
     }
   }
 
 private:
-  /// Adds a part of rows of pixels to a row of cells.
-  void read (int first, int end, int part, std::int64_t *to)
+  /// Adds rows of pixels, `part` of each row's height, to the sums of a row of cells.
+  void add_rows (int first, int end, int part, std::int64_t *to)
   {
     if (part == 0)
       return;
     if (first != first_ || end != end_) {
       std::ranges::fill (row_, 0);
       for (int y = first; y < end; y++)
-        add (y);
+        accumulate_row (y);
       first_ = first, end_ = end;
     }
     for (int i = 0; i < cells_.columns (); i++)
-      sums_.read (&row_[std::size_t (i) * sums_.slots ()], std::uint32_t (part), to + i * planes_);
+      sums_.add_scaled (&row_[std::size_t (i) * sums_.slots ()], std::uint32_t (part),
+                        to + i * planes_);
   }
 
-  void add (int y)
+  /// Accumulates a row of pixels in row_.
+  void accumulate_row (int y)
   {
     const auto *const pixels = reinterpret_cast<const typename Sums::Pixel *> (
         static_cast<const std::byte *> (image_.data) + y * image_.stride);
     std::uint64_t *cell = row_.data ();
     for (const Span &span : spans_) {
       if (span.of_before > 0)
-        sums_.add (pixels[span.before], std::uint32_t (span.of_before), cell);
-      sums_.add (pixels + span.first, pixels + span.end, cell);
+        sums_.accumulate_part (pixels[span.before], std::uint32_t (span.of_before), cell);
+      sums_.accumulate_run (pixels + span.first, pixels + span.end, cell);
       if (span.of_after > 0)
-        sums_.add (pixels[span.after], std::uint32_t (span.of_after), cell);
+        sums_.accumulate_part (pixels[span.after], std::uint32_t (span.of_after), cell);
       cell += sums_.slots ();
     }
   }
@@ -184,10 +190,10 @@ private:
   int first_ = 0, end_ = 0;
 };
 
-/// Has rows added up by as many threads as the pixels are worth.
+/// Adds up all cells, on as many threads as the number of pixels is worth.
 template <class Sums>
-int add_up (const Image &image, const Cells &cells, const Sums &sums, std::size_t planes,
-            std::int64_t *to)
+int sweep (const Image &image, const Cells &cells, const Sums &sums, std::size_t planes,
+           std::int64_t *to)
 {
   if (cells.size () == 0)
     return 0;
@@ -196,7 +202,7 @@ int add_up (const Image &image, const Cells &cells, const Sums &sums, std::size_
   const int parts = int (std::clamp<std::int64_t> (pixels / kPixelsOfATask, 1, cells.rows ()));
   const auto add_part = [&] (int part) {
     Sweep (image, cells, sums, planes)
-        .add_up (part * cells.rows () / parts, (part + 1) * cells.rows () / parts, to);
+        .add_up_cells (part * cells.rows () / parts, (part + 1) * cells.rows () / parts, to);
   };
   if (parts > 1)
     return for_each (parts, 1, nullptr, add_part);
@@ -212,7 +218,7 @@ int add_up_cells (const Binning &binning, const Shape &shape, const Cells &cells
                   std::int64_t *sums)
 {
   if (shape.content == Content::weights)
-    return add_up (binning.image, cells, WeightSums{ shape.bins }, std::size_t (shape.bins), sums);
+    return sweep (binning.image, cells, WeightSums{ shape.bins }, std::size_t (shape.bins), sums);
   TableSums<2> both = {};
   TableSums<1> one = {};
   for (int v = 0; v < 256; v++) {
@@ -223,8 +229,8 @@ int add_up_cells (const Binning &binning, const Shape &shape, const Cells &cells
       one.table[0][v] = both.table[0][v] = v, both.table[1][v] = v * v;
   }
   if (shape.content == Content::sums && shape.bins > 1)
-    return add_up (binning.image, cells, both, 2, sums);
-  return add_up (binning.image, cells, one, 1, sums);
+    return sweep (binning.image, cells, both, 2, sums);
+  return sweep (binning.image, cells, one, 1, sums);
 }
 
 }  // namespace inthist::cpu
