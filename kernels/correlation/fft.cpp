@@ -23,12 +23,13 @@ namespace inthist::correlation::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Where one butterfly reads and writes: each signal lies `step` further, and `to_step`.
+/// The memory that one butterfly reads and writes: its first input and its first output, and how
+/// far its other inputs and outputs lie apart.
 struct Butterfly {
   const float *re, *im;
-  std::size_t step;
+  std::size_t in_stride;
   float *to_re, *to_im;
-  std::size_t to_step;
+  std::size_t out_stride;
 };
 
 /// Complex numbers of neighbouring signals.
@@ -57,32 +58,32 @@ struct Several {
   Several times_minus_i () const { return { im, hn::Neg (re) }; }
 };
 
-/// Does the signals of a vector, from the i-th on.
+/// Computes the signals of a vector, from the i-th on.
 template <class D>
 HWY_INLINE void radix_2 (const Butterfly &b, std::size_t i, const float *wr, const float *wi)
 {
   const auto x0 = Several<D>::load (b.re + i, b.im + i),
-             x1 = Several<D>::load (b.re + i + b.step, b.im + i + b.step);
+             x1 = Several<D>::load (b.re + i + b.in_stride, b.im + i + b.in_stride);
   (x0 + x1).store (b.to_re + i, b.to_im + i);
-  (x0 - x1).times (wr[1], wi[1]).store (b.to_re + b.to_step + i, b.to_im + b.to_step + i);
+  (x0 - x1).times (wr[1], wi[1]).store (b.to_re + b.out_stride + i, b.to_im + b.out_stride + i);
 }
 
 template <class D>
 HWY_INLINE void radix_4 (const Butterfly &b, std::size_t i, const float *wr, const float *wi)
 {
   const auto at = [&] (std::size_t k) {
-    return Several<D>::load (b.re + i + k * b.step, b.im + i + k * b.step);
+    return Several<D>::load (b.re + i + k * b.in_stride, b.im + i + k * b.in_stride);
   };
   const auto x0 = at (0), x1 = at (1), x2 = at (2), x3 = at (3);
   const auto s = x0 + x2, t = x0 - x2, u = x1 + x3, h = (x1 - x3).times_minus_i ();
   float *const re = b.to_re + i, *const im = b.to_im + i;
   (s + u).store (re, im);
-  (t + h).times (wr[1], wi[1]).store (re + b.to_step, im + b.to_step);
-  (s - u).times (wr[2], wi[2]).store (re + 2 * b.to_step, im + 2 * b.to_step);
-  (t - h).times (wr[3], wi[3]).store (re + 3 * b.to_step, im + 3 * b.to_step);
+  (t + h).times (wr[1], wi[1]).store (re + b.out_stride, im + b.out_stride);
+  (s - u).times (wr[2], wi[2]).store (re + 2 * b.out_stride, im + 2 * b.out_stride);
+  (t - h).times (wr[3], wi[3]).store (re + 3 * b.out_stride, im + 3 * b.out_stride);
 }
 
-/// Does `n` signals beside each other.
+/// Computes `n` signals that are neighbours in memory.
 HWY_INLINE void run_butterfly (int radix, const Butterfly &b, std::size_t n, const float *wr,
                                const float *wi)
 {
@@ -103,19 +104,25 @@ HWY_INLINE void run_butterfly (int radix, const Butterfly &b, std::size_t n, con
          [&] (std::size_t i) { radix_2<One> (b, i, wr, wi); });
 }
 
-/// What a pass of a transform does to all signals.
+/// Computes a pass of a transform for all signals.
 inline void run_pass (const Butterflies &all, const float *from_re, const float *from_im,
                       float *to_re, float *to_im)
 {
   const float *wr = all.wr, *wi = all.wi;
   for (int p = 0; p < all.n; p++, wr += all.radix, wi += all.radix)
     for (int group = 0; group < all.groups; group++) {
-      const std::size_t in = std::size_t (p) * all.in + std::size_t (group) * all.group_in,
-                        out = std::size_t (p) * all.out + std::size_t (group) * all.group_out;
-      run_butterfly (
-          all.radix,
-          { from_re + in, from_im + in, all.step, to_re + out, to_im + out, all.to_step },
-          all.lanes, wr, wi);
+      const std::size_t in = std::size_t (p) * all.butterfly_in_stride
+                             + std::size_t (group) * all.group_in_stride,
+                        out = std::size_t (p) * all.butterfly_out_stride
+                              + std::size_t (group) * all.group_out_stride;
+      run_butterfly (all.radix,
+                     { .re = from_re + in,
+                       .im = from_im + in,
+                       .in_stride = all.in_stride,
+                       .to_re = to_re + out,
+                       .to_im = to_im + out,
+                       .out_stride = all.out_stride },
+                     all.lanes, wr, wi);
     }
 }
 
@@ -167,19 +174,21 @@ void Fft::run (float *re, float *im, std::size_t stride, int lanes)
     const Pass &pass = passes_[i];
     const bool is_first = i == 0, is_last = i + 1 == passes_.size ();
     const std::size_t radix = std::size_t (pass.radix), butterflies = left / radix;
-    const std::size_t in = is_first ? stride : n;
-    Butterflies all_of_pass = {
-      pass.radix,      int (butterflies), in, butterflies * in, n * radix, n, 1, n, 0, 0,
-      pass.re.data (), pass.im.data ()
-    };
-    if (is_last) {
-      all_of_pass.to_step = n / std::size_t (lanes) * stride;
-      if (stride != std::size_t (lanes)) {
-        all_of_pass.groups = int (n / std::size_t (lanes));
-        all_of_pass.lanes = all_of_pass.group_in = std::size_t (lanes);
-        all_of_pass.group_out = stride;
-      }
-    }
+    const std::size_t in_stride = is_first ? stride : n, elements = n / std::size_t (lanes);
+    // the last pass writes to the signals, whose elements may lie further apart than in scratch
+    const bool has_groups = is_last && stride != std::size_t (lanes);
+    const Butterflies all_of_pass = { .radix = pass.radix,
+                                      .n = int (butterflies),
+                                      .butterfly_in_stride = in_stride,
+                                      .in_stride = butterflies * in_stride,
+                                      .butterfly_out_stride = n * radix,
+                                      .out_stride = is_last ? elements * stride : n,
+                                      .groups = has_groups ? int (elements) : 1,
+                                      .lanes = has_groups ? std::size_t (lanes) : n,
+                                      .group_in_stride = has_groups ? std::size_t (lanes) : 0,
+                                      .group_out_stride = has_groups ? stride : 0,
+                                      .wr = pass.re.data (),
+                                      .wi = pass.im.data () };
     Complexes &scratch = scratch_[i % 2];
     float *const to_re = is_last ? re : scratch.re.data (), *const to_im =
                                                                 is_last ? im : scratch.im.data ();

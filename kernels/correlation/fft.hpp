@@ -22,17 +22,19 @@ struct Complexes {
   std::size_t size () const { return re.size (); }
 };
 
-/// The butterflies of a pass: n of them, each of which makes `radix` outputs of `radix` inputs. An
-/// input or output has several groups of numbers, and a butterfly does the same with all numbers.
-/// Those of a group are neighbours in memory, its lanes. Distances are counted in numbers.
+/// The n butterflies of a pass, each of which makes `radix` outputs of `radix` inputs. An input or
+/// output is `groups` groups of `lanes` numbers, and a butterfly computes the same for all of these
+/// numbers. The lanes of a group are neighbours in memory. Strides are counted in numbers.
 struct Butterflies {
   int radix, n;
-  std::size_t in, step;      // from a butterfly's inputs to those of the next; between its inputs
-  std::size_t out, to_step;  // from a butterfly's outputs to those of the next; between its outputs
+  // from the first input of a butterfly to the first input of the next; between the inputs of one
+  std::size_t butterfly_in_stride, in_stride;
+  // the same between outputs
+  std::size_t butterfly_out_stride, out_stride;
   int groups;
   std::size_t lanes;
-  std::size_t group_in, group_out;  // between the groups of an input; of an output
-  const float *wr, *wi;             // twiddles, `radix` for each butterfly
+  std::size_t group_in_stride, group_out_stride;  // between groups of an input; of an output
+  const float *wr, *wi;                           // twiddles, `radix` for each butterfly
 };
 
 /// Transforms of one length, a power of two from 4 on: X[k] = sum x[n] exp (-2 pi i k n / length),
