@@ -10,20 +10,21 @@
 //                patches [patch][window], of each patch
 //   likelihoods  f32 a window: how alike its histogram and a model are (likeness.hpp). On a grid,
 //                the likelihood map that a tracker searches (Palaniappan et al. 2010)
-//   quantiles    s32 a window: the first bin up to which, itself included, lie at least `quantile`
-//                of its pixels, and one at least; -1 if too few are in a bin, as the others
-//                come after all bins. 0.5 gives the lower median. With Content::weights it is
-//                weights that are counted
+//   quantiles    s32 a window: the first bin b such that the bins 0 to b have at least `quantile`
+//                of its pixels, and at least one pixel. Pixels in no bin come after all bins: if
+//                there are too many of these pixels, the answer is -1. 0.5 gives the lower median.
+//                With Content::weights, weights are counted instead of pixels
 //   votes        f32 a window: the rank-th best of several patches, each compared with a model of
 //                its own, so that hidden patches do not count (Adam, Rivlin and Shimshoni, CVPR
 //                2006). Patches are relative to a window's first pixel; its size is ignored
 //
 // Where bins have weights, a window's histogram is divided by its total instead of its pixels
-// (reciprocal_of_total in window.hpp says how that is rounded). So its bins are gone through twice.
+// (reciprocal_of_total in window.hpp says how the quotient is rounded). So its bins are read twice.
 //
-// Both devices compute with the same operations in the same order, and give the same bits. So do
-// tensors with a group of consecutive bins each, of one frame: a query goes from one to the next in
-// the order of the bins, and carries what is known of each window so far.
+// Both devices compute with the same operations in the same order, and give the same bits. A frame
+// may also have several tensors, each with a group of consecutive bins. A query goes from tensor to
+// tensor in the order of the bins, carries what is known of each window so far, and gives the same
+// bits, too.
 #pragma once
 
 #include <bit>
@@ -36,14 +37,16 @@
 
 namespace inthist {
 
-/// Windows of one size; that in column i and row j starts at pixel (x + i step_x, y + j step_y).
+/// Windows of one size. The window in column i and row j starts at pixel (x + i step_x,
+/// y + j step_y).
 struct Grid {
   int window_width = 0, window_height = 0;   // at least 1
   int x = 0, y = 0, step_x = 1, step_y = 1;  // steps are at least 1
   int columns = 0, rows = 0;
 };
 
-/// Windows of a query, clipped to the frame: the list, or without one the grid, row by row.
+/// Windows of a query, clipped to the frame: the windows of the list, or if there is no list, the
+/// windows of the grid, row by row.
 struct Windows {
   const Region *list = nullptr;
   int n = 0;  // windows in the list
@@ -54,7 +57,8 @@ struct Windows {
 
 enum class QueryKind { counts, sums, totals, likelihoods, quantiles, votes };
 
-/// The best window; of equals the nearest to the middle of a grid, then the first.
+/// The best window. Of equally good windows it is the window nearest to the middle of a grid, and
+/// then the first one.
 struct Best {
   float value;
   int index;  // among the windows
@@ -62,28 +66,34 @@ struct Best {
 
 constexpr int kMaxPatches = 4096;  // of a vote
 
-/// What to ask, and where the answers go. Sums take any u16 or u32 tensor of 8-bit pixels, all
-/// other queries integral histograms. kMayCarry tells whether it may carry something.
+/// What to ask, and where the answers go. Sums are asked from any u16 or u32 tensor of 8-bit
+/// pixels, all other kinds from integral histograms. kMayCarry tells whether the query may carry
+/// data from one group of bins to the next.
 template <bool kMayCarry>
 struct BasicQuery {
   QueryKind kind = QueryKind::counts;
   Windows windows;  // not empty
   void *answers = nullptr;
-  Best *best = nullptr;  // of likelihoods and votes, unless null
 
-  Measure measure = Measure::chi_square_alt;  // for likelihoods and votes
-  const float *models = nullptr;              // [model][bin], prepared (likeness.hpp); votes: one
-                                              // a patch
-  double quantile = 0.5;                      // 0 to 1
-  const Region *patches = nullptr;            // of votes, from the window's first pixel
-  int n_patches = 0, rank = 0;                // rank 0 is the best patch's
+  // Likelihoods and votes.
+  Best *best = nullptr;  // where the best window goes, unless null
+  Measure measure = Measure::chi_square_alt;
+  const float *models = nullptr;  // [model][bin], prepared (likeness.hpp); votes: one a patch
 
-  // For a tensor with a group of the frame's bins, asked for likelihoods, quantiles or votes;
-  // models have these bins only. carried_bytes are read unless first_bin is 0, and written unless
-  // these are the last bins, which alone write answers and best. Counts and sums carry nothing.
+  // Quantiles.
+  double quantile = 0.5;  // 0 to 1
+
+  // Votes. Totals may have patches, too.
+  const Region *patches = nullptr;  // relative to the window's first pixel
+  int n_patches = 0, rank = 0;      // rank 0 is the best patch's
+
+  // Likelihoods, quantiles and votes, if the tensor has only a group of the frame's bins. Models
+  // then have only the bins of this group. A query reads the carried data (carried_bytes ()) unless
+  // first_bin is 0. It writes them unless the group has the frame's last bins: then it writes the
+  // answers and the best window instead. Counts and sums carry nothing.
   void *carried = nullptr;
-  int first_bin = 0, all_bins = 0;  // of the frame, if something is carried
-  // Of Content::weights, if something is carried: the totals over all of the frame's bins.
+  int first_bin = 0, all_bins = 0;  // of the frame, if data are carried
+  // Content::weights, if data are carried: the totals over all bins of the frame.
   const std::uint64_t *totals = nullptr;
 
   INTHIST_HOST_DEVICE int n_models () const
@@ -121,17 +131,19 @@ inline WholeQuery whole (const Query &query)
 }
 
 std::size_t answer_bytes (const Shape &shape, const Query &query);
-/// Returns the size of Query::carried. A quantile carries an s64 a window: its pixels in the bins
-/// so far, or ~bin where that is the answer. All else carries f32 [number][model][window], each
-/// MeasureSum's state_size numbers, so that neighbouring windows coalesce.
+/// Returns the size of Query::carried. Quantiles carry an s64 for each window: the number of its
+/// pixels in the bins so far, or ~bin if the answer is known to be this bin. All other kinds carry
+/// f32 [number][model][window], so that the loads of neighbouring windows coalesce. A window and a
+/// model have state_size () numbers (likeness.hpp).
 std::size_t carried_bytes (const Query &query);
 
 namespace cpu {
 /// Returns 0, ENOMEM or EAGAIN. After a failure answers and carried data are undefined.
 [[nodiscard]] int answer (TensorView tensor, const Query &query);
-/// Answers counts or sums, which nothing is carried for, from the pixels of a frame of this shape:
-/// the same numbers, in time that grows with the windows. Pixels are bytes; of a table they are the
-/// values, and the LUT means nothing. With weights they are WeightedPixels.
+/// Answers counts or sums, which carry nothing, from the pixels of a frame of this shape. The
+/// answers are the same numbers as from a tensor, but the time grows with the size of the windows.
+/// Pixels are bytes. For a summed-area table the bytes are the values, and the LUT is not used.
+/// With Content::weights, pixels are WeightedPixel words.
 [[nodiscard]] int answer_pixels (const Binning &binning, const Shape &shape, const Query &query);
 }  // namespace cpu
 

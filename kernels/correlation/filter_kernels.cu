@@ -109,14 +109,15 @@ __device__ void transform_lines (const Complexes &pictures, bool rows, const Fil
   __syncthreads ();
 }
 
-// Pairs of channels are transformed as one complex number each. What the CPU writes twice, the last
-// time counts: of the frequencies (x, y) and (x, -y) with x of 0 or half that with the larger y.
+// Two channels, a pair, are transformed as one complex number. At x = 0 and x = kGrid / 2 the CPU
+// writes (x, y) and then (x, -y) to the same place. On the GPU only the frequency with the larger y
+// is written there, so that both devices have the same bits.
 
 struct Frequency {
-  int at;     // in spectra
-  int k, m;   // where it is, and its conjugate, in pairs
-  bool only;  // it is its own conjugate
-  bool counts;
+  int at;       // its place in spectra
+  int k, m;     // its place in pairs, and the place of its conjugate
+  bool only;    // it is its own conjugate
+  bool counts;  // it is written (see above)
 
   __device__ static Frequency of (int f)
   {
@@ -156,7 +157,7 @@ __device__ void pack (const Complexes &spectra, const Complexes &pairs)
   __syncthreads ();
 }
 
-/// Returns the sum over all lanes, of both halves added to each other, and so on.
+/// Returns the sum over all lanes: adds the upper half of the lanes to the lower half, and so on.
 __device__ float sum_of (float value)
 {
 #pragma unroll
@@ -165,7 +166,7 @@ __device__ float sum_of (float value)
   return __shfl_sync (kAllLanes, value, 0);
 }
 
-/// Makes each number a mean of it and its neighbours along one way.
+/// Makes each number the mean of the number and its neighbours along an axis.
 __device__ void smooth (const float *from, float *to, bool along_x)
 {
   const int step = (along_x ? 1 : kGrid) * kCellValues;
@@ -178,7 +179,7 @@ __device__ void smooth (const float *from, float *to, bool along_x)
   __syncthreads ();
 }
 
-/// Writes the channels of all cells as pairs.
+/// Computes the channels of all cells, and writes them as pairs.
 __device__ void describe (const FilterJob &job, const FilterTables &tables)
 {
   DeviceFilterMemory &filter = *job.filter;
@@ -250,7 +251,8 @@ respond_to_searched (const FilterJob *jobs, const FilterTables *tables)
     }
   }
   __syncthreads ();
-  const Complexes swapped = { response.im, response.re };  // which makes it the way back
+  // with the parts swapped, a transform is an inverse transform
+  const Complexes swapped = { response.im, response.re };
   transform_lines<1> (swapped, false, *tables);
   transform_lines<1> (swapped, true, *tables);
   for (int i = threadIdx.x; i < kFilterCells; i += kThreads)
@@ -270,7 +272,8 @@ move_spectra (const FilterJob *jobs)
   }
 }
 
-/// Makes `v` the best weights without a box, near to g - h and to the last ones.
+/// Makes `v` the best weights without a box, near g - h and near the last weights. A null h stands
+/// for zeros.
 __device__ void solve_frequencies (const Complexes &spectra, const float *wanted, float mu,
                                    float rho, const Complexes &g, const Complexes *h,
                                    const Complexes &last, const Complexes &v)
@@ -287,14 +290,14 @@ __device__ void solve_frequencies (const Complexes &spectra, const float *wanted
   __syncthreads ();
 }
 
-/// Takes the weights of `g` outside of the box away; the result may be elsewhere.
+/// Sets the weights of `g` outside of the box to 0, and writes the result to `to`.
 __device__ void keep_inside (DeviceFilterMemory &filter, const Complexes &g, const Complexes &to,
                              const FilterTables &tables)
 {
   const Complexes pairs = pairs_of (filter), swapped = { pairs.im, pairs.re };
   pack (g, pairs);
   transform_lines<kPairs> (swapped, false, tables);
-  // a row the way back, and there again
+  // the inverse transform of a row, and its transform
   const int row = int (threadIdx.x) / kPairs,
             first = row * kGrid * kPairs + int (threadIdx.x) % kPairs;
   Number numbers[kGrid];
@@ -337,7 +340,7 @@ learn_example (const FilterJob *jobs, const FilterTables *tables)
 
 constexpr int kSizeThreads = 128;
 
-/// A block has a box at one size.
+/// Computes the sample of a box at one size in each block.
 __global__ void __launch_bounds__ (kSizeThreads)
 sample_size (const SizeJob *jobs)
 {

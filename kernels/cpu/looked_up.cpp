@@ -42,8 +42,8 @@ const GradientTable *gradients_of (const PixelFormat &format)
   return table;
 }
 
-/// Returns the words of all gradients if a pixel's word is made of its gradient alone; null if it
-/// is not, or without memory.
+/// Returns the words of all gradients if a pixel's word depends on the pixel's gradient only.
+/// Returns null if not, or if there is no memory.
 const WeightTable *weights_of (const GradientTable &gradients, const PixelFormat &format)
 {
   static std::mutex mutex;

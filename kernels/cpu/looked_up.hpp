@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Functions of few numbers, which the CPU looks up: a gradient's value and its place among soft
-// bins, and the place of any other value.
+// Tables of features on the CPU. A gradient of 8-bit pixels is one of 511 x 511, so the feature's
+// value and its place among soft bins are looked up. So is the place of any other 8-bit value.
 #pragma once
 
 #include <array>
@@ -16,28 +16,29 @@ struct Columns {
   int first, end;
 };
 
-/// Of all gradients of 8 bits.
+/// What a feature makes of each gradient of 8-bit pixels.
 struct GradientTable {
   static constexpr int kColumns = 512, kSize = 511 * kColumns;
 
-  std::array<std::uint8_t, kSize> values;         // of the feature
-  std::array<std::uint16_t, kSize> from_middles;  // from_first_middle
+  std::array<std::uint8_t, kSize> values;
+  std::array<std::uint16_t, kSize> from_middles;  // from_first_middle ()
 
   static int index_of (int dx, int dy) { return (dy + 255) * kColumns + dx + 255; }
 };
 
-/// The words of pixels that gradients weigh, in soft bins: that of each gradient.
+/// The WeightedPixel word of each gradient, if pixels have the gradient's length as weight and are
+/// in soft bins.
 using WeightTable = std::array<std::uint32_t, GradientTable::kSize>;
 
-/// What is looked up of a frame.
+/// The tables for a frame.
 struct LookedUp {
-  const GradientTable *gradients = nullptr;          // of a feature that is a gradient
-  const WeightTable *weighted = nullptr;             // where a gradient says all of a pixel
-  std::array<std::uint16_t, 256> from_middles = {};  // of the values of others
+  const GradientTable *gradients = nullptr;  // null if the feature is no gradient
+  const WeightTable *weighted = nullptr;     // null unless the word depends on the gradient only
+  std::array<std::uint16_t, 256> from_middles = {};  // of each value, if the feature is no gradient
 
-  /// Makes what a frame wants. The table of a gradient has some milliseconds of work and 0.8 MB,
-  /// or 1.8 with weights, which are kept for all frames of the same feature and sectors. Returns
-  /// whether there was memory.
+  /// Makes the tables for a frame. The table of gradients takes some milliseconds and 0.8 MB, or
+  /// 1.8 MB with weights. It is kept for all frames with the same feature and the same number of
+  /// sectors. Returns false if there is no memory.
   bool prepare (const Binning &binning);
 };
 

@@ -1,20 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The second kernel of strip. A block takes a strip of one bin, its warps side by side over the
-// whole row; a lane keeps 16 bytes of the current row of H and walks down with them:
+// The second kernel of strip. A block computes a strip of one bin, and its warps lie side by side
+// over the whole row. A lane keeps 16 bytes of the current row of H, and goes down the strip:
 //
-//   start        H in the row above the strip: the column sums above, scanned along the row
-//   load         the pixels of a step's rows
-//   find         what they add to the bin, and what those of the lanes before add
-//   left_of      what those of the warps before add
-//   step_down    H grows by all of these, row by row, and is stored
+//   start        makes H in the row above the strip: adds up the column sums of the row blocks
+//                above, and scans the result along the row
+//   load         loads the pixels of a step's rows
+//   find         finds what these pixels add to the bin, and what the pixels of the lanes to the
+//                left add
+//   left_of      returns what the pixels of the warps to the left add
+//   step_down    adds all of this to H, row by row, and stores the rows of H
 //
-// AddsToBin says what pixels add: 1 (ones_of_bin.cuh) or a weight (weights_of_bin.cuh). A step is
-// some rows, and three steps are under way at a time. run () calls them
+// AddsToBin says what a pixel adds: 1 (ones_of_bin.cuh) or a weight (weights_of_bin.cuh). A step
+// has 4 or 8 rows. Three steps are in progress at a time, which run () calls
 //
-//   step    being stored; its totals are known
-//   next    found, its totals on their way to the other warps, as soon as it is loaded
-//   then    being loaded
+//   step    its totals are known, and its rows are stored
+//   next    its pixels are loaded and searched, and its totals go to the other warps
+//   then    its pixels are being loaded
 #pragma once
 
 #include <concepts>
