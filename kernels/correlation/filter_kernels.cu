@@ -3,6 +3,8 @@
 // Correlation filters on a GPU (filter_kernels.hpp). A block has a target. There are as many
 // channels as lanes in a warp: a warp has a cell or a frequency, and a lane a channel. A thread
 // transforms a row or a column of a pair of channels in its registers.
+#include <type_traits>
+
 #include <cuda_runtime.h>
 
 #include "../cells.hpp"
@@ -183,6 +185,9 @@ __device__ void smooth (const float *from, float *to, bool along_x)
 __device__ void describe (const FilterJob &job, const FilterTables &tables)
 {
   DeviceFilterMemory &filter = *job.filter;
+  constexpr int kCorners = (kGrid + 1) * (kGrid + 1);
+  static_assert (kFilterCells * kCellValues <= std::extent_v<
+                     FilterSpectrum> && kFilterCells + kCorners <= std::extent_v<FilterSpectrum>);
   float *const cells = filter.v, *const other = filter.g, *const energies = filter.h,
                *const norms = filter.h + kFilterCells;
   for (int i = threadIdx.x; i < kFilterCells * kCellValues; i += kThreads)
@@ -193,7 +198,7 @@ __device__ void describe (const FilterJob &job, const FilterTables &tables)
   for (int cell = threadIdx.x; cell < kFilterCells; cell += kThreads)
     energies[cell] = energy_of (cells + cell * kCellValues);
   __syncthreads ();
-  for (int i = threadIdx.x; i < (kGrid + 1) * (kGrid + 1); i += kThreads)
+  for (int i = threadIdx.x; i < kCorners; i += kThreads)
     norms[i] = block_norm (energies, kGrid, kGrid, i % (kGrid + 1), i / (kGrid + 1));
   __syncthreads ();
   const Complexes pairs = pairs_of (filter);
@@ -324,13 +329,17 @@ learn_example (const FilterJob *jobs, const FilterTables *tables)
   DeviceFilterMemory &filter = *job.filter;
   const Complexes spectra = spectrum (filter.example), last = spectrum (filter.weights),
                   v = spectrum (filter.v), g = spectrum (filter.g), h = spectrum (filter.h);
-  static_assert (kLaterRounds == 2);  // the rounds (filter.hpp) are written out below
-  // at first g is the last filter, and h is 0
+  // The two rounds of ADMM (filter.hpp). Each makes v, g and h in this order. A loop over i up to
+  // 2 kFilterNumbers computes both parts of all numbers, because the imaginary parts of a
+  // FilterSpectrum lie behind the real ones.
+  static_assert (kLaterRounds == 2 && std::extent_v<FilterSpectrum> == 2 * kFilterNumbers);
+  // the first round: g is the last filter, and h is 0
   solve_frequencies (spectra, filter.wanted, job.mu, job.rho, last, nullptr, last, v);
   keep_inside (filter, v, g, *tables);
   for (int i = threadIdx.x; i < 2 * kFilterNumbers; i += kThreads)
     h.re[i] = (v.re[i] - g.re[i]) / kRhoGrowth;
   __syncthreads ();
+  // the last round: its g, made from v + h, is the new filter
   solve_frequencies (spectra, filter.wanted, job.mu, job.rho * kRhoGrowth, g, &h, last, v);
   for (int i = threadIdx.x; i < 2 * kFilterNumbers; i += kThreads)
     g.re[i] = v.re[i] + h.re[i];
