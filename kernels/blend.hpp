@@ -76,64 +76,93 @@ struct CanvasWord {
   }
 };
 
-/// Lays a pixel over the one at x, y of the picture.
+/// Returns the word that has a sample of the pixel at x, y.
+INTHIST_HOST_DEVICE inline CanvasWord word_of (const Canvas &canvas, const CanvasSample &sample,
+                                               int x, int y)
+{
+  const Channel &at = sample.at;
+  return { canvas.planes[at.plane] + at.row_of (y) * canvas.strides[at.plane]
+               + std::ptrdiff_t (x >> at.log2_subsample_x) * at.step + at.offset,
+           at.bytes };
+}
+
+/// Turns premultiplied R, G, B into the Y', Cb, Cr of the colour that is not premultiplied.
+INTHIST_HOST_DEVICE inline void to_ycbcr (int (&colour)[3], int alpha)
+{
+  int straight[3];
+  for (int c = 0; c < 3; c++)
+    straight[c] = (colour[c] * 255 + alpha / 2) / alpha;
+  constexpr int kOfRgb[3][4] = { { 47, 157, 16, 4096 },
+                                 { -26, -87, 112, 32768 },
+                                 { 112, -102, -10, 32768 } };
+  for (int c = 0; c < 3; c++) {
+    const int value = (kOfRgb[c][0] * straight[0] + kOfRgb[c][1] * straight[1]
+                       + kOfRgb[c][2] * straight[2] + kOfRgb[c][3])
+                      >> 8;
+    colour[c] = value < 0 ? 0 : value > 255 ? 255 : value;
+  }
+}
+
+/// Blends with a picture that has alpha, which is R, G, B of 8 bits.
+INTHIST_HOST_DEVICE inline void blend_with_alpha (const Canvas &canvas, int x, int y,
+                                                  const int (&colour)[3], int alpha)
+{
+  const CanvasWord under = word_of (canvas, canvas.samples[3], x, y);
+  const int before = int (under.read ()), through = before * (255 - alpha) / 255,
+            after = alpha + through;
+  for (int c = 0; c < 3; c++) {
+    const CanvasWord word = word_of (canvas, canvas.samples[c], x, y);
+    const int mixed = (colour[c] * 255 + int (word.read ()) * before * (255 - alpha) / 255) / after;
+    word.write (std::uint32_t (mixed < 255 ? mixed : 255));
+  }
+  under.write (std::uint32_t (after));
+}
+
+// blend_byte () and blend_word () take `over` and `colour` by reference, because nvcc schedules the
+// instructions of blend () differently otherwise.
+
+/// Blends a sample of 8 bits. `over` is the colour times its alpha.
+INTHIST_HOST_DEVICE inline void blend_byte (const CanvasWord &word, const int &over, int alpha)
+{
+  const int mixed = (over + int (word.read ()) * (255 - alpha)) / 255;
+  word.write (std::uint32_t (mixed < 255 ? mixed : 255));
+}
+
+/// Blends a sample of more than 8 bits as if it had 16 bits. The colour is the upper 8 of them.
+INTHIST_HOST_DEVICE inline void blend_word (const CanvasWord &word, const CanvasSample &sample,
+                                            const int &colour, int alpha)
+{
+  const int lowest = sample.at.shift + 8 - sample.bits, less = 16 - sample.bits;
+  std::uint32_t value = (word.read () >> lowest & ((1u << sample.bits) - 1)) << less;
+  value |= less > 0 ? value >> sample.bits : 0;
+  const std::uint32_t opaque = 65535, over = std::uint32_t (alpha) << 8;
+  const std::uint32_t mixed =
+      ((std::uint32_t (colour) << 8) * over + value * (opaque - over)) / opaque;
+  word.write ((mixed < opaque ? mixed : opaque) >> less << lowest);
+}
+
+/// Lays a pixel over the pixel at x, y of the picture.
 INTHIST_HOST_DEVICE inline void blend (const Canvas &canvas, int x, int y, Argb pixel)
 {
   const int alpha = int (pixel >> 24);
   if (alpha == 0)
     return;
   int colour[3] = { int (pixel >> 16 & 255), int (pixel >> 8 & 255), int (pixel & 255) };
-  if (!canvas.is_rgb) {
-    int straight[3];
-    for (int c = 0; c < 3; c++)
-      straight[c] = (colour[c] * 255 + alpha / 2) / alpha;
-    constexpr int kOfRgb[3][4] = { { 47, 157, 16, 4096 },
-                                   { -26, -87, 112, 32768 },
-                                   { 112, -102, -10, 32768 } };
-    for (int c = 0; c < 3; c++) {
-      const int value = (kOfRgb[c][0] * straight[0] + kOfRgb[c][1] * straight[1]
-                         + kOfRgb[c][2] * straight[2] + kOfRgb[c][3])
-                        >> 8;
-      colour[c] = value < 0 ? 0 : value > 255 ? 255 : value;
-    }
-  }
-  const auto word_at = [&] (const CanvasSample &sample) {
-    const Channel &at = sample.at;
-    return CanvasWord{ canvas.planes[at.plane] + at.row_of (y) * canvas.strides[at.plane]
-                           + std::ptrdiff_t (x >> at.log2_subsample_x) * at.step + at.offset,
-                       at.bytes };
-  };
+  if (!canvas.is_rgb)
+    to_ycbcr (colour, alpha);
   if (canvas.has_alpha) {
-    const CanvasWord under = word_at (canvas.samples[3]);
-    const int before = int (under.read ()), through = before * (255 - alpha) / 255,
-              after = alpha + through;
-    for (int c = 0; c < 3; c++) {
-      const CanvasWord word = word_at (canvas.samples[c]);
-      const int mixed =
-          (colour[c] * 255 + int (word.read ()) * before * (255 - alpha) / 255) / after;
-      word.write (std::uint32_t (mixed < 255 ? mixed : 255));
-    }
-    under.write (std::uint32_t (after));
+    blend_with_alpha (canvas, x, y, colour, alpha);
     return;
   }
   for (int c = 0; c < 3; c++) {
     const CanvasSample &sample = canvas.samples[c];
     if ((x & ((1 << sample.at.log2_subsample_x) - 1)) || !sample.at.is_first_row (y))
       continue;  // another pixel's chroma
-    const CanvasWord word = word_at (sample);
-    if (sample.at.bytes == 1) {
-      const int over = colour[c] * (canvas.is_rgb ? 255 : alpha);
-      const int mixed = (over + int (word.read ()) * (255 - alpha)) / 255;
-      word.write (std::uint32_t (mixed < 255 ? mixed : 255));
-    } else {  // as if it had 16 bits, of which the drawing has the upper 8
-      const int lowest = sample.at.shift + 8 - sample.bits, less = 16 - sample.bits;
-      std::uint32_t value = (word.read () >> lowest & ((1u << sample.bits) - 1)) << less;
-      value |= less > 0 ? value >> sample.bits : 0;
-      const std::uint32_t opaque = 65535, over = std::uint32_t (alpha) << 8;
-      const std::uint32_t mixed =
-          ((std::uint32_t (colour[c]) << 8) * over + value * (opaque - over)) / opaque;
-      word.write ((mixed < opaque ? mixed : opaque) >> less << lowest);
-    }
+    const CanvasWord word = word_of (canvas, sample, x, y);
+    if (sample.at.bytes == 1)
+      blend_byte (word, colour[c] * (canvas.is_rgb ? 255 : alpha), alpha);
+    else
+      blend_word (word, sample, colour[c], alpha);
   }
 }
 
