@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Cells of many grids at once from the pixels of a frame (cells.hpp), and the counts of windows. A
-// block has a row of a grid's cells. A thread goes down a column of pixels, and adds what it has to
-// the cells that the column lies in, in shared memory. All numbers are integers: the order of
+// block adds up a row of a grid's cells. A thread goes down a column of pixels, and adds the pixels
+// to the cells that the column lies in, in shared memory. All numbers are integers: the order of
 // additions does not matter.
 #include <algorithm>
 
@@ -17,7 +17,8 @@ namespace {
 
 constexpr int kThreads = 128;  // This number was not measured against others.
 
-/// Calls body (cell, part) for each cell along an axis that has a part of the pixel's side.
+/// Calls body (cell, part) for each cell along an axis that has a part of the pixel's side. A part
+/// is in 1/kCellParts pixel.
 template <class Body>
 __device__ void for_cells (const int *edges, int cells, int pixel, Body &&body)
 {
@@ -35,7 +36,8 @@ __device__ void for_cells (const int *edges, int cells, int pixel, Body &&body)
       body (i, part);
 }
 
-/// Returns the first pixel that edges from here on have a part of, and the first behind them.
+/// Return the first pixel that cells from this edge on have a part of, and the first pixel behind
+/// cells that end at this edge.
 __device__ int first_pixel (int edge)
 {
   return edge / kCellParts;
@@ -45,8 +47,8 @@ __device__ int end_pixel (int edge)
   return divide_up (edge, kCellParts);
 }
 
-/// Adds up weights. What pixel rows of the same part add up to has 32 bits: a weight and a part of
-/// a pixel's width, of up to kMaxPixels pixels.
+/// Adds up weights. The sum over rows of pixels of which the cells have the same part has 32 bits:
+/// it adds up the weight times the part of the pixel's width, of at most kMaxPixels pixels.
 __global__ void __launch_bounds__ (kThreads)
 add_up_weights (PixelPlane words, int planes, const CellsOnDevice *grids)
 {
@@ -95,7 +97,7 @@ add_up_weights (PixelPlane words, int planes, const CellsOnDevice *grids)
     out[i] = std::int64_t (totals[i]);
 }
 
-/// Adds up what a table says of the values of pixels: a number for each plane.
+/// Adds up the weights that a table has for the values of pixels: a number for each plane.
 template <int kPlanes>
 __global__ void __launch_bounds__ (kThreads)
 add_up_values (PixelPlane values, const CellsOnDevice *grids)
@@ -135,8 +137,9 @@ add_up_values (PixelPlane values, const CellsOnDevice *grids)
     out[i] = std::int64_t (totals[i]);
 }
 
-constexpr int kSlices = 4;  // of a window, each a block's
+constexpr int kSlices = 4;  // of a window; a block counts one slice
 
+/// Counts the bins of windows.
 __global__ void __launch_bounds__ (kThreads)
 count_pixels (PixelPlane values, const __grid_constant__ LutWords lut, int bins,
               const Region *windows, std::uint32_t *counts)
