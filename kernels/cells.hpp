@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Cells: rectangles side by side whose edges fall anywhere between pixels. A cell has of a pixel
-// the part of its area that lies inside. So what a cell has is a weighted sum of pixels, exact in
-// integers where edges are rounded to parts of a pixel, and no picture is resampled to ask it.
+// Cells: rectangles side by side whose edges may lie inside pixels. A pixel counts for a cell with
+// the part of the pixel's area that lies inside the cell. So a cell's value is a weighted sum of
+// pixels. The sum is an exact integer, because edges are rounded to 1/kCellParts pixel, and no
+// picture is resampled.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,7 @@ struct Cells {
   int columns () const { return int (x.size ()) - 1; }
   int rows () const { return int (y.size ()) - 1; }
   std::size_t size () const { return std::size_t (columns ()) * std::size_t (rows ()); }
-  /// Returns how many pixels wide the widest is, or wider by one.
+  /// Returns the width of the widest column of cells in pixels, or one more.
   int widest () const
   {
     int most = 0;
@@ -33,7 +34,7 @@ struct Cells {
       most = std::max (most, (x[i + 1] - x[i]) / kCellParts + 1);
     return most;
   }
-  /// Returns the frame's pixels that some cell has a part of.
+  /// Returns the rectangle of all pixels that a cell has a part of.
   Region around () const
   {
     const int x0 = x.front () / kCellParts, y0 = y.front () / kCellParts;
@@ -46,10 +47,10 @@ struct Cells {
 using Scores = std::span<const std::uint8_t>;
 
 namespace cpu {
-/// Adds up what the cells have, from the pixels of a frame of this shape (as answer_pixels in
-/// query.hpp takes them): [cell][plane], in 1/kCellParts^2; with scores, which only Content::bins
-/// may have, a number a cell. Bins behind the last score have none. Columns are at most
-/// kMaxCellColumns pixels wide. Returns 0, ENOMEM or EAGAIN.
+/// Adds up the cells from the pixels of a frame of this shape, which are as for answer_pixels ()
+/// (query.hpp). The sums are [cell][plane], in 1/kCellParts^2. With scores, which need
+/// Content::bins, there is one number for each cell, and bins behind the last score count 0.
+/// Columns are at most kMaxCellColumns pixels wide. Returns 0, ENOMEM or EAGAIN.
 [[nodiscard]] int add_up_cells (const Binning &binning, const Shape &shape, const Cells &cells,
                                 Scores scores, std::int64_t *sums);
 inline constexpr int kMaxCellColumns = 4000;
@@ -60,7 +61,7 @@ namespace cuda {
 struct CellsOnDevice {
   const int *x, *y;  // as in Cells
   int columns, rows, widest;
-  // Of other tensors than weights: what a value counts for, in each plane.
+  // Unless pixels have weights: what a pixel of each value adds, [plane][value].
   const std::uint16_t *value_weights;
   std::int64_t *sums;  // [cell][plane]
 };
@@ -70,9 +71,9 @@ struct CellGrids {
   int n, most_columns, most_rows;
 };
 
-/// Adds up what the cells of many grids have, from the values that bin_image () made of a frame of
-/// this shape; sums are those of cpu::add_up_cells (). A row of cells has at most kMaxCellSums
-/// numbers, of weights, and columns are as wide as on the CPU.
+/// Adds up the cells of many grids, from the values that bin_image () made of a frame of this
+/// shape. The sums are the same as from cpu::add_up_cells (). With weights, a row of cells has at
+/// most kMaxCellSums numbers. Columns are as wide as on the CPU.
 [[nodiscard]] int add_up_cells (PixelPlane values, const Shape &shape, const CellGrids &grids,
                                 Stream stream);
 inline constexpr int kMaxCellSums = 4096;

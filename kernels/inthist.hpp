@@ -8,14 +8,14 @@
 //
 // A summed-area table (integral image; Crow 1984) is one such plane, of sums of pixel values. Four
 // elements give the histogram, or the sum, of any rectangle (query.hpp). `bin_image` turns pixels
-// into bin indices, and a `Strategy` turns these into the tensor. A table takes pixels as they are,
-// or what `bin_image` makes of them.
+// into bin indices, and a `Strategy` turns the bin indices into the tensor. A table is made from
+// the pixels themselves, or from the values that `bin_image` makes of the pixels.
 //
 // The caller owns all buffers. Calls on different buffers may run at the same time from any thread.
 // Nothing throws. A function returns 0 or its error; after an error its output is undefined. But
 // for the tuner, which allocates and waits on both:
 //
-//   CPU   A function returns when its work is done, by the caller's thread and those of TBB. It
+//   CPU   A function returns when its work is done, by the caller's thread and TBB's threads. It
 //         allocates TBB's tasks, and answer () a few numbers a window at hand. start_workers ()
 //         keeps an arena, so that TBB keeps its threads, and bin_* () tables of gradients;
 //         nothing else is kept. Errors are ENOMEM, EAGAIN (no threads to be had) and ECANCELED.
@@ -28,9 +28,9 @@
 //   tiles.hpp         elements of mostly a byte
 //   pixel_format.hpp  images, and where their colours lie; features/ has the values of pixels
 //   blend.hpp         what is drawn into images
-//   binning.hpp       the bins of these values
+//   binning.hpp       the bins of the values of pixels
 //   strategy.hpp      an algorithm, and all that it is given; registry.hpp lists them
-//   tuner.hpp         the built-in choice, and the fastest of them on this device
+//   tuner.hpp         the built-in choice of a strategy, and the fastest strategy on this device
 //   planes.hpp        the tensor as planes, as strategies write it
 //   tensor_view.hpp   the tensor as planes, as answers read it
 //   query.hpp         what is asked of a tensor: rectangles (region.hpp), measures (likeness.hpp),
@@ -44,17 +44,17 @@
 namespace inthist {
 
 namespace cpu {
-/// Starts all threads of TBB, which then stay. TBB would start them one by one, when there is work,
-/// and the process would end where one of them cannot start the next. Threads that are busy
-/// elsewhere are waited for some 100 ms.
+/// Starts all threads of TBB, which then stay. Without this call, TBB starts its threads one by one
+/// when there is work, and the process ends if a thread cannot start the next. Waits up to 100 ms
+/// for threads that are busy elsewhere.
 [[nodiscard]] int start_workers (const std::atomic<bool> *cancelled = nullptr);
 /// Makes the bins of an image, or its weighted pixels, and 0 in the columns from the width up to
 /// the stride; `out` lies as PixelPlane says. The image may start anywhere and have any stride.
 /// Nothing beside its pixels is read, and it may go once this returns.
 [[nodiscard]] int bin_image (const Binning &binning, int width, int height, PixelPlane out,
                              const std::atomic<bool> *cancelled = nullptr);
-/// Makes those of regions of a frame of this size alone, each where it lies in `out`. Regions lie
-/// in the frame, and share no pixel.
+/// Makes the bins of some regions only, of a frame of this size, at the same places in `out`.
+/// Regions lie in the frame, and share no pixel.
 [[nodiscard]] int bin_regions (const Binning &binning, int width, int height,
                                std::span<const Region> regions, PixelPlane out,
                                const std::atomic<bool> *cancelled = nullptr);
@@ -62,8 +62,8 @@ namespace cpu {
 /// tensor; shape and layout are the strip's. Adds above[b * width + x], H in the row above, to all
 /// of plane b's column x, and puts H in the strip's last row in its place, for the strip below.
 /// `above` has width words a plane, zeros for the first strip. Sums are modulo 2^32, or 65536 with
-/// u16. Tensors are of u32 or u16. Nothing can be added to tiles: frames of them are split
-/// into bins alone.
+/// u16. Tensors are of u32 or u16. Nothing can be added to tiles: a frame in tiles is split
+/// by bins only.
 [[nodiscard]] int add_above (const Shape &shape, const Layout &layout, void *tensor,
                              std::uint32_t *above);
 }  // namespace cpu

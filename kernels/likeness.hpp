@@ -5,7 +5,7 @@
 // bin count against the likeness. p of a window without pixels is zero. A model q is divided by the
 // sum of q, except for linear. A MeasureSum takes the bins in turn, b = 0, 1, ..., so that no
 // histogram is stored: the caller subtracts four elements of a plane and adds the result. Only IEEE
-// 754 sums, products and roots are used, none of them fused, so that all devices get the same bits.
+// 754 sums, products and roots are used, and none is fused, so that all devices get the same bits.
 // If OpenCV's compareHist has the measure, this is compareHist (q, p), with its conventions for
 // what would divide by zero; of bhattacharyya it is compareHist of both with one more bin, in which
 // p has the pixels that are in no bin, and q nothing:
@@ -139,7 +139,7 @@ public:
   {
   }
 
-  /// Adds a bin with so many pixels. `q` is the prepared model's.
+  /// Adds a bin that has this number of pixels. `q` is the bin of the prepared model.
   template <class Count>
   INTHIST_HOST_DEVICE void add (int bin, Count pixels, float q)
   {

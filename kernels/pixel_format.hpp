@@ -41,7 +41,7 @@ struct Channel {
   }
 };
 
-/// Makes the colours that a feature reads from those of an image:
+/// Makes the colours that a feature reads from the colours of an image:
 /// clamp ((factor[i] * from + offset[i]) >> kBits), which is 0 to 255.
 struct ColourTransform {
   static constexpr int kBits = 16;

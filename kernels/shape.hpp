@@ -30,7 +30,8 @@ constexpr bool is_floating (Type type)
 enum class Content {
   bins,     // 1 where its bin is b: an integral histogram
   weights,  // its weight for bin b: an integral histogram of weights (features/weight.hpp)
-  // its value to the power b + 1: a summed-area table, and that of squares (Viola and Jones 2001)
+  // its value to the power b + 1: a summed-area table of values, and one of squares (Viola and
+  // Jones 2001)
   sums,
 };
 

@@ -25,8 +25,8 @@
 // A tile has 288 bytes. Where a frame is so large that top, left or corner want more bits, all its
 // tiles are wide and have 320. Places of a tile beyond the frame are of pixels without a bin.
 //
-// The idea of short counts and their borders is that of block-wise word-length reduction (Belt
-// 2008; Ehsan and McDonald-Maier 2009); the tile, and where its borders lie, are ours.
+// Short counts and their borders come from block-wise word-length reduction (Belt 2008; Ehsan and
+// McDonald-Maier 2009). The tile, and where its borders lie, are ours.
 #pragma once
 
 #include <cstddef>

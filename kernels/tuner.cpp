@@ -77,7 +77,7 @@ public:
     return {};
   }
 
-  /// Allows so many seconds to what runs from now on.
+  /// Allows this number of seconds to all that runs from now on.
   void allow (double seconds)
   {
     const std::lock_guard lock (mutex_);
@@ -319,7 +319,8 @@ private:
     return second ? std::min (first, *second) : first;
   }
 
-  /// Times n frames, within `limit` seconds and the time that is left. Returns those of one.
+  /// Times n frames, within `limit` seconds and the time that is left. Returns the time of one
+  /// frame.
   Outcome<double> sample (const Choice &candidate, int n, double limit)
   {
     const double left = budget_ - seconds_since (start_);

@@ -30,7 +30,7 @@ struct Untuned {
 };
 
 /// Measures the candidates for about `budget` seconds, with `slots` frames in flight, on CUDA one a
-/// stream. All of them write to `tensor`, in memory of the device (of the current CUDA context).
+/// stream. All candidates write to `tensor`, in memory of the device (of the current CUDA context).
 /// Allocates workspaces and waits for the device. Skips candidates that fail, for want of memory
 /// say; fails if none could be measured.
 /// A CPU strategy is cut off when the time is up. On CUDA it waits for frames that were launched.

@@ -37,8 +37,8 @@ INTHIST_HOST_DEVICE inline Region patch_at (const Corner &corner, const Region &
 }
 
 /// Returns the weight of a pixel, or of a unit of Content::weights, in the normalised histogram of
-/// a window that has `total` of them. The total is exact, and is rounded to the nearest float, as
-/// is each bin; so is the reciprocal, and then the product.
+/// a window that has `total` pixels or units. The total is exact. The total, each bin, the
+/// reciprocal and the product are each rounded to the nearest float.
 INTHIST_HOST_DEVICE inline float reciprocal_of_total (std::uint64_t total)
 {
   return total > 0 ? 1 / float (total) : 0;

@@ -2,9 +2,10 @@
 //
 // The channels of a square of cells, which correlation filters look at.
 //
-// The channels are those of P. Felzenszwalb et al., "Object detection with discriminatively trained
-// part-based models", PAMI 2010: 18 directions of the gradient and 9 orientations, each divided by
-// the energy of the four blocks of cells around and clipped; four sums of those; and luma.
+// The channels are the HOG variant of P. Felzenszwalb et al., "Object detection with
+// discriminatively trained part-based models", PAMI 2010: 18 directions of the gradient and 9
+// orientations, each divided by the energy of the four blocks of cells around and clipped; four
+// sums of clipped directions, one for each block; and luma.
 #pragma once
 
 #include <array>

@@ -10,8 +10,8 @@
 #include <numbers>
 #include <utility>
 
-// Butterflies keep vectors in structs. Vectors whose size the compiler does not know cannot be
-// there: on arm64 those of SVE, in whose place there is NEON.
+// Butterflies keep vectors in structs. A struct cannot have vectors whose size the compiler does
+// not know, such as vectors of SVE. On arm64, NEON is used instead.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "fft.cpp"
@@ -207,7 +207,7 @@ void Fft::run_rows (float *re, float *im, int lanes, std::span<const std::uint8_
       run (re + y * row, im + y * row, lanes);
 }
 
-/// Transforms columns, so few at a time that they stay in a cache.
+/// Transforms columns, only some at a time, so that their numbers stay in a cache.
 void Fft::run_columns (float *re, float *im, int lanes)
 {
   constexpr int kLanes = 32;  // of columns at a time

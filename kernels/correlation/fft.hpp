@@ -23,7 +23,7 @@ struct Complexes {
 };
 
 /// The n butterflies of a pass, each of which makes `radix` outputs of `radix` inputs. An input or
-/// output is `groups` groups of `lanes` numbers, and a butterfly computes the same for all of these
+/// output is `groups` groups of `lanes` numbers, and a butterfly does the same with all of its
 /// numbers. The lanes of a group are neighbours in memory. Strides are counted in numbers.
 struct Butterflies {
   int radix, n;

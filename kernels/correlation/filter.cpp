@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // What a correlation filter (filter.hpp) does to all channels, compiled once for each instruction
-// set. The loops over channels are plain, and the compiler makes vectors of them. Each number is
-// made by the same operations in the same order in vectors of any size.
+// set. The compiler vectorises the plain loops over channels. Each number is made by the same
+// operations in the same order in vectors of any size.
 #include "filter.hpp"
 
 #include <algorithm>

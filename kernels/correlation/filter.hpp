@@ -51,7 +51,7 @@ const cuda::FilterTables &filter_tables ();
 class CorrelationFilter {
 public:
   bool has_started () const { return v_.size () > 0; }
-  /// Moves the weights by this share towards those of an earlier filter of the target.
+  /// Moves the weights by this share towards the weights of an earlier filter of the target.
   void remember (const CorrelationFilter &before, double share);
   /// Learns from the first surroundings, in which the target is in the middle; its box has this
   /// size in cells.

@@ -2,8 +2,9 @@
 //
 // The formulas of correlation filters, in one source for both devices. The CPU has loops over
 // channels, and a GPU has a lane for each channel. Both do the same operations in the same order,
-// none of them fused, so that tracks have the same bits everywhere. The CPU has vectors of its own
-// for two of them: the channels of a cell (channels.cpp), and butterflies (fft.cpp).
+// and no operations are fused, so that tracks have the same bits everywhere. Two formulas are
+// written again with vectors of the CPU: the channels of a cell (channels.cpp), and butterflies
+// (fft.cpp).
 #pragma once
 
 #include <algorithm>
@@ -19,8 +20,8 @@ inline constexpr int kChannels = 32;  // of a cell of the filter
 inline constexpr int kDirections = 18, kOrientations = kDirections / 2;
 inline constexpr int kCellValues = kDirections + 1;  // and luma
 inline constexpr int kFilterCells = kGrid * kGrid;
-// Spectra are of real pictures: [y][x][channel], for x up to kGrid / 2. The other frequencies are
-// the conjugates of those at (-x, -y).
+// Spectra are of real pictures: [y][x][channel], for x up to kGrid / 2. A number at another
+// frequency is the conjugate of the number at (-x, -y).
 inline constexpr int kHalf = kGrid / 2 + 1, kFrequencies = kGrid * kHalf,
                      kFilterNumbers = kFrequencies * kChannels;
 // Two real channels are transformed as one complex number: the first, and i times the second.
@@ -47,7 +48,7 @@ struct CellScale {
 
 /// The sums of a square of kGrid x kGrid cells.
 struct SquareSums {
-  const int *x, *y;                      // edges, like those of Cells
+  const int *x, *y;                      // edges, as in Cells
   const std::int64_t *gradients, *luma;  // [cell][direction] and [cell][plane]
   int luma_planes;
   CellScale scale;
@@ -107,7 +108,7 @@ INTHIST_HOST_DEVICE inline float block_norm (const float *energies, int columns,
                       + energies[below + right] + kFlat);
 }
 
-/// The norms of the four blocks around a cell, from those of all corners.
+/// The norms of the four blocks around a cell, taken from the norms of all corners.
 struct BlockNorms {
   float at[4];
 

@@ -142,7 +142,7 @@ int answer (const Binning &binning, const Shape &shape, const Query &query)
   constexpr int kRun = 16;  // windows
   auto *const all_sums = static_cast<Sum *> (query.answers);
   const int n = query.windows.size ();
-  // so many small windows that a thread is worth to be woken for them
+  // the fewest runs of small windows that are worth the time to wake a thread
   constexpr int kRunsAtOnce = 32;
   const bool are_small = n > kRun * kRunsAtOnce;
   return for_each (divide_up (n, kRun), are_small ? kRunsAtOnce : 1, nullptr, [&] (int run) {

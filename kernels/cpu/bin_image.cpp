@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The bins of pixels: the values of features, some pixels of a row at a time. The loops are plain,
-// and so short that the compiler makes vectors of them, for each instruction set.
+// The bins of pixels: the values of features, some pixels of a row at a time. The compiler
+// vectorises the short, plain loops, for each instruction set.
 #include <algorithm>
 
 #include "../binning.hpp"

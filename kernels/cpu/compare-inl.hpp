@@ -131,7 +131,7 @@ void fetch (const Elements2d<T> &at, int y, int x, int last, std::size_t ahead)
     hwy::Prefetch (row + i);
 }
 
-/// A tile's first lines, and that of the row.
+/// Prefetches a tile's first lines, and the line of the row.
 inline void fetch (const TiledElements &at, int y, int x, int last, std::size_t ahead)
 {
   const int line = kTileSide * at.tiles.line_of (y % kTileSide);
@@ -230,7 +230,7 @@ public:
   }
 
 private:
-  /// Finds the windows, or the part of them that the model is for, and the pixels of each.
+  /// Finds the windows, or the parts of windows that the model is for, and the pixels of each.
   void locate_windows (int model)
   {
     const Region patch = patch_of (query_, model);
@@ -447,7 +447,7 @@ private:
   bool one_line_;                // in which right sides follow left ones
   Sides left_, right_;
   int above_[Batch::kRows], below_[Batch::kRows];  // rows of H
-  int exact_rows_;                                 // a part of so many does not overflow a counter
+  int exact_rows_;                                 // a part of these rows overflows no counter
   float normalisers_[Batch::kWindows], numbers_[kOfModel + 1][Batch::kWindows];
   std::uint64_t totals_[Batch::kWindows];  // pixels, or what weights add up to
 

@@ -27,8 +27,9 @@ struct Batch {
   }
 };
 
-/// Returns the part of each window that a model is for. Windows of likelihoods are all of it, and
-/// those of a list have sizes of their own. A negative size is none.
+/// Returns the part of each window that a model is for, relative to the window. For likelihoods the
+/// part is the whole window of a grid; windows of a list have sizes of their own. A patch of
+/// negative size becomes empty.
 inline Region patch_of (const Query &query, int model)
 {
   const Grid &grid = query.windows.grid;

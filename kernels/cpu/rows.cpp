@@ -88,7 +88,7 @@ HWY_INLINE void scan_row_of_bins (const std::uint8_t *HWY_RESTRICT bins, int wid
 
 #if HWY_TARGET != HWY_SCALAR
 using Values = hn::CappedTag<std::uint16_t, 16>;
-using Sums = hn::RepartitionToWide<Values>;  // half of them
+using Sums = hn::RepartitionToWide<Values>;  // half as many lanes
 
 HWY_INLINE hn::Vec<Sums> last_lane (hn::Vec<Sums> sums)
 {

@@ -29,8 +29,8 @@ constexpr int kVoteWindows = 8;
 constexpr std::size_t kVotesBytes = 48 << 10;  // shared memory that a block has without asking
 static_assert (kMaxPatches * sizeof (float) <= kVotesBytes);
 constexpr int kAnswerThreads = 128;  // of a block of quantiles or likelihoods
-// Bounds of 128 leave likelihoods of a WholeQuery fewer registers on sm_90, but those of a Query
-// would spill. This was not timed.
+// With a bound of 128, likelihoods of a WholeQuery use fewer registers on sm_90, but likelihoods of
+// a Query would spill registers. This was not timed.
 template <class AnyQuery>
 constexpr int kLikelihoodBound = std::is_same_v<AnyQuery, WholeQuery> ? kAnswerThreads : 1024;
 

@@ -84,7 +84,7 @@ constexpr bool kReadsColours = Feature::kReads == Reads::rgb || Feature::kReads 
 template <class Feature>
 constexpr bool kReadsNeighbours = Feature::kReads == Reads::luma_3x3;
 
-/// Which pixels are a thread's: some runs of them from column x on of row y.
+/// The pixels of a thread: some runs of pixels in row y, from column x on.
 struct PixelPosition {
   int x;
   unsigned y;

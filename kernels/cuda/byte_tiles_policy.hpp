@@ -10,15 +10,15 @@
 namespace inthist::cuda {
 
 // The kernels are compiled with these numbers.
-constexpr int kMaxTileThreads = 512;  // A processor has registers for so many threads of scan.
+constexpr int kMaxTileThreads = 512;  // threads of scan that a processor has registers for
 // Rows whose pixels are being loaded. At 1920x1080 4 take 33.8 and 25.6 us, 8 take 35.3 and 26.4,
 // and 16, of the step at hand alone, took 27 in flight.
 constexpr int kRowsAhead = 4;
 
 struct TilesPolicy {
-  // Strips have so few rows of tiles that this part of a GPU's places has a block, or least_rows.
-  // At 1920x1080 6, which this makes, take 34.1 and 25.7 us, 4 take 40.7 and 28.8, and 8 take
-  // 40.6 and 26.6.
+  // The part of a GPU's places that has a block. Strips have few enough rows of tiles for it, but
+  // at least least_rows. At 1920x1080 this makes 6 rows, which take 34.1 and 25.7 us, 4 take 40.7
+  // and 28.8, and 8 take 40.6 and 26.6.
   float busy = 0.7f;
   int least_rows = 4;  // The workspace is for these. At 640x480 4 take 12.8 and 10 us, 3 take 14.1.
   // At 3840x2160 8 take 130 and 114 us, 6 take 127 and 123, 12 take 141 and 121.

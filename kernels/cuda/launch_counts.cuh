@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What comes before a scan down strips: where pixels come from, who makes bins of them, and the
-// column counts of the strips above (device/strip/column_counts.cuh).
+// What comes before a scan down strips: where pixels come from, what makes bins of the pixels, and
+// the column counts of the strips above (device/strip/column_counts.cuh).
 #pragma once
 
 #include <algorithm>

@@ -66,8 +66,8 @@ using LargeTile = LookBackTile<T, kLookBackPolicy<T, Source>.large>;
 template <class T, class Source>
 using SmallTile = LookBackTile<T, kLookBackPolicy<T, Source>.small>;
 
-/// Gets so much shared memory for a block that no processor has room for more than its share of
-/// the tiles. Else those of the next table, which start early, come to lie unevenly.
+/// Gets the shared memory for a block with which no processor has room for more than its share of
+/// the tiles. With less, the tiles of the next table, which start early, would be spread unevenly.
 inline int get_spread (int tiles, int &shared)
 {
   int processors = 0, of_processor = 0, reserved = 0;

@@ -2,9 +2,9 @@
 //
 // look-back: summed-area tables that are written once, from pixels that are read once. A block
 // takes a tile. With its pixels in shared memory, it publishes the sums of the tile's rows and of
-// its columns, adds up those of the tiles above and to the left, and stores. This is 1R1W-SKSS-LB
-// of Emoto, Funasaka, Tokura, Nakano and Ito 2018: the decoupled look-back of Merrill and Garland
-// 2016 in two directions. An element at (x, y) of a tile is the sum of
+// its columns, adds up the sums of the tiles above and to the left, and stores. This is
+// 1R1W-SKSS-LB of Emoto, Funasaka, Tokura, Nakano and Ito 2018: the decoupled look-back of Merrill
+// and Garland 2016 in two directions. An element at (x, y) of a tile is the sum of
 //
 //   corner            all tiles that are to the left and above
 //   above[x]          all tiles above, columns 0..x

@@ -10,12 +10,12 @@
 namespace inthist::cuda {
 
 /// Measures of a tile. A warp has some rows, and a lane some chunks of neighbouring elements of
-/// each. A processor has registers for so many blocks, or for as many as its threads allow.
+/// each. A processor has registers for `blocks` blocks, or for as many as its threads allow.
 struct LookBackTilePolicy {
   int rows, chunks, blocks;
 };
 
-/// Tiles of a table. Large ones publish less; a table needs `many` of them to keep a GPU busy.
+/// Tiles of a table. Large tiles publish less; a table needs `many` large tiles to keep a GPU busy.
 /// `spread`: no processor takes more large tiles of a table than others, where it had room for all.
 struct LookBackPolicy {
   LookBackTilePolicy large, small;

@@ -6,11 +6,11 @@
 //           (device/strip/column_counts.cuh), or adds up their weights (column_weights.cuh)
 //   scan    walks down every strip of every bin with the current row of H (device/strip/scan.cuh)
 //
-// A block waits for no other. It starts from H in the row above its strip: the column counts of all
-// strips above, added up and scanned along the row. The carries are those of Nehab et al. 2011 and
+// A block waits for no other block. It starts from H in the row above its strip: the column counts
+// of all strips above, added up and scanned along the row. The carries follow Nehab et al. 2011 and
 // Dang, Yan and Wu 2014 (reduce, scan what was reduced, scan), with bins counted on the fly.
 //
-// If a byte's high bits are its bin, as with 32 bins of 8-bit pixels or with some of these 32,
+// If a byte's high bits are its bin, as with 32 bins of 8-bit pixels or with some of the 32 bins,
 // scan reads the picture itself, and its first strip does not wait for count. Else count makes the
 // bins on its way if a pixel is a byte, and if not, bin_image makes them before it.
 //

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Computes a likelihood map of a tensor in tiles, of windows that begin at neighbouring pixels.
-// It chains windows as likelihood_map.cuh does, but a thread has four columns of them, whose
+// It chains windows as likelihood_map.cuh does, but a thread has four columns of windows, whose
 // elements share loads (device/tiles/quads.cuh): six for four elements, not six for each. The
-// quads of the windows' last columns are aligned. Those before their first columns need not be:
-// a lane has an aligned quad of them, and takes what it wants beyond that from the next lane, so
-// that the last lane of a row has no windows. Rows of lanes that lie below each other meet the
-// same tiles in L1.
+// quads of the windows' last columns are aligned. The columns before the windows' first columns
+// need not be aligned: a lane has an aligned quad of these columns, and takes the others from the
+// next lane, so that the last lane of a row has no windows. Rows of lanes that lie below each other
+// meet the same tiles in L1.
 #pragma once
 
 #include <type_traits>
@@ -16,9 +16,9 @@
 
 namespace inthist::cuda {
 
-// Lanes of a row. Other values of this number and of those below were not measured. With these,
-// maps of 64x64 windows take 0.95 to 1.3 times as long as with u32 at 1920x1080x32 (H100,
-// docs/measurements/2026-11-25-tiles.md).
+// Lanes of a row. Other values of this constant and of the constants below were not measured. With
+// these values, maps of 64x64 windows take 0.95 to 1.3 times as long as with u32 at 1920x1080x32
+// (H100, docs/measurements/2026-11-25-tiles.md).
 constexpr int kRowLanes = 16;
 constexpr int kQuadThreads = 128;
 // As many as spill nothing on sm_90.
@@ -134,7 +134,7 @@ private:
   const AnyQuery &query_;
   const int shift_;
   const int first_row_, apart_;  // of the map
-  const int column_;             // that of the first window
+  const int column_;             // of the first window
   const bool has_windows_;
   QuadPlace<kWide> right_[kChain + 1], left_[kChain + 1];
   std::uint32_t keep_left_, keep_[kChain + 1];  // masks of elements that are not struck out

@@ -45,9 +45,9 @@ using Quantization = std::array<std::uint8_t, 3>;
 struct FeatureInfo {
   const char *nick, *blurb;
   Reads reads;
-  int n_values;                    // so many, 0 to n_values - 1; others are in no bin
+  int n_values;                    // values are 0 to n_values - 1; others are in no bin
   Quantization quantization = {};  // of a joint feature, the default
-  int bins = 0;                    // of a feature that has so many, and no others
+  int bins = 0;                    // the only number of bins that the feature has; 0: any
   bool is_bin = false;             // the value is the bin; else values are divided into bins evenly
   bool is_cyclic = false;          // the first value follows the last
   const char *format = nullptr;    // the name of the one format that has it; null for any

@@ -30,8 +30,9 @@ private:
   /// Returns whole / n in fixed point, rounded; 0 for none.
   INTHIST_HOST_DEVICE static int share (int whole, int n)
   {
-    // Floats divide faster, and exactly: all of these numbers have at most 23 bits, and a quotient,
-    // which lies between two of 1 / (2 * n), is further from any integer than it is wrong.
+    // A division of floats is faster, and exact here. The numbers have at most 23 bits. The
+    // quotient lies between two multiples of 1 / (2 * n), and is further from any integer than its
+    // error.
     return n == 0 ? 0 : int (quotient (float (4 * (whole << kBits) + 2 * n + 1), float (4 * n)));
   }
 };

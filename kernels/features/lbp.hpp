@@ -4,8 +4,8 @@
 // least as bright as the pixel. Bit 0 is the one to the right, and the next go counterclockwise.
 // Uniform patterns have at most two changes of neighbours around the circle, and are numbered as
 // scikit-image's nri_uniform: 0 without a bit, 57 with all, 1 + 8 * (bits - 1) + turns for others,
-// where so many turns counterclockwise bring the first bit to the right of the pixel; the rest are
-// 58.
+// where `turns` is how many steps counterclockwise bring the first bit to the right of the pixel;
+// all other patterns are 58.
 #pragma once
 
 #include "pixel.hpp"

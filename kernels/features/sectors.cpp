@@ -8,7 +8,8 @@ namespace inthist {
 
 Sectors Sectors::of (int n)
 {
-  thread_local int known = 0;  // a frame has those of the last one: they take microseconds
+  // The sectors of the last frame are kept, because computing them takes microseconds.
+  thread_local int known = 0;
   thread_local Sectors sectors;
   if (n == known)
     return sectors;

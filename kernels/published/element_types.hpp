@@ -33,7 +33,7 @@ struct ElementTypes {
 template <class T, class Pixel>
 using TableTypes = ElementTypes<T, Power<Pixel, T>>;
 
-/// Calls `body` with the ElementTypes of a valid table but those of u8 to integers.
+/// Calls `body` with the ElementTypes of a valid table, except for tables of u8 to integers.
 template <class Body>
 auto with_other_types (const Shape &shape, Body &&body)
 {
@@ -56,7 +56,7 @@ auto with_table_types (const Shape &shape, Body &&body)
              : with_other_types (shape, body);
 }
 
-/// Calls `body` with the ElementTypes of any valid shape but those of tiles and of weights.
+/// Calls `body` with the ElementTypes of any valid shape, except for tiles and for weights.
 template <class Body>
 auto with_element_types (const Shape &shape, Body &&body)
 {

@@ -37,8 +37,8 @@ __device__ inline void register_transpose (T (&data)[kWarp], T (*shared)[kWarp][
   }
 }
 
-/// Adds up `sums` [warp][index]: returns those of the warps before this one, and in `total` those
-/// of all (their Fig. 3c). All threads call it, with their own index 0..31.
+/// Adds up `sums` [warp][index]: returns the sum over the warps before this one, and in `total` the
+/// sum over all warps (their Fig. 3c). All threads call it, with their own index 0..31.
 template <class T>
 __device__ inline T sum_of_warps_before (T (*sums)[kWarp], int index, T &total)
 {

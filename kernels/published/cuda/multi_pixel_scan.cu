@@ -16,7 +16,7 @@ namespace inthist {
 namespace cuda {
 namespace {
 
-// their N_t: at most so many threads, and a thread takes at least two pixels
+// the paper's N_t, the most threads of a block; a thread takes at least two pixels
 constexpr int kThreads[] = { 128, 1024, 512, 256, 64, 32 };
 constexpr std::size_t kMaxLine = 32 << 10;  // bytes, which every device has
 

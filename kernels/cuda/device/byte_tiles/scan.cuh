@@ -3,7 +3,7 @@
 // The second kernel of byte-tiles. A block takes a strip of one bin. Its lanes lie side by side
 // over the whole row, a tile each, and walk down with it. A lane keeps corner, top and inside of
 // its tile (tiles.hpp) in registers. A step is a row of tiles. It takes the 16 rows of pixels below
-// the tiles' first row; the last of them is the first row of the tiles below:
+// the tiles' first row; the last of these rows is the first row of the tiles below:
 //
 //   find      the pixels of the bin. Four bytes at a time they become inside_; the row's counts too
 //   left_of   the rows' counts in the warps before

@@ -58,7 +58,8 @@ public:
   {
   }
 
-  /// Returns -1 in each such byte, else 0. A dot product with -1s (__dp4a) counts them.
+  /// Returns -1 in each byte that has this value, else 0. A dot product with -1s (__dp4a) counts
+  /// them.
   __device__ int equal (std::uint32_t word) const
   {
     int equal;
@@ -68,14 +69,14 @@ public:
     return equal;
   }
 
-  /// Returns 1 in each such byte, else 0, of those whose bit 7 is set in `wanted`.
+  /// Returns 1 in each byte that has this value and whose bit 7 is set in `wanted`, else 0.
   __device__ std::uint32_t ones (std::uint32_t word, std::uint32_t wanted) const
   {
     return (high_bits (word) & wanted) >> 7;
   }
 
 private:
-  /// Returns bit 7 in each such byte. The other bits mean nothing.
+  /// Returns bit 7 in each byte that has this value. The other bits are undefined.
   __device__ std::uint32_t high_bits (std::uint32_t word) const
   {
     std::uint32_t different;

@@ -156,7 +156,8 @@ public:
   }
 
 private:
-  /// Leaves the columns of the warps up to each, and publishes those of all: 0..x.
+  /// Stores the column sums over the warps up to each warp, and publishes the sums over all warps,
+  /// of columns 0 to x.
   __device__ void publish_columns (const Sums &sums)
   {
 #pragma unroll

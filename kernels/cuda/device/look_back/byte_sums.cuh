@@ -23,7 +23,7 @@ class ByteSums {
 
 public:
   using Pixel = std::uint8_t;
-  using Sum = std::uint32_t;  // which those of a tile fit
+  using Sum = std::uint32_t;  // holds any sum of a tile
   using Pixels = Vector<Pixel, kColumns>;
 
   struct Shared {

@@ -76,7 +76,7 @@ struct Ticket {
   Epoch epoch;
 };
 
-/// Draws tickets. A run draws all of them, and its last draw readies the next run.
+/// Draws tickets. A run draws all tickets, and its last draw prepares the next run.
 class Tickets {
 public:
   __device__ Ticket draw (int all)

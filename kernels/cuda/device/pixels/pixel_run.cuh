@@ -23,8 +23,8 @@ class PixelRun {
 public:
   static constexpr int kPixels = 8;
 
-  /// Reads kPixels pixels from column x on, a multiple of kPixels: those of a feature's colours, of
-  /// luma with its neighbours, or luma alone. Columns beyond the last mean nothing.
+  /// Reads kPixels pixels from column x on, a multiple of kPixels: the colours of a feature, luma
+  /// with its neighbours, or only luma. Columns beyond the last are undefined.
   __device__ PixelRun (const RowReader &reader, int x, int width, bool colours, bool neighbours)
   {
     const bool whole = x + kPixels <= width;

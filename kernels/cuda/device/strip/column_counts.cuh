@@ -4,11 +4,11 @@
 // columns of some joined row blocks; a lane has four columns, two a counter, so that no two lanes
 // of a warp meet in a bank, whatever the pixels are:
 //
-//   clear      the counters
-//   load       a row block's pixels
-//   to_bins    they become bins
-//   add_up     the counts of these; the bins are stored for scan where a LUT made them
-//   store      the counts that scan reads, those above a strip
+//   clear      sets the counters to 0
+//   load       loads the pixels of a row block
+//   to_bins    makes bins of the pixels
+//   add_up     counts the bins, and stores the bins for scan if a LUT made them
+//   store      stores the counts that scan reads: the counts above a strip
 #pragma once
 
 #include "../hardware/bytes.cuh"

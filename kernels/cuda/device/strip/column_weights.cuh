@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The first kernel of strip if pixels have weights. If each pixel counts 1, it is that of
-// column_counts.cuh. A block adds up kCountBins bins in the kCountColumns columns of some joined
-// row blocks. A lane has four columns, and no two lanes meet in a bank.
+// The first kernel of strip if pixels have weights. If each pixel counts 1, the first kernel is
+// count_columns () (column_counts.cuh). A block adds up kCountBins bins in the kCountColumns
+// columns of some joined row blocks. A lane has four columns, and no two lanes meet in a bank.
 #pragma once
 
 #include "../hardware/overlap.cuh"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What strip's scan adds of pixels that count 1 (scan.cuh): it finds those of a bin. A step
-// is eight rows, as a byte has a bit for each.
+// Finds the pixels of a bin for strip's scan (scan.cuh), if each pixel counts 1. A step is eight
+// rows, because a byte has a bit for each row.
 #pragma once
 
 #include "../../strip_policy.hpp"

@@ -28,7 +28,7 @@ struct Strips {
   /// Returns how many row blocks are counted; the last strip is above nothing.
   __host__ __device__ int counted_row_blocks () const { return (n - 1) * row_blocks_per_strip; }
 
-  /// Rounds the rows of a row block up to those of a step, or of a tile.
+  /// Rounds the rows of a row block up to a multiple of a step's rows, or of a tile's.
   Strips (const Shape &shape, int rows_per_strip, int step_rows, void *workspace)
       : width (shape.width), height (shape.height), bins (shape.bins),
         row_blocks_per_strip (divide_up (rows_per_strip, kMaxRowBlockRows / step_rows * step_rows)),

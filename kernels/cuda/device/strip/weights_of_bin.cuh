@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What strip's scan adds of pixels that have weights (scan.cuh): what each adds to a bin,
-// as one of the two that share it or as the next. A step is four rows, for which there are
-// registers. Steps of two rows and blocks of two bins, for which L2 reads half as much, take as
-// long.
+// Finds what pixels add to a bin for strip's scan (scan.cuh), if pixels have weights. The bin may
+// be the first or the second of the two bins that share a pixel. A step is four rows, for which
+// there are registers. Steps of two rows and blocks of two bins, for which L2 reads half as much,
+// take as long.
 #pragma once
 
 #include "../../strip_policy.hpp"
