@@ -25,7 +25,7 @@
 //         cudaError_t.
 //
 //   shape.hpp         what to compute, and where elements lie
-//   tiles.hpp         elements of mostly a byte
+//   tiles.hpp         tensors in tiles, most of whose elements have one byte
 //   pixel_format.hpp  images, and where their colours lie; features/ has the values of pixels
 //   blend.hpp         what is drawn into images
 //   binning.hpp       the bins of the values of pixels
@@ -33,9 +33,9 @@
 //   tuner.hpp         the built-in choice of a strategy, and the fastest strategy on this device
 //   planes.hpp        the tensor as planes, as strategies write it
 //   tensor_view.hpp   the tensor as planes, as answers read it
-//   query.hpp         what is asked of a tensor: rectangles (region.hpp), measures (likeness.hpp),
-//                     and what both devices compute for a window (window.hpp)
-//   cells.hpp         what is asked of rectangles whose edges fall between pixels
+//   query.hpp         queries of a tensor: rectangles (region.hpp), measures (likeness.hpp), and
+//                     what both devices compute for a window (window.hpp)
+//   cells.hpp         sums over rectangles whose edges may lie inside pixels
 #pragma once
 
 #include "region.hpp"

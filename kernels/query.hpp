@@ -18,7 +18,7 @@
 //                its own, so that hidden patches do not count (Adam, Rivlin and Shimshoni, CVPR
 //                2006). Patches are relative to a window's first pixel; its size is ignored
 //
-// Where bins have weights, a window's histogram is divided by its total instead of its pixels
+// If bins have weights, a window's histogram is divided by its total instead of its pixels
 // (reciprocal_of_total in window.hpp says how the quotient is rounded). So its bins are read twice.
 //
 // Both devices compute with the same operations in the same order, and give the same bits. A frame
@@ -57,8 +57,8 @@ struct Windows {
 
 enum class QueryKind { counts, sums, totals, likelihoods, quantiles, votes };
 
-/// The best window. Of equally good windows it is the window nearest to the middle of a grid, and
-/// then the first one.
+/// The best window. If several are equally good, it is the window nearest to the middle of a grid,
+/// and then the first window.
 struct Best {
   float value;
   int index;  // among the windows

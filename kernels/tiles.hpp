@@ -11,8 +11,9 @@
 //   left[i]       H (i, 0) - H (0, 0): the pixels left of and in column 0, in rows 1..i
 //   inside[i][j]  the pixels in rows 1..i and columns 1..j: at most 15 x 15, which a byte holds
 //
-// Where i or j is 0, top, left and inside are 0 and not stored: what else is to be kept lies there.
-// A tile is of lines of 16 bytes; numbers of several bytes are little-endian:
+// top[0], left[0], and inside in row 0 and in column 0, are 0 and are not stored. Byte 0 of a line
+// has other bits instead. A tile is made of lines of 16 bytes; numbers of several bytes are
+// little-endian:
 //
 //   line      byte 0                            bytes 1..15, of j or of i
 //   0 and 1   bits 0..15 of the corner          bits 0..15 of top[j], as u16
@@ -22,8 +23,9 @@
 //   then, for each i = 1..15:
 //             bits 0..7 of left[i]              inside[i][j]
 //
-// A tile has 288 bytes. Where a frame is so large that top, left or corner want more bits, all its
-// tiles are wide and have 320. Places of a tile beyond the frame are of pixels without a bin.
+// A tile has 288 bytes. If a frame is so large that top, left or corner need more bits, all tiles
+// of the frame are wide and have 320 bytes. The places of a tile outside the frame count as pixels
+// in no bin.
 //
 // Short counts and their borders come from block-wise word-length reduction (Belt 2008; Ehsan and
 // McDonald-Maier 2009). The tile, and where its borders lie, are ours.

@@ -45,7 +45,7 @@ void shift_spectra (Complexes &spectra, double x, double y);
 /// kGrid / 2, then for each y.
 std::vector<std::complex<double>> phase_factors (double x, double y);
 
-/// What filters on a GPU have in common.
+/// Returns the tables that all filters on a GPU share.
 const cuda::FilterTables &filter_tables ();
 
 class CorrelationFilter {
@@ -56,8 +56,8 @@ public:
   /// Learns from the first surroundings, in which the target is in the middle; its box has this
   /// size in cells.
   void start (const Complexes &spectra, double width, double height);
-  /// Learns from the next ones, by a rate above 0, up to 1. Responses stay as they are until
-  /// renew (), so another thread may ask for them meanwhile.
+  /// Learns from later surroundings, by a rate above 0, up to 1. Responses stay as they are until
+  /// renew (), so another thread may call respond () at the same time.
   void learn (const Complexes &spectra, double rate);
   void renew () { used_ = v_; }
   /// Returns mu and rho to learn from a later example by this rate.

@@ -132,7 +132,7 @@ private:
   }
 
   static constexpr int kInterleaved = 4;
-  // also of bins that are none, which nobody reads
+  // the weights of pixels in no bin are here, too, and are not read
   alignas (64) std::uint64_t of_bins_[kInterleaved][256] = {};
 };
 

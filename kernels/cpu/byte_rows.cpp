@@ -36,7 +36,7 @@ struct PixelRows {
   int n;
 };
 
-/// What a bin has in a row of tiles, kAtOnce columns of it.
+/// The counts of a bin in kAtOnce columns of a row of tiles.
 struct Counts {
   alignas (64) std::uint8_t top[kAtOnce];                // each column in row 0
   alignas (64) std::uint8_t below[kAtOnce];              // each column in rows 1..15
@@ -252,7 +252,7 @@ HWY_INLINE void write_rows (const Counts &counts, int t, const std::uint8_t *low
 }
 #endif
 
-/// What a row of tiles has left of the tile at hand.
+/// The counts of a row of tiles left of the current tile.
 template <class T>
 struct Left {
   std::uint32_t h = 0;                  // in row 0

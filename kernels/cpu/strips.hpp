@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Cuts a tensor into tasks: one bin in one strip of rows each. Where bins alone give enough tasks
-// the frame is one strip. Else a pass before counts each strip's columns, and another adds up the
-// strips: so much lies above each strip. (Dang, Yan and Wu 2014: reduce, scan the auxiliary matrix,
-// scan; here with full-width blocks.)
+// Cuts a tensor into tasks. Each task computes one bin in one strip of rows. If the number of bins
+// gives enough tasks, the frame is one strip. If not, a first pass counts the columns of each
+// strip, and a second pass adds up the strips, which gives the counts above each strip. (Dang, Yan
+// and Wu 2014: reduce, scan the auxiliary matrix, scan; here with full-width blocks.)
 #pragma once
 
 #include <algorithm>

@@ -61,7 +61,7 @@ __global__ void count_windows_in_tiles_kernel (TensorInTiles tensor, Query query
   }
 }
 
-/// Weights lie in rows alone.
+/// Computes the total of each window. Tensors of weights are in rows only, never in tiles.
 template <class Tensor>
 __global__ void totals_kernel (Tensor tensor, Query query)
 {
@@ -82,7 +82,7 @@ __global__ void quantiles_kernel (Tensor tensor, AnyQuery query)
 }
 
 /// Calls `body` with a function of a bin, `first`, that returns to each lane of a warp the pixels,
-/// or weights, in bin first + lane, where there is one.
+/// or weights, in bin first + lane, if the tensor has this bin.
 template <class Tensor, class Body>
 __device__ void with_lanes_counts (const Tensor &tensor, const Region &window, Body body)
 {

@@ -11,11 +11,11 @@
 
 namespace inthist::cuda {
 
-// Windows of a thread, and bins in flight. On an H200, 640x480x32, 64x64, they took chi-square-alt
-// from 38.4 us to 28.9, and intersection from 25.5 to 17.4, together
-// (docs/measurements/2026-11-22-questions.md). That page has no other values of theirs.
+// Windows of a thread, and bins in flight. On an H200, 640x480x32, windows of 64x64, both numbers
+// together brought chi-square-alt from 38.4 us to 28.9, and intersection from 25.5 to 17.4
+// (docs/measurements/2026-11-22-questions.md). Other values are not on that page.
 constexpr int kChain = 2, kBinsAhead = 2;
-// Tiles' elements want more registers. This number was not measured against others.
+// Elements of tiles need more registers. This number was not measured against others.
 constexpr int kBinsAheadInTiles = 1;
 
 /// The chains of each of a map's columns, from the top. A chain's windows lie `apart` rows of the

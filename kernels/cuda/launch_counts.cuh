@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What comes before a scan down strips: where pixels come from, what makes bins of the pixels, and
+// The steps before a scan down strips: where pixels come from, what makes bins of the pixels, and
 // the column counts of the strips above (device/strip/column_counts.cuh).
 #pragma once
 
@@ -36,10 +36,12 @@ inline std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
   return {};
 }
 
-/// Who makes bins of the image: nobody if its high bits are the bins, or if bins are given.
+/// The kernel that makes bins of the image, or `nobody` if the image's high bits are the bins, or
+/// if bins are given.
 enum class BinsBy { nobody, count, bin_image };
 
-/// What count and scan read. With BinsBy::count, scan reads the bins that count makes instead.
+/// The pixels that count and scan read. With BinsBy::count, scan reads the bins that count makes
+/// instead.
 struct Input {
   BinSource pixels;
   BinsBy bins_by;

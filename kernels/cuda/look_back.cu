@@ -14,13 +14,13 @@
 // No block waits for one that cannot run: a block draws its tile, and waits only for tiles drawn
 // before. Tiles are drawn by diagonals, so that those that a block needs are well ahead of it,
 // above as to the left. Looking back ends at a checkpoint, every 8th or 16th tile, which publishes
-// what it found. Who adds what, and in which order, depends on the tile alone: floating sums have
-// the same bits in each run. Flags are raised to the number of the run, so that nothing is cleared
-// between runs.
+// what it found. Which numbers a block adds, and in which order, depends only on its tile:
+// sums of floats have the same bits in each run. Flags are raised to the number of the run, so that
+// nothing is cleared between runs.
 //
-// Traffic: the pixels, the table, and what tiles publish, twice: 2 to 10 % of the table. What costs
-// time is a cache line that one processor writes and another reads soon after. So tiles are as
-// large as shared memory lets them be, and no two tiles' flags share a line (with four to a line
+// Traffic: the pixels, the table, and what tiles publish, twice: 2 to 10 % of the table. Most
+// time is lost on cache lines that one processor writes and another reads soon after. So tiles are
+// as large as shared memory allows, and no two tiles' flags share a line (with four to a line
 // tables take 3 to 5 % more time). Times, and what was rejected:
 // docs/measurements/2026-11-25-look-back.md.
 #include "launch_look_back.cuh"

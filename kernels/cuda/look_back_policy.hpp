@@ -16,7 +16,8 @@ struct LookBackTilePolicy {
 };
 
 /// Tiles of a table. Large tiles publish less; a table needs `many` large tiles to keep a GPU busy.
-/// `spread`: no processor takes more large tiles of a table than others, where it had room for all.
+/// `spread`: no processor takes more large tiles of a table than others, even if it has room for
+/// more.
 struct LookBackPolicy {
   LookBackTilePolicy large, small;
   int many;

@@ -31,7 +31,7 @@ enum class Feature : std::uint8_t {
   uniform_lbp,
 };
 
-/// What a feature reads of an image.
+/// The part of an image that a feature reads for a value.
 enum class Reads : std::uint8_t {
   luma,      // of the pixel
   luma_3x3,  // of the pixel and its neighbours; the border's are repeated outside

@@ -13,7 +13,7 @@ struct Colour {
   int of[3];
 };
 
-/// What a feature is a function of. Only what it reads is there (FeatureInfo::reads).
+/// The argument of a feature. Only the parts that the feature reads are set (FeatureInfo::reads).
 struct Pixel {
   Colour colour;
   int luma[3][3];  // of the pixel, in the middle, and its neighbours
@@ -25,7 +25,7 @@ struct Pixel {
   INTHIST_HOST_DEVICE int dy () const { return luma[2][1] - luma[0][1]; }
 };
 
-/// Returns the sectors of a gradient, or whatever of other features.
+/// Returns the sectors of a gradient. Other features do not read the result.
 inline Sectors sectors_of (const PixelFormat &format)
 {
   return info_of (format.feature).is_gradient () ? Sectors::of (format.quantization[0])
@@ -37,7 +37,7 @@ INTHIST_HOST_DEVICE inline int clamped (int value, int most)
   return value < 0 ? 0 : value > most ? most : value;
 }
 
-/// Reads pixels of a row, and of the rows beside it.
+/// Reads pixels of a row, and of the rows above and below it.
 class RowReader {
 public:
   INTHIST_HOST_DEVICE RowReader (const Image &image, int width, int y)

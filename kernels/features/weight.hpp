@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Weights: what a pixel adds to its bin, where that is not 1. A weight may be shared by the two
+// Weights: what a pixel adds to its bin, if this is not 1. A weight may be shared by the two
 // bins whose middles the pixel's value lies between, so that a small change of the value changes
 // the histogram but little (the votes of HOG; Dalal and Triggs 2005). Weights are integers, and the
 // same on every device.
 //
-//   one       1; where bins share it, 256 parts of 1
+//   one       1; if two bins share it, 256 parts of 1
 //   gradient  eight times the length of luma's gradient by [-1 0 1], rounded: 0 to 2885
 #pragma once
 
@@ -40,7 +40,7 @@ struct WeightedPixel {
   }
 };
 
-/// What a weight of 1 is.
+/// Returns the integer that stands for a weight of 1.
 INTHIST_HOST_DEVICE constexpr int unit_of (Weight weight, bool soft)
 {
   return weight == Weight::gradient ? 8 : soft ? 256 : 1;

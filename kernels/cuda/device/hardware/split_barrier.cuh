@@ -19,8 +19,9 @@ public:
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at ()), "r"(threads) : "memory");
   }
 
-  /// Makes what this thread has written to shared memory visible to those who have waited; what it
-  /// has read may be overwritten. (racecheck would not follow one arrival a warp.)
+  /// Makes this thread's writes to shared memory visible to threads that wait for the round. Those
+  /// threads may overwrite what this thread has read. (racecheck would not follow one arrival a
+  /// warp.)
   __device__ void arrive ()
   {
     asm volatile("{ .reg .b64 round; mbarrier.arrive.shared.b64 round, [%0]; }" ::"r"(at ())

@@ -181,14 +181,15 @@ private:
     }
   }
 
-  /// What the tiles before this one, in its column or row, have published since the checkpoint.
+  /// The sums that the tiles before this tile, in its column or row, published since the
+  /// checkpoint.
   struct Before {
     int first, step;        // tiles
     int n;                  // how many there are since the checkpoint
     const T *sums;          // of the first
     std::size_t sums_step;  // elements
-    const T *checkpoint;    // what the first has published as one; null if it is none
-    T *own_checkpoint;      // what this tile publishes as one; null if it is none
+    const T *checkpoint;    // what the first published; null if it is no checkpoint
+    T *own_checkpoint;      // for this tile; null if it is no checkpoint
   };
 
   __device__ void sum_above ()

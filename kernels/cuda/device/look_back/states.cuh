@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tiles of a table publish to each other (look_back.cu), and how they wait for it. Nothing
-// is cleared between runs: a flag that is waited for is raised to the run's epoch in every run, so
-// that before it has the epoch of the last.
+// The sums that the tiles of a table publish to each other (look_back.cu), and the flags that tiles
+// wait for. Nothing is cleared between runs: each run raises every flag that a tile waits for to
+// the run's epoch, and before that the flag has the epoch of the last run.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ using Epoch = std::uint32_t;
 template <class Word>
 using DeviceAtomic = ::cuda::atomic_ref<Word, ::cuda::thread_scope_device>;
 
-/// Raises a flag. Whoever has waited for it sees what this block wrote before its last barrier.
+/// Raises a flag. A block that has waited for the flag sees what this block wrote before its last
+/// barrier.
 __device__ inline void raise (Epoch &flag, Epoch epoch)
 {
   DeviceAtomic<Epoch> (flag).store (epoch, ::cuda::memory_order_release);
@@ -92,7 +93,8 @@ private:
   unsigned long long state_;  // finished runs, and tickets drawn in this one, 32 bits each
 };
 
-/// What a tile says of itself. No two share a cache line, as one tile writes what others read.
+/// The flags of a tile. No two tiles share a cache line, because one tile writes the flags that
+/// others read.
 template <class T>
 struct alignas (128) TileFlags {
   Epoch has_sums, has_above, has_left;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the kernels of strip and of byte-tiles know: how a frame is cut, and where its pixels are.
+// How the kernels of strip and of byte-tiles cut a frame, and where the pixels of the frame are.
 #pragma once
 
 #include <algorithm>

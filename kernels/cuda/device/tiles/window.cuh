@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Counts the pixels of a window in tiles (tiles.hpp), bin after bin, by a warp. A window's count is
-// four H, and an H six fields of up to two bytes, or nine in a wide tile. Each lane has one field
-// of one H: loads the word in which it lies, cuts it out and moves it to where it counts. So one
-// load fetches all that a bin wants, and where fields lie, and which mean nothing, is found once
-// for all bins. A lane with a bin of its own, as in tensors in rows, would load each field. Words
-// of a lane's other bins are in flight meanwhile.
+// made from four elements of H. An element has six fields of up to two bytes, or nine in a wide
+// tile. Each lane has one field of one element: it loads the word with the field, cuts the field
+// out, and shifts it to its value. So one load fetches all fields of a bin. Where the fields lie,
+// and which fields are not used, is found once for all bins. If each lane had a bin, as for tensors
+// in rows, a lane would load each field. Words of the next bins are in flight at the same time.
 #pragma once
 
 #include <cstdint>
