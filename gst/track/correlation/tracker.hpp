@@ -21,6 +21,7 @@
 #include "cells.hpp"
 #include "colour.hpp"
 #include "confidence.hpp"
+#include "disappearance.hpp"
 #include "device_filters.hpp"
 #include "frame_queries.hpp"
 #include "scale.hpp"
@@ -149,6 +150,7 @@ private:
   double usual_peak_ = 0, usual_score_ = 0;
   Evidence evidence_;
   unsigned unsure_ = 0;  // frames in a row
+  Disappearance disappearance_;
   bool lost_ = false;
 
   // of the step

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Whether a target has suddenly disappeared, such as behind something or with a cut of the film. A
+// target changes little by little, and the filter learns that. What takes its place differs at
+// once. So each frame's evidence is compared with the evidence of the last frames, by the product
+// of three ratios: of the peak's sharpness, of its height, and of the score of the colours.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "confidence.hpp"
+
+namespace integralhist {
+
+class Disappearance {
+public:
+  /// Starts from the evidence of a frame that shows the target. `n` frames have shown it before.
+  void start (const Evidence &evidence, unsigned n = 0)
+  {
+    usual_ = logs_of (evidence);
+    n_ = n;
+    frames_ = 0;
+  }
+  /// Notes the evidence of the next frame.
+  void note (const Evidence &evidence)
+  {
+    constexpr double kRate = 0.3;        // of what is usual
+    constexpr unsigned kMinFrames = 20;  // a new filter's responses fall for some frames
+    constexpr double kGone = -1.4;       // ln 0.25: below it the target has disappeared,
+    constexpr double kBack = -0.7;       // ln 0.5: and above it the target is there again
+    const auto now = logs_of (evidence);
+    // of the colours only less is a sign: others may have more of them than the target
+    const double ratio =
+        now[0] - usual_[0] + now[1] - usual_[1] + std::min (0.0, now[2] - usual_[2]);
+    n_++;
+    if (frames_ > 0 ? ratio <= kBack : n_ >= kMinFrames && ratio < kGone) {
+      frames_++;
+      return;
+    }
+    frames_ = 0;
+    for (std::size_t i = 0; i < usual_.size (); i++)
+      usual_[i] += kRate * (now[i] - usual_[i]);
+  }
+  /// Returns how many frames in a row the target has not been there; 0 if it is.
+  unsigned frames () const { return frames_; }
+  unsigned n () const { return n_; }
+
+private:
+  using Logs = std::array<double, 3>;
+  static Logs logs_of (const Evidence &evidence)
+  {
+    return { std::log (std::max (evidence.sharpness, 0.1)),
+             std::log (std::max (evidence.share, 1e-3)),
+             std::log (std::max (evidence.colour_share, 1e-3)) };
+  }
+
+  Logs usual_ = {};      // running means
+  unsigned n_ = 0;       // frames that have shown the target
+  unsigned frames_ = 0;  // in a row that have not
+};
+
+}  // namespace integralhist
