@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame calls fit (), configure (), drop_at () and start (), detect (), steps (), note_followed
-// (), end () and tracks (), in this order. A target has these states:
+// A frame calls fit (), configure (), drop_at () and start (), detect (), prepare_steps (),
+// note_followed (), end () and tracks (), in this order. A target has these states:
 //
 //   unconfirmed   it has no id. A sure detection confirms it, or a second one, or a look at its box
 //                 between detections; detect () drops it if it becomes hopeless

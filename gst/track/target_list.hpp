@@ -55,10 +55,10 @@ public:
   /// Drops the targets under a point of the frame.
   void drop_at (double x, double y, const TargetFrame &frame);
 
-  /// Returns the targets that a method looks for in the next frame, as targets of this method.
-  /// Those that another one followed before start again.
+  /// Makes all targets ones of a method, and returns those that it looks for in the next frame.
+  /// Targets that another method followed before start again.
   template <typename T>
-  std::vector<Step<T>> steps ()
+  std::vector<Step<T>> prepare_steps ()
   {
     std::vector<Step<T>> steps;
     for (const auto &tracked : targets_)

@@ -39,8 +39,8 @@ struct TrackedTarget {
   bool configured = false;  // by the property targets
   GstClockTime first_seen = GST_CLOCK_TIME_NONE, last_seen = GST_CLOCK_TIME_NONE,
                last_detected = GST_CLOCK_TIME_NONE;
-  std::variant<std::monostate, FragmentsTarget, CorrelationTarget> of_method = {};
-  Target *target = nullptr;  // of_method; null before it is followed
+  std::variant<std::monostate, FragmentsTarget, CorrelationTarget> followed = {};
+  Target *target = nullptr;  // in `followed`; null before a method follows it
   TargetBox place = {};      // where it was seen last, or where it starts
 
   Presence presence = Presence::seen;
@@ -143,13 +143,13 @@ struct TrackedTarget {
   template <typename T>
   T *ensure_target ()
   {
-    if (!waits () && !std::holds_alternative<T> (of_method)) {
+    if (!waits () && !std::holds_alternative<T> (followed)) {
       if (is_gone ())
         begin_wait (Wait::for_detection);
       else
-        target = &of_method.emplace<T> (box ());
+        target = &followed.emplace<T> (box ());
     }
-    return waits () ? nullptr : &std::get<T> (of_method);
+    return waits () ? nullptr : &std::get<T> (followed);
   }
   /// Returns where it is expected in the next frame, by what follows it and by its detections.
   std::vector<ExpectedPlace> expected_places () const;

@@ -286,6 +286,71 @@ TEST (other_shape)
   }
 }
 
+// The product of the ratios decides, from the 20th frame on: below a quarter the target has
+// disappeared, above a half it is back. More of its colours than usual does not hide a fall.
+TEST (disappearance)
+{
+  const Evidence usual{ 20, 1, 1 };
+  const auto seen_for = [&] (int frames) {
+    Disappearance seen;
+    seen.start (usual);
+    for (int i = 0; i < frames; i++)
+      seen.note (usual);
+    return seen;
+  };
+  const auto frames_after = [] (Disappearance seen, const Evidence &evidence) {
+    seen.note (evidence);
+    return seen.frames ();
+  };
+  const Disappearance seen = seen_for (19);
+  fail_unless (frames_after (seen_for (18), { 2, 0.1, 1 }) == 0);  // too new
+  fail_unless (frames_after (seen, usual) == 0);
+  fail_unless (frames_after (seen, { 11, 0.55, 1 }) == 0);  // 0.30
+  fail_unless (frames_after (seen, { 9, 0.5, 1 }) == 1);    // 0.23
+  fail_unless (frames_after (seen, { 9, 0.5, 5 }) == 1);
+  fail_unless (frames_after (seen, { 12, 0.6, 0.6 }) == 1);  // 0.22
+
+  Disappearance gone = seen;
+  for (unsigned i = 1; i <= 3; i++) {
+    gone.note ({ 4, 0.4, 1 });
+    fail_unless (gone.frames () == i);
+  }
+  fail_unless (frames_after (gone, { 16, 0.55, 1 }) == 4);  // 0.44: what is usual has not changed
+  fail_unless (frames_after (gone, { 16, 0.7, 1 }) == 0);   // 0.56
+  gone.start (usual, gone.age ());
+  fail_unless (gone.frames () == 0);
+  fail_unless (frames_after (gone, { 9, 0.5, 1 }) == 1);  // it is not a new one
+  gone.start (usual);
+  fail_unless (frames_after (gone, { 9, 0.5, 1 }) == 0);
+}
+
+// What comes in the place of a target with a cut is not learned, and the target is lost. One that
+// never is lost learns it.
+TEST (cut)
+{
+  const Scene scene;
+  const RgbPicture other = squares (kWidth, kHeight, 7, 20, 255);
+  for (const bool may_be_lost : { true, false }) {
+    Frames frames (kWidth, kHeight);
+    CorrelationTracker tracker = start (frames, scene.at (150, 120), 150, 120);
+    const auto follow_frame = [&] (const RgbPicture &picture) {
+      const FrameTensors frame = frames.of (picture);
+      fail_unless (tracker.follow (frame, may_be_lost ? kLostAfter : 0).has_value ());
+      finish (tracker, frame);
+    };
+    for (int i = 0; i < 25; i++)
+      follow_frame (scene.at (150, 120));
+    for (int i = 0; i < 15; i++)
+      follow_frame (other);
+    fail_unless (tracker.is_lost () == may_be_lost);
+    follow_frame (scene.at (150, 120));
+    follow_frame (scene.at (150, 120));
+    if (may_be_lost)
+      fail_unless (!tracker.is_lost () && overlap (tracker, 150, 120, 36, 48) > 0.7, "at %g, %g",
+                   tracker.x (), tracker.y ());
+  }
+}
+
 // A target that is gone stays where it was, and is lost; elsewhere it is found again.
 TEST (lost_and_found)
 {

@@ -16,7 +16,7 @@
  * from a box that is drawn with the mouse in a video window; a click drops the target under it,
  * until upstream detects it again. Each later detection of a target, also of a lost one, says where
  * it is and how large. A target without any goes on as long as its box looks like it, and for up to
- * 10 frames between two looks of the detector if it does not. It keeps its id for
+ * 10 frames between two runs of the detector if it does not. It keeps its id for
  * #integralhisttrack:remember seconds. Every frame with an integral histogram then carries,
  * for each target, a #GstVideoRegionOfInterestMeta of the type `track` with the target's id, the id
  * of what it was started from as its parent, and a parameter `track` with a field `confidence`;
@@ -144,8 +144,8 @@ PropertyTable<TrackProperties> make_table ()
   table.number<guint> (
       "lost-after", FIELD (lost_after), 0, 1000, kPlaying,
       "After how many bad frames in a row a target is lost; 0: none are too many. A frame "
-      "is bad with a confidence below 0.12, and with method=fragments below "
-      "min-confidence");
+      "is bad with a confidence below 0.12, and after the target has suddenly disappeared; "
+      "with method=fragments with a confidence below min-confidence");
   table.number<guint> ("forget-after", FIELD (list.forget_after), 0, G_MAXUINT, kPlaying,
                        "After how many frames a lost target is given up, unless it is one of the "
                        "property targets; 0 for never. Behind a detector, remember counts");
@@ -302,7 +302,7 @@ Expected<> follow_targets (State &state, const TrackProperties &properties, GstB
   TRY (state.targets.detect (properties.detections ? read_detections (buffer)
                                                    : std::vector<Detection> (),
                              colours, frame));
-  const std::vector<Step<T>> steps = state.targets.steps<T> ();
+  const std::vector<Step<T>> steps = state.targets.prepare_steps<T> ();
   TRY (follow (steps));
   TRY (state.targets.note_followed (colours, frame));
   state.targets.end (frame);

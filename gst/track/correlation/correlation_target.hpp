@@ -75,7 +75,7 @@ public:
   explicit CorrelationMethod (gpointer logged_as) : logged_as_ (logged_as) {}
 
   /// Looks for targets in the tensors of a frame, which are computed; new ones start there. A
-  /// target is lost after so many frames in a row of little confidence; 0 for never.
+  /// target is lost after so many bad frames in a row; 0 for never.
   Expected<> follow (FrameTensors tensors, unsigned lost_after,
                      std::span<const Step<CorrelationTarget>> steps);
   /// Frees what it has on a GPU, and forgets that one has failed.

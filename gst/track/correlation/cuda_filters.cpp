@@ -147,13 +147,14 @@ public:
     return on (*context_, [&] () -> Expected<> {
       const QueryLease at = TRY (buffers_.lease ());
       const std::size_t n = moves.size (), jobs_bytes = n * sizeof (FilterJob),
-                        turns_bytes = std::span (moves.front ()->turns).size_bytes (),
-                        bytes = jobs_bytes + n * turns_bytes;
+                        factors_bytes = std::span (moves.front ()->phase_factors).size_bytes (),
+                        bytes = jobs_bytes + n * factors_bytes;
       TRY (at->reserve (bytes, 0, 0));
       auto *const jobs = reinterpret_cast<FilterJob *> (at->host_inputs.get ());
       for (std::size_t i = 0; i < n; i++) {
-        const std::size_t offset = jobs_bytes + i * turns_bytes;
-        std::memcpy (at->host_inputs.get () + offset, moves[i]->turns.data (), turns_bytes);
+        const std::size_t offset = jobs_bytes + i * factors_bytes;
+        std::memcpy (at->host_inputs.get () + offset, moves[i]->phase_factors.data (),
+                     factors_bytes);
         jobs[i] = {};
         jobs[i].filter = memory_of (*moves[i]->filter);
         jobs[i].phase_factors = reinterpret_cast<const double *> (at->inputs.get () + offset);

@@ -16,26 +16,27 @@ namespace integralhist {
 
 class Disappearance {
 public:
-  /// Starts from the evidence of a frame that shows the target. `n` frames have shown it before.
-  void start (const Evidence &evidence, unsigned n = 0)
+  /// Starts from the evidence of a frame that shows the target, so many frames after a box of it
+  /// was given.
+  void start (const Evidence &evidence, unsigned age = 0)
   {
     usual_ = logs_of (evidence);
-    n_ = n;
+    age_ = age;
     frames_ = 0;
   }
   /// Notes the evidence of the next frame.
   void note (const Evidence &evidence)
   {
-    constexpr double kRate = 0.3;        // of what is usual
-    constexpr unsigned kMinFrames = 20;  // a new filter's responses fall for some frames
-    constexpr double kGone = -1.4;       // ln 0.25: below it the target has disappeared,
-    constexpr double kBack = -0.7;       // ln 0.5: and above it the target is there again
+    constexpr double kRate = 0.3;     // of what is usual
+    constexpr unsigned kMinAge = 20;  // a new filter's responses fall for some frames
+    constexpr double kGone = -1.4;    // ln 0.25: below it the target has disappeared,
+    constexpr double kBack = -0.7;    // ln 0.5: and above it the target is there again
     const auto now = logs_of (evidence);
     // of the colours only less is a sign: others may have more of them than the target
     const double ratio =
         now[0] - usual_[0] + now[1] - usual_[1] + std::min (0.0, now[2] - usual_[2]);
-    n_++;
-    if (frames_ > 0 ? ratio <= kBack : n_ >= kMinFrames && ratio < kGone) {
+    age_++;
+    if (frames_ > 0 ? ratio <= kBack : age_ >= kMinAge && ratio < kGone) {
       frames_++;
       return;
     }
@@ -45,7 +46,8 @@ public:
   }
   /// Returns how many frames in a row the target has not been there; 0 if it is.
   unsigned frames () const { return frames_; }
-  unsigned n () const { return n_; }
+  /// Returns how many frames have been compared since a box was given.
+  unsigned age () const { return age_; }
 
 private:
   using Logs = std::array<double, 3>;
@@ -57,7 +59,7 @@ private:
   }
 
   Logs usual_ = {};      // running means
-  unsigned n_ = 0;       // frames that have shown the target
+  unsigned age_ = 0;     // in frames, without those in which the target was lost
   unsigned frames_ = 0;  // in a row that have not
 };
 

@@ -55,7 +55,7 @@ Expected<> query_filters (const FrameTensors &frame, std::span<FrameQueries *con
   std::vector<MoveQuery *> moves;
   std::vector<FilterQuery *> examples, responses;
   for (FrameQueries *const target : queries) {
-    if (!target->move.turns.empty ())
+    if (!target->move.phase_factors.empty ())
       moves.push_back (&target->move);
     if (target->filter.square)
       (target->filter.makes_example ? examples : responses).push_back (&target->filter);
@@ -95,7 +95,7 @@ Expected<> run_queries (const FrameTensors &frame, std::span<FrameQueries *const
   if (!samples.empty ())
     asking.push_back ([&] { return frame.filters->sample (frame, samples); });
   for (FrameQueries *const target : queries)
-    if (target->filter.square || !target->move.turns.empty ())
+    if (target->filter.square || !target->move.phase_factors.empty ())
       with_filters.push_back (target);
   if (!with_filters.empty ())
     asking.push_back ([&] { return query_filters (frame, with_filters); });

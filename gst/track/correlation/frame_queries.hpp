@@ -43,10 +43,10 @@ struct FilterQuery {
   std::vector<float> response = {};
 };
 
-/// Has what such a filter has searched made an example, by turns of its frequencies.
+/// Has what such a filter has searched made an example, by the phase factors of its frequencies.
 struct MoveQuery {
   DeviceFilter *filter = nullptr;
-  std::vector<std::complex<double>> turns = {};
+  std::vector<std::complex<double>> phase_factors = {};
 };
 
 /// Asks for a box's sample on a GPU (scale.hpp).
@@ -71,7 +71,7 @@ struct FrameQueries {
   {
     filter.square.reset ();
     filter.rho = 0;
-    move.turns.clear ();
+    move.phase_factors.clear ();
     sample.grids.clear ();
     sample.scales.clear ();
     for (CellGridQuery *const query : { &gradients, &luma, &sizes, &scores })

@@ -374,18 +374,19 @@ double CorrelationTracker::assess_match (const Match &match, unsigned lost_after
   if (age_ == 1)
     rate = 1;
   evidence_ = { match.sharpness, share, match.score / std::max (0.05, usual_score_) };
-  if (age_ == 1)
+  // a target that never is lost must learn what it looks like now
+  if (age_ == 1 || lost_after == 0)
     disappearance_.start (evidence_);
   else if (!lost_)
     disappearance_.note (evidence_);
-  if (disappearance_.frames () > 0)
-    rate = 0;
   unsure_ = match_confidence (evidence_) >= kConfidenceThreshold ? 0 : unsure_ + 1;
   if (!lost_) {
+    if (disappearance_.frames () > 0)
+      rate = 0;
     lost_ = lost_after > 0 && (unsure_ >= lost_after || disappearance_.frames () > lost_after);
   } else if (share > kRedetectionThreshold && right) {
     lost_ = false;
-    disappearance_.start (evidence_, disappearance_.n ());
+    disappearance_.start (evidence_, disappearance_.age ());
   } else {
     rate = 0;
   }

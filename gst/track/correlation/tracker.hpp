@@ -21,8 +21,8 @@
 #include "cells.hpp"
 #include "colour.hpp"
 #include "confidence.hpp"
-#include "disappearance.hpp"
 #include "device_filters.hpp"
+#include "disappearance.hpp"
 #include "frame_queries.hpp"
 #include "scale.hpp"
 
