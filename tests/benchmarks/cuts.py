@@ -24,7 +24,7 @@ try:
     gi.require_version("Gst", "1.0")
     from gi.repository import GLib, Gst
 except (ImportError, ValueError) as error:
-    sys.exit(f"cuts: {error}: it wants Python's bindings of GStreamer (python3-gst-1.0), "
+    sys.exit(f"cuts: {error}: it needs Python's bindings of GStreamer (python3-gst-1.0), "
              "with the interpreter that has them (/usr/bin/python3)")
 from scores import inside, is_there, mean, overlap
 from sequences import Clip, find_sequences
@@ -54,7 +54,7 @@ def frames_like(clip, source):
 
 
 def any_of_first(values, limit):
-    """Whether one of the first values is true"""
+    """True if one of the first `limit` values is true"""
     return any(list(values)[:limit])
 
 

@@ -294,8 +294,8 @@ MapGrid grid_of (const LikelihoodProperties &properties, const LikelihoodModel &
   };
 }
 
-/// Takes a new model for a frame of this size, if there is none, or not one of these properties and
-/// so many bins.
+/// Takes a new model for a frame of this size, unless the last one has the same properties and the
+/// same number of bins.
 Expected<> renew_model (State &state, const LikelihoodProperties &properties,
                         GstIntegralHistogramMeta *meta, int width, int height)
 {
@@ -333,8 +333,8 @@ Expected<> fill_map (State &state, const LikelihoodProperties &properties,
 
 }  // namespace
 
-/// Computes the map of a frame, and first the model if there is none for it. Attaches the map to
-/// `out`, and posts the best window.
+/// Makes the model if the frame needs a new one, and computes the map of the frame. Attaches the
+/// map to `out`, and posts the best window.
 static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProperties &properties,
                            GstBuffer *buffer, GstBuffer *out, GstIntegralHistogramMeta *meta,
                            int width, int height)

@@ -235,8 +235,8 @@ void add_bin_properties (PropertyTable<ProducerProperties> &table)
   table.number<guint> (
       "bins", FIELD (bins), 1, kMaxBins, kReady,
       "Number of histogram bins; a pixel's bin is value * bins / 256, with "
-      "feature=hue value * bins / 180. Of joint features quantization says it, and "
-      "patterns have 256 or 59");
+      "feature=hue value * bins / 180. The property quantization gives the number for "
+      "joint features, and patterns have 256 or 59");
   table.number<guint> (
       "first-bin", FIELD (first_bin), 0, kMaxBins - 1, kReady,
       "First of the bins that are made, where elements of several processes share the bins of a "

@@ -35,7 +35,7 @@ enum class Reason {
   set
 };
 
-/// What a reason decides, and its text for users.
+/// The decision that a reason leads to, and the text for users.
 struct Schedule {
   bool is_eager;
   const char *reason;

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Whether a target has suddenly disappeared, such as behind something or with a cut of the film. A
-// target changes little by little, and the filter learns that. What takes its place differs at
-// once. So each frame's evidence is compared with the evidence of the last frames, by the product
-// of three ratios: of the peak's sharpness, of its height, and of the score of the colours.
+// Tells that a target has suddenly disappeared, such as behind something or with a cut of the film.
+// A target changes little by little, and the filter learns that. Another object in the target's
+// place differs at once. So each frame's evidence is compared with the evidence of the last frames,
+// by the product of three ratios: of the peak's sharpness, of the peak's height, and of the score
+// of the colours.
 #pragma once
 
 #include <algorithm>
