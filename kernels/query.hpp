@@ -66,9 +66,9 @@ struct Best {
 
 constexpr int kMaxPatches = 4096;  // of a vote
 
-/// What to ask, and where the answers go. Sums are asked from any u16 or u32 tensor of 8-bit
-/// pixels, all other kinds from integral histograms. kMayCarry tells whether the query may carry
-/// data from one group of bins to the next.
+/// A question, and the memory for the answers. Sums need a u16 or u32 tensor of 8-bit pixels, and
+/// all other kinds need an integral histogram. kMayCarry tells whether the query may carry data
+/// from one group of bins to the next.
 template <bool kMayCarry>
 struct BasicQuery {
   QueryKind kind = QueryKind::counts;
@@ -131,10 +131,10 @@ inline WholeQuery whole (const Query &query)
 }
 
 std::size_t answer_bytes (const Shape &shape, const Query &query);
-/// Returns the size of Query::carried. Quantiles carry an s64 for each window: the number of its
-/// pixels in the bins so far, or ~bin if the answer is known to be this bin. All other kinds carry
-/// f32 [number][model][window], so that the loads of neighbouring windows coalesce. A window and a
-/// model have state_size () numbers (likeness.hpp).
+/// Returns the size of Query::carried. Quantiles carry an s64 for each window: the number of
+/// pixels of the window in the bins so far, or ~bin if the answer is known to be this bin. All
+/// other kinds carry f32 [number][model][window], so that the loads of neighbouring windows
+/// coalesce. A window and a model have state_size () numbers (likeness.hpp).
 std::size_t carried_bytes (const Query &query);
 
 namespace cpu {
