@@ -14,7 +14,7 @@
 #endif
 
 #include <gst/elements/drawing/overlay_canvas.hpp>
-#include <gst/elements/frame/video_formats.hpp>
+#include <gst/frame/video_formats.hpp>
 #include <gst/integralhist/cuda/cuda_context.hpp>
 #include <gst/video/video.h>
 

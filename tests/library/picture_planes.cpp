@@ -3,7 +3,7 @@
 // Pictures on a device are never larger than was counted for them.
 #include <cstdio>
 
-#include <gst/elements/frame/video_formats.hpp>
+#include <gst/frame/video_formats.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/engine/picture_planes.hpp>
 

@@ -11,9 +11,9 @@
 #include <gst/analytics/analytics.h>
 #endif
 
-#include <gst/integralhist/base/log.hpp>
-
+#include <gst/frame/nvmm_surface.hpp>
 #include <gst/integralhist/api/histogram_spec.hpp>
+#include <gst/integralhist/base/log.hpp>
 
 namespace integralhist {
 
@@ -261,6 +261,8 @@ GstFlowReturn prepare_with_tensors (GstBaseTransform *trans, GstBuffer *in, GstB
   const GstFlowReturn flow = base->prepare_output_buffer (trans, in, out);
   if (flow != GST_FLOW_OK || *out == in)
     return flow;
+  if (gst_base_transform_is_in_place (trans))
+    keep_original (*out, in);
   gpointer state = nullptr;
   while (const GstMeta *meta = gst_buffer_iterate_meta (in, &state))
     if (has_tensors (meta) && !meta->info->transform_func)  // else GStreamer has copied it

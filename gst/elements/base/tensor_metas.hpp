@@ -53,7 +53,7 @@ bool has_tensors (const GstMeta *meta);
 void copy_tensors (GstBuffer *to, const GstMeta *meta);
 
 /// What elements do instead of the base class's prepare_output_buffer: a buffer that is copied
-/// keeps its tensors.
+/// keeps its tensors, and the pixels of an NVMM frame.
 GstFlowReturn prepare_with_tensors (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out);
 
 }  // namespace integralhist

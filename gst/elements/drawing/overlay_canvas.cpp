@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include <gst/elements/frame/video_formats.hpp>
+#include <gst/frame/video_formats.hpp>
 
 namespace integralhist {
 namespace {

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include <gst/frame/nvmm_surface.hpp>
+
 #include "probed_buffers.hpp"
 
 namespace integralhist {
@@ -107,7 +109,7 @@ GstBuffer *without_marks (GstBuffer *buffer, guint64 bin)
 {
   if (!has_mark (buffer, bin))
     return buffer;
-  buffer = gst_buffer_make_writable (buffer);
+  buffer = make_writable (buffer);
   gst_buffer_foreach_meta (
       buffer,
       [] (GstBuffer *, GstMeta **meta, gpointer bin) -> gboolean {
@@ -235,7 +237,7 @@ struct FrameIdentity::Probe {
       else if (is && losing == watch->element)
         losing.clear ();  // the buffer before was a header
       if (is != marked) {
-        buffer = gst_buffer_make_writable (buffer);
+        buffer = make_writable (buffer);
         add_mark (buffer, watches->bin, is);
       }
       return buffer;
@@ -290,7 +292,7 @@ void FrameIdentity::reset ()
 
 GstBuffer *FrameIdentity::mark (GstBuffer *buffer, FrameMetasRef frame)
 {
-  buffer = gst_buffer_make_writable (buffer);
+  buffer = make_writable (buffer);
   add_mark (buffer, watches_->bin, std::move (frame));
   return buffer;
 }

@@ -38,6 +38,7 @@
 #include <gst/elements/base/element_plumbing.hpp>
 #include <gst/elements/base/messages.hpp>
 #include <gst/elements/base/tensor_metas.hpp>
+#include <gst/frame/nvmm_surface.hpp>
 #include <gst/integralhist/meta/placed.hpp>
 #include <gst/properties/properties.hpp>
 
@@ -222,7 +223,7 @@ GstBuffer *let_out (GstIntegralHistKeepMetas *self, GstBuffer *buffer)
     const std::lock_guard lock (state.mutex);
     out = state.out;
   }
-  buffer = gst_buffer_make_writable (buffer);
+  buffer = make_writable (buffer);
   put_metas (buffer, *frame, out);
   return buffer;
 }

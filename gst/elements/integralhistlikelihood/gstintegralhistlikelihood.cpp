@@ -16,8 +16,8 @@
  * that are inside of the frame. Windows lie `step` pixels apart, and every pixel shows the nearest
  * one. On a frame that was scaled behind cudaintegralhist, they are windows of the original.
  *
- * Frames in CUDA memory are drawn on where they lie, in their own format: with mode=gray and
- * mode=heat the map covers them.
+ * Frames in CUDA memory and NVMM are drawn on where they lie, in their own format: with mode=gray
+ * and mode=heat the map covers them.
  *
  * With mode=blend the colours are laid over the frame: the more alike, the more of them. There and
  * with mode=heat a small bar shows which colour is 0 and which is 1.
@@ -55,10 +55,10 @@
 #include <gst/elements/base/parse.hpp>
 #include <gst/elements/base/tensor_metas.hpp>
 #include <gst/elements/consumer/consumer_element.hpp>
-#include <gst/elements/drawing/cuda_drawing.hpp>
+#include <gst/elements/drawing/canvas_drawing.hpp>
 #include <gst/elements/drawing/overlay_canvas.hpp>
-#include <gst/elements/frame/mapped_frame.hpp>
-#include <gst/elements/frame/video_formats.hpp>
+#include <gst/frame/mapped_frame.hpp>
+#include <gst/frame/video_formats.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/meta/placed.hpp>
 #include <gst/properties/properties.hpp>
@@ -104,7 +104,8 @@ struct State {
   guint64 known_changes = 0;  // LikelihoodProperties::model_changes () when it was taken
   MapMemory memory;
   LikelihoodPicture picture;
-  CudaDrawing cuda;
+  FrameFormat input;
+  CanvasDrawing canvas;  // of frames in other memory than the system's
 
   void take_event (GstEvent *event)
   {
@@ -117,7 +118,7 @@ struct State {
     model = {};
     memory.clear ();
     picture = {};
-    cuda.clear ();
+    canvas.clear ();
   }
 };
 
@@ -389,7 +390,7 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
   State &state = *self->state;
   const auto snapshot = Element::properties_of (self);
   const LikelihoodProperties &properties = *snapshot;
-  const GstVideoRectangle area = TRY (frame_area (in->buffer, GST_VIDEO_FILTER (self)->in_info));
+  const GstVideoRectangle area = TRY (frame_area (in->buffer, state.input));
   if (!TRY (make_map (self, properties, in->buffer, out->buffer, area)))
     return GST_BASE_TRANSFORM_FLOW_DROPPED;
   // the caps decide, as the mode may just have changed
@@ -406,14 +407,13 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
   return GST_FLOW_OK;
 }
 
-/// Lays the map over a frame in CUDA memory.
+/// Lays the map over a frame in CUDA memory or NVMM.
 static Expected<GstFlowReturn> draw_map (GstIntegralHistLikelihood *self, GstBuffer *buffer)
 {
   State &state = *self->state;
-  const GstVideoInfo &info = GST_VIDEO_FILTER (self)->in_info;
   const auto snapshot = Element::properties_of (self);
   const LikelihoodProperties &properties = *snapshot;
-  const GstVideoRectangle area = TRY (frame_area (buffer, info));
+  const GstVideoRectangle area = TRY (frame_area (buffer, state.input));
   if (!TRY (make_map (self, properties, buffer, buffer, area)))
     return GST_BASE_TRANSFORM_FLOW_DROPPED;
   const LevelColours colours = properties.mode == Mode::gray   ? gray_levels ()
@@ -427,7 +427,7 @@ static Expected<GstFlowReturn> draw_map (GstIntegralHistLikelihood *self, GstBuf
     place.y += area.y;
     TRY (list.blend (scale->pixels, place));
   }
-  TRY (state.cuda.draw (buffer, info, &map, list.drawings ()));
+  TRY (state.canvas.draw (buffer, state.input, &map, list.drawings ()));
   return GST_FLOW_OK;
 }
 
@@ -449,8 +449,7 @@ static GstFlowReturn gst_integral_hist_likelihood_transform (GstBaseTransform *t
   if (!has_picture (in))
     return GST_FLOW_OK;  // it is the output, too
   constexpr int kFlags = int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF);
-  if (const auto mapped = MappedFrame::map (in, GST_VIDEO_FILTER (trans)->in_info, kFlags);
-      !mapped) {
+  if (const auto mapped = MappedFrame::map (in, Element::state_of (trans).input, kFlags); !mapped) {
     post_error (trans, mapped.error ());
     return GST_FLOW_ERROR;
   }
@@ -471,12 +470,16 @@ static GstFlowReturn gst_integral_hist_likelihood_transform_ip (GstBaseTransform
 static gboolean gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, GstCaps *in_caps,
                                                        GstVideoInfo *, GstCaps *, GstVideoInfo *)
 {
-  if (const auto info = video_info_of (in_caps); !info) {
-    post_error (filter, info.error ());
+  const auto input = frame_format_of (in_caps);
+  if (!input) {
+    post_error (filter, input.error ());
     return FALSE;
   }
-  Element::state_of (filter).picture.forget_formats ();
-  gst_base_transform_set_in_place (GST_BASE_TRANSFORM (filter), is_cuda (in_caps));
+  State &state = Element::state_of (filter);
+  state.input = *input;
+  state.picture.forget_formats ();
+  gst_base_transform_set_in_place (GST_BASE_TRANSFORM (filter),
+                                   input->memory != FrameMemory::system);
   return TRUE;
 }
 
@@ -491,7 +494,7 @@ static GstCaps *gst_integral_hist_likelihood_transform_caps (GstBaseTransform *t
   GstCaps *other = gst_caps_new_empty (), *in_place = gst_caps_new_empty ();
   for (guint i = 0; i < gst_caps_get_size (caps); i++) {
     GstCaps *const one = gst_caps_copy_nth (caps, i);
-    gst_caps_append (is_cuda (one) ? in_place : other, one);
+    gst_caps_append (memory_of (one) == FrameMemory::system ? other : in_place, one);
   }
   if (direction == GST_PAD_SRC) {
     g_autoptr (GstCaps) made =
@@ -511,12 +514,32 @@ static GstCaps *gst_integral_hist_likelihood_transform_caps (GstBaseTransform *t
   return in_place;
 }
 
+/// Offers no pool for NVMM: the elements upstream have their own.
+static gboolean gst_integral_hist_likelihood_propose_allocation (GstBaseTransform *trans,
+                                                                 GstQuery *decide_query,
+                                                                 GstQuery *query)
+{
+  GstCaps *caps = nullptr;
+  gst_query_parse_allocation (query, &caps, nullptr);
+  const bool is_nvmm_query = caps && is_nvmm (caps);
+  auto *const klass =
+      is_nvmm_query ? g_type_class_peek (GST_TYPE_BASE_TRANSFORM) : Element::parent_class ();
+  return GST_BASE_TRANSFORM_CLASS (klass)->propose_allocation (trans, decide_query, query);
+}
+
 static GstFlowReturn gst_integral_hist_likelihood_prepare_output_buffer (GstBaseTransform *trans,
                                                                          GstBuffer *in,
                                                                          GstBuffer **out)
 {
-  if (has_picture (in))
+  if (has_picture (in)) {
+    if (const auto alone =
+            check_alone (in, Element::state_of (trans).input, GST_OBJECT_NAME (trans));
+        !alone) {
+      post_error (trans, alone.error ());
+      return GST_FLOW_ERROR;
+    }
     return prepare_with_tensors (trans, in, out);
+  }
   *out = in;
   return GST_FLOW_OK;
 }
@@ -569,6 +592,8 @@ static void gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodCl
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
   trans_class->transform_caps = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_caps);
   trans_class->transform_meta = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_meta);
+  trans_class->propose_allocation =
+      GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_propose_allocation);
   trans_class->prepare_output_buffer =
       GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_prepare_output_buffer);
   trans_class->transform = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform);

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include <gst/elements/frame/mapped_frame.hpp>
+#include <gst/frame/mapped_frame.hpp>
 
 namespace integralhist {
 namespace {

@@ -3,7 +3,8 @@
  * SECTION:element-integralhistoverlay
  * @title: integralhistoverlay
  *
- * Draws on raw video, in place, also in CUDA memory: each #GstVideoRegionOfInterestMeta of a frame
+ * Draws on raw video, in place, also in CUDA memory and NVMM: each
+ * #GstVideoRegionOfInterestMeta of a frame
  * as a box with its type, its id and the confidence of a tracker, and where tracks have been of
  * late. Bar charts of the boxes' histograms stand side by side along an edge, where the frame
  * carries a #GstIntegralHistogramMeta; bars of hue, hue-saturation, hsv, rgb and ycbcr have the
@@ -26,10 +27,10 @@
 #include <gst/elements/base/parse.hpp>
 #include <gst/elements/base/producer_query.hpp>
 #include <gst/elements/consumer/consumer_element.hpp>
-#include <gst/elements/drawing/cuda_drawing.hpp>
+#include <gst/elements/drawing/canvas_drawing.hpp>
 #include <gst/elements/drawing/overlay_canvas.hpp>
-#include <gst/elements/frame/mapped_frame.hpp>
-#include <gst/elements/frame/video_formats.hpp>
+#include <gst/frame/mapped_frame.hpp>
+#include <gst/frame/video_formats.hpp>
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/integralhist/base/number.hpp>
 #include <gst/integralhist/gstintegralhist.h>
@@ -96,9 +97,8 @@ struct State {
   HistogramConsumer consumer;
 
   // of the streaming thread
-  GstVideoInfo info = {};
-  bool is_cuda = false;  // frames are in CUDA memory
-  CudaDrawing cuda;
+  FrameFormat input;
+  CanvasDrawing canvas;          // of frames in other memory than the system's
   std::map<gint, Trail> trails;  // by id
   guint64 frames = 0;
   bool absence_logged = false;  // of histograms
@@ -121,7 +121,7 @@ struct State {
     trails.clear ();
     absence_logged = false;
     undrawn = 0;
-    cuda.clear ();
+    canvas.clear ();
   }
 };
 
@@ -214,7 +214,7 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
   state.marks.clear ();
   state.current = Element::properties_of (self);
   TRY (Element::table ().check (*state.current));
-  state.area = TRY (frame_area (buffer, state.info));
+  state.area = TRY (frame_area (buffer, state.input));
   const auto &regions = *state.current->regions.value;
   const auto add = [&] (const Box &box, const Colour &colour, const std::string &name,
                         const std::string &label) {
@@ -290,7 +290,7 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
 static Expected<> paint (GstIntegralHistOverlay *self, OverlayCanvas &canvas, GstBuffer *buffer)
 {
   State &state = *self->state;
-  OverlayPainter painter (canvas, state.info, state.area, state.current->line_width);
+  OverlayPainter painter (canvas, state.input.info, state.area, state.current->line_width);
   for (const auto &[id, trail] : state.trails)
     if (is_in_frame (state, trail))
       painter.trail (trail.points, colour_of (id),
@@ -307,13 +307,13 @@ static Expected<> paint (GstIntegralHistOverlay *self, OverlayCanvas &canvas, Gs
 static Expected<> draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
 {
   State &state = *self->state;
-  if (state.is_cuda) {
+  if (state.input.memory != FrameMemory::system) {
     DrawingList list;
     TRY (paint (self, list, buffer));
-    return state.cuda.draw (buffer, state.info, nullptr, list.drawings ());
+    return state.canvas.draw (buffer, state.input, nullptr, list.drawings ());
   }
   MappedFrame frame = TRY (MappedFrame::map (
-      buffer, state.info, int (GST_MAP_READWRITE) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF)));
+      buffer, state.input, int (GST_MAP_READWRITE) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF)));
   TRY (check_planes (frame.video ()));
   SystemCanvas canvas (frame.video ());
   return paint (self, canvas, buffer);
@@ -325,16 +325,14 @@ static gboolean gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, Gst
                                                     GstCaps *)
 {
   State &state = Element::state_of (trans);
-  const auto from_caps = video_info_of (in_caps);
-  if (!from_caps) {
-    post_error (trans, from_caps.error ());
+  const auto input = frame_format_of (in_caps);
+  if (!input) {
+    post_error (trans, input.error ());
     return FALSE;
   }
-  const GstVideoInfo &info = *from_caps;
-  if (!state.info.finfo || !gst_video_info_is_equal (&info, &state.info))
+  if (!state.input.info.finfo || !gst_video_info_is_equal (&input->info, &state.input.info))
     state.trails.clear ();
-  state.info = info;
-  state.is_cuda = is_cuda (in_caps);
+  state.input = *input;
   return TRUE;
 }
 
@@ -358,21 +356,23 @@ static GstFlowReturn gst_integral_hist_overlay_prepare_output_buffer (GstBaseTra
                                                                       GstBuffer **out)
 {
   auto *self = GST_INTEGRAL_HIST_OVERLAY (trans);
-  self->state->draws = false;
+  State &state = *self->state;
+  state.draws = false;
   if (has_picture (in)) {
     const auto planned = plan (self, in);
-    if (!planned) {
-      post_error (self, planned.error ());
+    const auto alone =
+        planned && *planned ? check_alone (in, state.input, GST_OBJECT_NAME (self)) : Expected<> ();
+    if (!planned || !alone) {
+      post_error (self, planned ? alone.error () : planned.error ());
       return GST_FLOW_ERROR;
     }
-    self->state->draws = *planned;
+    state.draws = *planned;
   }
-  State &state = *self->state;
   if (state.draws)
     state.undrawn = kFramesBeforeAdvice;  // what comes before the element is drawn
   else if (state.undrawn < kFramesBeforeAdvice && ++state.undrawn == kFramesBeforeAdvice)
     check_order (trans);
-  if (self->state->draws)
+  if (state.draws)
     return prepare_with_tensors (trans, in, out);
   *out = in;
   return GST_FLOW_OK;

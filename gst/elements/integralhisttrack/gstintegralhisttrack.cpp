@@ -57,7 +57,7 @@
 #include <gst/elements/base/parse.hpp>
 #include <gst/elements/base/producer_query.hpp>
 #include <gst/elements/consumer/consumer_element.hpp>
-#include <gst/elements/frame/mapped_frame.hpp>
+#include <gst/frame/mapped_frame.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/properties/properties.hpp>
 #include <gst/track/base/log.hpp>

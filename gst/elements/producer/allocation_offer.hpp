@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include <gst/elements/frame/cuda_device.hpp>
+#include <gst/elements/device/cuda_device.hpp>
 
 namespace integralhist {
 

@@ -97,28 +97,60 @@ void ComputeDevices::close ()
   cuda_.clear ();
 }
 
-Expected<std::optional<int>> ComputeDevices::follow (GstBuffer *buffer, int device_id)
+Expected<std::shared_ptr<CudaContext>> ComputeDevices::follow (const NvmmSurface &surface,
+                                                               int device_id)
 {
-  if (devices_.contexts.empty () || devices_.are_several ())
+  const bool has_gpu = !devices_.contexts.empty ();
+  if (!surface.is_on_device (has_gpu)) {
+    if (has_gpu && !devices_.are_several ())
+      return cuda_.follow_primary (cuda_.device ());
+    return nullptr;
+  }
+  if (!has_gpu)
+    return error (Error::Kind::bad_frame, "The NVMM frames are in the memory of GPU ",
+                  surface.device,
+                  ", and this element computes on the CPU: set backend=auto, or put "
+                  "\"nvvideoconvert ! video/x-raw\" before it");
+  if (devices_.are_several ())
+    return nullptr;
+  if (device_id >= 0 && device_id != surface.device)
+    return error (Error::Kind::bad_frame, "The NVMM frames are in the memory of GPU ",
+                  surface.device, ", and cuda-device-id=", device_id,
+                  ": set cuda-device-id=", surface.device, " or -1, or gpu-id=", device_id,
+                  " of the elements upstream");
+  return cuda_.follow_primary (surface.device);
+}
+
+Expected<std::optional<int>> ComputeDevices::follow (GstBuffer *buffer, const FrameFormat &input,
+                                                     int device_id)
+{
+  const bool is_nvmm = input.memory == FrameMemory::nvmm;
+  if (!is_nvmm && (devices_.contexts.empty () || devices_.are_several ()))
     return std::nullopt;
-  auto context = TRY (cuda_.follow (buffer, device_id));
+  auto context = is_nvmm ? TRY (follow (TRY (nvmm_surface_of (buffer, input.info)), device_id))
+                         : TRY (cuda_.follow (buffer, device_id));
   if (!context)
     return std::nullopt;
   devices_.contexts.front () = std::move (context);
   return cuda_.device ();
 }
 
-Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const GstVideoInfo &info,
+Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const FrameFormat &input,
                                            const inthist::PixelFormat &format, Frame &frame)
 {
   const bool on_cuda = !devices_.contexts.empty ();
   if (on_cuda && devices_.are_several ())
     frame.context = TRY (CudaDevice::context_of (buffer));
-  const bool on_device = frame.context || (on_cuda && cuda_.owns (buffer));
-  MappedFrame mapped = TRY (MappedFrame::map (
-      buffer, info,
-      int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF) | (on_device ? kMapCuda : 0)));
+  const bool is_cuda_memory = frame.context || (on_cuda && cuda_.owns (buffer));
+  MappedFrame mapped =
+      TRY (MappedFrame::map (buffer, input,
+                             int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF)
+                                 | (is_cuda_memory ? kMapCuda : 0)));
   frame.image = TRY (mapped.image (format));
+  if (mapped.surface ()) {
+    TRY (locate (*mapped.surface (), frame));
+    return mapped;
+  }
   const PicturePlanes planes (frame.image, mapped.area.w, mapped.area.h);
   const auto is_upright = [] (const PictureRows &rows) { return rows.stride >= 0; };
   // rows neither overlap nor go from the bottom up
@@ -127,7 +159,7 @@ Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const GstVideoInfo
            && is_pinned (gst_buffer_peek_memory (buffer, 0), rows.data,
                          std::size_t (rows.stride) * (rows.n - 1) + rows.bytes);
   };
-  if (on_device) {
+  if (is_cuda_memory) {
     if (!std::ranges::all_of (planes.all (), is_upright))
       return error (Error::Kind::bad_frame,
                     "The frame cannot be read: in CUDA memory its rows go from the bottom up");
@@ -137,6 +169,20 @@ Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const GstVideoInfo
     frame.location = PixelLocation::pinned;
   }
   return mapped;
+}
+
+/// Says where the pixels of an NVMM frame lie, which are written when it is pushed.
+Expected<> ComputeDevices::locate (const NvmmSurface &surface, Frame &frame) const
+{
+  const bool has_gpu = !devices_.contexts.empty ();
+  if (surface.is_on_device (has_gpu)) {
+    frame.location = PixelLocation::device;
+    if (devices_.are_several ())
+      frame.context = TRY (CudaContext::primary (surface.device));
+  } else if (has_gpu && surface.memory == NvmmSurface::Memory::pinned) {
+    frame.location = PixelLocation::pinned;
+  }
+  return {};
 }
 
 bool ComputeDevices::answer_query (GstElement *element, GstQuery *query,

@@ -3,8 +3,8 @@
 // The devices of an element: the CPU, a CUDA device, or several. Every build has it.
 #pragma once
 
-#include <gst/elements/frame/cuda_device.hpp>
-#include <gst/elements/frame/mapped_frame.hpp>
+#include <gst/elements/device/cuda_device.hpp>
+#include <gst/frame/mapped_frame.hpp>
 #include <gst/integralhist/factory/make_engine.hpp>
 
 #include "producer_properties.hpp"
@@ -19,11 +19,12 @@ public:
 
   /// Returns the open devices, for make_engine ().
   const Devices &all () const { return devices_; }
-  /// Goes on in the context of the buffer's CUDA memory, where that is another one and on a device
-  /// that the element may use (-1 for any). Returns that device, if any.
-  Expected<std::optional<int>> follow (GstBuffer *buffer, int device_id);
+  /// Goes on in the context of the buffer's pixels, where that is another one and on a device that
+  /// the element may use (-1 for any). Returns that device, if any. An NVMM frame in the memory of
+  /// a device that the element may not use is an error.
+  Expected<std::optional<int>> follow (GstBuffer *buffer, const FrameFormat &input, int device_id);
   /// Maps a buffer where its pixels lie, and sets `frame` to them.
-  Expected<MappedFrame> map (GstBuffer *buffer, const GstVideoInfo &info,
+  Expected<MappedFrame> map (GstBuffer *buffer, const FrameFormat &input,
                              const inthist::PixelFormat &format, Frame &frame);
 
   /// Shares contexts with the pipeline: GstElement::set_context and the CONTEXT query.
@@ -39,6 +40,9 @@ private:
   /// Opens the devices, or returns why there is no context. Fails only where the settings name a
   /// device that is missing.
   Expected<std::string> open_cuda (GstElement *element, const ProducerProperties &properties);
+  /// Opens the context of the device with an NVMM frame, if that is another than the open one.
+  Expected<std::shared_ptr<CudaContext>> follow (const NvmmSurface &surface, int device_id);
+  Expected<> locate (const NvmmSurface &surface, Frame &frame) const;
 
   CudaDevice cuda_;                // the first device, and the pipeline's contexts
   std::vector<DeviceUse> others_;  // all devices but the first

@@ -5,8 +5,8 @@
 #include <gst/elements/base/messages.hpp>
 #include <gst/elements/base/producer_query.hpp>
 #include <gst/elements/base/tensor_metas.hpp>
-#include <gst/elements/frame/mapped_frame.hpp>
-#include <gst/elements/frame/video_formats.hpp>
+#include <gst/frame/mapped_frame.hpp>
+#include <gst/frame/video_formats.hpp>
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
 #include <gst/integralhist/engine/retire.hpp>
@@ -32,12 +32,12 @@ struct State {
   // Set in start and stop, used by the streaming thread. Of the properties that the element runs
   // with only sync, interval, regions, qos and a table's lut change later.
   ProducerProperties started;
-  BinRange range;        // the bins that are made, of a histogram
-  inthist::Lut lut;      // from the pixels' values to these bins, or to scores
-  ScoreTable scores;     // of a summed-area table
-  inthist::Shape shape;  // of the last frame; 0x0 before
-  GstVideoInfo info = {};
-  inthist::PixelFormat format;
+  BinRange range;               // the bins that are made, of a histogram
+  inthist::Lut lut;             // from the pixels' values to these bins, or to scores
+  ScoreTable scores;            // of a summed-area table
+  inthist::Shape shape;         // of the last frame; 0x0 before
+  FrameFormat input;            // of the frames
+  inthist::PixelFormat format;  // and how their pixels are read
   guint64 frames = 0;
   std::atomic<int> feature = -1;  // of the frames from start to stop, for any thread; else -1
   bool live = false;              // by the last latency query
@@ -265,22 +265,22 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
 {
   auto *self = GST_CUDA_INTEGRAL (trans);
   State &state = Element::state_of (self);
-  const auto from_caps = video_info_of (in_caps);
-  if (!from_caps) {
-    post_error_once (self, from_caps.error ());
+  const auto input = frame_format_of (in_caps);
+  if (!input) {
+    post_error_once (self, input.error ());
     return FALSE;
   }
-  const GstVideoInfo &info = *from_caps;
+  const GstVideoInfo &info = input->info;
   // The first frame shows whether the new size works: it fails once, not at each negotiation.
   const inthist::PixelFormat format = state.started.format (content_of (self), info);
   const auto picture_bytes = [&shape = state.shape] (const inthist::PixelFormat &of) {
     return shape.width > 0 ? most_picture_bytes (of, shape.width, shape.height, shape.height) : 0;
   };
-  if (GST_VIDEO_INFO_WIDTH (&info) != GST_VIDEO_INFO_WIDTH (&state.info)
-      || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.info)
+  if (GST_VIDEO_INFO_WIDTH (&info) != GST_VIDEO_INFO_WIDTH (&state.input.info)
+      || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.input.info)
       || picture_bytes (format) > picture_bytes (state.format))
     forget_frame_size (state);  // larger pictures leave less memory
-  state.info = info;
+  state.input = *input;
   state.format = format;
   return TRUE;
 }
@@ -309,9 +309,9 @@ static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, Gs
   if (!Element::properties_of (self)->sheds (state.live))
     return state.transform_chain (pad, parent, buffer);
   const auto now = LoadShedder::Moment::now (GST_ELEMENT (self));
-  state.shedder.arrive (
-      arrival_of (GST_BASE_TRANSFORM (self), buffer, state.info, state.latency, state.live, now),
-      now);
+  state.shedder.arrive (arrival_of (GST_BASE_TRANSFORM (self), buffer, state.input.info,
+                                    state.latency, state.live, now),
+                        now);
   const GstFlowReturn flow = state.transform_chain (pad, parent, buffer);
   state.shedder.leave (LoadShedder::Moment::now (GST_ELEMENT (self)));
   return flow;
@@ -341,13 +341,14 @@ static Expected<std::shared_ptr<Engine>>
 prepare_engine (GstCudaIntegral *self, const ProducerProperties &properties, GstBuffer *buffer)
 {
   State &state = Element::state_of (self);
-  const GstVideoRectangle area = TRY (frame_area (buffer, state.info));
+  const GstVideoRectangle area = TRY (frame_area (buffer, state.input));
   if (state.shape.width > 0 && (area.w != state.shape.width || area.h != state.shape.height))
     forget_frame_size (state);
   state.shape.width = area.w;
   state.shape.height = area.h;
   TRY (state.regions.update (properties.regions, state.shape));
-  if (const auto device = TRY (state.devices.follow (buffer, state.started.first_device ()))) {
+  if (const auto device =
+          TRY (state.devices.follow (buffer, state.input, state.started.first_device ()))) {
     INFO (self, "following the input to CUDA device %d", *device);
     drop_engine (state);
   }
@@ -365,7 +366,7 @@ static Expected<SubmittedFrame> submit_frame (State &state, Engine &engine, GstB
 {
   Frame frame;
   frame.lut = scores.lut;
-  const MappedFrame mapped = TRY (state.devices.map (buffer, state.info, state.format, frame));
+  const MappedFrame mapped = TRY (state.devices.map (buffer, state.input, state.format, frame));
   return engine.submit (frame);
 }
 
@@ -405,7 +406,9 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   const auto computed = properties->sync ? await (*tensor) : Expected<> ();
   if (computed)
     attach (self, buffer, tensor, scores);
-  auto held = hold (buffer);  // other devices than a failed one may still read it
+  // a hold would have elements downstream copy the buffer, and a copy of NVMM has no pixels of its
+  // own; also behind a failure, as other devices than a failed one may still read it
+  auto held = hold (buffer, state.input.memory == FrameMemory::nvmm);
   return computed ? held : computed;
 }
 

@@ -8,7 +8,7 @@
 #include <kernels/registry.hpp>
 #include <kernels/tiles.hpp>
 
-#include <gst/elements/frame/video_formats.hpp>
+#include <gst/frame/video_formats.hpp>
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/integralhist/base/regular_file.hpp>
 

@@ -39,12 +39,14 @@ public:
     watcher_.join ();
   }
 
-  /// Holds a buffer until `read` fires, or waits for that once an element downstream has copied a
-  /// held buffer. `read` may be recorded again only after it has fired and drop_read () was called.
-  Expected<> hold_until_read (GstBuffer *buffer, std::shared_ptr<Tensor> tensor, cudaEvent_t read)
+  /// Holds a buffer until `read` fires. Waits for that instead if `wait`, and once an element
+  /// downstream has copied a held buffer. `read` may be recorded again only after it has fired and
+  /// drop_read () was called.
+  Expected<> hold_until_read (GstBuffer *buffer, bool wait, std::shared_ptr<Tensor> tensor,
+                              cudaEvent_t read)
   {
     return on (*context_, [&] () -> Expected<> {
-      if (cause_copies_) {
+      if (wait || cause_copies_) {
         TRY (await (read));
       } else if (!has_fired (read)) {
         const std::lock_guard lock (mutex_);

@@ -74,8 +74,8 @@ public:
     const cudaEvent_t read = (frame.location == PixelLocation::pinned ? last_slot_->picture->arrived
                                                                       : last_slot_->computed)
                                  .get ();
-    return SubmittedFrame{ tensor, [this, tensor, read] (GstBuffer *buffer) {
-                            return holds_->hold_until_read (buffer, tensor, read);
+    return SubmittedFrame{ tensor, [this, tensor, read] (GstBuffer *buffer, bool wait) {
+                            return holds_->hold_until_read (buffer, wait, tensor, read);
                           } };
   }
 

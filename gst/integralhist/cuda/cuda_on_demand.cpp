@@ -304,8 +304,8 @@ public:
   {
     const auto tensor = std::static_pointer_cast<CudaOnDemandTensor> (into);
     TRY (on (*tensors_->context, [&] { return tensor->keep (frame, stream_->get ()); }));
-    return SubmittedFrame{ tensor, [this, tensor] (GstBuffer *buffer) {
-                            return holds_->hold_until_read (buffer, tensor, tensor->kept ());
+    return SubmittedFrame{ tensor, [this, tensor] (GstBuffer *buffer, bool wait) {
+                            return holds_->hold_until_read (buffer, wait, tensor, tensor->kept ());
                           } };
   }
 

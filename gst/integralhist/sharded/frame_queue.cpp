@@ -37,11 +37,11 @@ Expected<> FrameQueue::add (const std::shared_ptr<PendingFrame> &pending)
   return {};
 }
 
-void FrameQueue::hold (PendingFrame &pending, GstBuffer *buffer,
+void FrameQueue::hold (PendingFrame &pending, GstBuffer *buffer, bool wait,
                        const std::shared_ptr<Tensor> &tensor)
 {
   Lock lock (mutex_);
-  if (holds_cause_copies_)
+  if (wait || holds_cause_copies_)
     (void) CancelScope::wait (changed_, lock, [&] { return pending.users == 0; });
   if (pending.users > 0)
     pending.hold = BufferHold (buffer, tensor);

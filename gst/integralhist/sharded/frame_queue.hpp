@@ -102,7 +102,8 @@ public:
   /// Numbers a frame, and queues its tasks: as many as it has users.
   Expected<> add (const std::shared_ptr<PendingFrame> &pending);
   /// Holds a frame's buffer until its pixels have been read.
-  void hold (PendingFrame &pending, GstBuffer *buffer, const std::shared_ptr<Tensor> &tensor);
+  void hold (PendingFrame &pending, GstBuffer *buffer, bool wait,
+             const std::shared_ptr<Tensor> &tensor);
   /// Waits until no frame is in flight.
   Expected<> finish ();
   bool has_failed ();

@@ -101,8 +101,8 @@ public:
       bytes_up_ += PicturePlanes (frame.image, shape_.width, shape_.height).bytes ();
     if (frame.location == PixelLocation::host)
       return SubmittedFrame{ tensor };
-    return SubmittedFrame{ tensor, [this, tensor, pending] (GstBuffer *buffer) {
-                            queue_.hold (*pending, buffer, tensor);
+    return SubmittedFrame{ tensor, [this, tensor, pending] (GstBuffer *buffer, bool wait) {
+                            queue_.hold (*pending, buffer, wait, tensor);
                             return Expected<> ();
                           } };
   }

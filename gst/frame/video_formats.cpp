@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "nvmm_surface.hpp"
+
 namespace integralhist {
 namespace {
 
@@ -115,7 +117,17 @@ inthist::ColourTransform ycbcr_of_rgb (const GstVideoInfo &info)
 
 }  // namespace
 
-Expected<GstVideoInfo> video_info_of (GstCaps *caps)
+FrameMemory memory_of (const GstCaps *caps)
+{
+  if (is_nvmm (caps))
+    return FrameMemory::nvmm;
+  const bool is_cuda =
+      gst_caps_get_size (caps) > 0
+      && gst_caps_features_contains (gst_caps_get_features (caps, 0), "memory:CUDAMemory");
+  return is_cuda ? FrameMemory::cuda : FrameMemory::system;
+}
+
+Expected<FrameFormat> frame_format_of (GstCaps *caps)
 {
   GstVideoInfo info;
   if (!gst_video_info_from_caps (&info, caps)) {
@@ -125,7 +137,7 @@ Expected<GstVideoInfo> video_info_of (GstCaps *caps)
   switch (GST_VIDEO_INFO_INTERLACE_MODE (&info)) {
     case GST_VIDEO_INTERLACE_MODE_PROGRESSIVE:
     case GST_VIDEO_INTERLACE_MODE_INTERLEAVED:
-    case GST_VIDEO_INTERLACE_MODE_MIXED: return info;
+    case GST_VIDEO_INTERLACE_MODE_MIXED: return FrameFormat{ info, memory_of (caps) };
     default:
       return error (Error::Kind::bad_setting, "interlace-mode=",
                     gst_video_interlace_mode_to_string (GST_VIDEO_INFO_INTERLACE_MODE (&info)),
@@ -200,13 +212,14 @@ static Expected<> check_caps (const GstCaps *caps, const GstCaps *readable, cons
   const char *const format = gst_structure_get_string (video, "format");
   g_autofree gchar *memory = gst_caps_features_to_string (gst_caps_get_features (caps, 0));
   const bool in_system = g_str_equal (memory, GST_CAPS_FEATURE_MEMORY_SYSTEM_MEMORY),
-             in_cuda = g_str_equal (memory, "memory:CUDAMemory");
+             in_cuda = memory_of (caps) == FrameMemory::cuda;
   return error (Error::Kind::bad_frame, element, " takes no ", gst_structure_get_name (video),
                 format ? joined (" in the format ", format) : "",
                 in_system ? "" : joined (" in ", memory), ": put ",
-                in_system ? "videoconvert"
-                : in_cuda ? "cudaconvert, or cudadownload and videoconvert,"
-                          : "an element that copies it to system memory, and videoconvert,",
+                in_system        ? "videoconvert"
+                : in_cuda        ? "cudaconvert, or cudadownload and videoconvert,"
+                : is_nvmm (caps) ? "nvvideoconvert"
+                                 : "an element that copies it to system memory, and videoconvert,",
                 " before it");
 }
 

@@ -4,6 +4,7 @@
 // the part of the picture that GstVideoCropMeta leaves visible.
 #pragma once
 
+#include <optional>
 #include <utility>
 
 #include <gst/video/video.h>
@@ -11,11 +12,14 @@
 #include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
 
+#include "nvmm_surface.hpp"
+#include "video_formats.hpp"
+
 namespace integralhist {
 
 /// Returns the frame within the buffer's picture, in pixels: what GstVideoCropMeta says, else what
 /// the caps say. Returns an error where the metas contradict each other or the caps.
-Expected<GstVideoRectangle> frame_area (GstBuffer *buffer, const GstVideoInfo &info);
+Expected<GstVideoRectangle> frame_area (GstBuffer *buffer, const FrameFormat &format);
 
 /// Returns whether a buffer has a picture. A gap may have no bytes. The frames that videorate and
 /// livesync repeat are marked as gaps and have a picture.
@@ -26,28 +30,40 @@ inline bool has_picture (GstBuffer *buffer)
 
 class MappedFrame {
 public:
-  /// `flags` are of GstMapFlags and GstVideoFrameMapFlags.
-  static Expected<MappedFrame> map (GstBuffer *buffer, const GstVideoInfo &info, int flags);
+  /// `flags` are of GstMapFlags and GstVideoFrameMapFlags. The pixels of an NVMM frame may lie in a
+  /// GPU's memory, as its surface says.
+  static Expected<MappedFrame> map (GstBuffer *buffer, const FrameFormat &format, int flags);
+  /// Returns the frame that fills a surface.
+  static Expected<MappedFrame> map (const NvmmSurface &surface, const GstVideoInfo &info);
   MappedFrame (MappedFrame &&other) noexcept
-      : area (other.area), video_ (std::exchange (other.video_, {}))
+      : area (other.area), surface_ (other.surface_), video_ (std::exchange (other.video_, {}))
   {
   }
   MappedFrame &operator= (MappedFrame &&) = delete;
   ~MappedFrame ()
   {
-    if (video_.buffer)
+    if (video_.buffer && !surface_)
       gst_video_frame_unmap (&video_);
   }
 
   const GstVideoRectangle area;  // of the frame within the picture
 
   GstVideoFrame &video () { return video_; }
+  /// Returns the surface of an NVMM frame.
+  const std::optional<NvmmSurface> &surface () const { return surface_; }
   /// Returns the frame as a format's feature reads it. Refuses rows past the mapped memory.
   Expected<inthist::Image> image (const inthist::PixelFormat &format) const;
 
 private:
-  MappedFrame (const GstVideoRectangle &a, const GstVideoFrame &video) : area (a), video_ (video) {}
+  MappedFrame (const GstVideoRectangle &a, const GstVideoFrame &video,
+               const std::optional<NvmmSurface> &surface = {})
+      : area (a), surface_ (surface), video_ (video)
+  {
+  }
+  static Expected<MappedFrame> map (const NvmmSurface &surface, const GstVideoInfo &info,
+                                    GstBuffer *buffer, const GstVideoRectangle &area);
 
+  std::optional<NvmmSurface> surface_;
   GstVideoFrame video_;
 };
 

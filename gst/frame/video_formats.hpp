@@ -26,8 +26,30 @@ namespace integralhist {
   "{ NV12, NV21, I420, YV12, Y42B, Y444, P010_10LE, P016_LE, I420_10LE, I422_10LE, I422_12LE, " \
   "Y444_16LE, YUY2, UYVY, RGB, BGR, RGBx, BGRx, RGBA, BGRA, ARGB, ABGR }"
 
+/// Those of NVMM, and those of them that can be drawn on where they lie.
+#define INTEGRALHIST_NVMM_CANVAS_FORMATS \
+  "NV12, NV21, I420, YV12, Y42B, Y444, P010_10LE, YUY2, UYVY, " \
+  "RGB, BGR, RGBx, BGRx, RGBA, BGRA, ARGB, ABGR"
+#define INTEGRALHIST_NVMM_CANVAS_CAPS \
+  GST_VIDEO_CAPS_MAKE_WITH_FEATURES ("memory:NVMM", "{ " INTEGRALHIST_NVMM_CANVAS_FORMATS " }")
+#define INTEGRALHIST_NVMM_CAPS \
+  GST_VIDEO_CAPS_MAKE_WITH_FEATURES ("memory:NVMM", \
+                                     "{ " INTEGRALHIST_NVMM_CANVAS_FORMATS \
+                                     ", GRAY8, GRAY16_LE, xRGB, xBGR, RGB10A2_LE, BGR10A2_LE }")
+
+/// Where the pixels of frames lie, as the features of their caps say.
+enum class FrameMemory { system, cuda, nvmm };
+
+FrameMemory memory_of (const GstCaps *caps);
+
+/// What the caps of frames say. For NVMM the strides, offsets and size of `info` mean nothing.
+struct FrameFormat {
+  GstVideoInfo info = {};
+  FrameMemory memory = FrameMemory::system;
+};
+
 /// Returns what caps say. Refuses caps that are not raw video, and frames whose fields are apart.
-Expected<GstVideoInfo> video_info_of (GstCaps *caps);
+Expected<FrameFormat> frame_format_of (GstCaps *caps);
 
 /// Returns whether the rows of a picture belong to two fields in turn. In a stream of mixed frames
 /// the buffer's flags say it.

@@ -2,12 +2,13 @@
 //
 // CudaDevice in builds without libgstcuda: the primary context, and no CUDA memory in buffers.
 #include "cuda_device.hpp"
-#include "video_formats.hpp"
+#include <gst/frame/video_formats.hpp>
 
 namespace integralhist {
 
-const char *const kReadableCaps = GST_VIDEO_CAPS_MAKE (INTEGRALHIST_SYSTEM_FORMATS);
-const char *const kCanvasCaps = "EMPTY";
+const char *const kReadableCaps =
+    INTEGRALHIST_NVMM_CAPS ";" GST_VIDEO_CAPS_MAKE (INTEGRALHIST_SYSTEM_FORMATS);
+const char *const kCanvasCaps = INTEGRALHIST_NVMM_CANVAS_CAPS;
 const int kMapCuda = 0;
 
 void CudaDevice::set_context (GstElement *, GstContext *, int) {}
@@ -31,6 +32,14 @@ void CudaDevice::clear ()
 Expected<std::shared_ptr<CudaContext>> CudaDevice::follow (GstBuffer *, int)
 {
   return nullptr;
+}
+
+Expected<std::shared_ptr<CudaContext>> CudaDevice::follow_primary (int device)
+{
+  if (device == *use_)
+    return nullptr;
+  use_ = use_device (device);
+  return CudaContext::primary (device);
 }
 
 bool CudaDevice::owns (GstBuffer *)

@@ -40,6 +40,8 @@ public:
   /// and on a device that the element may use; or the primary one, where the buffer is in host
   /// memory and the open context is a neighbour's. Returns null otherwise.
   Expected<std::shared_ptr<CudaContext>> follow (GstBuffer *buffer, int device_id);
+  /// Opens the primary context of a device. Returns null if it is the open one.
+  Expected<std::shared_ptr<CudaContext>> follow_primary (int device);
   /// Returns whether the buffer is CUDA memory of the open context.
   bool owns (GstBuffer *buffer);
   /// Returns the context of CUDA memory; null for other memory.
@@ -61,7 +63,7 @@ private:
 };
 
 extern const char *const kReadableCaps;  // what an element can read, for pad templates
-extern const char *const kCanvasCaps;    // CUDA memory that it can draw on; may be empty
+extern const char *const kCanvasCaps;    // memory of a GPU that it can draw on
 extern const int kMapCuda;               // the flag that maps CUDA memory where it lies
 
 }  // namespace integralhist

@@ -17,15 +17,17 @@
 #include <gst/cuda/gstcudastream.h>
 #endif
 
-#include "video_formats.hpp"
+#include <gst/frame/video_formats.hpp>
 
 namespace integralhist {
 
 const char *const kReadableCaps = GST_VIDEO_CAPS_MAKE_WITH_FEATURES (
     GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY,
-    INTEGRALHIST_CUDA_FORMATS) ";" GST_VIDEO_CAPS_MAKE (INTEGRALHIST_SYSTEM_FORMATS);
+    INTEGRALHIST_CUDA_FORMATS) ";" INTEGRALHIST_NVMM_CAPS
+                               ";" GST_VIDEO_CAPS_MAKE (INTEGRALHIST_SYSTEM_FORMATS);
 const char *const kCanvasCaps = GST_VIDEO_CAPS_MAKE_WITH_FEATURES (
-    GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY, INTEGRALHIST_CANVAS_FORMATS);
+    GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY,
+    INTEGRALHIST_CANVAS_FORMATS) ";" INTEGRALHIST_NVMM_CANVAS_CAPS;
 const int kMapCuda = GST_MAP_CUDA;
 
 void CudaDevice::set_context (GstElement *element, GstContext *context, int device_id)
@@ -189,15 +191,8 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::follow (GstBuffer *buffer, in
 {
   GstCudaMemory *memory = cuda_memory (buffer);
   const std::lock_guard lock (mutex_);
-  if (!memory && context_ && is_neighbours_) {
-    GstCudaContext *const primary = TRY (shared_context (device_of (context_)));
-    const bool is_other =
-        gst_cuda_context_get_handle (primary) != gst_cuda_context_get_handle (context_);
-    auto other = is_other ? wrapped (primary) : std::shared_ptr<CudaContext> ();
-    gst_object_unref (other ? std::exchange (context_, primary) : primary);
-    is_neighbours_ = is_neighbours_ && !other;
-    return other;
-  }
+  if (!memory && context_ && is_neighbours_)
+    return follow_primary (device_of (context_));
   if (!memory || memory->context == context_
       || (device_id >= 0 && device_of (memory->context) != device_id))
     return nullptr;
@@ -206,6 +201,24 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::follow (GstBuffer *buffer, in
                       GST_OBJECT_CAST (memory->context));
   is_neighbours_ = false;
   use_ = use_device (device_of (context_));
+  return other;
+}
+
+Expected<std::shared_ptr<CudaContext>> CudaDevice::follow_primary (int device)
+{
+  const std::lock_guard lock (mutex_);
+  GstCudaContext *const primary = TRY (shared_context (device));
+  const bool is_other =
+      !context_ || gst_cuda_context_get_handle (primary) != gst_cuda_context_get_handle (context_);
+  if (!is_other) {
+    gst_object_unref (primary);
+    return nullptr;
+  }
+  auto other = wrapped (primary);
+  gst_clear_object (&context_);
+  context_ = primary;
+  is_neighbours_ = false;
+  use_ = use_device (device);
   return other;
 }
 

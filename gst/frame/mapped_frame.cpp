@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <string>
 
-#include "video_formats.hpp"
-
 namespace integralhist {
 namespace {
 
@@ -60,9 +58,11 @@ Expected<> check_rows (const GstVideoFrame &frame, guint plane, const Rows &r)
 
 }  // namespace
 
-Expected<GstVideoRectangle> frame_area (GstBuffer *buffer, const GstVideoInfo &info)
+Expected<GstVideoRectangle> frame_area (GstBuffer *buffer, const FrameFormat &format)
 {
-  const GstVideoMeta *const meta = gst_buffer_get_video_meta (buffer);
+  const GstVideoInfo &info = format.info;
+  const GstVideoMeta *const meta =
+      format.memory == FrameMemory::nvmm ? nullptr : gst_buffer_get_video_meta (buffer);
   if (meta)
     TRY (check_video_meta (meta, info));
   const GstVideoRectangle all = { 0, 0, GST_VIDEO_INFO_WIDTH (&info),
@@ -80,9 +80,35 @@ Expected<GstVideoRectangle> frame_area (GstBuffer *buffer, const GstVideoInfo &i
                             gint (crop->height) };
 }
 
-Expected<MappedFrame> MappedFrame::map (GstBuffer *buffer, const GstVideoInfo &info, int flags)
+Expected<MappedFrame> MappedFrame::map (const NvmmSurface &surface, const GstVideoInfo &info,
+                                        GstBuffer *buffer, const GstVideoRectangle &area)
 {
-  const GstVideoRectangle area = TRY (frame_area (buffer, info));
+  GstVideoFrame video = {};
+  video.info = info;
+  video.buffer = buffer;
+  video.map[0].data = reinterpret_cast<guint8 *> (surface.data);
+  video.map[0].size = surface.bytes;
+  for (guint p = 0; p < GST_VIDEO_INFO_N_PLANES (&info); p++) {
+    video.info.offset[p] = surface.planes[p].offset;
+    video.info.stride[p] = gint (surface.planes[p].stride);
+    video.data[p] = surface.data + surface.planes[p].offset;
+  }
+  TRY (check_planes (video));
+  return MappedFrame (area, video, surface);
+}
+
+Expected<MappedFrame> MappedFrame::map (const NvmmSurface &surface, const GstVideoInfo &info)
+{
+  return map (surface, info, nullptr,
+              { 0, 0, GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info) });
+}
+
+Expected<MappedFrame> MappedFrame::map (GstBuffer *buffer, const FrameFormat &format, int flags)
+{
+  const GstVideoRectangle area = TRY (frame_area (buffer, format));
+  if (format.memory == FrameMemory::nvmm)
+    return map (TRY (nvmm_surface_of (buffer, format.info)), format.info, buffer, area);
+  const GstVideoInfo &info = format.info;
   GstVideoFrame video;
   GstVideoInfo caps = info;
   if (!gst_video_frame_map (&video, &caps, buffer, GstMapFlags (flags)))

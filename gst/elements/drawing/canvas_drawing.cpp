@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "canvas_drawing.hpp"
+
+#include <gst/elements/device/cuda_device.hpp>
+#include <gst/frame/mapped_frame.hpp>
+
+namespace integralhist {
+namespace {
+
+void blend_box (const inthist::Canvas &canvas, const GstVideoRectangle &box, const auto &pixel_at)
+{
+  for (int y = 0; y < box.h; y++)
+    for (int x = 0; x < box.w; x++)
+      inthist::blend (canvas, box.x + x, box.y + y, pixel_at (x, y));
+}
+
+/// Draws on a picture in host memory.
+void draw_on_host (const inthist::Canvas &canvas, const LevelPicture *map, const Drawings &drawings)
+{
+  if (map) {
+    const inthist::LevelMap levels = { map->levels.data (),
+                                       map->stride,
+                                       map->columns.data (),
+                                       map->rows.data (),
+                                       map->colours.data (),
+                                       map->x,
+                                       map->y,
+                                       int (map->columns.size ()),
+                                       int (map->rows.size ()) };
+    blend_box (canvas, { levels.x, levels.y, levels.width, levels.height },
+               [&] (int x, int y) { return pixel_of (levels, x, y); });
+  }
+  for (const inthist::Drawing &one : drawings.all)
+    blend_box (canvas, { one.x, one.y, one.width, one.height }, [&] (int x, int y) {
+      return drawings
+          .pixels[one.first + std::size_t (y) * std::size_t (one.width) + std::size_t (x)];
+    });
+}
+
+/// Returns whether nobody else has the buffer, or one of those whose pixels it has.
+bool is_alone (GstBuffer *buffer)
+{
+  if (!gst_buffer_is_writable (buffer))
+    return false;
+  gpointer state = nullptr;
+  while (GstMeta *meta =
+             gst_buffer_iterate_meta_filtered (buffer, &state, GST_PARENT_BUFFER_META_API_TYPE))
+    if (!is_alone (reinterpret_cast<GstParentBufferMeta *> (meta)->buffer))
+      return false;
+  return true;
+}
+
+}  // namespace
+
+Expected<> CanvasDrawing::open (std::shared_ptr<CudaContext> context)
+{
+  if (context_ && context->handle () == context_->handle ())
+    return {};
+  canvas_ = TRY (make_device_canvas (context));
+  context_ = std::move (context);
+  return {};
+}
+
+Expected<> CanvasDrawing::draw (GstBuffer *buffer, const FrameFormat &format,
+                                const LevelPicture *map, const Drawings &drawings)
+{
+  MappedFrame frame = TRY (MappedFrame::map (
+      buffer, format, int (GST_MAP_READWRITE) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF) | kMapCuda));
+  TRY (check_planes (frame.video ()));
+  const inthist::Canvas canvas = canvas_of (frame.video ());
+  if (const auto &surface = frame.surface ()) {
+    if (!surface->is_on_device (CudaContext::device_count ().has_value ())) {
+      draw_on_host (canvas, map, drawings);
+      return {};
+    }
+    TRY (open (TRY (CudaContext::primary (surface->device))));
+    return canvas_->draw (canvas, map, drawings, nullptr);
+  }
+  auto context = TRY (CudaDevice::context_of (buffer));
+  if (!context)
+    return error (Error::Kind::bad_frame,
+                  "The frame cannot be drawn on: its caps say CUDA memory, and it is in another");
+  TRY (open (std::move (context)));
+  return canvas_->draw (canvas, map, drawings, CudaDevice::producer_stream (buffer));
+}
+
+void CanvasDrawing::clear ()
+{
+  canvas_.reset ();
+  context_.reset ();
+}
+
+Expected<> check_alone (GstBuffer *buffer, const FrameFormat &format, const char *element)
+{
+  if (format.memory != FrameMemory::nvmm || is_alone (buffer))
+    return {};
+  return error (Error::Kind::bad_frame,
+                "The NVMM frame cannot be drawn on: another element has it, too, as behind a tee. "
+                "Put ",
+                element,
+                " before the tee, or before it nvvideoconvert to another format, as in "
+                "\"nvvideoconvert ! video/x-raw(memory:NVMM),format=RGBA\"");
+}
+
+GstCaps *with_canvas_caps (GstCaps *others)
+{
+  gst_caps_append (others, gst_caps_from_string (kCanvasCaps));
+  return others;
+}
+
+}  // namespace integralhist

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Draws on frames where they lie: CUDA memory, and NVMM in the memory of a GPU or the host.
+#pragma once
+
+#include <memory>
+
+#include <gst/video/video.h>
+
+#include <gst/frame/video_formats.hpp>
+#include <gst/integralhist/cuda/cuda_context.hpp>
+#include <gst/integralhist/engine/device_canvas.hpp>
+
+namespace integralhist {
+
+class CanvasDrawing {
+public:
+  /// Draws on the frame of a writable buffer, which is in no system memory; a map comes first where
+  /// there is one. What reads CUDA memory on its stream sees it. Before GStreamer 1.24, and on
+  /// NVMM, it is drawn on return.
+  Expected<> draw (GstBuffer *buffer, const FrameFormat &format, const LevelPicture *map,
+                   const Drawings &drawings);
+  void clear ();
+
+private:
+  Expected<> open (std::shared_ptr<CudaContext> context);
+
+  std::shared_ptr<CudaContext> context_;
+  std::unique_ptr<DeviceCanvas> canvas_;  // of this context
+};
+
+/// Refuses an NVMM frame that others may see: a copy of its buffer has the same pixels. `element`
+/// is the one that wants to draw on it.
+Expected<> check_alone (GstBuffer *buffer, const FrameFormat &format, const char *element);
+
+/// Returns the caps, which it takes, and behind them those of other memory that can be drawn on.
+GstCaps *with_canvas_caps (GstCaps *others);
+
+}  // namespace integralhist

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "nvmm_surface.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <vector>
+
+namespace integralhist {
+namespace {
+
+// The layouts, as far as they are read.
+
+struct Parameters {  // of a surface
+  guint32 width, height, pitch;
+  gint32 colour_format;
+  gint32 layout;
+  guint64 handle;
+  guint32 bytes;
+  void *data;
+  struct {
+    guint32 n;
+    guint32 width[4], height[4], pitch[4], offset[4], bytes[4], pixel_bytes[4];
+  } planes;
+};
+static_assert (offsetof (Parameters, bytes) == 32 && offsetof (Parameters, data) == 40);
+static_assert (offsetof (Parameters, planes) == 48 && sizeof (Parameters) == 152);
+
+struct Descriptor {
+  guint32 gpu, batch_size, n_filled;
+  bool is_contiguous;
+  gint32 memory;
+  Parameters *surfaces;
+};
+static_assert (offsetof (Descriptor, memory) == 16 && sizeof (Descriptor) == 32);
+
+constexpr gsize kDescriptorSizes[] = { 64, 72 };  // up to 7.1, from 8.0 on
+
+constexpr int kPitchLayout = 0;
+
+// The numbers of a memory: 0 in a request, and then what the platform has.
+enum : gint32 { kDefault, kPinned, kDevice, kUnified, kSurfaceArray, kHandle, kSystem, kCudaArray };
+
+/// The numbers that a format has: one for each colorimetry and range.
+struct ColourFormats {
+  GstVideoFormat format;
+  std::vector<gint32> numbers;
+};
+const ColourFormats kColourFormats[] = {
+  { GST_VIDEO_FORMAT_GRAY8, { 1, 88 } },
+  { GST_VIDEO_FORMAT_GRAY16_LE, { 92 } },
+  { GST_VIDEO_FORMAT_I420, { 2, 4, 31, 32, 35 } },
+  { GST_VIDEO_FORMAT_YV12, { 3, 5 } },
+  { GST_VIDEO_FORMAT_NV12, { 6, 7, 33, 34, 36 } },
+  { GST_VIDEO_FORMAT_NV21, { 8, 9 } },
+  { GST_VIDEO_FORMAT_Y42B, { 46 } },
+  { GST_VIDEO_FORMAT_Y444, { 18, 71, 72, 73, 74 } },
+  { GST_VIDEO_FORMAT_UYVY, { 10, 11, 89, 90, 91 } },
+  { GST_VIDEO_FORMAT_YUY2, { 14, 15 } },
+  { GST_VIDEO_FORMAT_RGBA, { 19 } },
+  { GST_VIDEO_FORMAT_BGRA, { 20 } },
+  { GST_VIDEO_FORMAT_ARGB, { 21 } },
+  { GST_VIDEO_FORMAT_ABGR, { 22 } },
+  { GST_VIDEO_FORMAT_RGBx, { 23 } },
+  { GST_VIDEO_FORMAT_BGRx, { 24 } },
+  { GST_VIDEO_FORMAT_xRGB, { 25 } },
+  { GST_VIDEO_FORMAT_xBGR, { 26 } },
+  { GST_VIDEO_FORMAT_RGB, { 27 } },
+  { GST_VIDEO_FORMAT_BGR, { 28 } },
+  { GST_VIDEO_FORMAT_P010_10LE, { 29, 37, 38, 39, 40 } },
+  { GST_VIDEO_FORMAT_RGB10A2_LE, { 64, 65 } },
+  { GST_VIDEO_FORMAT_BGR10A2_LE, { 66, 67 } },
+};
+
+constexpr char kToSystemMemory[] = ": put \"nvvideoconvert ! video/x-raw\" before this element";
+
+template <class... Parts>
+tl::unexpected<Error> bad_surface (const Parts &...why)
+{
+  return error (Error::Kind::bad_frame, "The NVMM frame cannot be read: ", why...);
+}
+
+Expected<NvmmSurface::Memory> memory_of (gint32 number)
+{
+  switch (number) {
+    case kPinned: return NvmmSurface::Memory::pinned;
+    case kDefault:
+    case kDevice: return NvmmSurface::Memory::device;
+    case kUnified: return NvmmSurface::Memory::unified;
+    case kSystem: return NvmmSurface::Memory::host;
+    case kSurfaceArray:
+    case kHandle:
+    case kCudaArray:
+      return bad_surface ("its memory is of type ", number,
+                          ", which only Jetson's libraries can read", kToSystemMemory);
+    default: return bad_surface ("its memory is of an unknown type, ", number, kToSystemMemory);
+  }
+}
+
+Expected<> check_colour_format (gint32 number, GstVideoFormat format)
+{
+  const auto row = std::ranges::find (kColourFormats, format, &ColourFormats::format);
+  if (row != std::end (kColourFormats) && std::ranges::count (row->numbers, number) > 0)
+    return {};
+  return bad_surface ("its surface has the colour format ", number, ", and the caps say ",
+                      gst_video_format_to_string (format));
+}
+
+/// Returns the bytes that a row of a plane has.
+guint64 row_bytes (const GstVideoInfo &info, guint plane)
+{
+  const GstVideoFormatInfo *const format = info.finfo;
+  guint64 bytes = 0;
+  for (guint c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format); c++)
+    if (GST_VIDEO_FORMAT_INFO_PLANE (format, c) == plane)
+      bytes = std::max<guint64> (bytes, guint64 (GST_VIDEO_INFO_COMP_WIDTH (&info, c))
+                                            * guint64 (GST_VIDEO_INFO_COMP_PSTRIDE (&info, c)));
+  return bytes;
+}
+
+Expected<NvmmSurface> read (const Parameters &its, NvmmSurface::Memory memory, int device,
+                            const GstVideoInfo &info)
+{
+  if (its.layout != kPitchLayout)
+    return bad_surface ("its surface is block-linear", kToSystemMemory);
+  TRY (check_colour_format (its.colour_format, GST_VIDEO_INFO_FORMAT (&info)));
+  constexpr guint32 kLargest = 1 << 16;
+  if (its.width < guint (info.width) || its.height < guint (info.height) || its.width > kLargest
+      || its.height > kLargest)
+    return bad_surface ("its surface is ", its.width, "x", its.height, ", and the caps say ",
+                        info.width, "x", info.height);
+  const guint n_planes = GST_VIDEO_INFO_N_PLANES (&info);
+  if (its.planes.n != n_planes)
+    return bad_surface ("its surface has ", its.planes.n, " planes, and ",
+                        GST_VIDEO_INFO_NAME (&info), " has ", n_planes);
+  if (!its.data)
+    return bad_surface ("its surface has no address that CUDA could read", kToSystemMemory);
+  NvmmSurface surface = { .memory = memory,
+                          .device = device,
+                          .width = int (its.width),
+                          .height = int (its.height),
+                          .data = static_cast<std::byte *> (its.data),
+                          .bytes = its.bytes };
+  for (guint p = 0; p < n_planes; p++) {
+    const guint32 offset = its.planes.offset[p], stride = its.planes.pitch[p];
+    const guint64 wanted = row_bytes (info, p);
+    if (stride < wanted || stride > G_MAXINT32)
+      return bad_surface ("plane ", p, " has rows ", stride, " bytes apart, and a row takes ",
+                          wanted);
+    surface.planes[p] = { offset, stride };  // MappedFrame checks that it lies in the memory
+  }
+  return surface;
+}
+
+}  // namespace
+
+Expected<NvmmSurface> nvmm_surface_of (const void *parameters, NvmmSurface::Memory memory,
+                                       int device, const GstVideoInfo &info)
+{
+  Parameters its;
+  std::memcpy (&its, parameters, sizeof its);
+  return read (its, memory, device, info);
+}
+
+Expected<NvmmSurface> nvmm_surface_of (GstBuffer *buffer, const GstVideoInfo &info)
+{
+  GstMapInfo map;
+  if (gst_buffer_n_memory (buffer) != 1 || !gst_buffer_map (buffer, &map, GST_MAP_READ))
+    return bad_surface ("its buffer has ", gst_buffer_n_memory (buffer),
+                        " memories, and an NVMM buffer has one, which can be mapped");
+  const bool is_known = std::ranges::count (kDescriptorSizes, map.size) > 0;
+  const gsize size = map.size;
+  Descriptor all = {};
+  if (is_known)
+    std::memcpy (&all, map.data, sizeof all);
+  gst_buffer_unmap (buffer, &map);
+  if (!is_known)
+    return bad_surface ("its descriptor has ", size, " bytes, and those of DeepStream 4.0 to 9.1 ",
+                        kDescriptorSizes[0], " or ", kDescriptorSizes[1], kToSystemMemory);
+  constexpr guint32 kMostFrames = 1024;
+  if (all.n_filled > 1 && all.n_filled <= all.batch_size)
+    return bad_surface ("it is a batch of ", all.n_filled,
+                        " frames: put nvstreamdemux before this element, or track batches with "
+                        "nvtracker and the library of this project for it");
+  if (all.n_filled != 1 || all.batch_size < 1 || all.batch_size > kMostFrames || !all.surfaces)
+    return bad_surface ("its descriptor says ", all.n_filled, " frames of at most ", all.batch_size,
+                        all.surfaces ? "" : ", and has no list of them");
+  if (all.gpu > 1024)
+    return bad_surface ("its descriptor says GPU ", all.gpu);
+  const auto memory = TRY (memory_of (all.memory));
+  return nvmm_surface_of (all.surfaces, memory, int (all.gpu), info);
+}
+
+void keep_original (GstBuffer *copy, GstBuffer *original)
+{
+  // a small frame of other memory may be as large: to keep it does no harm
+  if (std::ranges::count (kDescriptorSizes, gst_buffer_get_size (original)) > 0)
+    gst_buffer_add_parent_buffer_meta (copy, original);
+}
+
+GstBuffer *make_writable (GstBuffer *buffer)
+{
+  if (gst_buffer_is_writable (buffer))
+    return buffer;
+  GstBuffer *const copy = gst_buffer_copy (buffer);
+  keep_original (copy, buffer);
+  gst_buffer_unref (buffer);
+  return copy;
+}
+
+bool is_nvmm (const GstCaps *caps)
+{
+  return gst_caps_get_size (caps) > 0
+         && gst_caps_features_contains (gst_caps_get_features (caps, 0), kNvmmFeature);
+}
+
+}  // namespace integralhist
