@@ -11,6 +11,8 @@
 #include <string>
 #include <vector>
 
+#include <dlfcn.h>
+
 #include "nvmm.hpp"
 #include "pipelines.hpp"
 #include "test.hpp"
@@ -405,6 +407,55 @@ TEST (other_formats)
     gst_message_parse_error (message, &error, nullptr);
     expect_parts (error->message, { "UYVP", "memory:NVMM", "nvvideoconvert" });
   }
+}
+
+/// A buffer of the pool of NVIDIA's converter, in host memory. Its libraries link to libcuda.so.1,
+/// of which a stub will do.
+TEST (pool_of_nvidia)
+{
+  const char *const folder = g_getenv ("INTHIST_DEEPSTREAM_LIBS");
+  void *const library =
+      folder ? dlopen ((std::string (folder) + "/libnvdsbufferpool.so").c_str (), RTLD_NOW)
+             : nullptr;
+  if (!library) {
+    printf ("SKIP: the pool of NVIDIA's converter: set INTHIST_DEEPSTREAM_LIBS and LD_LIBRARY_PATH "
+            "to the folder of its libraries: %s\n",
+            folder ? dlerror () : "it is not set");
+    return;
+  }
+  const auto make =
+      reinterpret_cast<GstBufferPool *(*) ()> (dlsym (library, "gst_nvds_buffer_pool_new"));
+  fail_unless (make != nullptr);
+  g_autoptr (GstBufferPool) pool = make ();
+  g_autoptr (GstCaps) caps = gst_caps_from_string (kCaps);
+  GstStructure *const config = gst_buffer_pool_get_config (pool);
+  gst_buffer_pool_config_set_params (config, caps, 72, 4, 4);
+  gst_structure_set (config, "memtype", G_TYPE_UINT, 6, "gpu-id", G_TYPE_UINT, 0, "batch-size",
+                     G_TYPE_UINT, 1, nullptr);
+  fail_unless (gst_buffer_pool_set_config (pool, config)
+               && gst_buffer_pool_set_active (pool, TRUE));
+  Harness harness ("cudaintegralhist backend=cpu", kCaps);
+  Random random (seed ());
+  for (int frame = 0; frame < 20; frame++) {
+    GstBuffer *buffer = nullptr;
+    fail_unless (gst_buffer_pool_acquire_buffer (pool, &buffer, nullptr) == GST_FLOW_OK);
+    const nvmm::Source source (buffer);
+    GstMapInfo map;
+    fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
+    const guint32 one = 1;  // frame, as the converter says
+    std::memcpy (map.data + nvmm::kFilled, &one, sizeof one);
+    gst_buffer_unmap (buffer, &map);
+    auto *const rows = const_cast<guint8 *> (source.data + source.number (nvmm::kPlaneOffset));
+    Picture picture{ 64, 48, {} };
+    for (gsize y = 0; y < 48; y++)
+      for (gsize x = 0; x < 64; x++)
+        picture.luma.push_back (rows[y * source.number (nvmm::kPlanePitch) + x] =
+                                    guint8 (random ()));
+    const Buffer passed = harness.pass (buffer);
+    expect_none (complaint (gst_buffer_get_integral_histogram_meta (passed.get ())->histogram,
+                            picture, random));
+  }
+  gst_buffer_pool_set_active (pool, FALSE);
 }
 
 /// Nothing is offered that elements with pools of their own would not take.

@@ -7,6 +7,8 @@
 #include <gst/integralhist/base/number.hpp>
 #include <gst/integralhist/meta/tracks.hpp>
 
+#include "deepstream_detections.hpp"
+
 #if HAVE_ANALYTICS
 #include <gst/analytics/analytics.h>
 #endif
@@ -67,6 +69,7 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
     }
   }
 #endif
+  read_deepstream_detections (buffer, detections);
   return detections;
 }
 

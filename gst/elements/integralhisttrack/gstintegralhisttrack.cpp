@@ -119,8 +119,9 @@ PropertyTable<TrackProperties> make_table ()
                 "targets that it gave before are dropped, and these start in the next frame",
                 [] (const std::string &text) { return parse_regions (text, "targets"); });
   table.flag ("detections", FIELD (detections), kPlaying,
-              "Follow each region of interest of a frame, and, with GStreamer 1.24 or newer, each "
-              "object detection of GstAnalytics. One that is a target's, also a lost one's, says "
+              "Follow each region of interest of a frame, with GStreamer 1.24 or newer each object "
+              "detection of GstAnalytics, and each object of NVIDIA's DeepStream. One that is a "
+              "target's, also a lost one's, says "
               "where that target is and how large; another starts a target");
   table.number<guint> ("max-misses", FIELD (list.max_misses), 0, G_MAXUINT, kPlaying,
                        "A target that was detected is lost once so many frames in a row had "

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "deepstream_detections.hpp"
+
+#include <cmath>
+
+#include <gst/integralhist/base/error.hpp>
+#include <gst/track/base/target_frame.hpp>
+
+namespace integralhist {
+namespace {
+
+// The layouts, as far as they are read.
+
+/// What all of them begin with.
+struct Base {
+  void *batch;  // the one that it belongs to
+  gint32 type;
+  gpointer context, copy, release;
+};
+static_assert (sizeof (Base) == 40);
+
+struct Object {
+  Base base;
+  gpointer parent;
+  gint32 component, class_id;
+  guint64 object_id;
+  gfloat detector_box[4], tracker_box[4];
+  gfloat confidence, tracker_confidence;
+  struct {
+    gfloat left, top, width, height;
+  } box;
+};
+static_assert (offsetof (Object, class_id) == 52 && offsetof (Object, confidence) == 96
+               && offsetof (Object, box) == 104);
+
+struct Frame {
+  Base base;
+  guint64 numbers[8];  // of the frame: its pad, its time, its size
+  GList *objects;
+};
+static_assert (offsetof (Frame, objects) == 104);
+
+struct Batch {
+  Base base;
+  guint32 most_frames, n_frames;
+  gpointer pools[6];
+  GList *frames, *user_metas;
+  GRecMutex mutex;
+};
+static_assert (offsetof (Batch, frames) == 96 && offsetof (Batch, mutex) == 112);
+
+/// The GstMeta that points to a batch.
+struct Holder {
+  GstMeta meta;
+  gpointer data, user_data;
+  gint32 type;
+};
+static_assert (offsetof (Holder, type) == 32);
+
+constexpr gint32 kBatchType = 4097;
+
+Batch *batch_of (GstBuffer *buffer)
+{
+  const GType api = g_type_from_name ("NvDsMetaAPI");  // which NVIDIA's library registers
+  if (!api)
+    return nullptr;
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state, api))
+    if (const auto *const holder = reinterpret_cast<const Holder *> (meta);
+        holder->type == kBatchType)
+      return static_cast<Batch *> (holder->data);
+  return nullptr;
+}
+
+Detection detection_of (const Object &object, gint number)
+{
+  const auto &[left, top, width, height] = object.box;
+  const gint x = whole_pixel (left), y = whole_pixel (top);
+  Detection detection = { number,
+                          { x, y, whole_pixel (double (left) + double (width)) - x,
+                            whole_pixel (double (top) + double (height)) - y },
+                          std::to_string (object.class_id),
+                          std::nullopt };
+  const gfloat confidence = object.confidence;
+  if (!std::isfinite (confidence))
+    detection.bad_confidence = joined ("(gfloat) ", confidence);
+  else if (confidence >= 0)  // below that there is none
+    detection.confidence = confidence;
+  return detection;
+}
+
+}  // namespace
+
+void read_deepstream_detections (GstBuffer *buffer, std::vector<Detection> &detections)
+{
+  Batch *const batch = batch_of (buffer);
+  if (!batch)
+    return;
+  g_rec_mutex_lock (&batch->mutex);
+  const auto *const frame =
+      batch->n_frames == 1 && batch->frames ? static_cast<Frame *> (batch->frames->data) : nullptr;
+  gint number = 0;
+  // what does not name its batch has another layout
+  if (frame && frame->base.batch == batch)
+    for (const GList *at = frame->objects; at; at = at->next)
+      if (const auto *const object = static_cast<const Object *> (at->data);
+          object && object->base.batch == batch)
+        detections.push_back (detection_of (*object, number++));
+  g_rec_mutex_unlock (&batch->mutex);
+}
+
+}  // namespace integralhist
