@@ -203,6 +203,44 @@ TEST (late_questions)
   }
 }
 
+/// What scales NVMM copies metas as they are, as capssetter does here: they become those of the
+/// scaled frame.
+TEST (keep_metas_of_scaled_frames)
+{
+  Pipeline pipeline ("videotestsrc num-buffers=3 ! video/x-raw,format=NV12,width=64,height=48 ! "
+                     "tonvmm ! cudaintegralhist backend=cpu bins=16 ! integralhisttrack "
+                     "method=fragments targets=8,12,16,20 ! integralhistkeepmetas "
+                     "element=\"fromnvmm ! capssetter caps=video/x-raw,width=32,height=24\" ! "
+                     "appsink name=sink sync=false");
+  pipeline.set_state (GST_STATE_PLAYING);
+  for (int i = 0; i < 3; i++) {
+    const Sample sample = pipeline.pull ();
+    const auto *const roi =
+        gst_buffer_get_video_region_of_interest_meta_id (gst_sample_get_buffer (sample.get ()), 1);
+    fail_unless (roi && roi->x == 4 && roi->y == 6 && roi->w == 8 && roi->h == 10);
+    fail_unless_equals_int (meta_of (sample)->width, 32);
+  }
+}
+
+/// Without integralhistkeepmetas such metas are refused.
+TEST (metas_of_scaled_frames)
+{
+  const std::string scaled = " ! capssetter caps=\"video/x-raw(memory:NVMM),width=32,height=24\" ! "
+                             "integralhisttrack targets=8,12,16,20 ";
+  for (const std::string &follow :
+       { "cudaintegralhist backend=cpu bins=16" + scaled + "method=fragments",
+         "cudatrackfeatures backend=cpu" + scaled }) {
+    Pipeline pipeline ("videotestsrc num-buffers=3 ! video/x-raw,format=NV12,width=64,height=48 ! "
+                       "tonvmm ! "
+                       + follow + " ! fakesink");
+    pipeline.set_state (GST_STATE_PLAYING);
+    g_autoptr (GstMessage) message = pipeline.message (GST_MESSAGE_ERROR);
+    g_autoptr (GError) error = nullptr;
+    gst_message_parse_error (message, &error, nullptr);
+    expect_parts (error->message, { "32x24", "64x48", "integralhistkeepmetas" });
+  }
+}
+
 namespace {
 
 constexpr const char *kCaps =
@@ -418,9 +456,9 @@ TEST (pool_of_nvidia)
       folder ? dlopen ((std::string (folder) + "/libnvdsbufferpool.so").c_str (), RTLD_NOW)
              : nullptr;
   if (!library) {
-    printf ("SKIP: the pool of NVIDIA's converter: set INTHIST_DEEPSTREAM_LIBS and LD_LIBRARY_PATH "
-            "to the folder of its libraries: %s\n",
-            folder ? dlerror () : "it is not set");
+    printf ("SKIP: the pool of NVIDIA's converter: %s; set INTHIST_DEEPSTREAM_LIBS and "
+            "LD_LIBRARY_PATH to the folder of its libraries\n",
+            folder ? dlerror () : "INTHIST_DEEPSTREAM_LIBS is not set");
     return;
   }
   const auto make =

@@ -183,6 +183,41 @@ TEST (formats_of_the_converter)
     }
 }
 
+/// The converter copies metas as they are when it scales, crops or flips.
+TEST (keep_metas_around_the_converter)
+{
+  if (!have_nvmm ("metas behind NVIDIA's converter", { "nvvideoconvert" }))
+    return;
+  const auto line = [] (const std::string &converter) {
+    return parsed () + "nvv4l2decoder ! cudatrackfeatures ! integralhisttrack " + kTarget
+           + "! integralhistkeepmetas element=\"" + converter
+           + " ! video/x-raw(memory:NVMM),width=176,height=144\" ! appsink name=sink sync=false "
+             "max-buffers=2";
+  };
+  Pipeline pipeline (line ("nvvideoconvert"));
+  pipeline.set_state (GST_STATE_PLAYING);
+  const Sample sample = pipeline.pull ();
+  const auto *const roi =
+      gst_buffer_get_video_region_of_interest_meta_id (gst_sample_get_buffer (sample.get ()), 1);
+  fail_unless (roi && roi->x == 105 && roi->y == 58 && roi->w == 15 && roi->h == 50, "%u,%u %ux%u",
+               roi ? roi->x : 0, roi ? roi->y : 0, roi ? roi->w : 0, roi ? roi->h : 0);
+  for (const auto &[converter, part] :
+       { std::pair ("nvvideoconvert flip-method=2", "turns the picture"),
+         std::pair ("nvvideoconvert src-crop=16:16:128:96", "crops the picture"),
+         std::pair ("nvvideoconvert dest-crop=0:0:88:72", "crops the picture") }) {
+    g_autoptr (GstElement) refusing = gst_parse_launch (line (converter).c_str (), nullptr);
+    g_autoptr (GstBus) bus = gst_element_get_bus (refusing);
+    gst_element_set_state (refusing, GST_STATE_PAUSED);
+    g_autoptr (GstMessage) message =
+        gst_bus_timed_pop_filtered (bus, 5 * GST_SECOND, GST_MESSAGE_ERROR);
+    fail_unless (message, "%s is not refused", converter);
+    g_autoptr (GError) error = nullptr;
+    gst_message_parse_error (message, &error, nullptr);
+    expect_parts (error->message, { part });
+    gst_element_set_state (refusing, GST_STATE_NULL);
+  }
+}
+
 // what is copied
 
 #if HAVE_CUPTI

@@ -46,6 +46,11 @@ void HistogramConsumer::take_event (GstBaseTransform *element, GstEvent *event)
                           "the stream is too short for its interval.",
                           std::exchange (missing_, 0), GST_OBJECT_NAME (element)),
                          (nullptr));
+  if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
+    GstCaps *caps;
+    gst_event_parse_caps (event, &caps);
+    input_ = frame_format_of (caps).value_or (FrameFormat ());
+  }
   if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_START)
     cancel_.set_flushing (true);
   else if (GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)
@@ -84,7 +89,21 @@ Expected<GstIntegralHistogramMeta *> HistogramConsumer::find (GstBuffer *buffer,
   if (!found && !found_)  // a range of the bins, which is refused
     if (const auto *const range_meta = find_meta (buffer, is_candidate))
       TRY (check_all_bins (range_meta->histogram));
+  if (found)
+    TRY (check_size (found));
   return found;
+}
+
+Expected<> HistogramConsumer::check_size (const GstIntegralHistogramMeta *meta) const
+{
+  const guint width = guint (input_.info.width), height = guint (input_.info.height);
+  if (input_.memory != FrameMemory::nvmm || (meta->width == width && meta->height == height))
+    return {};
+  return error (Error::Kind::no_histogram, "The frames are ", width, "x", height,
+                ", and their integral histogram says ", meta->width, "x", meta->height,
+                ": NVIDIA's converter copies metas as they are when it scales. Put it into "
+                "integralhistkeepmetas, as in element=\"nvvideoconvert\", or before "
+                "cudaintegralhist");
 }
 
 Expected<> HistogramConsumer::await (GstIntegralHistogram *histogram)

@@ -12,6 +12,7 @@
 
 #include <kernels/inthist.hpp>
 
+#include <gst/frame/video_formats.hpp>
 #include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 #include <gst/properties/properties.hpp>
@@ -42,6 +43,9 @@ public:
   /// nick is empty; a histogram of pixels comes before one of weights. Returns null if there is
   /// none, and an error for users if it has only some of its bins and earlier frames had no more.
   Expected<GstIntegralHistogramMeta *> find (GstBuffer *buffer, const FeatureText &feature);
+  /// Refuses the histogram of an NVMM frame that was scaled since: NVIDIA's converter copies metas
+  /// as they are.
+  Expected<> check_size (const GstIntegralHistogramMeta *meta) const;
 
   /// Waits for the tensor, within a cancel_scope ().
   Expected<> await (GstIntegralHistogram *histogram);
@@ -65,6 +69,7 @@ public:
 
 private:
   CancelSource cancel_;
+  FrameFormat input_;
   std::string feature_;  // last looked for
   bool found_ = false;
   guint missing_ = 0;  // frames since the start

@@ -7,13 +7,13 @@
 #include <memory>
 #include <string>
 
-#include <gst/video/video.h>
+#include <gst/frame/video_formats.hpp>
 
 namespace integralhist {
 
 /// The format and the metas of a frame that went into a bin.
 struct FrameMetas {
-  GstVideoInfo info;
+  FrameFormat format;
   std::unique_ptr<GstBuffer, void (*) (GstBuffer *)> metas;  // a buffer without memory
 };
 

@@ -15,7 +15,8 @@
  * that are not recognised get no metas, and a warning says so once a stream. The metas of scaled
  * frames are scaled. If the aspect ratio changes, there may be borders, and metas are dropped,
  * except for tensors, which are never scaled. A kind of meta that the elements copy by themselves
- * stays as they made it.
+ * stays as they made it, unless NVMM frames are scaled: NVIDIA's converter copies metas as they
+ * are.
  *
  * ## Example launch line
  * |[
@@ -28,6 +29,7 @@
  */
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -39,6 +41,7 @@
 #include <gst/elements/base/messages.hpp>
 #include <gst/elements/base/tensor_metas.hpp>
 #include <gst/frame/nvmm_surface.hpp>
+#include <gst/frame/video_formats.hpp>
 #include <gst/integralhist/meta/placed.hpp>
 #include <gst/properties/properties.hpp>
 
@@ -73,7 +76,7 @@ struct State {
   FrameIdentity identity;
 
   std::mutex mutex;  // guards what follows
-  GstVideoInfo in = {}, out = {};
+  FrameFormat in, out;
   bool has_metas = false;    // a frame of this stream had some
   bool loss_warned = false;  // of frames that came out unknown
 };
@@ -114,16 +117,31 @@ bool same_size (const GstVideoInfo &a, const GstVideoInfo &b)
   return a.width == b.width && a.height == b.height;
 }
 
+/// Drops metas about places: NVIDIA's converter copies them as they are when it scales.
+void drop_places (GstBuffer *buffer)
+{
+  gst_buffer_foreach_meta (
+      buffer,
+      [] (GstBuffer *, GstMeta **meta, gpointer) -> gboolean {
+        if (is_about_places ((*meta)->info->api))
+          *meta = nullptr;
+        return TRUE;
+      },
+      nullptr);
+}
+
 /// Puts what the frame had on what became of it.
-void put_metas (GstBuffer *to, const FrameMetas &frame, GstVideoInfo out)
+void put_metas (GstBuffer *to, const FrameMetas &frame, const FrameFormat &output)
 {
   GstBuffer *const from = frame.metas.get ();
-  std::vector<GType> theirs;
-  each_meta (to, [&] (GstMeta *meta) { theirs.push_back (meta->info->api); });
-  GstVideoInfo in = frame.info;
+  GstVideoInfo in = frame.format.info, out = output.info;
   GstVideoMetaTransform scale = { &in, &out };
   const bool is_scaled = in.finfo && out.finfo && !same_size (in, out),
              has_borders = is_scaled && !same_aspect (in, out);
+  if (is_scaled && (frame.format.memory == FrameMemory::nvmm || output.memory == FrameMemory::nvmm))
+    drop_places (to);
+  std::vector<GType> theirs;
+  each_meta (to, [&] (GstMeta *meta) { theirs.push_back (meta->info->api); });
   if (has_borders)
     GST_INFO ("%dx%d to %dx%d changes the aspect ratio, so there may be borders: metas about "
               "places are dropped",
@@ -147,6 +165,19 @@ std::string refusal_of (GstElement *element)
   };
   if (has ("left") && has ("right") && has ("top") && has ("bottom"))
     return "crops the picture, or adds to it";
+  for (const char *const crop : { "src-crop", "dest-crop" })  // of nvvideoconvert
+    if (has (crop)) {
+      g_autofree gchar *sides = nullptr;
+      g_object_get (element, crop, &sides, nullptr);
+      if (sides && std::strpbrk (sides, "123456789"))
+        return "crops the picture, or adds to it";
+    }
+  if (const GParamSpec *const flip = has ("flip-method"); flip && G_IS_PARAM_SPEC_ENUM (flip)) {
+    gint method = 0;
+    g_object_get (element, "flip-method", &method, nullptr);
+    if (method != 0)
+      return "turns the picture";
+  }
   if (GST_IS_VIDEO_DIRECTION (element)) {
     GstVideoOrientationMethod method;
     g_object_get (element, "video-direction", &method, nullptr);
@@ -183,7 +214,7 @@ GstBuffer *take_in (State &state, GstBuffer *buffer)
   each_meta (buffer, [&] (GstMeta *meta) { copy_meta (frame->metas.get (), meta, buffer); });
   {
     const std::lock_guard lock (state.mutex);
-    frame->info = state.in;
+    frame->format = state.in;
     state.has_metas = state.has_metas || has_metas (frame->metas.get ());
   }
   return state.identity.mark (buffer, std::move (frame));
@@ -218,7 +249,7 @@ GstBuffer *let_out (GstIntegralHistKeepMetas *self, GstBuffer *buffer)
   }
   if (!has_metas (frame->metas.get ()))
     return buffer;
-  GstVideoInfo out;
+  FrameFormat out;
   {
     const std::lock_guard lock (state.mutex);
     out = state.out;
@@ -235,15 +266,16 @@ bool is_event (GstPadProbeInfo *info)
 }
 
 /// Takes the caps of an event.
-void take_event (State &state, GstEvent *event, GstVideoInfo &info)
+void take_event (State &state, GstEvent *event, FrameFormat &format)
 {
   const std::lock_guard lock (state.mutex);
   if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
     return;
   GstCaps *caps;
   gst_event_parse_caps (event, &caps);
-  if (!gst_video_info_from_caps (&info, caps))
-    info = {};
+  format = { .memory = memory_of (caps) };
+  if (!gst_video_info_from_caps (&format.info, caps))
+    format.info = {};
 }
 
 GstPadProbeReturn at_sink (GstPad *, GstPadProbeInfo *info, gpointer element)

@@ -348,6 +348,7 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
                       ? "; or set method=fragments, which follows by one integral histogram"
                       : "");
   }
+  TRY (state.consumer.check_size (metas.gradients));
   const TargetFrame frame (buffer, metas.gradients);
   const FrameTensors tensors = metas.tensors ();
   TRY (follow_targets<CorrelationTarget> (
