@@ -54,6 +54,7 @@ TrackedTarget *TargetList::add (const GstVideoRectangle &box, const TargetFrame 
     return nullptr;
   }
   auto tracked = std::make_unique<TrackedTarget> ();
+  tracked->serial = next_serial_++;
   tracked->first_seen = tracked->last_seen = frame.time;
   tracked->place = frame.in_tensor (box);
   const auto seen =
@@ -172,7 +173,7 @@ void TargetList::begin_frame ()
 {
   for (const auto &tracked : targets_) {
     tracked->is_matched = false;
-    tracked->detection_mtd_id.reset ();
+    tracked->detection.reset ();
     if (!pace_.is_known () && tracked->wait == TrackedTarget::Wait::for_detector)
       tracked->wait = TrackedTarget::Wait::none;
   }
@@ -212,8 +213,10 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
       if ((target_of[d] = add (frame.clip (detections[d].detection->box), frame)))
         target_of[d]->parent = detections[d].detection->id;
   for (std::size_t d = 0; d < detections.size (); d++)
-    if (target_of[d])
+    if (target_of[d]) {
       apply_detection (*target_of[d], detections[d], frame);
+      target_of[d]->detection = std::size_t (detections[d].detection - all.data ());
+    }
   for (std::size_t d = 0; d < detections.size (); d++)
     if (TrackedTarget *const tracked = target_of[d];
         tracked && (tracked->appearance.mean ().empty () || is_clear_view (*tracked)))
@@ -487,18 +490,19 @@ void TargetList::end (const TargetFrame &frame)
   });
 }
 
-std::vector<TrackedBox> TargetList::tracks (const TargetFrame &frame) const
+std::vector<TrackedBox> TargetList::tracks (const TargetFrame &frame, bool confirmed) const
 {
   std::vector<TrackedBox> tracks;
   for (const auto &tracked : targets_)
-    if (tracked->is_confirmed ())
+    if (tracked->is_confirmed () == confirmed)
       tracks.push_back (
           { { tracked->id, tracked->parent, frame.nearest (frame.in_frame (tracked->box ())),
               tracked->confidence (), tracked->is_lost (), tracked->kind,
               tracked->detection_confidence },
+            tracked->serial,
             tracked->first_seen,
             tracked->last_seen,
-            tracked->detection_mtd_id });
+            tracked->detection });
   return tracks;
 }
 

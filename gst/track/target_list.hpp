@@ -72,8 +72,9 @@ public:
   /// configured ones, those that have been lost for long.
   void end (const TargetFrame &frame);
 
-  /// Returns all targets, lost ones too, in pixels of the frame.
-  std::vector<TrackedBox> tracks (const TargetFrame &frame) const;
+  /// Returns all confirmed targets, lost ones too, in pixels of the frame; or the unconfirmed ones,
+  /// which have no id.
+  std::vector<TrackedBox> tracks (const TargetFrame &frame, bool confirmed = true) const;
 
   /// Drops all targets; the next configure starts those that it names.
   void clear ();
@@ -110,6 +111,7 @@ private:
   ListOptions options_;
   std::optional<std::vector<GstVideoRectangle>> configured_;  // whose targets have started
   guint next_id_ = 1;
+  guint64 next_serial_ = 1;  // never reset
   DetectorPace pace_;
   MeanAppearance common_{ 2000 };      // of all detections
   bool detector_ran_ = false;          // on this frame

@@ -34,7 +34,6 @@ void TrackedTarget::note_detection (const Detection &detection, const TargetBox 
   last_detected = time;
   kind = detection.kind;
   detection_confidence = detection.confidence;
-  detection_mtd_id = detection.mtd_id;
   motion.detect (box);
 }
 

@@ -34,6 +34,7 @@ struct TrackedTarget {
     for_detector    // a detection, or the end of all detections
   };
 
+  guint64 serial = 0;       // from the start on
   guint id = 0;             // 0 until it is confirmed
   gint parent = -1;         // the detection that started it, or -1
   bool configured = false;  // by the property targets
@@ -57,8 +58,8 @@ struct TrackedTarget {
   guint misses = 0;                                 // runs of the detector without one, in a row
   std::string kind = {};                            // of the last detection
   std::optional<double> detection_confidence = {};  // of the last detection
-  std::optional<guint> detection_mtd_id = {};  // of this frame's detection, if GstAnalytics has it
-  MeanAppearance appearance{ 16 };             // of clear views
+  std::optional<std::size_t> detection = {};        // the index of the one of this frame
+  MeanAppearance appearance{ 16 };                  // of clear views
   Motion motion = {};
 
   // Others on its spot.

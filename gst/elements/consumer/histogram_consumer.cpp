@@ -108,7 +108,7 @@ Expected<> HistogramConsumer::check_size (const GstIntegralHistogramMeta *meta) 
 
 Expected<> HistogramConsumer::await (GstIntegralHistogram *histogram)
 {
-  found_ = true;
+  note_found ();
   return integralhist::await (tensor_of (histogram));
 }
 

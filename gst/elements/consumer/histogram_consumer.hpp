@@ -47,7 +47,9 @@ public:
   /// as they are.
   Expected<> check_size (const GstIntegralHistogramMeta *meta) const;
 
-  /// Waits for the tensor, within a cancel_scope ().
+  /// Notes that a frame has what is wanted.
+  void note_found () { found_ = true; }
+  /// Notes that, and waits for the tensor, within a cancel_scope ().
   Expected<> await (GstIntegralHistogram *histogram);
   /// Returns whether a frame had what is wanted, since the start.
   bool has_found () const { return found_; }

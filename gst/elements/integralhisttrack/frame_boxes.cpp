@@ -75,7 +75,9 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
 
 #if HAVE_ANALYTICS
 
-static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &of)
+/// `detection` is this frame's detection of the target, or null.
+static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &of,
+                        const Detection *detection)
 {
   const Track &track = of.track;
   const GstVideoRectangle &box = track.box;
@@ -94,8 +96,8 @@ static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &o
                                               to);
   };
   relate (where.id, mtd.id);
-  if (of.detection_mtd_id)
-    relate (*of.detection_mtd_id, mtd.id);
+  if (detection && detection->mtd_id)
+    relate (*detection->mtd_id, mtd.id);
   if (track.kind.empty ())
     return;
   // DL Streamer wants the detection's own type among its classes
@@ -107,7 +109,8 @@ static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &o
     relate (where.id, kind.id);
 }
 
-void write_analytics (GstBuffer *buffer, const std::vector<TrackedBox> &tracks)
+void write_analytics (GstBuffer *buffer, const std::vector<TrackedBox> &tracks,
+                      const std::vector<Detection> &detections)
 {
   // a meta that grows is copied again and again: it has room for all tracks
   GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (buffer);
@@ -115,12 +118,14 @@ void write_analytics (GstBuffer *buffer, const std::vector<TrackedBox> &tracks)
   if (!relations)
     relations = gst_buffer_add_analytics_relation_meta_full (buffer, &room);
   for (const TrackedBox &track : tracks)
-    write_mtds (relations, track);
+    write_mtds (relations, track, track.detection ? &detections[*track.detection] : nullptr);
 }
 
 #else
 
-void write_analytics (GstBuffer *, const std::vector<TrackedBox> &) {}
+void write_analytics (GstBuffer *, const std::vector<TrackedBox> &, const std::vector<Detection> &)
+{
+}
 
 #endif
 

@@ -61,9 +61,7 @@
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/properties/properties.hpp>
 #include <gst/track/base/log.hpp>
-#include <gst/track/correlation/correlation_target.hpp>
-#include <gst/track/fragments/fragments_tracker.hpp>
-#include <gst/track/target_list.hpp>
+#include <gst/track/stream_tracker.hpp>
 
 #include "frame_boxes.hpp"
 
@@ -156,10 +154,6 @@ PropertyTable<TrackProperties> make_table ()
   return table;
 }
 
-struct Point {
-  double x, y;
-};
-
 void warn (gpointer element, const TrackWarning &warning)
 {
   const char *const text = warning.message.c_str (), *const detail = warning.detail.c_str ();
@@ -175,8 +169,7 @@ void warn (gpointer element, const TrackWarning &warning)
 
 struct State {
   explicit State (gpointer element)
-      : correlation (element),
-        targets (element, [element] (const TrackWarning &warning) { warn (element, warning); })
+      : tracker (element, [element] (const TrackWarning &warning) { warn (element, warning); })
   {
   }
 
@@ -185,8 +178,7 @@ struct State {
   HistogramConsumer consumer;
 
   // of the streaming thread
-  CorrelationMethod correlation;
-  TargetList targets;
+  StreamTracker tracker;
   Method method = Method::correlation;  // of the last frame
   bool cost_warned = false;             // of histograms that take long to compare
   GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
@@ -199,7 +191,7 @@ struct State {
   /// Lets the next frame start the configured targets.
   void restart ()
   {
-    targets.clear ();
+    tracker.clear ();
     last_stream_time = GST_CLOCK_TIME_NONE;
   }
   void take_event (GstEvent *event);
@@ -227,8 +219,7 @@ void State::take_event (GstEvent *event)
 void State::stop ()
 {
   restart ();
-  targets.reset ();
-  correlation.reset ();
+  tracker.reset ();
   cost_warned = false;
   const std::lock_guard lock (mutex);
   pressed.reset ();
@@ -247,25 +238,9 @@ using Element = ConsumerElement<GstIntegralHistTrack, make_table>;
 
 namespace {
 
-/// Starts and drops targets as the mouse says.
-void take_mouse (State &state, const TargetFrame &frame)
-{
-  std::vector<GstVideoRectangle> drawn;
-  std::vector<Point> clicked;
-  {
-    const std::lock_guard lock (state.mutex);
-    drawn.swap (state.drawn);
-    clicked.swap (state.clicked);
-  }
-  for (const Point &point : clicked)
-    state.targets.drop_at (point.x, point.y, frame);
-  for (const GstVideoRectangle &box : drawn)
-    state.targets.start (box, frame);
-}
-
 /// Writes the tracks into the buffer, and posts them as a message.
 void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &frame,
-              const std::vector<TrackedBox> &tracks)
+              const std::vector<TrackedBox> &tracks, const std::vector<Detection> &detections)
 {
   if (tracks.empty ())
     return;
@@ -273,7 +248,7 @@ void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &fra
   for (const TrackedBox &of : tracks)
     all.push_back (of.track);
   auto *const meta = add_tracks (buffer, frame.width, frame.height, std::move (all));
-  write_analytics (buffer, tracks);
+  write_analytics (buffer, tracks, detections);
   GstStructure *message =
       frame_message ("integral-histogram-track", FrameTimes::of (trans, buffer));
   set_array (message, "tracks", tracks.size (), [&] (std::size_t i) {
@@ -283,46 +258,41 @@ void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &fra
   post_message (trans, message);
 }
 
-/// Has the targets followed in a frame, all of whose tensors are awaited. `colours` is the one that
-/// tells targets apart; `follow` calls the method of targets of type T.
-template <typename T, typename Follow>
-Expected<> follow_targets (State &state, const TrackProperties &properties, GstBuffer *buffer,
-                           const TargetFrame &frame,
-                           std::initializer_list<GstIntegralHistogram *> tensors,
-                           GstIntegralHistogram *colours, const Follow &follow)
+/// Returns what the tracker takes besides pixels: the properties, the frame's detections, and what
+/// the mouse says since the last frame.
+Expected<StepInput> step_input (State &state, const TrackProperties &properties, GstBuffer *buffer)
 {
-  ListOptions options = properties.list;
-  options.targets = TRY (properties.targets.value);
-  options.area = TRY (properties.area.value);
-  state.targets.fit (colours, frame);
-  TRY (state.targets.configure (options, frame));
-  take_mouse (state, frame);
+  StepInput input = { .options = properties.list };
+  input.options.targets = TRY (properties.targets.value);
+  input.options.area = TRY (properties.area.value);
+  if (properties.detections)
+    input.detections = read_detections (buffer);
+  const std::lock_guard lock (state.mutex);
+  input.drawn.swap (state.drawn);
+  input.clicked.swap (state.clicked);
+  return input;
+}
+
+/// Has the targets followed, and publishes the tracks. `of_method` is the input of the method.
+template <typename MethodInput>
+Expected<> follow_targets (GstBaseTransform *trans, State &state, const TrackProperties &properties,
+                           GstBuffer *buffer, const TargetFrame &frame,
+                           const MethodInput &of_method)
+{
+  const StepInput input = TRY (step_input (state, properties, buffer));
   const CancelScope scope = state.consumer.cancel_scope ();
-  for (GstIntegralHistogram *const tensor : tensors)
-    TRY (state.consumer.await (tensor));
-  TRY (state.targets.detect (properties.detections ? read_detections (buffer)
-                                                   : std::vector<Detection> (),
-                             colours, frame));
-  const std::vector<Step<T>> steps = state.targets.prepare_steps<T> ();
-  TRY (follow (steps));
-  TRY (state.targets.note_followed (colours, frame));
-  state.targets.end (frame);
+  state.consumer.note_found ();
+  TRY (state.tracker.follow (frame, of_method, properties.lost_after, input));
+  publish (trans, buffer, frame, state.tracker.tracks (frame), input.detections);
+  if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
+    state.last_stream_time =
+        gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
   return {};
 }
 
 }  // namespace
 
 // GstBaseTransform
-
-/// Writes what was found in a frame.
-static void finish_frame (GstBaseTransform *trans, State &state, GstBuffer *buffer,
-                          const TargetFrame &frame)
-{
-  publish (trans, buffer, frame, state.targets.tracks (frame));
-  if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
-    state.last_stream_time =
-        gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
-}
 
 /// Follows the targets with method=correlation. A frame that lacks something is left out where
 /// producers may leave it out.
@@ -349,15 +319,8 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
                       : "");
   }
   TRY (state.consumer.check_size (metas.gradients));
-  const TargetFrame frame (buffer, metas.gradients);
-  const FrameTensors tensors = metas.tensors ();
-  TRY (follow_targets<CorrelationTarget> (
-      state, properties, buffer, frame, { tensors.gradients, tensors.colours, tensors.luma },
-      tensors.colours, [&] (const auto &steps) {
-        return state.correlation.follow (tensors, properties.lost_after, steps);
-      }));
-  finish_frame (trans, state, buffer, frame);
-  return {};
+  return follow_targets (trans, state, properties, buffer, TargetFrame (buffer, metas.gradients),
+                         metas.tensors ());
 }
 
 /// Warns once of a search by the histograms that cudatrackfeatures makes for the other method.
@@ -396,13 +359,8 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
   TRY (Element::table ().check (current));
   if (!state.cost_warned && current.feature.text.empty ())
     warn_of_cost (trans, state, buffer, meta);
-  const TargetFrame frame (buffer, meta);
-  TRY (follow_targets<FragmentsTarget> (
-      state, current, buffer, frame, { frame.histogram }, frame.histogram, [&] (const auto &steps) {
-        return follow_fragments (frame.histogram, current.fragments, current.lost_after, steps);
-      }));
-  finish_frame (trans, state, buffer, frame);
-  return {};
+  return follow_targets (trans, state, current, buffer, TargetFrame (buffer, meta),
+                         current.fragments);
 }
 
 static GstFlowReturn gst_integral_hist_track_transform_ip (GstBaseTransform *trans,

@@ -20,11 +20,12 @@ struct Detection {
   std::optional<guint> mtd_id = {};  // its id if it is an object detection of GstAnalytics
 };
 
-/// A track, and what GstAnalytics says of it besides.
+/// A track, and what is known of its target besides.
 struct TrackedBox {
   Track track;
+  guint64 serial;  // of the target, also before it is confirmed; no other target ever has it
   GstClockTime first_seen, last_seen;
-  std::optional<guint> detection_mtd_id = {};  // of this frame's detection, if it is GstAnalytics'
+  std::optional<std::size_t> detection = {};  // the index of the target's detection in this frame
 };
 
 /// A warning for users. A tracker gives each kind once.

@@ -16,6 +16,13 @@ TargetFrame::TargetFrame (GstBuffer *buffer, const GstIntegralHistogramMeta *met
 {
 }
 
+TargetFrame::TargetFrame (GstIntegralHistogram *tensor, GstClockTime at)
+    : histogram (tensor), time (at), width (int (gst_integral_histogram_get_width (tensor))),
+      height (int (gst_integral_histogram_get_height (tensor))),
+      geometry_ (width, height, width, height), visible_{ 0, 0, width, height }
+{
+}
+
 TargetBox TargetFrame::in_tensor (const GstVideoRectangle &box) const
 {
   const auto [left, top, right, bottom] = geometry_.in_original (FrameGeometry::Edges{

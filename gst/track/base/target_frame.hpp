@@ -15,6 +15,8 @@ namespace integralhist {
 class TargetFrame {
 public:
   TargetFrame (GstBuffer *buffer, const GstIntegralHistogramMeta *meta);
+  /// Makes the frame that a tensor was computed of, which nothing has changed since.
+  TargetFrame (GstIntegralHistogram *tensor, GstClockTime at);
 
   GstIntegralHistogram *const histogram;
   const GstClockTime time;

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "stream_tracker.hpp"
+
+#include <gst/integralhist/api/histogram.hpp>
+#include <gst/track/fragments/fragments_tracker.hpp>
+
+namespace integralhist {
+
+/// Takes a frame through the list's functions in their order (target_list.cpp). `colours` is the
+/// tensor that tells targets apart; `follow` calls the method of targets of type T.
+template <typename T, typename Follow>
+Expected<>
+StreamTracker::step (const TargetFrame &frame, std::span<GstIntegralHistogram *const> tensors,
+                     GstIntegralHistogram *colours, const StepInput &input, const Follow &follow)
+{
+  targets_.fit (colours, frame);
+  TRY (targets_.configure (input.options, frame));
+  for (const Point &point : input.clicked)
+    targets_.drop_at (point.x, point.y, frame);
+  for (const GstVideoRectangle &box : input.drawn)
+    targets_.start (box, frame);
+  for (GstIntegralHistogram *const tensor : tensors)
+    TRY (await (tensor_of (tensor)));
+  TRY (targets_.detect (input.detections, colours, frame));
+  const std::vector<Step<T>> steps = targets_.prepare_steps<T> ();
+  TRY (follow (steps));
+  TRY (targets_.note_followed (colours, frame));
+  targets_.end (frame);
+  return {};
+}
+
+Expected<> StreamTracker::follow (const TargetFrame &frame, const FrameTensors &tensors,
+                                  unsigned lost_after, const StepInput &input)
+{
+  GstIntegralHistogram *const all[] = { tensors.gradients, tensors.colours, tensors.luma };
+  return step<CorrelationTarget> (frame, all, tensors.colours, input, [&] (const auto &steps) {
+    return correlation_.follow (tensors, lost_after, steps);
+  });
+}
+
+Expected<> StreamTracker::follow (const TargetFrame &frame, const FragmentsSettings &settings,
+                                  unsigned lost_after, const StepInput &input)
+{
+  GstIntegralHistogram *const histogram = frame.histogram;
+  return step<FragmentsTarget> (frame, { &histogram, 1 }, histogram, input,
+                                [&] (const auto &steps) {
+                                  return follow_fragments (histogram, settings, lost_after, steps);
+                                });
+}
+
+}  // namespace integralhist
