@@ -19,16 +19,21 @@ PARENT (guint, UInt, UINT)
 PARENT (guint64, UInt64, UINT64)
 PARENT (double, Double, DOUBLE)
 
-/// Returns a spec type like GObject's own, for which every value is valid.
+/// Returns a spec type like GObject's own, for which every value is valid. Another module of the
+/// process, with a copy of this code, may have registered it.
 template <class Number>
 GType unchecked_type ()
 {
   const auto init = [] (gpointer klass, gpointer) {
     G_PARAM_SPEC_CLASS (klass)->value_validate = [] (GParamSpec *, GValue *) { return FALSE; };
   };
-  static const GType type = g_type_register_static_simple (
-      Parent<Number>::type (), Parent<Number>::kUnchecked, sizeof (GParamSpecClass), init,
-      sizeof (typename Parent<Number>::Spec), nullptr, GTypeFlags (0));
+  static const GType type = [&] {
+    const GType known = g_type_from_name (Parent<Number>::kUnchecked);
+    return known ? known
+                 : g_type_register_static_simple (
+                     Parent<Number>::type (), Parent<Number>::kUnchecked, sizeof (GParamSpecClass),
+                     init, sizeof (typename Parent<Number>::Spec), nullptr, GTypeFlags (0));
+  }();
   return type;
 }
 
@@ -99,6 +104,23 @@ Expected<> check_range (const char *name, Number value, Number min, Number max)
     return {};
   return error (Error::Kind::bad_setting, name, "=", text_of (value),
                 " is out of range: set it to ", text_of (min), " to ", text_of (max));
+}
+
+Expected<> parse_value (const GParamSpec *spec, const std::string &text, GValue *value)
+{
+  g_value_init (value, spec->value_type);
+  if (G_VALUE_HOLDS_STRING (value)) {
+    g_value_set_string (value, text.c_str ());
+    return {};
+  }
+  // GStreamer takes -1 for the largest number of an unsigned type
+  const bool is_negative =
+      text.starts_with ('-') && (G_VALUE_HOLDS_UINT (value) || G_VALUE_HOLDS_UINT64 (value));
+  if (!is_negative && gst_value_deserialize (value, text.c_str ()))
+    return {};
+  g_autofree gchar *valid = g_utf8_make_valid (text.c_str (), -1);
+  return error (Error::Kind::bad_setting, spec->name, "=", valid, " is not of the type ",
+                g_type_name (spec->value_type));
 }
 
 bool is_fixed (GstElement *element, const GParamSpec *spec)

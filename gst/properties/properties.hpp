@@ -37,6 +37,9 @@ GParamSpec *choice_spec (const char *name, const char *blurb, GType type, int by
 template <class Number>
 Expected<> check_range (const char *name, Number value, Number min, Number max);
 
+/// Initializes `value` from the text of such a property, as a launch line has it.
+Expected<> parse_value (const GParamSpec *spec, const std::string &text, GValue *value);
+
 /// Returns whether the element runs, and reads the property at its start only. The caller holds the
 /// object lock.
 bool is_fixed (GstElement *element, const GParamSpec *spec);
@@ -180,6 +183,25 @@ public:
   }
 
   void set (P &p, guint id, const GValue *value) const { rows_[id - 1].set (p, value); }
+  /// Sets the property that has this name, from a text. Returns an error for users if there is no
+  /// such property, or if the text is not of its type; check () finds all others.
+  Expected<> set_text (P &p, const std::string &name, const std::string &text) const
+  {
+    const auto row = std::ranges::find (
+        rows_, name, [] (const Row &one) { return std::string (one.spec->name); });
+    if (row == rows_.end ()) {
+      std::string names;
+      for (const Row &one : rows_)
+        names += (names.empty () ? "" : ", ") + std::string (one.spec->name);
+      return error (Error::Kind::bad_setting, "there is no property ", name, ": there are ", names);
+    }
+    GValue value = G_VALUE_INIT;
+    const auto parsed = parse_value (row->spec, text, &value);
+    if (parsed)
+      row->set (p, &value);
+    g_value_unset (&value);
+    return parsed;
+  }
   void get (const P &p, guint id, GValue *value) const { rows_[id - 1].get (p, value); }
 
   /// Returns an error for users where a value is out of range, or a text cannot be parsed.
