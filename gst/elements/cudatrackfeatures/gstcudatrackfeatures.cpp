@@ -32,7 +32,7 @@
 #include <gst/elements/producer/compute_devices.hpp>
 #include <gst/elements/producer/producer_properties.hpp>
 #include <gst/integralhist/gstintegralhist.h>
-#include <gst/track/correlation/cells.hpp>
+#include <gst/track/correlation/features.hpp>
 
 using namespace integralhist;
 
@@ -91,10 +91,15 @@ static void gst_cuda_track_features_init (GstCudaTrackFeatures *self)
   self->gradients = gst_element_factory_make ("cudaintegralhist", "gradients");
   self->colours = gst_element_factory_make ("cudaintegralhist", "colours");
   self->luma = gst_element_factory_make ("cudaintegralimage", "luma");
-  g_object_set (self->gradients, "feature", GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT, "bins",
-                guint (inthist::correlation::kDirections), "weight",
-                GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT, "soft", TRUE, nullptr);
-  g_object_set (self->colours, "feature", GST_INTEGRAL_HISTOGRAM_FEATURE_HSV, nullptr);
+  const auto set = [] (GstElement *producer, const FeatureSettings &settings) {
+    g_object_set (producer, "feature", int (settings.spec.feature), nullptr);
+    if (settings.content == inthist::Content::weights)
+      g_object_set (producer, "bins", guint (settings.bins), "weight", int (settings.spec.weight),
+                    "soft", gboolean (settings.spec.soft), nullptr);
+  };
+  set (self->gradients, kGradientSettings);
+  set (self->colours, kColourSettings);
+  set (self->luma, kLumaSettings);
   for (GstElement *const child : { self->gradients, self->colours, self->luma })
     gst_util_set_object_arg (G_OBJECT (child), "compute", "on-demand");
   gst_bin_add_many (GST_BIN (self), self->gradients, self->colours, self->luma, nullptr);

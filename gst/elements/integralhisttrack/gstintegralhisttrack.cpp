@@ -61,7 +61,9 @@
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/properties/properties.hpp>
 #include <gst/track/base/log.hpp>
+#include <gst/track/correlation/features.hpp>
 #include <gst/track/stream_tracker.hpp>
+#include <gst/track/track_options.hpp>
 
 #include "frame_boxes.hpp"
 
@@ -83,8 +85,7 @@ struct TrackProperties {
   FeatureText feature;
   ParsedText<std::vector<GstVideoRectangle>> targets, area;
   bool detections = true, navigation = true;
-  ListOptions list;
-  unsigned lost_after = 5;  // bad frames; 0 for never
+  TrackOptions track;
   FragmentsSettings fragments;
 };
 
@@ -121,36 +122,17 @@ PropertyTable<TrackProperties> make_table ()
               "detection of GstAnalytics, and each object of NVIDIA's DeepStream. One that is a "
               "target's, also a lost one's, says "
               "where that target is and how large; another starts a target");
-  table.number<guint> ("max-misses", FIELD (list.max_misses), 0, G_MAXUINT, kPlaying,
-                       "A target that was detected is lost once so many frames in a row had "
-                       "detections, but none of it; where there are none for more than three usual "
-                       "intervals, each interval counts; 0 for never: then looks decide");
+  table.part (track_properties (), FIELD (track));
   table.parsed (
       "area", FIELD (area), kPlaying,
       "Regions \"x,y,width,height;...\" in pixels of the frame: detections with their "
       "middle outside start nothing, and a target whose middle leaves them ends; empty for "
       "the whole frame",
       [] (const std::string &text) { return parse_regions (text, "area"); });
-  table.flag (
-      "merge-classes", FIELD (list.merge_classes), kPlaying,
-      "Pair detections with targets of any class, and merge boxes of different classes on one "
-      "spot, for a detector that changes the class of an object between frames. If false, a "
-      "detection of another class starts another target");
   table.flag ("navigation", FIELD (navigation), kPlaying,
               "Follow what the mouse draws a box around in a video window; a click on a target "
               "drops it, until upstream detects it again");
   table.part (fragments_properties (kOfFragments), FIELD (fragments));
-  table.number<guint> (
-      "lost-after", FIELD (lost_after), 0, 1000, kPlaying,
-      "After how many bad frames in a row a target is lost; 0: none are too many. A frame "
-      "is bad with a confidence below 0.12, and after the target has suddenly disappeared; "
-      "with method=fragments with a confidence below min-confidence");
-  table.number<guint> ("forget-after", FIELD (list.forget_after), 0, G_MAXUINT, kPlaying,
-                       "After how many frames a lost target is given up, unless it is one of the "
-                       "property targets; 0 for never. Behind a detector, remember counts");
-  table.number<double> ("remember", FIELD (list.remember), 0, 86400, kPlaying,
-                        "For how many seconds a detector's target that is lost keeps its id: one "
-                        "that comes back until then goes on with it");
   return table;
 }
 
@@ -262,7 +244,7 @@ void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &fra
 /// the mouse says since the last frame.
 Expected<StepInput> step_input (State &state, const TrackProperties &properties, GstBuffer *buffer)
 {
-  StepInput input = { .options = properties.list };
+  StepInput input = { .options = properties.track.list };
   input.options.targets = TRY (properties.targets.value);
   input.options.area = TRY (properties.area.value);
   if (properties.detections)
@@ -282,7 +264,7 @@ Expected<> follow_targets (GstBaseTransform *trans, State &state, const TrackPro
   const StepInput input = TRY (step_input (state, properties, buffer));
   const CancelScope scope = state.consumer.cancel_scope ();
   state.consumer.note_found ();
-  TRY (state.tracker.follow (frame, of_method, properties.lost_after, input));
+  TRY (state.tracker.follow (frame, of_method, properties.track.lost_after, input));
   publish (trans, buffer, frame, state.tracker.tracks (frame), input.detections);
   if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
     state.last_stream_time =
@@ -303,11 +285,16 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
   if (!metas.are_complete ()) {
     if (metas.range_meta && !state.consumer.has_found ())
       TRY (check_all_bins (metas.range_meta->histogram));
-    static constexpr HistogramConsumer::Wanted kAll[] = {
-      { "signed-gradient", inthist::Content::bins },
-      { "hsv", inthist::Content::bins },
-      { "luma", inthist::Content::sums },
+    static constexpr auto wanted = [] (const FeatureSettings &settings) {
+      // a producer of weights says bins
+      return HistogramConsumer::Wanted{ inthist::info_of (settings.spec.feature).nick,
+                                        settings.content == inthist::Content::sums
+                                            ? inthist::Content::sums
+                                            : inthist::Content::bins };
     };
+    static constexpr HistogramConsumer::Wanted kAll[] = { wanted (kGradientSettings),
+                                                          wanted (kColourSettings),
+                                                          wanted (kLumaSettings) };
     if (state.consumer.note_incomplete (trans, kAll)
         && (state.consumer.has_found () || !metas.has_other))
       return {};

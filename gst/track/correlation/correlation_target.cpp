@@ -7,6 +7,8 @@
 #include <gst/integralhist/meta/placed.hpp>
 #include <gst/track/base/log.hpp>
 
+#include "features.hpp"
+
 #define GST_CAT_DEFAULT track_log ()
 
 namespace integralhist {
@@ -33,13 +35,7 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
 {
   CorrelationMetas metas{};
   metas.gradients = find (buffer, nullptr, [] (GstIntegralHistogram *histogram) {
-    return gst_integral_histogram_get_content (histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS
-           && gst_integral_histogram_get_feature (histogram)
-                  == GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT
-           && gst_integral_histogram_get_weight (histogram)
-                  == GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT
-           && gst_integral_histogram_get_soft (histogram)
-           && gst_integral_histogram_get_bins (histogram) == inthist::correlation::kDirections;
+    return kGradientSettings.match (histogram);
   });
   metas.has_other = !metas.gradients
                     && gst_buffer_get_integral_histogram_meta_of_feature (
@@ -52,23 +48,18 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
                       == gst_integral_histogram_get_height (metas.gradients->histogram));
   };
   metas.colours = find (buffer, metas.gradients, [&] (GstIntegralHistogram *histogram) {
-    return gst_integral_histogram_get_content (histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS
-           && gst_integral_histogram_get_feature (histogram) == GST_INTEGRAL_HISTOGRAM_FEATURE_HSV
-           && has_its_size (histogram);
+    return kColourSettings.match (histogram) && has_its_size (histogram);
   });
   metas.luma = find (buffer, metas.gradients, [&] (GstIntegralHistogram *histogram) {
-    return gst_integral_histogram_get_content (histogram) == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
-           && gst_integral_histogram_get_feature (histogram) == GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA
-           && has_its_size (histogram);
+    return kLumaSettings.match (histogram) && has_its_size (histogram);
   });
   const GstIntegralHistogramMeta *const sums =
       gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS);
   metas.has_other |= !metas.luma && sums && spec_of (sums->histogram).has_lut;
   metas.range_meta = find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
     const HistogramSpec &spec = spec_of (meta->histogram);
-    return spec.range
-           && spec.feature
-                  == (metas.gradients ? inthist::Feature::hsv : inthist::Feature::signed_gradient);
+    const FeatureSettings &missing = metas.gradients ? kColourSettings : kGradientSettings;
+    return spec.range && spec.feature == missing.spec.feature;
   });
   return metas;
 }

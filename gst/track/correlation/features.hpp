@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The three tensors of a frame that the correlation tracker asks, with the settings that compute
+// them.
+#pragma once
+
+#include <kernels/correlation/channels.hpp>
+
+#include <gst/integralhist/api/histogram_spec.hpp>
+
+namespace integralhist {
+
+struct FeatureSettings {
+  inthist::Content content;
+  HistogramSpec spec;
+  int bins;  // planes of the tensor
+
+  /// Returns whether a histogram counts, or adds up, the same. One of pixels may have other bins.
+  bool match (GstIntegralHistogram *histogram) const
+  {
+    const Tensor &tensor = tensor_of (histogram);
+    const HistogramSpec &other = spec_of (histogram);
+    return tensor.shape.content == content && other.feature == spec.feature
+           && other.weight == spec.weight && other.soft == spec.soft
+           && (content != inthist::Content::weights || tensor.shape.bins == bins);
+  }
+};
+
+inline constexpr FeatureSettings kGradientSettings = { inthist::Content::weights,
+                                                       { .feature =
+                                                             inthist::Feature::signed_gradient,
+                                                         .weight = inthist::Weight::gradient,
+                                                         .soft = true },
+                                                       inthist::correlation::kDirections };
+inline constexpr FeatureSettings kColourSettings = {
+  inthist::Content::bins,
+  { .feature = inthist::Feature::hsv,
+    .quantization = inthist::info_of (inthist::Feature::hsv).quantization },
+  256
+};
+inline constexpr FeatureSettings kLumaSettings = { inthist::Content::sums,
+                                                   { .feature = inthist::Feature::luma },
+                                                   1 };
+
+}  // namespace integralhist

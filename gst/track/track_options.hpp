@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The options that any client of the tracker lets its users set, as properties.
+#pragma once
+
+#include <gst/properties/properties.hpp>
+
+#include "target_list.hpp"
+
+namespace integralhist {
+
+struct TrackOptions {
+  ListOptions list = {};
+  unsigned lost_after = 5;  // bad frames; 0 for never
+};
+
+/// Returns the properties that set them, but for the boxes of `list`.
+PropertyTable<TrackOptions> track_properties ();
+
+}  // namespace integralhist
