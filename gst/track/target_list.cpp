@@ -415,6 +415,7 @@ Expected<> TargetList::note_followed (GstIntegralHistogram *colours, const Targe
 void TargetList::note_tracked (const TargetFrame &frame)
 {
   for (const auto &tracked : targets_) {
+    tracked->age++;
     tracked->is_hidden = frame.clip (frame.in_frame (tracked->box ())).w == 0;
     if (tracked->is_lost ()) {
       if (tracked->is_empty ())
@@ -500,6 +501,7 @@ std::vector<TrackedBox> TargetList::tracks (const TargetFrame &frame, bool confi
               tracked->confidence (), tracked->is_lost (), tracked->kind,
               tracked->detection_confidence },
             tracked->serial,
+            tracked->age,
             tracked->first_seen,
             tracked->last_seen,
             tracked->detection });

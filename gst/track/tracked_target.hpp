@@ -35,6 +35,7 @@ struct TrackedTarget {
   };
 
   guint64 serial = 0;       // from the start on
+  guint age = 0;            // frames
   guint id = 0;             // 0 until it is confirmed
   gint parent = -1;         // the detection that started it, or -1
   bool configured = false;  // by the property targets

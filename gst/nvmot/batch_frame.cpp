@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "batch_frame.hpp"
+
+#include <charconv>
+#include <cstring>
+#include <string_view>
+
+namespace integralhist::nvmot {
+namespace {
+
+constexpr char kPlugin[] = "nvdsgst_tracker";
+
+// Bytes of the first frame that every release has.
+constexpr std::size_t kKnownBytes = sizeof (Frame80);
+static_assert (kKnownBytes >= offsetof (Frame91, surfaces) + sizeof (void *));
+
+template <class T>
+T read_at (const void *frame, std::size_t offset)
+{
+  T value;
+  std::memcpy (&value, static_cast<const std::byte *> (frame) + offset, sizeof value);
+  return value;
+}
+
+#define READ(Layout, member) read_at<decltype (Layout::member)> (frame, offsetof (Layout, member))
+/// Reads a flag as a number: of a frame in the other layout it may be any byte.
+#define READ_FLAG(Layout, member) read_at<guint8> (frame, offsetof (Layout, member))
+
+bool is_side (guint32 pixels)
+{
+  return pixels >= 1 && pixels <= 1 << 16;
+}
+
+bool fits_91 (const void *frame)
+{
+  return READ (Frame91, time.number_again) == READ (Frame91, number)
+         && is_side (READ (Frame91, width)) && is_side (READ (Frame91, height))
+         && READ_FLAG (Frame91, does_track) <= 1 && READ_FLAG (Frame91, is_reset) <= 1
+         && READ (Frame91, n_surfaces) == 1 && READ (Frame91, surfaces);
+}
+
+bool fits_80 (const void *frame)
+{
+  return is_side (READ (Frame80, width)) && is_side (READ (Frame80, height))
+         && READ_FLAG (Frame80, has_time) <= 1 && READ_FLAG (Frame80, does_track) <= 1
+         && READ_FLAG (Frame80, is_reset) <= 1 && READ (Frame80, n_surfaces) == 1
+         && READ (Frame80, surfaces);
+}
+
+template <class... Parts>
+tl::unexpected<Error> bad_frame (const Parts &...why)
+{
+  return error (Error::Kind::bad_frame, "The batch cannot be read: ", why...);
+}
+
+template <class Layout>
+BatchFrame read_frame (const void *frames, std::size_t index, InputList &input)
+{
+  Layout frame;
+  std::memcpy (&frame, static_cast<const std::byte *> (frames) + index * sizeof frame,
+               sizeof frame);
+  BatchFrame read = { frame.stream, frame.number, GST_CLOCK_TIME_NONE, nullptr, {} };
+  if constexpr (std::is_same_v<Layout, Frame91>)
+    if (frame.time.is_valid)
+      read.time = frame.time.frame;
+  if (frame.n_surfaces == 1 && frame.surfaces)
+    read.surface = *frame.surfaces;
+  input = frame.input;
+  return read;
+}
+
+}  // namespace
+
+Expected<std::optional<Release>> release_of_element ()
+{
+  GstPlugin *const plugin = gst_registry_find_plugin (gst_registry_get (), kPlugin);
+  if (!plugin)
+    return std::nullopt;
+  const std::string version = gst_plugin_get_version (plugin);
+  gst_object_unref (plugin);
+  const char *const end = version.data () + version.size ();
+  unsigned major = 0, minor = 0;
+  const auto [dot, problem] = std::from_chars (version.data (), end, major);
+  if (problem == std::errc () && dot != end)
+    std::from_chars (dot + 1, end, minor);
+  if (major < 8)
+    return error (Error::Kind::bad_setting, "nvtracker is of DeepStream ", version,
+                  ", and this library needs 8.0 or newer: use nvtracker of such a release");
+  return major > 9 || (major == 9 && minor >= 1) ? Release::r91 : Release::r80;
+}
+
+Expected<Release> release_of_frame (const void *first, std::optional<Release> known)
+{
+  const bool is_91 = fits_91 (first) && known != Release::r80,
+             is_80 = fits_80 (first) && known != Release::r91;
+  if (is_91 != is_80)
+    return is_91 ? Release::r91 : Release::r80;
+  return bad_frame ("its first frame is ", is_91 ? "like those of both layouts" : "not like those",
+                    " of DeepStream 8.0 to 9.1");
+}
+
+Expected<BatchFrame> BatchFrame::read (const void *frames, std::size_t index, Release release,
+                                       guint max_targets)
+{
+  InputList input;
+  BatchFrame frame = release == Release::r91 ? read_frame<Frame91> (frames, index, input)
+                                             : read_frame<Frame80> (frames, index, input);
+  if (!frame.surface)
+    return bad_frame ("frame ", index, " has no surface");
+  if (input.n_filled > input.n_allocated || input.n_filled > max_targets
+      || (input.n_filled > 0 && !input.objects))
+    return bad_frame ("frame ", index, " says ", input.n_filled, " of ", input.n_allocated,
+                      " objects, and at most ", max_targets, " are possible");
+  frame.objects = { input.objects, input.n_filled };
+  return frame;
+}
+
+}  // namespace integralhist::nvmot

@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "context.hpp"
+
+#include <set>
+
+#include <gst/integralhist/base/tasks.hpp>
+#include <gst/integralhist/cuda/cuda_context.hpp>
+
+#include "log.hpp"
+
+namespace integralhist::nvmot {
+namespace {
+
+constexpr guint kMaxSide = 1 << 14;  // pixels
+constexpr guint kMaxStreams = 1024;
+
+Expected<GstVideoInfo> info_of (const Config &config)
+{
+  const Transform *const scaled = config.transforms;
+  if (!scaled || scaled->width < 1 || scaled->height < 1 || scaled->width > kMaxSide
+      || scaled->height > kMaxSide)
+    return error (Error::Kind::bad_setting, "tracker-width=", scaled ? scaled->width : 0,
+                  " tracker-height=", scaled ? scaled->height : 0, ": set both to 1 to ", kMaxSide);
+  GstVideoInfo info;
+  gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12, scaled->width, scaled->height);
+  gst_video_colorimetry_from_string (&info.colorimetry, GST_VIDEO_COLORIMETRY_BT601);
+  return info;
+}
+
+Expected<Devices> devices_of (const Config &config, Backend backend)
+{
+  if (!TRY (uses_cuda (backend)))
+    return Devices ();
+  const auto context = CudaContext::primary (int (config.gpu));
+  if (!context)
+    return error (Error::Kind::no_device, "CUDA device ", config.gpu,
+                  " cannot be used: ", context.error ().message,
+                  ". Set gpu-id of nvtracker, or backend=cpu");
+  return Devices{ { *context }, {} };
+}
+
+}  // namespace
+
+Expected<bool> uses_cuda (Backend backend)
+{
+  if (backend == Backend::cpu)
+    return false;
+  const auto count = CudaContext::device_count ();
+  if (count || backend == Backend::automatic)
+    return count.has_value ();
+  return error (Error::Kind::no_device, "CUDA cannot be used: ", count.error ().message,
+                ". Set backend=auto to compute on the CPU");
+}
+
+Context::Context (const GstVideoInfo &info, guint max_streams, Devices devices,
+                  LibraryOptions options)
+    : info_ (info), max_streams_ (max_streams), devices_ (std::move (devices)),
+      options_ (std::move (options)), next_number_ (g_random_int ())
+{
+}
+
+Expected<std::unique_ptr<Context>> Context::make (const Config &config, LibraryOptions options)
+{
+  const auto release = TRY (release_of_element ());
+  const GstVideoInfo info = TRY (info_of (config));
+  if (config.max_streams < 1 || config.max_streams > kMaxStreams)
+    return error (Error::Kind::bad_setting, config.max_streams, " streams: 1 to ", kMaxStreams,
+                  " are possible");
+  Devices devices = TRY (devices_of (config, *options.backend.value));
+  std::unique_ptr<Context> context (
+      new Context (info, config.max_streams, std::move (devices), std::move (options)));
+  context->release_ = release;
+  GST_INFO ("%dx%d, at most %u streams of %u targets, on %s", info.width, info.height,
+            config.max_streams, context->options_.max_targets,
+            context->devices_.contexts.empty () ? "the CPU" : "CUDA");
+  return context;
+}
+
+LibraryOptions Context::options ()
+{
+  const std::lock_guard lock (mutex_);
+  return options_;
+}
+
+Expected<> Context::update (const std::string &text)
+{
+  LibraryOptions next = TRY (LibraryOptions::parse (text));
+  const std::lock_guard lock (mutex_);
+  next.backend = options_.backend;  // these hold for all of a context
+  next.max_targets = options_.max_targets;
+  options_ = std::move (next);
+  return {};
+}
+
+void Context::remove_stream (guint64 stream)
+{
+  const std::lock_guard lock (mutex_);
+  streams_.erase (stream);
+}
+
+/// Reads a batch, and makes the streams that are new.
+Expected<std::vector<Context::Task>> Context::read (const ProcessParams &params,
+                                                    const OutputBatch &output)
+{
+  const auto refuse = [] (const auto &...why) {
+    return error (Error::Kind::bad_frame, "The batch cannot be read: ", why...);
+  };
+  const guint32 n = params.n_frames;
+  if (n > max_streams_)
+    return refuse ("it has ", n, " frames, and at most ", max_streams_, " streams");
+  if (n > 0 && (!params.frames || !output.lists || output.n_allocated < n))
+    return refuse (n, " frames need as many lists of tracks, and there are ",
+                   output.lists ? output.n_allocated : 0);
+  if (n > 0 && !std::exchange (is_release_checked_, true)) {
+    const auto release = release_of_frame (params.frames, release_);
+    is_release_checked_ = release.has_value ();
+    release_ = TRY (release);
+  }
+  std::vector<Task> tasks;
+  std::set<guint64> ids;
+  for (guint32 i = 0; i < n; i++) {
+    OutputList &list = output.lists[i];
+    Task task = { TRY (BatchFrame::read (params.frames, i, *release_, options_.max_targets)),
+                  nullptr, &list };
+    if (list.n_allocated > 0 && !list.objects)
+      return refuse ("list ", i, " of tracks has no memory");
+    if (!ids.insert (task.frame.stream).second)
+      return refuse ("two frames are of stream ", task.frame.stream);
+    tasks.push_back (task);
+  }
+  for (Task &task : tasks) {
+    auto &stream = streams_[task.frame.stream];
+    if (!stream) {
+      // ids stay below 2^63, and the value 2^64 - 1 is of no target
+      stream = std::make_unique<Stream> (next_number_++ & G_MAXINT32);
+      GST_DEBUG ("stream %" G_GUINT64_FORMAT " begins", task.frame.stream);
+    }
+    task.stream = stream.get ();
+  }
+  return tasks;
+}
+
+Expected<> Context::process (const Task &task)
+{
+  const auto memory =
+      devices_.contexts.empty () ? NvmmSurface::Memory::host : NvmmSurface::Memory::device;
+  const int device = devices_.contexts.empty () ? 0 : devices_.contexts.front ()->device ();
+  const NvmmSurface surface = TRY (nvmm_surface_of (task.frame.surface, memory, device, info_));
+  const MappedFrame pixels = TRY (MappedFrame::map (surface, info_));
+  return task.stream->process (task.frame, pixels, info_, devices_, options_.track, *task.output);
+}
+
+Expected<> Context::process (const ProcessParams &params, OutputBatch &output)
+{
+  const std::lock_guard lock (mutex_);
+  if (output.lists)
+    for (guint32 i = 0; i < std::min (output.n_allocated, params.n_frames); i++)
+      output.lists[i].n_filled = 0;
+  const std::vector<Task> tasks = TRY (read (params, output));
+  return in_parallel (int (tasks.size ()),
+                      [&] (int i) { return process (tasks[std::size_t (i)]); });
+}
+
+}  // namespace integralhist::nvmot

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "feature_engines.hpp"
+
+#include <gst/frame/video_formats.hpp>
+
+namespace integralhist::nvmot {
+namespace {
+
+inthist::Shape shape_of (const FeatureSettings &settings, const GstVideoInfo &info)
+{
+  const bool weighted = settings.content == inthist::Content::weights;
+  return { GST_VIDEO_INFO_WIDTH (&info),
+           GST_VIDEO_INFO_HEIGHT (&info),
+           settings.bins,
+           inthist::Type::u32,
+           settings.content,
+           weighted ? inthist::Type::u32 : inthist::Type::u8 };
+}
+
+inthist::Lut lut_of (const FeatureSettings &settings)
+{
+  const bool bins = settings.content == inthist::Content::bins;
+  return settings.spec.soft
+             ? inthist::uniform_lut (256)  // bins are the frame's
+             : inthist::lut_of_feature (settings.spec.feature, bins ? settings.bins : 256);
+}
+
+inthist::PixelFormat format_of (const FeatureSettings &settings, const GstVideoInfo &info)
+{
+  const HistogramSpec &spec = settings.spec;
+  inthist::Quantization parts = spec.quantization;
+  if (inthist::info_of (spec.feature).is_gradient ())
+    parts[0] = guint8 (settings.bins);
+  inthist::PixelFormat format = pixel_format_of (info, spec.feature, parts);
+  format.pixel_weight = spec.weight;
+  if (spec.soft)
+    format.soft = inthist::SoftBins::of (spec.feature, settings.bins);
+  return format;
+}
+
+}  // namespace
+
+Expected<FeatureEngines> FeatureEngines::make (const GstVideoInfo &info, const Devices &devices)
+{
+  FeatureEngines engines;
+  auto part = engines.parts_.begin ();
+  for (const FeatureSettings *const settings :
+       { &kGradientSettings, &kColourSettings, &kLumaSettings }) {
+    part->spec = settings->spec;
+    part->format = format_of (*settings, info);
+    part->engine = TRY (make_engine (shape_of (*settings, info), lut_of (*settings),
+                                     { .compute = Compute::on_demand }, devices, part->format));
+    part++;
+  }
+  return engines;
+}
+
+Expected<FeatureEngines::Submitted> FeatureEngines::submit (const MappedFrame &frame,
+                                                            PixelLocation location)
+{
+  Submitted submitted;
+  const auto submit_to = [&] (std::size_t i) -> Expected<> {
+    Frame to_engine;
+    to_engine.image = TRY (frame.image (parts_[i].format));
+    to_engine.location = location;
+    submitted.frames_[i] = TRY (parts_[i].engine->submit (to_engine));
+    submitted.histograms_[i].reset (new_histogram (submitted.frames_[i].tensor, parts_[i].spec));
+    return {};
+  };
+  for (std::size_t i = 0; i < parts_.size (); i++)
+    if (auto outcome = submit_to (i); !outcome) {
+      (void) submitted.await_read ();
+      return tl::make_unexpected (std::move (outcome).error ());
+    }
+  return submitted;
+}
+
+Expected<> FeatureEngines::Submitted::await_read ()
+{
+  Expected<> outcome;
+  for (SubmittedFrame &frame : frames_)
+    if (auto read = frame.hold (nullptr, true); !read)
+      outcome = std::move (read);
+  histograms_ = {};
+  frames_ = {};
+  return outcome;
+}
+
+}  // namespace integralhist::nvmot

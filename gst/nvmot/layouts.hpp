@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The memory that nvtracker and a tracker library of DeepStream 8.0 to 9.1 share. The names here
+// are ours; sizes, offsets and numbers are facts from NVIDIA's documentation and headers, and this
+// file alone has them. What the library neither reads nor writes is `unused`.
+#pragma once
+
+#include <cstddef>
+
+#include <glib.h>
+
+namespace integralhist::nvmot {
+
+enum class Status : gint32 { ok, error, invalid_path };
+
+/// A box in pixels of the frame that nvtracker has scaled.
+struct Box {
+  float x, y, width, height;
+};
+
+/// A detection.
+struct InputObject {
+  guint16 class_id;
+  Box box;
+  float confidence;  // below 0 if the detector gives none
+  bool does_track;
+  void *data;  // of the caller
+};
+static_assert (offsetof (InputObject, box) == 4 && offsetof (InputObject, confidence) == 20);
+static_assert (offsetof (InputObject, data) == 32 && sizeof (InputObject) == 40);
+
+struct InputList {
+  bool is_detector_done;
+  InputObject *objects;
+  guint32 n_allocated, n_filled;
+};
+static_assert (offsetof (InputList, objects) == 8 && offsetof (InputList, n_filled) == 20);
+static_assert (sizeof (InputList) == 24);
+
+/// A frame of 9.1.
+struct Frame91 {
+  guint64 stream;
+  guint32 sequence, number;
+  struct {
+    guint32 number_again;
+    guint64 frame, local;  // nanoseconds
+    bool is_valid;         // of the frame
+  } time;
+  guint32 width, height;  // of the frame before it was scaled
+  bool does_track, is_reset;
+  guint8 n_surfaces;
+  void **surfaces;  // NvBufSurfaceParams (gst/frame/nvmm_surface.hpp)
+  InputList input;
+  char *sensor;
+};
+static_assert (offsetof (Frame91, time.frame) == 24 && offsetof (Frame91, time.is_valid) == 40);
+static_assert (offsetof (Frame91, time.number_again) == 16 && offsetof (Frame91, width) == 48);
+static_assert (offsetof (Frame91, does_track) == 56 && offsetof (Frame91, n_surfaces) == 58);
+static_assert (offsetof (Frame91, surfaces) == 64 && offsetof (Frame91, input) == 72);
+static_assert (offsetof (Frame91, sensor) == 96 && sizeof (Frame91) == 104);
+
+/// A frame of 8.0 and 9.0.
+struct Frame80 {
+  guint64 stream;
+  guint32 sequence, number;
+  guint32 width, height;
+  gint64 seconds;
+  bool has_time;  // never
+  bool does_track, is_reset;
+  guint8 n_surfaces;
+  void **surfaces;
+  InputList input;
+};
+static_assert (offsetof (Frame80, width) == 16 && offsetof (Frame80, seconds) == 24);
+static_assert (offsetof (Frame80, has_time) == 32 && offsetof (Frame80, n_surfaces) == 35);
+static_assert (offsetof (Frame80, surfaces) == 40 && offsetof (Frame80, input) == 48);
+static_assert (sizeof (Frame80) == 72);
+
+/// The frames of a call.
+struct ProcessParams {
+  guint32 n_frames;
+  void *frames;  // an array of one of the two layouts
+};
+static_assert (offsetof (ProcessParams, frames) == 8 && sizeof (ProcessParams) == 16);
+
+/// A target in a frame.
+struct OutputObject {
+  guint16 class_id;
+  guint64 id;
+  Box box;
+  float confidence;
+  guint32 age;                 // frames
+  InputObject *associated;     // this frame's detection of the target, or null
+  std::byte unused[376 - 48];  // outputs that Capabilities do not promise
+};
+static_assert (offsetof (OutputObject, id) == 8 && offsetof (OutputObject, box) == 16);
+static_assert (offsetof (OutputObject, confidence) == 32 && offsetof (OutputObject, age) == 36);
+static_assert (offsetof (OutputObject, associated) == 40 && offsetof (OutputObject, unused) == 48);
+static_assert (sizeof (OutputObject) == 376);
+
+/// The targets of a frame.
+struct OutputList {
+  guint64 stream;
+  guint32 number;  // of the frame
+  bool is_valid;
+  OutputObject *objects;
+  guint32 n_allocated, n_filled;
+};
+static_assert (offsetof (OutputList, is_valid) == 12 && offsetof (OutputList, objects) == 16);
+static_assert (offsetof (OutputList, n_filled) == 28 && sizeof (OutputList) == 32);
+
+/// The targets of all frames of a call.
+struct OutputBatch {
+  OutputList *lists;
+  guint32 n_allocated, n_filled;
+  void *unused;
+};
+static_assert (offsetof (OutputBatch, n_filled) == 12 && sizeof (OutputBatch) == 24);
+
+/// The size that nvtracker scales frames to.
+struct Transform {
+  guint32 type, width, height, pitch, bytes;
+};
+static_assert (offsetof (Transform, width) == 4 && sizeof (Transform) == 20);
+
+struct Config {
+  guint8 compute;  // never set, as `n_transforms`
+  guint32 max_streams;
+  guint32 max_surfaces;
+  guint8 n_transforms;
+  Transform *transforms;
+  guint32 gpu;
+  guint16 path_length;
+  char *path;  // of the property ll-config-file
+};
+static_assert (offsetof (Config, max_streams) == 4 && offsetof (Config, transforms) == 16);
+static_assert (offsetof (Config, gpu) == 24 && offsetof (Config, path_length) == 28);
+static_assert (offsetof (Config, path) == 32 && sizeof (Config) == 40);
+
+enum class ConfigStatus : gint32 { ok, error, invalid, unsupported };
+
+/// What a library says of the parts of a Config.
+struct ConfigResponse {
+  ConfigStatus summary, compute, transforms, other, file;
+};
+static_assert (sizeof (ConfigResponse) == 20);
+
+inline constexpr guint8 kComputeGpu = 1, kComputeCpu = 2;
+inline constexpr gint32 kNv12 = 6;
+inline constexpr gint32 kDefaultMemory = 0, kPinnedMemory = 1, kDeviceMemory = 2;
+inline constexpr gint32 kBatches = 1;
+
+/// What a library says of itself. nvtracker zeroes it.
+struct Capabilities {
+  guint8 compute, n_transforms;
+  gint32 colour_format;
+  gint32 memory;
+  guint32 max_targets;  // of a stream
+  std::byte unused[40 - 16];
+  gint32 batch_mode;
+  std::byte more_unused[56 - 44];
+  void *context;
+};
+static_assert (offsetof (Capabilities, colour_format) == 4 && offsetof (Capabilities, memory) == 8);
+static_assert (offsetof (Capabilities, max_targets) == 12
+               && offsetof (Capabilities, batch_mode) == 40);
+static_assert (offsetof (Capabilities, context) == 56 && sizeof (Capabilities) == 64);
+
+}  // namespace integralhist::nvmot

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <gst/gst.h>
+
+#include <gst/integralhist/base/error.hpp>
+
+namespace integralhist::nvmot {
+
+/// Returns the category "integralhist-nvmot".
+GstDebugCategory *log_category ();
+
+/// Writes an error to the log, and to the console: users of DeepStream seldom have a log.
+void report (const Error &error, const char *doing);
+
+}  // namespace integralhist::nvmot
+
+#define GST_CAT_DEFAULT (integralhist::nvmot::log_category ())

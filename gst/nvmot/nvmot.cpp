@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The functions that nvtracker of NVIDIA DeepStream looks up in its low-level tracker library:
+// integralhisttrack's tracker behind them, with the features of cudatrackfeatures.
+//
+// nvtracker calls Init and then Query, Process for each batch, RemoveStreams and UpdateParams
+// between batches, and DeInit, from several threads. A second Init without DeInit makes a second
+// context. Nothing is kept but in contexts.
+#include <cstring>
+#include <string>
+
+#include "context.hpp"
+#include "log.hpp"
+
+using namespace integralhist;
+using namespace integralhist::nvmot;
+
+#define EXPORT extern "C" __attribute__ ((visibility ("default")))
+
+namespace {
+
+#ifdef __aarch64__
+constexpr gint32 kGpuMemory = kDefaultMemory;
+#else
+constexpr gint32 kGpuMemory = kDeviceMemory;
+#endif
+
+std::string path_of (const char *text, guint16 length)
+{
+  return text ? std::string (text, strnlen (text, length)) : "";
+}
+
+Status reported (const Expected<> &outcome, const char *doing)
+{
+  if (outcome)
+    return Status::ok;
+  report (outcome.error (), doing);
+  return Status::error;
+}
+
+/// Returns the options that a query is about: those of its context, or of a file.
+Expected<LibraryOptions> options_of (const Capabilities &query, const std::string &path,
+                                     bool &is_missing)
+{
+  is_missing = false;
+  if (query.context)
+    return static_cast<Context *> (query.context)->options ();
+  return read_options (path, is_missing);
+}
+
+}  // namespace
+
+EXPORT Status NvMOT_Init (const Config *config, void **handle, ConfigResponse *response)
+{
+  if (handle)
+    *handle = nullptr;
+  if (!config || !handle || !response)
+    return Status::error;
+  gst_init (nullptr, nullptr);
+  *response = {};
+  bool is_missing;
+  auto options = read_options (path_of (config->path, config->path_length), is_missing);
+  if (!options) {
+    response->summary = ConfigStatus::error;
+    response->file = ConfigStatus::invalid;
+    report (options.error (), "Init");
+    return Status::error;
+  }
+  auto context = Context::make (*config, std::move (*options));
+  if (!context) {
+    response->summary = response->other = ConfigStatus::error;
+    report (context.error (), "Init");
+    return Status::error;
+  }
+  *handle = context->release ();
+  return Status::ok;
+}
+
+EXPORT void NvMOT_DeInit (void *handle)
+{
+  delete static_cast<Context *> (handle);
+}
+
+EXPORT Status NvMOT_Query (guint16 path_length, const char *path, Capabilities *query)
+{
+  if (!query)
+    return Status::error;
+  gst_init (nullptr, nullptr);
+  bool is_missing;
+  const auto options = options_of (*query, path_of (path, path_length), is_missing);
+  if (!options) {
+    report (options.error (), "Query");
+    return is_missing ? Status::invalid_path : Status::error;
+  }
+  const auto cuda = uses_cuda (*options->backend.value);
+  if (!cuda) {
+    report (cuda.error (), "Query");
+    return Status::error;
+  }
+  query->compute = *cuda ? kComputeGpu | kComputeCpu : kComputeCpu;
+  query->n_transforms = 1;
+  query->colour_format = kNv12;
+  query->memory = *cuda ? kGpuMemory : kPinnedMemory;
+  query->max_targets = options->max_targets;
+  query->batch_mode = kBatches;
+  return Status::ok;
+}
+
+EXPORT Status NvMOT_Process (void *handle, const ProcessParams *params, OutputBatch *output)
+{
+  if (!handle || !params || !output)
+    return Status::error;
+  return reported (static_cast<Context *> (handle)->process (*params, *output), "Process");
+}
+
+EXPORT Status NvMOT_RemoveStreams (void *handle, guint64 stream)
+{
+  if (!handle)
+    return Status::error;
+  static_cast<Context *> (handle)->remove_stream (stream);
+  return Status::ok;
+}
+
+EXPORT Status NvMOT_UpdateParams (void *handle, const std::string &text)
+{
+  if (!handle)
+    return Status::error;
+  return reported (static_cast<Context *> (handle)->update (text), "UpdateParams");
+}
