@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Streams that come and go, as a muxer has them: unannounced, missing in a batch, twice in a row,
+// removed and back. No detection that can be seen is dropped, and no id comes back.
+#include "repeats.hpp"
+#include "scene.hpp"
+
+#include "test.hpp"  // last: it has macros with names of the standard library
+
+using namespace nvtracker;
+
+TEST_TIMEOUT (300);
+
+namespace {
+
+constexpr int kWidth = 64, kHeight = 48;
+
+/// A stream of a sequence.
+struct Source {
+  guint64 id;
+  std::vector<Object> objects;  // that stay where they are
+  guint32 number = 0;
+};
+
+Source make_source (guint64 id, std::mt19937 &random)
+{
+  Source source = { id, {} };
+  for (int i = 0; i < int (random () % 3); i++)
+    source.objects.push_back ({ float (2 + i * 24 + int (random () % 4)),
+                                float (2 + int (random () % 8)), 12, 24, guint16 (random () % 3) });
+  return source;
+}
+
+Nv12Picture picture_of (const Source &source)
+{
+  Nv12Picture picture (kWidth, kHeight);
+  std::ranges::fill (picture.bytes, 128);
+  for (const Object &object : source.objects)
+    draw (picture, object, unsigned (object.x) * 31 + unsigned (object.y));
+  return picture;
+}
+
+/// Adds boxes that no tracker should trip over.
+void add_odd_objects (std::vector<Object> &objects, std::mt19937 &random, std::size_t max_targets)
+{
+  const float huge = 1e30f, nan = std::nanf ("");
+  const Object kOdd[] = { { -40, 10, 20, 20 },        { 70, 10, 20, 20 },
+                          { 10, 60, 5, 5 },           { -huge, -huge, 2 * huge, 2 * huge },
+                          { nan, 3, 4, 5 },           { 3, 4, nan, huge },
+                          { 10, 10, 0, 0 },           { 10, 10, -5, 3 },
+                          { 50, 40, 30, 30, 9, nan }, { 40, 30, 0.2f, 0.2f, 65535, -0.1f },
+                          { 0, 0, 64, 48, 7, 0.05f } };
+  if (random () % 8 == 0)
+    for (const Object &odd : kOdd)
+      if (random () % 2)
+        objects.push_back (odd);
+  if (random () % 64 == 0)  // nvtracker cuts what is more than max-targets
+    while (objects.size () < max_targets + 5)
+      objects.push_back (kOdd[random () % std::size (kOdd)]);
+}
+
+void run_sequence (unsigned number)
+{
+  std::mt19937 random (seed () + number);
+  static const OptionsFile few ("[integralhisttrack]\nbackend=cpu\nmax-targets=8\n");
+  const std::string at = "sequence " + std::to_string (number);
+  Nvtracker library ({ .layout = random () % 2 ? Layout::r91 : Layout::r80,
+                       .max_streams = 3,
+                       .width = kWidth,
+                       .height = kHeight,
+                       .path = few.path });
+  std::vector<Source> sources;
+  guint64 next_pad = 0;
+  for (int call = 0; call < 3 + int (random () % 5); call++) {
+    if (random () % 3 == 0 && !sources.empty ()) {
+      const std::size_t which = random () % sources.size ();
+      library.remove (sources[which].id);
+      if (random () % 2)
+        sources.erase (sources.begin () + std::ptrdiff_t (which));
+    }
+    if (random () % 8 == 0)
+      library.remove (random ());  // of nobody
+    if (sources.size () < 3)
+      sources.push_back (
+          make_source (random () % 4 ? next_pad++ << 32 : guint64 (random ()) << 16, random));
+    std::vector<Nv12Picture> pictures;
+    pictures.reserve (sources.size ());
+    std::vector<FrameIn> frames;
+    for (Source &source : sources)
+      if (random () % 4 > 0) {
+        pictures.push_back (picture_of (source));
+        frames.push_back ({ source.id, source.number, &pictures.back (), source.objects });
+        add_odd_objects (frames.back ().objects, random, 8);
+        source.number += 1 + guint32 (random () % 3);
+      }
+    const auto tracks = library.process (frames);
+    expect_none (library.complaint (), at);
+    for (const FrameIn &frame : frames) {
+      const auto source = std::ranges::find (sources, frame.stream, &Source::id);
+      for (std::size_t i = 0; i < source->objects.size (); i++)
+        fail_unless (std::ranges::count (tracks.at (frame.stream), int (i), &TrackOut::object) == 1,
+                     "%s, call %d: object %zu of stream %" G_GUINT64_FORMAT " is dropped",
+                     at.c_str (), call, i, frame.stream);
+    }
+  }
+}
+
+}  // namespace
+
+TEST (come_and_go)
+{
+  const unsigned n = unsigned (repeats (1000));
+  for (unsigned number = 0; number < n; number++)
+    run_sequence (number);
+  printf ("%u sequences\n", n);
+}
+
+/// A target keeps its id, from its first frame on, until its stream is removed.
+TEST (ids)
+{
+  Nvtracker library ({ .path = cpu_options () });
+  const MovingScene scene (320, 240, 5, 3);
+  std::map<int, guint64> of_target;
+  std::set<guint64> all;
+  for (const int run : { 0, 1 }) {
+    for (int f = 0; f < 20; f++) {
+      const Nv12Picture picture = scene.picture (f);
+      FrameIn frame = { 3, guint32 (f), &picture };
+      for (int target = 0; target < 5; target++) {
+        frame.objects.push_back (scene.place (target, f));
+        frame.objects.back ().confidence = 0.7f;  // too unsure to be confirmed at once
+      }
+      for (const TrackOut &track : library.process (frame)) {
+        fail_unless (track.object >= 0);
+        guint64 &known = of_target[track.object + 100 * run];
+        fail_unless (f == 0 || known == track.id, "frame %d", f);
+        fail_unless_equals_int (track.age, f + 1);
+        known = track.id;
+        fail_unless (run == 0 || !all.contains (track.id), "an id comes back");
+      }
+    }
+    for (const auto &[target, id] : of_target)
+      all.insert (id);
+    library.remove (3);
+  }
+  expect_none (library.complaint ());
+  fail_unless_equals_int (all.size (), 10);
+}
