@@ -20,8 +20,8 @@ enum class Release { r80, r91 };
 /// error is that of a release that is too old.
 Expected<std::optional<Release>> release_of_element ();
 
-/// Returns the release that has written a batch, by its first frame. No byte is read that a frame
-/// of some release does not have. `known` is what the registry says.
+/// Returns the release that has written a batch, by its first frame. The function reads no byte
+/// that a frame of another release does not have. `known` is the release by the registry.
 Expected<Release> release_of_frame (const void *first, std::optional<Release> known);
 
 struct BatchFrame {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The memory that nvtracker and a tracker library of DeepStream 8.0 to 9.1 share. The names here
-// are ours; sizes, offsets and numbers are facts from NVIDIA's documentation and headers, and this
-// file alone has them. What the library neither reads nor writes is `unused`.
+// are ours; sizes, offsets and numbers are facts from NVIDIA's documentation and headers, and no
+// other file has them. The library neither reads nor writes members that are called `unused`.
 #pragma once
 
 #include <cstddef>
@@ -124,7 +124,7 @@ struct Transform {
 static_assert (offsetof (Transform, width) == 4 && sizeof (Transform) == 20);
 
 struct Config {
-  guint8 compute;  // never set, as `n_transforms`
+  guint8 compute;  // never set, like `n_transforms`
   guint32 max_streams;
   guint32 max_surfaces;
   guint8 n_transforms;
@@ -139,7 +139,7 @@ static_assert (offsetof (Config, path) == 32 && sizeof (Config) == 40);
 
 enum class ConfigStatus : gint32 { ok, error, invalid, unsupported };
 
-/// What a library says of the parts of a Config.
+/// The library's answers about the parts of a Config.
 struct ConfigResponse {
   ConfigStatus summary, compute, transforms, other, file;
 };
@@ -150,7 +150,7 @@ inline constexpr gint32 kNv12 = 6;
 inline constexpr gint32 kDefaultMemory = 0, kPinnedMemory = 1, kDeviceMemory = 2;
 inline constexpr gint32 kBatches = 1;
 
-/// What a library says of itself. nvtracker zeroes it.
+/// The library's answers about itself, which nvtracker has zeroed.
 struct Capabilities {
   guint8 compute, n_transforms;
   gint32 colour_format;

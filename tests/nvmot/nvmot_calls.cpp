@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the library for nvtracker says of itself, and what it refuses: files of options, and batches
-// that contradict themselves. Of these it reads no byte that is not there, as a sanitizer notices.
+// The library for nvtracker answers a query about itself, and refuses wrong files of options and
+// batches that contradict themselves. It reads no byte outside of such a batch, which a sanitizer
+// would notice.
 #include "repeats.hpp"
 #include "scene.hpp"
 
@@ -295,10 +296,10 @@ TEST (second_start)
   const auto second = library.process (frame);
   expect_none (library.complaint ());
   fail_unless (first[0].id != second[0].id);
-  Library::get ().de_init (before);  // for the leak checkers alone
+  Library::get ().de_init (before);  // or it would be a leak
 }
 
-/// What the registry says of nvtracker counts, if it has nvtracker.
+/// If the registry has nvtracker, its version decides.
 TEST (release_of_nvtracker)
 {
   const auto register_as = [] (const char *version) {

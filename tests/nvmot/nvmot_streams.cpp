@@ -79,7 +79,7 @@ void run_sequence (unsigned number)
         sources.erase (sources.begin () + std::ptrdiff_t (which));
     }
     if (random () % 8 == 0)
-      library.remove (random ());  // of nobody
+      library.remove (random ());  // a stream that never was
     if (sources.size () < 3)
       sources.push_back (
           make_source (random () % 4 ? next_pad++ << 32 : guint64 (random ()) << 16, random));

@@ -81,6 +81,14 @@ struct Comparison {
   }
 };
 
+/// Clears the high half of ids, which is the stream's.
+std::vector<TrackOut> low_ids (std::vector<TrackOut> tracks)
+{
+  for (TrackOut &track : tracks)
+    track.id &= G_MAXUINT32;
+  return tracks;
+}
+
 }  // namespace
 
 /// Two layouts, and two streams in each batch.
@@ -169,7 +177,8 @@ TEST (people)
   fail_unless (compared.n_equal > n && compared.n_undetected > n / 4);
 }
 
-/// What a stream gets does not depend on the streams beside it, nor on other contexts.
+/// The tracks of a stream are the same with and without other streams in its batch, and other
+/// contexts.
 TEST (streams_alone)
 {
   const int n = std::max (15, repeats (60));
@@ -179,12 +188,6 @@ TEST (streams_alone)
   const auto frame_of = [&] (int s, int f, const Nv12Picture &picture) {
     std::mt19937 random (unsigned (s * 1000 + f));
     return FrameIn{ guint64 (s), guint32 (f), &picture, scene (s).detections (f, 2, random) };
-  };
-  // the high half of an id is the stream's
-  const auto low_ids = [] (std::vector<TrackOut> tracks) {
-    for (TrackOut &track : tracks)
-      track.id &= G_MAXUINT32;
-    return tracks;
   };
   const ContextSetup setup = { .width = 160, .height = 120, .path = cpu_options () };
   std::string complaints[kStreams];
@@ -218,4 +221,32 @@ TEST (streams_alone)
       fail_unless (low_ids (tracks[guint64 (s)]) == alone[s][std::size_t (f)],
                    "frame %d of stream %d", f, s);
   }
+}
+
+/// A GPU gives the tracks of the CPU.
+TEST (gpu)
+{
+  if (!Driver::get ()) {
+    printf ("SKIP: gpu: there is no GPU\n");
+    return;
+  }
+  const int n = std::max (20, repeats (200));
+  const OptionsFile options ("[integralhisttrack]\nbackend=cuda\n");
+  const MovingScene scene (640, 360, 20, 1);
+  const ContextSetup on_cpu = { .width = 640, .height = 360, .path = cpu_options () },
+                     on_gpu = { .width = 640, .height = 360, .path = options.path, .on_gpu = true };
+  Nvtracker cpu (on_cpu), gpu (on_gpu);
+  std::mt19937 random (seed ());
+  std::size_t n_tracks = 0;
+  for (int f = 0; f < n; f++) {
+    const Nv12Picture picture = scene.picture (f);
+    const FrameIn frame = { 1, guint32 (f), &picture, scene.detections (f, 3, random),
+                            GstClockTime (f) * kFrameTime };
+    const auto wanted = low_ids (cpu.process (frame));
+    fail_unless (low_ids (gpu.process (frame)) == wanted, "frame %d", f);
+    expect_none (cpu.complaint () + gpu.complaint ());
+    n_tracks += wanted.size ();
+  }
+  printf ("%zu tracks\n", n_tracks);
+  fail_unless (n_tracks > 10 * std::size_t (n));
 }

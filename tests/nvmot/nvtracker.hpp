@@ -9,6 +9,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <cstring>
@@ -27,6 +28,8 @@
 
 #include <glib/gstdio.h>
 #include <gst/gst.h>
+
+#include "device_memory.hpp"
 
 namespace nvtracker {
 
@@ -183,6 +186,7 @@ struct ContextSetup {
   int max_streams = 4;
   int width = 320, height = 240;  // tracker-width and tracker-height
   std::string path = {};          // ll-config-file
+  bool on_gpu = false;            // where surfaces lie
 };
 
 /// A file of options, as long as it lives.
@@ -253,10 +257,15 @@ public:
     m.batch.put (12, guint32 (frames.size ()));
     const std::vector<guint8> rest = rest_of_outputs ();
     Status status = -1;
-    worker_.call (
-        [&] { status = Library::get ().process (handle_, m.params.data (), m.batch.data ()); });
+    worker_.call ([&] {
+      const auto begin = std::chrono::steady_clock::now ();
+      status = Library::get ().process (handle_, m.params.data (), m.batch.data ());
+      seconds_ = std::chrono::steady_clock::now () - begin;
+    });
     for (Bytes &surface : m.surfaces[set])
       memset (surface.data (), 0x5A, surface.size ());
+    for (DeviceMemory &surface : m.on_gpu[set])
+      surface.fill (0x5A);
     expect (status == kOk, "Process returns %d", status);
     expect (m.batch.get<guint32> (12) == frames.size (), "the batch has another size");
     expect (rest == rest_of_outputs (), "outputs that were not promised are written");
@@ -267,6 +276,8 @@ public:
     return tracks;
   }
 
+  /// Returns how long the last Process took.
+  double process_seconds () const { return seconds_.count (); }
   /// Tracks in a batch of one frame.
   std::vector<TrackOut> process (const FrameIn &frame)
   {
@@ -306,6 +317,9 @@ private:
         pointers.emplace_back (sizeof (void *));
         for (auto &set : surfaces)
           set.emplace_back (pitch * rows);
+        for (auto &set : on_gpu)
+          if (setup.on_gpu)
+            set.emplace_back (pitch * rows);
         for (auto &set : surface_params)
           set.emplace_back (kSurface);
       }
@@ -319,6 +333,7 @@ private:
     Bytes params{ 16 }, batch{ 24 };
     std::vector<Bytes> objects, outputs, pointers;
     std::vector<Bytes> surfaces[2], surface_params[2];
+    std::vector<DeviceMemory> on_gpu[2];
   };
 
   template <class... Args>
@@ -360,6 +375,7 @@ private:
     const Status status = Library::get ().query (
         guint16 (setup_.path.size ()), reinterpret_cast<char *> (path->data ()), query.data ());
     expect (status == kOk, "Query returns %d", status);
+    expect (query.get<gint32> (8) == (setup_.on_gpu ? 2 : 1), "another memory is wanted");
     max_targets_ = query.get<guint32> (12);
     path.reset ();
     transforms.reset ();
@@ -374,6 +390,10 @@ private:
     for (std::size_t i = 0; i < frames.size (); i++) {
       const FrameIn &frame = frames[i];
       write_surface (m.surfaces[set][i], m.surface_params[set][i], *frame.picture);
+      if (setup_.on_gpu) {
+        m.on_gpu[set][i].upload (m.surfaces[set][i].data ());
+        m.surface_params[set][i].put (40, m.on_gpu[set][i].data ());
+      }
       m.pointers[i].put (0, m.surface_params[set][i].data ());
       const std::size_t n = std::min<std::size_t> (frame.objects.size (), max_targets_);
       for (std::size_t o = 0; o < n; o++)
@@ -534,6 +554,7 @@ private:
   guint32 max_targets_ = 0;
   std::optional<Memory> memory_;
   std::size_t n_batches_ = 0;
+  std::chrono::duration<double> seconds_ = {};
   std::string complaint_;
   std::map<guint64, std::pair<guint64, int>> owner_;  // of an id: the stream, and its run
   std::set<guint64> removed_;

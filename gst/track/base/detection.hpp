@@ -24,7 +24,7 @@ struct Detection {
 struct TrackedBox {
   Track track;
   guint64 serial;  // of the target, also before it is confirmed; no other target ever has it
-  guint age;       // frames in which the target was there, lost or not
+  guint age;       // frames since the target started
   GstClockTime first_seen, last_seen;
   std::optional<std::size_t> detection = {};  // the index of the target's detection in this frame
 };
