@@ -23,13 +23,15 @@ Expected<Backend> parse_backend (const std::string &text)
 
 const PropertyTable<LibraryOptions> &table ()
 {
-  static const PropertyTable<LibraryOptions> all = [] {
-    PropertyTable<LibraryOptions> made;
+  // lives as long as the process, since no class owns the specs
+  static const PropertyTable<LibraryOptions> &all = *[] {
+    auto *const table = new PropertyTable<LibraryOptions>;
+    auto &made = *table;
     made.part (track_properties (), FIELD (track));
     made.parsed ("backend", FIELD (backend), kReady, "Where to compute", parse_backend);
     made.number<guint> ("max-targets", FIELD (max_targets), 1, kMaxTargets, kReady,
                         "Most detections and tracks of a stream in a frame");
-    return made;
+    return table;
   }();
   return all;
 }
