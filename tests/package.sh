@@ -176,7 +176,7 @@ no_runpath() {
     headers=$(within "$build" readelf -d "/packages/unpacked/$file") || return 1
     ! grep -E 'RPATH|RUNPATH' <<<"$headers" || { echo "$file has a path"; return 1; }
   done < <(cd "$work/unpacked" && find . -type f -name '*.so*')
-  [ $found -eq 2 ] || { echo "$found libraries, not the library and the plugin"; return 1; }
+  [ $found -eq 3 ] || { echo "$found libraries, not the library, the plugin and nvmot"; return 1; }
 }
 mkdir "$work/packages/unpacked" && ln -s packages/unpacked "$work/unpacked"
 check 'no RPATH and no RUNPATH' no_runpath

@@ -50,6 +50,7 @@ cd "$root" || exit 2
 export GST_PLUGIN_PATH=$build/gst/elements
 export GST_REGISTRY=$scratch/registry.bin
 export LD_LIBRARY_PATH=$build/gst/integralhist${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}
+export INTHIST_NVMOT=$build/gst/nvmot/libintegralhist_nvmot.so
 export CK_DEFAULT_TIMEOUT=${CK_DEFAULT_TIMEOUT:-300}
 
 # the program that has the tests of each file

@@ -47,6 +47,7 @@ HERE = {'cat', 'examples/table.py', 'export', 'gcc', 'gst-inspect-1.0', 'gst-lau
         'pkg-config'}
 NOT_HERE = {
     r'.*\bnvh264dec\b': 'it needs an NVIDIA decoder',
+    r'.*\bnvtracker\b': 'it needs NVIDIA DeepStream',
     r'.*\bunixfdsink\b': UNIXFD,
     r'.*\bgvametapublish\b': 'it needs DL Streamer',
     r'(\S*/)?(build\S*/\S+|inthist-check)\b': 'it is a test or a benchmark of its own',
