@@ -59,6 +59,12 @@ void add_odd_objects (std::vector<Object> &objects, std::mt19937 &random, std::s
       objects.push_back (kOdd[random () % std::size (kOdd)]);
 }
 
+/// Returns how many objects without an area come before those of a frame.
+int n_before (guint32 frame)
+{
+  return frame % 4 == 3 ? 2 : 0;
+}
+
 void run_sequence (unsigned number)
 {
   std::mt19937 random (seed () + number);
@@ -89,15 +95,20 @@ void run_sequence (unsigned number)
     for (Source &source : sources)
       if (random () % 4 > 0) {
         pictures.push_back (picture_of (source));
-        frames.push_back ({ source.id, source.number, &pictures.back (), source.objects });
-        add_odd_objects (frames.back ().objects, random, 8);
+        frames.push_back ({ source.id, source.number, &pictures.back () });
+        std::vector<Object> &objects = frames.back ().objects;
+        for (int i = 0; i < n_before (source.number); i++)
+          objects.push_back ({ 10, 10, std::nanf (""), 5 });
+        objects.insert (objects.end (), source.objects.begin (), source.objects.end ());
+        add_odd_objects (objects, random, 8);
         source.number += 1 + guint32 (random () % 3);
       }
     const auto tracks = library.process (frames);
     expect_none (library.complaint (), at);
     for (const FrameIn &frame : frames) {
       const auto source = std::ranges::find (sources, frame.stream, &Source::id);
-      for (std::size_t i = 0; i < source->objects.size (); i++)
+      const std::size_t first = std::size_t (n_before (frame.number));
+      for (std::size_t i = first; i < first + source->objects.size (); i++)
         fail_unless (std::ranges::count (tracks.at (frame.stream), int (i), &TrackOut::object) == 1,
                      "%s, call %d: object %zu of stream %" G_GUINT64_FORMAT " is dropped",
                      at.c_str (), call, i, frame.stream);
@@ -145,4 +156,59 @@ TEST (ids)
   }
   expect_none (library.complaint ());
   fail_unless_equals_int (all.size (), 10);
+}
+
+/// With times, a target that is gone keeps its id for `remember` seconds; without, for so many
+/// frames.
+TEST_EACH (times, 2)
+{
+  const OptionsFile options (
+      "[integralhisttrack]\nbackend=cpu\nremember=1\nforget-after=100\nmerge-classes=true\n");
+  const Object there = { 20, 60, 40, 80, 1 }, other = { 220, 60, 40, 80, 1 };
+  for (const int n_gone : { 10, 60 }) {
+    Nvtracker library ({ .path = options.path });
+    guint64 before = 0, after = 0;
+    for (int f = 0; f < 20 + n_gone + 5; f++) {
+      const bool is_gone = f >= 20 && f < 20 + n_gone;
+      Nv12Picture picture (320, 240);
+      std::ranges::fill (picture.bytes, 128);
+      draw (picture, other, 9);
+      FrameIn frame = { 0, guint32 (f), &picture, { other } };
+      if (__i__ == 0)
+        frame.time = GstClockTime (f) * GST_SECOND / 25;
+      if (!is_gone) {
+        draw (picture, there, 5);
+        frame.objects.push_back (there);
+      }
+      for (const TrackOut &track : library.process (frame))
+        if (track.object == 1)
+          (f < 20 ? before : after) = track.id;
+    }
+    expect_none (library.complaint ());
+    const bool is_forgotten = __i__ == 0 && n_gone == 60;
+    fail_unless (before && after && (before != after) == is_forgotten, "%d frames", n_gone);
+  }
+}
+
+/// Where there is room for some of the targets only, these are the detected ones.
+TEST (cut)
+{
+  const OptionsFile options ("[integralhisttrack]\nbackend=cpu\nmax-targets=3\n");
+  Nvtracker library ({ .path = options.path });
+  const MovingScene scene (320, 240, 6, 3);
+  std::size_t n_others = 0;
+  for (int f = 0; f < 20; f++) {
+    const Nv12Picture picture = scene.picture (f);
+    FrameIn frame = { 0, guint32 (f), &picture };
+    for (int target = 0; target < 6; target++)
+      if (f < 12 ? target < 3 : f % 2 == 0 && target >= 3)
+        frame.objects.push_back (scene.place (target, f));
+    const auto tracks = library.process (frame);
+    fail_unless_equals_int (tracks.size (), 3);
+    for (int object = 0; object < int (frame.objects.size ()); object++)
+      fail_unless (std::ranges::count (tracks, object, &TrackOut::object) == 1, "frame %d", f);
+    n_others += std::size_t (std::ranges::count (tracks, -1, &TrackOut::object));
+  }
+  expect_none (library.complaint ());
+  fail_unless_equals_int (n_others, 4 * 3);
 }

@@ -94,7 +94,7 @@ std::vector<TrackOut> low_ids (std::vector<TrackOut> tracks)
 /// Two layouts, and two streams in each batch.
 TEST_EACH (synthetic, 2)
 {
-  const int n = std::max (60, repeats (300));
+  const int n = std::max (kSlowed ? 20 : 60, repeats (300));
   const ContextSetup setup = { .layout = __i__ ? Layout::r91 : Layout::r80,
                                .path = cpu_options () };
   const MovingScene scenes[] = { { 320, 240, 6, 1 }, { 320, 240, 9, 50 } };
@@ -181,7 +181,7 @@ TEST (people)
 /// contexts.
 TEST (streams_alone)
 {
-  const int n = std::max (15, repeats (60));
+  const int n = std::max (kSlowed ? 8 : 15, repeats (60));
   constexpr int kStreams = 4;
   std::vector<std::vector<TrackOut>> alone[kStreams];
   const auto scene = [] (int s) { return MovingScene (160, 120, 4 + s, 10 * unsigned (s) + 1); };
