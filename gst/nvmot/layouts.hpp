@@ -147,7 +147,7 @@ static_assert (sizeof (ConfigResponse) == 20);
 
 inline constexpr guint8 kComputeGpu = 1, kComputeCpu = 2;
 inline constexpr gint32 kNv12 = 6;
-inline constexpr gint32 kDefaultMemory = 0, kPinnedMemory = 1, kDeviceMemory = 2;
+inline constexpr gint32 kPinnedMemory = 1, kDeviceMemory = 2;
 inline constexpr gint32 kBatches = 1;
 
 /// The library's answers about itself, which nvtracker has zeroed.

@@ -19,12 +19,6 @@ using namespace integralhist::nvmot;
 
 namespace {
 
-#ifdef __aarch64__
-constexpr gint32 kGpuMemory = kDefaultMemory;
-#else
-constexpr gint32 kGpuMemory = kDeviceMemory;
-#endif
-
 std::string path_of (const char *text, guint16 length)
 {
   return text ? std::string (text, strnlen (text, length)) : "";
@@ -100,7 +94,8 @@ EXPORT Status NvMOT_Query (guint16 path_length, const char *path, Capabilities *
   query->compute = *cuda ? kComputeGpu | kComputeCpu : kComputeCpu;
   query->n_transforms = 1;
   query->colour_format = kNv12;
-  query->memory = *cuda ? kGpuMemory : kPinnedMemory;
+  // Jetson's own type has no address for CUDA
+  query->memory = *cuda ? kDeviceMemory : kPinnedMemory;
   query->max_targets = options->max_targets;
   query->batch_mode = kBatches;
   return Status::ok;
