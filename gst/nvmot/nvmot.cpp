@@ -108,6 +108,8 @@ EXPORT Status NvMOT_Process (void *handle, const ProcessParams *params, OutputBa
   return reported (static_cast<Context *> (handle)->process (*params, *output), "Process");
 }
 
+/// Removes the stream that has this id. NVIDIA's header calls the id a mask, by which 0, the first
+/// stream, would be all; nvtracker passes the id of one stream.
 EXPORT Status NvMOT_RemoveStreams (void *handle, guint64 stream)
 {
   if (!handle)
