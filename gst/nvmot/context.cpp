@@ -153,12 +153,18 @@ Expected<> Context::process (const Task &task)
 Expected<> Context::process (const ProcessParams &params, OutputBatch &output)
 {
   const std::lock_guard lock (mutex_);
-  if (output.lists)
-    for (guint32 i = 0; i < std::min (output.n_allocated, params.n_frames); i++)
-      output.lists[i].n_filled = 0;
+  const auto clear = [&] {
+    if (output.lists)
+      for (guint32 i = 0; i < std::min ({ output.n_allocated, params.n_frames, max_streams_ }); i++)
+        output.lists[i].n_filled = 0;
+  };
+  clear ();
   const std::vector<Task> tasks = TRY (read (params, output));
-  return in_parallel (int (tasks.size ()),
-                      [&] (int i) { return process (tasks[std::size_t (i)]); });
+  auto outcome =
+      in_parallel (int (tasks.size ()), [&] (int i) { return process (tasks[std::size_t (i)]); });
+  if (!outcome)
+    clear ();
+  return outcome;
 }
 
 }  // namespace integralhist::nvmot

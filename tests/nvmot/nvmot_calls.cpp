@@ -265,6 +265,39 @@ TEST_EACH (wrong_batches, 2)
       Library::get ().process (library.handle (), params.data (), output.data ()), kOk);
 }
 
+/// A frame that cannot be read leaves no tracks of the others.
+TEST_EACH (one_wrong_frame, 2)
+{
+  const Layout layout = __i__ ? Layout::r91 : Layout::r80;
+  Nvtracker library (small (layout));
+  const std::size_t size = std::size_t (layout);
+  Batch one (layout), other (layout);
+  other.frame.put (0, guint64 (6));
+  Bytes frames (2 * size), lists (2 * 32);
+  memcpy (frames.data (), one.frame.data (), size);
+  memcpy (frames.data () + size, other.frame.data (), size);
+  one.params.put (0, guint32 (2));
+  one.params.put (8, frames.data ());
+  one.batch.put (0, lists.data ());
+  one.batch.put (8, guint32 (2));
+  const auto process = [&] {
+    memcpy (lists.data (), one.list.data (), 32);
+    memcpy (lists.data () + 32, other.list.data (), 32);
+    return one.process (library.handle ());
+  };
+  fail_unless_equals_int (process (), kOk);
+  fail_unless (lists.get<guint32> (28) == 1 && lists.get<guint32> (32 + 28) == 1);
+  other.surface.put (12, gint32 (19));
+  fail_unless_equals_int (process (), kError);
+  fail_unless (lists.get<guint32> (28) == 0 && lists.get<guint32> (32 + 28) == 0);
+  // two frames of one stream, and numbers of lists that are not there
+  frames.put (size, guint64 (5));
+  fail_unless_equals_int (process (), kError);
+  one.params.put (0, G_MAXUINT32);
+  one.batch.put (8, G_MAXUINT32);
+  fail_unless_equals_int (process (), kError);
+}
+
 TEST (null_arguments)
 {
   const Library &library = Library::get ();
