@@ -290,7 +290,7 @@ TEST_EACH (one_wrong_frame, 2)
   other.surface.put (12, gint32 (19));
   fail_unless_equals_int (process (), kError);
   fail_unless (lists.get<guint32> (28) == 0 && lists.get<guint32> (32 + 28) == 0);
-  // two frames of one stream, and numbers of lists that are not there
+  // two frames of one stream, and lies about the number of lists
   frames.put (size, guint64 (5));
   fail_unless_equals_int (process (), kError);
   one.params.put (0, G_MAXUINT32);

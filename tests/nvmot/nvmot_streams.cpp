@@ -190,7 +190,7 @@ TEST_EACH (times, 2)
   }
 }
 
-/// Where there is room for some of the targets only, these are the detected ones.
+/// If there is room for some of the targets only, the detected ones come first.
 TEST (cut)
 {
   const OptionsFile options ("[integralhisttrack]\nbackend=cpu\nmax-targets=3\n");
