@@ -6,6 +6,7 @@
 #include "filter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -233,23 +234,26 @@ Fft &transform ()
   return fft;
 }
 
-constexpr std::size_t cell_at (int y, int x)
-{
-  return std::size_t (y) * kGrid + std::size_t (x);
-}
-
 /// Returns the spectrum of a peak at shift 0, `sigma` cells wide.
 std::vector<float> spectrum_of_peak (double sigma)
 {
-  std::vector<double> along;
+  static const auto cosines = [] {
+    std::array<std::array<double, kGrid>, kGrid> all;
+    for (int k = 0; k < kGrid; k++)
+      for (int i = 0; i < kGrid; i++)
+        all[k][i] = std::cos (2 * std::numbers::pi * k * i / kGrid);
+    return all;
+  }();
+  std::array<double, kGrid> peak, along;
+  for (int i = 0; i < kGrid; i++) {
+    const int shift = i <= kGrid / 2 ? i : i - kGrid;
+    peak[i] = std::exp (-0.5 * shift * shift / (sigma * sigma));
+  }
   for (int k = 0; k < kGrid; k++) {
     double sum = 0;
-    for (int i = 0; i < kGrid; i++) {
-      const int shift = i <= kGrid / 2 ? i : i - kGrid;
-      sum += std::exp (-0.5 * shift * shift / (sigma * sigma))
-             * std::cos (2 * std::numbers::pi * k * i / kGrid);
-    }
-    along.push_back (sum);
+    for (int i = 0; i < kGrid; i++)
+      sum += peak[i] * cosines[k][i];
+    along[k] = sum;
   }
   std::vector<float> spectrum;
   for (int y = 0; y < kGrid; y++)
@@ -331,27 +335,37 @@ const cuda::FilterTables &filter_tables ()
   return tables;
 }
 
-void CorrelationFilter::start (const Complexes &spectra, double width, double height)
+FilterBox::FilterBox (double width, double height)
+    : wanted (spectrum_of_peak (kPeakSigma * std::sqrt (width * height))),
+      inside (shares_in_box (width, height))
 {
-  wanted_ = spectrum_of_peak (kPeakSigma * std::sqrt (width * height));
-  inside_ = shares_in_box (width, height);
-  rows_inside_.clear ();
-  for (int y = 0; y < kGrid; y++)
-    rows_inside_.push_back (std::any_of (&inside_[cell_at (y, 0)], &inside_[cell_at (y, 0)] + kGrid,
-                                         [] (float share) { return share > 0; }));
+  for (auto row = inside.begin (); row != inside.end (); row += kGrid)
+    rows_inside.push_back (std::any_of (row, row + kGrid, [] (float share) { return share > 0; }));
+  for (float &share : inside)
+    share /= kFilterCells;
+}
+
+/// Returns the energy of surroundings.
+static float energy_of_spectra (const Complexes &spectra)
+{
   double sum = 0;
-  for (int y = 0; y < kGrid; y++)
-    for (int x = 0; x < kHalf; x++) {
-      const std::size_t k = std::size_t (y * kHalf + x) * kChannels;
-      double power = 0;
-      for (std::size_t i = k; i < k + kChannels; i++)
-        power += spectra.re[i] * spectra.re[i] + spectra.im[i] * spectra.im[i];
-      sum += power * (x == 0 || x == kGrid / 2 ? 1 : 2);  // of the conjugate, too
-    }
-  energy_ = std::max (float (sum / kFilterCells), 1e-6F);
+  for (int f = 0; f < kFrequencies; f++) {
+    const std::size_t k = std::size_t (f) * kChannels;
+    double power = 0;
+    for (std::size_t i = k; i < k + kChannels; i++)
+      power += Number{ spectra.re[i], spectra.im[i] }.power ();
+    sum += energy_at (f % kHalf, power);
+  }
+  return energy_of_sum (sum);
+}
+
+void CorrelationFilter::start (const Complexes &spectra, FilterBox box)
+{
+  box_ = std::move (box);
+  energy_ = energy_of_spectra (spectra);
   for (Complexes *spectrum : { &v_, &g_, &h_, &last_ })
     *spectrum = Complexes (spectra.size ());
-  solve (spectra, { 0, kFirstRho * energy_, kFirstRounds });
+  solve (spectra, Penalties::first (energy_), kFirstRounds);
   renew ();
 }
 
@@ -368,31 +382,22 @@ void CorrelationFilter::remember (const CorrelationFilter &before, double share)
 void CorrelationFilter::learn (const Complexes &spectra, double rate)
 {
   std::swap (last_, v_);
-  const auto [mu, rho] = penalties (rate);
-  solve (spectra, { mu, rho, kLaterRounds });
+  solve (spectra, Penalties::later (energy_, rate), kLaterRounds);
 }
 
-void CorrelationFilter::solve (const Complexes &spectra, const Settings &settings)
+void CorrelationFilter::solve (const Complexes &spectra, const Penalties &penalties, int rounds)
 {
-  float rho = settings.rho;
-  for (int round = 0; round < settings.rounds; round++, rho *= kRhoGrowth) {
-    const bool is_first = round == 0, is_last = round + 1 == settings.rounds;
+  float rho = penalties.rho;
+  for (int round = 0; round < rounds; round++, rho *= kRhoGrowth) {
+    const bool is_first = round == 0, is_last = round + 1 == rounds;
     const Complexes *const h = is_first ? nullptr : &h_;
     HWY_DYNAMIC_DISPATCH (solve_frequencies)
-    (spectra, wanted_.data (), ProximalTerms{ is_first ? last_ : g_, h, last_, settings.mu, rho },
-     v_);
+    (spectra, box_->wanted.data (),
+     ProximalTerms{ is_first ? last_ : g_, h, last_, penalties.mu, rho }, v_);
     keep_inside (h, is_last ? v_ : g_);
     if (!is_last)
       HWY_DYNAMIC_DISPATCH (update_dual) (h, v_, g_, kRhoGrowth, h_);
   }
-}
-
-std::array<float, kFilterCells> CorrelationFilter::inside () const
-{
-  std::array<float, kFilterCells> factors;
-  std::ranges::transform (inside_, factors.begin (),
-                          [] (float share) { return share / kFilterCells; });
-  return factors;
 }
 
 /// Makes `weights` the sum of v_ and `more`, which may be null, without the weights outside of the
@@ -400,11 +405,11 @@ std::array<float, kFilterCells> CorrelationFilter::inside () const
 void CorrelationFilter::keep_inside (const Complexes *more, Complexes &weights)
 {
   static thread_local Complexes pairs (std::size_t (kFilterCells) * kPairs);
-  const auto factors = inside ();
+  const std::vector<std::uint8_t> &rows = box_->rows_inside;
   HWY_DYNAMIC_DISPATCH (pack) (v_, more, pairs);
-  transform ().inverse_2d (pairs, kPairs, rows_inside_);
-  HWY_DYNAMIC_DISPATCH (scale_cells) (factors.data (), rows_inside_.data (), pairs);
-  transform ().forward_2d (pairs, kPairs, rows_inside_);
+  transform ().inverse_2d (pairs, kPairs, rows);
+  HWY_DYNAMIC_DISPATCH (scale_cells) (box_->inside.data (), rows.data (), pairs);
+  transform ().forward_2d (pairs, kPairs, rows);
   HWY_DYNAMIC_DISPATCH (unpack) (pairs, weights);
 }
 

@@ -24,9 +24,10 @@
 // filter.
 #pragma once
 
-#include <array>
 #include <complex>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "channels.hpp"
@@ -48,23 +49,27 @@ std::vector<std::complex<double>> phase_factors (double x, double y);
 /// Returns the tables that all filters on a GPU share.
 const cuda::FilterTables &filter_tables ();
 
+/// What a filter is to do with a box in the middle of the surroundings.
+struct FilterBox {
+  /// Takes the size of the box in cells.
+  FilterBox (double width, double height);
+
+  std::vector<float> wanted;              // the spectrum of the wanted response, which is real
+  std::vector<float> inside;              // the share of each cell in the box, by kFilterCells
+  std::vector<std::uint8_t> rows_inside;  // whether a row has such cells
+};
+
 class CorrelationFilter {
 public:
-  bool has_started () const { return v_.size () > 0; }
+  bool has_started () const { return box_.has_value (); }
   /// Moves the weights by this share towards the weights of an earlier filter of the target.
   void remember (const CorrelationFilter &before, double share);
-  /// Learns from the first surroundings, in which the target is in the middle; its box has this
-  /// size in cells.
-  void start (const Complexes &spectra, double width, double height);
+  /// Learns from the first surroundings, in which the target's box is in the middle.
+  void start (const Complexes &spectra, FilterBox box);
   /// Learns from later surroundings, by a rate above 0, up to 1. Responses stay as they are until
   /// renew (), so another thread may call respond () at the same time.
   void learn (const Complexes &spectra, double rate);
   void renew () { used_ = v_; }
-  /// Returns mu and rho to learn from a later example by this rate.
-  std::pair<float, float> penalties (double rate) const
-  {
-    return { float (kLaterMu * energy_ / rate), kLaterRho * energy_ };
-  }
   /// Returns how much the target is at each shift by whole cells, [y][x]; shifts from kGrid / 2 on
   /// are those to the left or up, less by kGrid.
   std::vector<float> respond (const Complexes &spectra) const;
@@ -74,27 +79,26 @@ public:
 
   // For a copy on a GPU.
   const Complexes &spectra () const { return v_; }
-  void set_spectra (Complexes spectra)
+  const FilterBox &box () const { return *box_; }
+  float energy () const { return energy_; }
+  /// Notes that the copy was started in this box; what is here is older from then on.
+  void note_started (FilterBox box) { box_ = std::move (box); }
+  void set (Complexes spectra, float energy)
   {
     v_ = std::move (spectra);
+    energy_ = energy;
+    for (Complexes *const spectrum : { &g_, &h_, &last_ })
+      if (spectrum->size () == 0)
+        *spectrum = Complexes (v_.size ());
     renew ();
   }
-  const std::vector<float> &wanted () const { return wanted_; }
-  /// Returns the share of each cell in the box, by the number of cells.
-  std::array<float, kGrid * kGrid> inside () const;
 
 private:
-  struct Settings {
-    float mu, rho;
-    int rounds;
-  };
-  void solve (const Complexes &spectra, const Settings &settings);
+  void solve (const Complexes &spectra, const Penalties &penalties, int rounds);
   void keep_inside (const Complexes *more, Complexes &weights);
 
-  std::vector<float> wanted_;  // the spectrum of the response that is wanted, which is real
-  std::vector<float> inside_;  // share of each cell in the box
-  std::vector<std::uint8_t> rows_inside_;  // whether a row has such cells
-  float energy_ = 0;                       // of the first surroundings
+  std::optional<FilterBox> box_;
+  float energy_ = 0;  // of the first surroundings
   Complexes v_, g_, h_, last_;
   Complexes used_;  // v_, when it was renewed
 };

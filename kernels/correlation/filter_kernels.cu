@@ -277,17 +277,24 @@ move_spectra (const FilterJob *jobs)
   }
 }
 
-/// Makes `v` the best weights without a box, near g - h and near the last weights. A null h stands
-/// for zeros.
+/// The spectrum at a null is zeros.
+__device__ Number number_at (const Complexes *spectrum, int i)
+{
+  return spectrum ? spectrum->at (i) : Number{ 0, 0 };
+}
+
+/// Makes `v` the best weights without a box, near g - h and near the last weights.
 __device__ void solve_frequencies (const Complexes &spectra, const float *wanted, float mu,
-                                   float rho, const Complexes &g, const Complexes *h,
-                                   const Complexes &last, const Complexes &v)
+                                   float rho, const Complexes *g, const Complexes *h,
+                                   const Complexes *last, const Complexes &v)
 {
   const float tau = mu + rho;
   for (int f = warp (); f < kFrequencies; f += kWarps) {
     const int i = f * kChannels + lane ();
-    const Number x = spectra.at (i), near = h ? g.at (i) - h->at (i) : g.at (i),
-                 b = right_side (x, wanted[f], near, rho, last.at (i), mu), product = x * b;
+    const Number x = spectra.at (i),
+                 b = right_side (x, wanted[f], number_at (g, i) - number_at (h, i), rho,
+                                 number_at (last, i), mu),
+                 product = x * b;
     const float scale = 1 / (tau + sum_of (x.power ())), share = 1 / tau;
     const Number s = Number{ sum_of (product.re), sum_of (product.im) } * scale;
     v.set (i, (b - x.conjugate_times (s)) * share);
@@ -320,31 +327,85 @@ __device__ void keep_inside (DeviceFilterMemory &filter, const Complexes &g, con
   unpack (pairs, to);
 }
 
+/// Learns from the example: does the rounds of ADMM (filter.hpp), each of which makes v, g and h in
+/// this order. The g of the last round goes to `to`. `last` are the weights before, null for zeros.
+__device__ void solve (DeviceFilterMemory &filter, const Penalties &penalties, int rounds,
+                       const Complexes *last, const Complexes &to, const FilterTables &tables)
+{
+  // A loop over i up to 2 kFilterNumbers computes both parts of all numbers, because the imaginary
+  // parts of a FilterSpectrum lie behind the real ones.
+  static_assert (std::extent_v<FilterSpectrum> == 2 * kFilterNumbers);
+  const Complexes spectra = spectrum (filter.example), v = spectrum (filter.v),
+                  g = spectrum (filter.g), h = spectrum (filter.h);
+  float rho = penalties.rho;
+  for (int round = 0; round < rounds; round++, rho *= kRhoGrowth) {
+    const bool is_first = round == 0, is_last = round + 1 == rounds;  // at first h is 0
+    solve_frequencies (spectra, filter.wanted, penalties.mu, rho, is_first ? last : &g,
+                       is_first ? nullptr : &h, last, v);
+    if (!is_first) {
+      for (int i = threadIdx.x; i < 2 * kFilterNumbers; i += kThreads)
+        g.re[i] = v.re[i] + h.re[i];
+      __syncthreads ();
+    }
+    keep_inside (filter, is_first ? v : g, is_last ? to : g, tables);
+    if (is_last)
+      break;
+    for (int i = threadIdx.x; i < 2 * kFilterNumbers; i += kThreads)
+      h.re[i] = ((is_first ? 0.0F : h.re[i]) + v.re[i] - g.re[i]) / kRhoGrowth;
+    __syncthreads ();
+  }
+}
+
+/// Returns the energy of the example.
+__device__ float energy_of_example (DeviceFilterMemory &filter)
+{
+  __shared__ double powers[kFrequencies];
+  const Complexes spectra = spectrum (filter.example);
+  for (int f = threadIdx.x; f < kFrequencies; f += kThreads) {
+    double power = 0;
+    for (int c = 0; c < kChannels; c++)
+      power += spectra.at (f * kChannels + c).power ();
+    powers[f] = energy_at (f % kHalf, power);
+  }
+  __syncthreads ();
+  if (threadIdx.x == 0) {
+    double sum = 0;
+    for (const double power : powers)  // in the order of the CPU
+      sum += power;
+    filter.energy = energy_of_sum (sum);
+  }
+  __syncthreads ();
+  return filter.energy;
+}
+
+__global__ void __launch_bounds__ (kThreads, 1)
+start_filter (const FilterJob *jobs, const FilterTables *tables)
+{
+  const FilterJob job = jobs[blockIdx.x];
+  if (!job.wanted)
+    return;
+  DeviceFilterMemory &filter = *job.filter;
+  for (int i = threadIdx.x; i < kFrequencies; i += kThreads)
+    filter.wanted[i] = job.wanted[i];
+  for (int i = threadIdx.x; i < kFilterCells; i += kThreads)
+    filter.inside[i] = job.inside[i];
+  const Complexes weights = spectrum (filter.weights), g = spectrum (filter.g);
+  const float energy = energy_of_example (filter);
+  solve (filter, Penalties::first (energy), kFirstRounds, nullptr, g, *tables);
+  for (int i = threadIdx.x; i < 2 * kFilterNumbers; i += kThreads)
+    weights.re[i] = job.kept > 0 ? g.re[i] + job.kept * (weights.re[i] - g.re[i]) : g.re[i];
+}
+
 __global__ void __launch_bounds__ (kThreads, 1)
 learn_example (const FilterJob *jobs, const FilterTables *tables)
 {
   const FilterJob job = jobs[blockIdx.x];
-  if (!(job.rho > 0))
+  if (!(job.rate > 0))
     return;
   DeviceFilterMemory &filter = *job.filter;
-  const Complexes spectra = spectrum (filter.example), last = spectrum (filter.weights),
-                  v = spectrum (filter.v), g = spectrum (filter.g), h = spectrum (filter.h);
-  // The two rounds of ADMM (filter.hpp). Each makes v, g and h in this order. A loop over i up to
-  // 2 kFilterNumbers computes both parts of all numbers, because the imaginary parts of a
-  // FilterSpectrum lie behind the real ones.
-  static_assert (kLaterRounds == 2 && std::extent_v<FilterSpectrum> == 2 * kFilterNumbers);
-  // the first round: g is the last filter, and h is 0
-  solve_frequencies (spectra, filter.wanted, job.mu, job.rho, last, nullptr, last, v);
-  keep_inside (filter, v, g, *tables);
-  for (int i = threadIdx.x; i < 2 * kFilterNumbers; i += kThreads)
-    h.re[i] = (v.re[i] - g.re[i]) / kRhoGrowth;
-  __syncthreads ();
-  // the last round: its g, made from v + h, is the new filter
-  solve_frequencies (spectra, filter.wanted, job.mu, job.rho * kRhoGrowth, g, &h, last, v);
-  for (int i = threadIdx.x; i < 2 * kFilterNumbers; i += kThreads)
-    g.re[i] = v.re[i] + h.re[i];
-  __syncthreads ();
-  keep_inside (filter, g, last, *tables);
+  const Complexes weights = spectrum (filter.weights);
+  solve (filter, Penalties::later (filter.energy, job.rate), kLaterRounds, &weights, weights,
+         *tables);
 }
 
 constexpr int kSizeThreads = 128;
@@ -399,6 +460,12 @@ int respond (const FilterJob *jobs, int n, const FilterTables *tables, Stream st
 int move_searched (const FilterJob *jobs, int n, Stream stream)
 {
   move_spectra<<<n, kThreads, 0, stream>>> (jobs);
+  return cudaGetLastError ();
+}
+
+int start (const FilterJob *jobs, int n, const FilterTables *tables, Stream stream)
+{
+  start_filter<<<n, kThreads, 0, stream>>> (jobs, tables);
   return cudaGetLastError ();
 }
 

@@ -19,6 +19,7 @@ struct DeviceFilterMemory {
       example;             // and what is learned from next
   float wanted[kFrequencies];
   float inside[kFilterCells];  // share of each cell in the box, by kFilterCells
+  float energy;                // of the first surroundings
   // scratch memory of a step
   FilterSpectrum v, g, h;
   float pairs[2 * kFilterCells * kPairs];
@@ -39,8 +40,10 @@ struct FilterJob {
   SquareSums square;
   // The response, [y][x].
   float *response;
-  // The weights of learning (CorrelationFilter::solve). With a rho of 0 nothing is learned.
-  float mu, rho;
+  double rate;  // of learning; with 0 nothing is learned
+  // Where the filter starts, as FilterBox has it; null where it does not.
+  const float *wanted, *inside;
+  float kept;  // share of the weights before
   // To move what was searched: phase factors (filter.hpp), a complex number each.
   const double *phase_factors;
 };
@@ -57,6 +60,8 @@ inline constexpr int kMaxSizeCells = 256;
 [[nodiscard]] int respond (const FilterJob *jobs, int n, const FilterTables *tables, Stream stream);
 /// Moves what was searched, to be an example.
 [[nodiscard]] int move_searched (const FilterJob *jobs, int n, Stream stream);
+/// Starts filters with examples.
+[[nodiscard]] int start (const FilterJob *jobs, int n, const FilterTables *tables, Stream stream);
 /// Learns from examples.
 [[nodiscard]] int learn (const FilterJob *jobs, int n, const FilterTables *tables, Stream stream);
 

@@ -41,6 +41,32 @@ inline constexpr float kLaterRho = 10;     // rho in the first round on later ex
 inline constexpr int kLaterRounds = 2;     // rounds on later examples
 inline constexpr float kRhoGrowth = 10;    // factor of rho from one round to the next
 
+/// The weights mu and rho of learning from an example.
+struct Penalties {
+  float mu, rho;
+
+  /// Returns those of the first example, whose energy this is.
+  INTHIST_HOST_DEVICE static Penalties first (float energy) { return { 0, kFirstRho * energy }; }
+  /// Returns those of a later example, learned from by this rate.
+  INTHIST_HOST_DEVICE static Penalties later (float energy, double rate)
+  {
+    return { float (double (kLaterMu * energy) / rate), kLaterRho * energy };
+  }
+};
+
+/// Returns the part of a filter's energy that a frequency has, whose channels' powers sum up to
+/// this. Those in between count for their conjugates, too.
+INTHIST_HOST_DEVICE inline double energy_at (int x, double power)
+{
+  return power * (x == 0 || x == kGrid / 2 ? 1 : 2);
+}
+/// Returns a filter's energy by the sum of all parts.
+INTHIST_HOST_DEVICE inline float energy_of_sum (double sum)
+{
+  const float mean = float (sum / kFilterCells);
+  return mean > 1e-6F ? mean : 1e-6F;
+}
+
 /// The factors that make sums of cells mean gray levels a pixel; luma from -0.5 to 0.5.
 struct CellScale {
   float per_length, per_luma;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -81,15 +82,16 @@ int main (int argc, char **argv)
     streams = { 1, 8 };
   if (targets.empty ())
     targets = { 10, 100 };
-  printf ("streams  targets  median, ms  95 %%, ms a batch\n");
+  printf ("streams  targets  median, ms  95 %%, ms a batch  batches a second\n");
   for (const int s : streams)
     for (const int t : targets) {
       run.streams = s, run.targets = t;
       const auto times = measure (run);
       if (times.empty ())
         return 1;
-      printf ("%7d  %7d  %10.2f  %9.2f\n", s, t, times[times.size () / 2],
-              times[times.size () * 95 / 100]);
+      const double sum = std::accumulate (times.begin (), times.end (), 0.0);
+      printf ("%7d  %7d  %10.2f  %17.2f  %16.0f\n", s, t, times[times.size () / 2],
+              times[times.size () * 95 / 100], 1e3 * double (times.size ()) / sum);
     }
   return 0;
 }

@@ -443,16 +443,20 @@ public:
   }
   Expected<> write (DeviceFilter &filter, const DeviceFilterValues &values) override
   {
-    auto &weights = static_cast<Filter &> (filter).weights;
+    auto &its = static_cast<Filter &> (filter);
+    auto &weights = its.weights;
     weights.assign (values.weights_re.begin (), values.weights_re.end ());
     weights.insert (weights.end (), values.weights_im.begin (), values.weights_im.end ());
+    its.energy = values.energy;
     return {};
   }
-  Expected<> read (DeviceFilter &filter, std::span<float> weights, std::span<float>) override
+  Expected<> read (DeviceFilter &filter, std::span<float> weights, std::span<float>,
+                   float &energy) override
   {
     if (loses_all)
       return error (Error::Kind::failed, "pretended");
     std::ranges::copy (static_cast<Filter &> (filter).weights, weights.begin ());
+    energy = static_cast<Filter &> (filter).energy;
     return {};
   }
   Expected<> respond (const FrameTensors &, std::span<FilterQuery *const> queries) override
@@ -466,8 +470,12 @@ public:
     responses += unsigned (queries.size ());
     return {};
   }
-  Expected<> make_examples (const FrameTensors &, std::span<FilterQuery *const>) override
+  Expected<> make_examples (const FrameTensors &, std::span<FilterQuery *const> queries) override
   {
+    for (FilterQuery *const query : queries)
+      if (query->start)
+        static_cast<Filter *> (query->filter)
+            ->weights.assign (2 * inthist::correlation::kFilterNumbers, 1e-3F);
     return {};
   }
   Expected<> move (std::span<MoveQuery *const>) override { return {}; }
@@ -485,6 +493,7 @@ public:
 private:
   struct Filter final : DeviceFilter {
     std::vector<float> weights;
+    float energy = 1;
   };
 };
 
@@ -520,6 +529,27 @@ TEST (failing_gpu)
     fail_unless (filters->responses == 4 && !tracker.is_lost ()
                      && std::hypot (tracker.x () - 173, tracker.y () - 120) < 4,
                  "%d: at %g, %g", loses_all, tracker.x (), tracker.y ());
+  }
+}
+
+// A filter that was started on a GPU alone is read back, or is gone.
+TEST (failing_gpu_after_a_start)
+{
+  const Scene scene;
+  for (const bool loses_all : { false, true }) {
+    Frames frames (kWidth, kHeight);
+    FrameTensors frame = frames.of (scene.at (160, 120));
+    const auto filters = std::make_shared<PretendedFilters> ();
+    frame.filters = filters;
+    CorrelationTracker tracker (160, 120, 36, 48), *const its = &tracker;
+    fail_unless (tracker.start (frame).has_value ());
+    fail_unless (integralhist::finish (frame, { &its, 1 }).has_value ());
+    fail_unless (tracker.has_started () && !tracker.learns ());
+    filters->loses_all = loses_all;
+    tracker.give_up_device ();
+    fail_unless (tracker.has_started () == !loses_all);
+    if (!loses_all)  // with the weights that were pretended
+      follow (tracker, frames, scene.at (160, 120));
   }
 }
 

@@ -224,7 +224,7 @@ TEST (response)
 {
   const auto pictures = noise (3), others = noise (4);
   CorrelationFilter filter;
-  filter.start (spectra_of (pictures), 10, 6);
+  filter.start (spectra_of (pictures), FilterBox (10, 6));
   const auto weights = filter.weights ();
   const auto got = filter.respond (spectra_of (others));
   for (const auto &[dx, dy] : { std::pair (0, 0), { 1, 0 }, { 0, 1 }, { -5, 9 }, { 15, -16 } }) {
@@ -238,7 +238,7 @@ TEST (no_weight_outside_of_the_box)
 {
   constexpr double kWidth = 11, kHeight = 6.5;
   CorrelationFilter filter;
-  filter.start (spectra_of (noise (5)), kWidth, kHeight);
+  filter.start (spectra_of (noise (5)), FilterBox (kWidth, kHeight));
   for (int round = 0; round < 2; round++) {
     const auto weights = filter.weights ();
     double inside = 0;
@@ -264,7 +264,7 @@ TEST (peak_moves_with_the_picture)
 {
   const auto pictures = smooth_noise (7);
   CorrelationFilter filter;
-  filter.start (spectra_of (pictures), 9, 9);
+  filter.start (spectra_of (pictures), FilterBox (9, 9));
   const auto first = filter.respond (spectra_of (pictures));
   fail_unless (best_of (first) == 0 && first[0] > 0);
   for (const auto &[dx, dy] : { std::pair (1, 0), { 0, -3 }, { 11, 7 }, { -16, 15 } }) {
@@ -280,7 +280,7 @@ TEST (same_as_in_double)
   constexpr double kWidth = 7, kHeight = 12.5;
   const auto first = smooth_noise (8), next = smooth_noise (18);
   CorrelationFilter filter;
-  filter.start (spectra_of (first), kWidth, kHeight);
+  filter.start (spectra_of (first), FilterBox (kWidth, kHeight));
   filter.learn (spectra_of (next), 0.6);
   filter.renew ();
 
@@ -301,7 +301,7 @@ TEST (misses_less_than_no_filter)
 {
   const auto spectra = spectra_of (smooth_noise (8));
   CorrelationFilter filter;
-  filter.start (spectra, 8, 8);
+  filter.start (spectra, FilterBox (8, 8));
   fail_unless (miss (filter.respond (spectra), 8, 8)
                < 0.9 * miss (std::vector<float> (kCells), 8, 8));
 }
@@ -311,7 +311,7 @@ TEST (learns_by_the_rate)
 {
   const auto first = spectra_of (smooth_noise (9)), next = spectra_of (smooth_noise (10));
   CorrelationFilter start;
-  start.start (first, 8, 8);  // whole cells: none is cut again each time
+  start.start (first, FilterBox (8, 8));  // whole cells: none is cut again each time
   const float before = start.respond (next)[0];
   double last_change = 0, last_peak = before;
   for (const double rate : { 1e-6, 0.1, 0.4, 1.0 }) {
@@ -388,7 +388,7 @@ TEST (instruction_sets)
     Complexes spectra = spectra_of (next);
     shift_spectra (spectra, 0.7, -1.2);
     CorrelationFilter filter;
-    filter.start (spectra_of (first), 9.3, 6);
+    filter.start (spectra_of (first), FilterBox (9.3, 6));
     filter.learn (spectra, 0.4);
     filter.renew ();
     std::vector<float> got = filter.respond (spectra);

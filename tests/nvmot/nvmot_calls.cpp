@@ -170,6 +170,7 @@ TEST (options)
     const OptionsFile file (good);
     ContextSetup setup = small (Layout::r91);
     setup.path = file.path;
+    setup.on_gpu = !strstr (good, "backend=cpu") && Driver::get ();
     const Nvtracker library (setup);
     fail_unless (library.has_context () && library.init_status () == kOk && library.summary () == 0,
                  "%s", good);

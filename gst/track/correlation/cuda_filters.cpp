@@ -77,7 +77,8 @@ public:
              std::pair (to->weights + kFilterNumbers, values.weights_im),
              std::pair (to->example, values.example_re),
              std::pair (to->example + kFilterNumbers, values.example_im),
-             std::pair (to->wanted, values.wanted), std::pair (to->inside, values.inside) })
+             std::pair (to->wanted, values.wanted), std::pair (to->inside, values.inside),
+             std::pair (&to->energy, std::span (&values.energy, 1)) })
         if (!here.empty ())
           TRY (check (cudaMemcpyAsync (there, here.data (), here.size_bytes (),
                                        cudaMemcpyHostToDevice, stream ())));
@@ -86,17 +87,18 @@ public:
     });
   }
 
-  Expected<> read (DeviceFilter &filter, std::span<float> weights,
-                   std::span<float> example) override
+  Expected<> read (DeviceFilter &filter, std::span<float> weights, std::span<float> example,
+                   float &energy) override
   {
     const std::lock_guard lock (mutex_);
     return on (*context_, [&] () -> Expected<> {
       DeviceFilterMemory *const from = memory_of (filter);
       for (const auto &[there, here] :
-           { std::pair (from->weights, weights), std::pair (from->example, example) })
+           { std::pair (from->weights, weights), std::pair (from->example, example),
+             std::pair (&from->energy, std::span (&energy, 1)) })
         if (!here.empty ())
-          TRY (check (cudaMemcpyAsync (here.data (), there, kSpectrumBytes, cudaMemcpyDeviceToHost,
-                                       stream ())));
+          TRY (check (cudaMemcpyAsync (here.data (), there, here.size_bytes (),
+                                       cudaMemcpyDeviceToHost, stream ())));
       TRY (check (cudaStreamSynchronize (stream ())));
       return {};
     });
@@ -114,7 +116,7 @@ public:
       TRY (check (cudaMemcpyAsync (batch.list->host_answers.get (), batch.list->answers.get (),
                                    n * kBytes, cudaMemcpyDeviceToHost, stream ())));
       TRY (check (cudaEventRecord (own_->answered.get (), stream ())));
-      if (std::ranges::any_of (queries, [] (const auto *query) { return query->rho > 0; }))
+      if (std::ranges::any_of (queries, [] (const auto *query) { return query->rate > 0; }))
         TRY (check (learn (batch.jobs, n, tables (), stream ())));
       TRY (batch.list->end (stream ()));
       TRY (await (own_->answered.get (), kAnswerPolling));
@@ -135,8 +137,11 @@ public:
       Batch batch = TRY (begin (frame, queries));
       const int n = int (queries.size ());
       TRY (check (describe_squares (batch.jobs, n, tables (), true, stream ())));
+      TRY (check (cudaEventRecord (own_->answered.get (), stream ())));
+      if (std::ranges::any_of (queries, [] (const auto *query) { return bool (query->start); }))
+        TRY (check (start (batch.jobs, n, tables (), stream ())));
       TRY (batch.list->end (stream ()));
-      TRY (await (batch.list->done.get (), kAnswerPolling));  // the next frame has other values
+      TRY (await (own_->answered.get (), kAnswerPolling));  // the next frame has other values
       return {};
     });
   }
@@ -266,10 +271,24 @@ private:
     Batch batch{ TRY (frame.gradient_image->add_up_cells_on (stream (), squares)),
                  TRY (frame.luma_image->add_up_cells_on (stream (), squares)),
                  TRY (buffers_.lease ()), nullptr };
-    const std::size_t n = queries.size (), answer = n * kFilterCells * sizeof (float);
-    TRY (batch.list->reserve (n * sizeof (FilterJob), answer, answer));
+    const std::size_t n = queries.size (), answer = n * kFilterCells * sizeof (float),
+                      n_starts = std::size_t (std::ranges::count_if (
+                          queries, [] (const auto *query) { return bool (query->start); })),
+                      jobs_bytes = n * sizeof (FilterJob),
+                      bytes =
+                          jobs_bytes + n_starts * (kFrequencies + kFilterCells) * sizeof (float);
+    TRY (batch.list->reserve (bytes, answer, answer));
     auto *const jobs = reinterpret_cast<FilterJob *> (batch.list->host_inputs.get ());
     auto *response = reinterpret_cast<float *> (batch.list->answers.get ());
+    std::size_t end = jobs_bytes;
+    // puts numbers behind the jobs, and returns where they are on the GPU
+    const auto append = [&] (const std::vector<float> &numbers) {
+      const std::size_t at = end;
+      std::memcpy (batch.list->host_inputs.get () + at, numbers.data (),
+                   std::span (numbers).size_bytes ());
+      end += std::span (numbers).size_bytes ();
+      return reinterpret_cast<const float *> (batch.list->inputs.get () + at);
+    };
     for (std::size_t i = 0; i < n; i++, response += kFilterCells) {
       const CellsOnDevice &square = batch.gradients->grids ()[i];
       const FilterQuery &query = *queries[i];
@@ -277,13 +296,15 @@ private:
                   .square = { square.x, square.y, square.sums, batch.luma->grids ()[i].sums,
                               frame.luma_image->shape ().bins, query.scale },
                   .response = response,
-                  .mu = query.mu,
-                  .rho = query.rho,
+                  .rate = query.rate,
+                  .wanted = query.start ? append (query.start->wanted) : nullptr,
+                  .inside = query.start ? append (query.start->inside) : nullptr,
+                  .kept = query.kept,
                   .phase_factors = nullptr };
     }
     batch.jobs = reinterpret_cast<const FilterJob *> (batch.list->inputs.get ());
-    TRY (check (cudaMemcpyAsync (batch.list->inputs.get (), jobs, n * sizeof (FilterJob),
-                                 cudaMemcpyHostToDevice, stream ())));
+    TRY (check (cudaMemcpyAsync (batch.list->inputs.get (), jobs, bytes, cudaMemcpyHostToDevice,
+                                 stream ())));
     return batch;
   }
 

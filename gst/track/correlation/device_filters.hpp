@@ -29,6 +29,7 @@ struct DeviceFilterValues {
   std::span<const float> weights_re, weights_im, example_re,
       example_im;  // empty if there is no example
   std::span<const float> wanted, inside;
+  float energy;
 };
 
 /// The filters of a GPU. Each call is about many; what it enqueues is done in the order of calls.
@@ -40,11 +41,12 @@ public:
   virtual bool are_with (const DeviceFeatureImage &image) const = 0;
   virtual Expected<std::unique_ptr<DeviceFilter>> make (const FilterTables &) = 0;
   virtual Expected<> write (DeviceFilter &filter, const DeviceFilterValues &values) = 0;
-  /// Copies weights and example back.
-  virtual Expected<> read (DeviceFilter &filter, std::span<float> weights,
-                           std::span<float> example) = 0;
+  /// Copies weights, example and energy back.
+  virtual Expected<> read (DeviceFilter &filter, std::span<float> weights, std::span<float> example,
+                           float &energy) = 0;
   /// Returns when responses are here.
   virtual Expected<> respond (const FrameTensors &frame, std::span<FilterQuery *const> queries) = 0;
+  /// Returns when the frame has been read.
   virtual Expected<> make_examples (const FrameTensors &frame,
                                     std::span<FilterQuery *const> queries) = 0;
   virtual Expected<> move (std::span<MoveQuery *const> moves) = 0;

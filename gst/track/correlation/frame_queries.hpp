@@ -10,6 +10,8 @@
 #include <span>
 #include <vector>
 
+#include <kernels/correlation/filter.hpp>
+
 #include <gst/integralhist/engine/tensor.hpp>
 
 #include "cells.hpp"
@@ -39,7 +41,9 @@ struct FilterQuery {
   bool makes_example = false;
   CellScale scale = {};
   DeviceFilter *filter = nullptr;
-  float mu = 0, rho = 0;  // by which to learn from the example afterwards; 0 for not
+  double rate = 0;  // by which to learn from the last example afterwards; 0 for not
+  std::optional<inthist::correlation::FilterBox> start = {};  // where it starts with the example,
+  float kept = 0;                                             // and keeps this share of before
   std::vector<float> response = {};
 };
 
@@ -70,7 +74,8 @@ struct FrameQueries {
   void clear ()
   {
     filter.square.reset ();
-    filter.rho = 0;
+    filter.rate = 0;
+    filter.start.reset ();
     move.phase_factors.clear ();
     sample.grids.clear ();
     sample.scales.clear ();

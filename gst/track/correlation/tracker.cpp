@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -72,7 +71,7 @@ void CorrelationTracker::queue_square (const FrameTensors &frame, const CellGrid
   CellEdges edges = CellEdges::of (square, frame.width (), frame.height ());
   if (uses_device_filter_) {
     queries_.filter.square = std::move (edges);
-    queries_.filter.makes_example = stage_ == Stage::learn_place;
+    queries_.filter.makes_example = stage_ == Stage::learn_place || stage_ == Stage::start;
     queries_.filter.scale = cell_scale_of (frame, square);
     queries_.filter.filter = device_filter_.get ();
     return;
@@ -137,12 +136,19 @@ Expected<> CorrelationTracker::enter_device (const std::shared_ptr<DeviceFilters
       return {};  // the filter here is as good
     device_filter_ = TRY (std::move (made));
   }
-  const Complexes &weights = filter_.spectra ();
-  const auto inside = filter_.inside ();
-  DeviceFilterValues values = { weights.re, weights.im, {}, {}, filter_.wanted (), inside };
-  if (example_)
-    values.example_re = example_->spectra.re, values.example_im = example_->spectra.im;
-  TRY (filters->write (*device_filter_, values));
+  if (filter_.has_started ()) {
+    const Complexes &weights = filter_.spectra ();
+    DeviceFilterValues values = { .weights_re = weights.re,
+                                  .weights_im = weights.im,
+                                  .example_re = {},
+                                  .example_im = {},
+                                  .wanted = filter_.box ().wanted,
+                                  .inside = filter_.box ().inside,
+                                  .energy = filter_.energy () };
+    if (example_)
+      values.example_re = example_->spectra.re, values.example_im = example_->spectra.im;
+    TRY (filters->write (*device_filter_, values));
+  }
   if (example_)
     example_->spectra = {};
   uses_device_filter_ = true;
@@ -152,7 +158,7 @@ Expected<> CorrelationTracker::enter_device (const std::shared_ptr<DeviceFilters
 /// Has the filter here be used again.
 Expected<> CorrelationTracker::leave_device ()
 {
-  if (!uses_device_filter_)
+  if (!std::exchange (uses_device_filter_, false) || !filter_.has_started ())
     return {};
   constexpr std::size_t kNumbers = kFilterNumbers;
   const auto unpacked = [] (const std::vector<float> &re_then_im) {
@@ -162,11 +168,16 @@ Expected<> CorrelationTracker::leave_device ()
     return spectra;
   };
   std::vector<float> weights (2 * kNumbers), example (example_ ? 2 * kNumbers : 0);
-  TRY (device_filters_->read (*device_filter_, weights, example));
-  filter_.set_spectra (unpacked (weights));
+  float energy;
+  if (const auto read = device_filters_->read (*device_filter_, weights, example, energy); !read) {
+    if (filter_.spectra ().size () == 0)
+      filter_ = {};  // it was on the GPU alone
+    example_.reset ();
+    return read;
+  }
+  filter_.set (unpacked (weights), energy);
   if (example_)
     example_->spectra = unpacked (example);
-  uses_device_filter_ = false;
   if (lost_)
     device_filter_ = nullptr;  // its memory is for others
   return {};
@@ -175,10 +186,7 @@ Expected<> CorrelationTracker::leave_device ()
 void CorrelationTracker::give_up_device ()
 {
   enter_stage (Stage::done);
-  if (!leave_device ()) {
-    uses_device_filter_ = false;
-    example_.reset ();
-  }
+  (void) leave_device ();
   device_filter_ = nullptr;
 }
 
@@ -191,7 +199,7 @@ Expected<> CorrelationTracker::correct (const FrameTensors &frame, double x, dou
                                         double height)
 {
   example_.reset ();
-  TRY (leave_device ());
+  TRY (frame.filters ? enter_device (frame.filters) : leave_device ());
   x_ = x;
   y_ = y;
   width_ = width;
@@ -207,20 +215,34 @@ Expected<> CorrelationTracker::correct (const FrameTensors &frame, double x, dou
   }
   enter_stage (Stage::start);
   queue_square (frame, square_around (x_, y_, side ()));
+  if (uses_device_filter_) {
+    queries_.filter.start = filter_box ();
+    queries_.filter.kept = filter_.has_started () ? float (kKeptShare) : 0;
+  }
   queue_sizes (frame);
   queue_boxes ();
   return {};
 }
 
+/// Returns the target's box in the cells of its surroundings.
+FilterBox CorrelationTracker::filter_box () const
+{
+  const double cell = side () / kGrid;
+  return { width () / cell, height () / cell };
+}
+
 void CorrelationTracker::learn_start (const FrameTensors &frame)
 {
   colours_.learn (queries_.counts, 1);
-  const double cell = side () / kGrid;
-  CorrelationFilter fresh;
-  fresh.start (surroundings (frame, x_, y_), width () / cell, height () / cell);
-  if (filter_.has_started ())
-    fresh.remember (filter_, kKeptShare);
-  filter_ = std::move (fresh);
+  if (uses_device_filter_) {
+    filter_.note_started (*std::exchange (queries_.filter.start, std::nullopt));
+  } else {
+    CorrelationFilter fresh;
+    fresh.start (surroundings (frame, x_, y_), filter_box ());
+    if (filter_.has_started ())
+      fresh.remember (filter_, kKeptShare);
+    filter_ = std::move (fresh);
+  }
   sizes_.learn (sizes (frame), 1);
 }
 
@@ -405,7 +427,7 @@ Expected<> CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_
   if (lost_)
     queue_frame_search (frame);
   if (uses_device_filter_ && example_)
-    std::tie (queries_.filter.mu, queries_.filter.rho) = filter_.penalties (example_->rate);
+    queries_.filter.rate = example_->rate;
   return {};
 }
 

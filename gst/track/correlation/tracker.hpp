@@ -29,6 +29,7 @@
 namespace integralhist {
 
 using inthist::correlation::CorrelationFilter;
+using inthist::correlation::FilterBox;
 
 /// A frame is a step of some rounds: queries () are asked, and go_on () takes the answers, until
 /// there are none. finish () does that for many targets at once.
@@ -109,6 +110,7 @@ private:
   Expected<> enter_device (const std::shared_ptr<DeviceFilters> &filters);
   Expected<> leave_device ();
   double side () const;  // of the square that is searched, and learned from
+  FilterBox filter_box () const;
   void enter_stage (Stage next);
   void queue_square (const FrameTensors &frame, const CellGrid &square);
   void queue_sizes (const FrameTensors &frame);
