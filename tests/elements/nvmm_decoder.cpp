@@ -31,12 +31,20 @@ TEST_FIXTURE (nvmm::register_elements, nullptr);
 namespace {
 
 constexpr std::size_t kFrames = 596;  // of woman.mp4
+
+/// Returns whether a sanitizer is to see the first frames alone.
+bool are_small ()
+{
+  return g_strcmp0 (g_getenv ("INTHIST_CASES"), "small") == 0;
+}
+
 constexpr const char *kRegions = " regions=100,100,64,128;0,0,1,1;-20,-20,3000,3000;300,200,5,7 ";
 constexpr const char *kTarget = "targets=210,117,30,100 ";
 
 std::string parsed ()
 {
-  return "filesrc location=" + data ("woman.mp4") + " ! qtdemux ! h264parse ! ";
+  return "filesrc location=" + data ("woman.mp4") + " ! qtdemux ! h264parse ! "
+         + (are_small () ? "identity eos-after=30 ! " : "");
 }
 
 /// Returns whether there are a GPU, NVIDIA's decoder and the video. Says loudly what is missing.
@@ -100,11 +108,12 @@ Output output_of (const std::string &line)
 }
 
 void expect_same (const std::vector<std::string> &is, const std::vector<std::string> &wanted,
-                  std::size_t n, const std::string &what)
+                  const std::string &what)
 {
-  fail_unless (is.size () == n && wanted.size () == n, "%s: %zu and %zu instead of %zu",
-               what.c_str (), is.size (), wanted.size (), n);
-  for (std::size_t i = 0; i < n; i++)
+  fail_unless (is.size () == wanted.size ()
+                   && (are_small () ? is.size () > 20 : is.size () == kFrames),
+               "%s: %zu and %zu frames", what.c_str (), is.size (), wanted.size ());
+  for (std::size_t i = 0; i < is.size (); i++)
     fail_unless (is[i] == wanted[i], "%s: frame %zu: %s instead of %s", what.c_str (), i,
                  is[i].c_str (), wanted[i].c_str ());
 }
@@ -129,8 +138,8 @@ TEST (integers)
     };
     const Output nvmm = run ("nvv4l2decoder", "cuda"), cuda = run ("nvh264dec", "cuda"),
                  cpu = run ("nvh264dec ! cudadownload", "cpu");
-    expect_same (nvmm.said, cuda.said, kFrames, element + " in CUDA memory");
-    expect_same (nvmm.said, cpu.said, kFrames, element + " on the CPU");
+    expect_same (nvmm.said, cuda.said, element + " in CUDA memory");
+    expect_same (nvmm.said, cpu.said, element + " on the CPU");
   }
 }
 
@@ -147,10 +156,26 @@ TEST (tracks_and_drawings)
   const Output nvmm = run ("nvv4l2decoder", "cuda", "fromnvmm ! "),
                cuda = run ("nvh264dec", "cuda", "cudadownload ! "),
                cpu = run ("nvh264dec ! cudadownload", "cpu", "");
-  expect_same (nvmm.said, cuda.said, kFrames, "tracks in CUDA memory");
-  expect_same (nvmm.said, cpu.said, kFrames, "tracks on the CPU");
-  expect_same (nvmm.frames, cuda.frames, kFrames, "drawings in CUDA memory");
-  expect_same (nvmm.frames, cpu.frames, kFrames, "drawings on the CPU");
+  expect_same (nvmm.said, cuda.said, "tracks in CUDA memory");
+  expect_same (nvmm.said, cpu.said, "tracks on the CPU");
+  expect_same (nvmm.frames, cuda.frames, "drawings in CUDA memory");
+  expect_same (nvmm.frames, cpu.frames, "drawings on the CPU");
+}
+
+TEST (likelihood)
+{
+  if (!have_nvmm ("likelihood maps of NVMM"))
+    return;
+  const auto run = [] (const std::string &decoder, const std::string &end) {
+    return output_of (parsed () + decoder
+                      + " ! cudaintegralhist backend=cuda bins=16 ! integralhistlikelihood "
+                        "model=210,117,30,100 opacity=0.5 ! "
+                      + end
+                      + " ! video/x-raw,format=NV12 ! appsink name=sink sync=false "
+                        "wait-on-eos=false");
+  };
+  expect_same (run ("nvv4l2decoder", "fromnvmm").frames, run ("nvh264dec", "cudadownload").frames,
+               "maps in CUDA memory");
 }
 
 /// The same pixels, copied to the host.
@@ -179,7 +204,7 @@ TEST (formats_of_the_converter)
             gst_structure_get_value (gst_message_get_structure (message), "counts"));
         all[on_host].emplace_back (counts);
       }
-      expect_same (all[0], all[1], kFrames, std::string (format) + " " + element);
+      expect_same (all[0], all[1], std::string (format) + " " + element);
     }
 }
 
@@ -391,7 +416,9 @@ TEST (no_stall_in_10000_frames)
         parsed () + "nvv4l2decoder ! "
         + (converts ? "nvvideoconvert ! video/x-raw(memory:NVMM),format=RGBA ! " : "")
         + "tee name=t t. ! queue max-size-buffers=30 ! cudaintegralhist ! queue ! fakesink "
-          "sync=false t. ! queue max-size-buffers=30 ! cudaintegralhist compute=on-demand ! "
+          // which does not wait for a first frame while the other branch has all buffers
+          "sync=false async=false t. ! queue max-size-buffers=30 ! cudaintegralhist "
+          "compute=on-demand ! "
           "cudatrackfeatures ! integralhisttrack "
         + kTarget + "! appsink name=sink sync=false max-buffers=2 enable-last-sample=false");
     pipeline.set_state (GST_STATE_PLAYING);

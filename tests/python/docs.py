@@ -46,7 +46,7 @@ HAS_PYTHON = os.path.exists(os.path.join(BUILD, 'gst/integralhist/GstIntegralHis
 HERE = {'cat', 'examples/table.py', 'export', 'gcc', 'gst-inspect-1.0', 'gst-launch-1.0',
         'pkg-config'}
 NOT_HERE = {
-    r'.*\bnvh264dec\b': 'it needs an NVIDIA decoder',
+    r'.*\b(nvh264dec|nvv4l2decoder)\b': 'it needs an NVIDIA decoder',
     r'.*\bnvtracker\b': 'it needs NVIDIA DeepStream',
     r'.*\bunixfdsink\b': UNIXFD,
     r'.*\bgvametapublish\b': 'it needs DL Streamer',
