@@ -37,12 +37,12 @@ namespace integralhist {
                                      "{ " INTEGRALHIST_NVMM_CANVAS_FORMATS \
                                      ", GRAY8, GRAY16_LE, xRGB, xBGR, RGB10A2_LE, BGR10A2_LE }")
 
-/// Where the pixels of frames lie, as the features of their caps say.
+/// The memory that has the pixels of frames, by the features of their caps.
 enum class FrameMemory { system, cuda, nvmm };
 
 FrameMemory memory_of (const GstCaps *caps);
 
-/// What the caps of frames say. For NVMM the strides, offsets and size of `info` mean nothing.
+/// The contents of frames' caps. For NVMM the strides, offsets and size of `info` mean nothing.
 struct FrameFormat {
   GstVideoInfo info = {};
   FrameMemory memory = FrameMemory::system;

@@ -49,7 +49,7 @@ std::vector<std::complex<double>> phase_factors (double x, double y);
 /// Returns the tables that all filters on a GPU share.
 const cuda::FilterTables &filter_tables ();
 
-/// What a filter is to do with a box in the middle of the surroundings.
+/// The response that a filter is to have to a box in the middle, and the cells of the box.
 struct FilterBox {
   /// Takes the size of the box in cells.
   FilterBox (double width, double height);

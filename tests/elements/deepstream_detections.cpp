@@ -128,7 +128,7 @@ TEST (as_regions_of_interest)
   fail_unless (tracks == follow_regions ());
 }
 
-/// What is no batch of one frame has no detections, and nothing is read that is not there.
+/// A meta that is not the batch of one frame has no detections, and is read no further.
 TEST (others_are_left_alone)
 {
   const Found found = { kFirst };

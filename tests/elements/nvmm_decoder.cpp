@@ -32,7 +32,7 @@ namespace {
 
 constexpr std::size_t kFrames = 596;  // of woman.mp4
 
-/// Returns whether a sanitizer is to see the first frames alone.
+/// Returns whether only the first frames are run, for a sanitizer.
 bool are_small ()
 {
   return g_strcmp0 (g_getenv ("INTHIST_CASES"), "small") == 0;
@@ -60,7 +60,7 @@ bool have_nvmm (const char *what, std::vector<const char *> more = {})
   return false;
 }
 
-/// What the element e says of each frame, without times.
+/// Returns the numbers in a message of the element e, without times.
 std::string said (GstMessage *message)
 {
   std::string text;

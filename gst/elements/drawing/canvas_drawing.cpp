@@ -37,7 +37,7 @@ void draw_on_host (const inthist::Canvas &canvas, const LevelPicture *map, const
     });
 }
 
-/// Returns whether nobody else has the buffer, or one of those whose pixels it has.
+/// Returns whether no other element has the buffer, or an original that it is a copy of.
 bool is_alone (GstBuffer *buffer)
 {
   if (!gst_buffer_is_writable (buffer))
@@ -95,7 +95,7 @@ Expected<> check_alone (GstBuffer *buffer, const FrameFormat &format, const char
   if (format.memory != FrameMemory::nvmm || is_alone (buffer))
     return {};
   return error (Error::Kind::bad_frame,
-                "The NVMM frame cannot be drawn on: another element has it, too, as behind a tee. "
+                "The NVMM frame cannot be drawn on: another element has it, as behind a tee. "
                 "Put ",
                 element,
                 " before the tee, or before it nvvideoconvert to another format, as in "

@@ -15,9 +15,9 @@ namespace integralhist {
 
 class CanvasDrawing {
 public:
-  /// Draws on the frame of a writable buffer, which is in no system memory; a map comes first where
-  /// there is one. What reads CUDA memory on its stream sees it. Before GStreamer 1.24, and on
-  /// NVMM, it is drawn on return.
+  /// Draws on the frame of a writable buffer, which is in CUDA memory or NVMM; a map comes first if
+  /// there is one. Readers of CUDA memory on its stream see it. Before GStreamer 1.24, and on NVMM,
+  /// it is drawn on return.
   Expected<> draw (GstBuffer *buffer, const FrameFormat &format, const LevelPicture *map,
                    const Drawings &drawings);
   void clear ();
@@ -29,8 +29,8 @@ private:
   std::unique_ptr<DeviceCanvas> canvas_;  // of this context
 };
 
-/// Refuses an NVMM frame that others may see: a copy of its buffer has the same pixels. `element`
-/// is the one that wants to draw on it.
+/// Refuses an NVMM frame that other elements have: a copy of its buffer has the same pixels.
+/// `element` is the name of the element that draws.
 Expected<> check_alone (GstBuffer *buffer, const FrameFormat &format, const char *element);
 
 /// Returns the caps, which it takes, and behind them those of other memory that can be drawn on.

@@ -11,7 +11,7 @@ namespace {
 
 // The layouts, as far as they are read.
 
-/// What all of them begin with.
+/// The head of all of them.
 struct Base {
   void *batch;  // the one that it belongs to
   gint32 type;
@@ -84,7 +84,7 @@ Detection detection_of (const Object &object, gint number)
   const gfloat confidence = object.confidence;
   if (!std::isfinite (confidence))
     detection.bad_confidence = joined ("(gfloat) ", confidence);
-  else if (confidence >= 0)  // below that there is none
+  else if (confidence >= 0)  // -0.1 means that it is unknown
     detection.confidence = confidence;
   return detection;
 }

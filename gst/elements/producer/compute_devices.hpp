@@ -19,8 +19,8 @@ public:
 
   /// Returns the open devices, for make_engine ().
   const Devices &all () const { return devices_; }
-  /// Goes on in the context of the buffer's pixels, where that is another one and on a device that
-  /// the element may use (-1 for any). Returns that device, if any. An NVMM frame in the memory of
+  /// Goes on in the context of the buffer's pixels, if that is another one and on a device that the
+  /// element may use (-1 for any). Returns that device, if any. An NVMM frame in the memory of
   /// a device that the element may not use is an error.
   Expected<std::optional<int>> follow (GstBuffer *buffer, const FrameFormat &input, int device_id);
   /// Maps a buffer where its pixels lie, and sets `frame` to them.

@@ -406,8 +406,8 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   const auto computed = properties->sync ? await (*tensor) : Expected<> ();
   if (computed)
     attach (self, buffer, tensor, scores);
-  // a hold would have elements downstream copy the buffer, and a copy of NVMM has no pixels of its
-  // own; also behind a failure, as other devices than a failed one may still read it
+  // Elements downstream copy a buffer that is held, and a copy of NVMM shares the pixels. This also
+  // comes behind a failure: other devices than the failed one may still read the buffer.
   auto held = hold (buffer, state.input.memory == FrameMemory::nvmm);
   return computed ? held : computed;
 }
