@@ -2,9 +2,8 @@
 #include "nvmm_surface.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstring>
-#include <span>
-#include <vector>
 
 namespace integralhist {
 namespace {
@@ -41,12 +40,12 @@ constexpr int kPitchLayout = 0;
 // The numbers of a memory: 0 in a request, and then what the platform has.
 enum : gint32 { kDefault, kPinned, kDevice, kUnified, kSurfaceArray, kHandle, kSystem, kCudaArray };
 
-/// The numbers that a format has: one for each colorimetry and range.
+/// The numbers that a format has: one for each colorimetry and range, and 0 for none.
 struct ColourFormats {
   GstVideoFormat format;
-  std::vector<gint32> numbers;
+  std::array<gint32, 5> numbers;
 };
-const ColourFormats kColourFormats[] = {
+constexpr ColourFormats kColourFormats[] = {
   { GST_VIDEO_FORMAT_GRAY8, { 1, 88 } },
   { GST_VIDEO_FORMAT_GRAY16_LE, { 92 } },
   { GST_VIDEO_FORMAT_I420, { 2, 4, 31, 32, 35 } },
@@ -80,7 +79,7 @@ tl::unexpected<Error> bad_surface (const Parts &...why)
   return error (Error::Kind::bad_frame, "The NVMM frame cannot be read: ", why...);
 }
 
-Expected<NvmmSurface::Memory> memory_of (gint32 number)
+Expected<NvmmSurface::Memory> memory_of_number (gint32 number)
 {
   switch (number) {
     case kPinned: return NvmmSurface::Memory::pinned;
@@ -100,9 +99,10 @@ Expected<NvmmSurface::Memory> memory_of (gint32 number)
 Expected<> check_colour_format (gint32 number, GstVideoFormat format)
 {
   const auto row = std::ranges::find (kColourFormats, format, &ColourFormats::format);
-  if (row != std::end (kColourFormats) && std::ranges::count (row->numbers, number) > 0)
+  if (row != std::end (kColourFormats) && number > 0
+      && std::ranges::count (row->numbers, number) > 0)
     return {};
-  return bad_surface ("its surface has the colour format ", number, ", and the caps say ",
+  return bad_surface ("its surface has the colour format ", number, ", which is not ",
                       gst_video_format_to_string (format));
 }
 
@@ -118,31 +118,31 @@ guint64 row_bytes (const GstVideoInfo &info, guint plane)
   return bytes;
 }
 
-Expected<NvmmSurface> read (const Parameters &its, NvmmSurface::Memory memory, int device,
+Expected<NvmmSurface> read (const Parameters &parameters, NvmmSurface::Memory memory, int device,
                             const GstVideoInfo &info)
 {
-  if (its.layout != kPitchLayout)
+  if (parameters.layout != kPitchLayout)
     return bad_surface ("its surface is block-linear", kToSystemMemory);
-  TRY (check_colour_format (its.colour_format, GST_VIDEO_INFO_FORMAT (&info)));
+  TRY (check_colour_format (parameters.colour_format, GST_VIDEO_INFO_FORMAT (&info)));
   constexpr guint32 kLargest = 1 << 16;
-  if (its.width < guint (info.width) || its.height < guint (info.height) || its.width > kLargest
-      || its.height > kLargest)
-    return bad_surface ("its surface is ", its.width, "x", its.height, ", and the caps say ",
-                        info.width, "x", info.height);
+  if (parameters.width < guint (info.width) || parameters.height < guint (info.height)
+      || parameters.width > kLargest || parameters.height > kLargest)
+    return bad_surface ("its surface has ", parameters.width, "x", parameters.height,
+                        " pixels, and the frame has ", info.width, "x", info.height);
   const guint n_planes = GST_VIDEO_INFO_N_PLANES (&info);
-  if (its.planes.n != n_planes)
-    return bad_surface ("its surface has ", its.planes.n, " planes, and ",
+  if (parameters.planes.n != n_planes)
+    return bad_surface ("its surface has ", parameters.planes.n, " planes, and ",
                         GST_VIDEO_INFO_NAME (&info), " has ", n_planes);
-  if (!its.data)
-    return bad_surface ("its surface has no address that CUDA could read", kToSystemMemory);
+  if (!parameters.data)
+    return bad_surface ("its surface has no address of pixels", kToSystemMemory);
   NvmmSurface surface = { .memory = memory,
                           .device = device,
-                          .width = int (its.width),
-                          .height = int (its.height),
-                          .data = static_cast<std::byte *> (its.data),
-                          .bytes = its.bytes };
+                          .width = int (parameters.width),
+                          .height = int (parameters.height),
+                          .data = static_cast<std::byte *> (parameters.data),
+                          .bytes = parameters.bytes };
   for (guint p = 0; p < n_planes; p++) {
-    const guint32 offset = its.planes.offset[p], stride = its.planes.pitch[p];
+    const guint32 offset = parameters.planes.offset[p], stride = parameters.planes.pitch[p];
     const guint64 wanted = row_bytes (info, p);
     if (stride < wanted || stride > G_MAXINT32)
       return bad_surface ("plane ", p, " has rows ", stride, " bytes apart, and a row takes ",
@@ -157,9 +157,9 @@ Expected<NvmmSurface> read (const Parameters &its, NvmmSurface::Memory memory, i
 Expected<NvmmSurface> nvmm_surface_of (const void *parameters, NvmmSurface::Memory memory,
                                        int device, const GstVideoInfo &info)
 {
-  Parameters its;
-  std::memcpy (&its, parameters, sizeof its);
-  return read (its, memory, device, info);
+  Parameters copy;
+  std::memcpy (&copy, parameters, sizeof copy);
+  return read (copy, memory, device, info);
 }
 
 Expected<NvmmSurface> nvmm_surface_of (GstBuffer *buffer, const GstVideoInfo &info)
@@ -170,25 +170,25 @@ Expected<NvmmSurface> nvmm_surface_of (GstBuffer *buffer, const GstVideoInfo &in
                         " memories, and an NVMM buffer has one, which can be mapped");
   const bool is_known = std::ranges::count (kDescriptorSizes, map.size) > 0;
   const gsize size = map.size;
-  Descriptor all = {};
+  Descriptor descriptor = {};
   if (is_known)
-    std::memcpy (&all, map.data, sizeof all);
+    std::memcpy (&descriptor, map.data, sizeof descriptor);
   gst_buffer_unmap (buffer, &map);
   if (!is_known)
     return bad_surface ("its descriptor has ", size, " bytes, and those of DeepStream 4.0 to 9.1 ",
                         kDescriptorSizes[0], " or ", kDescriptorSizes[1], kToSystemMemory);
-  constexpr guint32 kMostFrames = 1024;
-  if (all.n_filled > 1 && all.n_filled <= all.batch_size)
-    return bad_surface ("it is a batch of ", all.n_filled,
+  constexpr guint32 kMostFrames = 1024, kMostGpus = 1024;
+  const auto &[gpu, batch_size, n_filled, is_contiguous, memory, surfaces] = descriptor;
+  if (n_filled > 1 && n_filled <= batch_size)
+    return bad_surface ("it is a batch of ", n_filled,
                         " frames: put nvstreamdemux before this element, or track batches with "
                         "nvtracker and the library of this project for it");
-  if (all.n_filled != 1 || all.batch_size < 1 || all.batch_size > kMostFrames || !all.surfaces)
-    return bad_surface ("its descriptor says ", all.n_filled, " frames of at most ", all.batch_size,
-                        all.surfaces ? "" : ", and has no list of them");
-  if (all.gpu > 1024)
-    return bad_surface ("its descriptor says GPU ", all.gpu);
-  const auto memory = TRY (memory_of (all.memory));
-  return nvmm_surface_of (all.surfaces, memory, int (all.gpu), info);
+  if (n_filled != 1 || batch_size < 1 || batch_size > kMostFrames || !surfaces)
+    return bad_surface ("its descriptor says ", n_filled, " frames of at most ", batch_size,
+                        surfaces ? "" : ", and has no list of them");
+  if (gpu > kMostGpus)
+    return bad_surface ("its descriptor says GPU ", gpu);
+  return nvmm_surface_of (surfaces, TRY (memory_of_number (memory)), int (gpu), info);
 }
 
 void keep_original (GstBuffer *copy, GstBuffer *original)
@@ -211,7 +211,7 @@ GstBuffer *make_writable (GstBuffer *buffer)
 bool is_nvmm (const GstCaps *caps)
 {
   return gst_caps_get_size (caps) > 0
-         && gst_caps_features_contains (gst_caps_get_features (caps, 0), kNvmmFeature);
+         && gst_caps_features_contains (gst_caps_get_features (caps, 0), INTEGRALHIST_NVMM_FEATURE);
 }
 
 }  // namespace integralhist

@@ -21,7 +21,8 @@
 
 namespace integralhist {
 
-inline constexpr char kNvmmFeature[] = "memory:NVMM";
+/// The feature of the caps of such frames.
+#define INTEGRALHIST_NVMM_FEATURE "memory:NVMM"
 
 struct NvmmSurface {
   enum class Memory {

@@ -8,6 +8,8 @@
 
 #include <gst/integralhist/base/error.hpp>
 
+#include "nvmm_surface.hpp"
+
 namespace integralhist {
 
 /// Formats with luma in the first plane, and packed RGB, in system memory.
@@ -31,9 +33,10 @@ namespace integralhist {
   "NV12, NV21, I420, YV12, Y42B, Y444, P010_10LE, YUY2, UYVY, " \
   "RGB, BGR, RGBx, BGRx, RGBA, BGRA, ARGB, ABGR"
 #define INTEGRALHIST_NVMM_CANVAS_CAPS \
-  GST_VIDEO_CAPS_MAKE_WITH_FEATURES ("memory:NVMM", "{ " INTEGRALHIST_NVMM_CANVAS_FORMATS " }")
+  GST_VIDEO_CAPS_MAKE_WITH_FEATURES (INTEGRALHIST_NVMM_FEATURE, \
+                                     "{ " INTEGRALHIST_NVMM_CANVAS_FORMATS " }")
 #define INTEGRALHIST_NVMM_CAPS \
-  GST_VIDEO_CAPS_MAKE_WITH_FEATURES ("memory:NVMM", \
+  GST_VIDEO_CAPS_MAKE_WITH_FEATURES (INTEGRALHIST_NVMM_FEATURE, \
                                      "{ " INTEGRALHIST_NVMM_CANVAS_FORMATS \
                                      ", GRAY8, GRAY16_LE, xRGB, xBGR, RGB10A2_LE, BGR10A2_LE }")
 

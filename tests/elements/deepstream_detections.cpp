@@ -140,7 +140,8 @@ TEST (others_are_left_alone)
     scene.draw (picture, kFirst, 7);
     return tracking.follow (picture, prepare).size ();
   };
-  Batch batch ({ found }), two ({ found }), none ({ found }), foreign ({ found }), odd ({ found });
+  Batch batch ({ found }), two ({ found }), none ({ found }), foreign ({ found }), odd ({ found }),
+      strange ({ found }), nameless ({ found });
   fail_unless_equals_uint64 (tracks_of ([&] (GstBuffer *b) { attach (b, batch.batch.data ()); }),
                              1);
   fail_unless_equals_uint64 (
@@ -155,7 +156,13 @@ TEST (others_are_left_alone)
                              0);
   set (odd.objects[0].data (), kBox, std::nanf (""));
   set (odd.objects[0].data (), kConfidence, std::nanf (""));
-  tracks_of ([&] (GstBuffer *b) { attach (b, odd.batch.data ()); });
+  fail_unless_equals_uint64 (tracks_of ([&] (GstBuffer *b) { attach (b, odd.batch.data ()); }), 0);
+  set (strange.objects[0].data (), 0, two.batch.data ());
+  fail_unless_equals_uint64 (tracks_of ([&] (GstBuffer *b) { attach (b, strange.batch.data ()); }),
+                             0);
+  nameless.batch[0]++;
+  fail_unless_equals_uint64 (tracks_of ([&] (GstBuffer *b) { attach (b, nameless.batch.data ()); }),
+                             0);
 }
 
 TEST (of_nvidias_library)

@@ -229,7 +229,10 @@ TEST (metas_of_scaled_frames)
                              "integralhisttrack targets=8,12,16,20 ";
   for (const std::string &follow :
        { "cudaintegralhist backend=cpu bins=16" + scaled + "method=fragments",
-         "cudatrackfeatures backend=cpu" + scaled }) {
+         "cudatrackfeatures backend=cpu" + scaled,
+         // the converter's usual place: before elements in system memory
+         std::string ("cudaintegralhist backend=cpu ! fromnvmm ! capssetter caps=video/x-raw,"
+                      "width=32,height=24 ! integralhistlikelihood model=1,1,5,5") }) {
     Pipeline pipeline ("videotestsrc num-buffers=3 ! video/x-raw,format=NV12,width=64,height=48 ! "
                        "tonvmm ! "
                        + follow + " ! fakesink");
@@ -340,6 +343,46 @@ TEST (refusals)
       for (const std::string &part : lie.parts)
         expect_parts (error, { part }, lie.what);
     }
+}
+
+/// The same element takes NVMM and system memory in turns, frames of another size, a flush, and a
+/// second start.
+TEST (changing_caps)
+{
+  Harness harness ("cudaintegralhist backend=cpu");
+  Random random (seed ());
+  for (int turn = 0; turn < 6; turn++) {
+    const bool is_nvmm = turn % 2 == 0;
+    const int width = turn < 3 ? 64 : 48;
+    GstVideoInfo info;
+    gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12, guint (width), 48);
+    harness.set_caps (std::string (is_nvmm ? "video/x-raw(memory:NVMM)" : "video/x-raw")
+                      + ",format=NV12,height=48,framerate=30/1,width=" + std::to_string (width));
+    GstBuffer *const plain = gst_buffer_new_allocate (nullptr, info.size, nullptr);
+    GstMapInfo map;
+    fail_unless (gst_buffer_map (plain, &map, GST_MAP_WRITE));
+    for (gsize i = 0; i < map.size; i++)
+      map.data[i] = guint8 (random ());
+    gst_buffer_unmap (plain, &map);
+    const Picture picture = picture_of (plain, info);
+    auto surface = std::make_unique<nvmm::Surface> (info, 6);
+    surface->copy (info, plain, false);
+    GstBuffer *pushed = plain;
+    if (is_nvmm) {
+      pushed = nvmm::buffer_of (std::move (surface));
+      gst_buffer_unref (plain);
+    }
+    const Buffer passed = harness.pass (pushed);
+    expect_none (complaint (gst_buffer_get_integral_histogram_meta (passed.get ())->histogram,
+                            picture, random));
+    if (turn == 3)
+      harness.flush ();
+    if (turn == 4) {
+      gst_element_set_state (harness->element, GST_STATE_READY);
+      gst_element_set_state (harness->element, GST_STATE_PLAYING);
+      harness.flush ();  // whose segment the second run needs
+    }
+  }
 }
 
 TEST (unknown_descriptor)

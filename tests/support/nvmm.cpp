@@ -90,7 +90,7 @@ static void test_nvmm_pool_init (TestNvmmPool *) {}
 
 // the elements
 
-/// Calls `change` with a copy of each structure of caps, and returns all.
+/// Returns caps with a feature, or in system memory for null.
 static GstCaps *test_nvmm_with_feature (GstCaps *caps, const char *feature, GstCaps *filter)
 {
   GstCaps *other = gst_caps_copy (caps);

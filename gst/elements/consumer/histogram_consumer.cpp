@@ -5,6 +5,7 @@
 
 #include <gst/elements/base/parse.hpp>
 #include <gst/elements/base/producer_query.hpp>
+#include <gst/frame/mapped_frame.hpp>
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/integralhist/meta/placed.hpp>
@@ -90,20 +91,23 @@ Expected<GstIntegralHistogramMeta *> HistogramConsumer::find (GstBuffer *buffer,
     if (const auto *const range_meta = find_meta (buffer, is_candidate))
       TRY (check_all_bins (range_meta->histogram));
   if (found)
-    TRY (check_size (found));
+    TRY (check_size (buffer, found));
   return found;
 }
 
-Expected<> HistogramConsumer::check_size (const GstIntegralHistogramMeta *meta) const
+Expected<> HistogramConsumer::check_size (GstBuffer *buffer,
+                                          const GstIntegralHistogramMeta *meta) const
 {
-  const guint width = guint (input_.info.width), height = guint (input_.info.height);
-  if (input_.memory != FrameMemory::nvmm || (meta->width == width && meta->height == height))
+  if (!input_.info.finfo)
+    return {};  // no raw video, whose size is unknown
+  const GstVideoRectangle area = TRY (frame_area (buffer, input_));
+  if (meta->width == guint (area.w) && meta->height == guint (area.h))
     return {};
-  return error (Error::Kind::no_histogram, "The frames are ", width, "x", height,
-                ", and their integral histogram says ", meta->width, "x", meta->height,
-                ": NVIDIA's converter copies metas as they are when it scales. Put it into "
-                "integralhistkeepmetas, as in element=\"nvvideoconvert\", or before "
-                "cudaintegralhist");
+  return error (Error::Kind::no_histogram, "The frames are ", area.w, "x", area.h,
+                ", and their integral histogram is for frames of ", meta->width, "x", meta->height,
+                ": an element between has scaled them and copied the meta as it is, such as "
+                "nvvideoconvert. Put it into integralhistkeepmetas, as element=\"nvvideoconvert\", "
+                "or before cudaintegralhist");
 }
 
 Expected<> HistogramConsumer::await (GstIntegralHistogram *histogram)

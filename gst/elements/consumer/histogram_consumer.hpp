@@ -43,9 +43,9 @@ public:
   /// nick is empty; a histogram of pixels comes before one of weights. Returns null if there is
   /// none, and an error for users if it has only some of its bins and earlier frames had no more.
   Expected<GstIntegralHistogramMeta *> find (GstBuffer *buffer, const FeatureText &feature);
-  /// Refuses the histogram of an NVMM frame that was scaled since: NVIDIA's converter copies metas
-  /// as they are.
-  Expected<> check_size (const GstIntegralHistogramMeta *meta) const;
+  /// Refuses a histogram of another size than the frame: NVIDIA's converter copies metas as they
+  /// are when it scales.
+  Expected<> check_size (GstBuffer *buffer, const GstIntegralHistogramMeta *meta) const;
 
   /// Notes that a frame has what is wanted.
   void note_found () { found_ = true; }

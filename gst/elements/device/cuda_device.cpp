@@ -214,7 +214,11 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::follow_primary (int device)
     gst_object_unref (primary);
     return nullptr;
   }
-  auto other = wrapped (primary);
+  const auto other = wrapped (primary);
+  if (!other) {
+    gst_object_unref (primary);
+    return other;
+  }
   gst_clear_object (&context_);
   context_ = primary;
   is_neighbours_ = false;

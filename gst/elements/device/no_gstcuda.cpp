@@ -38,8 +38,9 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::follow_primary (int device)
 {
   if (device == *use_)
     return nullptr;
+  auto other = TRY (CudaContext::primary (device));
   use_ = use_device (device);
-  return CudaContext::primary (device);
+  return other;
 }
 
 bool CudaDevice::owns (GstBuffer *)

@@ -38,14 +38,15 @@ void draw_on_host (const inthist::Canvas &canvas, const LevelPicture *map, const
 }
 
 /// Returns whether no other element has the buffer, or an original that it is a copy of.
-bool is_alone (GstBuffer *buffer)
+bool is_alone (GstBuffer *buffer, int copies = 0)
 {
-  if (!gst_buffer_is_writable (buffer))
+  constexpr int kMostCopies = 100;
+  if (!gst_buffer_is_writable (buffer) || copies > kMostCopies)
     return false;
   gpointer state = nullptr;
   while (GstMeta *meta =
              gst_buffer_iterate_meta_filtered (buffer, &state, GST_PARENT_BUFFER_META_API_TYPE))
-    if (!is_alone (reinterpret_cast<GstParentBufferMeta *> (meta)->buffer))
+    if (!is_alone (reinterpret_cast<GstParentBufferMeta *> (meta)->buffer, copies + 1))
       return false;
   return true;
 }
@@ -66,14 +67,16 @@ Expected<> CanvasDrawing::draw (GstBuffer *buffer, const FrameFormat &format,
 {
   MappedFrame frame = TRY (MappedFrame::map (
       buffer, format, int (GST_MAP_READWRITE) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF) | kMapCuda));
-  TRY (check_planes (frame.video ()));
+  if (!frame.surface ())  // of which map () has checked that
+    TRY (check_planes (frame.video ()));
   const inthist::Canvas canvas = canvas_of (frame.video ());
   if (const auto &surface = frame.surface ()) {
     if (!surface->is_on_device (CudaContext::device_count ().has_value ())) {
       draw_on_host (canvas, map, drawings);
       return {};
     }
-    TRY (open (TRY (CudaContext::primary (surface->device))));
+    if (!context_ || context_->device () != surface->device)
+      TRY (open (TRY (CudaContext::primary (surface->device))));
     return canvas_->draw (canvas, map, drawings, nullptr);
   }
   auto context = TRY (CudaDevice::context_of (buffer));

@@ -117,17 +117,19 @@ bool same_size (const GstVideoInfo &a, const GstVideoInfo &b)
   return a.width == b.width && a.height == b.height;
 }
 
-/// Drops metas about places: NVIDIA's converter copies them as they are when it scales.
-void drop_places (GstBuffer *buffer)
+/// Drops metas about places of the kinds that a frame had: NVIDIA's converter copies them as they
+/// are when it scales.
+void drop_copies (GstBuffer *buffer, GstBuffer *frame)
 {
   gst_buffer_foreach_meta (
       buffer,
-      [] (GstBuffer *, GstMeta **meta, gpointer) -> gboolean {
-        if (is_about_places ((*meta)->info->api))
+      [] (GstBuffer *, GstMeta **meta, gpointer frame) -> gboolean {
+        const GType api = (*meta)->info->api;
+        if (is_about_places (api) && gst_buffer_get_meta (static_cast<GstBuffer *> (frame), api))
           *meta = nullptr;
         return TRUE;
       },
-      nullptr);
+      frame);
 }
 
 /// Puts what the frame had on what became of it.
@@ -139,7 +141,7 @@ void put_metas (GstBuffer *to, const FrameMetas &frame, const FrameFormat &outpu
   const bool is_scaled = in.finfo && out.finfo && !same_size (in, out),
              has_borders = is_scaled && !same_aspect (in, out);
   if (is_scaled && (frame.format.memory == FrameMemory::nvmm || output.memory == FrameMemory::nvmm))
-    drop_places (to);
+    drop_copies (to, from);
   std::vector<GType> theirs;
   each_meta (to, [&] (GstMeta *meta) { theirs.push_back (meta->info->api); });
   if (has_borders)
@@ -166,7 +168,7 @@ std::string refusal_of (GstElement *element)
   if (has ("left") && has ("right") && has ("top") && has ("bottom"))
     return "crops the picture, or adds to it";
   for (const char *const crop : { "src-crop", "dest-crop" })  // of nvvideoconvert
-    if (has (crop)) {
+    if (const GParamSpec *const spec = has (crop); spec && G_IS_PARAM_SPEC_STRING (spec)) {
       g_autofree gchar *sides = nullptr;
       g_object_get (element, crop, &sides, nullptr);
       if (sides && std::strpbrk (sides, "123456789"))

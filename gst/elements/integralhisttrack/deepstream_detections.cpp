@@ -58,6 +58,7 @@ struct Holder {
 static_assert (offsetof (Holder, type) == 32);
 
 constexpr gint32 kBatchType = 4097;
+constexpr gint kMostObjects = 10000;  // of a frame
 
 Batch *batch_of (GstBuffer *buffer)
 {
@@ -94,18 +95,21 @@ Detection detection_of (const Object &object, gint number)
 void read_deepstream_detections (GstBuffer *buffer, std::vector<Detection> &detections)
 {
   Batch *const batch = batch_of (buffer);
-  if (!batch)
+  // what does not name its batch has another layout
+  if (!batch || batch->base.batch != batch)
     return;
   g_rec_mutex_lock (&batch->mutex);
   const auto *const frame =
       batch->n_frames == 1 && batch->frames ? static_cast<Frame *> (batch->frames->data) : nullptr;
   gint number = 0;
-  // what does not name its batch has another layout
-  if (frame && frame->base.batch == batch)
-    for (const GList *at = frame->objects; at; at = at->next)
-      if (const auto *const object = static_cast<const Object *> (at->data);
-          object && object->base.batch == batch)
-        detections.push_back (detection_of (*object, number++));
+  const bool is_known = frame && frame->base.batch == batch;
+  for (const GList *at = is_known ? frame->objects : nullptr; at && number < kMostObjects;
+       at = at->next) {
+    const auto *const object = static_cast<const Object *> (at->data);
+    if (!object || object->base.batch != batch)
+      break;
+    detections.push_back (detection_of (*object, number++));
+  }
   g_rec_mutex_unlock (&batch->mutex);
 }
 

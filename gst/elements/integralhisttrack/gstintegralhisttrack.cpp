@@ -305,7 +305,7 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
                       ? "; or set method=fragments, which follows by one integral histogram"
                       : "");
   }
-  TRY (state.consumer.check_size (metas.gradients));
+  TRY (state.consumer.check_size (buffer, metas.gradients));
   return follow_targets (trans, state, properties, buffer, TargetFrame (buffer, metas.gradients),
                          metas.tensors ());
 }

@@ -54,6 +54,7 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
     return error (Error::Kind::no_device, "CUDA", device, " cannot be used: ", why, ". Set ",
                   cpu_instead, " to compute on the CPU");
   }
+  why_cpu_ = why;
   return "CPU" + (may_cuda ? "; CUDA: " + why : "");
 }
 
@@ -108,9 +109,10 @@ Expected<std::shared_ptr<CudaContext>> ComputeDevices::follow (const NvmmSurface
   }
   if (!has_gpu)
     return error (Error::Kind::bad_frame, "The NVMM frames are in the memory of GPU ",
-                  surface.device,
-                  ", and this element computes on the CPU: set backend=auto, or put "
-                  "\"nvvideoconvert ! video/x-raw\" before it");
+                  surface.device, ", and this element computes on the CPU",
+                  why_cpu_.empty () ? ": set backend=auto and strategy=auto"
+                                    : joined (" because CUDA cannot be used: ", why_cpu_),
+                  "; or put \"nvvideoconvert ! video/x-raw\" before it");
   if (devices_.are_several ())
     return nullptr;
   if (device_id >= 0 && device_id != surface.device)

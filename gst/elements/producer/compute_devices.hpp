@@ -47,6 +47,7 @@ private:
   CudaDevice cuda_;                // the first device, and the pipeline's contexts
   std::vector<DeviceUse> others_;  // all devices but the first
   Devices devices_;
+  std::string why_cpu_;  // if CUDA may be used, and cannot
 };
 
 }  // namespace integralhist
