@@ -6,6 +6,10 @@
 // nvtracker calls Init and then Query, Process for each batch, RemoveStreams and UpdateParams
 // between batches, and DeInit, from several threads. A second Init without DeInit makes a second
 // context. Nothing is kept but in contexts.
+//
+// nvtracker catches no exceptions, and code without exceptions (all other files here) would let
+// std::bad_alloc of the standard library pass. This file is compiled with them, so that `noexcept`
+// ends the process instead.
 #include <cstring>
 #include <string>
 
@@ -32,11 +36,22 @@ Status reported (const Expected<> &outcome, const char *doing)
   return Status::error;
 }
 
+/// Returns whether GStreamer runs in this process. An error is reported.
+bool has_gstreamer (const char *doing)
+{
+  GError *problem = nullptr;
+  if (gst_init_check (nullptr, nullptr, &problem))
+    return true;
+  const std::string why = problem ? problem->message : "it gives no reason";
+  g_clear_error (&problem);
+  report ({ Error::Kind::failed, "GStreamer cannot start: " + why }, doing);
+  return false;
+}
+
 /// Returns the options that a query is about: those of its context, or of a file.
 Expected<LibraryOptions> options_of (const Capabilities &query, const std::string &path,
                                      bool &is_missing)
 {
-  is_missing = false;
   if (query.context)
     return static_cast<Context *> (query.context)->options ();
   return read_options (path, is_missing);
@@ -44,15 +59,18 @@ Expected<LibraryOptions> options_of (const Capabilities &query, const std::strin
 
 }  // namespace
 
-EXPORT Status NvMOT_Init (const Config *config, void **handle, ConfigResponse *response)
+EXPORT Status NvMOT_Init (const Config *config, void **handle, ConfigResponse *response) noexcept
 {
   if (handle)
     *handle = nullptr;
   if (!config || !handle || !response)
     return Status::error;
-  gst_init (nullptr, nullptr);
   *response = {};
-  bool is_missing;
+  if (!has_gstreamer ("Init")) {
+    response->summary = response->other = ConfigStatus::error;
+    return Status::error;
+  }
+  bool is_missing = false;
   auto options = read_options (path_of (config->path, config->path_length), is_missing);
   if (!options) {
     response->summary = ConfigStatus::error;
@@ -70,17 +88,16 @@ EXPORT Status NvMOT_Init (const Config *config, void **handle, ConfigResponse *r
   return Status::ok;
 }
 
-EXPORT void NvMOT_DeInit (void *handle)
+EXPORT void NvMOT_DeInit (void *handle) noexcept
 {
   delete static_cast<Context *> (handle);
 }
 
-EXPORT Status NvMOT_Query (guint16 path_length, const char *path, Capabilities *query)
+EXPORT Status NvMOT_Query (guint16 path_length, const char *path, Capabilities *query) noexcept
 {
-  if (!query)
+  if (!query || !has_gstreamer ("Query"))
     return Status::error;
-  gst_init (nullptr, nullptr);
-  bool is_missing;
+  bool is_missing = false;
   const auto options = options_of (*query, path_of (path, path_length), is_missing);
   if (!options) {
     report (options.error (), "Query");
@@ -101,7 +118,8 @@ EXPORT Status NvMOT_Query (guint16 path_length, const char *path, Capabilities *
   return Status::ok;
 }
 
-EXPORT Status NvMOT_Process (void *handle, const ProcessParams *params, OutputBatch *output)
+EXPORT Status NvMOT_Process (void *handle, const ProcessParams *params,
+                             OutputBatch *output) noexcept
 {
   if (!handle || !params || !output)
     return Status::error;
@@ -110,7 +128,7 @@ EXPORT Status NvMOT_Process (void *handle, const ProcessParams *params, OutputBa
 
 /// Removes the stream that has this id. NVIDIA's header calls the id a mask, by which 0, the first
 /// stream, would be all; nvtracker passes the id of one stream.
-EXPORT Status NvMOT_RemoveStreams (void *handle, guint64 stream)
+EXPORT Status NvMOT_RemoveStreams (void *handle, guint64 stream) noexcept
 {
   if (!handle)
     return Status::error;
@@ -118,7 +136,7 @@ EXPORT Status NvMOT_RemoveStreams (void *handle, guint64 stream)
   return Status::ok;
 }
 
-EXPORT Status NvMOT_UpdateParams (void *handle, const std::string &text)
+EXPORT Status NvMOT_UpdateParams (void *handle, const std::string &text) noexcept
 {
   if (!handle)
     return Status::error;

@@ -3,12 +3,32 @@
 // The library for nvtracker answers a query about itself, and refuses wrong files of options and
 // batches that contradict themselves. It reads no byte outside of such a batch, which a sanitizer
 // would notice.
+#include <new>
+
+#include <sys/wait.h>
+
 #include "repeats.hpp"
 #include "scene.hpp"
 
 #include "test.hpp"  // last: it has macros with names of the standard library
 
 using namespace nvtracker;
+
+static std::function<void ()> at_start_of_gstreamer;
+
+/// Stands for GStreamer's function, which the library calls first. It may fail, or throw as a
+/// function of the standard library does if memory runs out.
+extern "C" __attribute__ ((visibility ("default"))) gboolean
+gst_init_check (int *argc, char ***argv, GError **problem)
+{
+  using Function = gboolean (*) (int *, char ***, GError **);
+  static const auto real = reinterpret_cast<Function> (dlsym (RTLD_NEXT, "gst_init_check"));
+  if (!at_start_of_gstreamer)
+    return real (argc, argv, problem);
+  at_start_of_gstreamer ();
+  g_set_error_literal (problem, GST_CORE_ERROR, GST_CORE_ERROR_FAILED, "the test says so");
+  return FALSE;
+}
 
 namespace {
 
@@ -316,6 +336,42 @@ TEST (null_arguments)
                           kError);
   fail_unless_equals_int (library.process (context.handle (), batch.params.data (), nullptr),
                           kError);
+}
+
+/// If GStreamer cannot start, the process goes on.
+TEST (no_gstreamer)
+{
+  ContextSetup setup = small (Layout::r91);
+  at_start_of_gstreamer = [] {};
+  {
+    const Nvtracker library (setup);
+    fail_unless (!library.has_context () && library.init_status () == kError
+                 && library.summary () != 0);
+  }
+  fail_unless_equals_int (ask (setup.path).status, kError);
+  at_start_of_gstreamer = nullptr;
+  fail_unless_equals_int (ask (setup.path).status, kOk);
+}
+
+/// An exception ends the process, and does not pass through nvtracker.
+TEST (exceptions)
+{
+  const std::string path = cpu_options ();
+  fflush (stdout);
+  const pid_t child = fork ();
+  if (child == 0) {
+    signal (SIGABRT, SIG_DFL);
+    at_start_of_gstreamer = [] { throw std::bad_alloc (); };
+    try {
+      ask (path);
+    } catch (const std::bad_alloc &) {
+      _exit (1);
+    }
+    _exit (2);
+  }
+  int status = -1;
+  fail_unless (child > 0 && waitpid (child, &status, 0) == child);
+  fail_unless (WIFSIGNALED (status) && WTERMSIG (status) == SIGABRT, "status %d", status);
 }
 
 /// nvtracker starts a second time, and never de-initializes the first context.
