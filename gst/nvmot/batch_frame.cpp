@@ -23,8 +23,6 @@ T read_at (const void *frame, std::size_t offset)
 }
 
 #define READ(Layout, member) read_at<decltype (Layout::member)> (frame, offsetof (Layout, member))
-/// Reads a flag as a number: of a frame in the other layout it may be any byte.
-#define READ_FLAG(Layout, member) read_at<guint8> (frame, offsetof (Layout, member))
 
 bool is_side (guint32 pixels)
 {
@@ -35,16 +33,20 @@ bool fits_91 (const void *frame)
 {
   return READ (Frame91, time.number_again) == READ (Frame91, number)
          && is_side (READ (Frame91, width)) && is_side (READ (Frame91, height))
-         && READ_FLAG (Frame91, does_track) <= 1 && READ_FLAG (Frame91, is_reset) <= 1
-         && READ (Frame91, n_surfaces) == 1 && READ (Frame91, surfaces);
+         && READ (Frame91, does_track) <= 1 && READ (Frame91, is_reset) <= 1;
 }
 
 bool fits_80 (const void *frame)
 {
   return is_side (READ (Frame80, width)) && is_side (READ (Frame80, height))
-         && READ_FLAG (Frame80, has_time) <= 1 && READ_FLAG (Frame80, does_track) <= 1
-         && READ_FLAG (Frame80, is_reset) <= 1 && READ (Frame80, n_surfaces) == 1
-         && READ (Frame80, surfaces);
+         && READ (Frame80, has_time) <= 1 && READ (Frame80, does_track) <= 1
+         && READ (Frame80, is_reset) <= 1;
+}
+
+template <class Layout>
+bool has_surface (const void *frame)
+{
+  return READ (Layout, n_surfaces) == 1 && READ (Layout, surfaces);
 }
 
 template <class... Parts>
@@ -61,7 +63,7 @@ BatchFrame read_frame (const void *frames, std::size_t index, InputList &input)
                sizeof frame);
   BatchFrame read = { frame.stream, frame.number, GST_CLOCK_TIME_NONE, nullptr, {} };
   if constexpr (std::is_same_v<Layout, Frame91>)
-    if (frame.time.is_valid)
+    if (frame.time.is_valid != 0)
       read.time = frame.time.frame;
   if (frame.n_surfaces == 1 && frame.surfaces)
     read.surface = *frame.surfaces;
@@ -91,8 +93,12 @@ Expected<std::optional<Release>> release_of_element ()
 
 Expected<Release> release_of_frame (const void *first, std::optional<Release> known)
 {
-  const bool is_91 = fits_91 (first) && known != Release::r80,
-             is_80 = fits_80 (first) && known != Release::r91;
+  bool is_91 = fits_91 (first) && known != Release::r80,
+       is_80 = fits_80 (first) && known != Release::r91;
+  if (is_91 && is_80 && has_surface<Frame91> (first) != has_surface<Frame80> (first)) {
+    is_91 = has_surface<Frame91> (first);
+    is_80 = !is_91;
+  }
   if (is_91 != is_80)
     return is_91 ? Release::r91 : Release::r80;
   return bad_frame ("its first frame is ", is_91 ? "like those of both layouts" : "not like those",

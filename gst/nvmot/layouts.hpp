@@ -2,7 +2,8 @@
 //
 // The memory that nvtracker and a tracker library of DeepStream 8.0 to 9.1 share. The names here
 // are ours; sizes, offsets and numbers are facts from NVIDIA's documentation and headers, and no
-// other file has them. The library neither reads nor writes members that are called `unused`.
+// other file has them. The library neither reads nor writes members that are called `unused`. Flags
+// that nvtracker writes are bytes here, since a bool must not be another byte than 0 or 1.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +24,14 @@ struct InputObject {
   guint16 class_id;
   Box box;
   float confidence;  // below 0 if the detector gives none
-  bool does_track;
+  guint8 does_track;
   void *data;  // of the caller
 };
 static_assert (offsetof (InputObject, box) == 4 && offsetof (InputObject, confidence) == 20);
 static_assert (offsetof (InputObject, data) == 32 && sizeof (InputObject) == 40);
 
 struct InputList {
-  bool is_detector_done;
+  guint8 is_detector_done;
   InputObject *objects;
   guint32 n_allocated, n_filled;
 };
@@ -44,10 +45,10 @@ struct Frame91 {
   struct {
     guint32 number_again;
     guint64 frame, local;  // nanoseconds
-    bool is_valid;         // of the frame
+    guint8 is_valid;       // of the frame
   } time;
   guint32 width, height;  // of the frame before it was scaled
-  bool does_track, is_reset;
+  guint8 does_track, is_reset;
   guint8 n_surfaces;
   void **surfaces;  // NvBufSurfaceParams (gst/frame/nvmm_surface.hpp)
   InputList input;
@@ -65,8 +66,8 @@ struct Frame80 {
   guint32 sequence, number;
   guint32 width, height;
   gint64 seconds;
-  bool has_time;  // never
-  bool does_track, is_reset;
+  guint8 has_time;  // never
+  guint8 does_track, is_reset;
   guint8 n_surfaces;
   void **surfaces;
   InputList input;

@@ -116,6 +116,22 @@ struct Batch {
   Bytes objects{ 4 * 40 }, outputs{ 4 * 376 }, list{ 32 }, params{ 16 }, batch{ 24 };
 };
 
+/// What the library prints to the console, as long as it lives.
+class Printed {
+public:
+  Printed ()
+  {
+    text ().clear ();
+    g_set_printerr_handler ([] (const gchar *line) { text () += line; });
+  }
+  ~Printed () { g_set_printerr_handler (nullptr); }
+  static std::string &text ()
+  {
+    static std::string all;
+    return all;
+  }
+};
+
 constexpr void *kNull = nullptr;
 
 /// The ways to spoil a batch.
@@ -250,6 +266,33 @@ TEST (update)
   fail_unless_equals_int (library.update ("[integralhisttrack]\nmax-targets=3\n"), kOk);
   fail_unless_equals_int (n_ids (), apart);
   expect_none (library.complaint ());
+}
+
+/// The first frame tells its layout, whatever its flags and its padding are.
+TEST (layouts)
+{
+  const auto status_of = [] (Batch &batch) {
+    Nvtracker library (small (batch.layout));
+    return batch.process (library.handle ());
+  };
+  Batch valid (Layout::r91);
+  valid.frame.put (40, guint8 (2));  // the time is valid
+  valid.frame.put (24, guint64 (0));
+  fail_unless_equals_int (status_of (valid), kOk);
+  Batch both (Layout::r91);
+  both.frame.put (20, guint32 (480));  // a height in 8.0
+  both.frame.put (32, guint64 (0));    // flags in 8.0
+  fail_unless_equals_int (status_of (both), kOk);
+  for (const Layout layout : { Layout::r80, Layout::r91 }) {
+    Batch no_buffers (layout), no_surface (layout);
+    no_buffers.frame.put (layout == Layout::r91 ? 58 : 35, guint8 (0));
+    no_surface.frame.put (no_surface.at_surfaces, kNull);
+    for (Batch *const batch : { &no_buffers, &no_surface }) {
+      const Printed printed;
+      fail_unless_equals_int (status_of (*batch), kError);
+      expect_parts (printed.text (), { "frame 0 has no surface" });
+    }
+  }
 }
 
 TEST_EACH (wrong_batches, 2)
