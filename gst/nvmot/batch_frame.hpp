@@ -21,7 +21,8 @@ enum class Release { r80, r91 };
 Expected<std::optional<Release>> release_of_element ();
 
 /// Returns the release that has written a batch, by its first frame. The function reads no byte
-/// that a frame of another release does not have. `known` is the release by the registry.
+/// that a frame of another release does not have. `known` is the release by the registry, or by an
+/// earlier batch: a frame of another one is an error.
 Expected<Release> release_of_frame (const void *first, std::optional<Release> known);
 
 struct BatchFrame {

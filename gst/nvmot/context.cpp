@@ -111,11 +111,8 @@ Expected<std::vector<Context::Task>> Context::read (const ProcessParams &params,
   if (n > 0 && (!params.frames || !output.lists || output.n_allocated < n))
     return refuse (n, " frames need as many lists of tracks, and there are ",
                    output.lists ? output.n_allocated : 0);
-  if (n > 0 && !std::exchange (is_release_checked_, true)) {
-    const auto release = release_of_frame (params.frames, release_);
-    is_release_checked_ = release.has_value ();
-    release_ = TRY (release);
-  }
+  if (n > 0)
+    release_ = TRY (release_of_frame (params.frames, release_));
   std::vector<Task> tasks;
   std::set<guint64> ids;
   for (guint32 i = 0; i < n; i++) {

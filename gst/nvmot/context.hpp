@@ -53,7 +53,6 @@ private:
   std::mutex mutex_;  // guards all below
   LibraryOptions options_;
   std::optional<Release> release_;  // by the registry, and then by the first frame
-  bool is_release_checked_ = false;
   std::map<guint64, std::unique_ptr<Stream>> streams_;
   guint32 next_number_;  // of a stream
 };

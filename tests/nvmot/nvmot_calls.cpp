@@ -299,12 +299,14 @@ TEST_EACH (wrong_batches, 2)
 {
   const Layout layout = __i__ ? Layout::r91 : Layout::r80;
   Nvtracker library (small (layout));
-  for (const bool is_known : { false, true }) {  // the layout
+  for (const bool is_first : { true, false }) {  // batch of a context
     int number = 0;
     for (const auto &spoil : kSpoil) {
+      const Nvtracker fresh (small (layout));
       Batch batch (layout);
       spoil (batch);
-      fail_unless (batch.process (library.handle ()) == kError, "way %d", number);
+      fail_unless (batch.process (is_first ? fresh.handle () : library.handle ()) == kError,
+                   "way %d", number);
       fail_unless (batch.list.get<guint32> (28) == 0 || batch.batch.get<void *> (0) == nullptr
                        || batch.batch.get<guint32> (8) == 0,
                    "way %d: the list is as it was", number);
@@ -313,12 +315,6 @@ TEST_EACH (wrong_batches, 2)
     Batch batch (layout);
     fail_unless_equals_int (batch.process (library.handle ()), kOk);
     fail_unless_equals_int (batch.list.get<guint32> (28), 1);
-    if (is_known) {  // a frame of the other layout
-      Batch other (__i__ ? Layout::r80 : Layout::r91);
-      Nvtracker fresh (small (layout));
-      other.frame.put (other.layout == Layout::r91 ? 16 : 20, G_MAXUINT32);
-      fail_unless_equals_int (other.process (fresh.handle ()), kError);
-    }
   }
   Bytes params (16), output (24);
   params.put (0, guint32 (0));
@@ -327,6 +323,28 @@ TEST_EACH (wrong_batches, 2)
   output.put (8, guint32 (0));
   fail_unless_equals_int (
       Library::get ().process (library.handle (), params.data (), output.data ()), kOk);
+}
+
+/// A context refuses frames that are like those of no layout, and frames of another layout than the
+/// first one's.
+TEST_EACH (other_layouts, 2)
+{
+  const Layout layout = __i__ ? Layout::r91 : Layout::r80;
+  const Nvtracker library (small (layout));
+  const auto expect_unknown = [&library] (Batch &batch) {
+    const Printed printed;
+    fail_unless_equals_int (batch.process (library.handle ()), kError);
+    expect_parts (printed.text (), { "not like those of DeepStream 8.0 to 9.1" });
+    fail_unless_equals_int (batch.list.get<guint32> (28), 0);
+  };
+  Batch none (layout);
+  none.frame.put (layout == Layout::r91 ? 16 : 20, G_MAXUINT32);
+  expect_unknown (none);
+  Batch good (layout), other (__i__ ? Layout::r80 : Layout::r91);
+  fail_unless_equals_int (good.process (library.handle ()), kOk);
+  expect_unknown (none);
+  expect_unknown (other);
+  fail_unless_equals_int (good.process (library.handle ()), kOk);
 }
 
 /// A frame that cannot be read leaves no tracks of the others.
@@ -435,12 +453,15 @@ TEST (second_start)
 /// If the registry has nvtracker, its version decides.
 TEST (release_of_nvtracker)
 {
-  const auto register_as = [] (const char *version) {
+  const auto unregister = [] {
     GstPlugin *const old = gst_registry_find_plugin (gst_registry_get (), "nvdsgst_tracker");
     if (old) {
       gst_registry_remove_plugin (gst_registry_get (), old);
       gst_object_unref (old);
     }
+  };
+  const auto register_as = [&] (const char *version) {
+    unregister ();
     fail_unless (gst_plugin_register_static (
         GST_VERSION_MAJOR, GST_VERSION_MINOR, "nvdsgst_tracker", "stands for nvtracker's",
         [] (GstPlugin *) -> gboolean { return TRUE; }, version, "LGPL", "test", "test",
@@ -460,4 +481,6 @@ TEST (release_of_nvtracker)
   fail_unless (!accepts (Layout::r91) && accepts (Layout::r80));
   register_as ("7.1");
   fail_unless (!Nvtracker (small (Layout::r80)).has_context ());
+  unregister ();  // other tests may run in this process
+  fail_unless (accepts (Layout::r91) && accepts (Layout::r80));
 }
