@@ -84,11 +84,12 @@ LibraryOptions Context::options ()
 
 Expected<> Context::update (const std::string &text)
 {
-  LibraryOptions next = TRY (LibraryOptions::parse (text));
   const std::lock_guard lock (mutex_);
-  next.backend = options_.backend;  // these hold for all of a context
-  next.max_targets = options_.max_targets;
-  options_ = std::move (next);
+  LibraryOptions next = TRY (LibraryOptions::parse (text, options_));
+  if (*next.backend.value != *options_.backend.value || next.max_targets != options_.max_targets)
+    GST_WARNING ("backend stays %s and max-targets stays %u until nvtracker starts again",
+                 options_.backend.text.c_str (), options_.max_targets);
+  options_.track = std::move (next.track);
   return {};
 }
 

@@ -29,8 +29,8 @@ public:
   /// are empty.
   Expected<> process (const ProcessParams &params, OutputBatch &output);
   void remove_stream (guint64 stream);
-  /// Takes options for the next batch from the text of a file. Those that hold for all of a context
-  /// must be as they were.
+  /// Changes the options of the tracker that the text of a file has, from the next batch on. A text
+  /// with an error changes nothing. `backend` and `max-targets` hold as long as the context.
   Expected<> update (const std::string &text);
   LibraryOptions options ();
 

@@ -49,9 +49,8 @@ std::string shown (const char *text)
 
 }  // namespace
 
-Expected<LibraryOptions> LibraryOptions::parse (const std::string &text)
+Expected<LibraryOptions> LibraryOptions::parse (const std::string &text, LibraryOptions options)
 {
-  LibraryOptions options;
   const std::unique_ptr<GKeyFile, KeyFileFree> file (g_key_file_new ());
   GError *problem = nullptr;
   if (!g_key_file_load_from_data (file.get (), text.data (), text.size (), G_KEY_FILE_NONE,
@@ -85,7 +84,7 @@ Expected<LibraryOptions> read_options (const std::string &path, bool &is_missing
   is_missing = !text->has_value ();
   if (is_missing)
     return refuse ("there is no such file: name one, or leave ll-config-file out");
-  auto options = LibraryOptions::parse (**text);
+  auto options = LibraryOptions::parse (**text, {});
   if (!options)
     return refuse (options.error ().message);
   return options;

@@ -16,8 +16,8 @@ struct LibraryOptions {
   ParsedText<Backend> backend = { "auto", Backend::automatic };
   guint max_targets = 150;  // of a stream
 
-  /// Parses the text of a file.
-  static Expected<LibraryOptions> parse (const std::string &text);
+  /// Parses the text of a file. Keys that the text leaves out stay as they are in `options`.
+  static Expected<LibraryOptions> parse (const std::string &text, LibraryOptions options);
 };
 
 /// Returns the options of a file, or the defaults if the path is empty. `is_missing` tells whether

@@ -236,7 +236,8 @@ TEST (options)
   }
 }
 
-/// New options hold from the next batch on; a text that is refused changes nothing.
+/// New options hold from the next batch on. Keys that are left out stay as they are, and a text
+/// that is refused changes nothing.
 TEST (update)
 {
   Nvtracker library (small (Layout::r91));
@@ -263,9 +264,50 @@ TEST (update)
   fail_unless_equals_int (library.update ("[integralhisttrack]\nmerge-classes=true\n"), kOk);
   fail_unless_equals_int (n_ids (), 1);
   fail_unless_equals_int (library.update ("\xff"), kError);
-  fail_unless_equals_int (library.update ("[integralhisttrack]\nmax-targets=3\n"), kOk);
+  fail_unless_equals_int (library.update ("[integralhisttrack]\nmax-misses=0\n"), kOk);
+  fail_unless_equals_int (n_ids (), 1);
+  fail_unless_equals_int (library.update (""), kOk);
+  fail_unless_equals_int (n_ids (), 1);
+  fail_unless_equals_int (library.update ("[integralhisttrack]\nmerge-classes=false\n"), kOk);
   fail_unless_equals_int (n_ids (), apart);
   expect_none (library.complaint ());
+}
+
+/// The library warns of new values that hold only from the start on, and keeps the old ones.
+TEST (update_too_late)
+{
+  const OptionsFile options ("[integralhisttrack]\nbackend=cpu\nmax-targets=20\n");
+  ContextSetup setup = small (Layout::r91);
+  setup.path = options.path;
+  Nvtracker library (setup);
+  static int n_warnings = 0;
+  gst_debug_remove_log_function (gst_debug_log_default);
+  const GstLogFunction count = [] (GstDebugCategory *category, GstDebugLevel level, const gchar *,
+                                   const gchar *, gint, GObject *, GstDebugMessage *, gpointer) {
+    n_warnings += level == GST_LEVEL_WARNING
+                  && g_str_equal (gst_debug_category_get_name (category), "integralhist-nvmot");
+  };
+  gst_debug_add_log_function (count, nullptr, nullptr);
+  gst_debug_set_active (TRUE);
+  gst_debug_set_threshold_for_name ("integralhist-nvmot", GST_LEVEL_WARNING);
+  int n_expected = 0;
+  for (const auto &[text, warns] :
+       std::initializer_list<std::pair<const char *, bool>>{ { "max-misses=2\n", false },
+                                                             { "max-targets=20\n", false },
+                                                             { "backend=cpu\n", false },
+                                                             { "max-targets=30\n", true },
+                                                             { "backend=auto\n", true } }) {
+    fail_unless_equals_int (library.update (std::string ("[integralhisttrack]\n") + text), kOk);
+    n_expected += warns;
+    fail_unless (n_warnings == n_expected, "%s", text);
+  }
+  gst_debug_unset_threshold_for_name ("integralhist-nvmot");
+  gst_debug_remove_log_function (count);
+  gst_debug_add_log_function (gst_debug_log_default, nullptr, nullptr);
+  Bytes query (64, 0);
+  query.put (56, library.handle ());
+  fail_unless_equals_int (Library::get ().query (0, nullptr, query.data ()), kOk);
+  fail_unless_equals_int (query.get<guint32> (12), 20);
 }
 
 /// The first frame tells its layout, whatever its flags and its padding are.
