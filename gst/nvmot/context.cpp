@@ -13,6 +13,9 @@ namespace {
 
 constexpr guint kMaxSide = 1 << 14;  // pixels
 constexpr guint kMaxStreams = 1024;
+// Streams that a context knows. Without a limit a muxer that renumbers its pads and never says that
+// a stream has ended would fill the memory.
+constexpr std::size_t kMinKnown = 16, kKnownPerSource = 4;
 
 Expected<GstVideoInfo> info_of (const Config &config)
 {
@@ -54,8 +57,9 @@ Expected<bool> uses_cuda (Backend backend)
 
 Context::Context (const GstVideoInfo &info, guint max_streams, Devices devices,
                   LibraryOptions options)
-    : info_ (info), max_streams_ (max_streams), devices_ (std::move (devices)),
-      options_ (std::move (options)), next_number_ (g_random_int ())
+    : info_ (info), max_streams_ (max_streams),
+      max_known_ (std::max<std::size_t> (kMinKnown, kKnownPerSource * max_streams)),
+      devices_ (std::move (devices)), options_ (std::move (options)), next_number_ (g_random_int ())
 {
 }
 
@@ -99,6 +103,19 @@ void Context::remove_stream (guint64 stream)
   streams_.erase (stream);
 }
 
+/// Drops the streams that have been absent longest until there are few enough. The batch is smaller
+/// than the limit, so its own streams stay.
+void Context::drop_absent_streams ()
+{
+  while (streams_.size () > max_known_) {
+    const auto oldest = std::ranges::min_element (
+        streams_, {}, [] (const auto &known) { return known.second.last_batch; });
+    GST_INFO ("stream %" G_GUINT64_FORMAT " is given up: more than %zu have not been removed",
+              oldest->first, max_known_);
+    streams_.erase (oldest);
+  }
+}
+
 /// Reads a batch, and makes the streams that are new.
 Expected<std::vector<Context::Task>> Context::read (const ProcessParams &params,
                                                     const OutputBatch &output)
@@ -126,8 +143,10 @@ Expected<std::vector<Context::Task>> Context::read (const ProcessParams &params,
       return refuse ("two frames are of stream ", task.frame.stream);
     tasks.push_back (task);
   }
+  n_batches_++;
   for (Task &task : tasks) {
-    auto &stream = streams_[task.frame.stream];
+    auto &[stream, last_batch] = streams_[task.frame.stream];
+    last_batch = n_batches_;
     if (!stream) {
       // ids stay below 2^63, and the value 2^64 - 1 is of no target
       stream = std::make_unique<Stream> (next_number_++ & G_MAXINT32);
@@ -135,6 +154,7 @@ Expected<std::vector<Context::Task>> Context::read (const ProcessParams &params,
     }
     task.stream = stream.get ();
   }
+  drop_absent_streams ();
   return tasks;
 }
 

@@ -43,17 +43,24 @@ private:
     Stream *stream;
     OutputList *output;
   };
+  struct KnownStream {
+    std::unique_ptr<Stream> stream;
+    guint64 last_batch;  // number of the last batch that has the stream
+  };
+  void drop_absent_streams ();
   Expected<std::vector<Task>> read (const ProcessParams &params, const OutputBatch &output);
   Expected<> process (const Task &task);
 
   const GstVideoInfo info_;
-  const guint max_streams_;
+  const guint max_streams_;      // in a batch
+  const std::size_t max_known_;  // streams, also absent ones
   const Devices devices_;
 
   std::mutex mutex_;  // guards all below
   LibraryOptions options_;
-  std::optional<Release> release_;  // by the registry, and then by the first frame
-  std::map<guint64, std::unique_ptr<Stream>> streams_;
+  std::optional<Release> release_;          // by the registry, and then by the first frame
+  std::map<guint64, KnownStream> streams_;  // by nvtracker's id, at most max_known_
+  guint64 n_batches_ = 0;
   guint32 next_number_;  // of a stream
 };
 

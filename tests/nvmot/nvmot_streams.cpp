@@ -158,6 +158,47 @@ TEST (ids)
   fail_unless_equals_int (all.size (), 10);
 }
 
+/// A muxer may name its streams anew and never remove one. Those that have been absent longest are
+/// dropped, and begin anew if they come back; those of a batch are not.
+TEST (many_streams)
+{
+  for (const int max_streams : { 2, 6 }) {
+    const guint64 n_known = std::max (16, 4 * max_streams), n_ids = 200;
+    Nvtracker library (
+        { .max_streams = max_streams, .width = kWidth, .height = kHeight, .path = cpu_options () });
+    const Source source = { 0, { { 4, 4, 12, 24 } } };
+    const Nv12Picture picture = picture_of (source);
+    std::map<guint64, guint64> id_of;  // of a stream: its target's
+    guint32 number = 0;
+    const auto is_as_before = [&] (std::vector<guint64> streams) {
+      std::vector<FrameIn> frames;
+      for (const guint64 stream : streams)
+        frames.push_back ({ stream, number, &picture, source.objects });
+      number++;
+      bool is_known = true;
+      for (const auto &[stream, tracks] : library.process (frames)) {
+        fail_unless_equals_int (tracks.size (), 1);
+        is_known &= id_of[stream] == tracks[0].id;
+        id_of[stream] = tracks[0].id;
+      }
+      return is_known;
+    };
+    constexpr guint64 kSteady = G_MAXUINT64 - 1;  // in every batch
+    for (guint64 stream = 0; stream < n_ids; stream++)
+      fail_unless (!is_as_before ({ stream, kSteady }));
+    const guint64 steady_id = id_of[kSteady];
+    for (guint64 stream = n_ids - (n_known - 1); stream < n_ids; stream++)
+      fail_unless (is_as_before ({ stream }), "stream %d", int (stream));
+    fail_unless (is_as_before ({ kSteady }));
+    // the stream that was dropped last, and then the one that it has displaced
+    fail_unless (!is_as_before ({ n_ids - n_known }));
+    fail_unless (!is_as_before ({ n_ids - n_known + 1 }));
+    fail_unless (is_as_before ({ n_ids - 1, kSteady }));
+    fail_unless (id_of[kSteady] == steady_id);
+    expect_none (library.complaint ());
+  }
+}
+
 /// With times, a target that is gone keeps its id for `remember` seconds; without, for so many
 /// frames.
 TEST_EACH (times, 2)
