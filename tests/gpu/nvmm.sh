@@ -7,13 +7,14 @@
 #
 # LIBS is the folder _libs of the Python wheel nvidia-deepstream-videodecode-cu13, unpacked; that
 # needs NPP and the run-time library of CUDA 13, and libv4lconvert.so.0 (Debian: libv4lconvert0). It
-# prints integers, tracks, copies and frames a second (tests/elements/nvmm_decoder.cpp), and fails
-# if a test does. INTHIST_TEST_DATA is a folder with woman.mp4. With SANITIZE=1 compute-sanitizer
-# looks at the first frames of the tests of integers, tracks and maps.
+# prints integers, tracks, copies and frames a second (tests/elements/nvmm_decoder.cpp), calls the
+# library for nvtracker with surfaces of NVIDIA's, and fails if a test does. INTHIST_TEST_DATA is a
+# folder with woman.mp4. With SANITIZE=1 compute-sanitizer looks at the first frames of the tests of
+# integers, tracks and maps.
 set -eu
 
 if [ $# -lt 1 ] || [ ! -e "$1/libgstnvvideo4linux2.so" ]; then
-  sed -n '4,13s/^# \{0,1\}//p' "$0" >&2
+  sed -n '4,14s/^# \{0,1\}//p' "$0" >&2
   exit 2
 fi
 libs=$(cd "$1" && pwd)
@@ -40,6 +41,8 @@ for library in "$libs"/libgstnv*.so "$libs"/v4l_plugins/*.so; do
 done
 nvidia-smi --query-gpu=name,driver_version --format=csv,noheader
 "$build/tests/elements-tests" nvmm_decoder
+INTHIST_NVMOT=$build/gst/nvmot/libintegralhist_nvmot.so GST_CHECKS=gpu,surfaces_of_nvidia \
+  "$build/tests/nvmot-threads-tests" nvmot_tracks
 if [ "${SANITIZE:-0}" = 1 ]; then
   sanitizer=$(command -v compute-sanitizer || echo /usr/local/cuda/bin/compute-sanitizer)
   INTHIST_CASES=small CK_FORK=no GST_CHECKS=integers,tracks_and_drawings,likelihood \

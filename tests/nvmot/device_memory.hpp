@@ -24,6 +24,7 @@ struct Driver {
   int (*free) (Pointer);
   int (*upload) (Pointer, const void *, std::size_t);
   int (*fill) (Pointer, unsigned char, std::size_t);
+  int (*create_stream) (void **stream, unsigned flags);
   void *context;
 
   /// Returns null if there is no GPU. The context is current in this thread.
@@ -33,6 +34,16 @@ struct Driver {
     if (driver)
       driver->set_current (driver->context);
     return driver.get ();
+  }
+
+  /// Makes a stream that does not wait for the default stream.
+  void *make_stream () const
+  {
+    constexpr unsigned kNonBlocking = 1;
+    void *stream = nullptr;
+    if (create_stream (&stream, kNonBlocking) != 0)
+      g_error ("no stream");
+    return stream;
   }
 
 private:
@@ -52,7 +63,7 @@ private:
         && find (made->retain, "cuDevicePrimaryCtxRetain")
         && find (made->set_current, "cuCtxSetCurrent") && find (made->allocate, "cuMemAlloc_v2")
         && find (made->free, "cuMemFree_v2") && find (made->upload, "cuMemcpyHtoD_v2")
-        && find (made->fill, "cuMemsetD8_v2");
+        && find (made->fill, "cuMemsetD8_v2") && find (made->create_stream, "cuStreamCreate");
     if (!found || made->init (0) != 0 || made->count (&n) != 0 || n == 0
         || made->retain (&made->context, 0) != 0)
       return nullptr;

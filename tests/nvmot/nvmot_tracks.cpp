@@ -223,18 +223,17 @@ TEST (streams_alone)
   }
 }
 
-/// A GPU gives the tracks of the CPU.
-TEST (gpu)
+namespace {
+
+/// Compares the tracks of a GPU with those of the CPU.
+void compare_gpu (bool by_nvidia)
 {
-  if (!Driver::get ()) {
-    printf ("SKIP: gpu: there is no GPU\n");
-    return;
-  }
   const int n = std::max (20, repeats (200));
   const OptionsFile options ("[integralhisttrack]\nbackend=cuda\n");
   const MovingScene scene (640, 360, 20, 1);
-  const ContextSetup on_cpu = { .width = 640, .height = 360, .path = cpu_options () },
-                     on_gpu = { .width = 640, .height = 360, .path = options.path, .on_gpu = true };
+  const ContextSetup on_cpu = { .width = 640, .height = 360, .path = cpu_options () }, on_gpu = {
+    .width = 640, .height = 360, .path = options.path, .on_gpu = true, .by_nvidia = by_nvidia
+  };
   Nvtracker cpu (on_cpu), gpu (on_gpu);
   std::mt19937 random (seed ());
   std::size_t n_tracks = 0;
@@ -249,4 +248,24 @@ TEST (gpu)
   }
   printf ("%zu tracks\n", n_tracks);
   fail_unless (n_tracks > 10 * std::size_t (n));
+}
+
+}  // namespace
+
+TEST (gpu)
+{
+  if (Driver::get ())
+    compare_gpu (false);
+  else
+    printf ("SKIP: gpu: there is no GPU\n");
+}
+
+/// Frames that NVIDIA's library scales, to equal size, which leaves the pixels of NV12 as they are.
+TEST (surfaces_of_nvidia)
+{
+  if (NvidiaSurfaces::get ())
+    compare_gpu (true);
+  else
+    printf ("SKIP: surfaces of NVIDIA: no GPU, or no libnvbufsurface.so and "
+            "libnvbufsurftransform.so: tests/gpu/nvmm.sh has them\n");
 }

@@ -29,7 +29,7 @@
 #include <glib/gstdio.h>
 #include <gst/gst.h>
 
-#include "device_memory.hpp"
+#include "nvidia_surfaces.hpp"
 
 namespace nvtracker {
 
@@ -188,6 +188,7 @@ struct ContextSetup {
   int width = 320, height = 240;  // tracker-width and tracker-height
   std::string path = {};          // ll-config-file
   bool on_gpu = false;            // where surfaces lie
+  bool by_nvidia = false;         // surfaces of NVIDIA's library, on the GPU
 };
 
 /// A file of options, as long as it lives.
@@ -267,6 +268,8 @@ public:
       memset (surface.data (), 0x5A, surface.size ());
     for (DeviceMemory &surface : m.on_gpu[set])
       surface.fill (0x5A);
+    for (NvidiaSurface &surface : m.by_nvidia[set])
+      surface.fill (0x5A);
     expect (status == kOk, "Process returns %d", status);
     expect (m.batch.get<guint32> (12) == frames.size (), "the batch has another size");
     expect (rest == rest_of_outputs (), "outputs that were not promised are written");
@@ -319,8 +322,13 @@ private:
         for (auto &set : surfaces)
           set.emplace_back (pitch * rows);
         for (auto &set : on_gpu)
-          if (setup.on_gpu)
+          if (setup.on_gpu && !setup.by_nvidia)
             set.emplace_back (pitch * rows);
+        for (auto &set : by_nvidia)
+          if (setup.by_nvidia)
+            set.emplace_back (setup.width, setup.height);
+        if (setup.by_nvidia)
+          muxed.emplace_back (setup.width, setup.height);
         for (auto &set : surface_params)
           set.emplace_back (kSurface);
       }
@@ -335,6 +343,7 @@ private:
     std::vector<Bytes> objects, outputs, pointers;
     std::vector<Bytes> surfaces[2], surface_params[2];
     std::vector<DeviceMemory> on_gpu[2];
+    std::vector<NvidiaSurface> by_nvidia[2], muxed;  // the muxer's frames are scaled to the others
   };
 
   template <class... Args>
@@ -391,11 +400,15 @@ private:
     for (std::size_t i = 0; i < frames.size (); i++) {
       const FrameIn &frame = frames[i];
       write_surface (m.surfaces[set][i], m.surface_params[set][i], *frame.picture);
-      if (setup_.on_gpu) {
+      if (setup_.by_nvidia) {
+        m.muxed[i].upload (frame.picture->bytes.data ());
+        m.by_nvidia[set][i].scale_from (m.muxed[i]);
+      } else if (setup_.on_gpu) {
         m.on_gpu[set][i].upload (m.surfaces[set][i].data ());
         m.surface_params[set][i].put (40, m.on_gpu[set][i].data ());
       }
-      m.pointers[i].put (0, m.surface_params[set][i].data ());
+      m.pointers[i].put (0, setup_.by_nvidia ? m.by_nvidia[set][i].parameters ()
+                                             : m.surface_params[set][i].data ());
       const std::size_t n = std::min<std::size_t> (frame.objects.size (), max_targets_);
       for (std::size_t o = 0; o < n; o++)
         write_object (m.objects[i], o * kObject, frame.objects[o]);
