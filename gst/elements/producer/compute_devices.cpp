@@ -98,23 +98,20 @@ void ComputeDevices::close ()
   cuda_.clear ();
 }
 
-Expected<std::shared_ptr<CudaContext>> ComputeDevices::follow (const NvmmSurface &surface,
-                                                               int device_id)
+Expected<std::shared_ptr<CudaContext>>
+ComputeDevices::follow (GstBuffer *buffer, const NvmmSurface &surface, int device_id)
 {
-  const bool has_gpu = !devices_.contexts.empty ();
-  if (!surface.is_on_device (has_gpu)) {
-    if (has_gpu && !devices_.are_several ())
-      return cuda_.follow_primary (cuda_.device ());
-    return nullptr;
-  }
-  if (!has_gpu)
+  const bool has_gpu = !devices_.contexts.empty (), is_on_device = surface.is_on_device (has_gpu);
+  if (is_on_device && !has_gpu)
     return error (Error::Kind::bad_frame, "The NVMM frames are in the memory of GPU ",
                   surface.device, ", and this element computes on the CPU",
                   why_cpu_.empty () ? ": set backend=auto and strategy=auto"
                                     : joined (" because CUDA cannot be used: ", why_cpu_),
                   "; or put \"nvvideoconvert ! video/x-raw\" before it");
-  if (devices_.are_several ())
+  if (!has_gpu || devices_.are_several ())
     return nullptr;
+  if (!is_on_device)  // as any frame in host memory
+    return cuda_.follow (buffer, device_id);
   if (device_id >= 0 && device_id != surface.device)
     return error (Error::Kind::bad_frame, "The NVMM frames are in the memory of GPU ",
                   surface.device, ", and cuda-device-id=", device_id,
@@ -129,8 +126,9 @@ Expected<std::optional<int>> ComputeDevices::follow (GstBuffer *buffer, const Fr
   const bool is_nvmm = input.memory == FrameMemory::nvmm;
   if (!is_nvmm && (devices_.contexts.empty () || devices_.are_several ()))
     return std::nullopt;
-  auto context = is_nvmm ? TRY (follow (TRY (nvmm_surface_of (buffer, input.info)), device_id))
-                         : TRY (cuda_.follow (buffer, device_id));
+  auto context = is_nvmm
+                     ? TRY (follow (buffer, TRY (nvmm_surface_of (buffer, input.info)), device_id))
+                     : TRY (cuda_.follow (buffer, device_id));
   if (!context)
     return std::nullopt;
   devices_.contexts.front () = std::move (context);

@@ -41,7 +41,8 @@ private:
   /// device that is missing.
   Expected<std::string> open_cuda (GstElement *element, const ProducerProperties &properties);
   /// Opens the context of the device with an NVMM frame, if that is another than the open one.
-  Expected<std::shared_ptr<CudaContext>> follow (const NvmmSurface &surface, int device_id);
+  Expected<std::shared_ptr<CudaContext>> follow (GstBuffer *buffer, const NvmmSurface &surface,
+                                                 int device_id);
   Expected<> locate (const NvmmSurface &surface, Frame &frame) const;
 
   CudaDevice cuda_;                // the first device, and the pipeline's contexts
