@@ -178,34 +178,67 @@ TEST (likelihood)
                "maps in CUDA memory");
 }
 
-/// The same pixels, copied to the host.
+namespace {
+
+/// Compares an element behind the converter with the same element on the CPU, which counts the same
+/// pixels, copied to the host. All frames must be in memory of this number.
+void compare_with_host (const std::string &converter, const std::string &format,
+                        const std::string &element, const std::string &backend, guint memory)
+{
+  const std::string what = converter + " " + format + " " + element + " " + backend;
+  Pipeline pipeline (parsed () + "nvv4l2decoder ! " + converter
+                     + " output-buffers=9 ! video/x-raw(memory:NVMM),format=" + format
+                     + " ! tee name=t t. ! queue ! " + element + " name=e backend=" + backend
+                     + kRegions + "! fakesink t. ! queue ! fromnvmm ! tonvmm ! " + element
+                     + " name=host backend=cpu" + kRegions + "! fakesink");
+  g_autoptr (GstElement) first = pipeline.element ("e");
+  g_autoptr (GstPad) pad = gst_element_get_static_pad (first, "sink");
+  std::atomic<guint> found = 0;  // a bit for each number
+  gst_pad_add_probe (
+      pad, GST_PAD_PROBE_TYPE_BUFFER,
+      [] (GstPad *, GstPadProbeInfo *info, gpointer found) {
+        *static_cast<std::atomic<guint> *> (found) |=
+            1u << nvmm::Source (GST_PAD_PROBE_INFO_BUFFER (info)).memory;
+        return GST_PAD_PROBE_OK;
+      },
+      &found, nullptr);
+  pipeline.set_state (GST_STATE_PLAYING);
+  std::vector<std::string> all[2];
+  for (;;) {
+    g_autoptr (GstMessage) message =
+        pipeline.message (int (GST_MESSAGE_ELEMENT) | int (GST_MESSAGE_EOS));
+    if (GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS)
+      break;
+    const bool on_host = g_str_equal (GST_OBJECT_NAME (GST_MESSAGE_SRC (message)), "host");
+    g_autofree char *counts = gst_value_serialize (
+        gst_structure_get_value (gst_message_get_structure (message), "counts"));
+    all[on_host].emplace_back (counts);
+  }
+  expect_same (all[0], all[1], what);
+  fail_unless (found == 1u << memory, "%s: memories 0x%x", what.c_str (), found.load ());
+}
+
+}  // namespace
+
 TEST (formats_of_the_converter)
 {
   if (!have_nvmm ("formats of NVMM", { "nvvideoconvert" }))
     return;
   for (const char *const format : { "NV12", "RGBA", "BGRx", "I420", "P010_10LE", "Y444", "GRAY8" })
-    for (const std::string element : { kProducers[0], kProducers[1] }) {
-      const std::string line = parsed () + "nvv4l2decoder ! nvvideoconvert output-buffers=9 ! "
-                               + "video/x-raw(memory:NVMM),format=" + format
-                               + " ! tee name=t t. ! queue ! " + element + " name=e backend=cuda"
-                               + kRegions + "! fakesink t. ! queue ! fromnvmm ! tonvmm ! " + element
-                               + " name=host backend=cpu" + kRegions + "! fakesink";
-      Pipeline pipeline (line);
-      pipeline.set_state (GST_STATE_PLAYING);
-      std::vector<std::string> all[2];
-      for (bool done = false; !done;) {
-        g_autoptr (GstMessage) message =
-            pipeline.message (int (GST_MESSAGE_ELEMENT) | int (GST_MESSAGE_EOS));
-        done = GST_MESSAGE_TYPE (message) == GST_MESSAGE_EOS;
-        if (done)
-          break;
-        const bool on_host = g_str_equal (GST_OBJECT_NAME (GST_MESSAGE_SRC (message)), "host");
-        g_autofree char *counts = gst_value_serialize (
-            gst_structure_get_value (gst_message_get_structure (message), "counts"));
-        all[on_host].emplace_back (counts);
-      }
-      expect_same (all[0], all[1], std::string (format) + " " + element);
-    }
+    for (const std::string element : { kProducers[0], kProducers[1] })
+      compare_with_host ("nvvideoconvert", format, element, "cuda", 2);
+}
+
+/// Pinned and unified memory are read on the GPU and on the CPU.
+TEST (memories_of_the_converter)
+{
+  if (!have_nvmm ("memories of NVMM", { "nvvideoconvert" }))
+    return;
+  for (const guint memory : { 1, 3 })
+    for (const char *const backend : { "cuda", "cpu" })
+      for (const std::string element : { kProducers[0], kProducers[1] })
+        compare_with_host ("nvvideoconvert nvbuf-memory-type=" + std::to_string (memory), "RGBA",
+                           element, backend, memory);
 }
 
 /// The converter copies metas as they are when it scales, crops or flips.
