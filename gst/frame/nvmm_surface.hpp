@@ -54,8 +54,8 @@ struct NvmmSurface {
 /// read, or if the surface contradicts itself or the caps.
 Expected<NvmmSurface> nvmm_surface_of (GstBuffer *buffer, const GstVideoInfo &info);
 
-/// Returns the surface with these parameters (NvBufSurfaceParams), as nvtracker gives them to its
-/// library, in memory of a GPU or of the host.
+/// Returns the surface with these parameters (NvBufSurfaceParams), in memory of a GPU or of the
+/// host. nvtracker gives such parameters to the tracker library.
 Expected<NvmmSurface> nvmm_surface_of (const void *parameters, NvmmSurface::Memory memory,
                                        int device, const GstVideoInfo &info);
 

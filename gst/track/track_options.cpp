@@ -8,7 +8,7 @@ PropertyTable<TrackOptions> track_properties ()
   PropertyTable<TrackOptions> table;
   table.number<guint> ("max-misses", FIELD (list.max_misses), 0, G_MAXUINT, kPlaying,
                        "A target that was detected is lost once so many frames in a row had "
-                       "detections, but none of it; where there are none for more than three usual "
+                       "detections, but not of it; if no frame has any for more than three usual "
                        "intervals, each interval counts; 0 for never: then looks decide");
   table.flag (
       "merge-classes", FIELD (list.merge_classes), kPlaying,

@@ -41,7 +41,7 @@ struct FilterJob {
   // The response, [y][x].
   float *response;
   double rate;  // of learning; with 0 nothing is learned
-  // Of the box that the filter starts in (FilterBox); null if it does not start.
+  // The numbers of the first box (FilterBox); null if the filter does not start.
   const float *wanted, *inside;
   float kept;  // share of the weights before
   // To move what was searched: phase factors (filter.hpp), a complex number each.

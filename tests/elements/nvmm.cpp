@@ -2,7 +2,7 @@
 //
 // Frames of memory:NVMM, made without a GPU (nvmm.hpp): what the elements count, follow and draw is
 // the same as of the same frames in system memory. A pool of four buffers never runs dry, and no
-// pixel is read or shown once its buffer is back there. What cannot be read is one error.
+// pixel is read or shown once its buffer is back there. A frame that cannot be read is one error.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -21,7 +21,7 @@ TEST_FIXTURE (nvmm::register_elements, nullptr);
 
 namespace {
 
-/// What came out of two branches of a pipeline, frame by frame.
+/// The messages and frames of two branches of a pipeline, in their order.
 struct Branches {
   std::vector<std::string> messages[2];
   std::vector<std::vector<guint8>> frames[2];
@@ -156,7 +156,7 @@ TEST (likelihood)
 }
 
 /// Frames of a queue, of a sink that keeps its last one, and behind late questions, with a pool of
-/// four buffers. What is shown at last is what came in, also of copies.
+/// four buffers. The frames that come out, also copies, have the pixels that came in.
 TEST (pool_of_four)
 {
   for (const std::string compute : { "eager", "on-demand" }) {
@@ -175,7 +175,7 @@ TEST (pool_of_four)
   }
 }
 
-/// Tensors that are asked long after their frames have gone keep no buffer of the pool.
+/// A tensor that a consumer asks long after its frame has gone keeps no buffer of the pool.
 TEST (late_questions)
 {
   Pipeline pipeline ("videotestsrc pattern=snow num-buffers=40 ! "
@@ -203,8 +203,8 @@ TEST (late_questions)
   }
 }
 
-/// What scales NVMM copies metas as they are, as capssetter does here: they become those of the
-/// scaled frame.
+/// NVIDIA's converter copies metas as they are when it scales, and so does capssetter here. The bin
+/// makes them those of the scaled frame.
 TEST (keep_metas_of_scaled_frames)
 {
   Pipeline pipeline ("videotestsrc num-buffers=3 ! video/x-raw,format=NV12,width=64,height=48 ! "
@@ -469,7 +469,7 @@ TEST (shared_frames_are_not_drawn_on)
                                                                          gst_buffer_copy (original);
   gst_buffer_add_parent_buffer_meta (copy, original);
   gst_buffer_unref (original);
-  fail_unless (harness.pass (copy) != nullptr);  // nobody else has it
+  fail_unless (harness.pass (copy) != nullptr);  // no other element has it
 }
 
 TEST (other_formats)

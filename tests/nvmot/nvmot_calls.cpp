@@ -116,7 +116,7 @@ struct Batch {
   Bytes objects{ 4 * 40 }, outputs{ 4 * 376 }, list{ 32 }, params{ 16 }, batch{ 24 };
 };
 
-/// What the library prints to the console, as long as it lives.
+/// Takes the lines that the library prints to the console, as long as it lives.
 class Printed {
 public:
   Printed ()

@@ -101,7 +101,7 @@ Expected<> check_alone (GstBuffer *buffer, const FrameFormat &format, const char
                 "The NVMM frame cannot be drawn on: another element has it, as behind a tee. "
                 "Put ",
                 element,
-                " before the tee, or before it nvvideoconvert to another format, as in "
+                " before the tee, or before it nvvideoconvert to another format, such as "
                 "\"nvvideoconvert ! video/x-raw(memory:NVMM),format=RGBA\"");
 }
 

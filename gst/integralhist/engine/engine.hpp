@@ -103,7 +103,7 @@ struct SubmittedFrame {
   std::shared_ptr<Tensor> tensor;
   /// Holds the frame's buffer until its pixels have been read: the engine's reference makes the
   /// buffer unwritable. If `wait`, waits for that instead, unless this thread is cancelled. To be
-  /// called while the engine lives, before anybody else may write to the buffer.
+  /// called while the engine lives, before another element may write to the buffer.
   std::function<Expected<> (GstBuffer *, bool wait)> hold = [] (GstBuffer *, bool) {
     return Expected<> ();
   };
