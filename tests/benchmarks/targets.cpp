@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How many frames a second of a video integralhisttrack follows with many targets.
+//
+//   targets [--file VIDEO] [--targets N]... [--size WxH] [--streams N]... [--frames N]
+//           [--backend auto|cpu|cuda] [--memory system|cuda] [--lost-after N]
+//
+// The video, or a moving pattern, is decoded and scaled before. It plays to and fro, through
+// `cudatrackfeatures ! integralhisttrack`, in one pipeline for each stream. Targets of 24x48 to
+// 60x80 pixels lie anywhere in the first frame. Times are from the tenth frame on. The table also
+// shows the processor's time for a frame, how many targets are lost in the end, and a hash of the
+// last tracks of the first stream, which does not depend on the backend.
+#include <atomic>
+#include <cstdio>
+#include <memory>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <gst/app/gstappsink.h>
+#include <gst/app/gstappsrc.h>
+#include <gst/integralhist/gstintegralhist.h>
+#include <gst/video/video.h>
+#include <sys/resource.h>
+
+#include "../support/command_line.hpp"
+
+namespace {
+
+constexpr int kFirst = 10;  // frames that are not timed
+
+struct Run {
+  std::string file, backend = "auto", memory = "system";
+  int width = 1920, height = 1080, frames = 100, targets = 1, streams = 1, lost_after = 5;
+};
+
+struct Unref {
+  void operator() (gpointer object) const { gst_object_unref (object); }
+  void operator() (GstSample *sample) const { gst_sample_unref (sample); }
+};
+using Element = std::unique_ptr<GstElement, Unref>;
+using Sample = std::unique_ptr<GstSample, Unref>;
+
+/// Returns null after an error, which it prints.
+Element launch (const std::string &line)
+{
+  GError *problem = nullptr;
+  Element pipeline (gst_parse_launch (line.c_str (), &problem));
+  if (problem) {
+    fprintf (stderr, "targets: %s\n", problem->message);
+    g_clear_error (&problem);
+    return nullptr;
+  }
+  return pipeline;
+}
+
+Element child (const Element &pipeline, const char *name)
+{
+  return Element (gst_bin_get_by_name (GST_BIN (pipeline.get ()), name));
+}
+
+/// Prints the error that a pipeline has posted, if any. Returns whether there was one.
+bool has_failed (const Element &pipeline)
+{
+  const std::unique_ptr<GstBus, Unref> bus (gst_element_get_bus (pipeline.get ()));
+  GstMessage *const message = gst_bus_pop_filtered (bus.get (), GST_MESSAGE_ERROR);
+  if (!message)
+    return false;
+  g_autoptr (GError) problem = nullptr;
+  gst_message_parse_error (message, &problem, nullptr);
+  fprintf (stderr, "targets: %s\n", problem->message);
+  gst_message_unref (message);
+  return true;
+}
+
+/// Returns the first frames of the video; none after an error.
+std::vector<Sample> read_video (const Run &run)
+{
+  const std::string upload = run.memory == "cuda" ? "cudaupload ! " : "";
+  const std::string source = run.file.empty () ? "videotestsrc pattern=zone-plate kx2=9 ky2=9 kt=2"
+                                               : "filesrc name=file ! decodebin";
+  const Element pipeline =
+      launch (source
+              + " ! videoconvert ! videoscale ! "
+                "video/x-raw,format=I420,pixel-aspect-ratio=1/1,width="
+              + std::to_string (run.width) + ",height=" + std::to_string (run.height) + " ! "
+              + upload + "appsink name=sink sync=false max-buffers=4");
+  std::vector<Sample> frames;
+  if (!pipeline)
+    return frames;
+  if (!run.file.empty ())
+    g_object_set (child (pipeline, "file").get (), "location", run.file.c_str (), nullptr);
+  const Element sink = child (pipeline, "sink");
+  gst_element_set_state (pipeline.get (), GST_STATE_PLAYING);
+  while (int (frames.size ()) < run.frames)
+    if (Sample frame (gst_app_sink_pull_sample (GST_APP_SINK (sink.get ()))); frame)
+      frames.push_back (std::move (frame));
+    else
+      break;
+  if (has_failed (pipeline))
+    frames.clear ();
+  gst_element_set_state (pipeline.get (), GST_STATE_NULL);
+  return frames;
+}
+
+std::string random_boxes (const Run &run, unsigned seed)
+{
+  std::mt19937 random (seed);
+  const auto between = [&] (int least, int most) {
+    return least + int (random () % unsigned (std::max (1, most - least + 1)));
+  };
+  std::string boxes;
+  for (int i = 0; i < run.targets; i++) {
+    const int width = between (24, 60), height = between (48, 80);
+    for (const int number :
+         { between (0, run.width - width), between (0, run.height - height), width, height })
+      boxes += std::to_string (number) + ',';
+    boxes.back () = ';';
+  }
+  boxes.pop_back ();
+  return boxes;
+}
+
+/// A pipeline, and what has come out of it.
+class Stream {
+public:
+  Stream (const Run &run, unsigned seed)
+      : pipeline_ (launch ("appsrc name=source block=true format=time max-buffers=2 max-bytes=0 ! "
+                           "cudatrackfeatures backend="
+                           + run.backend + " ! integralhisttrack name=track lost-after="
+                           + std::to_string (run.lost_after) + " targets=\""
+                           + random_boxes (run, seed)
+                           + "\" ! fakesink name=sink sync=false signal-handoffs=true"))
+  {
+    if (!pipeline_)
+      return;
+    source_ = child (pipeline_, "source");
+    const auto note = +[] (GstElement *, GstBuffer *buffer, GstPad *, gpointer self) {
+      static_cast<Stream *> (self)->note (buffer);
+    };
+    g_signal_connect (child (pipeline_, "sink").get (), "handoff", G_CALLBACK (note), this);
+  }
+  ~Stream ()
+  {
+    if (pipeline_)
+      gst_element_set_state (pipeline_.get (), GST_STATE_NULL);
+    gst_clear_buffer (&last_);
+  }
+  Stream (const Stream &) = delete;
+
+  bool start (GstCaps *caps)
+  {
+    if (!pipeline_)
+      return false;
+    g_object_set (source_.get (), "caps", caps, nullptr);
+    gst_element_set_state (pipeline_.get (), GST_STATE_PLAYING);
+    return true;
+  }
+  void push (GstSample *frame, int number)
+  {
+    GstBuffer *const buffer = gst_buffer_copy (gst_sample_get_buffer (frame));
+    GST_BUFFER_PTS (buffer) = GstClockTime (number) * GST_SECOND / 25;
+    gst_app_src_push_buffer (GST_APP_SRC (source_.get ()), buffer);
+  }
+  /// Returns whether so many frames have come out; false after an error.
+  bool wait (int frames)
+  {
+    while (frames_ < frames)
+      if (has_failed (pipeline_))
+        return false;
+      else
+        g_usleep (200);
+    return true;
+  }
+  /// Return how many targets are lost in the last frame, and a hash of its tracks.
+  int lost () const
+  {
+    int n = 0;
+    for_tracks ([&] (const GstStructure *track) {
+      gboolean lost = FALSE;
+      n += gst_structure_get_boolean (track, "lost", &lost) && lost;
+    });
+    return n;
+  }
+  guint64 hash () const
+  {
+    guint64 hash = 0xcbf29ce484222325;
+    for_tracks ([&] (const GstStructure *track) {
+      g_autofree char *text = gst_structure_to_string (track);
+      for (const char *c = text; *c; c++)
+        hash = (hash ^ guint64 (*c)) * 0x100000001b3;
+    });
+    return hash;
+  }
+
+private:
+  /// Keeps the last frame.
+  void note (GstBuffer *buffer)
+  {
+    gst_buffer_replace (&last_, buffer);
+    frames_++;
+  }
+
+  template <class See>
+  void for_tracks (See &&see) const
+  {
+    auto *const meta = last_ ? gst_buffer_get_integral_histogram_tracks_meta (last_) : nullptr;
+    const guint n = meta ? gst_integral_histogram_tracks_meta_get_n_tracks (meta) : 0;
+    for (guint i = 0; i < n; i++) {
+      g_autoptr (GstStructure) track = gst_integral_histogram_tracks_meta_get_track (meta, i);
+      see (track);
+    }
+  }
+
+  Element pipeline_, source_;
+  std::atomic<int> frames_ = 0;
+  GstBuffer *last_ = nullptr;
+};
+
+double processor_seconds ()
+{
+  rusage usage;
+  getrusage (RUSAGE_SELF, &usage);
+  const auto seconds = [] (const timeval &t) {
+    return double (t.tv_sec) + double (t.tv_usec) / 1e6;
+  };
+  return seconds (usage.ru_utime) + seconds (usage.ru_stime);
+}
+
+/// Measures, and prints a line. Returns false after an error.
+bool measure (const Run &run, const std::vector<Sample> &video)
+{
+  std::vector<std::unique_ptr<Stream>> streams;
+  for (int i = 0; i < run.streams; i++) {
+    streams.push_back (std::make_unique<Stream> (run, unsigned (i)));
+    if (!streams.back ()->start (gst_sample_get_caps (video.front ().get ())))
+      return false;
+  }
+  const auto play = [&] (int from, int to) {
+    const int n = int (video.size ()), period = std::max (1, 2 * n - 2);
+    for (int i = from; i < to; i++) {
+      const int at = i % period;
+      for (const auto &stream : streams)
+        stream->push (video[std::size_t (at < n ? at : period - at)].get (), i);
+    }
+    for (const auto &stream : streams)
+      if (!stream->wait (to))
+        return false;
+    return true;
+  };
+  if (!play (0, kFirst))
+    return false;
+  const gint64 start = g_get_monotonic_time ();
+  const double busy = processor_seconds ();
+  if (!play (kFirst, kFirst + run.frames))
+    return false;
+  const double seconds = double (g_get_monotonic_time () - start) / 1e6,
+               frames = double (run.frames) * run.streams;
+  int lost = 0;
+  for (const auto &stream : streams)
+    lost += stream->lost ();
+  printf ("%7d  %7d  %9.1f  %10.2f  %5d  %016" G_GINT64_MODIFIER "x\n", run.streams, run.targets,
+          frames / seconds, (processor_seconds () - busy) * 1e3 / frames, lost,
+          streams.front ()->hash ());
+  fflush (stdout);
+  return true;
+}
+
+}  // namespace
+
+int main (int argc, char **argv)
+{
+  gst_init (&argc, &argv);
+  Run run;
+  std::vector<int> targets, streams;
+  command_line::read (
+      argc, argv,
+      "targets [--file VIDEO] [--targets N]... [--size WxH] [--streams N]... [--frames N]\n"
+      "        [--backend auto|cpu|cuda] [--memory system|cuda] [--lost-after N]\n",
+      { { "--file", command_line::text (run.file) },
+        { "--targets", command_line::numbers (targets, 1, 10000) },
+        { "--size", command_line::size (run.width, run.height, 80, 8192) },
+        { "--streams", command_line::numbers (streams, 1, 256) },
+        { "--frames", command_line::number (run.frames, 1) },
+        { "--backend", command_line::text (run.backend, { "auto", "cpu", "cuda" }) },
+        { "--memory", command_line::text (run.memory, { "system", "cuda" }) },
+        { "--lost-after", command_line::number (run.lost_after, 0, 1000) } });
+  if (targets.empty ())
+    targets = { 1, 100, 1000 };
+  if (streams.empty ())
+    streams = { 1 };
+  const std::vector<Sample> video = read_video (run);
+  if (video.empty ()) {
+    fprintf (stderr, "targets: no frames in the video\n");
+    return 1;
+  }
+  printf ("%dx%d, backend=%s, %zu frames in %s memory\n"
+          "streams  targets  frames/s   ms of CPU   lost  tracks\n",
+          run.width, run.height, run.backend.c_str (), video.size (), run.memory.c_str ());
+  for (const int s : streams)
+    for (const int t : targets) {
+      run.streams = s, run.targets = t;
+      if (!measure (run, video))
+        return 1;
+    }
+  return 0;
+}
