@@ -15,6 +15,8 @@
 #include "target_list.hpp"
 
 #include <algorithm>
+#include <numeric>
+#include <tuple>
 #include <utility>
 
 #include <gst/integralhist/api/histogram.hpp>
@@ -269,6 +271,10 @@ std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement>
                                                     unsigned detector_runs,
                                                     const TargetFrame &frame)
 {
+  if (detections.empty ()) {
+    note_misses (detector_runs);
+    return {};
+  }
   std::vector<Prediction> targets;
   for (const auto &tracked : targets_)
     targets.push_back ({ tracked->expected_places (), own_appearance (tracked->appearance.mean ()),
@@ -291,13 +297,19 @@ std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement>
       tracked.restart (tracked.corrected (detections[d].box, targets[t].places[0]));
       tracked.is_matched = true;
     }
+  note_misses (detector_runs);
+  return target_of;
+}
+
+/// Notes that the detector has run, and missed the targets without a detection.
+void TargetList::note_misses (unsigned detector_runs)
+{
   for (const auto &tracked : targets_)
-    if (tracked->is_detected () && !tracked->is_matched) {
+    if (detector_runs > 0 && tracked->is_detected () && !tracked->is_matched) {
       tracked->misses += detector_runs;
       if (covered_share_of (*tracked) < kCovers)
         tracked->existence.miss (detector_runs);
     }
-  return target_of;
 }
 
 /// Returns whether a detection without a target starts one. A second box of what is there does not.
@@ -436,43 +448,69 @@ void TargetList::note_tracked (const TargetFrame &frame)
   }
 }
 
+namespace {
+
+/// A target that may have to yield, and the others on its spot that it did not begin with.
+struct Contender {
+  TrackedTarget *target;
+  TargetBox box;
+  std::vector<std::size_t> rivals = {};  // in the list of all
+};
+
+/// Finds the rivals of each. Boxes that begin behind the end of another do not overlap it.
+void find_rivals (std::vector<Contender> &all)
+{
+  std::ranges::sort (all, {},
+                     [] (const Contender &of) { return std::pair (of.box.x, of.target->serial); });
+  for (std::size_t i = 0; i < all.size (); i++) {
+    const Contender &a = all[i];
+    for (std::size_t j = i + 1; j < all.size () && all[j].box.x < a.box.x + a.box.width; j++)
+      if (const Contender &b = all[j]; overlap (a.box, b.box) > kMatchIou
+                                       && !a.target->began_with (*b.target)
+                                       && !b.target->began_with (*a.target)) {
+        all[i].rivals.push_back (j);
+        all[j].rivals.push_back (i);
+      }
+  }
+}
+
+}  // namespace
+
 /// Has a target yield to a more confident one on its spot, of those that no detector has seen, and
 /// so cannot bring back. It is lost as long as it is there, give or take some frames, and is
 /// followed on.
 void TargetList::yield_on_one_spot ()
 {
-  std::vector<TrackedTarget *> all;
+  std::vector<Contender> all;
   for (const auto &tracked : targets_)
     if (!tracked->is_detected () && !tracked->is_gone ())
-      all.push_back (tracked.get ());
+      all.push_back ({ tracked.get (), tracked->box () });
     else
       tracked->yields = false;
-  const auto contend = [] (const TrackedTarget *a, const TrackedTarget *b) {
-    return a != b && overlap (a->box (), b->box ()) > kMatchIou && !a->began_with (*b)
-           && !b->began_with (*a);
-  };
-  for (TrackedTarget *const tracked : all)
-    if (std::ranges::any_of (
-            all, [&] (const TrackedTarget *other) { return contend (tracked, other); })) {
-      tracked->frames_on_shared_spot =
-          std::min (tracked->frames_on_shared_spot + 1, 2 * kMaxFramesOnSharedSpot);
-      tracked->confidence_on_shared_spot += tracked->own_confidence ();
-    } else if (tracked->frames_on_shared_spot > 0 && --tracked->frames_on_shared_spot == 0) {
-      tracked->confidence_on_shared_spot = 0;
+  find_rivals (all);
+  for (const auto &[target, box, rivals] : all)
+    if (!rivals.empty ()) {
+      target->frames_on_shared_spot =
+          std::min (target->frames_on_shared_spot + 1, 2 * kMaxFramesOnSharedSpot);
+      target->confidence_on_shared_spot += target->own_confidence ();
+    } else if (target->frames_on_shared_spot > 0 && --target->frames_on_shared_spot == 0) {
+      target->confidence_on_shared_spot = 0;
     }
-  // who yields stays behind, else the most confident one comes first
-  std::ranges::stable_sort (all, {}, [] (const TrackedTarget *tracked) {
-    return std::pair (tracked->yields, -tracked->confidence_on_shared_spot);
+  // who yields stays behind, else the most confident one comes first, and of equals the older one
+  std::vector<std::size_t> order (all.size ());
+  std::iota (order.begin (), order.end (), 0);
+  std::ranges::sort (order, {}, [&] (std::size_t i) {
+    const TrackedTarget &target = *all[i].target;
+    return std::tuple (target.yields, -target.confidence_on_shared_spot, target.serial);
   });
-  std::vector<const TrackedTarget *> staying;
-  for (TrackedTarget *const tracked : all) {
-    tracked->yields =
-        tracked->frames_on_shared_spot >= kMaxFramesOnSharedSpot
-        && (tracked->yields || std::ranges::any_of (staying, [&] (const TrackedTarget *other) {
-              return contend (tracked, other);
-            }));
-    if (!tracked->yields)
-      staying.push_back (tracked);
+  std::vector<bool> stays (all.size ());
+  for (const std::size_t i : order) {
+    TrackedTarget &target = *all[i].target;
+    target.yields = target.frames_on_shared_spot >= kMaxFramesOnSharedSpot
+                    && (target.yields || std::ranges::any_of (all[i].rivals, [&] (std::size_t j) {
+                          return stays[j];
+                        }));
+    stays[i] = !target.yields;
   }
 }
 

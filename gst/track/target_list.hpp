@@ -95,6 +95,7 @@ private:
   std::vector<Displacement> displacements (std::span<const Prediction> targets,
                                            std::span<const Measurement> detections,
                                            std::span<const int> detection_of) const;
+  void note_misses (unsigned detector_runs);
   bool starts_target (const Measurement &detection, const TargetFrame &frame) const;
   bool may_coast (const TrackedTarget &tracked) const;
   Expected<> note_presence (GstIntegralHistogram *colours, const TargetFrame &frame);

@@ -320,21 +320,6 @@ void shift_spectra (Complexes &spectra, double x, double y)
     }
 }
 
-const cuda::FilterTables &filter_tables ()
-{
-  static const cuda::FilterTables tables = [] {
-    cuda::FilterTables all;
-    std::ranges::copy (hann (), all.window);
-    int i = 0;
-    transform ().for_twiddles ([&] (float re, float im) {
-      all.twiddle_re[i] = re, all.twiddle_im[i] = im;
-      i++;
-    });
-    return all;
-  }();
-  return tables;
-}
-
 FilterBox::FilterBox (double width, double height)
     : wanted (spectrum_of_peak (kPeakSigma * std::sqrt (width * height))),
       inside (shares_in_box (width, height))

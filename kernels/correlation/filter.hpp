@@ -32,7 +32,6 @@
 
 #include "channels.hpp"
 #include "fft.hpp"
-#include "filter_kernels.hpp"
 
 namespace inthist::correlation {
 
@@ -45,9 +44,6 @@ void shift_spectra (Complexes &spectra, double x, double y);
 /// Returns the phase factors of frequencies that do that: a complex number for each x up to
 /// kGrid / 2, then for each y.
 std::vector<std::complex<double>> phase_factors (double x, double y);
-
-/// Returns the tables that all filters on a GPU share.
-const cuda::FilterTables &filter_tables ();
 
 /// The response that a filter is to have to a box in the middle, and the cells of the box.
 struct FilterBox {
@@ -81,10 +77,9 @@ public:
   const Complexes &spectra () const { return v_; }
   const FilterBox &box () const { return *box_; }
   float energy () const { return energy_; }
-  /// Notes that the copy was started in this box; what is here is older from then on.
-  void note_started (FilterBox box) { box_ = std::move (box); }
-  void set (Complexes spectra, float energy)
+  void set (FilterBox box, Complexes spectra, float energy)
   {
+    box_ = std::move (box);
     v_ = std::move (spectra);
     energy_ = energy;
     for (Complexes *const spectrum : { &g_, &h_, &last_ })

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Correlation filters on a GPU (filter_kernels.hpp). A block has a target. There are as many
-// channels as lanes in a warp: a warp has a cell or a frequency, and a lane a channel. A thread
-// transforms a row or a column of a pair of channels in its registers.
+// Correlation filters on a GPU (device_model.hpp). A block has one target after another, and
+// scratch memory of its own. There are as many channels as lanes in a warp: a warp has a cell or a
+// frequency, and a lane a channel. A thread transforms a row or a column of a pair of channels in
+// its registers.
 #include <type_traits>
 
 #include <cuda_runtime.h>
 
-#include "../cells.hpp"
-
-#include "filter_kernels.hpp"
+#include "device_model.hpp"
+#include "fft.cuh"
 
 namespace inthist::correlation::cuda {
 
@@ -28,6 +28,40 @@ __device__ int warp ()
   return int (threadIdx.x) / 32;
 }
 
+// A block is alone on its processor, so that few threads wait for memory: each thread has several
+// loads under way at once.
+
+/// Calls store (i, load (i)) for each i of a thread, up to n. The loads of some are under way at
+/// once: no store may be to what a later load reads.
+template <int kAtOnce = 4, class Load, class Store>
+__device__ void for_all (int first, int step, int n, Load &&load, Store &&store)
+{
+  int i = first;
+  for (; i + (kAtOnce - 1) * step < n; i += kAtOnce * step) {
+    decltype (load (0)) values[kAtOnce];
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++)
+      values[k] = load (i + k * step);
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++)
+      store (i + k * step, values[k]);
+  }
+  for (; i < n; i += step)
+    store (i, load (i));
+}
+/// Does so for numbers that the threads of a block share.
+template <int kAtOnce = 4, class Load, class Store>
+__device__ void for_numbers (int n, Load &&load, Store &&store)
+{
+  for_all<kAtOnce> (int (threadIdx.x), kThreads, n, load, store);
+}
+/// Does so for the frequencies or the cells that the warps of a block share.
+template <int kAtOnce = 4, class Load, class Store>
+__device__ void for_warps (int n, Load &&load, Store &&store)
+{
+  for_all<kAtOnce> (warp (), kWarps, n, load, store);
+}
+
 /// Complex numbers in device memory.
 struct Complexes {
   float *re, *im;
@@ -39,47 +73,16 @@ __device__ Complexes spectrum (FilterSpectrum &of)
 {
   return { of, of + kFilterNumbers };
 }
-__device__ Complexes pairs_of (DeviceFilterMemory &filter)
+/// A spectrum that is only read.
+__device__ Complexes spectrum (const FilterSpectrum &of)
 {
-  return { filter.pairs, filter.pairs + kFilterCells * kPairs };
+  return spectrum (const_cast<FilterSpectrum &> (of));
 }
 
-// A transform of 32 numbers: Stockham's passes of radix 4, 4 and 2.
-
-template <int kButterflies, int kStep>
-__device__ void pass_4 (const Number (&from)[kGrid], Number (&to)[kGrid], const float *wr,
-                        const float *wi)
+using FilterScratch = decltype (BlockScratch::filter);
+__device__ Complexes pairs_of (FilterScratch &scratch)
 {
-#pragma unroll
-  for (int p = 0; p < kButterflies; p++)
-#pragma unroll
-    for (int q = 0; q < kStep; q++) {
-      const auto at = [&] (int k) { return from[p * kStep + q + k * kButterflies * kStep]; };
-      const auto twiddle = [&] (int k) { return Number{ wr[p * 4 + k], wi[p * 4 + k] }; };
-      const Number s = at (0) + at (2), t = at (0) - at (2), u = at (1) + at (3),
-                   h = (at (1) - at (3)).times_minus_i ();
-      Number *const out = to + p * 4 * kStep + q;
-      out[0] = s + u;
-      out[kStep] = (t + h) * twiddle (1);
-      out[2 * kStep] = (s - u) * twiddle (2);
-      out[3 * kStep] = (t - h) * twiddle (3);
-    }
-}
-
-__device__ void transform (Number (&numbers)[kGrid], const FilterTables &tables)
-{
-  const float *const wr = tables.twiddle_re, *const wi = tables.twiddle_im;
-  Number other[kGrid];
-  pass_4<8, 1> (numbers, other, wr, wi);
-  pass_4<2, 4> (other, numbers, wr + 32, wi + 32);
-#pragma unroll
-  for (int q = 0; q < 16; q++) {
-    other[q] = numbers[q] + numbers[q + 16];
-    other[q + 16] = (numbers[q] - numbers[q + 16]) * Number{ wr[41], wi[41] };
-  }
-#pragma unroll
-  for (int i = 0; i < kGrid; i++)
-    numbers[i] = other[i];
+  return { scratch.pairs, scratch.pairs + kFilterCells * kPairs };
 }
 
 __device__ void load (const Complexes &from, int first, int step, Number (&numbers)[kGrid])
@@ -97,7 +100,7 @@ __device__ void store (const Number (&numbers)[kGrid], const Complexes &to, int 
 
 /// Transforms rows, or columns, of pictures side by side: [y][x][picture].
 template <int kPictures>
-__device__ void transform_lines (const Complexes &pictures, bool rows, const FilterTables &tables)
+__device__ void transform_lines (const Complexes &pictures, bool rows, const ModelTables &tables)
 {
   if (threadIdx.x < kGrid * kPictures) {
     const int line = int (threadIdx.x) / kPictures, picture = int (threadIdx.x) % kPictures,
@@ -105,7 +108,7 @@ __device__ void transform_lines (const Complexes &pictures, bool rows, const Fil
               step = (rows ? 1 : kGrid) * kPictures;
     Number numbers[kGrid];
     load (pictures, first, step, numbers);
-    transform (numbers, tables);
+    transform_grid (numbers, tables);
     store (numbers, pictures, first, step);
   }
   __syncthreads ();
@@ -116,7 +119,6 @@ __device__ void transform_lines (const Complexes &pictures, bool rows, const Fil
 // is written there, so that both devices have the same bits.
 
 struct Frequency {
-  int at;       // its place in spectra
   int k, m;     // its place in pairs, and the place of its conjugate
   bool only;    // it is its own conjugate
   bool counts;  // it is written (see above)
@@ -125,22 +127,25 @@ struct Frequency {
   {
     const int y = f / kHalf, x = f % kHalf;
     const bool edge = x == 0 || x == kGrid / 2, middle = y == 0 || y == kGrid / 2;
-    return { f * kChannels, y * kGrid + x, (kGrid - y) % kGrid * kGrid + (kGrid - x) % kGrid,
-             edge && middle, !edge || middle || y > kGrid / 2 };
+    return { y * kGrid + x, (kGrid - y) % kGrid * kGrid + (kGrid - x) % kGrid, edge && middle,
+             !edge || middle || y > kGrid / 2 };
   }
 };
 
 __device__ void unpack (const Complexes &pairs, const Complexes &spectra)
 {
   const int c = lane (), pair = c % kPairs;
-  for (int f = warp (); f < kFrequencies; f += kWarps) {
-    const Frequency at = Frequency::of (f);
-    const Number there = pairs.at (at.k * kPairs + pair),
-                 mirrored = pairs.at (at.m * kPairs + pair);
-    const bool second = c >= kPairs;
-    spectra.set (at.at + c, first_of_pair (second ? there.times_minus_i () : there,
-                                           second ? mirrored.times_minus_i () : mirrored));
-  }
+  const bool second = c >= kPairs;
+  for_warps (
+      kFrequencies,
+      [&] (int f) {
+        const Frequency at = Frequency::of (f);
+        const Number there = pairs.at (at.k * kPairs + pair),
+                     mirrored = pairs.at (at.m * kPairs + pair);
+        return first_of_pair (second ? there.times_minus_i () : there,
+                              second ? mirrored.times_minus_i () : mirrored);
+      },
+      [&] (int f, Number number) { spectra.set (f * kChannels + c, number); });
   __syncthreads ();
 }
 
@@ -149,13 +154,17 @@ __device__ void pack (const Complexes &spectra, const Complexes &pairs)
   const int c = lane () % kPairs;
   const bool mirrored = lane () >= kPairs;
   const float sign = mirrored ? -1 : 1;
-  for (int f = warp (); f < kFrequencies; f += kWarps) {
-    const Frequency at = Frequency::of (f);
-    if (!at.counts || (at.only && !mirrored))
-      continue;
-    pairs.set ((mirrored ? at.m : at.k) * kPairs + c,
-               pair_of (spectra.at (at.at + c), spectra.at (at.at + c + kPairs), sign));
-  }
+  for_warps (
+      kFrequencies,
+      [&] (int f) {
+        const int at = f * kChannels + c;
+        return pair_of (spectra.at (at), spectra.at (at + kPairs), sign);
+      },
+      [&] (int f, Number number) {
+        const Frequency at = Frequency::of (f);
+        if (at.counts && (!at.only || mirrored))
+          pairs.set ((mirrored ? at.m : at.k) * kPairs + c, number);
+      });
   __syncthreads ();
 }
 
@@ -172,26 +181,61 @@ __device__ float sum_of (float value)
 __device__ void smooth (const float *from, float *to, bool along_x)
 {
   const int step = (along_x ? 1 : kGrid) * kCellValues;
-  for (int i = threadIdx.x; i < kFilterCells * kCellValues; i += kThreads) {
-    const int cell = i / kCellValues, at = along_x ? cell % kGrid : cell / kGrid;
-    const float before = at > 0 ? from[i - step] : 0.0F,
-                after = at < kGrid - 1 ? from[i + step] : 0.0F;
-    to[i] = smoothed (before, from[i], after);
-  }
+  for_numbers (
+      kFilterCells * kCellValues,
+      [&] (int i) {
+        const int cell = i / kCellValues, at = along_x ? cell % kGrid : cell / kGrid;
+        const float before = at > 0 ? from[i - step] : 0.0F,
+                    after = at < kGrid - 1 ? from[i + step] : 0.0F;
+        return smoothed (before, from[i], after);
+      },
+      [&] (int i, float number) { to[i] = number; });
   __syncthreads ();
 }
 
+/// The values of a cell, in the lanes of a warp, and the norms of the blocks around it.
+struct CellOfWarp {
+  float value;
+  float around[4];
+
+  /// Returns the channel of this lane.
+  __device__ float channel (float fade) const
+  {
+    const int c = lane (), b = c - kDirections;
+    const auto value_of = [&] (int v) { return __shfl_sync (kAllLanes, value, v); };
+    const float orientation = value_of (max (0, min (b, kOrientations - 1)))
+                              + value_of (max (0, min (b, kOrientations - 1)) + kOrientations);
+    const int block = b - kOrientations;
+    const float norm = block <= 0   ? around[0]
+                       : block == 1 ? around[1]
+                       : block == 2 ? around[2]
+                                    : around[3];
+    float sum = 0;
+    for (int v = 0; v < kDirections; v++)
+      sum += clipped (value_of (v), norm);
+    const float luma = value_of (kDirections);
+    if (c < kDirections + kOrientations)
+      return shares_of (c < kDirections ? value : orientation, around, fade);
+    return c < kChannels - 1 ? kBlockShare * fade * sum : luma * fade;
+  }
+};
+
 /// Computes the channels of all cells, and writes them as pairs.
-__device__ void describe (const FilterJob &job, const FilterTables &tables)
+__device__ void describe (const SquareCells &square, FilterScratch &filter,
+                          const ModelTables &tables)
 {
-  DeviceFilterMemory &filter = *job.filter;
+  const CellsOnDevice gradients = *square.gradients;
+  const SquareSums sums = { gradients.x,       gradients.y,        gradients.sums,
+                            square.luma->sums, square.luma_planes, square.scale };
   constexpr int kCorners = (kGrid + 1) * (kGrid + 1);
   static_assert (kFilterCells * kCellValues <= std::extent_v<
                      FilterSpectrum> && kFilterCells + kCorners <= std::extent_v<FilterSpectrum>);
   float *const cells = filter.v, *const other = filter.g, *const energies = filter.h,
                *const norms = filter.h + kFilterCells;
-  for (int i = threadIdx.x; i < kFilterCells * kCellValues; i += kThreads)
-    cells[i] = job.square.value (i / kCellValues, i % kCellValues);
+  for_numbers (
+      kFilterCells * kCellValues,
+      [&] (int i) { return sums.value (i / kCellValues, i % kCellValues); },
+      [&] (int i, float value) { cells[i] = value; });
   __syncthreads ();
   smooth (cells, other, true);
   smooth (other, cells, false);
@@ -203,78 +247,253 @@ __device__ void describe (const FilterJob &job, const FilterTables &tables)
   __syncthreads ();
   const Complexes pairs = pairs_of (filter);
   const int c = lane ();
-  for (int cell = warp (); cell < kFilterCells; cell += kWarps) {
-    const int row = cell / kGrid, column = cell % kGrid;
-    const float *const values = cells + cell * kCellValues;
-    const BlockNorms around (norms, kGrid, row, column);
-    const float fade = tables.window[row] * tables.window[column];
-    float channel;
-    if (c < kDirections + kOrientations) {
-      const int b = c - kDirections;
-      channel = shares_of (c < kDirections ? values[c] : values[b] + values[b + kOrientations],
-                           around.at, fade);
-    } else if (c < kChannels - 1) {
-      const float norm = around.at[c - kDirections - kOrientations];
-      float sum = 0;
-      for (int v = 0; v < kDirections; v++)
-        sum += clipped (values[v], norm);
-      channel = kBlockShare * fade * sum;
-    } else {
-      channel = values[kDirections] * fade;
-    }
-    (c < kPairs ? pairs.re : pairs.im)[cell * kPairs + c % kPairs] = channel;
-  }
+  for_warps (
+      kFilterCells,
+      [&] (int cell) {
+        const BlockNorms around (norms, kGrid, cell / kGrid, cell % kGrid);
+        return CellOfWarp{ c < kCellValues ? cells[cell * kCellValues + c] : 0.0F,
+                           { around.at[0], around.at[1], around.at[2], around.at[3] } };
+      },
+      [&] (int cell, const CellOfWarp &values) {
+        const float fade = tables.window[cell / kGrid] * tables.window[cell % kGrid];
+        (c < kPairs ? pairs.re : pairs.im)[cell * kPairs + c % kPairs] = values.channel (fade);
+      });
   __syncthreads ();
 }
 
-__global__ void __launch_bounds__ (kThreads, 1)
-describe_square (const FilterJob *jobs, const FilterTables *tables, bool examples)
+/// Computes the spectra of a square.
+__device__ void describe_spectra (const SquareCells &square, FilterScratch &scratch,
+                                  const Complexes &to, const ModelTables &tables)
 {
-  const FilterJob job = jobs[blockIdx.x];
-  describe (job, *tables);
-  const Complexes pairs = pairs_of (*job.filter);
-  transform_lines<kPairs> (pairs, true, *tables);
-  transform_lines<kPairs> (pairs, false, *tables);
-  unpack (pairs, spectrum (examples ? job.filter->example : job.filter->searched));
+  describe (square, scratch, tables);
+  const Complexes pairs = pairs_of (scratch);
+  transform_lines<kPairs> (pairs, true, tables);
+  transform_lines<kPairs> (pairs, false, tables);
+  unpack (pairs, to);
 }
 
-__global__ void __launch_bounds__ (kThreads, 1)
-respond_to_searched (const FilterJob *jobs, const FilterTables *tables)
+/// Writes the filter's response to a square to `response`, in shared memory.
+__device__ void respond (const ModelMemory &model, const Complexes &x, FilterScratch &scratch,
+                         const ModelTables &tables, float *response)
 {
-  const FilterJob job = jobs[blockIdx.x];
-  DeviceFilterMemory &filter = *job.filter;
-  const Complexes w = spectrum (filter.weights), x = spectrum (filter.searched),
-                  response = { filter.response, filter.response + kFilterCells };
-  for (int f = warp (); f < kFrequencies; f += kWarps) {
-    const Frequency at = Frequency::of (f);
-    const int i = at.at + lane ();
-    const Number product = w.at (i) * x.at (i), sum = { sum_of (product.re), sum_of (product.im) };
-    if (lane () == 0 && at.counts) {
-      if (!at.only)
-        response.set (at.m, { sum.re, -sum.im });
-      response.set (at.k, sum);
-    }
-  }
+  const Complexes w = spectrum (model.weights),
+                  sums = { scratch.response, scratch.response + kFilterCells };
+  for_warps (
+      kFrequencies,
+      [&] (int f) {
+        const int i = f * kChannels + lane ();
+        return w.at (i) * x.at (i);
+      },
+      [&] (int f, Number product) {
+        const Frequency at = Frequency::of (f);
+        const Number sum = { sum_of (product.re), sum_of (product.im) };
+        if (lane () == 0 && at.counts) {
+          if (!at.only)
+            sums.set (at.m, { sum.re, -sum.im });
+          sums.set (at.k, sum);
+        }
+      });
   __syncthreads ();
   // with the parts swapped, a transform is an inverse transform
-  const Complexes swapped = { response.im, response.re };
-  transform_lines<1> (swapped, false, *tables);
-  transform_lines<1> (swapped, true, *tables);
+  const Complexes swapped = { sums.im, sums.re };
+  transform_lines<1> (swapped, false, tables);
+  transform_lines<1> (swapped, true, tables);
   for (int i = threadIdx.x; i < kFilterCells; i += kThreads)
-    job.response[i] = response.re[i] / kFilterCells;
+    response[i] = sums.re[i] / kFilterCells;
+  __syncthreads ();
+}
+
+/// Writes the sums of the first numbers of a list: of one, two, and so on.
+template <class Load, class Store>
+__device__ void add_up (int n, Load &&load, Store &&store)
+{
+  double sum = 0;
+  for_all<8> (0, 1, n, load, [&] (int i, double number) { store (i, sum = number + sum); });
+}
+
+/// Writes the integral image of the scores of cells, and returns it.
+__device__ ScoreSums add_up_scores (const CellsOnDevice &cells, double *at_edges)
+{
+  const int n_x = cells.columns + 1, n_y = cells.rows + 1;
+  for (int x = threadIdx.x; x < n_x; x += blockDim.x)
+    at_edges[x] = 0;
+  for (int y = 1 + int (threadIdx.x); y < n_y; y += blockDim.x) {
+    const std::int64_t *const from = cells.sums + (y - 1) * cells.columns;
+    double *const to = at_edges + y * n_x;
+    to[0] = 0;
+    add_up (
+        cells.columns, [&] (int x) { return double (from[x]) / kCellUnit; },
+        [&] (int x, double sum) { to[x + 1] = sum; });
+  }
+  __syncthreads ();
+  for (int x = 1 + int (threadIdx.x); x < n_x; x += blockDim.x)
+    add_up (
+        cells.rows, [&] (int y) { return at_edges[(y + 1) * n_x + x]; },
+        [&] (int y, double sum) { at_edges[(y + 1) * n_x + x] = sum; });
+  __syncthreads ();
+  return { cells.x, cells.y, kCellParts, n_x, n_y, at_edges };
+}
+
+/// A value of a list, and where it is.
+struct Ranked {
+  double value;
+  int at;
+
+  /// Returns whether it is larger, or comes first among equals.
+  __device__ bool is_before (const Ranked &other) const
+  {
+    return value > other.value || (value == other.value && at < other.at);
+  }
+};
+
+/// Returns the largest value of n, the first of equals, to all threads. Values are those for which
+/// `counts (i)`; without any, `at` is n.
+template <class Value, class Counts>
+__device__ Ranked largest_of (int n, Value &&value, Counts &&counts)
+{
+  __shared__ Ranked of_warps[32];
+  Ranked best = { -INFINITY, n };
+  for (int i = threadIdx.x; i < n; i += blockDim.x)
+    if (counts (i))
+      if (const Ranked other = { value (i), i }; other.is_before (best))
+        best = other;
+  for (int half = 16; half > 0; half /= 2) {
+    const Ranked other = { __shfl_down_sync (kAllLanes, best.value, half),
+                           __shfl_down_sync (kAllLanes, best.at, half) };
+    if (other.is_before (best))
+      best = other;
+  }
+  __syncthreads ();
+  if (lane () == 0)
+    of_warps[warp ()] = best;
+  __syncthreads ();
+  best = of_warps[0];
+  for (int w = 1; w < int (blockDim.x) / 32; w++)
+    if (of_warps[w].is_before (best))
+      best = of_warps[w];
+  return best;
+}
+
+/// Finds the shift with the best sum of both responses.
+__device__ void find_match (const SearchJob &job, const ScoreSums &scores, const float *response)
+{
+  __shared__ double combined[kFilterCells];
+  __shared__ EdgeRange columns[kSearchedShifts], rows[kSearchedShifts];
+  if (const int i = int (threadIdx.x); i < 2 * kSearchedShifts) {
+    const int shift = i % kSearchedShifts - kSearchRadius;
+    if (i < kSearchedShifts)
+      columns[i] = scores.columns_of (job.x + shift * job.cell, job.width);
+    else
+      rows[i - kSearchedShifts] = scores.rows_of (job.y + shift * job.cell, job.height);
+  }
+  __syncthreads ();
+  for (int i = threadIdx.x; i < kFilterCells; i += kThreads) {
+    double value = 0;
+    if (is_searched (i)) {
+      const double score =
+          scores.mean (columns[shift_of (i % kGrid) + kSearchRadius],
+                       rows[shift_of (i / kGrid) + kSearchRadius], job.width, job.height);
+      value = job.weights.of (i) * combined_response (response[i], job.per_peak, score);
+    }
+    combined[i] = value;
+  }
+  __syncthreads ();
+  const Ranked best = largest_of (
+      kFilterCells, [&] (int i) { return combined[i]; }, [] (int) { return true; });
+  const int row = best.at / kGrid, column = best.at % kGrid;
+  Match &match = *job.match;
+  if (threadIdx.x == 0) {
+    // Behind a detector the filter has learned the place lately. Then only the filter tells the
+    // part of a cell: uneven colours would pull the box.
+    const CellShift shift =
+        job.has_motion ? peak_near (
+            row, column,
+            [&] (int i) { return is_searched (i) ? job.weights.of (i) * response[i] : 0.0; })
+                       : peak_near (row, column, [&] (int i) { return combined[i]; });
+    match.x = job.x + job.cell * shift.right;
+    match.y = job.y + job.cell * shift.down;
+    match.peak = response[best.at];
+    match.score = scores.mean (match.x, match.y, job.width, job.height);
+  } else if (warp () == 1) {
+    const Sidelobes of_row = Sidelobes::of_row (response, lane (), row, column);
+    Sidelobes all = {};
+    for (int y = 0; y < kGrid; y++)
+      all.add ({ __shfl_sync (kAllLanes, of_row.sum, y), __shfl_sync (kAllLanes, of_row.squares, y),
+                 __shfl_sync (kAllLanes, of_row.n, y) });
+    if (lane () == 0)
+      match.sharpness = all.sharpness (response[best.at]);
+  }
+  __syncthreads ();
 }
 
 __global__ void __launch_bounds__ (kThreads, 1)
-move_spectra (const FilterJob *jobs)
+search_squares (const SearchJob *jobs, int n, const ModelTables *tables, BlockScratch *scratch)
 {
-  const FilterJob job = jobs[blockIdx.x];
-  const Complexes from = spectrum (job.filter->searched), to = spectrum (job.filter->example);
-  const double *const right = job.phase_factors, *const down = right + 2 * kHalf;
-  for (int f = warp (); f < kFrequencies; f += kWarps) {
-    const int y = f / kHalf, x = f % kHalf, i = f * kChannels + lane ();
-    const double ar = right[2 * x], ai = right[2 * x + 1], br = down[2 * y], bi = down[2 * y + 1];
-    to.set (i, from.at (i) * Number{ float (ar * br - ai * bi), float (ar * bi + ai * br) });
+  __shared__ float response[kFilterCells];
+  FilterScratch &mine = scratch[blockIdx.x].filter;
+  for (int i = int (blockIdx.x); i < n; i += int (gridDim.x)) {
+    const SearchJob &job = jobs[i];
+    const Complexes spectra = spectrum (mine.g);
+    describe_spectra (job.square, mine, spectra, *tables);
+    respond (*job.model, spectra, mine, *tables, response);
+    find_match (job, add_up_scores (*job.scores, job.score_sums), response);
   }
+}
+
+constexpr int kSpotThreads = 256;
+
+/// Finds the boxes of the frame that have a target's colours: a block for each target.
+__global__ void __launch_bounds__ (kSpotThreads)
+find_best_spots (const SpotJob *jobs)
+{
+  const SpotJob &job = jobs[blockIdx.x];
+  const ScoreSums scores = add_up_scores (*job.scores, job.score_sums);
+  // one after another, as the CPU does
+  if (threadIdx.x % 32 == 0 && threadIdx.x < 64) {
+    const bool along_x = threadIdx.x == 0;
+    double at = along_x ? job.first_x : job.first_y, *const to = along_x ? job.x : job.y;
+    for (int i = 0; i < (along_x ? job.n_x : job.n_y); i++, at += along_x ? job.step_x : job.step_y)
+      to[i] = at;
+  }
+  __syncthreads ();
+  const int n = job.n_x * job.n_y;
+  for (int i = threadIdx.x; i < n; i += kSpotThreads)
+    job.means[i] = scores.mean (job.x[i % job.n_x], job.y[i / job.n_x], job.width, job.height);
+  __syncthreads ();
+  Spot chosen[kMaxSpots];
+  int n_chosen = 0;
+  for (int s = 0; s < kMaxSpots; s++) {
+    const auto counts = [&] (int i) {
+      for (int c = 0; c < n_chosen; c++)
+        if (fabs (chosen[c].x - job.x[i % job.n_x]) < job.apart
+            && fabs (chosen[c].y - job.y[i / job.n_x]) < job.apart)
+          return false;
+      return true;
+    };
+    const Ranked best = largest_of (
+        n, [&] (int i) { return job.means[i]; }, counts);
+    if (best.at < n)
+      chosen[n_chosen++] = { job.x[best.at % job.n_x], job.y[best.at / job.n_x] };
+    if (threadIdx.x == 0)
+      job.spots[s] = best.at < n ? chosen[n_chosen - 1] : Spot{ NAN, NAN };
+  }
+}
+
+/// Moves what is on the spectra, by phase factors.
+__device__ void move (const Complexes &spectra, const double *phase_factors)
+{
+  const double *const right = phase_factors, *const down = right + 2 * kHalf;
+  for_warps (
+      kFrequencies,
+      [&] (int f) {
+        const int y = f / kHalf, x = f % kHalf;
+        const double ar = right[2 * x], ai = right[2 * x + 1], br = down[2 * y],
+                     bi = down[2 * y + 1];
+        return spectra.at (f * kChannels + lane ())
+               * Number{ float (ar * br - ai * bi), float (ar * bi + ai * br) };
+      },
+      [&] (int f, Number number) { spectra.set (f * kChannels + lane (), number); });
+  __syncthreads ();
 }
 
 /// The spectrum at a null is zeros.
@@ -288,25 +507,32 @@ __device__ void solve_frequencies (const Complexes &spectra, const float *wanted
                                    float rho, const Complexes *g, const Complexes *h,
                                    const Complexes *last, const Complexes &v)
 {
-  const float tau = mu + rho;
-  for (int f = warp (); f < kFrequencies; f += kWarps) {
-    const int i = f * kChannels + lane ();
-    const Number x = spectra.at (i),
-                 b = right_side (x, wanted[f], number_at (g, i) - number_at (h, i), rho,
-                                 number_at (last, i), mu),
-                 product = x * b;
-    const float scale = 1 / (tau + sum_of (x.power ())), share = 1 / tau;
-    const Number s = Number{ sum_of (product.re), sum_of (product.im) } * scale;
-    v.set (i, (b - x.conjugate_times (s)) * share);
-  }
+  const float tau = mu + rho, share = 1 / tau;
+  struct Sides {
+    Number x, b;
+  };
+  for_warps (
+      kFrequencies,
+      [&] (int f) {
+        const int i = f * kChannels + lane ();
+        const Number x = spectra.at (i);
+        return Sides{ x, right_side (x, wanted[f], number_at (g, i) - number_at (h, i), rho,
+                                     number_at (last, i), mu) };
+      },
+      [&] (int f, const Sides &of) {
+        const Number product = of.x * of.b;
+        const float scale = 1 / (tau + sum_of (of.x.power ()));
+        const Number s = Number{ sum_of (product.re), sum_of (product.im) } * scale;
+        v.set (f * kChannels + lane (), (of.b - of.x.conjugate_times (s)) * share);
+      });
   __syncthreads ();
 }
 
 /// Sets the weights of `g` outside of the box to 0, and writes the result to `to`.
-__device__ void keep_inside (DeviceFilterMemory &filter, const Complexes &g, const Complexes &to,
-                             const FilterTables &tables)
+__device__ void keep_inside (const ModelMemory &model, FilterScratch &scratch, const Complexes &g,
+                             const Complexes &to, const ModelTables &tables)
 {
-  const Complexes pairs = pairs_of (filter), swapped = { pairs.im, pairs.re };
+  const Complexes pairs = pairs_of (scratch), swapped = { pairs.im, pairs.re };
   pack (g, pairs);
   transform_lines<kPairs> (swapped, false, tables);
   // the inverse transform of a row, and its transform
@@ -314,13 +540,13 @@ __device__ void keep_inside (DeviceFilterMemory &filter, const Complexes &g, con
             first = row * kGrid * kPairs + int (threadIdx.x) % kPairs;
   Number numbers[kGrid];
   load (swapped, first, kPairs, numbers);
-  transform (numbers, tables);
+  transform_grid (numbers, tables);
 #pragma unroll
   for (int x = 0; x < kGrid; x++) {
-    const float inside = filter.inside[row * kGrid + x];
+    const float inside = model.inside[row * kGrid + x];
     numbers[x] = { numbers[x].im * inside, numbers[x].re * inside };
   }
-  transform (numbers, tables);
+  transform_grid (numbers, tables);
   store (numbers, pairs, first, kPairs);
   __syncthreads ();
   transform_lines<kPairs> (pairs, false, tables);
@@ -329,38 +555,42 @@ __device__ void keep_inside (DeviceFilterMemory &filter, const Complexes &g, con
 
 /// Learns from the example: does the rounds of ADMM (filter.hpp), each of which makes v, g and h in
 /// this order. The g of the last round goes to `to`. `last` are the weights before, null for zeros.
-__device__ void solve (DeviceFilterMemory &filter, const Penalties &penalties, int rounds,
-                       const Complexes *last, const Complexes &to, const FilterTables &tables)
+__device__ void solve (const ModelMemory &model, FilterScratch &scratch, const Penalties &penalties,
+                       int rounds, const Complexes *last, const Complexes &to,
+                       const ModelTables &tables)
 {
   // A loop over i up to 2 kFilterNumbers computes both parts of all numbers, because the imaginary
   // parts of a FilterSpectrum lie behind the real ones.
   static_assert (std::extent_v<FilterSpectrum> == 2 * kFilterNumbers);
-  const Complexes spectra = spectrum (filter.example), v = spectrum (filter.v),
-                  g = spectrum (filter.g), h = spectrum (filter.h);
+  const Complexes spectra = spectrum (model.example), v = spectrum (scratch.v),
+                  g = spectrum (scratch.g), h = spectrum (scratch.h);
   float rho = penalties.rho;
   for (int round = 0; round < rounds; round++, rho *= kRhoGrowth) {
     const bool is_first = round == 0, is_last = round + 1 == rounds;  // at first h is 0
-    solve_frequencies (spectra, filter.wanted, penalties.mu, rho, is_first ? last : &g,
+    solve_frequencies (spectra, model.wanted, penalties.mu, rho, is_first ? last : &g,
                        is_first ? nullptr : &h, last, v);
     if (!is_first) {
-      for (int i = threadIdx.x; i < 2 * kFilterNumbers; i += kThreads)
-        g.re[i] = v.re[i] + h.re[i];
+      for_numbers (
+          2 * kFilterNumbers, [&] (int i) { return v.re[i] + h.re[i]; },
+          [&] (int i, float number) { g.re[i] = number; });
       __syncthreads ();
     }
-    keep_inside (filter, is_first ? v : g, is_last ? to : g, tables);
+    keep_inside (model, scratch, is_first ? v : g, is_last ? to : g, tables);
     if (is_last)
       break;
-    for (int i = threadIdx.x; i < 2 * kFilterNumbers; i += kThreads)
-      h.re[i] = ((is_first ? 0.0F : h.re[i]) + v.re[i] - g.re[i]) / kRhoGrowth;
+    for_numbers (
+        2 * kFilterNumbers,
+        [&] (int i) { return ((is_first ? 0.0F : h.re[i]) + v.re[i] - g.re[i]) / kRhoGrowth; },
+        [&] (int i, float number) { h.re[i] = number; });
     __syncthreads ();
   }
 }
 
-/// Returns the energy of the example.
-__device__ float energy_of_example (DeviceFilterMemory &filter)
+/// Computes the energy of the example.
+__device__ void measure_energy (ModelMemory &model)
 {
   __shared__ double powers[kFrequencies];
-  const Complexes spectra = spectrum (filter.example);
+  const Complexes spectra = spectrum (model.example);
   for (int f = threadIdx.x; f < kFrequencies; f += kThreads) {
     double power = 0;
     for (int c = 0; c < kChannels; c++)
@@ -372,106 +602,90 @@ __device__ float energy_of_example (DeviceFilterMemory &filter)
     double sum = 0;
     for (const double power : powers)  // in the order of the CPU
       sum += power;
-    filter.energy = energy_of_sum (sum);
+    model.energy = energy_of_sum (sum);
   }
   __syncthreads ();
-  return filter.energy;
 }
 
-__global__ void __launch_bounds__ (kThreads, 1)
-start_filter (const FilterJob *jobs, const FilterTables *tables)
+/// Starts the filter with the example.
+__device__ void start_filter (const ExampleJob &job, FilterScratch &scratch,
+                              const ModelTables &tables)
 {
-  const FilterJob job = jobs[blockIdx.x];
-  if (!job.wanted)
-    return;
-  DeviceFilterMemory &filter = *job.filter;
+  ModelMemory &model = *job.model;
   for (int i = threadIdx.x; i < kFrequencies; i += kThreads)
-    filter.wanted[i] = job.wanted[i];
+    model.wanted[i] = job.wanted[i];
   for (int i = threadIdx.x; i < kFilterCells; i += kThreads)
-    filter.inside[i] = job.inside[i];
-  const Complexes weights = spectrum (filter.weights), g = spectrum (filter.g);
-  const float energy = energy_of_example (filter);
-  solve (filter, Penalties::first (energy), kFirstRounds, nullptr, g, *tables);
-  for (int i = threadIdx.x; i < 2 * kFilterNumbers; i += kThreads)
-    weights.re[i] = job.kept > 0 ? g.re[i] + job.kept * (weights.re[i] - g.re[i]) : g.re[i];
+    model.inside[i] = job.inside[i];
+  measure_energy (model);
+  const Complexes weights = spectrum (model.weights), g = spectrum (scratch.g);
+  solve (model, scratch, Penalties::first (model.energy), kFirstRounds, nullptr, g, tables);
+  for_numbers (
+      2 * kFilterNumbers,
+      [&] (int i) {
+        return job.kept > 0 ? g.re[i] + job.kept * (weights.re[i] - g.re[i]) : g.re[i];
+      },
+      [&] (int i, float number) { weights.re[i] = number; });
+  __syncthreads ();
 }
 
 __global__ void __launch_bounds__ (kThreads, 1)
-learn_example (const FilterJob *jobs, const FilterTables *tables)
+make_examples_of (const ExampleJob *jobs, int n, const ModelTables *tables, BlockScratch *scratch)
 {
-  const FilterJob job = jobs[blockIdx.x];
-  if (!(job.rate > 0))
-    return;
-  DeviceFilterMemory &filter = *job.filter;
-  const Complexes weights = spectrum (filter.weights);
-  solve (filter, Penalties::later (filter.energy, job.rate), kLaterRounds, &weights, weights,
-         *tables);
+  FilterScratch &mine = scratch[blockIdx.x].filter;
+  for (int i = int (blockIdx.x); i < n; i += int (gridDim.x)) {
+    const ExampleJob job = jobs[i];
+    const Complexes example = spectrum (job.model->example);
+    describe_spectra (job.square, mine, example, *tables);
+    if (job.phase_factors)
+      move (example, job.phase_factors);
+    if (job.wanted)
+      start_filter (job, mine, *tables);
+  }
 }
 
-constexpr int kSizeThreads = 128;
-
-/// Computes the sample of a box at one size in each block.
-__global__ void __launch_bounds__ (kSizeThreads)
-sample_size (const SizeJob *jobs)
+__global__ void __launch_bounds__ (kThreads, 1)
+learn_examples (const LearnJob *jobs, int n, const ModelTables *tables, BlockScratch *scratch)
 {
-  __shared__ float values[kMaxSizeCells * kOrientations], energies[kMaxSizeCells];
-  const SizeJob job = jobs[blockIdx.x];
-  const int n = job.columns * job.rows;
-  for (int i = threadIdx.x; i < n * kOrientations; i += kSizeThreads)
-    values[i] = job.value (i / kOrientations, i % kOrientations);
-  __syncthreads ();
-  for (int cell = threadIdx.x; cell < n; cell += kSizeThreads) {
-    float energy = 0;
-    for (int b = 0; b < kOrientations; b++)
-      energy += values[cell * kOrientations + b] * values[cell * kOrientations + b];
-    energies[cell] = energy;
+  for (int i = int (blockIdx.x); i < n; i += int (gridDim.x)) {
+    ModelMemory &model = *jobs[i].model;
+    const Complexes weights = spectrum (model.weights);
+    solve (model, scratch[blockIdx.x].filter, Penalties::later (model.energy, jobs[i].rate),
+           kLaterRounds, &weights, weights, *tables);
   }
-  __syncthreads ();
-  for (int i = threadIdx.x; i < n * kOrientations; i += kSizeThreads) {
-    const int cell = i / kOrientations, row = cell / job.columns, column = cell % job.columns;
-    float around[4];
-    for (int k = 0; k < 4; k++)
-      around[k] = block_norm (energies, job.columns, job.rows, column + k % 2, row + k / 2);
-    job.sample[i] = shares_of (values[i], around);
-  }
+}
+
+/// Returns how many blocks work for n targets.
+unsigned blocks_of (int n, int n_scratch)
+{
+  return unsigned (std::min (n, n_scratch));
 }
 
 }  // namespace
 
-int sample_sizes (const SizeJob *jobs, int n, Stream stream)
+int search (const SearchJob *jobs, int n, const ModelTables *tables, BlockScratch *scratch,
+            int n_scratch, Stream stream)
 {
-  sample_size<<<n, kSizeThreads, 0, stream>>> (jobs);
+  search_squares<<<blocks_of (n, n_scratch), kThreads, 0, stream>>> (jobs, n, tables, scratch);
   return cudaGetLastError ();
 }
 
-int describe_squares (const FilterJob *jobs, int n, const FilterTables *tables, bool examples,
-                      Stream stream)
+int find_spots (const SpotJob *jobs, int n, Stream stream)
 {
-  describe_square<<<n, kThreads, 0, stream>>> (jobs, tables, examples);
+  find_best_spots<<<unsigned (n), kSpotThreads, 0, stream>>> (jobs);
   return cudaGetLastError ();
 }
 
-int respond (const FilterJob *jobs, int n, const FilterTables *tables, Stream stream)
+int make_examples (const ExampleJob *jobs, int n, const ModelTables *tables, BlockScratch *scratch,
+                   int n_scratch, Stream stream)
 {
-  respond_to_searched<<<n, kThreads, 0, stream>>> (jobs, tables);
+  make_examples_of<<<blocks_of (n, n_scratch), kThreads, 0, stream>>> (jobs, n, tables, scratch);
   return cudaGetLastError ();
 }
 
-int move_searched (const FilterJob *jobs, int n, Stream stream)
+int learn (const LearnJob *jobs, int n, const ModelTables *tables, BlockScratch *scratch,
+           int n_scratch, Stream stream)
 {
-  move_spectra<<<n, kThreads, 0, stream>>> (jobs);
-  return cudaGetLastError ();
-}
-
-int start (const FilterJob *jobs, int n, const FilterTables *tables, Stream stream)
-{
-  start_filter<<<n, kThreads, 0, stream>>> (jobs, tables);
-  return cudaGetLastError ();
-}
-
-int learn (const FilterJob *jobs, int n, const FilterTables *tables, Stream stream)
-{
-  learn_example<<<n, kThreads, 0, stream>>> (jobs, tables);
+  learn_examples<<<blocks_of (n, n_scratch), kThreads, 0, stream>>> (jobs, n, tables, scratch);
   return cudaGetLastError ();
 }
 

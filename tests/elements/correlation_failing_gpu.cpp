@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The filters of a GPU that fails are used again on the CPU. The GPU is pretended.
+// Targets go on without a GPU that fails. The GPU is pretended.
 #include <cmath>
 #include <memory>
+#include <utility>
 #include <vector>
 
-#include <gst/track/correlation/device_filters.hpp>
+#include <gst/track/correlation/device_models.hpp>
 
 #include "correlation_steps.hpp"
 
@@ -15,78 +16,58 @@ using namespace integralhist;
 
 namespace {
 
-/// Filters of no GPU: they keep what is written, see a target that stays where it is, of no size
-/// that could be told, and fail when they are told to.
-class PretendedFilters final : public DeviceFilters {
+/// Models of no GPU: they keep what they are made of, see a target that stays where it is and as
+/// large as it is, and fail when they are told to.
+class PretendedModels final : public DeviceModels {
 public:
-  unsigned responses = 0;
-  bool fails = false, loses_all = false;
+  unsigned searches = 0;
+  bool fails = false, loses_all = false, is_full = false;
 
   bool are_with (const DeviceFeatureImage &) const override { return true; }
-  Expected<std::unique_ptr<DeviceFilter>> make (const FilterTables &) override
+  Expected<std::unique_ptr<DeviceModel>> make (const HostModel &from) override
   {
-    return std::unique_ptr<DeviceFilter> (std::make_unique<Filter> ());
+    if (is_full)
+      return error (Error::Kind::no_memory, "pretended");
+    return std::unique_ptr<DeviceModel> (std::make_unique<Model> (from));
   }
-  Expected<> write (DeviceFilter &filter, const DeviceFilterValues &values) override
-  {
-    auto &its = static_cast<Filter &> (filter);
-    auto &weights = its.weights;
-    weights.assign (values.weights_re.begin (), values.weights_re.end ());
-    weights.insert (weights.end (), values.weights_im.begin (), values.weights_im.end ());
-    its.energy = values.energy;
-    return {};
-  }
-  Expected<> read (DeviceFilter &filter, std::span<float> weights, std::span<float>,
-                   float &energy) override
+  Expected<std::unique_ptr<HostModel>> read (DeviceModel &from) override
   {
     if (loses_all)
       return error (Error::Kind::failed, "pretended");
-    std::ranges::copy (static_cast<Filter &> (filter).weights, weights.begin ());
-    energy = static_cast<Filter &> (filter).energy;
-    return {};
+    return std::make_unique<HostModel> (static_cast<Model &> (from).kept);
   }
-  Expected<> respond (const FrameTensors &, std::span<FilterQuery *const> queries) override
+  Expected<> run (const FrameTensors &, std::span<const DeviceQuery> queries) override
   {
     if (fails)
       return error (Error::Kind::failed, "pretended");
-    for (FilterQuery *const query : queries) {  // it has not moved
-      query->response.assign (kGrid * kGrid, 0.0F);
-      query->response[0] = 1;
-    }
-    responses += unsigned (queries.size ());
-    return {};
-  }
-  Expected<> make_examples (const FrameTensors &, std::span<FilterQuery *const> queries) override
-  {
-    for (FilterQuery *const query : queries)
-      if (query->start)
-        static_cast<Filter *> (query->filter)
-            ->weights.assign (2 * inthist::correlation::kFilterNumbers, 1e-3F);
-    return {};
-  }
-  Expected<> move (std::span<MoveQuery *const>) override { return {}; }
-  Expected<> sample (const FrameTensors &, std::span<SampleQuery *const> queries) override
-  {
-    for (SampleQuery *const query : queries) {
-      std::size_t n = 0;
-      for (const CellEdges &edges : query->grids)
-        n += inthist::Cells{ edges.x, edges.y }.size ();
-      query->sample.assign (n * inthist::correlation::kOrientations, 0.0F);
+    for (const auto &[model, request] : queries) {
+      request->matches.clear ();
+      for (const auto &[x, y] : request->middles)
+        request->matches.push_back ({ x, y, 1, 20, 1 });
+      request->size_factor = 1;
+      searches += request->stage == Stage::search;
     }
     return {};
   }
 
 private:
-  struct Filter final : DeviceFilter {
-    std::vector<float> weights;
-    float energy = 1;
+  struct Model final : DeviceModel {
+    explicit Model (const HostModel &from) : kept (from) {}
+    const HostModel kept;
   };
 };
 
+void step (CorrelationTracker &tracker, const FrameTensors &frame, bool works = true)
+{
+  CorrelationTracker *const its = &tracker;
+  fail_unless (tracker.follow (frame, kLostAfter).has_value ());
+  fail_unless (integralhist::finish (frame, { &its, 1 }).has_value () == works);
+}
+
 }  // namespace
 
-// The filters of a GPU that fails are used again here: as they were, or as before where that is
-// lost. Frames with the GPU ask it, and no others.
+// A target goes on with what the GPU knew, or, if that cannot be read, it has not started: it can
+// start again where it is. Frames with the GPU ask it, and no others.
 TEST (failing_gpu)
 {
   const Scene scene;
@@ -95,48 +76,43 @@ TEST (failing_gpu)
     CorrelationTracker tracker = start (frames, scene.at (160, 120), 160, 120);
     for (int i = 0; i < 6; i++)
       follow (tracker, frames, scene.at (160, 120));
-    const auto filters = std::make_shared<PretendedFilters> ();
-    CorrelationTracker *const its = &tracker;
+    const auto models = std::make_shared<PretendedModels> ();
+    FrameTensors frame = frames.of (scene.at (160, 120));
+    frame.models = models;
     for (int i = 0; i < 4; i++) {
-      FrameTensors frame = frames.of (scene.at (160, 120));
-      frame.filters = filters;
-      fail_unless (tracker.follow (frame, kLostAfter).has_value ());
-      fail_unless (integralhist::finish (frame, { &its, 1 }).has_value ());
+      step (tracker, frame);
+      fail_unless (tracker.device_model () && !tracker.host_model ());
     }
-    fail_unless_equals_int (filters->responses, 4);
-    filters->fails = true;
-    filters->loses_all = loses_all;
-    FrameTensors frame = frames.of (scene.at (162, 120));
-    frame.filters = filters;
-    fail_unless (tracker.follow (frame, kLostAfter).has_value ());
-    fail_unless (!integralhist::finish (frame, { &its, 1 }).has_value ());
+    fail_unless_equals_int (models->searches, 4);
+    models->fails = true;
+    models->loses_all = loses_all;
+    step (tracker, frame, false);
     tracker.give_up_device ();
-    fail_unless (!tracker.queries ());
+    fail_unless (!tracker.request () && tracker.host_model () && !tracker.device_model ());
+    fail_unless (tracker.has_started () == !loses_all);
+    if (loses_all)
+      correct (tracker, frames, scene.at (162, 120), 162, 120, 36, 48);
     for (int i = 0; i < 12; i++)
       follow (tracker, frames, scene.at (162 + i, 120));
-    fail_unless (filters->responses == 4 && !tracker.is_lost ()
+    fail_unless (models->searches == 4 && !tracker.is_lost ()
                      && std::hypot (tracker.x () - 173, tracker.y () - 120) < 4,
                  "%d: at %g, %g", loses_all, tracker.x (), tracker.y ());
   }
 }
 
-// A filter that was started on a GPU alone is read back, or is gone.
-TEST (failing_gpu_after_a_start)
+// Without memory there the model stays here.
+TEST (full_gpu)
 {
   const Scene scene;
-  for (const bool loses_all : { false, true }) {
-    Frames frames (kWidth, kHeight);
-    FrameTensors frame = frames.of (scene.at (160, 120));
-    const auto filters = std::make_shared<PretendedFilters> ();
-    frame.filters = filters;
-    CorrelationTracker tracker (160, 120, 36, 48), *const its = &tracker;
-    fail_unless (tracker.start (frame).has_value ());
-    fail_unless (integralhist::finish (frame, { &its, 1 }).has_value ());
-    fail_unless (tracker.has_started () && !tracker.learns ());
-    filters->loses_all = loses_all;
-    tracker.give_up_device ();
-    fail_unless (tracker.has_started () == !loses_all);
-    if (!loses_all)  // with the weights that were pretended
-      follow (tracker, frames, scene.at (160, 120));
+  Frames frames (kWidth, kHeight);
+  CorrelationTracker tracker = start (frames, scene.at (160, 120), 160, 120);
+  const auto models = std::make_shared<PretendedModels> ();
+  models->is_full = true;
+  for (int i = 0; i < 12; i++) {
+    FrameTensors frame = frames.of (scene.at (160 + i, 120));
+    frame.models = models;
+    step (tracker, frame);
+    fail_unless (tracker.host_model () && !tracker.device_model ());
   }
+  fail_unless (overlap (tracker, 171, 120, 36, 48) > 0.8);
 }

@@ -29,7 +29,7 @@ ScoreMap map_of (const FrameTensors &frame, std::span<const std::uint8_t> scores
 /// Returns the sample of a box of 36x48 at 150, 120, times a scale.
 ScaleFilter::Sample sample (const ScaleFilter &filter, const FrameTensors &frame, double scale)
 {
-  const auto grids = filter.grids (150, 120, 36 * scale, 48 * scale);
+  const auto grids = filter.cells ().grids ({ 150, 120, 36 * scale, 48 * scale });
   FrameQueries queries, *const all = &queries;
   for (const CellGrid &grid : grids)
     queries.sizes.grids.push_back (CellEdges::of (grid, kWidth, kHeight));
@@ -52,7 +52,7 @@ TEST (colour_scores)
   const FrameTensors frame = frames.of (picture);
   ColourModel model;
   FrameQueries queries, *const all = &queries;
-  queries.boxes = ColourModel::boxes (120, 120, 40, 40);
+  queries.boxes = ColourModel::boxes ({ 120, 120, 40, 40 });
   fail_unless (run_queries (frame, { &all, 1 }).has_value ());
   model.learn (queries.counts, 0.1);
   // bins of 16 hues, 4 saturations, 4 values; of 1 in the target and 0.25 in the ring: 0.8
@@ -63,7 +63,7 @@ TEST (colour_scores)
   const ScoreMap map = map_of (frame, model.scores (), { 40.3, 50.2, 7.7, 6.1, 25, 20 });
   const auto expect = [&] (double x, double y, double width, double height, double wanted,
                            double exact) {
-    const double got = map.score (x, y, width, height);
+    const double got = map.sums ().mean (x, y, width, height);
     fail_unless (std::fabs (got - wanted) <= exact, "%g, %g: %g, must be %g", x, y, got, wanted);
   };
   expect (120, 120, 30, 24, 0.8, 0.01);        // but for cells over the border
@@ -86,7 +86,7 @@ TEST (score_of_pixels)
   double sum = 0;
   for (int i = 0; i < 256; i++)
     sum += double (counts[i]) * scores[i];
-  fail_unless (std::fabs (map.score (21, 27.5, 12, 9) - sum / (255 * 12 * 9)) < 1e-9);
+  fail_unless (std::fabs (map.sums ().mean (21, 27.5, 12, 9) - sum / (255 * 12 * 9)) < 1e-9);
 }
 
 TEST (sizes)
@@ -119,14 +119,14 @@ TEST (resized_sample)
   const ScaleFilter::Sample before = sample (filter, frame, 1);
   for (const double factor : { 0.975, 0.985, 1.0, 1.013, 1.025 }) {
     ScaleFilter::Sample moved = before;
-    fail_unless (ScaleFilter::resize (moved, factor));
+    fail_unless (sizes_in (factor).has_value ());
+    ScaleFilter::resize (moved, factor);
     const ScaleFilter::Sample wanted = sample (filter, frame, factor);
     const double off = distance (moved, wanted), was = distance (before, wanted);
     fail_unless (factor == 1 ? off == 0 : off < 0.7 * was, "%g: %g, and %g before", factor, off,
                  was);
   }
-  ScaleFilter::Sample moved = before;
-  fail_unless (!ScaleFilter::resize (moved, 1.031) && !ScaleFilter::resize (moved, 0.97));
+  fail_unless (!sizes_in (1.031) && !sizes_in (0.97));
 }
 
 /// The confidence is the map that docs/tracking.md says.
@@ -156,7 +156,7 @@ TEST (confidence)
     if (std::fabs (value) == 1)
       n++, sum += value;
   const double mean = sum / n, wanted = (8 - mean) / std::sqrt (1 - mean * mean);
-  const double sharpness = sharpness_of (response, row, column);
+  const double sharpness = inthist::correlation::sharpness_of (response.data (), row, column);
   fail_unless (std::fabs (sharpness - wanted) < 1e-9, "%g, must be %g", sharpness, wanted);
   for (const double share : { -0.1, 0.0, 0.3, 1.0, 1.5, 9.0 })
     for (const double s : { -1.0, 0.0, 2.0, 10.0, 50.0 })
@@ -363,7 +363,7 @@ TEST (together)
         follow (alone[t], frames, picture);
       const CorrelationTracker &a = alone[t], &b = *all[t];
       fail_unless (a.x () == b.x () && a.y () == b.y () && a.width () == b.width ()
-                       && a.confidence () == b.confidence () && !all[t]->queries (),
+                       && a.confidence () == b.confidence () && !all[t]->request (),
                    "target %zu, frame %d: %g, %g and %g, %g", t, i, a.x (), a.y (), b.x (), b.y ());
     }
   }

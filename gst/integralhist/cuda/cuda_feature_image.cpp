@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <utility>
 #include <vector>
 
@@ -37,47 +38,21 @@ Expected<> fetch (QueryBuffers &at, std::size_t bytes)
   return {};
 }
 
-class CudaCells final : public DeviceCells {
-public:
-  CudaCells (Context context, std::shared_ptr<QueryBufferPool> pool, cudaStream_t stream,
-             std::size_t n, QueryLease buffers)
-      : context_ (std::move (context)), pool_ (std::move (pool)), stream_ (stream), n_ (n),
-        at_ (std::move (buffers))
-  {
-  }
-  ~CudaCells () override
-  {
-    if (const CudaContext::Scope scope (*context_); scope)
-      (void) at_->end (stream_);
-  }
-
-  std::span<const CellsOnDevice> grids () const override
-  {
-    return { reinterpret_cast<const CellsOnDevice *> (at_->host_inputs.get ()), n_ };
-  }
-  QueryBuffers &buffers () { return *at_; }
-
-private:
-  const Context context_;
-  const std::shared_ptr<QueryBufferPool> pool_;
-  const cudaStream_t stream_;
-  const std::size_t n_;
-  const QueryLease at_;
-};
-
 class CudaFeatureImage final : public DeviceFeatureImage {
 public:
   CudaFeatureImage (Context context, std::shared_ptr<QueryBufferPool> buffers,
-                    const inthist::Shape &shape, std::atomic<guint64> &answers)
-      : context_ (context), buffers_ (std::move (buffers)), shape_ (shape), answers_ (answers),
-        own_ (std::move (context))
+                    const inthist::Shape &shape, const inthist::Lut &lut,
+                    std::atomic<guint64> &answers)
+      : context_ (context), buffers_ (std::move (buffers)), shape_ (shape), lut_ (lut),
+        answers_ (answers), own_ (std::move (context))
   {
   }
   Expected<> open ()
   {
     return on (*context_, [&] () -> CudaExpected<> {
       own_->stream = TRY (make_stream ());
-      own_->values_ready = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
+      for (EventOwner *const event : { &own_->values_ready, &own_->read })
+        *event = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
       return own_->values.reserve (stride () * shape_.height);
     });
   }
@@ -122,7 +97,7 @@ public:
                           });
               });
   }
-  Expected<> add_up_cells (std::span<const CellsQuery> queries, const inthist::Lut &lut) override
+  Expected<> add_up_cells (std::span<const CellsQuery> queries) override
   {
     const CellInputSizes sizes = input_sizes_of (queries);
     const std::size_t bytes = sizes.sums * sizeof (std::int64_t);
@@ -130,22 +105,12 @@ public:
     TRY (on (*context_, [&] () -> Expected<> {
       at = TRY (buffers_->lease ());
       TRY (at->reserve (0, bytes, bytes));
-      TRY (enqueue_cells (queries, lut, *at, at->stream.get ()));
+      TRY (enqueue_cells (queries, *at, at->stream.get ()));
       return fetch (*at, bytes);
     }));
     return copy (queries, at->host_answers.get ());
   }
-  Expected<std::unique_ptr<DeviceCells>>
-  add_up_cells_on (inthist::Stream stream, std::span<const inthist::Cells> grids) override
-  {
-    auto cells = std::make_unique<CudaCells> (context_, buffers_, stream, grids.size (),
-                                              TRY (buffers_->lease ()));
-    const CellsQuery query = { grids, {}, nullptr };
-    TRY (enqueue_cells ({ &query, 1 }, inthist::Lut (), cells->buffers (), stream));
-    return cells;
-  }
-  Expected<> count (std::span<const inthist::Region> windows, const inthist::Lut &lut,
-                    guint32 *counts) override
+  Expected<> count (std::span<const inthist::Region> windows, guint32 *counts) override
   {
     const std::size_t bytes = windows.size () * std::size_t (shape_.bins) * sizeof *counts;
     QueryLease lease;
@@ -157,26 +122,48 @@ public:
       cudaStream_t stream = at.stream.get ();
       TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), windows.size_bytes (),
                                    cudaMemcpyHostToDevice, stream)));
-      TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
-      TRY (check (inthist::cuda::count_windows (
-          values (), lut, shape_.bins, reinterpret_cast<const inthist::Region *> (at.inputs.get ()),
-          int (windows.size ()), reinterpret_cast<guint32 *> (at.answers.get ()), stream)));
+      TRY (count_on (stream, reinterpret_cast<const inthist::Region *> (at.inputs.get ()),
+                     int (windows.size ()), reinterpret_cast<guint32 *> (at.answers.get ())));
       return fetch (at, bytes);
     }));
-    answers_++;
     std::memcpy (counts, lease->host_answers.get (), bytes);
     return {};
   }
 
+  Expected<> add_up_cells_on (inthist::Stream stream, const CellGrids &grids) override
+  {
+    TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
+    TRY (check (inthist::cuda::add_up_cells (values (), shape_, grids, stream)));
+    answers_++;
+    return {};
+  }
+  Expected<> count_on (inthist::Stream stream, const inthist::Region *windows, int n,
+                       guint32 *counts) override
+  {
+    TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
+    TRY (check (
+        inthist::cuda::count_windows (values (), lut_, shape_.bins, windows, n, counts, stream)));
+    answers_++;
+    return {};
+  }
+  Expected<> add_reader (inthist::Stream stream) override
+  {
+    const std::lock_guard lock (read_mutex_);
+    TRY (check (cudaEventRecord (own_->read.get (), stream)));
+    TRY (check (cudaStreamWaitEvent (own_->stream.get (), own_->read.get (), 0)));
+    return {};
+  }
+  const inthist::Lut &lut () const override { return lut_; }
+
 private:
   /// Enqueues the sums of cells, which stay in the buffers on the GPU: grid after grid. The staged
   /// inputs begin with a CellsOnDevice of each grid. The context is current.
-  CudaExpected<> enqueue_cells (std::span<const CellsQuery> queries, const inthist::Lut &lut,
-                                QueryBuffers &at, cudaStream_t stream) const
+  CudaExpected<> enqueue_cells (std::span<const CellsQuery> queries, QueryBuffers &at,
+                                cudaStream_t stream) const
   {
     const CellInputSizes sizes = input_sizes_of (queries);
     TRY (at.reserve (sizes.bytes, sizes.sums * sizeof (std::int64_t), 0));
-    const CellGrids grids = stage (queries, lut, sizes, at);
+    const CellGrids grids = stage (queries, sizes, at);
     TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), sizes.bytes,
                                  cudaMemcpyHostToDevice, stream)));
     TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
@@ -186,7 +173,7 @@ private:
   }
   struct Resources {
     StreamOwner stream;
-    EventOwner values_ready;  // the values are computed
+    EventOwner values_ready, read;  // the values are computed; a reader has read them
     GrowingDeviceMemory picture, values;
 
     ~Resources ()
@@ -231,8 +218,8 @@ private:
     return sizes;
   }
   /// Writes the inputs to the staging buffer, with pointers to where they will lie.
-  CellGrids stage (std::span<const CellsQuery> queries, const inthist::Lut &lut,
-                   const CellInputSizes &sizes, const QueryBuffers &at) const
+  CellGrids stage (std::span<const CellsQuery> queries, const CellInputSizes &sizes,
+                   const QueryBuffers &at) const
   {
     auto *grid = reinterpret_cast<CellsOnDevice *> (at.host_inputs.get ());
     auto *edges = reinterpret_cast<int *> (grid + sizes.grids);
@@ -255,16 +242,15 @@ private:
         all.most_rows = std::max (all.most_rows, cells.rows ());
       }
       if (sizes.value_weights > 0)
-        value_weights = write_value_weights (query, lut, value_weights);
+        value_weights = write_value_weights (query, value_weights);
     }
     return all;
   }
   /// Writes what each value counts for.
-  std::uint16_t *write_value_weights (const CellsQuery &query, const inthist::Lut &lut,
-                                      std::uint16_t *value_weights) const
+  std::uint16_t *write_value_weights (const CellsQuery &query, std::uint16_t *value_weights) const
   {
     for (int v = 0; v < 256; v++) {
-      const std::size_t bin = lut[v];
+      const std::size_t bin = lut_[v];
       if (shape_.content == Content::sums) {
         value_weights[v] = std::uint16_t (v);
         if (shape_.bins > 1)
@@ -293,7 +279,9 @@ private:
   const Context context_;
   const std::shared_ptr<QueryBufferPool> buffers_;
   const inthist::Shape shape_;
+  const inthist::Lut lut_;
   std::atomic<guint64> &answers_;
+  std::mutex read_mutex_;  // guards the event `read` between its two uses
   InContext<Resources> own_;
 };
 
@@ -310,9 +298,9 @@ GpuAssist cuda_assist (std::shared_ptr<CudaContext> context)
   };
   const auto make =
       [context, buffers = std::make_shared<QueryBufferPool> (context)] (
-          const inthist::Shape &shape,
+          const inthist::Shape &shape, const inthist::Lut &lut,
           std::atomic<guint64> &answers) -> Expected<std::unique_ptr<DeviceFeatureImage>> {
-    auto values = std::make_unique<CudaFeatureImage> (context, buffers, shape, answers);
+    auto values = std::make_unique<CudaFeatureImage> (context, buffers, shape, lut, answers);
     TRY (values->open ());
     return values;
   };

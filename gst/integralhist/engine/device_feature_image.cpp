@@ -8,7 +8,7 @@
 namespace integralhist {
 
 Expected<bool> count_windows (DeviceFeatureImage &feature_image, const inthist::Shape &shape,
-                              const inthist::Lut &lut, const Query &query)
+                              const Query &query)
 {
   constexpr int kMaxWindows = 20000;
   constexpr double kMaxFrames = 64;  // whose pixels are counted
@@ -23,7 +23,7 @@ Expected<bool> count_windows (DeviceFeatureImage &feature_image, const inthist::
   }
   if (pixels > kMaxFrames * shape.width * shape.height)
     return false;
-  TRY (feature_image.count (windows, lut, static_cast<guint32 *> (query.answers)));
+  TRY (feature_image.count (windows, static_cast<guint32 *> (query.answers)));
   return true;
 }
 

@@ -20,15 +20,6 @@ namespace integralhist {
 
 class CudaContext;
 
-/// Sums of cells in a GPU's memory, for kernels of the caller. Those must be enqueued before this
-/// is dropped, on the stream that the sums were asked on.
-class DeviceCells {
-public:
-  virtual ~DeviceCells () = default;
-  /// Returns the grids, whose pointers are to the GPU's memory.
-  virtual std::span<const inthist::cuda::CellsOnDevice> grids () const = 0;
-};
-
 /// Any thread may ask, also while others do.
 class DeviceFeatureImage {
 public:
@@ -45,29 +36,36 @@ public:
   virtual std::size_t bytes () const = 0;
   /// Returns whether it answers such a query; what fits no memory by far is not for it.
   virtual bool takes (std::span<const CellsQuery> queries) const = 0;
-  /// Adds up cells; `lut` is from values to bins.
-  virtual Expected<> add_up_cells (std::span<const CellsQuery> queries,
-                                   const inthist::Lut &lut) = 0;
-  /// Enqueues the sums of cells on a stream of the context, which is current. They stay there.
-  virtual Expected<std::unique_ptr<DeviceCells>>
-  add_up_cells_on (inthist::Stream stream, std::span<const inthist::Cells> grids) = 0;
+  /// Adds up cells.
+  virtual Expected<> add_up_cells (std::span<const CellsQuery> queries) = 0;
   /// Counts windows of the frame: [window][bin].
-  virtual Expected<> count (std::span<const inthist::Region> windows, const inthist::Lut &lut,
-                            guint32 *counts) = 0;
+  virtual Expected<> count (std::span<const inthist::Region> windows, guint32 *counts) = 0;
+
+  // On a stream of the context, which is current. What is pointed to lies in the GPU's memory.
+  /// Enqueues the sums of cells.
+  virtual Expected<> add_up_cells_on (inthist::Stream stream,
+                                      const inthist::cuda::CellGrids &grids) = 0;
+  /// Enqueues the counts of n windows of the frame: [window][bin].
+  virtual Expected<> count_on (inthist::Stream stream, const inthist::Region *windows, int n,
+                               guint32 *counts) = 0;
+  /// Keeps the values until the work that the stream has been given by now is done.
+  virtual Expected<> add_reader (inthist::Stream stream) = 0;
+  /// Returns the LUT from values to bins.
+  virtual const inthist::Lut &lut () const = 0;
 };
 
 /// Has a GPU count the windows of a query from the pixels. Returns false where it had better not,
 /// as for very many.
 Expected<bool> count_windows (DeviceFeatureImage &feature_image, const inthist::Shape &shape,
-                              const inthist::Lut &lut, const Query &query);
+                              const Query &query);
 
 /// A GPU that answers from pixels.
 struct GpuAssist {
   /// Allocates memory that it reads in place, or other memory where no more can be pinned.
   AllocateHost allocate;
-  /// Makes feature images of frames, which count their answers.
-  std::function<Expected<std::unique_ptr<DeviceFeatureImage>> (const inthist::Shape &shape,
-                                                               std::atomic<guint64> &answers)>
+  /// Makes feature images of frames, which count their answers. The LUT is from values to bins.
+  std::function<Expected<std::unique_ptr<DeviceFeatureImage>> (
+      const inthist::Shape &shape, const inthist::Lut &lut, std::atomic<guint64> &answers)>
       make;
 };
 

@@ -39,14 +39,14 @@ public:
     if (!may_use_feature_image ())
       return tensor_->ask (queries);
     for (const Query &query : queries)
-      if (!TRY (count_windows (*feature_image_, shape, context_->lut, query)))
+      if (!TRY (count_windows (*feature_image_, shape, query)))
         TRY (tensor_->ask ({ &query, 1 }));
     return {};
   }
   Expected<> ask_cells (std::span<const CellsQuery> queries) override
   {
     return may_use_feature_image () && feature_image_->takes (queries)
-               ? feature_image_->add_up_cells (queries, context_->lut)
+               ? feature_image_->add_up_cells (queries)
                : tensor_->ask_cells (queries);
   }
 

@@ -96,7 +96,7 @@ Expected<bool> HostOnDemandTensor::prepare_device_image (std::span<const Region>
   }
   const auto kept = unlocked (locked, [&] () -> Expected<> {
     if (!device_image_)
-      device_image_ = TRY (context_->assist->make (shape, context_->device_answers));
+      device_image_ = TRY (context_->assist->make (shape, context_->lut, context_->device_answers));
     return device_image_->keep (kept_.source ());
   });
   const std::size_t bytes = device_image_ ? device_image_->bytes () : 0;
@@ -137,9 +137,8 @@ Expected<> HostOnDemandTensor::ask (std::span<const Query> queries)
 
 Expected<> HostOnDemandTensor::ask_one (const Query &query)
 {
-  if (TRY (ask_device ([&] (DeviceFeatureImage &image) {
-        return count_windows (image, shape, context_->lut, query);
-      })))
+  if (TRY (ask_device (
+          [&] (DeviceFeatureImage &image) { return count_windows (image, shape, query); })))
     return {};
   auto locked = TRY (lock ());
   const std::optional<Region> region = demand_.choose_tensor (query);
@@ -179,7 +178,7 @@ Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
   if (TRY (ask_device ([&] (DeviceFeatureImage &image) -> Expected<bool> {
         if (!image.takes (queries))
           return false;
-        TRY (image.add_up_cells (queries, context_->lut));
+        TRY (image.add_up_cells (queries));
         return true;
       })))
     return {};

@@ -61,7 +61,7 @@ public:
   {
     auto feature_image = idle_feature_images_.take ();
     if (!feature_image) {
-      feature_image = TRY (assist->make (shape, device_answers));
+      feature_image = TRY (assist->make (shape, lut, device_answers));
       value_bytes += feature_image->bytes ();
     }
     const auto kept = feature_image->keep_in_place (

@@ -7,18 +7,13 @@
 namespace integralhist {
 namespace {
 
-using inthist::kCellParts;
-
 /// Returns the edges of cells along an axis, within the frame, in 1/kCellParts pixel.
 std::vector<int> part_edges_of (double first, double cell_size, int n_cells, int frame_size,
                                 bool rounded)
 {
   std::vector<int> edges;
-  for (int i = 0; i <= n_cells; i++) {
-    const double place = std::clamp (first + i * cell_size, 0.0, double (frame_size));
-    edges.push_back (int (std::lround (place * (rounded ? 1 : kCellParts)))
-                     * (rounded ? kCellParts : 1));
-  }
+  for (int i = 0; i <= n_cells; i++)
+    edges.push_back (inthist::correlation::part_edge (first, cell_size, i, frame_size, rounded));
   return edges;
 }
 

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <kernels/cells.hpp>
+#include <kernels/correlation/cell_grid.hpp>
 #include <kernels/correlation/channels.hpp>
 
 #include <gst/integralhist/base/error.hpp>
@@ -20,45 +21,25 @@
 
 namespace integralhist {
 
+using inthist::correlation::CellGrid;
 using inthist::correlation::CellScale;
+using inthist::correlation::kCellUnit;
 using inthist::correlation::kGrid;
 
-class DeviceFilters;
+class DeviceModels;
 class DeviceFeatureImage;
 
 /// What the tracker asks of a frame. All have the frame's size.
 struct FrameTensors {
-  GstIntegralHistogram *gradients;                   // 18 directions, weighted and soft
-  GstIntegralHistogram *colours;                     // hsv, at most 256 bins
-  GstIntegralHistogram *luma;                        // a table of sums
-  std::shared_ptr<DeviceFilters> filters = nullptr;  // of the GPU that has these values
-  DeviceFeatureImage *gradient_image = nullptr, *luma_image = nullptr;
+  GstIntegralHistogram *gradients;                 // 18 directions, weighted and soft
+  GstIntegralHistogram *colours;                   // hsv, at most 256 bins
+  GstIntegralHistogram *luma;                      // a table of sums
+  std::shared_ptr<DeviceModels> models = nullptr;  // of the GPU that has these images; or null
+  DeviceFeatureImage *gradient_image = nullptr, *colour_image = nullptr, *luma_image = nullptr;
 
   int width () const { return int (gst_integral_histogram_get_width (gradients)); }
   int height () const { return int (gst_integral_histogram_get_height (gradients)); }
 };
-
-/// Cells side by side, in pixels.
-struct CellGrid {
-  double x, y;           // the left top corner
-  double width, height;  // of a cell
-  int columns, rows;
-
-  /// Returns whether edges are whole pixels.
-  bool is_rounded () const
-  {
-    constexpr double kLarge = 8;
-    return width >= kLarge && height >= kLarge;
-  }
-  std::size_t size () const { return std::size_t (columns) * std::size_t (rows); }
-  static CellGrid around (double x, double y, double width, double height, int columns, int rows)
-  {
-    return { x - width / 2, y - height / 2, width / columns, height / rows, columns, rows };
-  }
-};
-
-/// Parts of a pixel's area that cells are rounded to.
-inline constexpr double kCellUnit = inthist::kCellParts * inthist::kCellParts;
 
 /// The edges of a grid's cells inside of a frame, in 1/kCellParts pixel.
 struct CellEdges {

@@ -6,9 +6,10 @@
 #include <utility>
 
 namespace integralhist {
-namespace {
 
-constexpr double kRate = 0.04;
+using namespace inthist::correlation;
+
+namespace {
 
 int lround_of (double at)
 {
@@ -30,24 +31,23 @@ void approach (std::vector<double> &shares, std::span<const double> counts, doub
     sum += count;
   shares.resize (counts.size ());
   for (std::size_t i = 0; i < counts.size (); i++)
-    shares[i] += rate * ((sum > 0 ? counts[i] / sum : 0) - shares[i]);
+    shares[i] = moved_share (shares[i], counts[i], sum, rate);
 }
 
 /// Returns the edges of cells in whole pixels inside of the frame, in order, each once.
 std::vector<int> pixel_edges_of (double first, double cell_size, int n_cells, int frame_size)
 {
-  std::vector<int> edges;
-  for (int i = 0; i <= n_cells; i++)
-    if (const int edge = std::clamp (lround_of (first + i * cell_size), 0, frame_size);
-        edges.empty () || edges.back () < edge)
-      edges.push_back (edge);
+  std::vector<int> edges (std::size_t (n_cells) + 1);
+  edges.resize (
+      std::size_t (write_pixel_edges (first, cell_size, n_cells, frame_size, edges.data ())));
   return edges;
 }
 
 }  // namespace
 
-std::vector<GstVideoRectangle> ColourModel::boxes (double x, double y, double width, double height)
+std::vector<GstVideoRectangle> ColourModel::boxes (const Place &place)
 {
+  const auto &[x, y, width, height] = place;
   const double side = (width + height) / 2;
   // away from the border, where pixels may be of the surroundings
   const auto inner = [&] (double length) { return std::max (length - 0.2 * side, length / 2); };
@@ -63,13 +63,12 @@ void ColourModel::learn (std::span<const guint32> counts, double rate)
     return;
   for (std::size_t i = 0; i < bins; i++)
     around.push_back (double (counts[2 * bins + i]) - counts[bins + i]);
-  const double share = target_.empty () ? 1 : rate * kRate;
+  const double share = target_.empty () ? 1 : rate * kColourRate;
   approach (target_, target, share);
   approach (around_, around, share);
   scores_.assign (bins, 0);
   for (std::size_t i = 0; i < bins; i++)
-    if (const double sum = target_[i] + around_[i]; sum > 0)
-      scores_[i] = std::uint8_t (std::lround (255 * target_[i] / sum));
+    scores_[i] = colour_score (target_[i], around_[i]);
 }
 
 ScoreMap::ScoreMap (const CellGrid &grid, int frame_width, int frame_height)
@@ -105,42 +104,19 @@ void ScoreMap::set_sums (std::span<const std::int64_t> cell_sums)
   }
 }
 
-ScoreMap::EdgePosition ScoreMap::position_of (const std::vector<int> &edges, double at)
-{
-  if (edges.size () < 2 || at <= edges.front ())
-    return { 0, 0 };
-  if (at >= edges.back ())
-    return { edges.size () - 2, 1 };
-  const std::size_t edge = std::size_t (std::ranges::upper_bound (edges, at) - edges.begin ()) - 1;
-  return { edge, (at - edges[edge]) / (edges[edge + 1] - edges[edge]) };
-}
-
-double ScoreMap::sum_before (const EdgePosition &x, const EdgePosition &y) const
-{
-  const std::size_t columns = x_.size ();
-  const double *const at = &sums_[y.edge * columns + x.edge];
-  return (1 - y.share) * ((1 - x.share) * at[0] + x.share * at[1])
-         + y.share * ((1 - x.share) * at[columns] + x.share * at[columns + 1]);
-}
-
 std::vector<double> ScoreMap::scores (std::span<const double> x, std::span<const double> y,
                                       double width, double height) const
 {
-  std::vector<double> scores (x.size () * y.size ());
-  if (x_.size () < 2 || y_.size () < 2)
-    return scores;
-  std::vector<std::pair<EdgePosition, EdgePosition>> columns;
+  const ScoreSums all = sums ();
+  std::vector<EdgeRange> columns;
   for (const double middle : x)
-    columns.push_back (
-        { position_of (x_, middle - width / 2), position_of (x_, middle + width / 2) });
-  double *score = scores.data ();
+    columns.push_back (all.columns_of (middle, width));
+  std::vector<double> scores;
+  scores.reserve (x.size () * y.size ());
   for (const double middle : y) {
-    const EdgePosition y0 = position_of (y_, middle - height / 2),
-                       y1 = position_of (y_, middle + height / 2);
-    for (const auto &[x0, x1] : columns)
-      *score++ =
-          (sum_before (x1, y1) - sum_before (x0, y1) - sum_before (x1, y0) + sum_before (x0, y0))
-          / (255 * width * height);
+    const EdgeRange rows = all.rows_of (middle, height);
+    for (const EdgeRange &range : columns)
+      scores.push_back (all.mean (range, rows, width, height));
   }
   return scores;
 }

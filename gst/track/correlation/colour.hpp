@@ -8,29 +8,45 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include <kernels/correlation/colours.hpp>
+#include <kernels/correlation/match.hpp>
+
 #include "frame_queries.hpp"
+#include "model.hpp"
 
 namespace integralhist {
 
 class ColourModel {
 public:
-  /// Returns the boxes to learn from, of a target with this middle and size: its inner part, itself
-  /// and what is around it.
-  static std::vector<GstVideoRectangle> boxes (double x, double y, double width, double height);
+  /// Returns the boxes to learn from, of a target at this place: its inner part, itself and what is
+  /// around it.
+  static std::vector<GstVideoRectangle> boxes (const Place &place);
   /// Learns from what these have of each bin; the first time wholly.
   void learn (std::span<const guint32> counts, double rate);
   /// Returns the score of each bin.
   std::span<const std::uint8_t> scores () const { return scores_; }
+
+  // For a copy on a GPU.
+  std::span<const double> target_shares () const { return target_; }
+  std::span<const double> around_shares () const { return around_; }
+  void set (std::vector<double> target, std::vector<double> around,
+            std::vector<std::uint8_t> scores)
+  {
+    target_ = std::move (target);
+    around_ = std::move (around);
+    scores_ = std::move (scores);
+  }
 
 private:
   std::vector<double> target_, around_;  // shares of the pixels; empty at first
   std::vector<std::uint8_t> scores_;
 };
 
-/// Scores of boxes in a part of a frame. It is asked once, cell by cell: each cell's histogram is
-/// weighed by the scores. Inside a cell scores are taken as even.
+/// Scores of boxes in a part of a frame (kernels/correlation/match.hpp). It is asked once, cell by
+/// cell: each cell's histogram is weighed by the scores.
 class ScoreMap {
 public:
   ScoreMap () = default;
@@ -46,25 +62,16 @@ public:
     return x_.size () < 2 || y_.size () < 2 ? 0 : (x_.size () - 1) * (y_.size () - 1);
   }
 
-  /// Returns the mean score of a box with this middle and size, 0 to 1. Outside of the frame and of
-  /// the cells it is 0.
-  double score (double x, double y, double width, double height) const
+  /// Returns the sums, which live as long as the map.
+  inthist::correlation::ScoreSums sums () const
   {
-    return scores ({ &x, 1 }, { &y, 1 }, width, height).front ();
+    return { x_.data (), y_.data (), 1, int (x_.size ()), int (y_.size ()), sums_.data () };
   }
-  /// Returns those of boxes with their middles in some columns and rows, [row][column].
+  /// Returns the mean scores of boxes with their middles in some columns and rows, [row][column].
   std::vector<double> scores (std::span<const double> x, std::span<const double> y, double width,
                               double height) const;
 
 private:
-  /// A place between two edges: the first of them, and how far behind it lies, 0 to 1.
-  struct EdgePosition {
-    std::size_t edge;
-    double share;
-  };
-  static EdgePosition position_of (const std::vector<int> &edges, double at);
-  double sum_before (const EdgePosition &x, const EdgePosition &y) const;
-
   std::vector<int> x_, y_;    // the edges of the cells, whole pixels
   std::vector<double> sums_;  // of scores left of and above each corner
 };

@@ -11,42 +11,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <span>
-
-#include "cells.hpp"
 
 namespace integralhist {
 
 /// The measurements at the best place of a frame.
 struct Evidence {
-  double sharpness = 0;     // of the filter's peak, see sharpness_of
+  double sharpness = 0;     // of the filter's peak (kernels/correlation/match.hpp)
   double share = 0;         // of the usual peak
   double colour_share = 0;  // of the usual score of the colours
 };
-
-/// Returns how far a response of kGrid x kGrid shifts stands out at one of them: in standard
-/// deviations of those further away than 5 cells each way, above their mean.
-inline double sharpness_of (std::span<const float> response, int row, int column)
-{
-  constexpr int kNear = 5;
-  const auto distance = [] (int a, int b) {
-    const int cells = std::abs (a - b);
-    return std::min (cells, kGrid - cells);
-  };
-  double sum = 0, squares = 0;
-  int n = 0;
-  for (int y = 0; y < kGrid; y++)
-    for (int x = 0; x < kGrid; x++)
-      if (distance (y, row) > kNear || distance (x, column) > kNear) {
-        const double value = response[std::size_t (y) * kGrid + x];
-        sum += value, squares += value * value;
-        n++;
-      }
-  const double mean = sum / n, variance = squares / n - mean * mean;
-  return (response[std::size_t (row) * kGrid + column] - mean)
-         / std::sqrt (std::max (variance, 1e-12));
-}
 
 /// Returns the confidence in a match, which grows with each measurement.
 inline double match_confidence (const Evidence &evidence)

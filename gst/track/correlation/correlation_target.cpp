@@ -90,6 +90,16 @@ void CorrelationTarget::restart (const TargetBox &box)
   is_corrected_ = true;
 }
 
+inthist::Region CorrelationTarget::region (const FrameTensors &frame,
+                                           const ExpectedMotion &motion) const
+{
+  if (tracker_ && !is_corrected_)
+    return tracker_->region (frame, motion);
+  const CorrelationTracker there (box_.x + box_.width / 2, box_.y + box_.height / 2, box_.width,
+                                  box_.height);
+  return there.region (frame, {});
+}
+
 void CorrelationTarget::resize (double x_factor, double y_factor)
 {
   box_ = resized (box_, x_factor, y_factor);
@@ -144,24 +154,25 @@ static bool is_of_device (const Error &error)
   return error.kind == Error::Kind::failed || error.kind == Error::Kind::no_memory;
 }
 
-/// Prepares the tensors for queries about regions, and finds the filters of a GPU that has their
-/// values. Returns whether queries had better come together.
+/// Prepares the tensors for queries about regions, and finds the models of a GPU that has their
+/// images. Returns whether queries had better come together.
 Expected<bool> CorrelationMethod::prepare (FrameTensors &tensors,
                                            std::span<const inthist::Region> regions)
 {
   if (regions.empty ())
     return false;
   tensors.gradient_image = TRY (tensor_of (tensors.gradients).prepare (regions));
-  const DeviceFeatureImage *const colours = TRY (tensor_of (tensors.colours).prepare (regions));
+  tensors.colour_image = TRY (tensor_of (tensors.colours).prepare (regions));
   tensors.luma_image = TRY (tensor_of (tensors.luma).prepare (regions));
-  if (tensors.gradient_image && tensors.luma_image && !device_failed_) {
-    if constexpr (INTHIST_CUDA)  // else there are no values on a GPU
-      if (!filters_ || !filters_->are_with (*tensors.gradient_image))
-        filters_ = make_device_filters (*tensors.gradient_image);
-    if (filters_ && filters_->are_with (*tensors.luma_image))
-      tensors.filters = filters_;
+  if (tensors.gradient_image && tensors.colour_image && tensors.luma_image && !device_failed_) {
+    if constexpr (INTHIST_CUDA)  // else there are no images on a GPU
+      if (!models_ || !models_->are_with (*tensors.gradient_image))
+        models_ = make_device_models (*tensors.gradient_image);
+    if (models_ && models_->are_with (*tensors.luma_image)
+        && models_->are_with (*tensors.colour_image))
+      tensors.models = models_;
   }
-  return tensors.gradient_image || colours || tensors.luma_image;
+  return tensors.gradient_image || tensors.colour_image || tensors.luma_image;
 }
 
 Expected<> CorrelationMethod::follow (FrameTensors tensors, unsigned lost_after,
@@ -189,8 +200,8 @@ Expected<> CorrelationMethod::follow (FrameTensors tensors, unsigned lost_after,
     return finish (tensors, trackers);
   };
   const auto followed = together ? finish_all () : in_parallel (n, finish_one);
-  if (!followed && tensors.filters && is_of_device (followed.error ())) {
-    GST_WARNING_OBJECT (logged_as_, "the CPU goes on with the filters of a GPU: %s",
+  if (!followed && tensors.models && is_of_device (followed.error ())) {
+    GST_WARNING_OBJECT (logged_as_, "the CPU goes on with the targets of a GPU: %s",
                         followed.error ().message.c_str ());
     device_failed_ = true;
     for (const auto &step : steps)

@@ -38,11 +38,8 @@ public:
 
   /// Goes on from this box in the next frame. Of the models half is kept, unless it is elsewhere.
   void restart (const TargetBox &box) override;
-  /// Returns what of the frame follow () will ask for; nothing where that is not known.
-  inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const
-  {
-    return tracker_ && !is_lost () ? tracker_->region (frame, motion) : inthist::Region ();
-  }
+  /// Returns what of the frame follow () will ask for.
+  inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const;
   void resize (double x_factor, double y_factor) override;
   /// Begins to look for the target in the next frame; a new one starts there. Returns what finishes
   /// that (tracker.hpp), or null where there is nothing to do.
@@ -68,7 +65,7 @@ private:
   bool is_corrected_ = false;  // it goes on from the box
 };
 
-/// Follows targets, with the filters of a GPU if it can.
+/// Follows targets, with models on a GPU if it can.
 class CorrelationMethod {
 public:
   /// `logged_as` is the object that log lines name.
@@ -81,7 +78,7 @@ public:
   /// Frees what it has on a GPU, and forgets that one has failed.
   void reset ()
   {
-    filters_ = nullptr;
+    models_ = nullptr;
     device_failed_ = false;
   }
 
@@ -89,8 +86,8 @@ private:
   Expected<bool> prepare (FrameTensors &tensors, std::span<const inthist::Region> regions);
 
   const gpointer logged_as_;
-  std::shared_ptr<DeviceFilters> filters_;  // of the GPU that had the last values
-  bool device_failed_ = false;              // it has no filters any more
+  std::shared_ptr<DeviceModels> models_;  // of the GPU that had the last images
+  bool device_failed_ = false;            // it has no models any more
 };
 
 }  // namespace integralhist

@@ -6,8 +6,6 @@
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/base/tasks.hpp>
 
-#include "device_filters.hpp"
-
 namespace integralhist {
 namespace {
 
@@ -49,25 +47,6 @@ Expected<> query_boxes (GstIntegralHistogram *colours, std::span<FrameQueries *c
   return {};
 }
 
-/// Has filters on a GPU do what is asked of them.
-Expected<> query_filters (const FrameTensors &frame, std::span<FrameQueries *const> queries)
-{
-  std::vector<MoveQuery *> moves;
-  std::vector<FilterQuery *> examples, responses;
-  for (FrameQueries *const target : queries) {
-    if (!target->move.phase_factors.empty ())
-      moves.push_back (&target->move);
-    if (target->filter.square)
-      (target->filter.makes_example ? examples : responses).push_back (&target->filter);
-  }
-  DeviceFilters &filters = *frame.filters;
-  if (!moves.empty ())
-    TRY (filters.move (moves));
-  if (!examples.empty ())
-    TRY (filters.make_examples (frame, examples));
-  return responses.empty () ? Expected<> () : filters.respond (frame, responses);
-}
-
 }  // namespace
 
 Expected<> run_queries (const FrameTensors &frame, std::span<FrameQueries *const> queries)
@@ -87,18 +66,7 @@ Expected<> run_queries (const FrameTensors &frame, std::span<FrameQueries *const
   add (frame.gradients, { &FrameQueries::gradients, &FrameQueries::sizes });
   add (frame.colours, { &FrameQueries::scores });
   add (frame.luma, { &FrameQueries::luma });
-  std::vector<FrameQueries *> with_boxes, with_filters;
-  std::vector<SampleQuery *> samples;
-  for (FrameQueries *const target : queries)
-    if (!target->sample.grids.empty ())
-      samples.push_back (&target->sample);
-  if (!samples.empty ())
-    asking.push_back ([&] { return frame.filters->sample (frame, samples); });
-  for (FrameQueries *const target : queries)
-    if (target->filter.square || !target->move.phase_factors.empty ())
-      with_filters.push_back (target);
-  if (!with_filters.empty ())
-    asking.push_back ([&] { return query_filters (frame, with_filters); });
+  std::vector<FrameQueries *> with_boxes;
   for (FrameQueries *const target : queries)
     if (!target->boxes.empty ())
       with_boxes.push_back (target);

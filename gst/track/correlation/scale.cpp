@@ -6,37 +6,30 @@
 #include <cmath>
 #include <numbers>
 
-#include "peak.hpp"
-
 namespace integralhist {
 namespace {
 
 using namespace inthist::correlation;
 
-constexpr int kSizes = 16, kMiddle = kSizes / 2;
-constexpr double kStep = 1.03;  // from a size to the next
-constexpr int kCells = 64;      // of a box, about
-constexpr float kRate = 0.035F;
+constexpr int kCells = 64;  // of a box, about
 
 double angle (int i)
 {
   return 2 * std::numbers::pi * (i % kSizes) / kSizes;
 }
 
-/// The spectrum of the wanted response, a peak one size wide at the middle.
-Complexes wanted ()
+/// Sets the spectrum of the wanted response, a peak one size wide at the middle.
+void set_wanted (SizeTables &tables)
 {
-  Complexes spectrum (kSizes);
   for (int k = 0; k < kSizes; k++) {
     double re = 0, im = 0;
     for (int i = 0; i < kSizes; i++) {
-      const double peak = std::exp (-0.5 * (i - kMiddle) * (i - kMiddle));
+      const double peak = std::exp (-0.5 * (i - kMiddleSize) * (i - kMiddleSize));
       re += peak * std::cos (angle (k * i));
       im -= peak * std::sin (angle (k * i));
     }
-    spectrum.re[k] = float (re), spectrum.im[k] = float (im);
+    tables.wanted_re[k] = float (re), tables.wanted_im[k] = float (im);
   }
-  return spectrum;
 }
 
 /// Returns the spectra of a sample along its sizes, [frequency][channel]. It is faded out towards
@@ -46,7 +39,7 @@ Complexes faded_spectra (const ScaleFilter::Sample &sample)
   const std::size_t channels = sample.size () / kSizes;
   Complexes spectra (sample.size ());
   for (int i = 0; i < kSizes; i++) {
-    const auto fade = float (0.5 - 0.5 * std::cos (angle (i)));
+    const float fade = size_tables ().fade[i];
     for (std::size_t k = i * channels; k < (i + 1) * channels; k++)
       spectra.re[k] = fade * sample[k];
   }
@@ -56,48 +49,87 @@ Complexes faded_spectra (const ScaleFilter::Sample &sample)
 
 }  // namespace
 
-void ScaleFilter::start (double width, double height)
+const SizeTables &size_tables ()
 {
-  const auto n_cells = [] (double n) { return std::clamp (int (std::lround (n)), 3, 21); };
-  columns_ = n_cells (std::sqrt (kCells * width / height));
-  rows_ = n_cells (double (kCells) / columns_);
-  numerator_ = {};
-  denominator_.clear ();
+  static const SizeTables tables = [] {
+    SizeTables all;
+    set_wanted (all);
+    for (int i = 0; i < kSizes; i++) {
+      all.fade[i] = float (0.5 - 0.5 * std::cos (angle (i)));
+      all.cos[i] = std::cos (angle (i)), all.sin[i] = std::sin (angle (i));
+    }
+    return all;
+  }();
+  return tables;
 }
 
-std::vector<CellGrid> ScaleFilter::grids (double x, double y, double width, double height) const
+SizeCells SizeCells::of (double width, double height)
 {
+  const auto n_cells = [] (double n) { return std::clamp (int (std::lround (n)), 3, 21); };
+  const int columns = n_cells (std::sqrt (kCells * width / height));
+  return { columns, n_cells (double (kCells) / columns) };
+}
+
+std::vector<CellGrid> SizeCells::grids (const Place &place) const
+{
+  static const auto sizes = [] {
+    std::array<double, kSizes> all;
+    for (int i = 0; i < kSizes; i++)
+      all[std::size_t (i)] = std::pow (kSizeStep, i - kMiddleSize);
+    return all;
+  }();
   std::vector<CellGrid> grids;
-  for (int i = 0; i < kSizes; i++) {
-    const double size = std::pow (kStep, i - kMiddle);
-    grids.push_back (CellGrid::around (x, y, width * size, height * size, columns_, rows_));
-  }
+  for (const double size : sizes)
+    grids.push_back (CellGrid::around (place.x, place.y, place.width * size, place.height * size,
+                                       columns, rows));
   return grids;
+}
+
+double size_factor_of (std::span<const double> response)
+{
+  const int best = int (std::ranges::max_element (response) - response.begin ());
+  const double between =
+      best > 0 && best < kSizes - 1
+          ? peak_between (response[std::size_t (best) - 1], response[std::size_t (best)],
+                          response[std::size_t (best) + 1])
+          : 0;
+  return std::pow (kSizeStep, best + between - kMiddleSize);
+}
+
+std::optional<double> sizes_in (double factor)
+{
+  const double sizes = std::log (factor) / std::log (kSizeStep);
+  return std::fabs (sizes) > 1 ? std::optional<double> () : sizes;
+}
+
+void ScaleFilter::start (double width, double height)
+{
+  cells_ = SizeCells::of (width, height);
+  numerator_ = {};
+  denominator_.clear ();
 }
 
 ScaleFilter::Sample ScaleFilter::sample (const FrameTensors &frame, std::span<const CellGrid> grids,
                                          std::span<const std::int64_t> cell_sums) const
 {
-  const std::size_t n = std::size_t (columns_) * std::size_t (rows_);
+  const std::size_t n = std::size_t (cells_.columns) * std::size_t (cells_.rows);
   Sample sample (kSizes * n * kOrientations);
   for (std::size_t i = 0; i < kSizes; i++)
-    sample_size ({ &cell_sums[i * n * kDirections], columns_, rows_,
+    sample_size ({ &cell_sums[i * n * kDirections], cells_.columns, cells_.rows,
                    cell_scale_of (frame, grids[i]).per_length, &sample[i * n * kOrientations] });
   return sample;
 }
 
-bool ScaleFilter::resize (Sample &sample, double factor)
+void ScaleFilter::resize (Sample &sample, double factor)
 {
-  const double sizes = std::log (factor) / std::log (kStep);
-  if (std::fabs (sizes) > 1)
-    return false;
+  const double sizes = *sizes_in (factor);
   const std::size_t channels = sample.size () / kSizes;
   const auto share = float (std::fabs (sizes));
   const auto approach = [&] (int i, int neighbour) {
-    const float *const from = &sample[neighbour * channels];
-    float *const to = &sample[i * channels];
+    const float *const from = &sample[std::size_t (neighbour) * channels];
+    float *const to = &sample[std::size_t (i) * channels];
     for (std::size_t c = 0; c < channels; c++)
-      to[c] += share * (from[c] - to[c]);
+      to[c] = mixed (to[c], from[c], share);
   };
   if (sizes > 0)
     for (int i = 0; i + 1 < kSizes; i++)
@@ -105,28 +137,28 @@ bool ScaleFilter::resize (Sample &sample, double factor)
   else
     for (int i = kSizes - 1; i > 0; i--)
       approach (i, i - 1);
-  return true;
 }
 
 void ScaleFilter::learn (const Sample &of, double rate)
 {
   const Complexes sample = faded_spectra (of);
-  static const Complexes target = wanted ();
+  const SizeTables &tables = size_tables ();
   const std::size_t channels = sample.size () / kSizes;
   const bool is_first = denominator_.empty ();
   if (is_first) {
     numerator_ = Complexes (sample.size ());
     denominator_.assign (kSizes, 0);
   }
-  const float share = is_first ? 1 : float (rate) * kRate;
+  const float share = is_first ? 1 : float (rate) * kSizeRate;
   for (int k = 0; k < kSizes; k++) {
-    const float yr = target.re[k], yi = target.im[k];
+    const Number wanted = { tables.wanted_re[k], tables.wanted_im[k] };
     float power = 0;
     for (std::size_t i = k * channels; i < (k + 1) * channels; i++) {
-      const float xr = sample.re[i], xi = sample.im[i];
-      numerator_.re[i] += share * (yr * xr + yi * xi - numerator_.re[i]);
-      numerator_.im[i] += share * (yr * xi - yi * xr - numerator_.im[i]);
-      power += xr * xr + xi * xi;
+      const Number x = { sample.re[i], sample.im[i] };
+      const Number learned =
+          learned_number ({ numerator_.re[i], numerator_.im[i] }, x, wanted, share);
+      numerator_.re[i] = learned.re, numerator_.im[i] = learned.im;
+      power += x.power ();
     }
     denominator_[k] += share * (power - denominator_[k]);
   }
@@ -134,7 +166,7 @@ void ScaleFilter::learn (const Sample &of, double rate)
     float sum = 0;
     for (const float power : denominator_)
       sum += power;
-    regular_ = std::max (0.01F * sum / kSizes, 1e-6F);
+    regular_ = regular_of_sum (sum);
   }
 }
 
@@ -152,13 +184,8 @@ double ScaleFilter::find (const Sample &of) const
     im[k] /= denominator_[k] + regular_;
   }
   for (int i = 0; i < kSizes; i++)
-    for (int k = 0; k < kSizes; k++)
-      response[i] += re[k] * std::cos (angle (k * i)) - im[k] * std::sin (angle (k * i));
-  const int best = int (std::ranges::max_element (response) - response.begin ());
-  const double between = best > 0 && best < kSizes - 1
-                             ? peak_between (response[best - 1], response[best], response[best + 1])
-                             : 0;
-  return std::pow (kStep, best + between - kMiddle);
+    response[std::size_t (i)] = size_response (re.data (), im.data (), i, size_tables ());
+  return size_factor_of (response);
 }
 
 }  // namespace integralhist

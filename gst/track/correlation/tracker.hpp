@@ -9,35 +9,29 @@
 // more is learned; nothing is while the target may be hidden, since a filter learns what hides it.
 // A target of which there is little confidence (confidence.hpp) for some frames is lost. It is
 // looked for where it was, and at the places of the whole frame that have its colours.
+//
+// The tracker decides. What was learned is a model, in the host's memory or in a GPU's.
 #pragma once
 
 #include <memory>
-#include <optional>
-
-#include <kernels/correlation/filter.hpp>
 
 #include <gst/track/base/target.hpp>
 
-#include "cells.hpp"
-#include "colour.hpp"
 #include "confidence.hpp"
-#include "device_filters.hpp"
+#include "device_models.hpp"
 #include "disappearance.hpp"
-#include "frame_queries.hpp"
-#include "scale.hpp"
+#include "host_model.hpp"
+#include "model.hpp"
 
 namespace integralhist {
 
-using inthist::correlation::CorrelationFilter;
-using inthist::correlation::FilterBox;
-
-/// A frame is a step of some rounds: queries () are asked, and go_on () takes the answers, until
-/// there are none. finish () does that for many targets at once.
+/// A frame is a step of some stages: the request () of each is answered by the model, and go_on ()
+/// takes the answer, until there is none. finish () does that for many targets at once.
 class CorrelationTracker {
 public:
   /// Takes the middle and the size of the target's box. start () learns the target.
   CorrelationTracker (double x, double y, double width, double height)
-      : x_ (x), y_ (y), width_ (width), height_ (height)
+      : place_{ x, y, width, height }, host_ (std::make_unique<HostModel> ())
   {
   }
 
@@ -52,103 +46,61 @@ public:
   /// anew there, and keeps half of what it knew: the box may show what hides the target.
   Expected<> correct (const FrameTensors &frame, double x, double y, double width, double height);
 
-  /// Returns what to ask of the frame; null where the step is done.
-  FrameQueries *queries () { return stage_ == Stage::done ? nullptr : &queries_; }
-  Expected<> go_on (const FrameTensors &frame);
-  /// Returns whether the filter learns in the step, from the last frame. That may be done during
-  /// the first round; then comes renew ().
-  bool learns () const { return example_ && !uses_device_filter_; }
-  void learn () { filter_.learn (example_->spectra, example_->rate); }
-  void renew ()
-  {
-    filter_.renew ();
-    example_.reset ();
-  }
-  /// Returns whether something was learned.
-  bool has_started () const { return filter_.has_started (); }
+  /// Returns what to ask of the model; null if the step is done.
+  ModelRequest *request () { return request_.stage == Stage::done ? nullptr : &request_; }
+  void go_on (const FrameTensors &frame);
 
-  /// Ends the step, and goes on without a GPU that has failed: from the filter there if that can
-  /// still be read, or else from what it was before.
+  /// Return the model, which is one or the other; the other is null.
+  HostModel *host_model () { return host_.get (); }
+  DeviceModel *device_model () { return device_.get (); }
+  /// Returns whether something was learned.
+  bool has_started () const { return has_started_; }
+
+  /// Ends the step, and goes on without a GPU that has failed: from the model there if that can
+  /// still be read. If not, the tracker has not started.
   void give_up_device ();
 
-  /// Returns what of the frame follow () will ask for, unless the target is lost.
+  /// Returns what of the frame follow () will ask for.
   inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const;
   /// Goes on in frames of another size.
   void resize (double x_factor, double y_factor);
 
-  double x () const { return x_; }  // the middle
-  double y () const { return y_; }
-  double width () const { return width_ * scale_; }
-  double height () const { return height_ * scale_; }
+  double x () const { return place_.x; }  // the middle
+  double y () const { return place_.y; }
+  double width () const { return place_.width * scale_; }
+  double height () const { return place_.height * scale_; }
   bool is_lost () const { return lost_; }
   /// Returns how likely the place is right (confidence.hpp); 1 in the first frame, 0 when lost.
   double confidence () const { return lost_ ? 0 : age_ == 0 ? 1 : match_confidence (evidence_); }
   const Evidence &evidence () const { return evidence_; }
 
 private:
-  enum class Stage { done, start, search, search_elsewhere, learn_place, find_size, learn_size };
-  struct Spot {
-    double x, y;
-  };
-  /// What is searched: all shifts of the square with this middle.
-  struct Search {
+  /// A match, and the middle of the square that was searched.
+  struct Found {
+    Match match;
     Spot middle;
-    double reach;  // of ExpectedMotion: shifts count less from so many sides on
-    ScoreMap scores;
-    std::size_t first_score;  // in the answer
-  };
-  /// The best place of a search.
-  struct Match {
-    double x, y;
-    double peak;                // the filter's response
-    double sharpness;           // of its peak
-    double score;               // of the colours
-    double middle_x, middle_y;  // of what was searched,
-    Complexes spectra;          // and its spectra
   };
 
-  Expected<> enter_device (const std::shared_ptr<DeviceFilters> &filters);
+  Expected<> enter (const std::shared_ptr<DeviceModels> &models);
   Expected<> leave_device ();
-  double side () const;  // of the square that is searched, and learned from
-  FilterBox filter_box () const;
-  void enter_stage (Stage next);
-  void queue_square (const FrameTensors &frame, const CellGrid &square);
-  void queue_sizes (const FrameTensors &frame);
-  void queue_boxes ();
-  Complexes surroundings (const FrameTensors &frame, double x, double y,
-                          std::size_t which = 0) const;
-  ScaleFilter::Sample sizes (const FrameTensors &frame) const;
-  void learn_start (const FrameTensors &frame);
-  void queue_search (const FrameTensors &frame, double x, double y, double reach);
-  void queue_frame_search (const FrameTensors &frame);
-  Match best_of_search (const FrameTensors &frame, std::size_t which) const;
-  std::vector<Spot> candidates ();
+  Place place () const { return { x (), y (), width (), height () }; }
+  ModelRequest &enter_stage (Stage next);
   bool matches_colours (const Match &match) const;
-  double assess_match (const Match &match, unsigned lost_after);
+  double assess_match (const Match &match);
   void on_search_results (const FrameTensors &frame);
-  Expected<> on_candidate_results (const FrameTensors &frame);
-  void apply_match (const FrameTensors &frame, Match match);
-  void queue_learning (const FrameTensors &frame, Match match);
-  void learn_place (const FrameTensors &frame);
-  void find_size (const FrameTensors &frame);
-  void learn_size (const FrameTensors &frame);
+  void on_candidate_results (const FrameTensors &frame);
+  void apply_match (const FrameTensors &frame, const Found &found);
+  void request_learning (const Found &found);
+  void on_size (double factor);
 
-  double x_ = 0, y_ = 0, width_ = 0, height_ = 0, scale_ = 1;
+  Place place_;       // its size is that of the first box
+  double scale_ = 1;  // of that
   unsigned age_ = 0;  // frames since the first
-  CorrelationFilter filter_;
-  // What the filter learns from.
-  struct Example {
-    Complexes spectra;  // none on a GPU
-    double rate;
-  };
-  std::optional<Example> example_;
-  // The filter on a GPU, which is newer than the one here while it is used.
-  std::shared_ptr<DeviceFilters> device_filters_;
-  std::unique_ptr<DeviceFilter> device_filter_;
-  bool uses_device_filter_ = false;
-  ScaleFilter sizes_;
+  bool has_started_ = false;
+  std::unique_ptr<HostModel> host_;
+  std::unique_ptr<DeviceModel> device_;
+  std::shared_ptr<DeviceModels> models_;  // of the device's model
   double shape_ = 0;  // of the box whose cells the sizes have, its width by its height
-  ColourModel colours_;
   double usual_peak_ = 0, usual_score_ = 0;
   Evidence evidence_;
   unsigned unsure_ = 0;  // frames in a row
@@ -156,20 +108,13 @@ private:
   bool lost_ = false;
 
   // of the step
-  Stage stage_ = Stage::done;
-  FrameQueries queries_;
-  std::vector<Search> searches_;
-  struct {
-    ScoreMap scores;
-    std::vector<double> x, y;  // of places
-  } everywhere_;               // of a lost target
-  Match match_ = {};           // where it was lost
+  ModelRequest request_;
+  Found lost_at_ = {};  // the best of the places around where it was lost
   unsigned lost_after_ = 0;
-  double rate_ = 0;    // of learning,
-  Complexes spectra_;  // from these; none where they are asked for
+  double rate_ = 0;  // of learning
 };
 
-/// Has the steps of some targets done, whose queries are asked together.
+/// Has the steps of some targets done, whose models are asked together.
 Expected<> finish (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers);
 
 }  // namespace integralhist

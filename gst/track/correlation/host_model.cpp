@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "host_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <gst/integralhist/base/tasks.hpp>
+
+#include "frame_windows.hpp"
+
+namespace integralhist {
+
+using namespace inthist::correlation;
+
+void HostModel::queue_square (const FrameTensors &frame, const CellGrid &square)
+{
+  CellEdges edges = CellEdges::of (square, frame.width (), frame.height ());
+  queries.gradients.grids.push_back (edges);
+  queries.luma.grids.push_back (std::move (edges));
+}
+
+void HostModel::queue_sizes (const FrameTensors &frame, const Place &place)
+{
+  for (const CellGrid &grid : sizes.cells ().grids (place))
+    queries.sizes.grids.push_back (CellEdges::of (grid, frame.width (), frame.height ()));
+}
+
+void HostModel::queue_search (const FrameTensors &frame, const ModelRequest &request,
+                              const Spot &middle)
+{
+  const std::size_t first =
+      searched_.size () == n_before_
+          ? 0
+          : searched_.back ().first_score + searched_.back ().scores.n_cells ();
+  searched_.push_back (
+      { middle,
+        {},
+        ScoreMap (score_cells (request.place, middle), frame.width (), frame.height ()),
+        first });
+  queue_square (frame, square_around (middle.x, middle.y, request.place.side ()));
+  searched_.back ().scores.queue_cells (colours.scores (), queries.scores);
+}
+
+void HostModel::queue_frame_search (const FrameTensors &frame, const Place &place)
+{
+  const FrameWindows windows = FrameWindows::of (place, frame.width (), frame.height ());
+  frame_search_ = { ScoreMap (windows.cells, frame.width (), frame.height ()), windows.x (),
+                    windows.y () };
+  frame_search_.scores.queue_cells (colours.scores (), queries.scores);
+}
+
+void HostModel::queue (const FrameTensors &frame, const ModelRequest &request)
+{
+  queries.clear ();
+  const Place &place = request.place;
+  const CellGrid square = square_around (place.x, place.y, place.side ());
+  switch (request.stage) {
+    case Stage::done: break;
+    case Stage::start:
+      example.reset ();
+      if (request.new_sizes)
+        sizes.start (place.width, place.height);
+      queue_square (frame, square);
+      queue_sizes (frame, place);
+      queries.boxes = ColourModel::boxes (place);
+      break;
+    case Stage::search: searched_.clear (); [[fallthrough]];
+    case Stage::search_elsewhere:
+      n_before_ = searched_.size ();
+      for (const Spot &middle : request.middles)
+        queue_search (frame, request, middle);
+      if (request.whole_frame)
+        queue_frame_search (frame, place);
+      break;
+    case Stage::learn_place:
+      if (!request.shift)
+        queue_square (frame, square);
+      queries.boxes = ColourModel::boxes (place);
+      break;
+    case Stage::find_size: queue_sizes (frame, place); break;
+    case Stage::learn_size:
+      if (!request.factor)
+        queue_sizes (frame, place);
+      queries.boxes = ColourModel::boxes (place);
+      break;
+  }
+}
+
+/// Returns the spectra of a square, the which-th that was asked for.
+Complexes HostModel::spectra_of_square (const FrameTensors &frame, const CellGrid &square,
+                                        std::size_t which) const
+{
+  static thread_local std::vector<float> channels;
+  const auto sums_of_square = [which] (const CellGridQuery &query) {
+    const std::size_t n = query.sums.size () / query.grids.size ();
+    return std::span (query.sums).subspan (which * n, n);
+  };
+  describe (frame, square, sums_of_square (queries.gradients), sums_of_square (queries.luma),
+            channels);
+  return spectra_of (channels);
+}
+
+ScaleFilter::Sample HostModel::sample (const FrameTensors &frame, const Place &place) const
+{
+  return sizes.sample (frame, sizes.cells ().grids (place), queries.sizes.sums);
+}
+
+/// Returns the best of all shifts of a search, the which-th of the stage.
+Match HostModel::best_match (const FrameTensors &frame, const ModelRequest &request,
+                             Searched &searched, std::size_t which) const
+{
+  const Place &place = request.place;
+  const auto [x, y] = searched.middle;
+  const double cell = place.cell ();
+  if (!queries.scores.grids.empty ())
+    searched.scores.set_sums (
+        std::span (queries.scores.sums).subspan (searched.first_score, searched.scores.n_cells ()));
+  searched.spectra = spectra_of_square (frame, square_around (x, y, place.side ()), which);
+  const std::vector<float> response = filter.respond (searched.spectra);
+  const ShiftWeights weights = shift_weights (request);
+  std::vector<double> xs, ys;
+  for (int shift = -kSearchRadius; shift <= kSearchRadius; shift++) {
+    xs.push_back (x + shift * cell);
+    ys.push_back (y + shift * cell);
+  }
+  const std::vector<double> near = searched.scores.scores (xs, ys, place.width, place.height);
+  const double *score = near.data ();
+  std::vector<double> combined (kFilterCells);
+  for (int down = -kSearchRadius; down <= kSearchRadius; down++)
+    for (int right = -kSearchRadius; right <= kSearchRadius; right++) {
+      const int i = index_of (down, right);
+      combined[std::size_t (i)] =
+          weights.of (i)
+          * combined_response (response[std::size_t (i)], request.per_peak, *score++);
+    }
+  const int best = int (std::ranges::max_element (combined) - combined.begin ());
+  const int row = best / kGrid, column = best % kGrid;
+  // Behind a detector the filter has learned the place lately. Then only the filter tells the part
+  // of a cell: uneven colours would pull the box.
+  const CellShift shift =
+      request.reach > 0
+          ? peak_near (row, column,
+                       [&] (int i) {
+                         return is_searched (i) ? weights.of (i) * response[std::size_t (i)] : 0.0;
+                       })
+          : peak_near (row, column, [&] (int i) { return combined[std::size_t (i)]; });
+  Match match{};
+  match.x = x + cell * shift.right;
+  match.y = y + cell * shift.down;
+  match.peak = response[std::size_t (best)];
+  match.sharpness = sharpness_of (response.data (), row, column);
+  match.score = searched.scores.sums ().mean (match.x, match.y, place.width, place.height);
+  return match;
+}
+
+/// Returns the places with the highest scores of which none is near another. Of equals the first
+/// counts.
+std::vector<Spot> HostModel::spots (const Place &place)
+{
+  auto &[map, xs, ys] = frame_search_;
+  if (!queries.scores.grids.empty ())
+    map.set_sums (std::span (queries.scores.sums).last (map.n_cells ()));
+  const std::vector<double> scores = map.scores (xs, ys, place.width, place.height);
+  const double apart = spot_distance (place);
+  std::vector<Spot> chosen;
+  const auto is_near = [&] (double x, double y) {
+    return std::ranges::any_of (chosen, [&] (const Spot &other) {
+      return std::fabs (other.x - x) < apart && std::fabs (other.y - y) < apart;
+    });
+  };
+  while (chosen.size () < cuda::kMaxSpots) {
+    std::optional<Spot> best;
+    double highest = 0;
+    const double *next = scores.data ();
+    for (const double y : ys)
+      for (const double x : xs)
+        if (const double score = *next++; (!best || score > highest) && !is_near (x, y)) {
+          best = { x, y };
+          highest = score;
+        }
+    if (!best)
+      break;
+    chosen.push_back (*best);
+  }
+  return chosen;
+}
+
+void HostModel::search (const FrameTensors &frame, ModelRequest &request)
+{
+  const int n = int (request.middles.size ());
+  request.matches.resize (std::size_t (n));
+  (void) in_parallel (n, [&] (int i) -> Expected<> {
+    const std::size_t which = std::size_t (i);
+    request.matches[which] = best_match (frame, request, searched_[n_before_ + which], which);
+    return {};
+  });
+  request.spots = request.whole_frame ? spots (request.place) : std::vector<Spot> ();
+}
+
+void HostModel::start (const FrameTensors &frame, const ModelRequest &request)
+{
+  const Place &place = request.place;
+  colours.learn (queries.counts, 1);
+  CorrelationFilter fresh;
+  fresh.start (spectra_of_square (frame, square_around (place.x, place.y, place.side ()), 0),
+               filter_box (place));
+  if (filter.has_started ())
+    fresh.remember (filter, request.kept);
+  filter = std::move (fresh);
+  sizes.learn (sample (frame, place), 1);
+}
+
+/// Returns the spectra of the place to learn.
+Complexes HostModel::example_spectra (const FrameTensors &frame, const ModelRequest &request)
+{
+  const Place &place = request.place;
+  if (!request.shift)
+    return spectra_of_square (frame, square_around (place.x, place.y, place.side ()), 0);
+  const auto searched = std::ranges::find_if (searched_, [&] (const Searched &other) {
+    return other.middle.x == request.searched.x && other.middle.y == request.searched.y;
+  });
+  shift_spectra (searched->spectra, request.shift->right, request.shift->down);
+  return std::move (searched->spectra);
+}
+
+void HostModel::learn_size (const FrameTensors &frame, const ModelRequest &request)
+{
+  if (!request.factor) {
+    sizes.learn (sample (frame, request.place), request.rate);
+    return;
+  }
+  ScaleFilter::resize (sample_, *request.factor);
+  sizes.learn (sample_, request.rate);
+}
+
+void HostModel::answer (const FrameTensors &frame, ModelRequest &request)
+{
+  switch (request.stage) {
+    case Stage::done: break;
+    case Stage::start: start (frame, request); break;
+    case Stage::search:
+    case Stage::search_elsewhere: search (frame, request); break;
+    case Stage::learn_place:
+      colours.learn (queries.counts, request.rate);
+      example = { example_spectra (frame, request), request.rate };
+      break;
+    case Stage::find_size:
+      sample_ = sample (frame, request.place);
+      request.size_factor = sizes.find (sample_);
+      break;
+    case Stage::learn_size:
+      colours.learn (queries.counts, request.rate);
+      learn_size (frame, request);
+      break;
+  }
+}
+
+}  // namespace integralhist

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The model of a target in the host's memory. It has queries of a stage run with those of others
+// (frame_queries.hpp), and takes their results.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include <kernels/correlation/filter.hpp>
+
+#include "cells.hpp"
+#include "colour.hpp"
+#include "frame_queries.hpp"
+#include "model.hpp"
+#include "scale.hpp"
+
+namespace integralhist {
+
+using inthist::correlation::CorrelationFilter;
+
+/// Returns the box of a place in the cells of its square.
+inline inthist::correlation::FilterBox filter_box (const Place &place)
+{
+  return { place.width / place.cell (), place.height / place.cell () };
+}
+
+class HostModel {
+public:
+  // What is learned. A filter that learns from an example next has one.
+  struct Example {
+    Complexes spectra;
+    double rate;
+  };
+  CorrelationFilter filter;
+  std::optional<Example> example;
+  ScaleFilter sizes;
+  ColourModel colours;
+
+  FrameQueries queries;
+
+  /// Sets the queries of a stage.
+  void queue (const FrameTensors &frame, const ModelRequest &request);
+  /// Takes their results: answers the request, or learns.
+  void answer (const FrameTensors &frame, ModelRequest &request);
+
+  /// Learns from the example. It may run while queries do; renew () comes after both.
+  void learn () { filter.learn (example->spectra, example->rate); }
+  void renew ()
+  {
+    filter.renew ();
+    example.reset ();
+  }
+
+private:
+  struct Searched {
+    Spot middle;
+    Complexes spectra;
+    ScoreMap scores;
+    std::size_t first_score;  // in the results
+  };
+  /// The boxes of the frame whose colours are compared.
+  struct FrameSearch {
+    ScoreMap scores;
+    std::vector<double> x, y;  // their middles, in columns and rows
+  };
+
+  void queue_square (const FrameTensors &frame, const CellGrid &square);
+  void queue_sizes (const FrameTensors &frame, const Place &place);
+  void queue_search (const FrameTensors &frame, const ModelRequest &request, const Spot &middle);
+  void queue_frame_search (const FrameTensors &frame, const Place &place);
+  Complexes spectra_of_square (const FrameTensors &frame, const CellGrid &square,
+                               std::size_t which) const;
+  ScaleFilter::Sample sample (const FrameTensors &frame, const Place &place) const;
+  Match best_match (const FrameTensors &frame, const ModelRequest &request, Searched &searched,
+                    std::size_t which) const;
+  std::vector<Spot> spots (const Place &place);
+  Complexes example_spectra (const FrameTensors &frame, const ModelRequest &request);
+  void start (const FrameTensors &frame, const ModelRequest &request);
+  void search (const FrameTensors &frame, ModelRequest &request);
+  void learn_size (const FrameTensors &frame, const ModelRequest &request);
+
+  std::vector<Searched> searched_;
+  std::size_t n_before_ = 0;  // searched in stages before, in this frame
+  FrameSearch frame_search_;
+  ScaleFilter::Sample sample_;  // that the size was found by
+};
+
+}  // namespace integralhist

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the stages of a tracker's step (tracker.hpp) ask of the model of its target: the correlation
+// filter, the filter of sizes and the colours that were learned. A model is in the host's memory
+// (host_model.hpp) or in a GPU's (device_models.hpp). Both give the same answers, to the bit.
+#pragma once
+
+#include <cmath>
+#include <optional>
+#include <vector>
+
+#include <kernels/correlation/device_model.hpp>
+#include <kernels/correlation/match.hpp>
+
+namespace integralhist {
+
+using inthist::correlation::CellShift;
+using inthist::correlation::Match;
+using inthist::correlation::cuda::Spot;
+
+/// The middle and the size of a target's box, in pixels.
+struct Place {
+  double x, y, width, height;
+
+  /// Returns the side of the square around it that is searched, and learned from.
+  double side () const
+  {
+    constexpr double kPadding = 4;  // sides of the square, for one of the target's
+    return kPadding * std::sqrt (width * height);
+  }
+  /// Returns the side of a cell of that square.
+  double cell () const { return side () / inthist::correlation::kGrid; }
+};
+
+enum class Stage { done, start, search, search_elsewhere, learn_place, find_size, learn_size };
+
+/// What a stage asks, and its answer. A place that is learned is where the target is now.
+struct ModelRequest {
+  Stage stage = Stage::done;
+  Place place = {};
+
+  // Stage::start
+  float kept = 0;          // share of the last filter
+  bool new_sizes = false;  // others than before: the box has another shape
+
+  // Stage::search and Stage::search_elsewhere, for a box of the size of `place`
+  std::vector<Spot> middles = {};  // of the squares
+  double reach = 0;                // of ExpectedMotion: shifts count less from so many sides on
+  double per_peak = 1;             // 1 / the usual peak
+  bool whole_frame = false;        // finds spots of the frame with the target's colours, too
+
+  // Learning: by `rate`, above 0 and up to 1
+  double rate = 0;
+  // Stage::learn_place: the example is the square around the place, or, unless `shift` is null,
+  // what was searched around `searched`, moved by these cells.
+  Spot searched = {};
+  std::optional<CellShift> shift = {};
+  // Stage::learn_size: the sample is that of the place, or, unless `factor` is null, that of
+  // `sampled`, made larger by this factor.
+  Place sampled = {};
+  std::optional<double> factor = {};
+
+  // Answers
+  std::vector<Match> matches = {};  // of the squares
+  std::vector<Spot> spots = {};     // at most kMaxSpots
+  double size_factor = 1;  // of Stage::find_size: how much larger the target is than its box
+};
+
+}  // namespace integralhist

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Grids of cells anywhere in a frame. Both devices round their edges in the same way.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "../cells.hpp"
+#include "../host_device.hpp"
+
+namespace inthist::correlation {
+
+/// Parts of a pixel's area that cells are rounded to.
+inline constexpr double kCellUnit = kCellParts * kCellParts;
+
+/// Cells side by side, in pixels.
+struct CellGrid {
+  double x, y;           // the left top corner
+  double width, height;  // of a cell
+  int columns, rows;
+
+  /// Returns whether edges are whole pixels: those of large cells are, which is faster.
+  INTHIST_HOST_DEVICE bool is_rounded () const
+  {
+    constexpr double kLarge = 8;
+    return width >= kLarge && height >= kLarge;
+  }
+  std::size_t size () const { return std::size_t (columns) * std::size_t (rows); }
+  static CellGrid around (double x, double y, double width, double height, int columns, int rows)
+  {
+    return { x - width / 2, y - height / 2, width / columns, height / rows, columns, rows };
+  }
+};
+
+/// Returns the i-th edge of cells along an axis, inside of the frame, in 1/kCellParts pixel.
+INTHIST_HOST_DEVICE inline int part_edge (double first, double cell_size, int i, int frame_size,
+                                          bool rounded)
+{
+  const double at = first + i * cell_size, place = at < 0                     ? 0
+                                                   : at > double (frame_size) ? double (frame_size)
+                                                                              : at;
+  return int (lround (place * (rounded ? 1 : kCellParts))) * (rounded ? kCellParts : 1);
+}
+
+/// Writes the edges of cells in whole pixels, inside of the frame, in order, each once. Returns how
+/// many there are: up to n_cells + 1.
+INTHIST_HOST_DEVICE inline int write_pixel_edges (double first, double cell_size, int n_cells,
+                                                  int frame_size, int *edges)
+{
+  int n = 0;
+  for (int i = 0; i <= n_cells; i++) {
+    const long at = lround (first + i * cell_size);
+    const int edge = at < 0 ? 0 : at > frame_size ? frame_size : int (at);
+    if (n == 0 || edges[n - 1] < edge)
+      edges[n++] = edge;
+  }
+  return n;
+}
+
+}  // namespace inthist::correlation

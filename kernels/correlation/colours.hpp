@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The formulas of a target's colours: how shares are learned, and scores.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include "../host_device.hpp"
+
+namespace inthist::correlation {
+
+inline constexpr double kColourRate = 0.04;
+inline constexpr int kColourBoxes = 3;  // the inner part, the box, and what is around it
+
+/// Returns a bin's share of the pixels, moved by a rate towards that of the counts.
+INTHIST_HOST_DEVICE inline double moved_share (double share, double count, double sum, double rate)
+{
+  return share + rate * ((sum > 0 ? count / sum : 0) - share);
+}
+/// Returns the score of a bin: the target's share of the target's and the surroundings' pixels.
+INTHIST_HOST_DEVICE inline std::uint8_t colour_score (double target, double around)
+{
+  const double sum = target + around;
+  return sum > 0 ? std::uint8_t (lround (255 * target / sum)) : 0;
+}
+
+}  // namespace inthist::correlation

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The best place of a search: where the sum of two responses is highest, the filter's and the
+// colours'. Each has a value for each shift by whole cells, [row][column]. Shifts to the left and
+// up are negative, and wrap around: row kGrid - 1 is the shift by one cell up.
+//
+// The colours' response is the mean score of the box's pixels. It comes from the sums of cells, by
+// their integral image; inside a cell scores are taken as even.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+
+#include "cell_grid.hpp"
+#include "formulas.hpp"
+
+namespace inthist::correlation {
+
+inline constexpr int kSearchRadius = 10;                       // cells, of kGrid / 2
+inline constexpr int kSearchedShifts = 2 * kSearchRadius + 1;  // along an axis
+inline constexpr double kColourWeight = 0.55;                  // of the sum of both responses
+
+/// Returns where a map has the value of a row and a column, either of which may wrap around.
+INTHIST_HOST_DEVICE inline int index_of (int row, int column)
+{
+  return (row + kGrid) % kGrid * kGrid + (column + kGrid) % kGrid;
+}
+/// Returns the shift, which may be negative, of a row or a column.
+INTHIST_HOST_DEVICE inline int shift_of (int index)
+{
+  return index < kGrid / 2 ? index : index - kGrid;
+}
+/// Returns whether a map's value is of a shift that is searched.
+INTHIST_HOST_DEVICE inline bool is_searched (int index)
+{
+  const int right = shift_of (index % kGrid), down = shift_of (index / kGrid);
+  return right >= -kSearchRadius && right <= kSearchRadius && down >= -kSearchRadius
+         && down <= kSearchRadius;
+}
+
+/// The weights of shifts by the expected motion. A shift of 0 has a weight of 1.
+struct ShiftWeights {
+  double along[kGrid];  // an axis
+
+  /// Returns weights that fall with the distance, as a normal distribution with this standard
+  /// deviation in cells. If `spread` is 0 no motion is known, and all weights are 1.
+  static ShiftWeights of_spread (double spread)
+  {
+    ShiftWeights weights;
+    for (int i = 0; i < kGrid; i++)
+      weights.along[i] = spread > 0 ? std::exp (-0.5 * std::pow (shift_of (i) / spread, 2)) : 1;
+    return weights;
+  }
+  INTHIST_HOST_DEVICE double of (int index) const
+  {
+    return along[index % kGrid] * along[index / kGrid];
+  }
+};
+
+/// Returns the sum of both responses to a shift. `per_peak` is 1 / the usual peak of the filter.
+INTHIST_HOST_DEVICE inline double combined_response (float response, double per_peak, double score)
+{
+  return (1 - kColourWeight) * response * per_peak + kColourWeight * score;
+}
+
+/// Returns where between three equally spaced values their parabola is highest, from the middle
+/// one: -0.5 to 0.5.
+INTHIST_HOST_DEVICE inline double peak_between (double before, double middle, double after)
+{
+  const double bend = before - 2 * middle + after;
+  if (!(bend < 0))
+    return 0;
+  const double peak = 0.5 * (before - after) / bend;
+  return peak < -0.5 ? -0.5 : peak > 0.5 ? 0.5 : peak;
+}
+
+/// A shift in parts of a cell.
+struct CellShift {
+  double right, down;
+};
+
+/// Returns the shift of a map's peak that is nearest to a row and a column. `value (index)` is the
+/// map's value.
+template <class Value>
+INTHIST_HOST_DEVICE CellShift peak_near (int row, int column, Value &&value)
+{
+  const double middle = value (index_of (row, column));
+  return { shift_of (column)
+               + peak_between (value (index_of (row, column - 1)), middle,
+                               value (index_of (row, column + 1))),
+           shift_of (row)
+               + peak_between (value (index_of (row - 1, column)), middle,
+                               value (index_of (row + 1, column))) };
+}
+
+/// The sums of a response over the shifts further away than 5 cells each way from its peak.
+struct Sidelobes {
+  double sum, squares;
+  int n;
+
+  /// Returns those of a row of the response.
+  INTHIST_HOST_DEVICE static Sidelobes of_row (const float *response, int y, int row, int column)
+  {
+    constexpr int kNear = 5;
+    const auto is_far = [] (int a, int b) {
+      const int cells = a > b ? a - b : b - a;
+      return (cells < kGrid - cells ? cells : kGrid - cells) > kNear;
+    };
+    Sidelobes of = {};
+    for (int x = 0; x < kGrid; x++)
+      if (is_far (y, row) || is_far (x, column)) {
+        const double value = response[y * kGrid + x];
+        of.sum += value, of.squares += value * value;
+        of.n++;
+      }
+    return of;
+  }
+  INTHIST_HOST_DEVICE void add (const Sidelobes &other)
+  {
+    sum += other.sum, squares += other.squares, n += other.n;
+  }
+  /// Returns how far the peak stands out: in standard deviations above the mean.
+  INTHIST_HOST_DEVICE double sharpness (double peak) const
+  {
+    const double mean = sum / n, variance = squares / n - mean * mean;
+    return (peak - mean) / sqrt (variance < 1e-12 ? 1e-12 : variance);
+  }
+};
+
+/// Returns the sharpness of a response's peak. The rows are added one after another.
+inline double sharpness_of (const float *response, int row, int column)
+{
+  Sidelobes all = {};
+  for (int y = 0; y < kGrid; y++)
+    all.add (Sidelobes::of_row (response, y, row, column));
+  return all.sharpness (response[row * kGrid + column]);
+}
+
+/// A place between two edges: the first of them, and how far behind it lies, 0 to 1.
+struct EdgePosition {
+  int edge;
+  double share;
+
+  INTHIST_HOST_DEVICE static EdgePosition of (const int *edges, int n, double at)
+  {
+    if (n < 2 || at <= edges[0])
+      return { 0, 0 };
+    if (at >= edges[n - 1])
+      return { n - 2, 1 };
+    int first = 0, last = n - 1;  // the last edge up to `at` is between
+    while (last - first > 1) {
+      const int middle = (first + last) / 2;
+      if (edges[middle] <= at)
+        first = middle;
+      else
+        last = middle;
+    }
+    return { first, (at - edges[first]) / (edges[first + 1] - edges[first]) };
+  }
+};
+
+/// Where a length along an axis begins and ends.
+struct EdgeRange {
+  EdgePosition begin, end;
+
+  INTHIST_HOST_DEVICE static EdgeRange of (const int *edges, int n, double middle, double length,
+                                           double edge_unit)
+  {
+    return { EdgePosition::of (edges, n, (middle - length / 2) * edge_unit),
+             EdgePosition::of (edges, n, (middle + length / 2) * edge_unit) };
+  }
+};
+
+/// The integral image of scores of cells.
+struct ScoreSums {
+  const int *x, *y;        // the edges of the cells,
+  double edge_unit;        // of which there are so many in a pixel: a power of 2
+  int n_x, n_y;            // how many edges there are
+  const double *at_edges;  // the sum left of and above each corner
+
+  /// Returns the sum left of and above a place.
+  INTHIST_HOST_DEVICE double before (const EdgePosition &right, const EdgePosition &bottom) const
+  {
+    const double *const at = at_edges + bottom.edge * n_x + right.edge;
+    return (1 - bottom.share) * ((1 - right.share) * at[0] + right.share * at[1])
+           + bottom.share * ((1 - right.share) * at[n_x] + right.share * at[n_x + 1]);
+  }
+  /// Return where a box with its middle here begins and ends along an axis.
+  INTHIST_HOST_DEVICE EdgeRange columns_of (double middle, double width) const
+  {
+    return EdgeRange::of (x, n_x, middle, width, edge_unit);
+  }
+  INTHIST_HOST_DEVICE EdgeRange rows_of (double middle, double height) const
+  {
+    return EdgeRange::of (y, n_y, middle, height, edge_unit);
+  }
+  /// Returns the mean score of a box of this size, 0 to 1. Outside of the frame and of the cells it
+  /// is 0.
+  INTHIST_HOST_DEVICE double mean (const EdgeRange &columns, const EdgeRange &rows, double width,
+                                   double height) const
+  {
+    if (n_x < 2 || n_y < 2)
+      return 0;
+    return (before (columns.end, rows.end) - before (columns.begin, rows.end)
+            - before (columns.end, rows.begin) + before (columns.begin, rows.begin))
+           / (255 * width * height);
+  }
+  INTHIST_HOST_DEVICE double mean (double middle_x, double middle_y, double width,
+                                   double height) const
+  {
+    return mean (columns_of (middle_x, width), rows_of (middle_y, height), width, height);
+  }
+};
+
+/// The best place of a search.
+struct Match {
+  double x, y;       // the middle of the box
+  double peak;       // the filter's response,
+  double sharpness;  // and its peak's
+  double score;      // of the colours
+};
+
+}  // namespace inthist::correlation
