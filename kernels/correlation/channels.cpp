@@ -110,8 +110,8 @@ void describe (const SquareSums &sums, std::vector<float> &channels)
   for (int i = 0; i < kFilterCells; i++) {
     float *const values = &cells[std::size_t (i * kCellValues)];
     for (int v = 0; v < kDirections; v++)
-      values[v] = sums.value (i, v);
-    values[kDirections] = sums.value (i, kDirections);
+      values[v] = sums.direction (i * kDirections + v);
+    values[kDirections] = sums.luma_of (i);
   }
   smooth (cells, kCellValues, kRow, kCellValues);
   smooth (cells, kRow, kCellValues, kCellValues);

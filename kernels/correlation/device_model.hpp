@@ -30,6 +30,7 @@ struct ModelMemory {
   float numerator_re[kSizes * kMaxSizeChannels],  // of the sizes, [frequency][channel]
       numerator_im[kSizes * kMaxSizeChannels];
   float denominator[kSizes], regular;
+  float sample[kSizes * kMaxSizeChannels];  // that the size was found by, [size][channel]
 
   // Shares of the pixels, by bin; all 0 at first.
   double target_shares[256], around_shares[256];
@@ -42,13 +43,17 @@ union BlockScratch {
   struct {
     FilterSpectrum v, g, h;
     float pairs[2 * kFilterCells * kPairs];
-    float response[2 * kFilterCells];
   } filter;
   struct {
-    float sample[kSizes * kMaxSizeChannels];  // [size][channel]
     float re[kSizes * kMaxSizeChannels], im[kSizes * kMaxSizeChannels];
     float energies[kSizes * kMaxSizeCells];
   } sizes;
+};
+
+/// The scratch memory of n blocks, which work at the same time.
+struct Scratch {
+  BlockScratch *blocks;
+  int n;
 };
 
 /// Tables in device memory that all models share.
@@ -98,7 +103,7 @@ struct SearchJob {
 };
 /// Finds the best place of each square.
 [[nodiscard]] int search (const SearchJob *jobs, int n, const ModelTables *tables,
-                          BlockScratch *scratch, int n_scratch, Stream stream);
+                          const Scratch &scratch, Stream stream);
 
 /// A place of the whole frame to search at.
 struct Spot {
@@ -108,7 +113,8 @@ inline constexpr int kMaxSpots = 3;
 struct SpotJob {
   const CellsOnDevice *scores;
   double *score_sums, *means;  // of each corner; of each box
-  double *x, *y;               // room for the boxes' middles
+  double *x, *y;               // the boxes' middles,
+  EdgeRange *columns, *rows;   // and where they begin and end
   int n_x, n_y;                // how many those are
   double first_x, first_y, step_x, step_y;
   double width, height, apart;
@@ -127,7 +133,7 @@ struct ExampleJob {
 };
 /// Makes examples of squares, and starts filters with them.
 [[nodiscard]] int make_examples (const ExampleJob *jobs, int n, const ModelTables *tables,
-                                 BlockScratch *scratch, int n_scratch, Stream stream);
+                                 const Scratch &scratch, Stream stream);
 
 struct LearnJob {
   ModelMemory *model;
@@ -135,11 +141,11 @@ struct LearnJob {
 };
 /// Has filters learn from their examples.
 [[nodiscard]] int learn (const LearnJob *jobs, int n, const ModelTables *tables,
-                         BlockScratch *scratch, int n_scratch, Stream stream);
+                         const Scratch &scratch, Stream stream);
 
 struct SizesJob {
   ModelMemory *model;
-  const CellsOnDevice *grids;  // kSizes of them
+  const CellsOnDevice *grids;  // kSizes of them; null to go on with the last sample
   int columns, rows;
   float scales[kSizes];  // make sums mean gray levels a pixel
   // To find the size: the response to each one; else null.
@@ -150,7 +156,7 @@ struct SizesJob {
   float rate;   // share of the sample; 1 for the first time, which forgets what was before
 };
 [[nodiscard]] int find_or_learn_sizes (const SizesJob *jobs, int n, const ModelTables *tables,
-                                       BlockScratch *scratch, int n_scratch, Stream stream);
+                                       const Scratch &scratch, Stream stream);
 
 struct ColoursJob {
   ModelMemory *model;

@@ -36,9 +36,9 @@ __device__ int warp ()
 template <int kAtOnce = 4, class Load, class Store>
 __device__ void for_all (int first, int step, int n, Load &&load, Store &&store)
 {
+  decltype (load (0)) values[kAtOnce];
   int i = first;
   for (; i + (kAtOnce - 1) * step < n; i += kAtOnce * step) {
-    decltype (load (0)) values[kAtOnce];
 #pragma unroll
     for (int k = 0; k < kAtOnce; k++)
       values[k] = load (i + k * step);
@@ -46,8 +46,14 @@ __device__ void for_all (int first, int step, int n, Load &&load, Store &&store)
     for (int k = 0; k < kAtOnce; k++)
       store (i + k * step, values[k]);
   }
-  for (; i < n; i += step)
-    store (i, load (i));
+#pragma unroll
+  for (int k = 0; k < kAtOnce; k++)
+    if (i + k * step < n)
+      values[k] = load (i + k * step);
+#pragma unroll
+  for (int k = 0; k < kAtOnce; k++)
+    if (i + k * step < n)
+      store (i + k * step, values[k]);
 }
 /// Does so for numbers that the threads of a block share.
 template <int kAtOnce = 4, class Load, class Store>
@@ -79,11 +85,18 @@ __device__ Complexes spectrum (const FilterSpectrum &of)
   return spectrum (const_cast<FilterSpectrum &> (of));
 }
 
-using FilterScratch = decltype (BlockScratch::filter);
-__device__ Complexes pairs_of (FilterScratch &scratch)
-{
-  return { scratch.pairs, scratch.pairs + kFilterCells * kPairs };
-}
+/// What a block works with.
+struct Workspace {
+  decltype (BlockScratch::filter) &scratch;
+  const ModelTables &tables;
+  Complexes pairs;
+
+  __device__ Workspace (BlockScratch *all, const ModelTables &tables)
+      : scratch (all[blockIdx.x].filter),
+        tables (tables), pairs{ scratch.pairs, scratch.pairs + kFilterCells * kPairs }
+  {
+  }
+};
 
 __device__ void load (const Complexes &from, int first, int step, Number (&numbers)[kGrid])
 {
@@ -181,49 +194,23 @@ __device__ float sum_of (float value)
 __device__ void smooth (const float *from, float *to, bool along_x)
 {
   const int step = (along_x ? 1 : kGrid) * kCellValues;
-  for_numbers (
+  for_numbers<8> (
       kFilterCells * kCellValues,
       [&] (int i) {
         const int cell = i / kCellValues, at = along_x ? cell % kGrid : cell / kGrid;
-        const float before = at > 0 ? from[i - step] : 0.0F,
-                    after = at < kGrid - 1 ? from[i + step] : 0.0F;
-        return smoothed (before, from[i], after);
+        const bool has_before = at > 0, has_after = at < kGrid - 1;
+        const float before = from[has_before ? i - step : i],
+                    after = from[has_after ? i + step : i];
+        return smoothed (has_before ? before : 0.0F, from[i], has_after ? after : 0.0F);
       },
       [&] (int i, float number) { to[i] = number; });
   __syncthreads ();
 }
 
-/// The values of a cell, in the lanes of a warp, and the norms of the blocks around it.
-struct CellOfWarp {
-  float value;
-  float around[4];
-
-  /// Returns the channel of this lane.
-  __device__ float channel (float fade) const
-  {
-    const int c = lane (), b = c - kDirections;
-    const auto value_of = [&] (int v) { return __shfl_sync (kAllLanes, value, v); };
-    const float orientation = value_of (max (0, min (b, kOrientations - 1)))
-                              + value_of (max (0, min (b, kOrientations - 1)) + kOrientations);
-    const int block = b - kOrientations;
-    const float norm = block <= 0   ? around[0]
-                       : block == 1 ? around[1]
-                       : block == 2 ? around[2]
-                                    : around[3];
-    float sum = 0;
-    for (int v = 0; v < kDirections; v++)
-      sum += clipped (value_of (v), norm);
-    const float luma = value_of (kDirections);
-    if (c < kDirections + kOrientations)
-      return shares_of (c < kDirections ? value : orientation, around, fade);
-    return c < kChannels - 1 ? kBlockShare * fade * sum : luma * fade;
-  }
-};
-
 /// Computes the channels of all cells, and writes them as pairs.
-__device__ void describe (const SquareCells &square, FilterScratch &filter,
-                          const ModelTables &tables)
+__device__ void describe (const SquareCells &square, const Workspace &work)
 {
+  auto &filter = work.scratch;
   const CellsOnDevice gradients = *square.gradients;
   const SquareSums sums = { gradients.x,       gradients.y,        gradients.sums,
                             square.luma->sums, square.luma_planes, square.scale };
@@ -232,10 +219,11 @@ __device__ void describe (const SquareCells &square, FilterScratch &filter,
                      FilterSpectrum> && kFilterCells + kCorners <= std::extent_v<FilterSpectrum>);
   float *const cells = filter.v, *const other = filter.g, *const energies = filter.h,
                *const norms = filter.h + kFilterCells;
-  for_numbers (
-      kFilterCells * kCellValues,
-      [&] (int i) { return sums.value (i / kCellValues, i % kCellValues); },
-      [&] (int i, float value) { cells[i] = value; });
+  for_numbers<6> (
+      kFilterCells * kDirections, [&] (int i) { return sums.direction (i); },
+      [&] (int i, float value) { cells[i / kDirections * kCellValues + i % kDirections] = value; });
+  for (int cell = threadIdx.x; cell < kFilterCells; cell += kThreads)
+    cells[cell * kCellValues + kDirections] = sums.luma_of (cell);
   __syncthreads ();
   smooth (cells, other, true);
   smooth (other, cells, false);
@@ -245,40 +233,58 @@ __device__ void describe (const SquareCells &square, FilterScratch &filter,
   for (int i = threadIdx.x; i < kCorners; i += kThreads)
     norms[i] = block_norm (energies, kGrid, kGrid, i % (kGrid + 1), i / (kGrid + 1));
   __syncthreads ();
-  const Complexes pairs = pairs_of (filter);
-  const int c = lane ();
-  for_warps (
-      kFilterCells,
-      [&] (int cell) {
+  const auto fade_of = [&] (int cell) {
+    return work.tables.window[cell / kGrid] * work.tables.window[cell % kGrid];
+  };
+  const auto write = [&] (int cell, int c, float channel) {
+    (c < kPairs ? work.pairs.re : work.pairs.im)[cell * kPairs + c % kPairs] = channel;
+  };
+  constexpr int kValues = kDirections + kOrientations, kBlocks = 4;
+  for_numbers (
+      kFilterCells * kValues,
+      [&] (int i) {
+        const int cell = i / kValues, c = i % kValues;
+        const bool is_direction = c < kDirections;
+        const float *const at = cells + cell * kCellValues + (is_direction ? c : c - kDirections);
+        const float value = at[0], opposite = at[is_direction ? 0 : kOrientations];
         const BlockNorms around (norms, kGrid, cell / kGrid, cell % kGrid);
-        return CellOfWarp{ c < kCellValues ? cells[cell * kCellValues + c] : 0.0F,
-                           { around.at[0], around.at[1], around.at[2], around.at[3] } };
+        return shares_of (is_direction ? value : value + opposite, around.at, fade_of (cell));
       },
-      [&] (int cell, const CellOfWarp &values) {
-        const float fade = tables.window[cell / kGrid] * tables.window[cell % kGrid];
-        (c < kPairs ? pairs.re : pairs.im)[cell * kPairs + c % kPairs] = values.channel (fade);
-      });
+      [&] (int i, float channel) { write (i / kValues, i % kValues, channel); });
+  for_numbers<2> (
+      kFilterCells * kBlocks,
+      [&] (int i) {
+        const int cell = i / kBlocks, block = i % kBlocks;
+        const float *const values = cells + cell * kCellValues;
+        const float norm =
+            norms[(cell / kGrid + block / 2) * (kGrid + 1) + cell % kGrid + block % 2];
+        float sum = 0;
+        for (int v = 0; v < kDirections; v++)
+          sum += clipped (values[v], norm);
+        return kBlockShare * fade_of (cell) * sum;
+      },
+      [&] (int i, float channel) { write (i / kBlocks, kValues + i % kBlocks, channel); });
+  for (int cell = threadIdx.x; cell < kFilterCells; cell += kThreads)
+    write (cell, kChannels - 1, cells[cell * kCellValues + kDirections] * fade_of (cell));
   __syncthreads ();
 }
 
 /// Computes the spectra of a square.
-__device__ void describe_spectra (const SquareCells &square, FilterScratch &scratch,
-                                  const Complexes &to, const ModelTables &tables)
+__device__ void describe_spectra (const SquareCells &square, const Workspace &work,
+                                  const Complexes &to)
 {
-  describe (square, scratch, tables);
-  const Complexes pairs = pairs_of (scratch);
-  transform_lines<kPairs> (pairs, true, tables);
-  transform_lines<kPairs> (pairs, false, tables);
-  unpack (pairs, to);
+  describe (square, work);
+  transform_lines<kPairs> (work.pairs, true, work.tables);
+  transform_lines<kPairs> (work.pairs, false, work.tables);
+  unpack (work.pairs, to);
 }
 
 /// Writes the filter's response to a square to `response`, in shared memory.
-__device__ void respond (const ModelMemory &model, const Complexes &x, FilterScratch &scratch,
-                         const ModelTables &tables, float *response)
+__device__ void respond (const ModelMemory &model, const Complexes &x, const Workspace &work,
+                         float *response)
 {
-  const Complexes w = spectrum (model.weights),
-                  sums = { scratch.response, scratch.response + kFilterCells };
-  for_warps (
+  const Complexes w = spectrum (model.weights), sums = work.pairs;  // of which few are used
+  for_warps<8> (
       kFrequencies,
       [&] (int f) {
         const int i = f * kChannels + lane ();
@@ -296,12 +302,14 @@ __device__ void respond (const ModelMemory &model, const Complexes &x, FilterScr
   __syncthreads ();
   // with the parts swapped, a transform is an inverse transform
   const Complexes swapped = { sums.im, sums.re };
-  transform_lines<1> (swapped, false, tables);
-  transform_lines<1> (swapped, true, tables);
+  transform_lines<1> (swapped, false, work.tables);
+  transform_lines<1> (swapped, true, work.tables);
   for (int i = threadIdx.x; i < kFilterCells; i += kThreads)
     response[i] = sums.re[i] / kFilterCells;
   __syncthreads ();
 }
+
+constexpr int kMaxNearEdges = 256;
 
 /// Writes the sums of the first numbers of a list: of one, two, and so on.
 template <class Load, class Store>
@@ -311,10 +319,23 @@ __device__ void add_up (int n, Load &&load, Store &&store)
   for_all<8> (0, 1, n, load, [&] (int i, double number) { store (i, sum = number + sum); });
 }
 
+/// Copies edges to shared memory, if there is room. Returns where they are.
+__device__ const int *near_edges (const int *edges, int n, int (&room)[kMaxNearEdges])
+{
+  if (n > kMaxNearEdges)
+    return edges;
+  for (int i = threadIdx.x; i < n; i += blockDim.x)
+    room[i] = edges[i];
+  return room;
+}
+
 /// Writes the integral image of the scores of cells, and returns it.
 __device__ ScoreSums add_up_scores (const CellsOnDevice &cells, double *at_edges)
 {
+  __shared__ int columns[kMaxNearEdges], rows[kMaxNearEdges];
   const int n_x = cells.columns + 1, n_y = cells.rows + 1;
+  const int *const edges_x = near_edges (cells.x, n_x, columns), *const edges_y = near_edges (
+                                                                     cells.y, n_y, rows);
   for (int x = threadIdx.x; x < n_x; x += blockDim.x)
     at_edges[x] = 0;
   for (int y = 1 + int (threadIdx.x); y < n_y; y += blockDim.x) {
@@ -331,7 +352,7 @@ __device__ ScoreSums add_up_scores (const CellsOnDevice &cells, double *at_edges
         cells.rows, [&] (int y) { return at_edges[(y + 1) * n_x + x]; },
         [&] (int y, double sum) { at_edges[(y + 1) * n_x + x] = sum; });
   __syncthreads ();
-  return { cells.x, cells.y, kCellParts, n_x, n_y, at_edges };
+  return { edges_x, edges_y, kCellParts, n_x, n_y, at_edges };
 }
 
 /// A value of a list, and where it is.
@@ -430,17 +451,17 @@ __global__ void __launch_bounds__ (kThreads, 1)
 search_squares (const SearchJob *jobs, int n, const ModelTables *tables, BlockScratch *scratch)
 {
   __shared__ float response[kFilterCells];
-  FilterScratch &mine = scratch[blockIdx.x].filter;
+  const Workspace work (scratch, *tables);
   for (int i = int (blockIdx.x); i < n; i += int (gridDim.x)) {
     const SearchJob &job = jobs[i];
-    const Complexes spectra = spectrum (mine.g);
-    describe_spectra (job.square, mine, spectra, *tables);
-    respond (*job.model, spectra, mine, *tables, response);
+    const Complexes spectra = spectrum (work.scratch.g);
+    describe_spectra (job.square, work, spectra);
+    respond (*job.model, spectra, work, response);
     find_match (job, add_up_scores (*job.scores, job.score_sums), response);
   }
 }
 
-constexpr int kSpotThreads = 256;
+constexpr int kSpotThreads = 1024;
 
 /// Finds the boxes of the frame that have a target's colours: a block for each target.
 __global__ void __launch_bounds__ (kSpotThreads)
@@ -456,9 +477,15 @@ find_best_spots (const SpotJob *jobs)
       to[i] = at;
   }
   __syncthreads ();
+  for (int i = threadIdx.x; i < job.n_x; i += kSpotThreads)
+    job.columns[i] = scores.columns_of (job.x[i], job.width);
+  for (int i = threadIdx.x; i < job.n_y; i += kSpotThreads)
+    job.rows[i] = scores.rows_of (job.y[i], job.height);
+  __syncthreads ();
   const int n = job.n_x * job.n_y;
   for (int i = threadIdx.x; i < n; i += kSpotThreads)
-    job.means[i] = scores.mean (job.x[i % job.n_x], job.y[i / job.n_x], job.width, job.height);
+    job.means[i] =
+        scores.mean (job.columns[i % job.n_x], job.rows[i / job.n_x], job.width, job.height);
   __syncthreads ();
   Spot chosen[kMaxSpots];
   int n_chosen = 0;
@@ -529,10 +556,11 @@ __device__ void solve_frequencies (const Complexes &spectra, const float *wanted
 }
 
 /// Sets the weights of `g` outside of the box to 0, and writes the result to `to`.
-__device__ void keep_inside (const ModelMemory &model, FilterScratch &scratch, const Complexes &g,
-                             const Complexes &to, const ModelTables &tables)
+__device__ void keep_inside (const ModelMemory &model, const Workspace &work, const Complexes &g,
+                             const Complexes &to)
 {
-  const Complexes pairs = pairs_of (scratch), swapped = { pairs.im, pairs.re };
+  const Complexes pairs = work.pairs, swapped = { pairs.im, pairs.re };
+  const ModelTables &tables = work.tables;
   pack (g, pairs);
   transform_lines<kPairs> (swapped, false, tables);
   // the inverse transform of a row, and its transform
@@ -555,30 +583,29 @@ __device__ void keep_inside (const ModelMemory &model, FilterScratch &scratch, c
 
 /// Learns from the example: does the rounds of ADMM (filter.hpp), each of which makes v, g and h in
 /// this order. The g of the last round goes to `to`. `last` are the weights before, null for zeros.
-__device__ void solve (const ModelMemory &model, FilterScratch &scratch, const Penalties &penalties,
-                       int rounds, const Complexes *last, const Complexes &to,
-                       const ModelTables &tables)
+__device__ void solve (const ModelMemory &model, const Workspace &work, const Penalties &penalties,
+                       int rounds, const Complexes *last, const Complexes &to)
 {
   // A loop over i up to 2 kFilterNumbers computes both parts of all numbers, because the imaginary
   // parts of a FilterSpectrum lie behind the real ones.
   static_assert (std::extent_v<FilterSpectrum> == 2 * kFilterNumbers);
-  const Complexes spectra = spectrum (model.example), v = spectrum (scratch.v),
-                  g = spectrum (scratch.g), h = spectrum (scratch.h);
+  const Complexes spectra = spectrum (model.example), v = spectrum (work.scratch.v),
+                  g = spectrum (work.scratch.g), h = spectrum (work.scratch.h);
   float rho = penalties.rho;
   for (int round = 0; round < rounds; round++, rho *= kRhoGrowth) {
     const bool is_first = round == 0, is_last = round + 1 == rounds;  // at first h is 0
     solve_frequencies (spectra, model.wanted, penalties.mu, rho, is_first ? last : &g,
                        is_first ? nullptr : &h, last, v);
     if (!is_first) {
-      for_numbers (
+      for_numbers<8> (
           2 * kFilterNumbers, [&] (int i) { return v.re[i] + h.re[i]; },
           [&] (int i, float number) { g.re[i] = number; });
       __syncthreads ();
     }
-    keep_inside (model, scratch, is_first ? v : g, is_last ? to : g, tables);
+    keep_inside (model, work, is_first ? v : g, is_last ? to : g);
     if (is_last)
       break;
-    for_numbers (
+    for_numbers<8> (
         2 * kFilterNumbers,
         [&] (int i) { return ((is_first ? 0.0F : h.re[i]) + v.re[i] - g.re[i]) / kRhoGrowth; },
         [&] (int i, float number) { h.re[i] = number; });
@@ -608,8 +635,7 @@ __device__ void measure_energy (ModelMemory &model)
 }
 
 /// Starts the filter with the example.
-__device__ void start_filter (const ExampleJob &job, FilterScratch &scratch,
-                              const ModelTables &tables)
+__device__ void start_filter (const ExampleJob &job, const Workspace &work)
 {
   ModelMemory &model = *job.model;
   for (int i = threadIdx.x; i < kFrequencies; i += kThreads)
@@ -617,8 +643,8 @@ __device__ void start_filter (const ExampleJob &job, FilterScratch &scratch,
   for (int i = threadIdx.x; i < kFilterCells; i += kThreads)
     model.inside[i] = job.inside[i];
   measure_energy (model);
-  const Complexes weights = spectrum (model.weights), g = spectrum (scratch.g);
-  solve (model, scratch, Penalties::first (model.energy), kFirstRounds, nullptr, g, tables);
+  const Complexes weights = spectrum (model.weights), g = spectrum (work.scratch.g);
+  solve (model, work, Penalties::first (model.energy), kFirstRounds, nullptr, g);
   for_numbers (
       2 * kFilterNumbers,
       [&] (int i) {
@@ -631,42 +657,46 @@ __device__ void start_filter (const ExampleJob &job, FilterScratch &scratch,
 __global__ void __launch_bounds__ (kThreads, 1)
 make_examples_of (const ExampleJob *jobs, int n, const ModelTables *tables, BlockScratch *scratch)
 {
-  FilterScratch &mine = scratch[blockIdx.x].filter;
+  const Workspace work (scratch, *tables);
   for (int i = int (blockIdx.x); i < n; i += int (gridDim.x)) {
     const ExampleJob job = jobs[i];
     const Complexes example = spectrum (job.model->example);
-    describe_spectra (job.square, mine, example, *tables);
+    describe_spectra (job.square, work, example);
     if (job.phase_factors)
       move (example, job.phase_factors);
     if (job.wanted)
-      start_filter (job, mine, *tables);
+      start_filter (job, work);
   }
 }
 
 __global__ void __launch_bounds__ (kThreads, 1)
 learn_examples (const LearnJob *jobs, int n, const ModelTables *tables, BlockScratch *scratch)
 {
+  const Workspace work (scratch, *tables);
   for (int i = int (blockIdx.x); i < n; i += int (gridDim.x)) {
     ModelMemory &model = *jobs[i].model;
     const Complexes weights = spectrum (model.weights);
-    solve (model, scratch[blockIdx.x].filter, Penalties::later (model.energy, jobs[i].rate),
-           kLaterRounds, &weights, weights, *tables);
+    solve (model, work, Penalties::later (model.energy, jobs[i].rate), kLaterRounds, &weights,
+           weights);
   }
 }
 
-/// Returns how many blocks work for n targets.
-unsigned blocks_of (int n, int n_scratch)
+/// Launches a kernel for n targets.
+template <class Job>
+int launch (void (*kernel) (const Job *, int, const ModelTables *, BlockScratch *), const Job *jobs,
+            int n, const ModelTables *tables, const Scratch &scratch, Stream stream)
 {
-  return unsigned (std::min (n, n_scratch));
+  kernel<<<unsigned (std::min (n, scratch.n)), kThreads, 0, stream>>> (jobs, n, tables,
+                                                                       scratch.blocks);
+  return cudaGetLastError ();
 }
 
 }  // namespace
 
-int search (const SearchJob *jobs, int n, const ModelTables *tables, BlockScratch *scratch,
-            int n_scratch, Stream stream)
+int search (const SearchJob *jobs, int n, const ModelTables *tables, const Scratch &scratch,
+            Stream stream)
 {
-  search_squares<<<blocks_of (n, n_scratch), kThreads, 0, stream>>> (jobs, n, tables, scratch);
-  return cudaGetLastError ();
+  return launch (search_squares, jobs, n, tables, scratch, stream);
 }
 
 int find_spots (const SpotJob *jobs, int n, Stream stream)
@@ -675,18 +705,16 @@ int find_spots (const SpotJob *jobs, int n, Stream stream)
   return cudaGetLastError ();
 }
 
-int make_examples (const ExampleJob *jobs, int n, const ModelTables *tables, BlockScratch *scratch,
-                   int n_scratch, Stream stream)
+int make_examples (const ExampleJob *jobs, int n, const ModelTables *tables, const Scratch &scratch,
+                   Stream stream)
 {
-  make_examples_of<<<blocks_of (n, n_scratch), kThreads, 0, stream>>> (jobs, n, tables, scratch);
-  return cudaGetLastError ();
+  return launch (make_examples_of, jobs, n, tables, scratch, stream);
 }
 
-int learn (const LearnJob *jobs, int n, const ModelTables *tables, BlockScratch *scratch,
-           int n_scratch, Stream stream)
+int learn (const LearnJob *jobs, int n, const ModelTables *tables, const Scratch &scratch,
+           Stream stream)
 {
-  learn_examples<<<blocks_of (n, n_scratch), kThreads, 0, stream>>> (jobs, n, tables, scratch);
-  return cudaGetLastError ();
+  return launch (learn_examples, jobs, n, tables, scratch, stream);
 }
 
 }  // namespace inthist::correlation::cuda

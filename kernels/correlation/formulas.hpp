@@ -79,11 +79,14 @@ struct SquareSums {
   int luma_planes;
   CellScale scale;
 
-  /// Returns a cell's mean of a direction, or behind the directions of luma.
-  INTHIST_HOST_DEVICE float value (int cell, int v) const
+  /// Returns the i-th mean of a direction.
+  INTHIST_HOST_DEVICE float direction (int i) const
   {
-    if (v < kDirections)
-      return float (gradients[cell * kDirections + v]) * scale.per_length;
+    return float (gradients[i]) * scale.per_length;
+  }
+  /// Returns a cell's mean of luma.
+  INTHIST_HOST_DEVICE float luma_of (int cell) const
+  {
     const int row = cell / kGrid, column = cell % kGrid;
     const std::int64_t area = std::int64_t (x[column + 1] - x[column]) * (y[row + 1] - y[row]);
     return float (luma[cell * luma_planes] - 128 * area) * scale.per_luma;

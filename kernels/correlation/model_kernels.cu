@@ -91,7 +91,7 @@ __device__ void sample_sizes (const SizesJob &job, SizesScratch &scratch)
     for (int k = 0; k < 4; k++)
       around[k] = block_norm (scratch.energies + size * cells, job.columns, job.rows,
                               column + k % 2, row + k / 2);
-    float *const to = scratch.sample + size * channels + cell * kOrientations;
+    float *const to = job.model->sample + size * channels + cell * kOrientations;
     for (int b = 0; b < kOrientations; b++)
       to[b] = shares_of (value (size, cell, b), around);
   }
@@ -107,7 +107,7 @@ __device__ void transform_sample (const SizesJob &job, SizesScratch &scratch,
   for (int c = threadIdx.x; c < channels; c += kSizeThreads) {
     float values[kSizes];
     for (int i = 0; i < kSizes; i++)
-      values[i] = scratch.sample[i * channels + c];
+      values[i] = job.model->sample[i * channels + c];
     if (job.mixed_share > 0 && job.larger)
       for (int i = 0; i + 1 < kSizes; i++)
         values[i] = mixed (values[i], values[i + 1], job.mixed_share);
@@ -124,23 +124,44 @@ __device__ void transform_sample (const SizesJob &job, SizesScratch &scratch,
   __syncthreads ();
 }
 
-/// Computes the response to each size. A thread has a part of a frequency's sum.
+/// Adds up the terms of kSums sums, each in the order of its n terms. `term (sum, i)` is the i-th
+/// of one. All threads compute terms, and one thread for each sum adds them. Returns the sum of
+/// this thread, if it has one.
+template <int kSums, class T, class Term>
+__device__ T add_in_order (int n, Term &&term)
+{
+  constexpr int kTerms = kSizeThreads / kSums;  // of each sum at a time
+  __shared__ T terms[kSums][kTerms + 1];
+  const int mine = int (threadIdx.x) / kTerms, at = int (threadIdx.x) % kTerms;
+  T sum = 0;
+  for (int first = 0; first < n; first += kTerms) {
+    if (first + at < n)
+      terms[mine][at] = term (mine, first + at);
+    __syncthreads ();
+    if (threadIdx.x < kSums)
+      for (int i = 0; i < min (kTerms, n - first); i++)
+        sum += terms[threadIdx.x][i];
+    __syncthreads ();
+  }
+  return sum;
+}
+
+/// Computes the response to each size. A sum is the real or the imaginary part of a frequency's.
 __device__ void respond_to_sizes (const SizesJob &job, const SizesScratch &sample,
                                   const ModelTables &tables)
 {
   __shared__ double re[kSizes], im[kSizes];
   const ModelMemory &model = *job.model;
   const int channels = job.columns * job.rows * kOrientations;
+  const double sum = add_in_order<2 * kSizes, double> (channels, [&] (int which, int i) {
+    const int at = which % kSizes * channels + i;
+    const double nr = model.numerator_re[at], ni = model.numerator_im[at], xr = sample.re[at],
+                 xi = sample.im[at];
+    return which < kSizes ? nr * xr + ni * xi : nr * xi - ni * xr;
+  });
   if (threadIdx.x < 2 * kSizes) {
     const int k = int (threadIdx.x) % kSizes;
-    const bool is_re = threadIdx.x < kSizes;
-    double sum = 0;
-    for (int i = k * channels; i < (k + 1) * channels; i++) {
-      const double nr = model.numerator_re[i], ni = model.numerator_im[i], xr = sample.re[i],
-                   xi = sample.im[i];
-      sum += is_re ? nr * xr + ni * xi : nr * xi - ni * xr;
-    }
-    (is_re ? re : im)[k] = sum / (model.denominator[k] + model.regular);
+    (threadIdx.x < kSizes ? re : im)[k] = sum / (model.denominator[k] + model.regular);
   }
   __syncthreads ();
   if (threadIdx.x < kSizes)
@@ -162,11 +183,11 @@ __device__ void learn_sample (const SizesJob &job, const SizesScratch &sample, b
                                           { tables.wanted_re[k], tables.wanted_im[k] }, job.rate);
     model.numerator_re[i] = number.re, model.numerator_im[i] = number.im;
   }
+  const float power = add_in_order<kSizes, float> (channels, [&] (int k, int i) {
+    return Number{ sample.re[k * channels + i], sample.im[k * channels + i] }.power ();
+  });
   if (threadIdx.x < kSizes) {
     const int k = int (threadIdx.x);
-    float power = 0;
-    for (int i = k * channels; i < (k + 1) * channels; i++)
-      power += sample.re[i] * sample.re[i] + sample.im[i] * sample.im[i];
     const float before = is_first ? 0 : model.denominator[k];
     model.denominator[k] = before + job.rate * (power - before);
   }
@@ -185,7 +206,8 @@ find_or_learn (const SizesJob *jobs, int n, const ModelTables *tables, BlockScra
   SizesScratch &mine = scratch[blockIdx.x].sizes;
   for (int i = int (blockIdx.x); i < n; i += int (gridDim.x)) {
     const SizesJob &job = jobs[i];
-    sample_sizes (job, mine);
+    if (job.grids)
+      sample_sizes (job, mine);
     transform_sample (job, mine, *tables);
     if (job.response)
       respond_to_sizes (job, mine, *tables);
@@ -248,10 +270,10 @@ int lay_out (const GridJob *jobs, int n, CellsOnDevice *grids, int width, int he
 }
 
 int find_or_learn_sizes (const SizesJob *jobs, int n, const ModelTables *tables,
-                         BlockScratch *scratch, int n_scratch, Stream stream)
+                         const Scratch &scratch, Stream stream)
 {
-  find_or_learn<<<unsigned (std::min (n, n_scratch)), kSizeThreads, 0, stream>>> (jobs, n, tables,
-                                                                                  scratch);
+  find_or_learn<<<unsigned (std::min (n, scratch.n)), kSizeThreads, 0, stream>>> (jobs, n, tables,
+                                                                                  scratch.blocks);
   return cudaGetLastError ();
 }
 

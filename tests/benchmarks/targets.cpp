@@ -3,13 +3,14 @@
 // How many frames a second of a video integralhisttrack follows with many targets.
 //
 //   targets [--file VIDEO] [--targets N]... [--size WxH] [--streams N]... [--frames N]
-//           [--backend auto|cpu|cuda] [--memory system|cuda] [--lost-after N]
+//           [--backend auto|cpu|cuda] [--memory system|cuda] [--lost-after N] [--queue]
 //
 // The video, or a moving pattern, is decoded and scaled before. It plays to and fro, through
-// `cudatrackfeatures ! integralhisttrack`, in one pipeline for each stream. Targets of 24x48 to
-// 60x80 pixels lie anywhere in the first frame. Times are from the tenth frame on. The table also
-// shows the processor's time for a frame, how many targets are lost in the end, and a hash of the
-// last tracks of the first stream, which does not depend on the backend.
+// `cudatrackfeatures ! integralhisttrack`, in one pipeline for each stream; with --queue there is a
+// queue between both. Targets of 24x48 to 60x80 pixels lie anywhere in the first frame. Times are
+// from the tenth frame on. The table also shows the processor's time for a frame, how many targets
+// are lost in the end, and a hash of the last tracks of the first stream, which does not depend on
+// the backend.
 #include <atomic>
 #include <cstdio>
 #include <memory>
@@ -32,6 +33,7 @@ constexpr int kFirst = 10;  // frames that are not timed
 struct Run {
   std::string file, backend = "auto", memory = "system";
   int width = 1920, height = 1080, frames = 100, targets = 1, streams = 1, lost_after = 5;
+  bool queue = false;
 };
 
 struct Unref {
@@ -125,12 +127,13 @@ std::string random_boxes (const Run &run, unsigned seed)
 class Stream {
 public:
   Stream (const Run &run, unsigned seed)
-      : pipeline_ (launch ("appsrc name=source block=true format=time max-buffers=2 max-bytes=0 ! "
-                           "cudatrackfeatures backend="
-                           + run.backend + " ! integralhisttrack name=track lost-after="
-                           + std::to_string (run.lost_after) + " targets=\""
-                           + random_boxes (run, seed)
-                           + "\" ! fakesink name=sink sync=false signal-handoffs=true"))
+      : pipeline_ (
+          launch ("appsrc name=source block=true format=time max-buffers=2 max-bytes=0 ! "
+                  "cudatrackfeatures backend="
+                  + run.backend + (run.queue ? " ! queue max-size-buffers=3 max-size-bytes=0" : "")
+                  + " ! integralhisttrack name=track lost-after=" + std::to_string (run.lost_after)
+                  + " targets=\"" + random_boxes (run, seed)
+                  + "\" ! fakesink name=sink sync=false signal-handoffs=true"))
   {
     if (!pipeline_)
       return;
@@ -276,7 +279,7 @@ int main (int argc, char **argv)
   command_line::read (
       argc, argv,
       "targets [--file VIDEO] [--targets N]... [--size WxH] [--streams N]... [--frames N]\n"
-      "        [--backend auto|cpu|cuda] [--memory system|cuda] [--lost-after N]\n",
+      "        [--backend auto|cpu|cuda] [--memory system|cuda] [--lost-after N] [--queue]\n",
       { { "--file", command_line::text (run.file) },
         { "--targets", command_line::numbers (targets, 1, 10000) },
         { "--size", command_line::size (run.width, run.height, 80, 8192) },
@@ -284,7 +287,8 @@ int main (int argc, char **argv)
         { "--frames", command_line::number (run.frames, 1) },
         { "--backend", command_line::text (run.backend, { "auto", "cpu", "cuda" }) },
         { "--memory", command_line::text (run.memory, { "system", "cuda" }) },
-        { "--lost-after", command_line::number (run.lost_after, 0, 1000) } });
+        { "--lost-after", command_line::number (run.lost_after, 0, 1000) } },
+      { { "--queue", &run.queue } });
   if (targets.empty ())
     targets = { 1, 100, 1000 };
   if (streams.empty ())

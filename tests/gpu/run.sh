@@ -251,6 +251,13 @@ for compute in eager on-demand auto; do
   timed_part "pipelines-$compute" "$build/tests/benchmarks/pipelines" --seconds 0.3 --memory cuda \
     --size 640x480 --size 3840x2160 --depth 3 --bins 16 --track 150,100,80,160 --compute $compute
 done
+# up to a thousand targets, of a video if there is one
+video=${INTHIST_TEST_DATA:-}/woman.mp4
+[ -e "$video" ] || video=
+timed_part targets-one "$build/tests/benchmarks/targets" ${video:+--file "$video"} --backend cuda \
+  --size 352x288 --targets 1 --frames 150 --queue
+timed_part targets "$build/tests/benchmarks/targets" ${video:+--file "$video"} --backend cuda \
+  --targets 100 --targets 1000 --queue
 timed_part features-bench "$build/tests/benchmarks/features" --device cuda --in-flight 3
 timed_part queries-bench "$build/tests/benchmarks/queries" --device cuda
 # large frames over all devices, downloaded and not, and in rounds (Poostchi et al., section 4.6)
@@ -258,7 +265,7 @@ timed_part devices "$build/tests/benchmarks/devices" --seconds 0.3 --csv "$logs/
 wait
 for name in bench bench-tables bench-transfers strip-policies pipelines pipelines-many \
   pipelines-table pipelines-track pipelines-eager pipelines-on-demand pipelines-auto \
-  features-bench queries-bench devices; do
+  targets-one targets features-bench queries-bench devices; do
   if [[ $name =~ ^($parts)$ ]]; then
     cat "$logs/$name.log"
   fi

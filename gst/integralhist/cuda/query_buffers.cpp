@@ -74,10 +74,14 @@ private:
 CudaExpected<> QueryBuffers::reserve (std::size_t inputs_bytes, std::size_t answers_bytes,
                                       std::size_t host_answers_bytes)
 {
-  TRY (host_inputs.reserve (inputs_bytes));
-  TRY (inputs.reserve (inputs_bytes));
-  TRY (answers.reserve (answers_bytes));
-  return host_answers.reserve (host_answers_bytes);
+  // a little more, since the next queries may be a little larger, and allocating takes long
+  const auto grow = [] (auto &memory, std::size_t bytes) -> CudaExpected<> {
+    return bytes <= memory.bytes () ? CudaExpected<> () : memory.reserve (bytes + bytes / 4);
+  };
+  TRY (grow (host_inputs, inputs_bytes));
+  TRY (grow (inputs, inputs_bytes));
+  TRY (grow (answers, answers_bytes));
+  return grow (host_answers, host_answers_bytes);
 }
 
 CudaExpected<> QueryBuffers::end (cudaStream_t on)

@@ -51,16 +51,31 @@ struct FrameWindows {
              height - place.height / 2 };
   }
   /// Return the middles along an axis.
-  std::vector<double> x () const { return steps (first_x, last_x, cells.width); }
-  std::vector<double> y () const { return steps (first_y, last_y, cells.height); }
+  std::vector<double> x () const { return all (first_x, last_x, cells.width); }
+  std::vector<double> y () const { return all (first_y, last_y, cells.height); }
+  /// Return how many there are.
+  std::size_t n_x () const { return count (first_x, last_x, cells.width); }
+  std::size_t n_y () const { return count (first_y, last_y, cells.height); }
 
 private:
-  static std::vector<double> steps (double first, double last, double step)
+  /// Calls see (middle) for each; one is added to the other, so that all devices have the same.
+  template <class See>
+  static void for_middles (double first, double last, double step, See &&see)
   {
-    std::vector<double> all;
     for (double at = first; at <= last; at += step)
-      all.push_back (at);
-    return all;
+      see (at);
+  }
+  static std::vector<double> all (double first, double last, double step)
+  {
+    std::vector<double> middles;
+    for_middles (first, last, step, [&] (double at) { middles.push_back (at); });
+    return middles;
+  }
+  static std::size_t count (double first, double last, double step)
+  {
+    std::size_t n = 0;
+    for_middles (first, last, step, [&] (double) { n++; });
+    return n;
   }
 };
 

@@ -55,9 +55,8 @@ struct ModelRequest {
   // what was searched around `searched`, moved by these cells.
   Spot searched = {};
   std::optional<CellShift> shift = {};
-  // Stage::learn_size: the sample is that of the place, or, unless `factor` is null, that of
-  // `sampled`, made larger by this factor.
-  Place sampled = {};
+  // Stage::learn_size: the sample is that of the place, or, unless `factor` is null, that of the
+  // last stage, made larger by this factor.
   std::optional<double> factor = {};
 
   // Answers

@@ -70,7 +70,7 @@ SizeCells SizeCells::of (double width, double height)
   return { columns, n_cells (double (kCells) / columns) };
 }
 
-std::vector<CellGrid> SizeCells::grids (const Place &place) const
+std::array<CellGrid, kSizes> SizeCells::grids (const Place &place) const
 {
   static const auto sizes = [] {
     std::array<double, kSizes> all;
@@ -78,10 +78,10 @@ std::vector<CellGrid> SizeCells::grids (const Place &place) const
       all[std::size_t (i)] = std::pow (kSizeStep, i - kMiddleSize);
     return all;
   }();
-  std::vector<CellGrid> grids;
-  for (const double size : sizes)
-    grids.push_back (CellGrid::around (place.x, place.y, place.width * size, place.height * size,
-                                       columns, rows));
+  std::array<CellGrid, kSizes> grids;
+  for (std::size_t i = 0; i < grids.size (); i++)
+    grids[i] = CellGrid::around (place.x, place.y, place.width * sizes[i], place.height * sizes[i],
+                                 columns, rows);
   return grids;
 }
 

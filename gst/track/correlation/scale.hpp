@@ -5,6 +5,7 @@
 // al., "Accurate scale estimation for robust visual tracking", BMVC 2014).
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <utility>
@@ -30,7 +31,7 @@ struct SizeCells {
   /// Returns the cells of a box of these sides.
   static SizeCells of (double width, double height);
   /// Returns the cells of kSizes sizes of the box at a place.
-  std::vector<CellGrid> grids (const Place &place) const;
+  std::array<CellGrid, inthist::correlation::kSizes> grids (const Place &place) const;
 };
 
 /// Returns by how much the target is larger than its box, from the responses to all sizes.

@@ -258,14 +258,12 @@ void CorrelationTracker::request_learning (const Found &found)
 void CorrelationTracker::on_size (double factor)
 {
   const double before = scale_;
-  const Place sampled = place ();
   scale_ = std::clamp (scale_ * factor, kMinScale, kMaxScale);
   // a first box that is smaller than that may stay as small
   scale_ = std::max ({ scale_, std::min (1.0, kMinSize / place_.width),
                        std::min (1.0, kMinSize / place_.height) });
   ModelRequest &request = enter_stage (Stage::learn_size);
   request.rate = rate_;
-  request.sampled = sampled;
   request.factor.reset ();
   if (sizes_in (scale_ / before))
     request.factor = scale_ / before;

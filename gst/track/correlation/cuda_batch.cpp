@@ -1,0 +1,339 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#include "cuda_batch.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+
+namespace integralhist {
+
+using namespace inthist::correlation;
+using namespace inthist::correlation::cuda;
+
+CudaBatch::CudaBatch (const FrameTensors &frame, std::span<const DeviceQuery> queries)
+    : frame_ (frame), width_ (frame.width ()), height_ (frame.height ()),
+      bins_ (frame.colour_image->shape ().bins)
+{
+  for (const DeviceQuery &query : queries)
+    add (query);
+  const auto count = [&]<class Job> (const JobList<Job> &list) {
+    inputs_.take<Job> (std::size_t (list.size ()));
+  };
+  std::size_t n = 0;
+  for (std::size_t image = 0; image < kCellImages; image++)
+    n += std::size_t (grids_[image].n);
+  inputs_.take<GridJob> (n);
+  work_.take<CellsOnDevice> (n);
+  count (searches);
+  count (frame_searches);
+  count (examples);
+  count (sizes);
+  count (learners);
+  count (colours);
+  count (windows);
+  work_.take<guint32> (std::size_t (windows.size ()) * std::size_t (bins_));
+}
+
+CudaBatch::CudaBatch (const FrameTensors &frame, std::span<const DeviceQuery> queries,
+                      const CudaBatch &counted, const BatchMemory &memory)
+    : frame_ (frame), width_ (frame.width ()), height_ (frame.height ()), bins_ (counted.bins_),
+      memory_ (memory), inputs_ (memory.host_inputs), work_ (memory.work), answers_ (memory.answers)
+{
+  for (std::size_t image = 0; image < kCellImages; image++)
+    first_[image + 1] = first_[image] + counted.grids_[image].n;
+  const auto place = [&]<class Job> (JobList<Job> &list, int n) {
+    list.place (inputs_, std::size_t (n), memory.host_inputs, memory.inputs);
+  };
+  place (grid_jobs, first_[kCellImages]);
+  cells_ = work_.take<CellsOnDevice> (std::size_t (first_[kCellImages]));
+  place (searches, counted.searches.size ());
+  place (frame_searches, counted.frame_searches.size ());
+  place (examples, counted.examples.size ());
+  place (sizes, counted.sizes.size ());
+  place (learners, counted.learners.size ());
+  place (colours, counted.colours.size ());
+  place (windows, counted.windows.size ());
+  counts = work_.take<guint32> (std::size_t (counted.windows.size ()) * std::size_t (bins_));
+  for (const DeviceQuery &query : queries)
+    add (query);
+}
+
+void CudaBatch::add (const DeviceQuery &query)
+{
+  const ModelRequest &request = *query.request;
+  CudaModel &model = CudaModel::of (query);
+  const Place &place = request.place;
+  switch (request.stage) {
+    case Stage::done: break;
+    case Stage::start:
+      if (request.new_sizes) {
+        model.cells = SizeCells::of (place.width, place.height);
+        model.has_sizes = false;
+      }
+      model.example_rate = 0;
+      add_example (query, { place.x, place.y }, nullptr, true);
+      add_sizes (query, &place, false);
+      add_colours (query, 1);
+      break;
+    case Stage::search:
+    case Stage::search_elsewhere:
+      for (const Spot &middle : request.middles)
+        add_search (query, middle);
+      if (request.whole_frame)
+        add_frame_search (query);
+      if (request.stage == Stage::search && model.example_rate > 0)
+        learners.add ([&] {
+          return LearnJob{ model.get (), std::exchange (model.example_rate, 0) };
+        });
+      break;
+    case Stage::learn_place:
+      add_example (query, request.shift ? request.searched : Spot{ place.x, place.y },
+                   request.shift ? &*request.shift : nullptr, false);
+      add_colours (query, request.rate);
+      if (writes ())
+        model.example_rate = request.rate;
+      break;
+    case Stage::find_size: add_sizes (query, &place, true); break;
+    case Stage::learn_size:
+      add_sizes (query, request.factor ? nullptr : &place, false);
+      add_colours (query, request.rate);
+      break;
+  }
+}
+
+/// Adds a grid to those of an image. Those of colours have the scores of a model. Returns where it
+/// will be on the GPU.
+const CellsOnDevice *CudaBatch::add_grid (CellImage image, const CellGrid &grid, int planes,
+                                          const ModelMemory *model)
+{
+  Grids &all = grids_[image];
+  const std::size_t at = std::size_t (first_[image] + all.n++);
+  all.most_columns = std::max (all.most_columns, grid.columns);
+  all.most_rows = std::max (all.most_rows, grid.rows);
+  all.most_sums = std::max (all.most_sums, grid.columns * planes);
+  all.widest = std::max (all.widest, grid.width);
+  int *const x = work_.take<int> (std::size_t (grid.columns) + 1), *const y = work_.take<int> (
+                                                                       std::size_t (grid.rows) + 1);
+  auto *const value_weights = model ? work_.take<std::uint16_t> (256) : nullptr;
+  auto *const sums = work_.take<std::int64_t> (grid.size () * std::size_t (planes));
+  grid_jobs.set (at, [&] {
+    return GridJob{ .grid = grid,
+                    .whole_pixels = model != nullptr,
+                    .x = x,
+                    .y = y,
+                    .colours = model,
+                    .value_weights =
+                        model ? value_weights : const_cast<std::uint16_t *> (memory_.luma_values),
+                    .sums = sums };
+  });
+  return writes () ? cells_ + at : nullptr;
+}
+
+CudaBatch::SquareCells CudaBatch::add_square (const Spot &middle, double side)
+{
+  const CellGrid square = square_around (middle.x, middle.y, side);
+  const int luma_planes = frame_.luma_image->shape ().bins;
+  return { add_grid (kGradientCells, square, kDirections),
+           add_grid (kLumaCells, square, luma_planes), luma_planes,
+           cell_scale_of (frame_, square) };
+}
+
+/// Takes memory of an answer, and notes whose it is.
+template <class T>
+T *CudaBatch::take_answer (std::vector<Answer> &list, const DeviceQuery &query, std::size_t n)
+{
+  if (writes ())
+    list.push_back ({ &query, answers_.bytes () });
+  return answers_.take<T> (n);
+}
+
+void CudaBatch::add_search (const DeviceQuery &query, const Spot &middle)
+{
+  const ModelRequest &request = *query.request;
+  const Place &place = request.place;
+  const CellGrid cells = score_cells (place, middle);
+  const ModelMemory *const model = CudaModel::of (query).get ();
+  const SquareCells square = add_square (middle, place.side ());
+  const CellsOnDevice *const scores = add_grid (kColourCells, cells, 1, model);
+  auto *const score_sums =
+      work_.take<double> (std::size_t (cells.columns + 1) * std::size_t (cells.rows + 1));
+  Match *const match = take_answer<Match> (matches_, query, 1);
+  searches.add ([&] {
+    return SearchJob{ .model = model,
+                      .square = square,
+                      .scores = scores,
+                      .score_sums = score_sums,
+                      .x = middle.x,
+                      .y = middle.y,
+                      .cell = place.cell (),
+                      .width = place.width,
+                      .height = place.height,
+                      .weights = shift_weights (request),
+                      .has_motion = request.reach > 0,
+                      .per_peak = request.per_peak,
+                      .match = match };
+  });
+}
+
+void CudaBatch::add_frame_search (const DeviceQuery &query)
+{
+  const Place &place = query.request->place;
+  const FrameWindows windows = FrameWindows::of (place, width_, height_);
+  const CellGrid &cells = windows.cells;
+  const std::size_t n_x = windows.n_x (), n_y = windows.n_y ();
+  const CellsOnDevice *const scores =
+      add_grid (kColourCells, cells, 1, CudaModel::of (query).get ());
+  auto *const score_sums =
+      work_.take<double> (std::size_t (cells.columns + 1) * std::size_t (cells.rows + 1));
+  auto *const means = work_.take<double> (n_x * n_y), *const x = work_.take<double> (n_x),
+              *const y = work_.take<double> (n_y);
+  auto *const columns = work_.take<EdgeRange> (n_x), *const rows = work_.take<EdgeRange> (n_y);
+  Spot *const spots = take_answer<Spot> (spots_, query, kMaxSpots);
+  frame_searches.add ([&] {
+    return SpotJob{ .scores = scores,
+                    .score_sums = score_sums,
+                    .means = means,
+                    .x = x,
+                    .y = y,
+                    .columns = columns,
+                    .rows = rows,
+                    .n_x = int (n_x),
+                    .n_y = int (n_y),
+                    .first_x = windows.first_x,
+                    .first_y = windows.first_y,
+                    .step_x = cells.width,
+                    .step_y = cells.height,
+                    .width = place.width,
+                    .height = place.height,
+                    .apart = spot_distance (place),
+                    .spots = spots };
+  });
+}
+
+/// Copies numbers to the inputs. Returns where they will be on the GPU.
+const float *CudaBatch::put_input (std::span<const float> numbers)
+{
+  float *const here = inputs_.take<float> (numbers.size ());
+  if (!here)
+    return nullptr;
+  std::ranges::copy (numbers, here);
+  return reinterpret_cast<const float *> (
+      memory_.inputs + (reinterpret_cast<std::byte *> (here) - memory_.host_inputs));
+}
+
+void CudaBatch::add_example (const DeviceQuery &query, const Spot &middle, const CellShift *shift,
+                             bool starts)
+{
+  const Place &place = query.request->place;
+  CudaModel &model = CudaModel::of (query);
+  const SquareCells square = add_square (middle, place.side ());
+  if (!writes ()) {
+    inputs_.take<double> (shift ? 2 * std::size_t (kHalf + kGrid) : 0);
+    inputs_.take<float> (starts ? kFrequencies : 0);
+    inputs_.take<float> (starts ? kFilterCells : 0);
+  }
+  examples.add ([&] {
+    ExampleJob job = { .model = model.get (),
+                       .square = square,
+                       .phase_factors = nullptr,
+                       .wanted = nullptr,
+                       .inside = nullptr,
+                       .kept = query.request->kept };
+    if (shift) {
+      const auto factors = phase_factors (shift->right, shift->down);
+      auto *const here = inputs_.take<double> (2 * factors.size ());
+      std::ranges::copy (factors, reinterpret_cast<std::complex<double> *> (here));
+      job.phase_factors = reinterpret_cast<const double *> (
+          memory_.inputs + (reinterpret_cast<std::byte *> (here) - memory_.host_inputs));
+    }
+    if (starts) {
+      model.box = filter_box (place);
+      job.wanted = put_input (model.box->wanted);
+      job.inside = put_input (model.box->inside);
+    }
+    return job;
+  });
+}
+
+/// Adds the cells of a place's sizes; without a place, the last sample is used.
+void CudaBatch::add_sizes (const DeviceQuery &query, const Place *place, bool find)
+{
+  CudaModel &model = CudaModel::of (query);
+  const ModelRequest &request = *query.request;
+  SizesJob job = { .model = model.get (),
+                   .grids = nullptr,
+                   .columns = model.cells.columns,
+                   .rows = model.cells.rows,
+                   .scales = {},
+                   .response = nullptr,
+                   .mixed_share = 0,
+                   .larger = false,
+                   .rate = 0 };
+  if (place) {
+    float *scale = job.scales;
+    for (const CellGrid &grid : model.cells.grids (*place)) {
+      const CellsOnDevice *const cells = add_grid (kGradientCells, grid, kDirections);
+      if (!job.grids)
+        job.grids = cells;
+      *scale++ = cell_scale_of (frame_, grid).per_length;
+    }
+  }
+  if (find)
+    job.response = take_answer<double> (responses_, query, kSizes);
+  sizes.add ([&] {
+    if (find)
+      return job;
+    job.rate =
+        model.has_sizes ? float (request.stage == Stage::start ? 1 : request.rate) * kSizeRate : 1;
+    model.has_sizes = true;
+    if (!place) {
+      const double larger = *sizes_in (*request.factor);
+      job.mixed_share = float (std::fabs (larger));
+      job.larger = larger > 0;
+    }
+    return job;
+  });
+}
+
+void CudaBatch::add_colours (const DeviceQuery &query, double rate)
+{
+  const std::size_t first = std::size_t (windows.size ());
+  for (const GstVideoRectangle &box : ColourModel::boxes (query.request->place))
+    windows.add ([&] {
+      const int x0 = std::clamp (box.x, 0, width_), y0 = std::clamp (box.y, 0, height_);
+      return inthist::Region{ x0, y0, std::clamp (box.x + box.w, x0, width_) - x0,
+                              std::clamp (box.y + box.h, y0, height_) - y0 };
+    });
+  colours.add ([&] {
+    return ColoursJob{ CudaModel::of (query).get (), counts + first * std::size_t (bins_), rate };
+  });
+}
+
+Expected<> CudaBatch::check () const
+{
+  for (const Grids &grids : grids_)
+    if (grids.most_sums > inthist::cuda::kMaxCellSums
+        || grids.widest + 1 > inthist::cpu::kMaxCellColumns)
+      return error (Error::Kind::failed, "a target has too many cells for the GPU");
+  return {};
+}
+
+void CudaBatch::take_answers (const std::byte *answers) const
+{
+  for (const Answer &of : matches_) {
+    of.query->request->matches.clear ();
+    of.query->request->spots.clear ();
+  }
+  for (const Answer &of : matches_)
+    of.query->request->matches.push_back (*reinterpret_cast<const Match *> (answers + of.at));
+  for (const Answer &of : spots_) {
+    const auto *const spots = reinterpret_cast<const Spot *> (answers + of.at);
+    for (int i = 0; i < kMaxSpots && !std::isnan (spots[i].x); i++)
+      of.query->request->spots.push_back (spots[i]);
+  }
+  for (const Answer &of : responses_)
+    of.query->request->size_factor =
+        size_factor_of ({ reinterpret_cast<const double *> (answers + of.at), kSizes });
+}
+
+}  // namespace integralhist

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The jobs of a call to the models on a GPU, and the memory that they need. The same code goes over
+// the requests twice: once to count what there will be, and once to write it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <kernels/rounding.hpp>
+
+#include "cuda_model.hpp"
+#include "frame_windows.hpp"
+
+namespace integralhist {
+
+/// The images of a frame: grids of each are laid out side by side.
+enum CellImage : std::size_t { kGradientCells, kLumaCells, kColourCells, kCellImages };
+
+/// Memory for arrays side by side. Without memory it only counts the bytes.
+class Arena {
+public:
+  Arena () = default;
+  explicit Arena (std::byte *begin) : begin_ (begin) {}
+
+  template <class T>
+  T *take (std::size_t n)
+  {
+    std::byte *const at = begin_ ? begin_ + bytes_ : nullptr;
+    static_assert (alignof (T) <= kAlignment);
+    bytes_ = inthist::round_up (bytes_ + n * sizeof (T), kAlignment);
+    return reinterpret_cast<T *> (at);
+  }
+  std::size_t bytes () const { return bytes_; }
+
+private:
+  static constexpr std::size_t kAlignment = 8;
+
+  std::byte *begin_ = nullptr;
+  std::size_t bytes_ = 0;
+};
+
+/// Jobs in pinned memory, and their place on the GPU. Without memory it only counts them.
+template <class Job>
+class JobList {
+public:
+  /// Makes the list of as many jobs as were counted. Inputs are copied to `device_inputs`.
+  void place (Arena &inputs, std::size_t n, const std::byte *host_inputs,
+              const std::byte *device_inputs)
+  {
+    jobs_ = inputs.take<Job> (n);
+    device_jobs_ = reinterpret_cast<const Job *> (
+        device_inputs + (reinterpret_cast<std::byte *> (jobs_) - host_inputs));
+  }
+  /// Adds the job that `make ()` returns, or sets the i-th to it.
+  template <class Make>
+  void add (Make &&make)
+  {
+    set (n_++, make);
+  }
+  template <class Make>
+  void set (std::size_t i, Make &&make)
+  {
+    if (jobs_)
+      jobs_[i] = make ();
+  }
+  int size () const { return int (n_); }
+  bool empty () const { return n_ == 0; }
+  /// Returns where the jobs are on the GPU.
+  const Job *on_device () const { return device_jobs_; }
+
+private:
+  Job *jobs_ = nullptr;
+  const Job *device_jobs_ = nullptr;
+  std::size_t n_ = 0;
+};
+
+/// The memory of a batch: what is uploaded, what kernels work in, and what comes back.
+struct BatchMemory {
+  std::byte *host_inputs, *inputs, *work, *answers;
+  const std::uint16_t *luma_values;  // ModelTables::values
+};
+
+class CudaBatch {
+public:
+  /// Counts what the requests need.
+  CudaBatch (const FrameTensors &frame, std::span<const DeviceQuery> queries);
+  /// Writes the jobs of the same requests, as counted.
+  CudaBatch (const FrameTensors &frame, std::span<const DeviceQuery> queries,
+             const CudaBatch &counted, const BatchMemory &memory);
+
+  std::size_t input_bytes () const { return inputs_.bytes (); }
+  std::size_t work_bytes () const { return work_.bytes (); }
+  std::size_t answer_bytes () const { return answers_.bytes (); }
+  /// Returns the most targets that a kernel works for.
+  int most_targets () const
+  {
+    return std::max ({ searches.size (), examples.size (), sizes.size (), learners.size () });
+  }
+  int n_grids () const { return first_[kCellImages]; }
+  /// Returns the grids of an image, on the GPU.
+  inthist::cuda::CellGrids cells_of (CellImage image) const
+  {
+    return { cells_ + first_[image], grids_[image].n, grids_[image].most_columns,
+             grids_[image].most_rows };
+  }
+  inthist::cuda::CellsOnDevice *all_cells () const { return cells_; }
+  /// Refuses grids that have too many cells for the kernels, or too large ones: only frames of more
+  /// than 8192 pixels each way have some.
+  Expected<> check () const;
+  /// Takes the answers, which are on the host now.
+  void take_answers (const std::byte *answers) const;
+
+  JobList<inthist::correlation::cuda::GridJob> grid_jobs;
+  JobList<inthist::correlation::cuda::SearchJob> searches;
+  JobList<inthist::correlation::cuda::SpotJob> frame_searches;
+  JobList<inthist::correlation::cuda::ExampleJob> examples;
+  JobList<inthist::correlation::cuda::SizesJob> sizes;
+  JobList<inthist::correlation::cuda::LearnJob> learners;
+  JobList<inthist::correlation::cuda::ColoursJob> colours;
+  JobList<inthist::Region> windows;
+  guint32 *counts = nullptr;  // of the windows
+
+private:
+  using CellsOnDevice = inthist::cuda::CellsOnDevice;
+  using SquareCells = inthist::correlation::cuda::SquareCells;
+  using ModelMemory = inthist::correlation::cuda::ModelMemory;
+  struct Grids {
+    int n = 0, most_columns = 0, most_rows = 0, most_sums = 0;  // of a row
+    double widest = 0;
+  };
+  struct Answer {
+    const DeviceQuery *query;
+    std::size_t at;
+  };
+
+  bool writes () const { return memory_.work; }
+  void add (const DeviceQuery &query);
+  const CellsOnDevice *add_grid (CellImage image, const CellGrid &grid, int planes,
+                                 const ModelMemory *colours = nullptr);
+  SquareCells add_square (const Spot &middle, double side);
+  void add_search (const DeviceQuery &query, const Spot &middle);
+  void add_frame_search (const DeviceQuery &query);
+  void add_example (const DeviceQuery &query, const Spot &middle, const CellShift *shift,
+                    bool starts);
+  void add_sizes (const DeviceQuery &query, const Place *place, bool find);
+  void add_colours (const DeviceQuery &query, double rate);
+  template <class T>
+  T *take_answer (std::vector<Answer> &list, const DeviceQuery &query, std::size_t n);
+  const float *put_input (std::span<const float> numbers);
+
+  const FrameTensors &frame_;
+  const int width_, height_, bins_;
+  const BatchMemory memory_ = {};
+  Arena inputs_, work_, answers_;
+  std::array<Grids, kCellImages> grids_;
+  std::array<int, kCellImages + 1> first_ = {};  // grids before those of each image
+  CellsOnDevice *cells_ = nullptr;
+  std::vector<Answer> matches_, spots_, responses_;
+};
+
+}  // namespace integralhist

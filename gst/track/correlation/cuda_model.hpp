@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include <kernels/correlation/device_model.hpp>
+#include <kernels/cuda/raii.hpp>
+
+#include <gst/integralhist/cuda/in_context.hpp>
+
+#include "device_models.hpp"
+
+namespace integralhist {
+
+/// A model in the memory of a GPU, and what the host knows of it.
+class CudaModel final : public DeviceModel {
+public:
+  using ModelMemory = inthist::correlation::cuda::ModelMemory;
+
+  explicit CudaModel (Context context) : memory_ (std::move (context)) {}
+  static CudaModel &of (const DeviceQuery &query)
+  {
+    return static_cast<CudaModel &> (*query.model);
+  }
+
+  inthist::cuda::CudaExpected<> open ()
+  {
+    *memory_ = TRY (inthist::cuda::make_device_memory (sizeof (ModelMemory)));
+    return {};
+  }
+  /// Returns what the host may not read.
+  ModelMemory *get () const { return reinterpret_cast<ModelMemory *> (memory_->get ()); }
+
+  std::optional<inthist::correlation::FilterBox> box;  // of the filter, which has started in it
+  SizeCells cells;
+  bool has_sizes = false;   // learned from a sample
+  double example_rate = 0;  // of the example that the filter learns from next; 0 for none
+
+private:
+  InContext<inthist::cuda::DeviceMemory> memory_;
+};
+
+}  // namespace integralhist
