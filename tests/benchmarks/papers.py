@@ -313,8 +313,16 @@ def wrapped(text, most=100):
     return lines
 
 
-def section(label, experiment, data):
-    """Lines of the page"""
+def measured_on(data):
+    """Date, commit and machine, in a sentence"""
+    head = data.head
+    where = '; '.join(f'{key.upper() if key != "driver" else key} {head[key]}'
+                      for key in ('gpu', 'driver', 'cpu') if key in head)
+    return f'Measured on {head["date"]}, commit {head["commit"]}: {where}.'
+
+
+def section(label, experiment, data, usual):
+    """Lines of the page; `usual` is where most experiments were measured"""
     lines = [f'### {experiment["figure"]}', '', *wrapped(experiment['about']), '', '```sh']
     for command in experiment['commands']:
         words = shlex.join(programs('build').get(word, word) for word in shlex.split(command))
@@ -323,11 +331,9 @@ def section(label, experiment, data):
     lines += ['```', '']
     values = [data and data.value(claim) for claim in experiment['claims']]
     if data:
-        head = data.head
-        where = '; '.join(f'{key.upper() if key != "driver" else key} {head[key]}'
-                          for key in ('gpu', 'driver', 'cpu') if key in head)
-        lines += wrapped(f'Measured on {head["date"]}, commit {head["commit"]}: {where}. '
-                         f'[The data](measurements/papers/{label}.csv).') + ['']
+        where = measured_on(data)
+        lines += wrapped((where if where != usual else '') +
+                         f' [The data](measurements/papers/{label}.csv).') + ['']
         lines += table_of(experiment, series(experiment, data)) + ['']
         lines += [f'![{experiment["figure"]}, here and published](images/papers/{label}.png)', '']
     else:
@@ -384,24 +390,26 @@ def plot(path, experiment, data):
 
 
 def text_of_page(found, data_of):
+    places = [measured_on(data) for data in data_of.values()]
+    usual = max(places, key=places.count, default='')
     lines = ['<!-- SPDX-License-Identifier: LGPL-2.1-or-later -->', '# The papers, reproduced', '',
-             *wrapped('This page has what five papers report beside what this project measures. '
-                      'Each algorithm is built in. One command measures all and writes this page:'),
+             *wrapped('This page compares what five papers report with what this project measures. '
+                      'All their algorithms are built in. One command measures everything and '
+                      'writes this page:'),
              '', '```sh', 'tests/benchmarks/papers.py', '```', '',
-             *wrapped('"Published" is only what a text states in words or tables. A range that is '
-                      f'stated is widened by a factor of {NEAR} at both ends, since every GPU here '
-                      'is another; "more than" and "up to" are taken as they stand. Times of '
-                      '`inthist-check` are of one frame after another from pixels on the GPU to '
-                      'the tensor, and every output was compared with the reference. `devices` '
-                      'keeps frames in flight, uploads each, and compares nothing. "Transfers" are '
-                      'of pinned memory.'),
-             '']
+             *wrapped('"Published" is what a text states in words or tables. A range agrees if it '
+                      f'does within a factor of {NEAR}, because the GPUs differ; "more than" and '
+                      '"up to" are strict. `inthist-check` times one frame after another, from '
+                      'pixels on the GPU to the tensor, and verifies every output. `devices` keeps '
+                      'frames in flight, uploads each, and verifies nothing. Transfers use pinned '
+                      'memory.'),
+             '', *wrapped(f'{usual} Sections of other machines name them.' if usual else ''), '']
     for name, paper in found.items():
         lines += [f'## {paper["title"]}', '', *wrapped(f'{paper["reference"]}.'), '',
                   *wrapped(f'Their machines: {paper["machines"]}.'), '']
         for experiment in paper['experiment']:
             label = f'{name}-{experiment["name"]}'
-            lines += section(label, experiment, data_of.get(label))
+            lines += section(label, experiment, data_of.get(label), usual)
     return '\n'.join(lines).rstrip('\n') + '\n'
 
 
