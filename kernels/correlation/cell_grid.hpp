@@ -3,7 +3,6 @@
 // Grids of cells anywhere in a frame. Both devices round their edges in the same way.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 

@@ -11,7 +11,7 @@
 namespace inthist::correlation {
 
 inline constexpr double kColourRate = 0.04;
-inline constexpr int kColourBoxes = 3;  // the inner part, the box, and what is around it
+inline constexpr int kMaxColourBins = 256;
 
 /// Returns a bin's share of the pixels, moved by a rate towards that of the counts.
 INTHIST_HOST_DEVICE inline double moved_share (double share, double count, double sum, double rate)

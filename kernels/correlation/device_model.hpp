@@ -8,6 +8,7 @@
 #include "../cells.hpp"
 #include "../inthist.hpp"
 #include "cell_grid.hpp"
+#include "colours.hpp"
 #include "formulas.hpp"
 #include "match.hpp"
 #include "sizes.hpp"
@@ -33,9 +34,9 @@ struct ModelMemory {
   float sample[kSizes * kMaxSizeChannels];  // that the size was found by, [size][channel]
 
   // Shares of the pixels, by bin; all 0 at first.
-  double target_shares[256], around_shares[256];
+  double target_shares[kMaxColourBins], around_shares[kMaxColourBins];
   int has_colours;
-  std::uint8_t scores[256];
+  std::uint8_t scores[kMaxColourBins];
 };
 
 /// What a block of threads writes while it works for a target.
@@ -105,11 +106,6 @@ struct SearchJob {
 [[nodiscard]] int search (const SearchJob *jobs, int n, const ModelTables *tables,
                           const Scratch &scratch, Stream stream);
 
-/// A place of the whole frame to search at.
-struct Spot {
-  double x, y;
-};
-inline constexpr int kMaxSpots = 3;
 struct SpotJob {
   const CellsOnDevice *scores;
   double *score_sums, *means;  // of each corner; of each box
@@ -118,7 +114,7 @@ struct SpotJob {
   int n_x, n_y;                // how many those are
   double first_x, first_y, step_x, step_y;
   double width, height, apart;
-  Spot *spots;  // x is NaN if there is none
+  Spot *spots;  // kMaxSpots of them; x is NaN if there is none
 };
 /// Finds the boxes with the highest scores of which none is near another.
 [[nodiscard]] int find_spots (const SpotJob *jobs, int n, Stream stream);
@@ -160,7 +156,7 @@ struct SizesJob {
 
 struct ColoursJob {
   ModelMemory *model;
-  const std::uint32_t *counts;  // [box][bin] of kColourBoxes
+  const std::uint32_t *counts;  // [box][bin]: the inner part, the box, and what is around it
   double rate;
 };
 [[nodiscard]] int learn_colours (const ColoursJob *jobs, int n, int bins, Stream stream);

@@ -4,6 +4,8 @@
 // scratch memory of its own. There are as many channels as lanes in a warp: a warp has a cell or a
 // frequency, and a lane a channel. A thread transforms a row or a column of a pair of channels in
 // its registers.
+#include <algorithm>
+#include <cmath>
 #include <type_traits>
 
 #include <cuda_runtime.h>
@@ -55,13 +57,13 @@ __device__ void for_all (int first, int step, int n, Load &&load, Store &&store)
     if (i + k * step < n)
       store (i + k * step, values[k]);
 }
-/// Does so for numbers that the threads of a block share.
+/// Calls them for n numbers, of which each thread of the block has some.
 template <int kAtOnce = 4, class Load, class Store>
 __device__ void for_numbers (int n, Load &&load, Store &&store)
 {
   for_all<kAtOnce> (int (threadIdx.x), kThreads, n, load, store);
 }
-/// Does so for the frequencies or the cells that the warps of a block share.
+/// Calls them for n frequencies, of which each warp of the block has some; the lanes have channels.
 template <int kAtOnce = 4, class Load, class Store>
 __device__ void for_warps (int n, Load &&load, Store &&store)
 {
@@ -421,7 +423,7 @@ __device__ void find_match (const SearchJob &job, const ScoreSums &scores, const
   __syncthreads ();
   const Ranked best = largest_of (
       kFilterCells, [&] (int i) { return combined[i]; }, [] (int) { return true; });
-  const int row = best.at / kGrid, column = best.at % kGrid;
+  const int at = best.at % kFilterCells, row = at / kGrid, column = at % kGrid;
   Match &match = *job.match;
   if (threadIdx.x == 0) {
     // Behind a detector the filter has learned the place lately. Then only the filter tells the
@@ -433,7 +435,7 @@ __device__ void find_match (const SearchJob &job, const ScoreSums &scores, const
                        : peak_near (row, column, [&] (int i) { return combined[i]; });
     match.x = job.x + job.cell * shift.right;
     match.y = job.y + job.cell * shift.down;
-    match.peak = response[best.at];
+    match.peak = response[at];
     match.score = scores.mean (match.x, match.y, job.width, job.height);
   } else if (warp () == 1) {
     const Sidelobes of_row = Sidelobes::of_row (response, lane (), row, column);
@@ -442,7 +444,7 @@ __device__ void find_match (const SearchJob &job, const ScoreSums &scores, const
       all.add ({ __shfl_sync (kAllLanes, of_row.sum, y), __shfl_sync (kAllLanes, of_row.squares, y),
                  __shfl_sync (kAllLanes, of_row.n, y) });
     if (lane () == 0)
-      match.sharpness = all.sharpness (response[best.at]);
+      match.sharpness = all.sharpness (response[at]);
   }
   __syncthreads ();
 }
@@ -489,7 +491,7 @@ find_best_spots (const SpotJob *jobs)
   __syncthreads ();
   Spot chosen[kMaxSpots];
   int n_chosen = 0;
-  for (int s = 0; s < kMaxSpots; s++) {
+  for (int s = 0; s < int (kMaxSpots); s++) {
     const auto counts = [&] (int i) {
       for (int c = 0; c < n_chosen; c++)
         if (fabs (chosen[c].x - job.x[i % job.n_x]) < job.apart

@@ -8,13 +8,9 @@
 // their integral image; inside a cell scores are taken as even.
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <cstdlib>
 
-#include "cell_grid.hpp"
 #include "formulas.hpp"
 
 namespace inthist::correlation {
@@ -214,6 +210,12 @@ struct ScoreSums {
     return mean (columns_of (middle_x, width), rows_of (middle_y, height), width, height);
   }
 };
+
+/// A place to search at.
+struct Spot {
+  double x, y;
+};
+inline constexpr std::size_t kMaxSpots = 3;  // of the whole frame
 
 /// The best place of a search.
 struct Match {

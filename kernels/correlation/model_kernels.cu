@@ -217,7 +217,7 @@ find_or_learn (const SizesJob *jobs, int n, const ModelTables *tables, BlockScra
   }
 }
 
-constexpr int kBinThreads = 256;
+constexpr int kBinThreads = kMaxColourBins;
 
 /// Returns the sum of a number of each thread, which is exact, to all threads.
 __device__ std::int64_t sum_of_block (std::int64_t number)

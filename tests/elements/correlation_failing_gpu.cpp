@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include <gst/track/correlation/correlation_target.hpp>
 #include <gst/track/correlation/device_models.hpp>
 
 #include "correlation_steps.hpp"
@@ -115,4 +116,52 @@ TEST (full_gpu)
     fail_unless (tracker.host_model () && !tracker.device_model ());
   }
   fail_unless (overlap (tracker, 171, 120, 36, 48) > 0.8);
+}
+
+// A box that the GPU fails to learn starts the target again, whatever the GPU still tells.
+TEST (failing_start)
+{
+  const Scene scene;
+  Frames frames (kWidth, kHeight);
+  CorrelationTracker tracker = start (frames, scene.at (160, 120), 160, 120), *const its = &tracker;
+  const auto models = std::make_shared<PretendedModels> ();
+  FrameTensors frame = frames.of (scene.at (160, 120));
+  frame.models = models;
+  step (tracker, frame);
+  models->fails = true;
+  fail_unless (tracker.correct (frame, 160, 120, 80, 30).has_value ());
+  fail_unless (!integralhist::finish (frame, { &its, 1 }).has_value ());
+  tracker.give_up_device ();
+  fail_unless (!tracker.request () && !tracker.has_started ());
+}
+
+// A lost target of which the GPU has lost all stays lost until a box says where it is.
+TEST (failing_gpu_of_a_lost_target)
+{
+  const Scene scene;
+  Frames frames (kWidth, kHeight);
+  const auto models = std::make_shared<PretendedModels> ();
+  CorrelationTarget target ({ 142, 96, 36, 48 });
+  const auto follow_frame = [&] (const RgbPicture &picture, bool on_gpu) {
+    FrameTensors frame = frames.of (picture);
+    if (on_gpu)
+      frame.models = models;
+    auto tracker = target.follow (frame, kLostAfter);
+    fail_unless (tracker.has_value ());
+    const bool finished = !*tracker || integralhist::finish (frame, { &*tracker, 1 }).has_value ();
+    if (!finished)
+      target.give_up_device ();
+    target.update_box ();
+    return *tracker != nullptr;
+  };
+  for (int i = 0; i < 25; i++)
+    follow_frame (scene.at (160, 120), false);
+  for (int i = 0; i < 12; i++)
+    follow_frame (squares (kWidth, kHeight, 7, 20, 255), false);
+  fail_unless (target.is_lost ());
+  models->fails = models->loses_all = true;
+  follow_frame (scene.background, true);
+  fail_unless (target.is_lost () && !follow_frame (scene.background, false) && target.is_lost ());
+  target.restart ({ 142, 96, 36, 48 });
+  fail_unless (follow_frame (scene.at (160, 120), false) && !target.is_lost ());
 }

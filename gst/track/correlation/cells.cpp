@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "cells.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 namespace integralhist {
 namespace {
 

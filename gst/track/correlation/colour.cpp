@@ -5,6 +5,8 @@
 #include <cmath>
 #include <utility>
 
+#include <kernels/correlation/colours.hpp>
+
 namespace integralhist {
 
 using namespace inthist::correlation;

@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include <kernels/correlation/colours.hpp>
 #include <kernels/correlation/match.hpp>
 
 #include "frame_queries.hpp"

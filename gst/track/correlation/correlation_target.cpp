@@ -119,8 +119,11 @@ Expected<CorrelationTracker *> CorrelationTarget::follow (const FrameTensors &fr
     tracker_.reset ();
   }
   colours_ = colours;
-  if (tracker_ && !tracker_->has_started ())  // a flush came between
+  if (tracker_ && !tracker_->has_started ()) {  // a flush came between, or a GPU failed
+    if (is_lost () && !is_corrected_)
+      return nullptr;
     tracker_.reset ();
+  }
   const bool corrected = std::exchange (is_corrected_, false);
   if (tracker_ && !corrected) {
     TRY (tracker_->follow (frame, lost_after, motion));
@@ -154,15 +157,20 @@ static bool is_of_device (const Error &error)
   return error.kind == Error::Kind::failed || error.kind == Error::Kind::no_memory;
 }
 
-/// Prepares the tensors for queries about regions, and finds the models of a GPU that has their
-/// images. Returns whether queries had better come together.
+/// Prepares the tensors for queries about regions, of colours also about the whole frame if some
+/// targets are lost. Finds the models of a GPU that has their images. Returns whether queries had
+/// better come together.
 Expected<bool> CorrelationMethod::prepare (FrameTensors &tensors,
-                                           std::span<const inthist::Region> regions)
+                                           std::span<const inthist::Region> regions,
+                                           bool some_are_lost)
 {
   if (regions.empty ())
     return false;
   tensors.gradient_image = TRY (tensor_of (tensors.gradients).prepare (regions));
-  tensors.colour_image = TRY (tensor_of (tensors.colours).prepare (regions));
+  std::vector<inthist::Region> of_colours (regions.begin (), regions.end ());
+  if (some_are_lost)
+    of_colours.push_back ({ 0, 0, tensors.width (), tensors.height () });
+  tensors.colour_image = TRY (tensor_of (tensors.colours).prepare (of_colours));
   tensors.luma_image = TRY (tensor_of (tensors.luma).prepare (regions));
   if (tensors.gradient_image && tensors.colour_image && tensors.luma_image && !device_failed_) {
     if constexpr (INTHIST_CUDA)  // else there are no images on a GPU
@@ -179,9 +187,12 @@ Expected<> CorrelationMethod::follow (FrameTensors tensors, unsigned lost_after,
                                       std::span<const Step<CorrelationTarget>> steps)
 {
   std::vector<inthist::Region> regions;
-  for (const auto &[target, motion] : steps)
+  bool some_are_lost = false;
+  for (const auto &[target, motion] : steps) {
     regions.push_back (target->region (tensors, motion));
-  const bool together = TRY (prepare (tensors, regions));
+    some_are_lost |= target->is_lost ();
+  }
+  const bool together = TRY (prepare (tensors, regions, some_are_lost));
   std::vector<CorrelationTracker *> trackers (steps.size ());
   const auto begin = [&] (int i) -> Expected<> {
     const auto &[target, motion] = steps[std::size_t (i)];
@@ -206,6 +217,7 @@ Expected<> CorrelationMethod::follow (FrameTensors tensors, unsigned lost_after,
     device_failed_ = true;
     for (const auto &step : steps)
       step.target->give_up_device ();
+    models_ = nullptr;
   } else {
     TRY (followed);
   }

@@ -38,7 +38,7 @@ public:
 
   /// Goes on from this box in the next frame. Of the models half is kept, unless it is elsewhere.
   void restart (const TargetBox &box) override;
-  /// Returns what of the frame follow () will ask for.
+  /// Returns what of the frame follow () will ask for; the colours of a lost target everywhere.
   inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const;
   void resize (double x_factor, double y_factor) override;
   /// Begins to look for the target in the next frame; a new one starts there. Returns what finishes
@@ -83,7 +83,8 @@ public:
   }
 
 private:
-  Expected<bool> prepare (FrameTensors &tensors, std::span<const inthist::Region> regions);
+  Expected<bool> prepare (FrameTensors &tensors, std::span<const inthist::Region> regions,
+                          bool some_are_lost);
 
   const gpointer logged_as_;
   std::shared_ptr<DeviceModels> models_;  // of the GPU that had the last images

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <complex>
+#include <utility>
 
 namespace integralhist {
 
@@ -41,10 +42,8 @@ CudaBatch::CudaBatch (const FrameTensors &frame, std::span<const DeviceQuery> qu
 {
   for (std::size_t image = 0; image < kCellImages; image++)
     first_[image + 1] = first_[image] + counted.grids_[image].n;
-  const auto place = [&]<class Job> (JobList<Job> &list, int n) {
-    list.place (inputs_, std::size_t (n), memory.host_inputs, memory.inputs);
-  };
-  place (grid_jobs, first_[kCellImages]);
+  const auto place = [&] (auto &list, int n) { list.place (inputs_, n, memory); };
+  grid_jobs_ = inputs_.take<GridJob> (std::size_t (first_[kCellImages]));
   cells_ = work_.take<CellsOnDevice> (std::size_t (first_[kCellImages]));
   place (searches, counted.searches.size ());
   place (frame_searches, counted.frame_searches.size ());
@@ -111,22 +110,21 @@ const CellsOnDevice *CudaBatch::add_grid (CellImage image, const CellGrid &grid,
   all.most_columns = std::max (all.most_columns, grid.columns);
   all.most_rows = std::max (all.most_rows, grid.rows);
   all.most_sums = std::max (all.most_sums, grid.columns * planes);
-  all.widest = std::max (all.widest, grid.width);
+  all.widest = std::max (all.widest, std::min (grid.width, double (width_)));
   int *const x = work_.take<int> (std::size_t (grid.columns) + 1), *const y = work_.take<int> (
                                                                        std::size_t (grid.rows) + 1);
   auto *const value_weights = model ? work_.take<std::uint16_t> (256) : nullptr;
   auto *const sums = work_.take<std::int64_t> (grid.size () * std::size_t (planes));
-  grid_jobs.set (at, [&] {
-    return GridJob{ .grid = grid,
-                    .whole_pixels = model != nullptr,
-                    .x = x,
-                    .y = y,
-                    .colours = model,
-                    .value_weights =
-                        model ? value_weights : const_cast<std::uint16_t *> (memory_.luma_values),
-                    .sums = sums };
-  });
-  return writes () ? cells_ + at : nullptr;
+  if (!writes ())
+    return nullptr;
+  grid_jobs_[at] = { .grid = grid,
+                     .whole_pixels = model != nullptr,
+                     .x = x,
+                     .y = y,
+                     .colours = model,
+                     .value_weights = image == kLumaCells ? memory_.luma_values : value_weights,
+                     .sums = sums };
+  return cells_ + at;
 }
 
 CudaBatch::SquareCells CudaBatch::add_square (const Spot &middle, double side)
@@ -214,11 +212,8 @@ void CudaBatch::add_frame_search (const DeviceQuery &query)
 const float *CudaBatch::put_input (std::span<const float> numbers)
 {
   float *const here = inputs_.take<float> (numbers.size ());
-  if (!here)
-    return nullptr;
   std::ranges::copy (numbers, here);
-  return reinterpret_cast<const float *> (
-      memory_.inputs + (reinterpret_cast<std::byte *> (here) - memory_.host_inputs));
+  return memory_.on_device (here);
 }
 
 void CudaBatch::add_example (const DeviceQuery &query, const Spot &middle, const CellShift *shift,
@@ -243,8 +238,7 @@ void CudaBatch::add_example (const DeviceQuery &query, const Spot &middle, const
       const auto factors = phase_factors (shift->right, shift->down);
       auto *const here = inputs_.take<double> (2 * factors.size ());
       std::ranges::copy (factors, reinterpret_cast<std::complex<double> *> (here));
-      job.phase_factors = reinterpret_cast<const double *> (
-          memory_.inputs + (reinterpret_cast<std::byte *> (here) - memory_.host_inputs));
+      job.phase_factors = memory_.on_device (here);
     }
     if (starts) {
       model.box = filter_box (place);
@@ -328,7 +322,7 @@ void CudaBatch::take_answers (const std::byte *answers) const
     of.query->request->matches.push_back (*reinterpret_cast<const Match *> (answers + of.at));
   for (const Answer &of : spots_) {
     const auto *const spots = reinterpret_cast<const Spot *> (answers + of.at);
-    for (int i = 0; i < kMaxSpots && !std::isnan (spots[i].x); i++)
+    for (std::size_t i = 0; i < kMaxSpots && !std::isnan (spots[i].x); i++)
       of.query->request->spots.push_back (spots[i]);
   }
   for (const Answer &of : responses_)

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -44,29 +45,37 @@ private:
   std::size_t bytes_ = 0;
 };
 
+/// The memory of a batch: what is uploaded, what kernels work in, and what comes back.
+struct BatchMemory {
+  std::byte *host_inputs, *inputs, *work, *answers;
+  std::uint16_t *luma_values;  // ModelTables::values
+
+  /// Returns where on the GPU an array of the host's inputs will be.
+  template <class T>
+  const T *on_device (const T *here) const
+  {
+    return reinterpret_cast<const T *> (
+        inputs + (reinterpret_cast<const std::byte *> (here) - host_inputs));
+  }
+};
+
 /// Jobs in pinned memory, and their place on the GPU. Without memory it only counts them.
 template <class Job>
 class JobList {
 public:
-  /// Makes the list of as many jobs as were counted. Inputs are copied to `device_inputs`.
-  void place (Arena &inputs, std::size_t n, const std::byte *host_inputs,
-              const std::byte *device_inputs)
+  /// Makes the list of as many jobs as were counted.
+  void place (Arena &inputs, int n, const BatchMemory &memory)
   {
-    jobs_ = inputs.take<Job> (n);
-    device_jobs_ = reinterpret_cast<const Job *> (
-        device_inputs + (reinterpret_cast<std::byte *> (jobs_) - host_inputs));
+    jobs_ = inputs.take<Job> (std::size_t (n));
+    device_jobs_ = memory.on_device (jobs_);
   }
-  /// Adds the job that `make ()` returns, or sets the i-th to it.
+  /// Adds the job that `make ()` returns.
   template <class Make>
   void add (Make &&make)
   {
-    set (n_++, make);
-  }
-  template <class Make>
-  void set (std::size_t i, Make &&make)
-  {
     if (jobs_)
-      jobs_[i] = make ();
+      jobs_[n_] = make ();
+    n_++;
   }
   int size () const { return int (n_); }
   bool empty () const { return n_ == 0; }
@@ -77,12 +86,6 @@ private:
   Job *jobs_ = nullptr;
   const Job *device_jobs_ = nullptr;
   std::size_t n_ = 0;
-};
-
-/// The memory of a batch: what is uploaded, what kernels work in, and what comes back.
-struct BatchMemory {
-  std::byte *host_inputs, *inputs, *work, *answers;
-  const std::uint16_t *luma_values;  // ModelTables::values
 };
 
 class CudaBatch {
@@ -96,8 +99,8 @@ public:
   std::size_t input_bytes () const { return inputs_.bytes (); }
   std::size_t work_bytes () const { return work_.bytes (); }
   std::size_t answer_bytes () const { return answers_.bytes (); }
-  /// Returns the most targets that a kernel works for.
-  int most_targets () const
+  /// Returns the most jobs of a kernel that needs scratch memory.
+  int most_jobs () const
   {
     return std::max ({ searches.size (), examples.size (), sizes.size (), learners.size () });
   }
@@ -109,13 +112,16 @@ public:
              grids_[image].most_rows };
   }
   inthist::cuda::CellsOnDevice *all_cells () const { return cells_; }
+  const inthist::correlation::cuda::GridJob *grid_jobs () const
+  {
+    return memory_.on_device (grid_jobs_);
+  }
   /// Refuses grids that have too many cells for the kernels, or too large ones: only frames of more
-  /// than 8192 pixels each way have some.
+  /// than 4000 pixels have some.
   Expected<> check () const;
   /// Takes the answers, which are on the host now.
   void take_answers (const std::byte *answers) const;
 
-  JobList<inthist::correlation::cuda::GridJob> grid_jobs;
   JobList<inthist::correlation::cuda::SearchJob> searches;
   JobList<inthist::correlation::cuda::SpotJob> frame_searches;
   JobList<inthist::correlation::cuda::ExampleJob> examples;
@@ -159,6 +165,7 @@ private:
   Arena inputs_, work_, answers_;
   std::array<Grids, kCellImages> grids_;
   std::array<int, kCellImages + 1> first_ = {};  // grids before those of each image
+  inthist::correlation::cuda::GridJob *grid_jobs_ = nullptr;
   CellsOnDevice *cells_ = nullptr;
   std::vector<Answer> matches_, spots_, responses_;
 };

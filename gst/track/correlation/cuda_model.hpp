@@ -29,7 +29,7 @@ public:
     *memory_ = TRY (inthist::cuda::make_device_memory (sizeof (ModelMemory)));
     return {};
   }
-  /// Returns what the host may not read.
+  /// Returns an address in the GPU's memory, which the host may not read.
   ModelMemory *get () const { return reinterpret_cast<ModelMemory *> (memory_->get ()); }
 
   std::optional<inthist::correlation::FilterBox> box;  // of the filter, which has started in it

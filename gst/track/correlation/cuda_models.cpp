@@ -4,6 +4,7 @@
 // their stages; then each kind of job has a launch. The host waits only for answers. What comes
 // after them, such as learning, runs while the host decides.
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <utility>
 #include <vector>
@@ -66,13 +67,10 @@ public:
       if (!own_->stream)
         TRY (open ());
       auto model = std::make_unique<CudaModel> (context_);
-      const auto opened = model->open ();
-      is_full_ = !opened && opened.error ().code == cudaErrorMemoryAllocation;
+      const auto opened = open (*model);
+      is_full_ = !opened && opened.error ().kind == Error::Kind::no_memory;
       if (is_full_)
-        GST_WARNING (
-            "the GPU has no memory for another target, which takes %zu KiB: the CPU follows "
-            "further ones",
-            sizeof (ModelMemory) / 1024);
+        GST_WARNING ("%s: the CPU follows further targets", opened.error ().message.c_str ());
       TRY (opened);
       TRY (write (from, *model));
       return model;
@@ -97,7 +95,7 @@ public:
     const std::lock_guard lock (mutex_);
     const CudaBatch counted (frame, queries);
     TRY (counted.check ());
-    return on (*context_, [&] () -> Expected<> {
+    const auto ran = on (*context_, [&] () -> Expected<> {
       QueryLease lease = TRY (buffers_.lease ());
       QueryBuffers &at = *lease;
       TRY (reserve (counted));
@@ -120,6 +118,10 @@ public:
       }
       return {};
     });
+    if (!ran)  // examples may not be there
+      for (const DeviceQuery &query : queries)
+        CudaModel::of (query).example_rate = 0;
+    return ran;
   }
 
 private:
@@ -138,9 +140,25 @@ private:
   };
 
   cudaStream_t stream () const { return own_->stream.get (); }
-  const ModelTables *tables () const
+  ModelTables *tables () const { return reinterpret_cast<ModelTables *> (own_->tables.get ()); }
+
+  /// Allocates a model, unless too little memory stays free.
+  static Expected<> open (CudaModel &model)
   {
-    return reinterpret_cast<const ModelTables *> (own_->tables.get ());
+    // for the sums of cells, which are 0.2 MB a target, and for others
+    constexpr std::size_t kSpareBytes = 256 << 20;
+    std::size_t free = 0, total = 0;
+    TRY (check (cudaMemGetInfo (&free, &total)));
+    if (free >= kSpareBytes + sizeof (ModelMemory)) {
+      const auto opened = model.open ();
+      if (opened || opened.error ().code != cudaErrorMemoryAllocation) {
+        TRY (opened);
+        return {};
+      }
+    }
+    return error (Error::Kind::no_memory, "the GPU has no memory for another target, which takes ",
+                  sizeof (ModelMemory) / 1024, " KiB, beside ", kSpareBytes >> 20,
+                  " MiB that stay free");
   }
 
   CudaExpected<> open ()
@@ -215,9 +233,9 @@ private:
                    { memory.denominator, memory.denominator + (n > 0 ? kSizes : 0) },
                    memory.regular);
     if (memory.has_colours)
-      to->colours.set ({ memory.target_shares, memory.target_shares + 256 },
-                       { memory.around_shares, memory.around_shares + 256 },
-                       { memory.scores, memory.scores + 256 });
+      to->colours.set ({ memory.target_shares, memory.target_shares + kMaxColourBins },
+                       { memory.around_shares, memory.around_shares + kMaxColourBins },
+                       { memory.scores, memory.scores + kMaxColourBins });
     return to;
   }
 
@@ -227,13 +245,14 @@ private:
     const auto reserve = [&] (GrowingDeviceMemory &memory, std::size_t bytes) -> Expected<> {
       if (bytes <= memory.bytes ())
         return {};
-      const auto reserved = memory.reserve (bytes + bytes / 4);
+      TRY (check (cudaStreamSynchronize (stream ())));  // kernels of before may use it
+      auto reserved = memory.reserve (bytes + bytes / 4);
+      if (!reserved)
+        reserved = memory.reserve (bytes);
       if (!reserved && reserved.error ().code == cudaErrorMemoryAllocation)
-        return error (
-            Error::Kind::no_memory,
-            no_memory_on_device (joined ("the sums of ", batch.most_targets (), " targets"),
-                                 reserved.error ()),
-            ": follow fewer targets");
+        return error (Error::Kind::no_memory,
+                      no_memory_on_device ("the cells of all targets", reserved.error ()),
+                      ": follow fewer targets");
       TRY (reserved);
       return {};
     };
@@ -242,10 +261,7 @@ private:
   }
 
   /// Returns how many blocks of threads work at once.
-  int n_blocks (const CudaBatch &batch) const
-  {
-    return std::min (batch.most_targets (), processors_);
-  }
+  int n_blocks (const CudaBatch &batch) const { return std::min (batch.most_jobs (), processors_); }
   Scratch scratch (const CudaBatch &batch) const
   {
     return { reinterpret_cast<BlockScratch *> (own_->scratch.get ()), n_blocks (batch) };
@@ -255,9 +271,8 @@ private:
   Expected<> enqueue_sums (const FrameTensors &frame, const CudaBatch &batch)
   {
     if (batch.n_grids () > 0)
-      TRY (
-          check (lay_out (batch.grid_jobs.on_device (), batch.n_grids (), batch.all_cells (),
-                          frame.width (), frame.height (), frame.colour_image->lut (), stream ())));
+      TRY (check (lay_out (batch.grid_jobs (), batch.n_grids (), batch.all_cells (), frame.width (),
+                           frame.height (), frame.colour_image->lut (), stream ())));
     for (const auto &[image, which] :
          { std::pair (frame.gradient_image, kGradientCells),
            std::pair (frame.luma_image, kLumaCells), std::pair (frame.colour_image, kColourCells) })

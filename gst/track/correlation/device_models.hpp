@@ -34,7 +34,7 @@ public:
   virtual ~DeviceModels () = default;
   /// Returns whether the image is on the GPU of these models.
   virtual bool are_with (const DeviceFeatureImage &image) const = 0;
-  /// Makes a copy of a model. An Error::Kind::no_memory leaves the host's as good.
+  /// Makes a copy of a model. After an Error::Kind::no_memory the host's model goes on.
   virtual Expected<std::unique_ptr<DeviceModel>> make (const HostModel &from) = 0;
   /// Copies a model back.
   virtual Expected<std::unique_ptr<HostModel>> read (DeviceModel &from) = 0;
@@ -43,7 +43,7 @@ public:
   virtual Expected<> run (const FrameTensors &frame, std::span<const DeviceQuery> queries) = 0;
 };
 
-/// Makes models on the GPU of the image. Builds without CUDA have neither.
+/// Makes models on the GPU of the image. A build without CUDA does not have this function.
 std::shared_ptr<DeviceModels> make_device_models (const DeviceFeatureImage &image);
 
 }  // namespace integralhist

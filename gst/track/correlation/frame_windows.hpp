@@ -58,7 +58,8 @@ struct FrameWindows {
   std::size_t n_y () const { return count (first_y, last_y, cells.height); }
 
 private:
-  /// Calls see (middle) for each; one is added to the other, so that all devices have the same.
+  /// Calls see (middle) for each. The step is added again and again, as the GPU does, so that both
+  /// round alike.
   template <class See>
   static void for_middles (double first, double last, double step, See &&see)
   {

@@ -169,7 +169,7 @@ std::vector<Spot> HostModel::spots (const Place &place)
       return std::fabs (other.x - x) < apart && std::fabs (other.y - y) < apart;
     });
   };
-  while (chosen.size () < cuda::kMaxSpots) {
+  while (chosen.size () < kMaxSpots) {
     std::optional<Spot> best;
     double highest = 0;
     const double *next = scores.data ();
@@ -186,16 +186,17 @@ std::vector<Spot> HostModel::spots (const Place &place)
   return chosen;
 }
 
-void HostModel::search (const FrameTensors &frame, ModelRequest &request)
+Expected<> HostModel::search (const FrameTensors &frame, ModelRequest &request)
 {
   const int n = int (request.middles.size ());
   request.matches.resize (std::size_t (n));
-  (void) in_parallel (n, [&] (int i) -> Expected<> {
+  TRY (in_parallel (n, [&] (int i) -> Expected<> {
     const std::size_t which = std::size_t (i);
     request.matches[which] = best_match (frame, request, searched_[n_before_ + which], which);
     return {};
-  });
+  }));
   request.spots = request.whole_frame ? spots (request.place) : std::vector<Spot> ();
+  return {};
 }
 
 void HostModel::start (const FrameTensors &frame, const ModelRequest &request)
@@ -234,13 +235,13 @@ void HostModel::learn_size (const FrameTensors &frame, const ModelRequest &reque
   sizes.learn (sample_, request.rate);
 }
 
-void HostModel::answer (const FrameTensors &frame, ModelRequest &request)
+Expected<> HostModel::answer (const FrameTensors &frame, ModelRequest &request)
 {
   switch (request.stage) {
     case Stage::done: break;
     case Stage::start: start (frame, request); break;
     case Stage::search:
-    case Stage::search_elsewhere: search (frame, request); break;
+    case Stage::search_elsewhere: TRY (search (frame, request)); break;
     case Stage::learn_place:
       colours.learn (queries.counts, request.rate);
       example = { example_spectra (frame, request), request.rate };
@@ -254,6 +255,7 @@ void HostModel::answer (const FrameTensors &frame, ModelRequest &request)
       learn_size (frame, request);
       break;
   }
+  return {};
 }
 
 }  // namespace integralhist

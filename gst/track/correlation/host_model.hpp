@@ -42,7 +42,9 @@ public:
   /// Sets the queries of a stage.
   void queue (const FrameTensors &frame, const ModelRequest &request);
   /// Takes their results: answers the request, or learns.
-  void answer (const FrameTensors &frame, ModelRequest &request);
+  Expected<> answer (const FrameTensors &frame, ModelRequest &request);
+  /// Frees what only the step needs.
+  void end_step () { searched_.clear (); }
 
   /// Learns from the example. It may run while queries do; renew () comes after both.
   void learn () { filter.learn (example->spectra, example->rate); }
@@ -77,7 +79,7 @@ private:
   std::vector<Spot> spots (const Place &place);
   Complexes example_spectra (const FrameTensors &frame, const ModelRequest &request);
   void start (const FrameTensors &frame, const ModelRequest &request);
-  void search (const FrameTensors &frame, ModelRequest &request);
+  Expected<> search (const FrameTensors &frame, ModelRequest &request);
   void learn_size (const FrameTensors &frame, const ModelRequest &request);
 
   std::vector<Searched> searched_;

@@ -9,14 +9,13 @@
 #include <optional>
 #include <vector>
 
-#include <kernels/correlation/device_model.hpp>
 #include <kernels/correlation/match.hpp>
 
 namespace integralhist {
 
 using inthist::correlation::CellShift;
 using inthist::correlation::Match;
-using inthist::correlation::cuda::Spot;
+using inthist::correlation::Spot;
 
 /// The middle and the size of a target's box, in pixels.
 struct Place {

@@ -11,7 +11,19 @@ namespace {
 
 using namespace inthist::correlation;
 
-constexpr int kCells = 64;  // of a box, about
+constexpr int kCells = 64;                  // of a box, about
+constexpr int kMinSide = 3, kMaxSide = 21;  // cells
+
+/// Returns the most cells that a box has.
+constexpr int most_cells ()
+{
+  int most = 0;
+  for (int columns = kMinSide; columns <= kMaxSide; columns++)
+    most = std::max (
+        most, columns * std::clamp (int (double (kCells) / columns + 0.5), kMinSide, kMaxSide));
+  return most;
+}
+static_assert (most_cells () <= kMaxSizeCells);
 
 double angle (int i)
 {
@@ -65,7 +77,9 @@ const SizeTables &size_tables ()
 
 SizeCells SizeCells::of (double width, double height)
 {
-  const auto n_cells = [] (double n) { return std::clamp (int (std::lround (n)), 3, 21); };
+  const auto n_cells = [] (double n) {
+    return std::clamp (int (std::lround (n)), kMinSide, kMaxSide);
+  };
   const int columns = n_cells (std::sqrt (kCells * width / height));
   return { columns, n_cells (double (kCells) / columns) };
 }

@@ -79,8 +79,8 @@ Expected<> CorrelationTracker::correct (const FrameTensors &frame, double x, dou
   return {};
 }
 
-/// Has the model be on the GPU of these models, if there are any and it has memory for it, or else
-/// in the host's memory.
+/// Moves the model to the GPU of these models, if there are any and it has memory for another, or
+/// else to the host.
 Expected<> CorrelationTracker::enter (const std::shared_ptr<DeviceModels> &models)
 {
   if (device_ && models_ == models)
@@ -98,7 +98,7 @@ Expected<> CorrelationTracker::enter (const std::shared_ptr<DeviceModels> &model
   return {};
 }
 
-/// Has the model be in the host's memory. If it cannot be read, the tracker has not started.
+/// Moves the model to the host. If it cannot be read, the tracker has not started.
 Expected<> CorrelationTracker::leave_device ()
 {
   auto read = models_->read (*device_);
@@ -116,6 +116,8 @@ Expected<> CorrelationTracker::leave_device ()
 
 void CorrelationTracker::give_up_device ()
 {
+  if (request_.stage == Stage::start)
+    has_started_ = false;  // the model may be that of the last box, or of none
   request_.stage = Stage::done;
   if (device_)
     (void) leave_device ();
@@ -132,8 +134,6 @@ void CorrelationTracker::resize (double x_factor, double y_factor)
 inthist::Region CorrelationTracker::region (const FrameTensors &frame,
                                             const ExpectedMotion &motion) const
 {
-  if (lost_)
-    return { 0, 0, frame.width (), frame.height () };
   const Place now = place ();
   const double x = now.x + motion.x, y = now.y + motion.y, beyond = 2 * now.cell ();
   const auto edge = [] (double at, int most) { return int (std::clamp (at, 0.0, double (most))); };
@@ -229,7 +229,15 @@ void CorrelationTracker::apply_match (const FrameTensors &frame, const Found &fo
   if (rate_ > 0)
     request_learning (found);
   else
-    request_.stage = Stage::done;
+    end_step ();
+}
+
+/// Ends the step, and frees what only the step needs.
+void CorrelationTracker::end_step ()
+{
+  request_.stage = Stage::done;
+  if (host_)
+    host_->end_step ();
 }
 
 /// The filter and the sizes take turns; after a new box the filter is first.
@@ -278,7 +286,7 @@ void CorrelationTracker::go_on (const FrameTensors &frame)
     case Stage::start: has_started_ = true; [[fallthrough]];
     case Stage::done:
     case Stage::learn_place:
-    case Stage::learn_size: request_.stage = Stage::done; break;
+    case Stage::learn_size: end_step (); break;
   }
 }
 
@@ -310,7 +318,7 @@ Expected<> answer_on_host (const FrameTensors &frame, std::span<CorrelationTrack
   TRY (run_queries (frame, queries));
   return in_parallel (n, [&] (int i) -> Expected<> {
     CorrelationTracker &tracker = *trackers[std::size_t (i)];
-    tracker.host_model ()->answer (frame, *tracker.request ());
+    TRY (tracker.host_model ()->answer (frame, *tracker.request ()));
     tracker.go_on (frame);
     return {};
   });

@@ -50,17 +50,17 @@ public:
   ModelRequest *request () { return request_.stage == Stage::done ? nullptr : &request_; }
   void go_on (const FrameTensors &frame);
 
-  /// Return the model, which is one or the other; the other is null.
+  /// Return the model. Exactly one of both is not null.
   HostModel *host_model () { return host_.get (); }
   DeviceModel *device_model () { return device_.get (); }
   /// Returns whether something was learned.
   bool has_started () const { return has_started_; }
 
-  /// Ends the step, and goes on without a GPU that has failed: from the model there if that can
-  /// still be read. If not, the tracker has not started.
+  /// Ends the step, and goes on without a GPU that has failed: from the model there, if that can
+  /// still be read. If not, or if it was to start, the tracker has not started.
   void give_up_device ();
 
-  /// Returns what of the frame follow () will ask for.
+  /// Returns what of the frame follow () will ask for; the colours of a lost target everywhere.
   inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const;
   /// Goes on in frames of another size.
   void resize (double x_factor, double y_factor);
@@ -91,6 +91,7 @@ private:
   void on_candidate_results (const FrameTensors &frame);
   void apply_match (const FrameTensors &frame, const Found &found);
   void request_learning (const Found &found);
+  void end_step ();
   void on_size (double factor);
 
   Place place_;       // its size is that of the first box
