@@ -7,6 +7,9 @@
 #include <memory>
 
 #if INTHIST_CUDA
+#include <gst/integralhist/api/histogram.hpp>
+#include <gst/integralhist/engine/device_feature_image.hpp>
+
 #include "device_words.hpp"
 #include "slow_reader.hpp"
 #endif
@@ -264,6 +267,62 @@ TEST (freed)
   Alone other (line ("cuda", ""), caps_of ("GRAY8", kWidth, kHeight));
   g_autoptr (GstBuffer) like = other.pass (even (0));
   fail_unless_equals_int (wrong (copy->read (), histogram_of (like), 130), 0);
+}
+
+namespace {
+
+/// A frame that grows brighter to the right, or downwards.
+GstBuffer *ramp (bool downwards)
+{
+  GstBuffer *const buffer = gst_buffer_new_allocate (nullptr, kPixels, nullptr);
+  GstMapInfo map;
+  gst_buffer_map (buffer, &map, GST_MAP_WRITE);
+  for (int y = 0; y < kHeight; y++)
+    for (int x = 0; x < kWidth; x++)
+      map.data[y * kWidth + x] = guint8 ((downwards ? y : x) / 4);
+  gst_buffer_unmap (buffer, &map);
+  return buffer;
+}
+
+}  // namespace
+
+/// A frame on demand is copied to the GPU late, and its consumer does not wait for that. The next
+/// frame, in the same memory, waits.
+TEST (late_copies)
+{
+  if (!have ("cuda"))
+    return;
+  Alone alone ("cudaintegralhist feature=gradient bins=16 backend=cuda compute=on-demand "
+               "max-tensors=1",
+               caps_of ("GRAY8", kWidth, kHeight));
+  const DeviceStream stream;
+  const DeviceWords window (4), counts (kBins);
+  const inthist::Region all = { 0, 0, kWidth, kHeight };
+  check_cuda (cudaMemcpy (window.data, &all, sizeof all, cudaMemcpyHostToDevice));
+  guint32 wanted[kBins];
+  integralhist::DeviceFeatureImage *image = nullptr;
+  for (const bool is_late : { false, true }) {
+    g_autoptr (GstBuffer) out = alone.pass (ramp (false));
+    if (is_late)
+      check_cuda (slow_copy (counts.data, counts.data, 4, 50, image->stream ()));
+    auto prepared = integralhist::tensor_of (histogram_of (out)).prepare ({ &all, 1 });
+    fail_unless (prepared.has_value () && *prepared && (!image || image == *prepared));
+    image = *prepared;
+    if (!is_late)
+      expect_answer (gst_integral_histogram_region, histogram_of (out), 0, 0, kWidth, kHeight,
+                     wanted);
+    else
+      fail_unless (image
+                       ->count_on (stream.get (), reinterpret_cast<inthist::Region *> (window.data),
+                                   1, counts.data)
+                       .has_value ()
+                   && image->add_reader (stream.get ()).has_value ());
+  }
+  g_autoptr (GstBuffer) next = alone.pass (ramp (true));
+  stream.wait ();
+  const auto got = counts.read ();
+  for (int b = 0; b < kBins; b++)
+    fail_unless_equals_int (got[gsize (b)], wanted[b]);
 }
 
 #else

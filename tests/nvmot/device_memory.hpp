@@ -25,6 +25,7 @@ struct Driver {
   int (*upload) (Pointer, const void *, std::size_t);
   int (*fill) (Pointer, unsigned char, std::size_t);
   int (*create_stream) (void **stream, unsigned flags);
+  int (*synchronize) ();
   void *context;
 
   /// Returns null if there is no GPU. The context is current in this thread.
@@ -63,7 +64,8 @@ private:
         && find (made->retain, "cuDevicePrimaryCtxRetain")
         && find (made->set_current, "cuCtxSetCurrent") && find (made->allocate, "cuMemAlloc_v2")
         && find (made->free, "cuMemFree_v2") && find (made->upload, "cuMemcpyHtoD_v2")
-        && find (made->fill, "cuMemsetD8_v2") && find (made->create_stream, "cuStreamCreate");
+        && find (made->fill, "cuMemsetD8_v2") && find (made->create_stream, "cuStreamCreate")
+        && find (made->synchronize, "cuCtxSynchronize");
     if (!found || made->init (0) != 0 || made->count (&n) != 0 || n == 0
         || made->retain (&made->context, 0) != 0)
       return nullptr;
@@ -89,8 +91,18 @@ public:
       Driver::get ()->free (pointer_);
   }
 
-  void upload (const void *from) { Driver::get ()->upload (pointer_, from, bytes_); }
-  void fill (unsigned char byte) { Driver::get ()->fill (pointer_, byte, bytes_); }
+  // Both return when the memory is written: streams that do not wait for the default stream read
+  // it.
+  void upload (const void *from)
+  {
+    Driver::get ()->upload (pointer_, from, bytes_);
+    Driver::get ()->synchronize ();
+  }
+  void fill (unsigned char byte)
+  {
+    Driver::get ()->fill (pointer_, byte, bytes_);
+    Driver::get ()->synchronize ();
+  }
   void *data () const { return reinterpret_cast<void *> (pointer_); }
 
 private:

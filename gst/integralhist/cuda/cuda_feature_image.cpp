@@ -70,6 +70,10 @@ public:
       return check (cudaEventRecord (own_->values_ready.get (), stream));
     });
   }
+  Expected<> await_kept () override
+  {
+    return on (*context_, [&] { return await (own_->values_ready.get ()); });
+  }
   Expected<> keep_in_place (const inthist::Binning &picture, inthist::Stream producer) override
   {
     return on (*context_, [&] () -> CudaExpected<> {

@@ -24,8 +24,10 @@ class CudaContext;
 class DeviceFeatureImage {
 public:
   virtual ~DeviceFeatureImage () = default;
-  /// Makes the values of a picture in host memory, which stays until the next one.
+  /// Enqueues the values of a picture in host memory, which stays until await_kept () returns.
   virtual Expected<> keep (const inthist::Binning &picture) = 0;
+  /// Waits until the values of the last picture are made.
+  virtual Expected<> await_kept () = 0;
   /// Enqueues the same for a picture in the GPU's memory, on its stream, behind what `producer` has
   /// been given, unless that is null.
   virtual Expected<> keep_in_place (const inthist::Binning &picture, inthist::Stream producer) = 0;

@@ -24,7 +24,9 @@ public:
   /// Keeps a frame. The engine calls this before it gives the tensor out.
   Expected<> keep (const Frame &frame)
   {
-    is_device_image_current_ = false;
+    // a consumer on a GPU need not have waited for the copy of the last frame
+    if (std::exchange (is_device_image_current_, false))
+      TRY (device_image_->await_kept ());
     return kept_.keep (frame);
   }
 
