@@ -206,7 +206,8 @@ Expected<> CorrelationMethod::follow (FrameTensors tensors, unsigned lost_after,
   };
   const int n = int (steps.size ());
   const auto finish_all = [&] () -> Expected<> {
-    TRY (in_parallel (n, begin));
+    // on a GPU a target takes less to begin than a task of its own
+    TRY (in_parallel (n, tensors.models ? 1 : n, begin));
     std::erase (trackers, nullptr);
     return finish (tensors, trackers);
   };

@@ -4,6 +4,7 @@
 // their stages; then each kind of job has a launch. The host waits only for answers. What comes
 // after them, such as learning, runs while the host decides.
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <utility>
@@ -113,7 +114,7 @@ public:
         TRY (image->add_reader (stream ()));
       TRY (at.end (stream ()));
       if (batch.answer_bytes () > 0) {
-        TRY (await (own_->answered.get (), kAnswerPolling));
+        TRY (await_answers ());
         batch.take_answers (at.host_answers.get ());
       }
       return {};
@@ -267,6 +268,17 @@ private:
     return { reinterpret_cast<BlockScratch *> (own_->scratch.get ()), n_blocks (batch) };
   }
 
+  /// Waits for answers. If the last ones took longer than a wait polls, as with many streams on one
+  /// GPU, polling would only keep a core from others.
+  CudaExpected<> await_answers ()
+  {
+    const auto start = std::chrono::steady_clock::now ();
+    TRY (await (own_->answered.get (),
+                answers_take_long_ ? std::chrono::microseconds (0) : kAnswerPolling));
+    answers_take_long_ = std::chrono::steady_clock::now () - start > kAnswerPolling;
+    return {};
+  }
+
   /// Enqueues the sums of all cells.
   Expected<> enqueue_sums (const FrameTensors &frame, const CudaBatch &batch)
   {
@@ -322,6 +334,7 @@ private:
   QueryBufferPool buffers_;
   std::mutex mutex_;  // guards all below, and the order of what is done to models
   bool is_full_ = false;
+  bool answers_take_long_ = false;
   int processors_ = 0;  // of the GPU: so many blocks of threads work at once
   InContext<Resources> own_;
 };
