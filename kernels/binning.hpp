@@ -8,14 +8,14 @@
 
 namespace inthist {
 
-/// Maps a value to its bin. A pixel whose entry is Shape::bins or more counts nowhere.
+/// Maps a value to its bin. A pixel whose entry is Shape::bins or more is in no bin.
 using Lut = std::array<std::uint8_t, 256>;
 
 /// Maps each value to value * bins / 256.
 Lut uniform_lut (int bins);
 
-/// Maps a feature's values to bins: to themselves, or evenly. All others are in no bin, but for
-/// value 255 of 256 bins.
+/// Maps a feature's values to bins: each value to itself, or the values evenly to all bins. Other
+/// values are in no bin, except value 255 if there are 256 bins.
 Lut lut_of_feature (Feature feature, int bins);
 
 /// Keeps bins first..first + bins - 1, numbered from 0, to compute a group of bins on its own.

@@ -2,10 +2,10 @@
 //
 // Lays pixels with alpha over a picture in the picture's own format, "over" of Porter and Duff
 // (Compositing Digital Images, 1984). Colour lines and labels become Y'CbCr once, a picture never
-// becomes RGB: only what is drawn on changes. Chroma that pixels share takes the first of them, in
-// rows, which are those of a field if the picture is interlaced, and in columns. A frame in system
-// memory gets the same integers from the overlay's own blending, which tests/elements/canvas.cpp
-// compares.
+// becomes RGB: only pixels that are drawn on change. If pixels share a sample of chroma, only the
+// first of these pixels changes the sample: the first by row (of the field if the picture is
+// interlaced) and by column. A frame in system memory gets the same integers from the overlay's own
+// blending, which tests/elements/canvas.cpp compares.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +17,8 @@
 
 namespace inthist {
 
-/// Where a picture has a colour, or alpha: in `bits` of each word, the top 8 of which `at` shifts
-/// to 0.
+/// The place of a colour, or of alpha, in a picture: `bits` bits of a word. `at` shifts the top 8
+/// of these bits to bit 0.
 struct CanvasSample {
   Channel at;
   std::uint8_t bits;
@@ -167,11 +167,11 @@ INTHIST_HOST_DEVICE inline void blend (const Canvas &canvas, int x, int y, Argb 
 }
 
 namespace cuda {
-/// Lays drawings over a picture in device memory, as are all arrays. No two drawings may have a
-/// pixel in common.
+/// Lays drawings over a picture. The picture and all arrays are in device memory. No two drawings
+/// may have a pixel in common.
 [[nodiscard]] int blend (const Canvas &canvas, const Drawing *drawings, int n, const Argb *pixels,
                          Stream stream);
-/// Lays a map over it.
+/// Lays a map over a picture. The picture and all arrays are in device memory.
 [[nodiscard]] int blend (const Canvas &canvas, const LevelMap &map, Stream stream);
 }  // namespace cuda
 

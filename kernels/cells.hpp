@@ -47,10 +47,10 @@ struct Cells {
 using Scores = std::span<const std::uint8_t>;
 
 namespace cpu {
-/// Adds up the cells from the pixels of a frame of this shape, which are as for answer_pixels ()
-/// (query.hpp). The sums are [cell][plane], in 1/kCellParts^2. With scores, which need
-/// Content::bins, there is one number for each cell, and bins behind the last score count 0.
-/// Columns are at most kMaxCellColumns pixels wide. Returns 0, ENOMEM or EAGAIN.
+/// Adds up the cells from the pixels of a frame of this shape. The pixels are as for answer_pixels
+/// () (query.hpp). The sums are [cell][plane], in 1/kCellParts^2. With scores, which need
+/// Content::bins, there is one number for each cell, and bins after the last score count 0. Columns
+/// are at most kMaxCellColumns pixels wide. Returns 0, ENOMEM or EAGAIN.
 [[nodiscard]] int add_up_cells (const Binning &binning, const Shape &shape, const Cells &cells,
                                 Scores scores, std::int64_t *sums);
 inline constexpr int kMaxCellColumns = 4000;
@@ -61,7 +61,7 @@ namespace cuda {
 struct CellsOnDevice {
   const int *x, *y;  // as in Cells
   int columns, rows, widest;
-  // Unless pixels have weights: what a pixel of each value adds, [plane][value].
+  // The number that a pixel of each value adds, [plane][value]. Not used if pixels have weights.
   const std::uint16_t *value_weights;
   std::int64_t *sums;  // [cell][plane]
 };
@@ -78,7 +78,7 @@ struct CellGrids {
                                 Stream stream);
 inline constexpr int kMaxCellSums = 4096;
 
-/// Counts the bins of windows in the frame, from values a byte each: [window][bin].
+/// Counts the bins of windows in the frame: [window][bin]. Values are bytes.
 [[nodiscard]] int count_windows (PixelPlane values, const Lut &lut, int bins, const Region *windows,
                                  int n, std::uint32_t *counts, Stream stream);
 }  // namespace cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A value, or the error in its place. Nothing here throws: an exception that unwinds through the
-// frames of a C library ends the process if that library brings an unwinder of its own.
+// A value, or an error instead of the value. Nothing here throws: an exception that unwinds through
+// the frames of a C library ends the process if that library brings an unwinder of its own.
 //
 //   Expected<int, Failure> parse (...);
 //   const int n = TRY (parse (...));  // returns the failure from this function, or goes on
@@ -23,7 +23,7 @@ public:
 
 using tl::unexpected;
 
-/// Returns the value, which the caller (TRY) knows to be there.
+/// Returns the value. The caller (TRY) knows that there is one.
 template <class T, class E>
 T value_of (Expected<T, E> &&expected)
 {
@@ -34,7 +34,8 @@ T value_of (Expected<T, E> &&expected)
 }  // namespace inthist
 
 /// Gives the value of an Expected, or returns from the function with its error, converted to the
-/// function's own. Must not stand among a new-expression's arguments: its memory would be lost.
+/// function's own. Must not stand among the arguments of a new-expression: the memory of the object
+/// would be lost.
 // clang-format off
 #define TRY(...) \
   __extension__ ({ \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-/// Marks what is compiled for the host and, in a .cu file, for the device as well.
+/// Marks code that is compiled for the host and, in a .cu file, also for the device.
 #ifdef __CUDACC__
 #define INTHIST_HOST_DEVICE __host__ __device__
 #else

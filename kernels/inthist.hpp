@@ -12,13 +12,13 @@
 // the pixels themselves, or from the values that `bin_image` makes of the pixels.
 //
 // The caller owns all buffers. Calls on different buffers may run at the same time from any thread.
-// Nothing throws. A function returns 0 or its error; after an error its output is undefined. But
-// for the tuner, which allocates and waits on both:
+// Nothing throws. A function returns 0 or an error; after an error the output is undefined. The
+// tuner allocates and waits on both devices. Other functions:
 //
 //   CPU   A function returns when its work is done, by the caller's thread and TBB's threads. It
-//         allocates TBB's tasks, and answer () a few numbers a window at hand. start_workers ()
+//         allocates TBB's tasks, and answer () a few numbers for a current window. start_workers ()
 //         keeps an arena, so that TBB keeps its threads, and bin_* () tables of gradients;
-//         nothing else is kept. Errors are ENOMEM, EAGAIN (no threads to be had) and ECANCELED.
+//         nothing else is kept. Errors are ENOMEM, EAGAIN (no threads available) and ECANCELED.
 //   CUDA  A function only launches, on its stream: it allocates nothing, waits for nothing, and
 //         keeps nothing but what a strategy leaves in the workspace (Job::workspace_kept). The
 //         driver may allocate and wait at a kernel's first launch, which loads it. The error is a
@@ -50,11 +50,11 @@ namespace cpu {
 [[nodiscard]] int start_workers (const std::atomic<bool> *cancelled = nullptr);
 /// Makes the bins of an image, or its weighted pixels, and 0 in the columns from the width up to
 /// the stride; `out` lies as PixelPlane says. The image may start anywhere and have any stride.
-/// Nothing beside its pixels is read, and it may go once this returns.
+/// Nothing but its pixels is read, and the image may be freed once this returns.
 [[nodiscard]] int bin_image (const Binning &binning, int width, int height, PixelPlane out,
                              const std::atomic<bool> *cancelled = nullptr);
-/// Makes the bins of some regions only, of a frame of this size, at the same places in `out`.
-/// Regions lie in the frame, and share no pixel.
+/// Makes the bins of some regions of a frame of this size, at the same places in `out`. Regions lie
+/// in the frame, and share no pixel.
 [[nodiscard]] int bin_regions (const Binning &binning, int width, int height,
                                std::span<const Region> regions, PixelPlane out,
                                const std::atomic<bool> *cancelled = nullptr);
@@ -68,8 +68,8 @@ namespace cpu {
                              std::uint32_t *above);
 }  // namespace cpu
 
-/// Counterparts on a device; pointers are the device's, of the current context. The image, and
-/// `above`, must stay until the stream has passed; a Binning may go at once.
+/// The same functions on a device. Pointers are to memory of the device, in the current context.
+/// The image and `above` must stay until the stream has passed. A Binning may be freed at once.
 namespace cuda {
 [[nodiscard]] int bin_image (const Binning &binning, int width, int height, PixelPlane out,
                              Stream stream);

@@ -6,15 +6,15 @@
 // sum of q, except for linear. A MeasureSum takes the bins in turn, b = 0, 1, ..., so that no
 // histogram is stored: the caller subtracts four elements of a plane and adds the result. Only IEEE
 // 754 sums, products and roots are used, and none is fused, so that all devices get the same bits.
-// If OpenCV's compareHist has the measure, this is compareHist (q, p), with its conventions for
-// what would divide by zero; of bhattacharyya it is compareHist of both with one more bin, in which
-// p has the pixels that are in no bin, and q nothing:
+// If OpenCV's compareHist has the measure, the result is that of compareHist (q, p), with the same
+// conventions for a division by zero. For bhattacharyya, both histograms get one more bin, in which
+// p has the pixels that are in no bin, and q has 0:
 //
 //   intersection        sum min(p, q), a similarity (Swain and Ballard 1991); HISTCMP_INTERSECT
 //   bhattacharyya       sqrt(1 - sum sqrt(p q)), the Hellinger distance; HISTCMP_BHATTACHARYYA
 //   chi-square          sum (q - p)^2 / q, of bins with q > 0; HISTCMP_CHISQR
 //   chi-square-alt      2 sum (p - q)^2 / (p + q), of bins with p + q > 0; HISTCMP_CHISQR_ALT.
-//                       Half of it is what Adam et al. 2006 use
+//                       Adam et al. 2006 use half of it
 //   l1, l2              sum |p - q|, sqrt(sum (p - q)^2)
 //   correlation         of the bins, a similarity, -1 to 1; 1 if p or q is constant, as p is in a
 //                       window whose pixels are all in no bin; HISTCMP_CORREL
@@ -22,8 +22,8 @@
 //   emd                 sum |P - Q|, P and Q cumulative: the earth mover's distance between
 //                       histograms in one dimension, in bins (Rubner et al. 2000)
 //   kolmogorov-smirnov  max |P - Q|
-//   linear              sum p q, a score that may be any number, more being better: q is not
-//                       divided and has any sign, as the weights of a linear classifier
+//   linear              sum p q, a score that may be any number, more is better: q is not
+//                       divided and has any sign, like the weights of a linear classifier
 #pragma once
 
 #include <bit>
@@ -78,21 +78,22 @@ INTHIST_HOST_DEVICE constexpr bool counts_pixels (Measure measure)
   return measure == Measure::bhattacharyya;
 }
 
-/// Tells whether more is more alike, as in a similarity.
+/// Tells whether a larger value means more alike.
 INTHIST_HOST_DEVICE constexpr bool is_similarity (Measure measure)
 {
   return measure == Measure::intersection || measure == Measure::correlation
          || measure == Measure::linear;
 }
 
-/// Tells whether a model is a histogram. Else its numbers have any sign, and are taken as they are.
+/// Tells whether a model is a histogram. If not, the model's numbers have any sign, and are used as
+/// they are.
 constexpr bool compares_histograms (Measure measure)
 {
   return measure != Measure::linear;
 }
 
-/// Turns a model that sums to 1 into the numbers that MeasureSum takes: of bhattacharyya the roots,
-/// of correlation the distance of each bin from the mean of all bins up to it.
+/// Turns a model that sums to 1 into the numbers that MeasureSum takes: for bhattacharyya the
+/// roots, for correlation the difference of each bin from the mean of all bins up to this bin.
 inline void prepare (Measure measure, std::span<float> model)
 {
   double sum = 0;
@@ -132,8 +133,9 @@ template <Measure kMeasure>
 class MeasureSum {
 public:
   MeasureSum () = default;
-  /// `normaliser` is the share of one pixel in p, 0 for a window without pixels; `pixels` are those
-  /// of the window, modulo 2^32. Weights are as pixels.
+  /// `normaliser` is the share of one pixel in p, 0 for a window without pixels; `pixels` is the
+  /// number of pixels in the window, modulo 2^32. If there are weights, they take the place of
+  /// pixels.
   INTHIST_HOST_DEVICE MeasureSum (float normaliser, std::uint32_t pixels)
       : normaliser_ (normaliser), uncounted_ (pixels)
   {
@@ -148,7 +150,7 @@ public:
     add_share (bin, normaliser_ * float (pixels), q);
   }
 
-  /// Does half of what `add` does, if counts_pixels; `add_share` does the other half.
+  /// Counts the pixels of a bin, if counts_pixels. `add` calls this and `add_share`.
   INTHIST_HOST_DEVICE void count (std::uint32_t pixels) { uncounted_ -= pixels; }
 
   INTHIST_HOST_DEVICE void add_share ([[maybe_unused]] int bin, float p, float q)

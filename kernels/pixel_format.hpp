@@ -11,7 +11,7 @@
 namespace inthist {
 
 /// Says where 8 bits of a colour lie: in a little-endian word of `bytes` bytes, whose first byte is
-/// `offset` bytes behind the pixel's first byte. The next word lies `step` bytes further. If the
+/// `offset` bytes after the pixel's first byte. The next word lies `step` bytes further. If the
 /// colour is subsampled, such as the chroma of 4:2:0, 2^log2_subsample_x columns and
 /// 2^log2_subsample_y rows share a word. If `bytes` is 0, the image has no such colour.
 ///
@@ -49,7 +49,7 @@ struct ColourTransform {
   std::int32_t factor[3][3] = {}, offset[3] = {};
 };
 
-/// Bins that share pixels, two each, where each pixel's value lies between their middles.
+/// Bins that share pixels: a pixel goes to the two bins whose middles its value lies between.
 struct SoftBins {
   static constexpr int kMax = 255;
 
@@ -64,9 +64,9 @@ struct SoftBins {
   }
 };
 
-/// Gets 8 bits of a pixel. Feature::luma, and features that read luma alone, take the first plane's
-/// pixels, little-endian words of `bytes` bytes. One channel: word >> shift[0] & 255. Three (R, G,
-/// B), luma: (sum of weight[c] * (word >> shift[c] & 255) + 32768) >> 16.
+/// Gets 8 bits of a pixel. Feature::luma, and features that read only luma, take the first plane's
+/// pixels, which are little-endian words of `bytes` bytes. One channel: word >> shift[0] & 255.
+/// Three (R, G, B), luma: (sum of weight[c] * (word >> shift[c] & 255) + 32768) >> 16.
 struct PixelFormat {
   int bytes = 1;                 // 1..4
   int channels = 1;              // 1 or 3
@@ -99,14 +99,14 @@ struct PixelFormat {
   {
     return channel[0].interlaced || channel[1].interlaced || channel[2].interlaced;
   }
-  /// Returns whether `channel` says what is read.
+  /// Returns whether the feature reads the colours that `channel` describes.
   bool reads_colours () const
   {
     return info_of (feature).reads == Reads::rgb || info_of (feature).reads == Reads::ycbcr;
   }
 };
 
-/// Gets these 8 bits, the same on every device.
+/// Gets the 8 bits of a pixel's luma (see PixelFormat), the same on every device.
 INTHIST_HOST_DEVICE inline std::uint8_t pixel_value (const std::uint8_t *pixel,
                                                      const PixelFormat &format)
 {
@@ -123,19 +123,19 @@ INTHIST_HOST_DEVICE inline std::uint8_t pixel_value (const std::uint8_t *pixel,
 
 struct Plane {
   const void *data = nullptr;
-  std::ptrdiff_t stride = 0;  // bytes; negative where rows go from the bottom up
+  std::ptrdiff_t stride = 0;  // bytes; negative if rows go from the bottom up
 };
 
-/// The first plane is `data`. If the format reads single pixels, `data` is the frame's first
-/// pixel. If not, planes begin at this pixel or before it, where no chroma is divided, and the
-/// frame begins at column `left` and row `top`.
+/// The first plane is `data`. If the format reads single pixels, `data` is the frame's first pixel.
+/// If not, planes begin at this pixel or before it, at a place that does not divide a sample of
+/// chroma, and the frame begins at column `left` and row `top`.
 struct Image {
   const void *data = nullptr;
   std::ptrdiff_t stride = 0;
   PixelFormat format;
   Plane chroma[2] = {};
   int left = 0, top = 0;  // 0 or 1; `top` is up to 3 if the image is interlaced
-  int first_row = 0;      // of the frame's `rows`, which is the first to be read
+  int first_row = 0;      // the first of the frame's `rows` that is read
   int rows = 0;
 };
 

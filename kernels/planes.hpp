@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tensor as planes of elements, and the Source (plane, y, x) of what a pixel adds (see
-// Content).
+// The tensor as planes of elements, and the Source (plane, y, x), which returns what a pixel adds
+// (see Content).
 #pragma once
 
 #include <cstddef>

@@ -2,11 +2,11 @@
 //
 // Queries of a tensor. A query is about windows: rectangles in a list or on a grid. A window's
 // histogram is four elements a bin (region.hpp), so an answer costs the same for every window size.
-// Only the answer is written, and a histogram only where it is the answer:
+// Only the answer is written, and a histogram only if it is the answer:
 //
 //   counts       u32 x bins a window: its histogram
 //   sums         u64 x planes a window: its sum in each plane
-//   totals       u64 a window: what Content::weights add up to in it, over the tensor's bins. With
+//   totals       u64 a window: the sum of Content::weights in it, over the tensor's bins. With
 //                patches [patch][window], of each patch
 //   likelihoods  f32 a window: how alike its histogram and a model are (likeness.hpp). On a grid,
 //                the likelihood map that a tracker searches (Palaniappan et al. 2010)
@@ -23,8 +23,8 @@
 //
 // Both devices compute with the same operations in the same order, and give the same bits. A frame
 // may also have several tensors, each with a group of consecutive bins. A query goes from tensor to
-// tensor in the order of the bins, carries what is known of each window so far, and gives the same
-// bits, too.
+// tensor in the order of the bins, carries what is known of each window so far, and the answers
+// still have the same bits.
 #pragma once
 
 #include <bit>
@@ -148,7 +148,7 @@ namespace cpu {
 }  // namespace cpu
 
 namespace cuda {
-/// Takes pointers of the current context; all but `carried` and `best` may be in pinned memory.
+/// Pointers are of the current context. All except `carried` and `best` may be to pinned memory.
 [[nodiscard]] int answer (TensorView tensor, const Query &query, Stream stream);
 }  // namespace cuda
 

@@ -5,8 +5,9 @@
 //
 //   sum = H(y1, x1) - H(y0 - 1, x1) - H(y1, x0 - 1) + H(y0 - 1, x0 - 1)
 //
-// H and the sum are known modulo 2^16 or 2^32. A sum is exact while the rectangle has too few
-// pixels to reach that; a larger one is cut. Counts in u32, or in tiles, need no cut.
+// H and the sum are known modulo 2^16 or 2^32. A sum is exact if the rectangle has too few pixels
+// to reach 2^16 or 2^32. A larger rectangle is cut into parts. Counts in u32, or in tiles, need no
+// cut.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +33,8 @@ INTHIST_HOST_DEVICE inline int between (std::int64_t low, std::int64_t value, st
   return int (value < low ? low : value > high ? high : value);
 }
 
-/// Clips a rectangle, whose first pixel is anywhere, to the frame; all zero where nothing is left.
+/// Clips a rectangle to the frame. Its first pixel may be anywhere. All numbers are 0 if nothing is
+/// left.
 INTHIST_HOST_DEVICE inline Region clip_at (std::int64_t x, std::int64_t y, int width, int height,
                                            const Shape &shape)
 {

@@ -16,7 +16,7 @@ extern const Strategy kRows, kByteRows;
 
 namespace {
 
-/// Ours, each device's in the order of preference.
+/// Our own algorithms, for each device in the order of preference.
 constexpr const Strategy *kOurs[] = {
 #if INTHIST_CUDA
   &kStrip, &kByteTiles, &kLookBack,
@@ -24,7 +24,7 @@ constexpr const Strategy *kOurs[] = {
   &kRows,  &kByteRows,
 };
 
-/// Puts the published ones of a device behind ours.
+/// Returns all algorithms: for each device our own, and then the published ones.
 std::vector<Strategy> all ()
 {
   std::vector<Strategy> table;
@@ -47,7 +47,7 @@ std::vector<Strategy> all ()
 
 std::span<const Strategy> strategies ()
 {
-  // never freed, as threads may compute while the process ends
+  // never freed, because threads may still compute while the process ends
   static const auto *const table = new std::vector<Strategy> (all ());
   return *table;
 }

@@ -10,9 +10,9 @@
 
 namespace inthist {
 
-/// Returns the algorithms of this build, each device's in the order of preference.
+/// Returns the algorithms of this build, for each device in the order of preference.
 std::span<const Strategy> strategies ();
-/// Returns the published ones among them, which compute tables of more types (published/).
+/// Returns the published algorithms of this build, which compute tables of more types (published/).
 std::span<const Strategy *const> published_strategies ();
 const Strategy *find_strategy (std::string_view name);
 /// Returns the device's first strategy that supports the shape.

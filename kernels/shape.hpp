@@ -5,8 +5,9 @@
 
 namespace inthist {
 
-/// The type of a pixel or of a tensor element; u8_tiled is Tiles of mostly bytes. The last four are
-/// of tables of inthist-check, which compares with papers; f32x4 is four interleaved channels.
+/// The type of a pixel or of a tensor element; u8_tiled stands for Tiles, whose elements are mostly
+/// bytes. Only inthist-check, which compares with papers, makes tables of the last four types;
+/// f32x4 is four interleaved channels.
 enum class Type { u8, u16, u32, u8_tiled, s32, f32, f64, f32x4 };
 
 constexpr std::size_t bytes_of (Type type)
@@ -28,7 +29,7 @@ constexpr bool is_floating (Type type)
 
 /// Says what a pixel adds to plane b.
 enum class Content {
-  bins,     // 1 where its bin is b: an integral histogram
+  bins,     // 1 if its bin is b: an integral histogram
   weights,  // its weight for bin b: an integral histogram of weights (features/weight.hpp)
   // its value to the power b + 1: a summed-area table of values, and one of squares (Viola and
   // Jones 2001)
@@ -43,8 +44,9 @@ enum class Content {
 ///   sums    one plane; u8 to u32 or s32, modulo 2^32 (u32: also two planes), or to f32; u32 to
 ///           u32; f32, f64 or f32x4 to itself
 ///
-/// Floating sums only add, each pixel to at most width + height others in turn. An element is off
-/// by at most (width + height) u sum |pixel|, u being 2^-24 or 2^-53 (Higham 1993, eq. 2.4).
+/// Floating sums only add, each pixel to at most width + height others in turn. The error of an
+/// element is at most (width + height) u sum |pixel|, u being 2^-24 or 2^-53 (Higham 1993, eq.
+/// 2.4).
 struct Shape {
   int width = 0, height = 0;  // pixels, each at least 1
   int bins = 0;               // planes
@@ -57,8 +59,8 @@ struct Shape {
 bool is_valid (const Shape &shape);
 
 /// Places H[b][y][x] at byte b * plane_pitch + y * row_pitch + x * bytes_of (counter). Both pitches
-/// and the tensor's address are multiples of 16. Bytes behind a row's end are never touched. With
-/// u8_tiled a row is one of tiles (tiles.hpp).
+/// and the tensor's address are multiples of 16. Bytes after the end of a row are never read or
+/// written. With u8_tiled a row is a row of tiles (tiles.hpp).
 struct Layout {
   std::size_t row_pitch = 0, plane_pitch = 0;  // bytes
 };

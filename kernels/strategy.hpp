@@ -61,21 +61,22 @@ struct Tuning {
   bool operator== (const Tuning &) const = default;
 };
 
-/// Tests a flag by which another thread stops the work; null is no flag.
+/// Tests a flag by which another thread stops the work; `flag` may be null.
 inline bool is_set (const std::atomic<bool> *flag)
 {
   return flag && flag->load (std::memory_order_relaxed);
 }
 
-/// Hears of the stages of a run, to time them. Work enqueued between two belongs to the first.
+/// Is called at each stage of a run, to time the stages. Work that is enqueued between two calls
+/// belongs to the first.
 class StageListener {
 public:
   virtual ~StageListener () = default;
   virtual void begin (const char *stage) = 0;  // "initialise", "scan", "transpose", ...
 };
 
-/// What a strategy needs for one frame. The workspace has workspace_bytes (shape, tuning) bytes, is
-/// 256-byte aligned, and is in use until the stream has passed.
+/// The arguments of a strategy for one frame. The workspace has workspace_bytes (shape, tuning)
+/// bytes, is 256-byte aligned, and is in use until the stream has passed.
 struct Job {
   Shape shape;
   Layout layout;
@@ -85,17 +86,17 @@ struct Job {
   Stream stream = nullptr;
   Tuning tuning = {};
   StageListener *listener = nullptr;
-  /// run () first makes `pixels` from this: bins, weighted pixels, or u8 pixels of a table, which
-  /// are then what the LUT makes of the image's values (scores).
+  /// run () first makes `pixels` from this: bins, weighted pixels, or u8 pixels of a table. The
+  /// pixels of a table are the scores that the LUT gives to the image's values.
   const Binning *binning = nullptr;
 
   /// CPU strategies poll this about every millisecond; once it is set, run () soon returns
   /// ECANCELED. CUDA strategies only launch, and do not poll.
   const std::atomic<bool> *cancelled = nullptr;
 
-  /// Whether the workspace holds zeros, or what the last run of this strategy, shape and tuning
-  /// left there. Strategies with `keeps_workspace` are faster then. After a run that failed the
-  /// workspace holds anything: this must be false.
+  /// True if the workspace holds zeros, or the data that the last run of this strategy, shape and
+  /// tuning left there. Strategies with `keeps_workspace` are faster then. After a failed run this
+  /// must be false, because the workspace may hold anything.
   bool workspace_kept = false;
 
   void stage (const char *name) const
@@ -110,19 +111,19 @@ struct Strategy {
   const char *name;
   const char *description;  // one line, for users
   Device device = Device::cpu;
-  /// Returns enough bytes for fewer bins or rows as well, as parts of frames have them.
+  /// Returns bytes that also suffice for fewer bins or rows, which parts of frames have.
   std::size_t (*workspace_bytes) (const Shape &, const Tuning &) =
       [] (const Shape &, const Tuning &) { return std::size_t (0); };
   int (*run) (const Job &) = nullptr;
   bool bins_itself = false;      // takes Job::binning, and may leave `pixels` as they are
   bool keeps_workspace = false;  // see Job::workspace_kept
   bool makes_tiles = false;      // takes shapes with u8_tiled, and no others
-  bool takes_weights = false;    // takes shapes with `weights`, too
-  // asked only of valid shapes and of parameters below
+  bool takes_weights = false;    // also takes shapes with `weights`
+  // called only with valid shapes and with parameters from `tiles` and `threads`
   bool (*supports) (const Shape &, const Tuning &) = [] (const Shape &, const Tuning &) {
     return true;
   };
-  const char *limit = "";                         // what it supports, in words, if not everything
+  const char *limit = "";                         // the limits of what it supports, in words
   std::span<const int> tiles = {}, threads = {};  // values for Tuning, the default first
   bool slow = false;                              // for comparison only: never chosen by itself
 };
@@ -130,8 +131,8 @@ struct Strategy {
 /// Tells whether the shape is valid and the strategy supports it with these parameters.
 bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning = {});
 
-/// Runs the strategy, and before it bin_image if the job has a `binning` that the strategy does not
-/// take itself.
+/// Runs the strategy. If the job has a `binning` that the strategy does not take itself, runs
+/// bin_image first.
 [[nodiscard]] int run (const Strategy &strategy, const Job &job);
 
 }  // namespace inthist

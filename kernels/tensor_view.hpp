@@ -19,8 +19,8 @@ struct Elements2d {
   INTHIST_HOST_DEVICE T operator() (int y, int x) const { return plane[y * row + x]; }
 };
 
-/// A tensor of u16, u32 or tiles, with all that tells where its elements lie. It owns nothing,
-/// may be in a device's memory, and is passed by value, to kernels too.
+/// A tensor of u16, u32 or tiles, with the places of its elements. It owns nothing, may be in a
+/// device's memory, and is passed by value, also to kernels.
 struct TensorView {
   const std::uint8_t *bytes;
   Shape shape;
@@ -31,8 +31,8 @@ struct TensorView {
   {
   }
 
-  /// Calls `body` with the tensor as one in tiles or one in rows, of which kernels have no more
-  /// code than they need.
+  /// Calls `body` with a TensorInTiles or a TensorInRows, so that kernels have no more code than
+  /// they need.
   template <class Body>
   auto with_arrangement (Body &&body) const;
 
@@ -79,7 +79,7 @@ struct TensorInTiles : TensorView {
     const auto with_width = [&] (bool wide) {
       return body ([view = *this, wide] (int p) { return view.elements (p, wide); });
     };
-    return tiles.wide ? with_width (true) : with_width (false);  // a kernel's code is for one
+    return tiles.wide ? with_width (true) : with_width (false);  // a kernel is for one width
   }
 
 private:

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tiles: a tensor of 1.125 bytes a count, exact for every region. Next to its neighbours in a tile
-// of 16x16 places a count holds one byte of news. With (i, j) a place's row and column in the tile,
-// both from 0 on, and (0, 0) its corner,
+// Tiles: a tensor of 1.125 bytes a count, exact for every region. Given its neighbours in a tile of
+// 16x16 places, a count adds only one byte of information. If (i, j) is the row and column of a
+// place in the tile, both from 0 on, and (0, 0) is the corner,
 //
 //   H(i, j) = corner + top[j] + left[i] + inside[i][j]
 //

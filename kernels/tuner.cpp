@@ -19,17 +19,17 @@
 namespace inthist {
 namespace {
 
-constexpr double kHopeless = 2;    // times the fastest: a candidate so slow takes no further part
-constexpr double kClearly = 0.95;  // of the default's time: a winner must stay below
+constexpr double kHopeless = 2;    // times the fastest: a candidate this slow is dropped
+constexpr double kClearly = 0.95;  // of the default's time: a winner takes less
 constexpr int kRounds = 3, kMinWon = 2;
-constexpr double kSample = 2e-3;     // seconds of a sample, for the clock to mean something
-constexpr double kInFlight = 50e-3;  // seconds launched at once, as no launch can be called back
-constexpr int kMaxFrames = 50;       // of a sample
-constexpr std::size_t kPiece = 32 << 20;  // bytes of an upload, of a few milliseconds
+constexpr double kSample = 2e-3;          // seconds of a sample, so that the clock is exact enough
+constexpr double kInFlight = 50e-3;       // seconds launched at once: a launch cannot be cancelled
+constexpr int kMaxFrames = 50;            // of a sample
+constexpr std::size_t kPiece = 32 << 20;  // bytes of an upload, which takes a few milliseconds
 
 struct Failure {
   std::string text;
-  bool stopped = false;  // as the time is up, or by the caller
+  bool stopped = false;  // by the caller, or because the time is up
 
   explicit Failure (std::string what, bool by_flag = false)
       : text (std::move (what)), stopped (by_flag)
@@ -54,8 +54,8 @@ unexpected<Failure> stopped ()
 }
 
 /// Sets the jobs' flag when the caller's flag is set or the time is up. A thread polls every few
-/// milliseconds. Without it the end of a run would be waited for: on two busy cores a frame of
-/// 1920x1080x32 takes `wavefront` up to 1.5 s.
+/// milliseconds. Without this, the tuner would wait for the end of a run: on two busy cores a frame
+/// of 1920x1080x32 takes `wavefront` up to 1.5 s.
 class Watchdog {
 public:
   explicit Watchdog (const std::atomic<bool> *cancelled) : theirs_ (cancelled) {}
@@ -77,7 +77,7 @@ public:
     return {};
   }
 
-  /// Allows this number of seconds to all that runs from now on.
+  /// Allows this number of seconds for all work from now on.
   void allow (double seconds)
   {
     const std::lock_guard lock (mutex_);
@@ -88,7 +88,8 @@ public:
 
   const std::atomic<bool> *flag () const { return &stop_; }
 
-  /// Stays true once it was, whatever becomes of the caller's flag.
+  /// Returns whether the work is cancelled. Once true, this stays true, even if the caller clears
+  /// the flag.
   bool is_cancelled ()
   {
     if (is_set (theirs_))
@@ -144,8 +145,8 @@ public:
     return {};
   }
 
-  /// Returns the seconds that `n` frames take. Waits for those that were launched before a stop, as
-  /// they use our memory.
+  /// Returns the seconds that `n` frames take. After a stop, waits for frames that were launched,
+  /// because they use our memory.
   Outcome<double> time (const Choice &candidate, int n)
   {
     const Strategy &strategy = *candidate.strategy;
@@ -182,7 +183,7 @@ private:
   struct Slot {
     Memory workspace = { nullptr, std::free };
 #if INTHIST_CUDA
-    cuda::StreamOwner stream;  // is gone before the workspace
+    cuda::StreamOwner stream;  // is destroyed before the workspace
 #endif
   };
 
@@ -255,7 +256,7 @@ public:
   Outcome<Choice> choose (const std::vector<Choice> &candidates)
   {
     TRY (try_all (candidates));
-    // in turns, as other work slows down now the one and now the other
+    // in turns, because other work on the machine slows down now one candidate and now another
     for (int round = 0; round < kRounds && entrants_.size () > 1; round++) {
       double of_first = 0;
       for (Entrant &entrant : entrants_) {

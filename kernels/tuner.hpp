@@ -20,7 +20,8 @@ struct Choice {
   double seconds = 0;  // per frame, as measured; 0 if not measured
 };
 
-/// Lists a device's strategies for the shape, with each parameter, the default first; no slow ones.
+/// Lists a device's strategies for the shape, with each parameter, the default first, without slow
+/// strategies.
 std::vector<Choice> candidates (Device device, const Shape &shape);
 Choice default_choice (Device device, const Shape &shape);
 
@@ -31,12 +32,12 @@ struct Untuned {
 
 /// Measures the candidates for about `budget` seconds, with `slots` frames in flight, on CUDA one a
 /// stream. All candidates write to `tensor`, in memory of the device (of the current CUDA context).
-/// Allocates workspaces and waits for the device. Skips candidates that fail, for want of memory
-/// say; fails if none could be measured.
-/// A CPU strategy is cut off when the time is up. On CUDA it waits for frames that were launched.
-/// Once `cancelled` is set, it returns within a few milliseconds, but for a frame on CUDA.
-/// Returns the default unless another candidate is faster by a twentieth in each of two rounds or
-/// more, so that neither noise nor load unseats the default.
+/// Allocates workspaces and waits for the device. Skips candidates that fail, for example because
+/// of memory. Fails if no candidate could be measured. A CPU strategy is cut off when the time is
+/// up. On CUDA it waits for frames that were launched. Once `cancelled` is set, it returns within a
+/// few milliseconds, except for a frame on CUDA. Returns the default unless another candidate is
+/// faster by a twentieth in each of two rounds or more, so that neither noise nor load unseats the
+/// default.
 Expected<Choice, Untuned> tune (Device device, const Shape &shape, const Layout &layout,
                                 void *tensor, double budget, int slots,
                                 const std::atomic<bool> *cancelled = nullptr);

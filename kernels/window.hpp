@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Windows, and answers for one, bin after bin, in one source for both devices. `plane (b)` is plane
-// b of the tensor (tensor_view.hpp); the window is clipped.
+// The answers for one window, bin after bin, in one source for both devices. `plane (b)` is plane b
+// of the tensor (tensor_view.hpp). The window is clipped to the frame.
 #pragma once
 
 #include "query.hpp"
@@ -51,7 +51,7 @@ INTHIST_HOST_DEVICE inline MeasureSum<kMeasure> sum_for (std::uint64_t total)
   return { reciprocal_of_total (total), std::uint32_t (total) };
 }
 
-/// Returns what a window has in plane b: pixels, or weights, of which a large one has more than 32
+/// Returns the pixels, or the sum of weights, of a window in plane b. The sum may need more than 32
 /// bits.
 template <class PlaneAccessor>
 INTHIST_HOST_DEVICE inline std::uint64_t amount_in (const Shape &shape, const PlaneAccessor &plane,
@@ -62,7 +62,7 @@ INTHIST_HOST_DEVICE inline std::uint64_t amount_in (const Shape &shape, const Pl
                                            : sum_region<std::uint32_t> (plane (b), window, most);
 }
 
-/// Returns what bins first, first + step, ... of Content::weights add up to in a window.
+/// Returns the sum of bins first, first + step, ... of Content::weights in a window.
 template <class PlaneAccessor>
 INTHIST_HOST_DEVICE inline std::uint64_t total_in (const Shape &shape, const PlaneAccessor &plane,
                                                    const Region &window, int first = 0,
@@ -74,7 +74,7 @@ INTHIST_HOST_DEVICE inline std::uint64_t total_in (const Shape &shape, const Pla
   return total;
 }
 
-/// Returns the window, or the patch in it, that total i is of.
+/// Returns the window, or the patch of a window, of total i.
 INTHIST_HOST_DEVICE inline Region region_of_total (const Query &query, std::size_t i,
                                                    const Shape &shape)
 {
@@ -84,15 +84,16 @@ INTHIST_HOST_DEVICE inline Region region_of_total (const Query &query, std::size
              : window_of (query.windows, window, shape);
 }
 
-/// Tells whether a query brings the totals of its windows, as the tensor has not all bins.
+/// Tells whether a query brings the totals of its windows, because the tensor does not have all
+/// bins.
 template <class AnyQuery>
 INTHIST_HOST_DEVICE inline bool brings_totals (const Shape &shape, const AnyQuery &query)
 {
   return query.has_bins_before () || query.has_bins_after (shape);
 }
 
-/// Returns what divides the histogram of a window, of sum i: its pixels, or what its weights add up
-/// to.
+/// Returns the divisor of a window's histogram for sum i: the pixels of the window, or the sum of
+/// their weights.
 template <class PlaneAccessor, class AnyQuery>
 INTHIST_HOST_DEVICE inline std::uint64_t divisor_of (const Shape &shape, const PlaneAccessor &plane,
                                                      const AnyQuery &query, std::size_t i,
@@ -111,7 +112,7 @@ INTHIST_HOST_DEVICE inline float &carried_number (const AnyQuery &query, int k, 
       query.carried)[std::size_t (k) * query.n_models () * query.windows.size () + i];
 }
 
-/// Gives a new sum i what is known of the bins before the tensor's.
+/// Loads the carried numbers of the bins before the tensor's into a new sum i.
 template <Measure kMeasure, class AnyQuery>
 INTHIST_HOST_DEVICE inline void resume (const AnyQuery &query, std::size_t i,
                                         MeasureSum<kMeasure> &sum)
@@ -120,7 +121,7 @@ INTHIST_HOST_DEVICE inline void resume (const AnyQuery &query, std::size_t i,
     sum.for_state ([&] (int k, float &number) { number = carried_number (query, k, i); });
 }
 
-/// Carries sum i where bins follow in another tensor, else calls `store` with its value.
+/// Carries sum i if another tensor has more bins. If not, calls `store` with the value of the sum.
 template <Measure kMeasure, class AnyQuery, class Store>
 INTHIST_HOST_DEVICE inline void finish (const Shape &shape, const AnyQuery &query, std::size_t i,
                                         MeasureSum<kMeasure> &sum, Store &&store)
@@ -131,9 +132,9 @@ INTHIST_HOST_DEVICE inline void finish (const Shape &shape, const AnyQuery &quer
     store (sum.value ());
 }
 
-/// Returns the first of the tensor's bins at which the window's pixels, with `so_far` before them,
-/// reach `least`, and 1; -1 if no bin does. With Content::weights it is weights; all of a frame's
-/// are below 2^53.
+/// Returns the first of the tensor's bins at which the number of the window's pixels, counted from
+/// `so_far` on, reaches `least`, and at least 1. Returns -1 if no bin does. With Content::weights,
+/// weights are counted; the sum of a frame is below 2^53.
 template <class Sum, class PlaneAccessor>
 INTHIST_HOST_DEVICE inline int first_bin_with (const Shape &shape, const PlaneAccessor &plane,
                                                const Region &window, double least,
@@ -154,7 +155,7 @@ INTHIST_HOST_DEVICE inline void quantile (const Shape &shape, const PlaneAccesso
   auto *const carried = static_cast<std::int64_t *> (query.carried);
   const std::int64_t before = query.has_bins_before () ? carried[i] : 0;
   std::uint64_t so_far = before;
-  int bin = int (~before);  // unless it is still looked for
+  int bin = int (~before);  // the answer, if it is already known
   if (before >= 0) {
     const Region window = window_of (query.windows, i, shape);
     const double least =

@@ -20,7 +20,8 @@ struct CellGrid {
   double width, height;  // of a cell
   int columns, rows;
 
-  /// Returns whether edges are whole pixels: those of large cells are, which is faster.
+  /// Returns whether edges are rounded to whole pixels. The edges of large cells are, because that
+  /// is faster.
   INTHIST_HOST_DEVICE bool is_rounded () const
   {
     constexpr double kLarge = 8;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The channels of a cell (channels.hpp), compiled once for each instruction set. Each number is
-// made by the same operations in the same order in vectors of any size.
+// The channels of a cell (channels.hpp), compiled once for each instruction set. The operations for
+// a number, and their order, are the same in vectors of any size.
 #include "channels.hpp"
 
 #include <cmath>
@@ -65,11 +65,11 @@ namespace {
 
 HWY_EXPORT (write_channels);
 
-/// Makes each number of a plane a mean of it and its neighbours along one way; `step` numbers lie
-/// from one to the next.
+/// Replaces each number of a plane by the mean of the number and its neighbours along an axis.
+/// Neighbours lie `step` numbers apart.
 void smooth (std::vector<float> &cells, std::size_t step, std::size_t other_step, int values)
 {
-  std::vector<float> line (std::size_t (kGrid + 2) * values);  // with nothing at both ends
+  std::vector<float> line (std::size_t (kGrid + 2) * values);  // with zeros at both ends
   for (int other = 0; other < kGrid; other++) {
     for (int i = 0; i < kGrid; i++)
       std::copy_n (&cells[other * other_step + i * step], values, &line[(i + 1) * values]);

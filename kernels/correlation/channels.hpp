@@ -15,13 +15,14 @@
 
 namespace inthist::correlation {
 
-/// Returns by how much a square's channels fade out, along either axis.
+/// Returns the factors that fade out a square's channels along either axis.
 std::array<float, kGrid> hann ();
 
 /// Gets the channels, [y][x][channel], and fades them out towards the border of the square.
 void describe (const SquareSums &sums, std::vector<float> &channels);
 
-/// Gets the sample of a box at one size: the orientations of its cells, divided as the channels.
+/// Gets the sample of a box at one size: the orientations of the cells of the box, divided in the
+/// same way as the channels.
 void sample_size (const SizeJob &job);
 
 }  // namespace inthist::correlation

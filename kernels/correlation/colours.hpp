@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The formulas of a target's colours: how shares are learned, and scores.
+// The formulas of a target's colours: how the shares of bins are learned, and the scores of bins.
 #pragma once
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace inthist::correlation {
 inline constexpr double kColourRate = 0.04;
 inline constexpr int kMaxColourBins = 256;
 
-/// Returns a bin's share of the pixels, moved by a rate towards that of the counts.
+/// Returns a bin's share of the pixels, moved by `rate` towards the share in the counts.
 INTHIST_HOST_DEVICE inline double moved_share (double share, double count, double sum, double rate)
 {
   return share + rate * ((sum > 0 ? count / sum : 0) - share);

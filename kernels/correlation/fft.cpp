@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The butterflies of a transform (fft.hpp), compiled once for each instruction set. What is added
-// and multiplied, and in which order, is the same in vectors of any size.
+// The butterflies of a transform (fft.hpp), compiled once for each instruction set. The additions
+// and multiplications, and their order, are the same in vectors of any size.
 #include "fft.hpp"
 
 #include <algorithm>
@@ -23,8 +23,8 @@ namespace inthist::correlation::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The memory that one butterfly reads and writes: its first input and its first output, and how
-/// far its other inputs and outputs lie apart.
+/// The memory that one butterfly reads and writes: the first input and the first output, and how
+/// far apart the inputs and the outputs lie.
 struct Butterfly {
   const float *re, *im;
   std::size_t in_stride;
@@ -207,10 +207,10 @@ void Fft::run_rows (float *re, float *im, int lanes, std::span<const std::uint8_
       run (re + y * row, im + y * row, lanes);
 }
 
-/// Transforms columns, only some at a time, so that their numbers stay in a cache.
+/// Transforms columns, a few at a time, so that their numbers stay in a cache.
 void Fft::run_columns (float *re, float *im, int lanes)
 {
-  constexpr int kLanes = 32;  // of columns at a time
+  constexpr int kLanes = 32;  // columns at a time
   const int some = std::clamp (kLanes / lanes, 1, length_);
   const std::size_t row = std::size_t (length_) * std::size_t (lanes);
   for (std::size_t first = 0; first < row; first += std::size_t (some * lanes))
@@ -225,7 +225,8 @@ void Fft::forward_2d (Complexes &pictures, int lanes, std::span<const std::uint8
 
 void Fft::inverse_2d (Complexes &spectra, int lanes, std::span<const std::uint8_t> rows)
 {
-  // the parts change places: that conjugates, but for a factor that is undone after
+  // real and imaginary parts are swapped: that conjugates, except for a factor that swapping back
+  // removes
   run_columns (spectra.im.data (), spectra.re.data (), lanes);
   run_rows (spectra.im.data (), spectra.re.data (), lanes, rows);
 }

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A Fourier transform of many signals at once, in an order of operations that is always the same:
-// so tracks are the same wherever they are computed. Signals lie side by side (lanes), and each
-// butterfly is a plain loop over them. The method is Stockham's: radix 4 while it divides the
-// length, then radix 2; no pass reorders anything (Cochran et al., "What is the fast Fourier
-// transform?", 1967).
+// A Fourier transform of many signals at once, in an order of operations that is always the same,
+// so that tracks are the same on every device. Signals lie side by side (lanes), and each butterfly
+// is a plain loop over them. The method is Stockham's: radix 4 while 4 divides the length, then
+// radix 2. No pass reorders anything (Cochran et al., "What is the fast Fourier transform?", 1967).
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ struct Complexes {
 };
 
 /// The n butterflies of a pass, each of which makes `radix` outputs of `radix` inputs. An input or
-/// output is `groups` groups of `lanes` numbers, and a butterfly does the same with all of its
+/// output has `groups` groups of `lanes` numbers, and a butterfly does the same with each of these
 /// numbers. The lanes of a group are neighbours in memory. Strides are counted in numbers.
 struct Butterflies {
   int radix, n;
@@ -55,9 +54,10 @@ public:
   /// Transforms `lanes` signals in place: element n of lane l is [n * lanes + l].
   void run (float *re, float *im, int lanes);
   /// Transforms pictures of length x length: element (x, y) is [(y * length + x) * lanes + l]. Rows
-  /// may be left out that are 0, being told which are not; none for all.
+  /// that are 0 may be left out: `rows` says which rows are not 0. If `rows` is empty, no row is
+  /// left out.
   void forward_2d (Complexes &pictures, int lanes, std::span<const std::uint8_t> rows = {});
-  /// The way back, times length x length. Rows that are left out are undefined.
+  /// The inverse transform, multiplied by length x length. Rows that are left out are undefined.
   void inverse_2d (Complexes &spectra, int lanes, std::span<const std::uint8_t> rows = {});
 
 private:

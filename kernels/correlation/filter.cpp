@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a correlation filter (filter.hpp) does to all channels, compiled once for each instruction
-// set. The compiler vectorises the plain loops over channels. Each number is made by the same
-// operations in the same order in vectors of any size.
+// The computations of a correlation filter (filter.hpp) over all channels, compiled once for each
+// instruction set. The compiler vectorises the plain loops over channels. The operations for a
+// number, and their order, are the same in vectors of any size.
 #include "filter.hpp"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ struct ProximalTerms {
 HWY_BEFORE_NAMESPACE ();
 namespace inthist::correlation::HWY_NAMESPACE {
 
-/// Returns the sum of all channels: of both halves added to each other, and so on.
+/// Returns the sum of all channels: adds the second half to the first half, and so on.
 template <int kLength = kChannels>
 HWY_INLINE float sum_of (float *values)
 {
@@ -61,8 +61,8 @@ inline const float *im_of (const Complexes *spectra, std::size_t i)
   return spectra ? &spectra->im[i] : kNone;
 }
 
-/// Calls `body (i, k, m)`: i is where a frequency is in spectra, and the others are where it and
-/// its conjugate are in pairs.
+/// Calls `body (i, k, m)` for each frequency: i is the place of the frequency in spectra, k is the
+/// place in pairs, and m is the place of the conjugate in pairs.
 template <class Body>
 HWY_INLINE void for_frequencies (Body &&body)
 {
@@ -72,7 +72,7 @@ HWY_INLINE void for_frequencies (Body &&body)
             std::size_t ((kGrid - y) % kGrid * kGrid + (kGrid - x) % kGrid) * kPairs);
 }
 
-/// Takes pairs of channels apart.
+/// Splits pairs of channels into channels.
 inline void unpack (const Complexes &pairs, Complexes &spectra)
 {
   for_frequencies ([&] (std::size_t to, std::size_t k, std::size_t m) HWY_ATTR {
@@ -89,7 +89,7 @@ inline void unpack (const Complexes &pairs, Complexes &spectra)
   });
 }
 
-/// Puts pairs of channels together, of the sum of two spectra; the second may be null for none.
+/// Makes pairs of channels from the sum of two spectra. `others` may be null.
 inline void pack (const Complexes &spectra, const Complexes *others, Complexes &pairs)
 {
   float *const pairs_re = pairs.re.data (), *const pairs_im = pairs.im.data ();
@@ -106,15 +106,15 @@ inline void pack (const Complexes &spectra, const Complexes *others, Complexes &
       pairs_re[k + c] = pair (c, 1).re;
     for (int c = 0; c < kPairs; c++)
       pairs_im[k + c] = pair (c, 1).im;
-    for (int c = 0; c < kPairs; c++)  // which may be the same place
+    for (int c = 0; c < kPairs; c++)  // k and m may be the same place
       pairs_re[m + c] = pair (c, -1).re;
     for (int c = 0; c < kPairs; c++)
       pairs_im[m + c] = pair (c, -1).im;
   });
 }
 
-/// Makes `v` the best weights without a box: of each frequency the solution of
-/// (conj (x) x' + tau) v = b, by Sherman and Morrison.
+/// Makes `v` the best weights without a box: for each frequency the solution of (conj (x) x' + tau)
+/// v = b, by Sherman and Morrison.
 inline void solve_frequencies (const Complexes &spectra, const float *wanted,
                                const ProximalTerms &terms, Complexes &v)
 {
@@ -195,7 +195,7 @@ inline void multiply_channels (float wr, float wi, float *__restrict re, float *
   }
 }
 
-/// Makes the spectrum of the response: of each frequency the sum of all channels.
+/// Makes the spectrum of the response: for each frequency the sum of all channels.
 inline void respond (const Complexes &weights, const Complexes &spectra, Complexes &response)
 {
   for_frequencies ([&] (std::size_t o, std::size_t k, std::size_t m) HWY_ATTR {
@@ -262,8 +262,8 @@ std::vector<float> spectrum_of_peak (double sigma)
   return spectrum;
 }
 
-/// Returns the share of each cell in a box in the middle. Weights lie mirrored, as the filter's
-/// spectrum is multiplied, not its conjugate.
+/// Returns the share of each cell that lies in a box in the middle. Weights lie mirrored, because
+/// the filter's spectrum is multiplied, and not the conjugate of the spectrum.
 std::vector<float> shares_in_box (double width, double height)
 {
   const auto share = [] (int i, double side) {

@@ -5,10 +5,10 @@
 //
 // Only cells inside the target's box have a weight, so the surroundings may be large: all shifts of
 // them are true examples of what is not the target (H. Kiani Galoogahi, A. Fagg and S. Lucey,
-// "Learning background-aware correlation filters for visual tracking", ICCV 2017). A new filter
-// stays near the last one, the less it learns (F. Li et al., "Learning spatial-temporal regularized
-// correlation filters for visual tracking", CVPR 2018). With the spectra x of the channels, the
-// wanted response y and the last filter p, a filter v minimises
+// "Learning background-aware correlation filters for visual tracking", ICCV 2017). The less a new
+// filter learns, the nearer it stays to the last one (F. Li et al., "Learning spatial-temporal
+// regularized correlation filters for visual tracking", CVPR 2018). With the spectra x of the
+// channels, the wanted response y and the last filter p, a filter v minimises
 //
 //     | sum x v - y |^2 + mu |v - p|^2     where v has weights only inside the box.
 //
@@ -38,11 +38,11 @@ namespace inthist::correlation {
 /// Returns the spectra of kChannels pictures of kGrid x kGrid.
 Complexes spectra_of (std::span<const float> pictures);
 
-/// Shifts the pictures of the spectra by cells, also by parts of one; what leaves on one side comes
-/// in on the other.
+/// Shifts the pictures of the spectra by cells, or by parts of a cell. Cells that leave a picture
+/// on one side come in on the other.
 void shift_spectra (Complexes &spectra, double x, double y);
-/// Returns the phase factors of frequencies that do that: a complex number for each x up to
-/// kGrid / 2, then for each y.
+/// Returns the phase factors by which shift_spectra () multiplies frequencies: a complex number for
+/// each x up to kGrid / 2, then for each y.
 std::vector<std::complex<double>> phase_factors (double x, double y);
 
 /// The response that a filter is to have to a box in the middle, and the cells of the box.
@@ -50,9 +50,9 @@ struct FilterBox {
   /// Takes the size of the box in cells.
   FilterBox (double width, double height);
 
-  std::vector<float> wanted;              // the spectrum of the wanted response, which is real
-  std::vector<float> inside;              // the share of each cell in the box, by kFilterCells
-  std::vector<std::uint8_t> rows_inside;  // whether a row has such cells
+  std::vector<float> wanted;  // the spectrum of the wanted response, which is real
+  std::vector<float> inside;  // the share of each cell in the box, divided by kFilterCells
+  std::vector<std::uint8_t> rows_inside;  // whether a row has cells in the box
 };
 
 class CorrelationFilter {
@@ -66,8 +66,8 @@ public:
   /// renew (), so another thread may call respond () at the same time.
   void learn (const Complexes &spectra, double rate);
   void renew () { used_ = v_; }
-  /// Returns how much the target is at each shift by whole cells, [y][x]; shifts from kGrid / 2 on
-  /// are those to the left or up, less by kGrid.
+  /// Returns the response at each shift by whole cells, [y][x]. A shift of kGrid / 2 or more stands
+  /// for the shift less kGrid, to the left or up.
   std::vector<float> respond (const Complexes &spectra) const;
   /// Returns the weights of all channels, [y][x][channel], mirrored: x cells left of the middle are
   /// at kGrid / 2 - 1 + x.

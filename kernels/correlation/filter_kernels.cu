@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Correlation filters on a GPU (device_model.hpp). A block has one target after another, and
-// scratch memory of its own. There are as many channels as lanes in a warp: a warp has a cell or a
-// frequency, and a lane a channel. A thread transforms a row or a column of a pair of channels in
-// its registers.
+// Correlation filters on a GPU (device_model.hpp). A block works on one target after another, in
+// scratch memory of its own. There are as many channels as lanes in a warp: a warp takes a cell or
+// a frequency, and a lane takes a channel. A thread transforms a row or a column of a pair of
+// channels in its registers.
 #include <algorithm>
 #include <cmath>
 #include <type_traits>
@@ -30,11 +30,11 @@ __device__ int warp ()
   return int (threadIdx.x) / 32;
 }
 
-// A block is alone on its processor, so that few threads wait for memory: each thread has several
-// loads under way at once.
+// A processor runs only one block, so few threads hide the latency of memory. For that reason each
+// thread has several loads under way at once.
 
-/// Calls store (i, load (i)) for each i of a thread, up to n. The loads of some are under way at
-/// once: no store may be to what a later load reads.
+/// Calls store (i, load (i)) for each i of a thread, up to n. Several loads are under way at once:
+/// no store may write what a later load reads.
 template <int kAtOnce = 4, class Load, class Store>
 __device__ void for_all (int first, int step, int n, Load &&load, Store &&store)
 {
@@ -57,13 +57,14 @@ __device__ void for_all (int first, int step, int n, Load &&load, Store &&store)
     if (i + k * step < n)
       store (i + k * step, values[k]);
 }
-/// Calls them for n numbers, of which each thread of the block has some.
+/// Calls store (i, load (i)) for n numbers, shared among the threads of the block.
 template <int kAtOnce = 4, class Load, class Store>
 __device__ void for_numbers (int n, Load &&load, Store &&store)
 {
   for_all<kAtOnce> (int (threadIdx.x), kThreads, n, load, store);
 }
-/// Calls them for n frequencies, of which each warp of the block has some; the lanes have channels.
+/// Calls store (i, load (i)) for n frequencies, shared among the warps of the block; each lane has
+/// a channel.
 template <int kAtOnce = 4, class Load, class Store>
 __device__ void for_warps (int n, Load &&load, Store &&store)
 {
@@ -87,7 +88,7 @@ __device__ Complexes spectrum (const FilterSpectrum &of)
   return spectrum (const_cast<FilterSpectrum &> (of));
 }
 
-/// What a block works with.
+/// The scratch memory of a block, and the tables of all models.
 struct Workspace {
   decltype (BlockScratch::filter) &scratch;
   const ModelTables &tables;
@@ -131,12 +132,12 @@ __device__ void transform_lines (const Complexes &pictures, bool rows, const Mod
 
 // Two channels, a pair, are transformed as one complex number. At x = 0 and x = kGrid / 2 the CPU
 // writes (x, y) and then (x, -y) to the same place. On the GPU only the frequency with the larger y
-// is written there, so that both devices have the same bits.
+// is written, so that both devices have the same bits.
 
 struct Frequency {
-  int k, m;     // its place in pairs, and the place of its conjugate
-  bool only;    // it is its own conjugate
-  bool counts;  // it is written (see above)
+  int k, m;     // the frequency's place in pairs, and the place of the conjugate
+  bool only;    // the frequency is its own conjugate
+  bool counts;  // the frequency is written (see above)
 
   __device__ static Frequency of (int f)
   {
@@ -192,7 +193,7 @@ __device__ float sum_of (float value)
   return __shfl_sync (kAllLanes, value, 0);
 }
 
-/// Makes each number the mean of the number and its neighbours along an axis.
+/// Replaces each number by the mean of the number and its neighbours along an axis.
 __device__ void smooth (const float *from, float *to, bool along_x)
 {
   const int step = (along_x ? 1 : kGrid) * kCellValues;
@@ -285,7 +286,7 @@ __device__ void describe_spectra (const SquareCells &square, const Workspace &wo
 __device__ void respond (const ModelMemory &model, const Complexes &x, const Workspace &work,
                          float *response)
 {
-  const Complexes w = spectrum (model.weights), sums = work.pairs;  // of which few are used
+  const Complexes w = spectrum (model.weights), sums = work.pairs;  // few of these are used
   for_warps<8> (
       kFrequencies,
       [&] (int f) {
@@ -313,7 +314,7 @@ __device__ void respond (const ModelMemory &model, const Complexes &x, const Wor
 
 constexpr int kMaxNearEdges = 256;
 
-/// Writes the sums of the first numbers of a list: of one, two, and so on.
+/// Writes the prefix sums of a list: of the first number, the first two, and so on.
 template <class Load, class Store>
 __device__ void add_up (int n, Load &&load, Store &&store)
 {
@@ -357,20 +358,20 @@ __device__ ScoreSums add_up_scores (const CellsOnDevice &cells, double *at_edges
   return { edges_x, edges_y, kCellParts, n_x, n_y, at_edges };
 }
 
-/// A value of a list, and where it is.
+/// A value of a list, and its place.
 struct Ranked {
   double value;
   int at;
 
-  /// Returns whether it is larger, or comes first among equals.
+  /// Returns whether this value is larger, or equal and earlier in the list.
   __device__ bool is_before (const Ranked &other) const
   {
     return value > other.value || (value == other.value && at < other.at);
   }
 };
 
-/// Returns the largest value of n, the first of equals, to all threads. Values are those for which
-/// `counts (i)`; without any, `at` is n.
+/// Returns to all threads the largest of n values, the first of equals. A value takes part if
+/// `counts (i)`. If none does, `at` is n.
 template <class Value, class Counts>
 __device__ Ranked largest_of (int n, Value &&value, Counts &&counts)
 {
@@ -426,8 +427,8 @@ __device__ void find_match (const SearchJob &job, const ScoreSums &scores, const
   const int at = best.at % kFilterCells, row = at / kGrid, column = at % kGrid;
   Match &match = *job.match;
   if (threadIdx.x == 0) {
-    // Behind a detector the filter has learned the place lately. Then only the filter tells the
-    // part of a cell: uneven colours would pull the box.
+    // With a detector the filter has learned the place lately. Then only the filter says the part
+    // of a cell, because uneven colours would pull the box.
     const CellShift shift =
         job.has_motion ? peak_near (
             row, column,
@@ -508,7 +509,7 @@ find_best_spots (const SpotJob *jobs)
   }
 }
 
-/// Moves what is on the spectra, by phase factors.
+/// Shifts the pictures of the spectra, by phase factors.
 __device__ void move (const Complexes &spectra, const double *phase_factors)
 {
   const double *const right = phase_factors, *const down = right + 2 * kHalf;
@@ -525,7 +526,7 @@ __device__ void move (const Complexes &spectra, const double *phase_factors)
   __syncthreads ();
 }
 
-/// The spectrum at a null is zeros.
+/// Returns the i-th number of a spectrum. A null spectrum stands for zeros.
 __device__ Number number_at (const Complexes *spectrum, int i)
 {
   return spectrum ? spectrum->at (i) : Number{ 0, 0 };

@@ -3,8 +3,8 @@
 // The formulas of correlation filters, in one source for both devices. The CPU has loops over
 // channels, and a GPU has a lane for each channel. Both do the same operations in the same order,
 // and no operations are fused, so that tracks have the same bits everywhere. Two formulas are
-// written again with vectors of the CPU: the channels of a cell (channels.cpp), and butterflies
-// (fft.cpp).
+// written a second time, with vectors of the CPU: the channels of a cell (channels.cpp), and
+// butterflies (fft.cpp).
 #pragma once
 
 #include <algorithm>
@@ -28,9 +28,9 @@ inline constexpr int kHalf = kGrid / 2 + 1, kFrequencies = kGrid * kHalf,
 inline constexpr int kPairs = kChannels / 2;
 
 inline constexpr float kMaxShare = 0.2F,  // of a block
-    kFlat = 1,                            // square of gray levels: noise is not made an edge
-    kNeighbour = 0.3F,                    // share of a neighbour in a cell
-    kBlockShare = 0.2357F;                // of what a block adds up to, 1 / sqrt (18)
+    kFlat = 1,              // square of gray levels: keeps noise from becoming an edge
+    kNeighbour = 0.3F,      // share of a neighbour in a cell
+    kBlockShare = 0.2357F;  // factor of a block's sum, 1 / sqrt (18)
 
 // Learning by ADMM (filter.hpp). mu and rho are shares of the energy of the first example.
 inline constexpr double kPeakSigma = 0.1;  // of the wanted peak, as a share of the box's mean side
@@ -45,36 +45,36 @@ inline constexpr float kRhoGrowth = 10;    // factor of rho from one round to th
 struct Penalties {
   float mu, rho;
 
-  /// Returns those of the first example, whose energy this is.
+  /// Returns the penalties of the first example, which has this energy.
   INTHIST_HOST_DEVICE static Penalties first (float energy) { return { 0, kFirstRho * energy }; }
-  /// Returns those of a later example, learned from by this rate.
+  /// Returns the penalties of a later example, with this learning rate.
   INTHIST_HOST_DEVICE static Penalties later (float energy, double rate)
   {
     return { float (double (kLaterMu * energy) / rate), kLaterRho * energy };
   }
 };
 
-/// Returns the part of a filter's energy that a frequency has, whose channels' powers sum up to
-/// this. Those in between count for their conjugates, too.
+/// Returns the share of a frequency in a filter's energy; `power` is the sum of the powers of all
+/// channels. Frequencies between x = 0 and x = kGrid / 2 also count for their conjugates.
 INTHIST_HOST_DEVICE inline double energy_at (int x, double power)
 {
   return power * (x == 0 || x == kGrid / 2 ? 1 : 2);
 }
-/// Returns a filter's energy by the sum of all parts.
+/// Returns a filter's energy from the sum of energy_at () over all frequencies.
 INTHIST_HOST_DEVICE inline float energy_of_sum (double sum)
 {
   const float mean = float (sum / kFilterCells);
   return mean > 1e-6F ? mean : 1e-6F;
 }
 
-/// The factors that make sums of cells mean gray levels a pixel; luma from -0.5 to 0.5.
+/// The factors that turn sums of cells into mean gray levels of a pixel, and luma into -0.5 to 0.5.
 struct CellScale {
   float per_length, per_luma;
 };
 
 /// The sums of a square of kGrid x kGrid cells.
 struct SquareSums {
-  const int *x, *y;                      // edges, as in Cells
+  const int *x, *y;                      // edges (see Cells)
   const std::int64_t *gradients, *luma;  // [cell][direction] and [cell][plane]
   int luma_planes;
   CellScale scale;
@@ -97,7 +97,7 @@ struct SquareSums {
 struct SizeJob {
   const std::int64_t *gradients;
   int columns, rows;
-  float scale;    // makes the sums mean gray levels a pixel
+  float scale;    // turns the sums into mean gray levels of a pixel
   float *sample;  // [cell][orientation]
 
   INTHIST_HOST_DEVICE float value (int cell, int orientation) const
@@ -125,8 +125,8 @@ INTHIST_HOST_DEVICE inline float energy_of (const float *directions)
   return energy;
 }
 
-/// Returns 1 / the energy of the four cells around a corner. Cells outside of the grid are as those
-/// at its border.
+/// Returns 1 / the energy of the four cells around a corner. Cells outside of the grid repeat the
+/// cells at the border of the grid.
 INTHIST_HOST_DEVICE inline float block_norm (const float *energies, int columns, int rows, int x,
                                              int y)
 {
@@ -153,7 +153,7 @@ struct BlockNorms {
 INTHIST_HOST_DEVICE inline float clipped (float value, float norm)
 {
 #ifdef __CUDA_ARCH__
-  return fminf (value * norm, kMaxShare);  // one instruction there, and a call on the CPU
+  return fminf (value * norm, kMaxShare);  // one instruction on a GPU, but a call on the CPU
 #else
   return std::min (value * norm, kMaxShare);
 #endif
@@ -179,7 +179,7 @@ struct Number {
   }
   INTHIST_HOST_DEVICE Number operator* (float b) const { return { re * b, im * b }; }
   INTHIST_HOST_DEVICE Number times_minus_i () const { return { im, -re }; }
-  /// Returns its conjugate times b.
+  /// Returns the conjugate of this number times b.
   INTHIST_HOST_DEVICE Number conjugate_times (Number b) const
   {
     return { re * b.re + im * b.im, re * b.im - im * b.re };
@@ -187,13 +187,13 @@ struct Number {
   INTHIST_HOST_DEVICE float power () const { return re * re + im * im; }
 };
 
-/// Returns the first channel of a pair at a frequency, from the pair there and the pair at the
-/// conjugate frequency. Both pairs times -i give the second channel.
+/// Returns the first channel of a pair at a frequency, from the pair at this frequency and the pair
+/// at the conjugate frequency. If both are multiplied by -i, this returns the second channel.
 INTHIST_HOST_DEVICE inline Number first_of_pair (Number there, Number mirrored)
 {
   return { 0.5F * (there.re + mirrored.re), 0.5F * (there.im - mirrored.im) };
 }
-/// Returns the pair at a frequency, or with a sign of -1 at its conjugate.
+/// Returns the pair at a frequency, or with a sign of -1 the pair at the conjugate frequency.
 INTHIST_HOST_DEVICE inline Number pair_of (Number first, Number second, float sign)
 {
   return { first.re - sign * second.im, second.re + sign * first.im };

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The best place of a search: where the sum of two responses is highest, the filter's and the
-// colours'. Each has a value for each shift by whole cells, [row][column]. Shifts to the left and
-// up are negative, and wrap around: row kGrid - 1 is the shift by one cell up.
+// The best place of a search: the place with the highest sum of the filter's response and the
+// colours' response. Each response has a value for each shift by whole cells, [row][column]. Shifts
+// to the left and up are negative, and wrap around: row kGrid - 1 is the shift by one cell up.
 //
-// The colours' response is the mean score of the box's pixels. It comes from the sums of cells, by
-// their integral image; inside a cell scores are taken as even.
+// The colours' response is the mean score of the box's pixels. It comes from the integral image of
+// the scores of cells. Inside a cell the score is taken as constant.
 #pragma once
 
 #include <cmath>
@@ -15,21 +15,21 @@
 
 namespace inthist::correlation {
 
-inline constexpr int kSearchRadius = 10;                       // cells, of kGrid / 2
+inline constexpr int kSearchRadius = 10;                       // cells, at most kGrid / 2
 inline constexpr int kSearchedShifts = 2 * kSearchRadius + 1;  // along an axis
 inline constexpr double kColourWeight = 0.55;                  // of the sum of both responses
 
-/// Returns where a map has the value of a row and a column, either of which may wrap around.
+/// Returns the index in a map of a row and a column. Either may wrap around.
 INTHIST_HOST_DEVICE inline int index_of (int row, int column)
 {
   return (row + kGrid) % kGrid * kGrid + (column + kGrid) % kGrid;
 }
-/// Returns the shift, which may be negative, of a row or a column.
+/// Returns the shift of a row or a column. It may be negative.
 INTHIST_HOST_DEVICE inline int shift_of (int index)
 {
   return index < kGrid / 2 ? index : index - kGrid;
 }
-/// Returns whether a map's value is of a shift that is searched.
+/// Returns whether the search includes the shift at this index of a map.
 INTHIST_HOST_DEVICE inline bool is_searched (int index)
 {
   const int right = shift_of (index % kGrid), down = shift_of (index / kGrid);
@@ -39,9 +39,9 @@ INTHIST_HOST_DEVICE inline bool is_searched (int index)
 
 /// The weights of shifts by the expected motion. A shift of 0 has a weight of 1.
 struct ShiftWeights {
-  double along[kGrid];  // an axis
+  double along[kGrid];  // weight of each shift along an axis
 
-  /// Returns weights that fall with the distance, as a normal distribution with this standard
+  /// Returns weights that fall with the distance, like a normal distribution with this standard
   /// deviation in cells. If `spread` is 0 no motion is known, and all weights are 1.
   static ShiftWeights of_spread (double spread)
   {
@@ -62,8 +62,8 @@ INTHIST_HOST_DEVICE inline double combined_response (float response, double per_
   return (1 - kColourWeight) * response * per_peak + kColourWeight * score;
 }
 
-/// Returns where between three equally spaced values their parabola is highest, from the middle
-/// one: -0.5 to 0.5.
+/// Returns where the parabola through three equally spaced values is highest, relative to the
+/// middle value: -0.5 to 0.5.
 INTHIST_HOST_DEVICE inline double peak_between (double before, double middle, double after)
 {
   const double bend = before - 2 * middle + after;
@@ -97,7 +97,7 @@ struct Sidelobes {
   double sum, squares;
   int n;
 
-  /// Returns those of a row of the response.
+  /// Returns the sums of a row of the response.
   INTHIST_HOST_DEVICE static Sidelobes of_row (const float *response, int y, int row, int column)
   {
     constexpr int kNear = 5;
@@ -118,7 +118,7 @@ struct Sidelobes {
   {
     sum += other.sum, squares += other.squares, n += other.n;
   }
-  /// Returns how far the peak stands out: in standard deviations above the mean.
+  /// Returns how far the peak stands out, in standard deviations above the mean.
   INTHIST_HOST_DEVICE double sharpness (double peak) const
   {
     const double mean = sum / n, variance = squares / n - mean * mean;
@@ -135,7 +135,8 @@ inline double sharpness_of (const float *response, int row, int column)
   return all.sharpness (response[row * kGrid + column]);
 }
 
-/// A place between two edges: the first of them, and how far behind it lies, 0 to 1.
+/// A place between two edges: the first edge, and the distance from it as a share of the cell, 0 to
+/// 1.
 struct EdgePosition {
   int edge;
   double share;
@@ -158,7 +159,7 @@ struct EdgePosition {
   }
 };
 
-/// Where a length along an axis begins and ends.
+/// The begin and the end of a box along an axis.
 struct EdgeRange {
   EdgePosition begin, end;
 
@@ -173,7 +174,7 @@ struct EdgeRange {
 /// The integral image of scores of cells.
 struct ScoreSums {
   const int *x, *y;        // the edges of the cells,
-  double edge_unit;        // of which there are so many in a pixel: a power of 2
+  double edge_unit;        // how many units of x and y are a pixel: a power of 2
   int n_x, n_y;            // how many edges there are
   const double *at_edges;  // the sum left of and above each corner
 
@@ -184,7 +185,7 @@ struct ScoreSums {
     return (1 - bottom.share) * ((1 - right.share) * at[0] + right.share * at[1])
            + bottom.share * ((1 - right.share) * at[n_x] + right.share * at[n_x + 1]);
   }
-  /// Return where a box with its middle here begins and ends along an axis.
+  /// Return where a box with this middle begins and ends along an axis.
   INTHIST_HOST_DEVICE EdgeRange columns_of (double middle, double width) const
   {
     return EdgeRange::of (x, n_x, middle, width, edge_unit);
@@ -193,8 +194,8 @@ struct ScoreSums {
   {
     return EdgeRange::of (y, n_y, middle, height, edge_unit);
   }
-  /// Returns the mean score of a box of this size, 0 to 1. Outside of the frame and of the cells it
-  /// is 0.
+  /// Returns the mean score of a box of this size, 0 to 1. Outside of the frame and of the cells
+  /// the score is 0.
   INTHIST_HOST_DEVICE double mean (const EdgeRange &columns, const EdgeRange &rows, double width,
                                    double height) const
   {
@@ -221,7 +222,7 @@ inline constexpr std::size_t kMaxSpots = 3;  // of the whole frame
 struct Match {
   double x, y;       // the middle of the box
   double peak;       // the filter's response,
-  double sharpness;  // and its peak's
+  double sharpness;  // and how far its peak stands out
   double score;      // of the colours
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the models of targets do on a GPU besides their correlation filters (device_model.hpp): the
-// edges of cells, filters of sizes, and colours.
+// The parts of the models of targets on a GPU (device_model.hpp) that are not correlation filters:
+// the edges of cells, filters of sizes, and colours.
 #include <algorithm>
 
 #include <cuda_runtime.h>
@@ -98,7 +98,7 @@ __device__ void sample_sizes (const SizesJob &job, SizesScratch &scratch)
   __syncthreads ();
 }
 
-/// Mixes the neighbours in, and transforms the faded sample along its sizes: a thread has a
+/// Mixes in the neighbours, and transforms the faded sample along the sizes. A thread has a
 /// channel.
 __device__ void transform_sample (const SizesJob &job, SizesScratch &scratch,
                                   const ModelTables &tables)
@@ -125,8 +125,8 @@ __device__ void transform_sample (const SizesJob &job, SizesScratch &scratch,
 }
 
 /// Adds up the terms of kSums sums, each in the order of its n terms. `term (sum, i)` is the i-th
-/// of one. All threads compute terms, and one thread for each sum adds them. Returns the sum of
-/// this thread, if it has one.
+/// term of a sum. All threads compute terms, and one thread for each sum adds them. Returns the sum
+/// of this thread, if the thread has one.
 template <int kSums, class T, class Term>
 __device__ T add_in_order (int n, Term &&term)
 {
@@ -146,7 +146,7 @@ __device__ T add_in_order (int n, Term &&term)
   return sum;
 }
 
-/// Computes the response to each size. A sum is the real or the imaginary part of a frequency's.
+/// Computes the response to each size. A sum is the real or the imaginary part of a frequency.
 __device__ void respond_to_sizes (const SizesJob &job, const SizesScratch &sample,
                                   const ModelTables &tables)
 {
@@ -219,7 +219,7 @@ find_or_learn (const SizesJob *jobs, int n, const ModelTables *tables, BlockScra
 
 constexpr int kBinThreads = kMaxColourBins;
 
-/// Returns the sum of a number of each thread, which is exact, to all threads.
+/// Returns to all threads the exact sum of one number of each thread.
 __device__ std::int64_t sum_of_block (std::int64_t number)
 {
   __shared__ unsigned long long sum;

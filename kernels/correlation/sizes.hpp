@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The formulas of the filter that finds a target's size: one correlation filter along a row of
-// sizes of its box, with the orientations of some 64 cells as channels (M. Danelljan et al.,
-// "Accurate scale estimation for robust visual tracking", BMVC 2014).
+// sizes of the target's box, with the orientations of some 64 cells as channels (M. Danelljan et
+// al., "Accurate scale estimation for robust visual tracking", BMVC 2014).
 #pragma once
 
 #include "formulas.hpp"
@@ -14,14 +14,14 @@ inline constexpr double kSizeStep = 1.03;  // from a size to the next
 inline constexpr int kMaxSizeCells = 72, kMaxSizeChannels = kMaxSizeCells * kOrientations;
 inline constexpr float kSizeRate = 0.035F;
 
-/// What all filters of sizes share.
+/// The tables that all filters of sizes share.
 struct SizeTables {
-  float fade[kSizes];                          // of a sample, towards both ends
+  float fade[kSizes];                          // fades a sample towards both ends
   float wanted_re[kSizes], wanted_im[kSizes];  // the spectrum of the wanted response
   double cos[kSizes], sin[kSizes];             // of full turns, by kSizes
 };
 
-/// Returns what a channel of a sample becomes if its neighbour's share is mixed in.
+/// Returns a channel of a sample after a share of the neighbour is mixed in.
 INTHIST_HOST_DEVICE inline float mixed (float value, float neighbour, float share)
 {
   return value + share * (neighbour - value);
@@ -36,14 +36,14 @@ INTHIST_HOST_DEVICE inline Number learned_number (Number numerator, Number sampl
            numerator.im + share * (wanted.re * sample.im - wanted.im * sample.re - numerator.im) };
 }
 
-/// Returns what is added to the denominator, by the sum of the first denominators.
+/// Returns the number that is added to the denominator, from the sum of the first denominators.
 INTHIST_HOST_DEVICE inline float regular_of_sum (float sum)
 {
   const float regular = 0.01F * sum / kSizes;
   return regular > 1e-6F ? regular : 1e-6F;
 }
 
-/// Returns the response to the i-th size by that of all frequencies.
+/// Returns the response to the i-th size from the response at all frequencies.
 INTHIST_HOST_DEVICE inline double size_response (const double *re, const double *im, int i,
                                                  const SizeTables &tables)
 {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Each task walks down neighbouring columns of a plane, on cache lines; see ../cuda/add_above.cu.
+// Adds the row above to a strip (see ../cuda/add_above.cu). Each task walks down neighbouring
+// columns of a plane, on whole cache lines.
 #include <algorithm>
 
 #include "../planes.hpp"

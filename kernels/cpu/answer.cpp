@@ -2,7 +2,8 @@
 //
 // Answers queries on all cores. Counts, sums and quantiles take one window after another. Windows
 // of likelihoods and votes are cut into batches, which compare-inl.hpp compares with the models. A
-// likelihood is the vote of a patch that is all of the window. Each batch finds its best window.
+// likelihood is the vote of one patch that covers the whole window. Each batch finds the best
+// window of the batch.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -45,7 +46,7 @@ int count (const Shape &shape, const PlaneAccessor &plane, const Query &query)
     Region windows[kRun];
     for (int i = 0; i < n; i++)
       windows[i] = window_of (query.windows, first + i, shape);
-    for (int b = 0; b < shape.bins; b++)  // windows near each other have their elements in a cache
+    for (int b = 0; b < shape.bins; b++)  // the elements of windows near each other are in a cache
       for (int i = 0; i < n; i++)
         sums[std::size_t (first + i) * shape.bins + b] =
             sum_region<Sum> (plane (b), windows[i], exact_pixels (shape, b));
@@ -73,8 +74,8 @@ int quantiles (const Shape &shape, const PlaneAccessor &plane, const Query &quer
   });
 }
 
-/// Cuts all windows into batches, two a thread or more. A map's rows are taken so that each window
-/// begins where the one before ends, if that can be.
+/// Cuts all windows into batches, at least two for each thread. If possible, the rows of a map are
+/// taken in an order in which each window begins where the window before ends.
 class Batches {
 public:
   explicit Batches (const Query &query)
@@ -110,7 +111,7 @@ public:
   }
 
 private:
-  /// Returns the i-th row of all in the order 0, apart_, 2 apart_, ..., 1, 1 + apart_, ...
+  /// Returns the i-th row in the order 0, apart_, 2 apart_, ..., 1, 1 + apart_, ...
   int row_at (int i) const
   {
     const int chain = rows_ / apart_, longer = rows_ % apart_, in_longer = longer * (chain + 1);
@@ -139,7 +140,7 @@ void rank_votes (const Query &query, const float *votes, std::size_t pitch, int 
   }
 }
 
-/// Returns the best of `best` and n windows from `first` on. Most rows have none that is better.
+/// Returns the best of `best` and n windows from `first` on. Most rows have no better window.
 RankedWindow better (const Query &query, RankedWindow best, std::size_t first, const float *values,
                      int n)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Counts and sums straight from the pixels of a window, for few or small windows: no tensor is
-// needed. A large window has a histogram of its 256 values first, and a bin's count is the sum of
-// the counts of the bin's values. Columns are interleaved over four histograms, because a counter
-// that was just written is slow to read. The pixels of a small window are counted straight into the
+// needed. For a large window, the 256 values are counted first, and a bin's count is the sum of the
+// counts of the bin's values. Columns are interleaved over four histograms, because a counter that
+// was just written is slow to read. The pixels of a small window are counted straight into the
 // answer.
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,7 @@
 namespace inthist::cpu {
 namespace {
 
-using Values = std::array<std::uint64_t, 256>;  // how often each occurs
+using Values = std::array<std::uint64_t, 256>;  // how often each value occurs
 
 constexpr int kSmall = 1024;  // pixels of a window whose values are not counted first
 
@@ -40,7 +40,7 @@ void count_values (const Image &image, const Region &window, Values &values)
                 + interleaved[3][v];
 }
 
-/// Writes what the values add up to in each plane.
+/// Writes the sum of the values in each plane.
 template <class Sum>
 void add_up (const Values &values, const Lut &lut, const Shape &shape, Sum *sums)
 {
@@ -89,14 +89,14 @@ void add_values (const Image &image, const Region &window, const Shape &shape, S
     sums[1] = Sum (squares);
 }
 
-/// Adds up the weights of windows. A pixel has one number for both of its bins: the sum of what
-/// they get is below 2^32 in either half.
+/// Adds up the weights of windows. A pixel has one number for both of its bins, one in each half.
+/// The sum in either half stays below 2^32.
 class WindowWeightSums {
 public:
   template <class Sum>
   void add (const Image &image, const Region &window, const Shape &shape, Sum *sums)
   {
-    constexpr int kMaxPixels = 1 << 20;  // of which no half overflows
+    constexpr int kMaxPixels = 1 << 20;  // with which no half overflows
     std::fill_n (sums, shape.bins, Sum (0));
     const int rows = std::max (1, kMaxPixels / std::max (1, window.width)),
               end = window.y + window.height;
@@ -132,7 +132,7 @@ private:
   }
 
   static constexpr int kInterleaved = 4;
-  // the weights of pixels in no bin are here, too, and are not read
+  // also takes the weights of pixels in no bin, which are not read
   alignas (64) std::uint64_t of_bins_[kInterleaved][256] = {};
 };
 

@@ -21,7 +21,7 @@ namespace HWY_NAMESPACE {
 
 inline constexpr int kBatch = 64;
 
-/// Reads every kStep-th byte: a constant makes better loops.
+/// Reads every kStep-th byte. kStep is a constant, which makes faster loops.
 template <int kStep>
 HWY_INLINE void read_apart (const std::uint8_t *at, int n, int *to)
 {
@@ -29,8 +29,8 @@ HWY_INLINE void read_apart (const std::uint8_t *at, int n, int *to)
     to[p] = at[p * kStep];
 }
 
-/// Reads bytes that two columns each have in common; the first is of the second of its columns
-/// where `odd` is 1.
+/// Reads bytes that two columns share. If `odd` is 1, the first pixel is the second column of the
+/// first byte.
 template <int kStep>
 HWY_INLINE void read_shared (const std::uint8_t *at, int odd, int n, int *to)
 {
@@ -107,17 +107,18 @@ inline constexpr bool kIsGradient = requires (Pixel pixel)
   Feature::position_of (pixel, 1);
 };
 
-/// What features read of kBatch pixels of a row.
+/// The colours and the luma of kBatch pixels of a row, as features read them.
 struct Batch {
   int colour[3][kBatch], luma[3][kBatch + 2];
 
-  /// Reads pixels from x on, of which `n` are in the row, and their neighbours where wanted.
+  /// Reads the pixels from x on, of which `n` are in the row, and with `neighbours` also their
+  /// neighbours.
   template <class Feature>
   static Batch of (const RowReader &reader, bool neighbours, int x, int n)
   {
     constexpr bool kColours = Feature::kReads == Reads::rgb || Feature::kReads == Reads::ycbcr;
     Batch batch;
-    if (n < kBatch)  // the others are computed, too
+    if (n < kBatch)  // the pixels beyond the row are computed, too
       batch = {};
     if constexpr (kColours)
       read_colours (reader, x, n, batch.colour);
@@ -129,7 +130,7 @@ struct Batch {
     return batch;
   }
 
-  /// Calls `store (i, pixel)` for all.
+  /// Calls `store (i, pixel)` for all pixels of the batch.
   template <class Store>
   HWY_INLINE void for_pixels (const Quantization &parts, Store &&store) const
   {
@@ -143,7 +144,7 @@ struct Batch {
     }
   }
 
-  /// Gets the values of all, and where in the table a gradient is.
+  /// Gets the values of all pixels, and the places of their gradients in the table.
   template <class Feature>
   HWY_INLINE void get_values (const LookedUp &looked_up, const Quantization &parts,
                               std::uint8_t *values, int *places) const
@@ -182,7 +183,7 @@ inline void bin_row (const Binning &binning, const LookedUp &looked_up, int widt
   });
 }
 
-/// Makes the weighted pixels of some columns of a row whose gradients say all.
+/// Makes the weighted pixels of some columns of a row if they depend on the gradients only.
 inline void look_up_weights (const RowReader &reader, const LookedUp &looked_up, Columns columns,
                              std::uint32_t *words)
 {
@@ -265,8 +266,8 @@ void bin_pixels (const std::uint8_t *in, const PixelFormat &format, const Lut &l
       bins[x] = lut[pixel_value (in + x * format.bytes, format)];
 }
 
-/// Calls `for_rows` with what makes columns of row y of a frame of this size: a function (y,
-/// columns, row), where `row` is the first of the frame's.
+/// Calls `for_rows` with a function (y, columns, row) that makes columns of row y of a frame of
+/// this size. `row` is the frame's first row.
 template <class ForRows>
 int with_rows_of (Binning binning, int width, int height, ForRows &&for_rows)
 {
@@ -274,7 +275,7 @@ int with_rows_of (Binning binning, int width, int height, ForRows &&for_rows)
   const PixelFormat &format = image.format;
   const auto make_rows = [&] (auto make) {
     if (format.reads_single_pixel ())
-      image.rows = height;  // no row beside the pixel's is read, wherever the image ends
+      image.rows = height;  // only the pixel's own row is read, wherever the image ends
     LookedUp looked_up;
     if (!looked_up.prepare (binning))
       return ENOMEM;

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// byte-rows: makes the tiles of a row of tiles from left to right, each once and whole. A task is
-// one bin in one strip of rows of tiles. It keeps how many pixels each column has so far: scanned,
-// these are H in a tile's first row. Traffic: 1.125 bytes an element written, past the caches, and
-// the bin indices (1 byte a pixel) once a bin from L2. strips.hpp makes the tasks.
+// byte-rows: makes the tiles of a row of tiles from left to right, and writes each whole tile once.
+// A task is one bin in one strip of rows of tiles. It keeps the number of pixels in each column so
+// far. The prefix sums of these numbers are H in a tile's first row. Traffic: 1.125 bytes an
+// element written, past the caches, and the bin indices (1 byte a pixel) once a bin from L2.
+// strips.hpp makes the tasks.
 //
 // The vector code is compiled once for each instruction set. Some tiles side by side are made at a
-// time. Equal-or-not bytes add up down their columns, and without column 0 in four shifted
-// additions along their rows: that is inside[i][j]. What column 0 adds up to, and what the tiles
-// before have in rows 1..i, is left[i].
+// time. Equal-or-not bytes are added up down the columns, and then, without column 0, along the
+// rows in four shifted additions: that gives inside[i][j]. left[i] is the sum of column 0 and of
+// the tiles before in rows 1..i.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -29,7 +30,7 @@ namespace inthist::cpu::HWY_NAMESPACE {
 
 constexpr int kAtOnce = 64, kTilesAtOnce = kAtOnce / kTileSide;  // columns, tiles
 
-/// Rows of pixels that a row of tiles is of; there may be fewer than 16.
+/// The rows of pixels of a row of tiles; there may be fewer than 16.
 struct PixelRows {
   const std::uint8_t *pixels;
   std::size_t stride;
@@ -159,11 +160,12 @@ HWY_INLINE void count_tiles (const PixelRows &rows, int x, int columns, std::uin
   }
 }
 
-/// Numbers of a tile that a vector of 16 bytes has.
+/// A vector of 16 bytes with numbers of a tile.
 template <class T>
 using Part = hn::FixedTag<T, kTileSide / sizeof (T)>;
 
-/// Adds a tile's rows to what its columns have. Sets top[j]; returns what column 0 has up to row 0.
+/// Adds a tile's rows to the counts of the columns. Sets top[j]. Returns the count of column 0 up
+/// to row 0.
 template <class T>
 HWY_INLINE T scan_top (const Counts &counts, int t, T *columns, T *top)
 {
@@ -193,7 +195,7 @@ HWY_INLINE T scan_top (const Counts &counts, int t, T *columns, T *top)
   return first;
 }
 
-/// Sets left[i], and adds the tile to what rows 1..i have before the next.
+/// Sets left[i], and adds the tile to `before`, the counts of rows 1..i left of the next tile.
 template <class T>
 HWY_INLINE void add_left (const Counts &counts, int t, T *before, T *left)
 {
@@ -227,7 +229,7 @@ HWY_INLINE void split (const Number *numbers, Half *low, Half *high)
   }
 }
 
-/// Writes a line, past the caches, whose first number is `first`.
+/// Writes a line past the caches. `first` is the first number of the line.
 template <class T>
 HWY_INLINE void write_line (const T *line, T first, std::uint8_t *out)
 {
@@ -236,8 +238,7 @@ HWY_INLINE void write_line (const T *line, T first, std::uint8_t *out)
 }
 
 /// Writes the lines of rows 1..15, which begin with left[i]'s low bytes. On one thread of an EPYC
-/// (Zen 4) 1920x1080x32 took 6.8 ms, and 7.4 where each line's first byte is inserted by
-/// write_line.
+/// (Zen 4) 1920x1080x32 took 6.8 ms, and 7.4 ms if write_line inserts each line's first byte.
 HWY_INLINE void write_rows (const Counts &counts, int t, const std::uint8_t *low_left,
                             std::uint8_t *out)
 {
@@ -259,7 +260,8 @@ struct Left {
   alignas (64) T rows[kTileSide] = {};  // in rows 1..i
 };
 
-/// Writes a tile. Its columns have `columns` in the rows above, and then also in its own.
+/// Writes a tile. `columns` has the counts of the tile's columns in the rows above. The function
+/// adds the tile's own rows to them.
 template <class T>
 HWY_INLINE void write_tile (const Counts &counts, int t, T *columns, Left<T> &before,
                             std::uint8_t *out)
@@ -270,10 +272,10 @@ HWY_INLINE void write_tile (const Counts &counts, int t, T *columns, Left<T> &be
   before.h = corner + top[kTileSide - 1];
   add_left (counts, t, before.rows, left);
 
-  // of a narrow tile's numbers, from bit 0 and 8 on
+  // bits of a narrow tile's numbers: from bit 0 on, and from bit 8 on
   const std::uint16_t *top_0;
   alignas (64) std::uint8_t left_0[kTileSide], left_8[kTileSide];
-  // of a wide tile's also from bit 16 on
+  // a wide tile's numbers: also from bit 16 on
   [[maybe_unused]] alignas (64) std::uint8_t top_16[kTileSide], left_16[kTileSide];
   [[maybe_unused]] alignas (64) std::uint16_t words[4][kTileSide];
   if constexpr (kWide) {
@@ -303,8 +305,8 @@ HWY_INLINE void write_tile (const Counts &counts, int t, T *columns, Left<T> &be
   write_rows (counts, t, left_0, out);
 }
 
-/// Writes the tiles of rows first..last - 1 of a bin below the columns' counts. T holds a tile's
-/// numbers but for the corner. Returns false if it stopped because the job was cancelled.
+/// Writes the tiles of rows first..last - 1 of a bin below the columns' counts. T holds all numbers
+/// of a tile except the corner. Returns false if it stopped because the job was cancelled.
 template <class T>
 bool scan_tiles (const Job &job, int bin, int first, int last, T *columns)
 {
@@ -366,8 +368,8 @@ HWY_EXPORT (count_wide);
 HWY_EXPORT (scan_narrow);
 HWY_EXPORT (scan_wide);
 
-/// Calls `body` with a value of the type that holds what a column has, and all of a tile's numbers
-/// but for the corner.
+/// Calls `body` with a value of the type that holds the count of a column, and all numbers of a
+/// tile except the corner.
 template <class Body>
 auto with_counter (const Shape &shape, Body &&body)
 {

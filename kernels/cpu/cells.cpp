@@ -71,7 +71,7 @@ struct WeightSums {
   }
   void accumulate_pixel (Pixel pixel, std::uint64_t *cell) const
   {
-    // both weights times kCellParts, from where they are in the word
+    // both weights times kCellParts, from their places in the word
     static_assert (kCellParts == 1 << 8 && WeightedPixel::kMax == 0xfff);
     const std::uint64_t both =
         (pixel.word & 0xfff00) | std::uint64_t (pixel.word >> 20) << (32 + 8);
@@ -89,7 +89,7 @@ struct WeightSums {
   }
 };
 
-/// Sums of the weights of pixels' values: a number for each plane.
+/// Sums of the weights that pixels' values have in a table: a number for each plane.
 template <int kPlanes>
 struct TableSums {
   using Pixel = std::uint8_t;
@@ -104,7 +104,7 @@ struct TableSums {
   }
   void accumulate_run (const Pixel *first, const Pixel *end, std::uint64_t *cell) const
   {
-    std::uint32_t sums[kPlanes] = {};  // of at most kMaxCellColumns pixels
+    std::uint32_t sums[kPlanes] = {};  // over at most kMaxCellColumns pixels
     for (; first < end; first++)
       for (int p = 0; p < kPlanes; p++)
         sums[p] += table[p][*first];
@@ -190,7 +190,7 @@ private:
   int first_ = 0, end_ = 0;
 };
 
-/// Adds up all cells, on as many threads as the number of pixels is worth.
+/// Adds up all cells. The more pixels there are, the more threads work.
 template <class Sums>
 int sweep (const Image &image, const Cells &cells, const Sums &sums, std::size_t planes,
            std::int64_t *to)

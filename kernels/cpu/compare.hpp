@@ -17,7 +17,7 @@ struct Batch {
   int n_rows, rows[kRows];
   int columns, first_column;
 
-  /// Returns how far rows of values are from each other: vectors have no rest.
+  /// Returns the distance between rows of values. It is rounded up, so that vectors leave no rest.
   int stride () const { return round_up (columns, 16); }
   /// Returns the first window's number.
   std::size_t index (const Windows &windows, int row) const
@@ -39,19 +39,19 @@ inline Region patch_of (const Query &query, int model)
   return { patch.x, patch.y, std::max (0, patch.width), std::max (0, patch.height) };
 }
 
-/// A correlation's number that depends on the model alone. It is the same in all windows, so it is
+/// A correlation's number that depends only on the model. It is the same in all windows, so it is
 /// added up once: with four numbers a window, a batch would outgrow an L1 cache of 32 KiB.
 constexpr int kOfModel = 3;
 
-/// Moves the numbers of a sum, which lie kWindows apart. Lambdas of an instruction set's own would
-/// not be inlined into for_state.
+/// Loads the numbers of a sum, which lie kWindows apart. A lambda that is compiled for one
+/// instruction set would not be inlined into for_state.
 template <Measure kMeasure>
 void load (MeasureSum<kMeasure> &sum, const float *numbers)
 {
   sum.for_state ([numbers] (int k, float &number) { number = numbers[k * Batch::kWindows]; });
 }
 
-/// Leaves number kOfModel as it is.
+/// Stores the numbers of a sum, except number kOfModel.
 template <Measure kMeasure>
 void store (MeasureSum<kMeasure> &sum, float *numbers)
 {

@@ -9,7 +9,7 @@
 namespace inthist::cpu {
 namespace {
 
-// Tables are never freed, as threads may compute while the process ends.
+// Tables are never freed, because threads may still compute while the process ends.
 
 template <class Feature>
 void fill (GradientTable &table, const PixelFormat &format)

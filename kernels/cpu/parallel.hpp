@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turns what TBB and the allocator throw into error numbers; no other CPU kernel meets exceptions.
+// Turns the exceptions of TBB and of the allocator into error numbers. No other code of the CPU
+// kernels sees exceptions.
 #pragma once
 
 #include <atomic>
@@ -17,7 +18,8 @@
 
 namespace inthist::cpu {
 
-/// Returns body (), ENOMEM if memory is lacking, or EAGAIN if anything else is, such as threads.
+/// Returns body (), ENOMEM if there is no memory, or EAGAIN if something else is missing, such as
+/// threads.
 template <class Body>
 [[nodiscard]] int guarded (Body &&body)
 {
@@ -31,9 +33,9 @@ template <class Body>
 }
 
 /// Calls `body (part)` for parts of a TBB range, in parallel. A body that returns false has stopped
-/// half-way: no other part begins then, and this returns ECANCELED, whatever becomes of the flag. A
-/// context of its own keeps the application's tasks from stopping ours unnoticed. While the caller
-/// waits it takes no other tasks: they might want a lock that it holds.
+/// half-way: then no other part begins, and this returns ECANCELED, even if the flag is cleared. A
+/// separate context keeps the application's tasks from stopping ours unnoticed. While the calling
+/// thread waits it runs no other tasks, because they might need a lock that the caller holds.
 template <class Range, class Body>
 [[nodiscard]] int for_parts (const Range &range, Body &&body)
 {
@@ -53,7 +55,7 @@ template <class Range, class Body>
 }
 
 /// Calls `body (i)` for 0..n - 1 in parallel, until `cancelled`. A body that takes over a
-/// millisecond polls the flag itself, and returns false where it stopped.
+/// millisecond polls the flag itself, and returns false if it stopped.
 template <class Index, class Body>
 [[nodiscard]] int for_each (Index n, Index grain, const std::atomic<bool> *cancelled, Body &&body)
 {

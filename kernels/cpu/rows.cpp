@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// rows: scans each row of one plane in registers, adds the row of H above, writes the tensor once.
+// rows: scans each row of a plane in registers, adds the row of H above, and writes the tensor
+// once.
 //
-//   H(y, x) = H(y - 1, x) + (what row y adds up to, up to column x)
+//   H(y, x) = H(y - 1, x) + (the sum of row y up to column x)
 //
-// A task is one bin in one strip of rows. It keeps the current row of H in the L1 cache and only
-// ever writes the tensor, past the caches where rows are aligned. Traffic: the tensor once, and the
-// bin indices (1 byte a pixel) once a bin from L2. A table that the caches hold is written to them,
-// and the row above read from it. strips.hpp makes the tasks.
+// A task is one bin in one strip of rows. It keeps the current row of H in the L1 cache, and only
+// writes the tensor: past the caches if rows are aligned. Traffic: the tensor once, and the bin
+// indices (1 byte a pixel) once a bin from L2. A table that fits in the caches is written to them,
+// and the row above is read from there. strips.hpp makes the tasks.
 //
 // The vector code is compiled once for each instruction set. Inside a row, four shifted additions
-// turn 16 equal-or-not bytes into their prefix sum, which widens to counters. Of values, sums of
-// two are scanned in the same way, eight in a block, and their squares and weights four in a block.
+// turn 16 equal-or-not bytes into their prefix sum, which widens to counters. Values are scanned in
+// the same way as sums of two, eight to a block; squares and weights four to a block.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -61,7 +62,7 @@ HWY_INLINE void scan_row_of_bins (const std::uint8_t *HWY_RESTRICT bins, int wid
   const hn::Rebind<std::uint8_t, decltype (d)> d_bytes;
   const std::size_t lanes = hn::Lanes (d);
   alignas (64) std::uint8_t local[64];
-  T before = 0;  // pixels of the bin in this row, left of the 16 at hand
+  T before = 0;  // pixels of the bin in this row, left of the current 16
 
   for (int x = 0; x < width; x += 64) {
     scan_64 (bins + x, bin, local);
@@ -118,7 +119,7 @@ HWY_INLINE hn::Vec<Sums> upper_sums (hn::Vec<Values> values)
   return hn::PromoteTo (Sums (), hn::UpperHalf (hn::Half<Values> (), values));
 }
 
-/// Calls put (column, sums), left to right, for what even and odd columns have.
+/// Calls put (column, sums), left to right, with the sums of even and odd columns interleaved.
 template <class Put>
 HWY_INLINE void interleave (hn::Vec<Values> even, hn::Vec<Values> odd, Put &&put)
 {
@@ -133,13 +134,14 @@ HWY_INLINE void interleave (hn::Vec<Values> even, hn::Vec<Values> odd, Put &&put
   put (3 * lanes, upper_sums (right));
 }
 
-/// Scans a vector of values, from what all lanes of `before` have, and calls put (column, sums) for
-/// what it widens to. Leaves in `before` what all add up to.
+/// Scans a vector of values. The scan goes on from the sum that all lanes of `before` have. Calls
+/// put (column, sums) with the widened sums. Leaves the sum of all values in `before`.
 ///
-/// Scans pairs of neighbours, which are half as many. A pair's sum is the odd column's; without the
-/// odd value it is the even column's. On one thread of an EPYC (Zen 4) 1280x720 takes 100 us, and
-/// 118 where each value has a lane (inthist-check rows --bench --device cpu --table u8:u32 --size
-/// 1280x720 --buffers 1). Vectors of 512 bits were 0.87 times as fast.
+/// Pairs of neighbours are scanned, which are half as many. The scan of pairs gives the sum of the
+/// odd column; less the odd value it is the sum of the even column. On one thread of an EPYC (Zen
+/// 4) 1280x720 takes 100 us, and 118 us if each value has a lane (inthist-check rows --bench
+/// --device cpu --table u8:u32 --size 1280x720 --buffers 1). Vectors of 512 bits were 0.87 times as
+/// fast.
 template <class Put>
 HWY_INLINE void scan_values (const std::uint8_t *values, hn::Vec<Sums> &before, Put &&put)
 {
@@ -157,7 +159,7 @@ HWY_INLINE void scan_values (const std::uint8_t *values, hn::Vec<Sums> &before, 
   });
 }
 
-/// Does the same for the squares of half a vector of values.
+/// Scans the squares of half a vector of values, with the same arguments as scan_values ().
 template <class Put>
 HWY_INLINE void scan_squares (const std::uint8_t *values, hn::Vec<Sums> &before, Put &&put)
 {
@@ -172,14 +174,14 @@ HWY_INLINE void scan_squares (const std::uint8_t *values, hn::Vec<Sums> &before,
 }
 #endif
 
-/// Adds one row of values, or of their squares, to the row of H above, and writes it to `out`, and
-/// with kStream, which goes past the caches, also to `row`.
+/// Adds one row of values, or of their squares, to the row of H above, and writes it to `out`. With
+/// kStream, `out` is written past the caches, and the row also goes to `row`.
 template <bool kSquare, bool kStream>
 HWY_INLINE void scan_row_of_values (const std::uint8_t *HWY_RESTRICT values, int width,
                                     const std::uint32_t *above, std::uint32_t *row,
                                     std::uint32_t *out)
 {
-  std::uint32_t left = 0;  // what the row adds up to so far
+  std::uint32_t left = 0;  // sum of the row so far
   int x = 0;
 #if HWY_TARGET != HWY_SCALAR
   const Sums d;
@@ -241,7 +243,7 @@ HWY_INLINE void scan_row_of_weights (const WeightedPixel *HWY_RESTRICT pixels, i
     const auto words = hn::LoadU (d, &pixels[x].word);
     const auto sums = scan_lanes (weights_of (words, wanted, before_it));
     const auto all = hn::Add (hn::Add (sums, before), hn::Load (d, row + x));
-    before = hn::Add (before, last_lane (sums));  // so that the next vector waits for this alone
+    before = hn::Add (before, last_lane (sums));  // so that the next vector waits only for this
     hn::Store (all, d, row + x);
     if constexpr (kStream)
       hn::Stream (all, d, out + x);
@@ -257,9 +259,9 @@ HWY_INLINE void scan_row_of_weights (const WeightedPixel *HWY_RESTRICT pixels, i
   }
 }
 
-/// Computes rows first..last - 1 of a bin below the columns' sums in row_above. With `past_caches`
-/// rows that are aligned go past the caches. Returns false if it stopped because the job was
-/// cancelled; so do the functions below.
+/// Computes rows first..last - 1 of a bin. row_above has the sums of the columns above. With
+/// `past_caches` aligned rows go past the caches. This and the functions below return false if they
+/// stopped because the job was cancelled.
 template <class T>
 bool scan_strip (const Job &job, int bin, int first, int last, void *row_above, bool past_caches)
 {
@@ -312,12 +314,13 @@ bool scan_strip_u16 (const Job &job, int bin, int first, int last, void *row_abo
   return scan_strip<std::uint16_t> (job, bin, first, last, row_above, past_caches);
 }
 
-/// Adds to sums[x] the values in column x, or their squares, some rows at a time, so that all is
-/// read along rows: a picture of 4096 columns took four times as long from top to bottom.
+/// Adds to sums[x] the values in column x, or their squares, some rows at a time, so that pixels
+/// are read along rows. A picture of 4096 columns took four times as long if it was read column by
+/// column.
 template <bool kSquare>
 bool add_columns (const Job &job, int first, int last, std::uint32_t *HWY_RESTRICT sums)
 {
-  constexpr int kRows = 16;  // at most 256, whose values add up to less than 2^16
+  constexpr int kRows = 16;  // at most 256: the sum of 256 values is less than 2^16
   for (int y0 = first; y0 < last; y0 += kRows) {
     if (is_set (job.cancelled))
       return false;
@@ -420,10 +423,10 @@ HWY_EXPORT (scan_strip_u16);
 HWY_EXPORT (count_u32);
 HWY_EXPORT (count_u16);
 
-// A table of no more bytes stays in the caches; a larger one goes past them. On two cores of an
-// EPYC with 32 MiB of L3 the first was faster at 1920x1080, where a table has 7.9 MiB, and the
-// second at 3840x2160, where it has 31.6 (inthist-check rows --bench --device cpu --table u8:u32
-// --buffers 1 --size 1920x1080). By how much was not noted.
+// A table of at most this many bytes is written to the caches; a larger one goes past them. On two
+// cores of an EPYC with 32 MiB of L3 the caches were faster for 1920x1080 (a table of 7.9 MiB), and
+// writing past them was faster for 3840x2160 (31.6 MiB) (inthist-check rows --bench --device cpu
+// --table u8:u32 --buffers 1 --size 1920x1080). The difference was not noted.
 constexpr std::size_t kCachedTable = 8 << 20;
 
 /// Returns whether the tensor goes past the caches.

@@ -18,20 +18,20 @@
 
 namespace inthist::cpu {
 
-/// The numbers that strips were tuned to. One without a figure was not measured against others.
+/// The tuned numbers of strips. A number without a figure was not measured against others.
 struct StripsPolicy {
-  // So many tasks keep every core busy where some take longer than others.
+  // This many tasks keep every core busy even if some tasks take longer than others.
   int tasks_per_core = 4;
-  // A tensor of no more elements has one thread, which is done before another would have begun. On
-  // two threads of an EPYC (Zen 4) a table of 64x64 with squares takes 1.6 us, and 2.6 where they
-  // share it (inthist-check rows --bench --device cpu --table u8:u32 --bins 2 --size 64x64
-  // --buffers 1). Other limits were not measured.
+  // A tensor of at most this many elements has one thread, which is done before another would have
+  // begun. On an EPYC (Zen 4) a table of 64x64 with squares takes 1.6 us on one thread, and 2.6 us
+  // if two threads share it (inthist-check rows --bench --device cpu --table u8:u32 --bins 2 --size
+  // 64x64 --buffers 1). Other limits were not measured.
   int small_tensor = 1 << 15;
   // A strip has no fewer rows: a task costs less than its work.
   int least_rows = 32;
   // A strip has no fewer units, which are rows of tiles in tensors of tiles, for the same reason.
   int least_units = 4;
-  // A strip of a table has no fewer pixels, for the same reason: there is one bin alone.
+  // A strip of a table has no fewer pixels, for the same reason: a table has only one bin.
   int least_table_pixels = 1 << 18;
 };
 constexpr StripsPolicy kStripsPolicy;
@@ -42,7 +42,7 @@ class Strips {
 public:
   explicit Strips (const Job &job) : job_ (job), strips_ (strips_of (job.shape)) {}
 
-  /// Holds the rows of this shape or of one with fewer bins and more strips.
+  /// Returns the bytes for this shape, and for the same shape with fewer bins and more strips.
   static std::size_t workspace_bytes (const Shape &shape)
   {
     return row_bytes (shape)
@@ -50,9 +50,9 @@ public:
                                     shape.bins + wanted_tasks ());
   }
 
-  /// Makes the tensor, of rows first..last - 1 at a time. `count (job, bin, first, last, counts)`
-  /// adds them to the counts of columns. `scan (job, bin, first, last, above, more...)` writes
-  /// them, below what `above` has. Each returns false where it stopped.
+  /// Makes the tensor, rows first..last - 1 at a time. `count (job, bin, first, last, counts)` adds
+  /// these rows to the counts of columns. `scan (job, bin, first, last, above, more...)` writes
+  /// these rows; `above` has the counts of the columns above. Each returns false if it stopped.
   template <class Count, class Scan, class... More>
   int count_and_scan (Count &&count, Scan &&scan, More... more) const
   {
@@ -71,15 +71,15 @@ private:
     return std::min (job_.shape.height, int (std::int64_t (units) * strip / strips_) * kUnit);
   }
 
-  /// Returns what lies above a strip, a number for each column, padded so that 64 may be read at
-  /// any pixel.
+  /// Returns the counts above a strip, a number for each column, padded so that 64 numbers may be
+  /// read at any pixel.
   T *above (int bin, int strip) const
   {
     return reinterpret_cast<T *> (static_cast<std::uint8_t *> (job_.workspace)
                                   + (std::size_t (bin) * strips_ + strip) * row_bytes (job_.shape));
   }
 
-  /// Sets what lies above each strip.
+  /// Sets the counts above each strip.
   template <class Count>
   int count_above (Count &&count) const
   {
@@ -101,8 +101,8 @@ private:
     });
   }
 
-  /// Calls `task (bin, strip)` for all, in parallel where that is worth it. It returns false where
-  /// it stopped.
+  /// Calls `task (bin, strip)` for all bins and strips, in parallel if that is worth it. A task
+  /// returns false if it stopped.
   template <class Task>
   int for_tasks (Task &&task) const
   {
@@ -145,8 +145,8 @@ private:
     return std::max (1, shape.height / least_rows);
   }
 
-  /// Returns how many strips give enough bins x strips tasks; as many for each thread. A table has
-  /// one for each thread: all strips but one are read twice.
+  /// Returns the number of strips with which bins x strips gives each thread enough tasks. A table
+  /// has one strip for each thread, because all strips but one are read twice.
   static int strips_of (const Shape &shape)
   {
     const int threads = tbb::this_task_arena::max_concurrency ();

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Turns a strip of a frame into rows of the frame's tensor, by the carry of Nehab et al. 2011 in
-// its simplest form. A column of the strip adds one value to all rows, H in the row above; its last
-// row then is the next strip's carry. Traffic: reads and writes the tensor once more, which is
-// nothing beside the link that its caller downloads it over.
-// A thread goes down 16 bytes of columns, so that no other reads or replaces what these carry.
+// its simplest form. H in the row above the strip is added to all rows of a column. The last row is
+// then the carry of the next strip. Traffic: reads and writes the tensor once more. The download of
+// the tensor, which follows, takes much longer. A thread goes down 16 bytes of columns, so that no
+// other thread reads or replaces the carries of these columns.
 #include <cuda_runtime.h>
 
 #include "../planes.hpp"
@@ -12,9 +12,9 @@
 namespace inthist::cuda {
 namespace {
 
-// Neither number was measured against others, as the link is slower than the kernel.
+// Neither number was measured against others, because the download is slower than the kernel.
 constexpr int kThreads = 128;
-constexpr int kAtOnce = 8;  // rows of a thread in flight
+constexpr int kAtOnce = 8;  // rows that a thread has in flight
 
 template <class T>
 struct alignas (16) Pack {
@@ -39,7 +39,7 @@ __device__ inline void add_down (const Planes<T> &strip, int x, std::uint32_t *c
   Pack<T> rows[kAtOnce] = {};
   for (int y = 0; y < strip.height; y += kAtOnce) {
 #pragma unroll
-    for (int i = 0; i < kAtOnce; i++) {  // rows beyond the last load the last
+    for (int i = 0; i < kAtOnce; i++) {  // rows after the last load the last row
       const T *const from = column + min (y + i, strip.height - 1) * strip.row;
       if constexpr (kWhole)
         rows[i] = *reinterpret_cast<const Pack<T> *> (from);

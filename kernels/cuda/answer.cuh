@@ -2,7 +2,7 @@
 //
 // Kernels that answer queries, of a tensor in rows or in tiles:
 //
-//   counts, sums  a block a window, a thread a bin, four loads each (more where the window must be
+//   counts, sums  a block a window, a thread a bin, four loads each (more if the window must be
 //                 cut, see region.hpp). In tiles, a warp some bins (device/tiles/window.cuh)
 //   totals        a thread a window, or a patch of one
 //   likelihoods   a warp a window, a lane a bin; what the lanes find is added in the bins' order.
@@ -26,7 +26,7 @@ namespace inthist::cuda {
 // Windows of a block of votes: eight neighbours' u32 fill a sector of 32 bytes. Neither this number
 // nor the threads of this file's blocks were measured against others.
 constexpr int kVoteWindows = 8;
-constexpr std::size_t kVotesBytes = 48 << 10;  // shared memory that a block has without asking
+constexpr std::size_t kVotesBytes = 48 << 10;  // shared memory that every block may use
 static_assert (kMaxPatches * sizeof (float) <= kVotesBytes);
 constexpr int kAnswerThreads = 128;  // of a block of quantiles or likelihoods
 // With a bound of 128, likelihoods of a WholeQuery use fewer registers on sm_90, but likelihoods of
@@ -81,8 +81,8 @@ __global__ void quantiles_kernel (Tensor tensor, AnyQuery query)
     tensor.with_planes ([&] (const auto &plane) { quantile (tensor.shape, plane, query, i); });
 }
 
-/// Calls `body` with a function of a bin, `first`, that returns to each lane of a warp the pixels,
-/// or weights, in bin first + lane, if the tensor has this bin.
+/// Calls `body` with a function of a bin, `first`, that returns to each lane of a warp the pixels
+/// (or weights) in bin first + lane, if the tensor has this bin.
 template <class Tensor, class Body>
 __device__ void with_lanes_counts (const Tensor &tensor, const Region &window, Body body)
 {
@@ -110,7 +110,7 @@ __device__ std::uint64_t divisor_in_warp (const Tensor &tensor, const AnyQuery &
     if (shape.content == Content::weights) {
       if (brings_totals (shape, query))
         return query.totals[i];
-      unsigned long long total = 0;  // which shuffles know
+      unsigned long long total = 0;  // a type that shuffles take
       tensor.with_planes ([&] (const auto &plane) {
         total = total_in (shape, plane, window, int (threadIdx.x % kWarp), kWarp);
       });
@@ -148,7 +148,8 @@ likelihoods_kernel (Tensor tensor, AnyQuery query)
             [&] (float value) { static_cast<float *> (query.answers)[i] = value; });
 }
 
-/// Compares a window with a model, sum i; calls `store` with its value where it is complete.
+/// Compares a window with a model, which is sum i. Calls `store` with the value if the sum is
+/// complete.
 template <Measure kMeasure, class PlaneAccessor, class AnyQuery, class Store>
 __device__ void compare_window (const Shape &shape, const PlaneAccessor &plane,
                                 const AnyQuery &query, std::size_t i, const Region &window,
@@ -232,8 +233,8 @@ void launch_totals (const Tensor &tensor, const Query &query, Stream stream)
   }
 }
 
-/// Launches kernels for queries that may carry something; those for a Query have more code and
-/// registers than those for a WholeQuery.
+/// Launches the kernels of a comparison. The kernels for a Query, which may carry data, have more
+/// code and registers than the kernels for a WholeQuery.
 template <class Tensor, class AnyQuery>
 void launch_comparison (const Tensor &tensor, const AnyQuery &query, Stream stream)
 {
@@ -263,11 +264,11 @@ void launch_comparison (const Tensor &tensor, const AnyQuery &query, Stream stre
       break;
     case QueryKind::counts:
     case QueryKind::sums:
-    case QueryKind::totals: break;  // launch () has others for them
+    case QueryKind::totals: break;  // launch () has other kernels for totals
   }
 }
 
-/// Launches what answers the query, but for the best window.
+/// Launches the kernels that answer the query, except the best window.
 template <class Tensor>
 void launch (const Tensor &tensor, const Query &query, Stream stream)
 {
@@ -283,7 +284,7 @@ void launch (const Tensor &tensor, const Query &query, Stream stream)
     launch_comparison (tensor, whole (query), stream);
 }
 
-// answer_tiles.cu has them, to be compiled beside the others
+// answer_tiles.cu has these kernels, so that they are compiled in parallel with the others
 extern template void launch (const TensorInTiles &, const Query &, Stream);
 
 }  // namespace inthist::cuda

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Turns pixels into bin indices, or into weighted pixels, with the LUT in shared memory. Traffic:
-// the image once, and one byte written a pixel, or four, a hundredth of the tensor. A thread has 16
-// pixels of one byte, else four. Features that read more than a pixel of the first plane have two
-// kernels each, and a thread has eight pixels (device/pixels/pixel_run.cuh).
+// the image once, and one or four bytes written a pixel, about a hundredth of the tensor. A thread
+// has 16 pixels of one byte, or four larger pixels. For features that read more than a pixel of the
+// first plane there are two kernels each, and a thread has eight pixels
+// (device/pixels/pixel_run.cuh).
 #include <algorithm>
 
 #include <cuda_runtime.h>
@@ -61,12 +62,13 @@ bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format,
   *reinterpret_cast<Bytes<kWords> *> (out.data + y * out.stride + x0) = bins;
 }
 
-/// What the threads of a block have in common, in shared memory: lanes read different places.
+/// The tables that the threads of a block share. They are in shared memory, because lanes read
+/// different places.
 struct Tables {
   LutWords lut;
   Sectors sectors;
 
-  /// Called by all threads, with a barrier behind it.
+  /// All threads must call this, and a barrier must follow.
   __device__ void set (const LutWords &from, const Sectors &all, bool is_gradient)
   {
     lut.copy (from);
@@ -98,7 +100,7 @@ struct PixelPosition {
   }
 };
 
-constexpr int kRuns = 2;  // of a thread that makes bins, both of which are loaded at once
+constexpr int kRuns = 2;  // of a thread that makes bins; both runs are loaded at once
 
 template <class Feature>
 __global__ void __launch_bounds__ (kThreads)
@@ -169,7 +171,7 @@ weigh_feature (const __grid_constant__ Image image, const __grid_constant__ Sect
     to[i / 4] = make_uint4 (words[i].word, words[i + 1].word, words[i + 2].word, words[i + 3].word);
 }
 
-/// Calls `launch` with rows of a launch, so that a thread's number takes 32 bits.
+/// Calls `launch` for parts of the rows, so that the number of a thread takes 32 bits.
 template <class Launch>
 int for_rows (std::size_t threads_per_row, int height, Launch &&launch)
 {
@@ -206,7 +208,7 @@ int launch_feature (const Binning &binning, int width, int height, PixelPlane ou
     Image from = image;
     from.first_row += y;
     if (image.format.reads_single_pixel ())
-      from.rows = height;  // no row beside the pixel's is read, wherever the image ends
+      from.rows = height;  // only the pixel's own row is read, wherever the image ends
     return launch_overlapped (kernel, blocks, kThreads, 0, stream, from, sectors_of (image.format),
                               LutWords::of (binning.lut), width, rows,
                               PixelPlane{ out.data + y * out.stride, out.stride });

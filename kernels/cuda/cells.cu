@@ -23,7 +23,7 @@ template <class Body>
 __device__ void for_cells (const int *edges, int cells, int pixel, Body &&body)
 {
   const int from = pixel * kCellParts, to = from + kCellParts;
-  int first = 0, end = cells;  // the first cell that ends behind `from` is between
+  int first = 0, end = cells;  // the first cell that ends after `from` is in this range
   while (first < end) {
     const int middle = (first + end) / 2;
     if (edges[middle + 1] > from)
@@ -36,7 +36,7 @@ __device__ void for_cells (const int *edges, int cells, int pixel, Body &&body)
       body (i, part);
 }
 
-/// Return the first pixel that cells from this edge on have a part of, and the first pixel behind
+/// Return the first pixel that lies partly in cells from this edge on, and the first pixel after
 /// cells that end at this edge.
 __device__ int first_pixel (int edge)
 {
@@ -47,8 +47,8 @@ __device__ int end_pixel (int edge)
   return divide_up (edge, kCellParts);
 }
 
-/// Adds up weights. The sum over rows of pixels of which the cells have the same part has 32 bits:
-/// it adds up the weight times the part of the pixel's width, of at most kMaxPixels pixels.
+/// Adds up weights. The sum over rows of pixels that lie in the cells by the same part has 32 bits.
+/// It adds up the weight times the part of the pixel's width, over at most kMaxPixels pixels.
 __global__ void __launch_bounds__ (kThreads)
 add_up_weights (PixelPlane words, int planes, const CellsOnDevice *grids)
 {

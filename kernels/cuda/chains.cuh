@@ -12,7 +12,7 @@
 namespace inthist::cuda {
 
 // Windows of a thread, and bins in flight. On an H200, 640x480x32, windows of 64x64, both numbers
-// together brought chi-square-alt from 38.4 us to 28.9, and intersection from 25.5 to 17.4
+// together reduced chi-square-alt from 38.4 us to 28.9, and intersection from 25.5 to 17.4
 // (docs/measurements/2026-11-22-questions.md). Other values are not on that page.
 constexpr int kChain = 2, kBinsAhead = 2;
 // Elements of tiles need more registers. This number was not measured against others.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The numbers that the count kernel was tuned to in strip; strip_policy.hpp says how. byte-tiles
-// uses the same numbers, which were not tuned for it. A number without a figure was not measured
-// against others.
+// The tuned numbers of the count kernel, for strip; strip_policy.hpp says how they were tuned.
+// byte-tiles uses the same numbers, which were not tuned for it. A number without a figure was not
+// measured against others.
 #pragma once
 
 namespace inthist::cuda {

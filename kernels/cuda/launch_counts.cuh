@@ -15,8 +15,8 @@ struct HighBits {
   int shift, first;
 };
 
-/// Finds the high bits of a byte that are its bin, as in BinSource; all other bytes are in no bin.
-/// Finds none if high bits do not suffice for the LUT, or if a bin has no byte.
+/// Finds the high bits that give the bin of a byte (see BinSource); all other bytes are in no bin.
+/// Returns nothing if high bits do not suffice for the LUT, or if a bin has no byte.
 inline std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
 {
   constexpr int kValues = sizeof lut;
@@ -36,8 +36,8 @@ inline std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
   return {};
 }
 
-/// The kernel that makes bins of the image, or `nobody` if the image's high bits are the bins, or
-/// if bins are given.
+/// The kernel that makes bins of the image: none (`nobody`) if the image's high bits are the bins,
+/// or if the job has bins.
 enum class BinsBy { nobody, count, bin_image };
 
 /// The pixels that count and scan read. With BinsBy::count, scan reads the bins that count makes

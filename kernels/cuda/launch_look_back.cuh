@@ -37,13 +37,14 @@ look_back_kernel (Planes<T> table, PixelPlane pixels, bool vectors, TileStates<T
   block.store ();
 }
 
-/// Launches a block for each tile, with so much shared memory, of no more than `most_shared`.
+/// Launches a block for each tile. A block has `shared` bytes of shared memory, at most
+/// `most_shared`.
 template <class T, class Source, class Tile>
 int launch (const Planes<T> &table, const Job &job, int shared, int most_shared)
 {
   const TileStates<T, Tile> states (job.workspace, table);
   const auto kernel = look_back_kernel<T, Source, Tile>;
-  // always the same value, as other threads may be launching the kernel
+  // always the same value, because other threads may be launching the kernel
   if (const int error =
           cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared);
       error != 0)

@@ -2,10 +2,10 @@
 //
 // Computes a likelihood map at the speed of memory. A thread has a column of kChain windows, each
 // of which begins where the one above it ends, so they share rows of H: kChain + 1 rows instead of
-// 2 kChain. Both neighbours want only a row's difference of two elements, at the window's last
-// column and before its first; a window's count is the difference of two such differences.
-// Neighbouring threads have neighbouring windows: loads coalesce, and the second of a row hits L1.
-// So a plane's rows are fetched one and a half times, not four times.
+// 2 kChain. Two neighbours in a column need only the difference of two elements of a row: at the
+// window's last column, and before the first column. A window's count is the difference of two such
+// differences. Neighbouring threads have neighbouring windows: loads coalesce, and the second of a
+// row hits L1. So the rows of a plane are fetched one and a half times, not four times.
 #pragma once
 
 #include <type_traits>
@@ -14,7 +14,8 @@
 
 namespace inthist::cuda {
 
-/// A plane's elements of a chain: in each row the last ones in the windows and before them.
+/// The elements of a plane for a chain: in each row, at the last column of the windows and before
+/// the first column.
 struct ChainElements {
   std::uint32_t in[kChain + 1], before[kChain + 1];
 };
@@ -54,7 +55,8 @@ private:
         body (k, row * grid_.columns + column_);
   }
 
-  /// Elements left of the frame and above it are zero: loads the first instead, to be struck out.
+  /// Elements left of the frame and above it are zero: the first element is loaded instead, and
+  /// masked out later.
   __device__ void place ()
   {
     const std::int64_t left = grid_.x + std::int64_t (column_) * grid_.step_x;
@@ -96,7 +98,7 @@ private:
       sums_[k] = sum_for<kMeasure> (x1_ > x0_ ? totals[k] : 0);
   }
 
-  /// Returns what the windows have in a row and all above.
+  /// Returns the counts of the windows in a row and all rows above.
   __device__ std::uint32_t row_of (const ChainElements &elements, int k) const
   {
     return (elements.in[k] - (elements.before[k] & keep_before_)) & keep_[k];
@@ -152,10 +154,11 @@ private:
 };
 
 // With 8 blocks an SM, so at most 64 registers, correlation, emd and kolmogorov-smirnov take 17 us
-// (docs/measurements/2026-11-22-questions.md) instead of 24, the others what they took. Carrying
-// has 6 blocks, so 80 registers, with which nine of ten kernels spill none on sm_90. That was not
-// timed, and kMapThreads was not measured against others. Nor was what tiles have, which spills
-// nothing either.
+// instead of 24, and the other measures take as long as before
+// (docs/measurements/2026-11-22-questions.md). Kernels that carry have 6 blocks, so 80 registers,
+// with which nine of ten kernels spill no registers on sm_90. The 6 blocks were not timed.
+// kMapThreads, and the blocks for tiles (whose kernels spill nothing either), were not measured
+// against others.
 constexpr int kMapThreads = 128;
 template <class Tensor, class AnyQuery>
 constexpr int kMapBlocks = std::is_same_v<Tensor, TensorInTiles>  ? 4

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // look-back: summed-area tables that are written once, from pixels that are read once. A block
-// takes a tile. With its pixels in shared memory, it publishes the sums of the tile's rows and of
-// its columns, adds up the sums of the tiles above and to the left, and stores. This is
-// 1R1W-SKSS-LB of Emoto, Funasaka, Tokura, Nakano and Ito 2018: the decoupled look-back of Merrill
-// and Garland 2016 in two directions. An element at (x, y) of a tile is the sum of
+// takes a tile, and loads the tile's pixels to shared memory. It publishes the sums of the tile's
+// rows and columns, adds up the sums of the tiles above and to the left, and stores the elements.
+// This is 1R1W-SKSS-LB of Emoto, Funasaka, Tokura, Nakano and Ito 2018: the decoupled look-back of
+// Merrill and Garland 2016 in two directions. An element at (x, y) of a tile is the sum of
 //
 //   corner            all tiles that are to the left and above
 //   above[x]          all tiles above, columns 0..x
 //   left[y]           all tiles to the left, rows 0..y
 //   h[y][x]           the tile itself
 //
-// No block waits for one that cannot run: a block draws its tile, and waits only for tiles drawn
-// before. Tiles are drawn by diagonals, so that those that a block needs are well ahead of it,
-// above as to the left. Looking back ends at a checkpoint, every 8th or 16th tile, which publishes
-// what it found. Which numbers a block adds, and in which order, depends only on its tile:
-// sums of floats have the same bits in each run. Flags are raised to the number of the run, so that
-// nothing is cleared between runs.
+// No block waits for a block that cannot run: a block draws its tile, and waits only for tiles
+// drawn before. Tiles are drawn by diagonals, so that the tiles that a block needs, above and to
+// the left, are well ahead of it. Looking back ends at a checkpoint: every 8th or 16th tile
+// publishes the sums of all tiles before it. The numbers that a block adds, and their order, depend
+// only on its tile, so sums of floats have the same bits in each run. Flags are raised to the
+// number of the run, so that nothing is cleared between runs.
 //
 // Traffic: the pixels, the table, and what tiles publish, twice: 2 to 10 % of the table. Most
 // time is lost on cache lines that one processor writes and another reads soon after. So tiles are

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The numbers that look-back was tuned to, by hand on an H200: no program here times others. Those
-// that have a time beside others' are in docs/measurements/2026-11-25-look-back.md. A number
-// without a figure was not measured against others.
+// The tuned numbers of look-back. They were tuned by hand on an H200; no program here times other
+// values. Numbers that were compared with others are in docs/measurements/2026-11-25-look-back.md.
+// A number without a figure was not measured against others.
 #pragma once
 
 #include "../planes.hpp"
 
 namespace inthist::cuda {
 
-/// Measures of a tile. A warp has some rows, and a lane some chunks of neighbouring elements of
-/// each. A processor has registers for `blocks` blocks, or for as many as its threads allow.
+/// The size of a tile. A warp has `rows` rows, and a lane has `chunks` chunks of neighbouring
+/// elements of each row. A processor has registers for `blocks` blocks, or for as many as the
+/// number of threads allows.
 struct LookBackTilePolicy {
   int rows, chunks, blocks;
 };
@@ -24,9 +25,9 @@ struct LookBackPolicy {
   bool spread = false;
 };
 
-// 8-bit pixels. At 4096x4096, 4 in flight, large tiles take 24.0 us, where tiles of 128 x 128 took
-// 30.9. Unless spread, the 256 tiles of 4096x4096 take 38.8 us alone instead of 28.1, and 22.5
-// instead of 23.5 in flight.
+// 8-bit pixels. At 4096x4096, 4 in flight, large tiles take 24.0 us, and tiles of 128 x 128 took
+// 30.9. Without `spread`, the 256 tiles of 4096x4096 take 38.8 us instead of 28.1 for one table at
+// a time, and 22.5 instead of 23.5 in flight.
 template <class T, class Source>
 constexpr LookBackPolicy kLookBackPolicy = {
   .large = { .rows = 32, .chunks = 2, .blocks = 3 },  // 256 x 256
@@ -36,7 +37,7 @@ constexpr LookBackPolicy kLookBackPolicy = {
 };
 
 /// Every kCheckpoint-th tile is a checkpoint. At 4096x4096, 16 gains 10 % over 8 for 8-bit pixels,
-/// alone.
+/// with one table at a time.
 template <class T>
 constexpr int kCheckpoint = 16;
 

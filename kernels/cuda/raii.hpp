@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Owners of CUDA handles and memory; functions borrow the raw handle. The context that an owner
-// belongs to is current when it is made and dropped. Nothing throws: what fails is a CudaError,
-// which says where in the source. A function that checks on behalf of its caller takes that.
+// belongs to must be current when the owner is made and dropped. Nothing throws: a failure is a
+// CudaError, which has the place in the source. A function that checks for its caller takes this
+// place as an argument.
 #pragma once
 
 #include <cstddef>
@@ -22,9 +23,9 @@ enum class Memory { device, pinned };
 
 struct CudaError {
   cudaError_t code;
-  Location where;                  // of the call
-  std::size_t bytes = 0;           // asked for, where an allocation failed
-  Memory memory = Memory::device;  // asked for, likewise
+  Location where;                  // place of the call in the source
+  std::size_t bytes = 0;           // that an allocation asked for, if it failed
+  Memory memory = Memory::device;  // of the failed allocation
 
   const char *what () const { return cudaGetErrorString (code); }
 };
@@ -37,11 +38,12 @@ inline CudaExpected<> check (int error, Location where = Location::current ())
 {
   if (error == cudaSuccess)
     return {};
-  cudaGetLastError ();  // else the next launch would report a failed allocation again
+  cudaGetLastError ();  // or the next launch would report a failed allocation again
   return unexpected<CudaError> (CudaError{ cudaError_t (error), where });
 }
 
-/// Does so for an allocation; the error says what was asked for.
+/// Turns what an allocation returned into a CudaExpected. The error has the bytes and the kind of
+/// memory.
 inline CudaExpected<> check_allocation (int error, std::size_t bytes, Memory memory,
                                         Location where = Location::current ())
 {
@@ -73,8 +75,8 @@ inline CudaExpected<StreamOwner> make_stream (Location where = Location::current
   return StreamOwner (stream);
 }
 
-/// Makes an event with flags of cudaEventCreateWithFlags. Those that no one times are cheaper with
-/// cudaEventDisableTiming; with cudaEventBlockingSync a wait sleeps.
+/// Makes an event with flags of cudaEventCreateWithFlags. An event that is not timed is cheaper
+/// with cudaEventDisableTiming. With cudaEventBlockingSync a wait sleeps.
 inline CudaExpected<EventOwner> make_event (unsigned flags, Location where = Location::current ())
 {
   cudaEvent_t event;
@@ -102,14 +104,14 @@ inline CudaExpected<PinnedMemory> make_pinned_memory (std::size_t bytes,
   return PinnedMemory (static_cast<std::byte *> (memory));
 }
 
-/// Memory that is replaced where more is wanted; nothing may use it then.
+/// Memory that is replaced when more is needed. Nothing may use it at that time.
 template <class Owner, CudaExpected<Owner> (*kMake) (std::size_t, Location)>
 class Growing {
 public:
   Growing () = default;
   Growing (Growing &&) = delete;  // the source would have bytes, but no memory
 
-  /// Leaves no memory where it fails.
+  /// If this fails, no memory is left.
   CudaExpected<> reserve (std::size_t wanted, Location where = Location::current ())
   {
     if (wanted <= bytes_)

@@ -10,13 +10,14 @@
 // of all strips above, added up and scanned along the row. The carries follow Nehab et al. 2011 and
 // Dang, Yan and Wu 2014 (reduce, scan what was reduced, scan), with bins counted on the fly.
 //
-// If a byte's high bits are its bin, as with 32 bins of 8-bit pixels or with some of the 32 bins,
-// scan reads the picture itself, and its first strip does not wait for count. Else count makes the
-// bins on its way if a pixel is a byte, and if not, bin_image makes them before it.
+// If the high bits of a byte are its bin (such as with 32 bins of 8-bit pixels, or some of these
+// bins), scan reads the picture itself, and the first strip of scan does not wait for count. If
+// not, count also makes the bins if a pixel is a byte, and bin_image makes the bins before count if
+// a pixel is larger.
 //
 // Traffic, as a share of the tensor: 1, and for the column counts 1 / (2 x rows of a strip) with
-// u32, 1 / rows with u16 and with weights. The picture comes from L2, once for every bin. What was
-// tuned is in strip_policy.hpp and count_policy.hpp.
+// u32, 1 / rows with u16 and with weights. The picture comes from L2, once for every bin. The tuned
+// numbers are in strip_policy.hpp and count_policy.hpp.
 #include <algorithm>
 
 #include "device/hardware/attribute.cuh"
@@ -30,7 +31,8 @@ namespace cuda {
 namespace {
 
 /// Returns the rows of a strip. All blocks run at once, or in the fewest rounds that keep nine of
-/// ten places busy with strips that are not too tall. Strips are short only where blocks are few.
+/// ten places busy with strips that are not too tall. Strips are short only if there are few
+/// blocks.
 int strip_rows (const Shape &shape, int processors, int blocks_per_processor,
                 const StripPolicy &policy)
 {
@@ -51,7 +53,7 @@ int strip_rows (const Shape &shape, int processors, int blocks_per_processor,
       { round_up (divide_up (shape.height, strips), kUnitRows), least, policy.least_rows });
 }
 
-/// A launch of scan, as a frame's shape wants it; the number of blocks comes from Strips.
+/// A launch of scan for the shape of a frame; the number of blocks comes from Strips.
 struct ScanLaunch {
   void (*kernel) (BinSource, Strips, Layout, std::uint8_t *, int);
   int pixels, ranges;  // of a lane, of a row
@@ -61,7 +63,7 @@ struct ScanLaunch {
   template <class Adds>
   static ScanLaunch of (const Shape &shape)
   {
-    using Block = StripScan<Adds, false, false>;  // what follows is the same in all
+    using Block = StripScan<Adds, false, false>;  // the constants below are the same in all
     constexpr int kPixels = Block::kPixels;
     const int segments = divide_up (shape.width, kWarp * kPixels),
               ranges = divide_up (segments, Block::kMaxWarps);
@@ -86,10 +88,10 @@ struct ScanLaunch {
                                       : of<OnesOfBin<std::uint32_t>> (shape);
   }
 
-  /// Lets the kernel have its shared memory, and gets how many blocks a processor has room for.
+  /// Sets the kernel's limit of shared memory, and gets how many blocks a processor has room for.
   int get_room (int &blocks) const
   {
-    if (row_above_bytes > 0)  // always the same value, as other threads may be launching the kernel
+    if (row_above_bytes > 0)  // the same value always: other threads may be launching the kernel
       if (const int error =
               cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     kMaxWidth * int (sizeof (std::uint32_t)));

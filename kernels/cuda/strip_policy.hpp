@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The numbers that strip was tuned to. tests/benchmarks/probes/strip_policies.cpp times others
-// beside them; what it printed is in docs/measurements/2026-11-23-strip-policy.md. A number without
-// a figure was not measured against others.
+// The tuned numbers of strip. tests/benchmarks/probes/strip_policies.cpp compares them with other
+// values; the results are in docs/measurements/2026-11-23-strip-policy.md. A number without a
+// figure was not measured against others.
 #pragma once
 
 #include "count_policy.hpp"

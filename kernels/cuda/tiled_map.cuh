@@ -21,17 +21,17 @@ namespace inthist::cuda {
 // (H100, docs/measurements/2026-11-25-tiles.md).
 constexpr int kRowLanes = 16;
 constexpr int kQuadThreads = 128;
-// As many as spill nothing on sm_90.
+// The most blocks with which no register spills on sm_90.
 template <bool kWide, class AnyQuery>
 constexpr int kQuadBlocks = !kWide && std::is_same_v<AnyQuery, WholeQuery> ? 5 : 4;
 static_assert (kRowLanes <= 32 && kQuadThreads % kRowLanes == 0);
 
-/// How quads lie to the windows of a map.
+/// How quads lie relative to the windows of a map.
 struct QuadColumns {
-  int right = 0;   // the column where the first quad of last columns lies, with `before` columns
-  int before = 0;  // that are of no window
-  int left = 0;    // the same of the quads before windows: -4 or from 0 on
-  int shift = 0;   // by which the columns before the windows lie behind that
+  int right = 0;   // first column of the first quad of last columns
+  int before = 0;  // columns of that quad that belong to no window
+  int left = 0;    // first column of the first quad before windows: -4, or 0 or more
+  int shift = 0;   // how far right of `left` the columns before the windows begin
   int n = 0;       // quads
   INTHIST_HOST_DEVICE int lanes () const { return kRowLanes - (shift > 0 ? 1 : 0); }
 };
@@ -101,7 +101,7 @@ private:
 
   __device__ void add_bin (const std::uint8_t *plane, int bin, float q)
   {
-    Quad rows[kChain + 1];  // what windows have in the row and all above
+    Quad rows[kChain + 1];  // counts of the windows in the row and all rows above
 #pragma unroll
     for (int k = 0; k <= kChain; k++) {
       const Quad right = right_[k].load (plane), left = before_windows (left_[k].load (plane));
@@ -151,7 +151,7 @@ map_quads (TensorInTiles tensor, AnyQuery query, QuadColumns columns, Chains cha
   __syncthreads ();
   const int lane = threadIdx.x % kRowLanes,
             i = blockIdx.y * (kQuadThreads / kRowLanes) + threadIdx.x / kRowLanes;
-  // lanes without windows are there for what others take from them
+  // lanes without windows load quads for other lanes
   QuadChain<kMeasure, kWide, AnyQuery> (tensor, query, columns,
                                         blockIdx.x * columns.lanes () + lane,
                                         first_row_of (min (i, chains.n - 1), chains.apart),
@@ -159,7 +159,8 @@ map_quads (TensorInTiles tensor, AnyQuery query, QuadColumns columns, Chains cha
       .run (model);
 }
 
-/// Returns false, with nothing done, if the windows do not lie so.
+/// Returns false, with nothing done, if the windows do not begin at neighbouring pixels or leave
+/// the frame.
 template <Measure kMeasure, class AnyQuery>
 bool try_launch_quads (const TensorInTiles &tensor, const AnyQuery &query, const Chains &chains,
                        Stream stream)

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Features: what of a pixel is counted. A feature is a function from a pixel, and what is around
-// it, to a value of 8 bits; a LUT then makes a bin of the value (binning.hpp). Each is one function
-// in a file of this folder, compiled for the CPU and for CUDA, and one row of `kFeatures`.
+// Features: the properties of a pixel that are counted. A feature is a function from a pixel, and
+// the pixels around it, to a value of 8 bits; a LUT then makes a bin of the value (binning.hpp).
+// Each is one function in a file of this folder, compiled for the CPU and for CUDA, and one row of
+// `kFeatures`.
 #pragma once
 
 #include <array>
@@ -34,27 +35,28 @@ enum class Feature : std::uint8_t {
 /// The part of an image that a feature reads for a value.
 enum class Reads : std::uint8_t {
   luma,      // of the pixel
-  luma_3x3,  // of the pixel and its neighbours; the border's are repeated outside
+  luma_3x3,  // of the pixel and its neighbours; outside, the border is repeated
   rgb,
   ycbcr  // of the pixel
 };
 
-/// Into how many parts a joint feature divides each of its values; 0 for values that it lacks.
+/// The number of parts into which a joint feature divides each of its values; 0 for a value that
+/// the feature lacks.
 using Quantization = std::array<std::uint8_t, 3>;
 
 struct FeatureInfo {
   const char *nick, *blurb;
   Reads reads;
   int n_values;                    // values are 0 to n_values - 1; others are in no bin
-  Quantization quantization = {};  // of a joint feature, the default
+  Quantization quantization = {};  // the default of a joint feature
   int bins = 0;                    // the only number of bins that the feature has; 0: any
-  bool is_bin = false;             // the value is the bin; else values are divided into bins evenly
+  bool is_bin = false;             // the value is the bin; if not, bins divide the values evenly
   bool is_cyclic = false;          // the first value follows the last
   const char *format = nullptr;    // the name of the one format that has it; null for any
 
   bool is_joint () const { return quantization[0] > 0; }
   bool is_gradient () const { return reads == Reads::luma_3x3 && bins == 0; }
-  /// Returns whether a value lies between two bins, which may share it.
+  /// Returns whether two bins may share a value that lies between them.
   bool can_be_shared () const { return !is_bin || is_gradient (); }
 };
 

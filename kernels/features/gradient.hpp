@@ -2,14 +2,16 @@
 //
 // The orientation of luma's gradient by [-1 0 1], as detectors count it (HOG; Dalal and Triggs
 // 2005). A half turn is divided into n sectors from 0 degrees on: bin b is of angles from b * 180/n
-// to before (b + 1) * 180/n, clockwise in the picture as y goes down. Of a direction, which goes
-// all around, a bin is two of 2n sectors.
+// to before (b + 1) * 180/n, clockwise in the picture as y goes down. For a direction, which is an
+// angle of a full turn, a bin is two of 2n sectors.
 //
-// No angle decides. A sector begins at a direction in fixed point, and the sign of a cross product
-// tells whether the gradient lies behind it. Gradients of 8 bits differ by more from any border
-// that they do not lie on than the fixed point is wrong, so that every device agrees.
+// Sectors are found without angles. A sector begins at a direction in fixed point, and the sign of
+// a cross product tells whether the gradient lies past this direction. A gradient of 8 bits that
+// does not lie on a border is further from it than the error of the fixed point, so every device
+// gives the same sector.
 //
-// Bins that share pixels want the angle itself (soft.hpp). A polynomial in integers gives it.
+// Bins that share pixels need the angle itself (soft.hpp). A polynomial in integers gives the
+// angle.
 #pragma once
 
 #include "pixel.hpp"
@@ -17,16 +19,17 @@
 namespace inthist {
 
 /// Returns the angle of a gradient that is not flat, in 2^17 parts of a half turn: 0 to 2^18 - 1.
-/// It is off by less than 3.
+/// The error is less than 3 parts.
 INTHIST_HOST_DEVICE inline int angle_of_gradient (int dx, int dy)
 {
   constexpr int kHalfTurn = 1 << 17, kBits = 15;
   const bool turned = dy < 0 || (dy == 0 && dx < 0);
   const int x = dx < 0 ? -dx : dx, y = dy < 0 ? -dy : dy;
   const int most = x > y ? x : y, least = x > y ? y : x;
-  // Division of floats is rounded alike everywhere, and both have few bits.
+  // The quotient of floats is rounded in the same way on every device, and both numbers have few
+  // bits.
   const int t = int (float (least << kBits) / float (most) + 0.5f), square = (t * t) >> kBits;
-  // atan (t) / t in such parts (Abramowitz and Stegun 1964, 4.4.49; the last digits fit all t)
+  // atan (t) / t in the same parts (Abramowitz and Stegun 1964, 4.4.49; the last digits fit all t)
   constexpr int kTerms[] = { 872, -3553, 7516, -13781, 41716 };
   int sum = 0;
   for (const int term : kTerms)
@@ -40,7 +43,7 @@ template <bool kSigned>
 struct Gradient {
   static constexpr Reads kReads = Reads::luma_3x3;
 
-  /// Returns where in the bins a gradient lies, in parts of 1/256.
+  /// Returns the position of a gradient in the bins, in parts of 1/256 of a bin.
   INTHIST_HOST_DEVICE static int position_of (const Pixel &pixel, int bins)
   {
     constexpr int kHalfTurn = 1 << 17;

@@ -27,17 +27,17 @@ struct Hsv {
 private:
   static constexpr int kBits = 12, kHalf = 1 << (kBits - 1);
 
-  /// Returns whole / n in fixed point, rounded; 0 for none.
+  /// Returns whole / n in fixed point, rounded; 0 if n is 0.
   INTHIST_HOST_DEVICE static int share (int whole, int n)
   {
     // A division of floats is faster, and exact here. The numbers have at most 23 bits. The
-    // quotient lies between two multiples of 1 / (2 * n), and is further from any integer than its
-    // error.
+    // quotient lies between two multiples of 1 / (2 * n), and the error of the division is smaller
+    // than the distance to any integer.
     return n == 0 ? 0 : int (quotient (float (4 * (whole << kBits) + 2 * n + 1), float (4 * n)));
   }
 };
 
-/// As OpenCV's camshiftdemo, leaves out pixels whose hue says little.
+/// Leaves out pixels whose hue says little, in the same way as OpenCV's camshiftdemo.
 struct Hue {
   static constexpr Reads kReads = Reads::rgb;
 

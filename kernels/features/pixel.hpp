@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A pixel as features see it, and how it is read from an image of any format.
+// A pixel as features see it, and the code that reads it from an image of any format.
 #pragma once
 
 #include "../pixel_format.hpp"
@@ -16,9 +16,9 @@ struct Colour {
 /// The argument of a feature. Only the parts that the feature reads are set (FeatureInfo::reads).
 struct Pixel {
   Colour colour;
-  int luma[3][3];  // of the pixel, in the middle, and its neighbours
+  int luma[3][3];  // of the pixel (in the middle) and its neighbours
   const Quantization &parts;
-  const Sectors &sectors;  // of a gradient
+  const Sectors &sectors;  // for a gradient
 
   /// Luma's gradient by [-1 0 1].
   INTHIST_HOST_DEVICE int dx () const { return luma[1][2] - luma[1][0]; }
@@ -67,13 +67,13 @@ public:
     if (from.bytes == 1)
       return *at;
     if (from.bytes == 0)
-      return 128;  // a gray image's differences
+      return 128;  // a gray image has no colour differences
     std::uint32_t word = at[0];
     for (int byte = 1; byte < from.bytes; byte++)
       word |= std::uint32_t (at[byte]) << (8 * byte);
     return int (word >> from.shift & 255);
   }
-  /// Returns the first of these.
+  /// Returns the address of the colour's first byte.
   INTHIST_HOST_DEVICE const std::uint8_t *first (int i, int x) const
   {
     const Channel &from = format_.channel[i];
@@ -91,14 +91,14 @@ public:
     return to;
   }
 
-  /// Returns the luma of column x in the row above (0), in this (1) or below (2).
+  /// Returns the luma of column x in the row above (0), in this row (1) or in the row below (2).
   INTHIST_HOST_DEVICE int luma (int row, int x) const
   {
     return pixel_value (luma_[row] + std::ptrdiff_t (left_ + clamped (x, last_)) * format_.bytes,
                         format_);
   }
 
-  /// Returns the first pixel of such a row.
+  /// Returns the first pixel of the row above (0), of this row (1) or of the row below (2).
   INTHIST_HOST_DEVICE const std::uint8_t *luma_row (int row) const
   {
     return luma_[row] + left_ * format_.bytes;

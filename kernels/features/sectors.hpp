@@ -7,7 +7,7 @@
 
 namespace inthist {
 
-/// Where the sectors of a half turn begin.
+/// The directions in which the sectors of a half turn begin.
 struct Sectors {
   static constexpr int kMax = 180, kBits = 30;
   struct Direction {
@@ -15,15 +15,17 @@ struct Sectors {
   };
 
   int n;
-  Direction begin[kMax + 1];  // and where the last one ends
+  Direction begin[kMax + 1];  // and the direction in which the last sector ends
 
   static Sectors of (int n);
 
-  /// Returns the sector of a gradient that points down, or to the right. An angle that is off by
-  /// less than half a sector says which border is the nearest, and this one decides.
+  /// Returns the sector of a gradient that points down, or to the right. An angle with an error of
+  /// less than half a sector says which border is the nearest. The side of this border gives the
+  /// sector.
   INTHIST_HOST_DEVICE int of_half_turn (int dx, int dy) const
   {
-    // atan in half turns, off by at most 0.22 degrees (Rajan, Wang, Inkol and Joyal 2006, eq. 9)
+    // atan in half turns, with an error of at most 0.22 degrees (Rajan, Wang, Inkol and Joyal 2006,
+    // eq. 9)
     const float width = float (dx < 0 ? -dx : dx), height = float (dy);
     const bool is_steep = height > width;
     const float slope = is_steep ? quotient (width, height) : quotient (height, width),

@@ -15,7 +15,8 @@ INTHIST_HOST_DEVICE inline int weight_of (const Pixel &pixel, const PixelFormat 
                                                  : unit_of (Weight::one, format.soft.n > 0);
 }
 
-/// Returns how far from the middle of the first bin a position lies, which may be before it.
+/// Returns the distance from the middle of the first bin to a position. The position may lie before
+/// the middle.
 INTHIST_HOST_DEVICE inline int from_first_middle_of_position (int position, const SoftBins &bins)
 {
   const int from_middle = position - 128;
@@ -27,8 +28,8 @@ INTHIST_HOST_DEVICE inline int from_first_middle_of_value (int value, const Soft
   return from_first_middle_of_position ((2 * value + 1) * bins.n * 128 / bins.values, bins);
 }
 
-/// Returns how far from the middle of the first bin a pixel lies, in parts of 1/256 of a bin: the
-/// middle of its value, or the angle of its gradient.
+/// Returns the distance from the middle of the first bin to a pixel, in parts of 1/256 of a bin. A
+/// pixel lies at the middle of its value, or at the angle of its gradient.
 template <class Feature>
 INTHIST_HOST_DEVICE int from_first_middle (const Pixel &pixel, const SoftBins &bins)
 {
@@ -39,7 +40,7 @@ INTHIST_HOST_DEVICE int from_first_middle (const Pixel &pixel, const SoftBins &b
 }
 
 /// Shares a weight between the two bins whose middles a pixel lies between. `lut` maps the frame's
-/// bins to those that are wanted, of which the others are none (lut_of_bins).
+/// bins to the wanted bins. Other bins become kNoValue (lut_of_bins).
 INTHIST_HOST_DEVICE inline WeightedPixel shared (int from_middle, int weight, const SoftBins &bins,
                                                  const std::uint8_t *lut)
 {

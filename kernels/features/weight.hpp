@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Weights: what a pixel adds to its bin, if this is not 1. A weight may be shared by the two
-// bins whose middles the pixel's value lies between, so that a small change of the value changes
-// the histogram but little (the votes of HOG; Dalal and Triggs 2005). Weights are integers, and the
-// same on every device.
+// Weights: what a pixel adds to its bin, if this is not 1. A weight may be shared by the two bins
+// whose middles the pixel's value lies between, so that a small change of the value changes the
+// histogram only a little (the votes of HOG; Dalal and Triggs 2005). Weights are integers, and are
+// the same on every device.
 //
 //   one       1; if two bins share it, 256 parts of 1
 //   gradient  eight times the length of luma's gradient by [-1 0 1], rounded: 0 to 2885
@@ -18,8 +18,8 @@ namespace inthist {
 
 enum class Weight : std::uint8_t { one, gradient };
 
-/// A pixel of Content::weights: what it adds to its bin, and to the bin after that. The first bin
-/// comes after the last.
+/// A pixel of Content::weights: what the pixel adds to its bin, and to the next bin. The first bin
+/// comes after the last bin.
 struct WeightedPixel {
   static constexpr int kMax = 4095;  // of both together
 
@@ -51,7 +51,7 @@ INTHIST_HOST_DEVICE inline int length_of_gradient (int dx, int dy)
 {
   constexpr int kUnit = unit_of (Weight::gradient, false);
   const int square = kUnit * kUnit * (dx * dx + dy * dy);  // below 2^23: a float has it exactly
-  const int root = int (sqrtf (float (square)));           // rounded down, as floats are so near
+  const int root = int (sqrtf (float (square)));           // rounded down: the float is near enough
   return square - root * root > root ? root + 1 : root;
 }
 

@@ -2,8 +2,8 @@
 //
 // The types of elements that papers compute. A published algorithm is a template over the element
 // type T and a Source (plane, y, x) of what a pixel adds; with_element_types picks them. Elements
-// of the plugin make histograms and tables of u8 to u32 alone; only inthist-check asks for the
-// others.
+// of the plugin make only histograms and tables of u8 to u32; only inthist-check uses the other
+// types.
 #pragma once
 
 #include "../planes.hpp"
@@ -25,7 +25,7 @@ struct alignas (16) F32x4 {
   INTHIST_HOST_DEVICE friend F32x4 operator+ (F32x4 a, const F32x4 &b) { return a += b; }
 };
 
-/// Hands over a type of elements, and the Source that they are made of.
+/// A type of elements, and the Source of their values, as an argument.
 template <class T, class Source>
 struct ElementTypes {
 };

@@ -2,7 +2,8 @@
 //
 // cross-weave: the multithreaded CPU version that Poostchi et al. 2017 compare with, cross-weave
 // mode (Fig. 1). It scans all rows of all bins in parallel, then all columns; a task takes
-// neighbours, to go along cache lines. Three passes over the tensor: initialise, rows, columns.
+// neighbouring lines, to go along cache lines. Three passes over the tensor: initialise, rows,
+// columns.
 #include <algorithm>
 
 #include "../../cpu/parallel.hpp"

@@ -4,10 +4,11 @@
 // each row, transposes each bin and scans each column, with the kernels of the CUDA SDK as they
 // are. Each line and each transpose of a bin is a launch: bins x (width + height + 1).
 //
-// Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 transpose, 8 scan: 28. The launches cost,
-// not the traffic, as each works on one line. The planes are initialised transposed, so that what
-// the paper leaves transposed ends upright; columns are thus scanned before rows.
-// On an H200: 219 ms at 640x480x32, a thousand times cw-sts: 35,840 launches of 6 us in `scan`.
+// Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 transpose, 8 scan: 28. The launches take
+// the time, not the traffic, because each works on one line. The planes are initialised transposed,
+// so that the result, which the paper leaves transposed, is upright. For this reason columns are
+// scanned before rows. On an H200: 219 ms at 640x480x32, a thousand times cw-sts: 35,840 launches
+// of 6 us in `scan`.
 #include "prescan_lines.cuh"
 
 namespace inthist {

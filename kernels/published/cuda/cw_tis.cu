@@ -2,8 +2,9 @@
 //
 // cw-tis: cross-weave tiled horizontal and vertical scan of Poostchi et al. 2017, section 3.4,
 // Algorithm 4 and Fig. 5. A launch scans one strip of tiles, all rows (then all columns) of all
-// bins. The next launch takes the strip beside it and continues from its last column (row). A tile
-// goes through shared memory, where a thread adds up its own row (column): no transpose, none idle.
+// bins. The next launch takes the next strip and continues from the last column (row) of the strip
+// before. A tile goes through shared memory, where a thread adds up its own row (column): there is
+// no transpose, and no thread is idle.
 //
 // Traffic, bytes per u32 element: 4 initialise, 8 horizontal, 8 vertical: 20; width / tile + height
 // / tile launches.

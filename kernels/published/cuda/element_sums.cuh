@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Sums over a tile whose pixels are as large as its elements (look_back.cu). A thread walks along a
-// segment of a row, in shared memory, and leaves the sums up to each pixel in its place. Columns of
-// these then add up to everything else, without an exchange between lanes: with shuffles for each
-// row, f64 took 10 % more time and f32x4 8 % (4096x4096, 4 in flight).
+// segment of a row, in shared memory, and replaces each pixel by the sum up to this pixel. All
+// other sums come from columns of these sums, without an exchange between lanes. With shuffles for
+// each row, f64 took 10 % more time and f32x4 8 % (4096x4096, 4 in flight).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -32,7 +32,7 @@ public:
 
   __device__ ElementSums (Shared &shared, int) : shared_ (shared) {}
 
-  // What these do is said at SumsOverTile.
+  // SumsOverTile describes these functions.
 
   __device__ Pixels &pixels (int row, int chunk)
   {
@@ -41,7 +41,7 @@ public:
 
   __device__ void sum (Sum (&columns)[kChunks][kColumns])
   {
-    __syncthreads ();  // as a thread reads what others have loaded
+    __syncthreads ();  // because a thread reads pixels that others have loaded
     T running = T (0);
 #pragma unroll 4
     for (int v = 0; v < kSegmentVectors; v++) {
@@ -93,7 +93,8 @@ public:
   }
 
 private:
-  /// Returns a place in shared memory. Lanes meet in no bank, side by side or one above the other.
+  /// Returns a place in shared memory. Lanes side by side, or one above the other, use different
+  /// banks.
   __device__ Pixels &at (int row, int vector)
   {
     return shared_.pixels[row][vector ^ row % 8];

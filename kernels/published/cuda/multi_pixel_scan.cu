@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // multi-pixel-scan: Lee and Choe 2014, Harris's scan, transpose, scan, transpose with two changes.
-// A line is always one block's: where it exceeds twice the block, a thread takes 4, 8, ... pixels
-// (section 3.1), so that no sums go through global memory. Shared memory has no padding words: an
-// element is rotated within its bank row (their eq. 3), so that a line of n elements takes n.
+// A line always has one block: if the line is longer than twice the block, a thread takes 4, 8, ...
+// pixels (section 3.1), so that no sums go through global memory. Shared memory has no padding
+// words: an element is rotated within its bank row (their eq. 3), so that a line of n elements
+// takes n.
 //
-// Traffic, bytes per u32 element: 4 initialise, then 4 times 8: 36.
-// On an H200: 230 us at 640x480x32 and 1293 us at 1920x1080x32, against 280 and 1923 of
-// scan-transpose-scan with its sums in global memory: the paper's point, by more than its 5 %.
+// Traffic, bytes per u32 element: 4 initialise, then 4 times 8: 36. On an H200: 230 us at
+// 640x480x32 and 1293 us at 1920x1080x32, against 280 and 1923 for scan-transpose-scan, which has
+// its sums in global memory. This gain is the paper's point; it is larger than the paper's 5 %.
 // Fewer threads with more pixels are faster than the paper's 1024: 128 take 0.7 of the time.
 #include "scan_planes.cuh"
 #include "prescan.cuh"

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The pass of scanrow-brlt and brlt-scanrow (Chen et al. 2018). A block takes 32 rows, each of its
-// warps a matrix of 32 x 32 in registers. A Scan scans the matrix's rows and transposes it; shared
-// memory adds up the sums of the warps. It is stored transposed; a second pass makes it upright.
+// The pass of scanrow-brlt and brlt-scanrow (Chen et al. 2018). A block takes 32 rows, and each
+// warp of the block a matrix of 32 x 32 in registers. A Scan scans the rows of the matrix and
+// transposes it; shared memory adds up the sums of the warps. The result is stored transposed; a
+// second pass makes it upright.
 #pragma once
 
 #include <algorithm>

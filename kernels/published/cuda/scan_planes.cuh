@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Common parts of the algorithms that scan planes, which a pass of its own has filled with what
-// each pixel adds (Poostchi et al. 2017, line 1 of Algorithms 2 to 5). Each is a struct:
+// Common parts of the algorithms that scan planes. A pass before the scan fills the planes with
+// what each pixel adds (Poostchi et al. 2017, line 1 of Algorithms 2 to 5). Each is a struct:
 //
 //   template <class T>
 //   static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &tuning);
 //   template <class T, class Source>
 //   static int run (const Planes<T> &out, Source source, const Job &job);
 //
-// over_planes<Algorithm> makes its Strategy, for every content and type; weights only where
-// kTakesWeights says so.
+// over_planes<Algorithm> makes the Strategy, for every content and type, but for weights only if
+// kTakesWeights is true.
 #pragma once
 
 #include <algorithm>

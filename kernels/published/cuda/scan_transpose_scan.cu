@@ -6,9 +6,9 @@
 //
 // Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 increment, 8 transpose, 8 scan, 8
 // increment: 44 (a line of one segment needs no increment). Their scan is exclusive and their
-// result transposed; here each element is added to its prefix, and the planes start transposed.
-// On an H200: 144 us at 512x512x32, where a line is one segment, and so less than cw-sts (173); 280
-// us at 640x480x32 and 1923 us at 1920x1080x32, where `scan sums` and `increment` are 696 of it.
+// result transposed; here each element is added to its prefix, and the planes start transposed. On
+// an H200: 144 us at 512x512x32, which is less than cw-sts (173) because a line is one segment; 280
+// us at 640x480x32 and 1923 us at 1920x1080x32, of which `scan sums` and `increment` take 696.
 #include "scan_planes.cuh"
 #include "prescan.cuh"
 

@@ -4,11 +4,12 @@
 // serially, both cached in registers (scan_rows_and_columns.cuh), with no transpose at
 // all.
 //
-// Traffic, bytes per u32 element: 4 initialise, 8, 8: 20 (16 where the first pass reads an image).
-// On an H200 it is the fastest of the published ones: 63 us at 640x480x32, 438 us at 1920x1080x32,
-// and 26 us for a table of 1920x1080 f32. On the paper's P100 and V100 brlt-scanrow is ahead, for
-// its fewer shuffles. Here memory decides, and each of its stages takes longer (rows 213 against
-// 171 us, columns 314 against 186 at 1920x1080x32), as its warps store to 32 rows at a time.
+// Traffic, bytes per u32 element: 4 initialise, 8, 8: 20 (16 if the first pass reads an image). On
+// an H200 it is the fastest of the published algorithms: 63 us at 640x480x32, 438 us at
+// 1920x1080x32, and 26 us for a table of 1920x1080 f32. On the paper's P100 and V100 brlt-scanrow
+// is faster, because it has fewer shuffles. On an H200 memory decides, and each stage of
+// brlt-scanrow takes longer (rows 213 against 171 us, columns 314 against 186 at 1920x1080x32),
+// because its warps store to 32 rows at a time.
 #include "scan_rows_and_columns.cuh"
 
 namespace inthist {

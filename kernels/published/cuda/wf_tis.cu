@@ -7,10 +7,11 @@
 // memory keeps that column, height elements a bin (the paper's text says height; it is per bin).
 //
 // Traffic, bytes per u32 element: 4 initialise, 8 scan: 12, and 2 / tile for the columns; width /
-// tile + height / tile - 1 launches (eq. 6), the first and last few of which cannot fill a GPU.
-// On an H200: 135 us at 640x480x32 and 708 us at 1920x1080x32, against 160 and 985 of cw-tis, as in
-// the paper: the stage `diagonals` takes 120 and 629 us, `horizontal` and `vertical` there 145 and
-// 906. A single plane has cw-tis's trouble: 263 us at 1920x1080 of f32 against 241.
+// tile + height / tile - 1 launches (eq. 6), the first and last few of which cannot fill a GPU. On
+// an H200: 135 us at 640x480x32 and 708 us at 1920x1080x32, against 160 and 985 of cw-tis, as in
+// the paper: the stage `diagonals` takes 120 and 629 us, `horizontal` and `vertical` of cw-tis 145
+// and 906. A single plane is slow for the same reason as with cw-tis: 263 us at 1920x1080 of f32
+// against 241.
 #include "tile.cuh"
 
 namespace inthist {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The second kernel of byte-tiles. A block takes a strip of one bin. Its lanes lie side by side
-// over the whole row, a tile each, and walk down with it. A lane keeps corner, top and inside of
-// its tile (tiles.hpp) in registers. A step is a row of tiles. It takes the 16 rows of pixels below
-// the tiles' first row; the last of these rows is the first row of the tiles below:
+// over the whole row, a tile each, and walk down with it. A lane keeps the corner, top and inside
+// of its tile (tiles.hpp) in registers. A step is a row of tiles. It takes the 16 rows of pixels
+// below the tiles' first row; the last of these rows is the first row of the tiles below:
 //
 //   find      the pixels of the bin. Four bytes at a time they become inside_; the row's counts too
 //   left_of   the rows' counts in the warps before
@@ -36,19 +36,19 @@ class TileScan {
 public:
   static constexpr int kBytes = Tiles::bytes (kWide);
 
-  /// What the warps of a block tell each other.
+  /// The numbers that the warps of a block pass to each other, in shared memory.
   struct Shared {
     // [buffer][group][place_of_row (row)]
     alignas (8) std::uint16_t row_counts[2][kMaxThreads / kGroup][kTileSide];
     std::uint32_t above_counts[kMaxThreads / kWarp];
   };
 
-  /// With kStaged `staged` has room for a tile a thread.
+  /// With kStaged, `staged` has room for one tile for each thread.
   __device__ TileScan (const BinSource &image, const Strips &strips, const Layout &layout,
                        std::uint8_t *tensor, Shared &shared, std::uint8_t *staged)
       : image_ (image), strips_ (strips), shared_ (shared), lane_ (threadIdx.x % kWarp),
         warp_ (threadIdx.x / kWarp), strip_ (blockIdx.x / strips.bins),
-        // all bins of a strip together, as its pixels are in L2 then
+        // blocks of all bins of a strip run together, because the strip's pixels are in L2 then
         bin_ (blockIdx.x % strips.bins), y_end_ (min (strips.height, (strip_ + 1) * strips.rows)),
         tiles_ (min (kWarp, divide_up (strips.width, kTileSide) - warp_ * kWarp)),
         pitch_ (layout.row_pitch), pattern_ (image.shift, bin_ + image.first),
@@ -58,7 +58,7 @@ public:
   {
     const int columns = strips.width - int (threadIdx.x) * kTileSide;
 #pragma unroll
-    for (int w = 0; w < kTileWords; w++)  // a column of the frame has bit 7 of its byte
+    for (int w = 0; w < kTileWords; w++)  // bit 7 of a byte is set for a column of the frame
       columns_[w] = columns >= 4 * w + 4 ? 0x80808080u
                     : columns <= 4 * w   ? 0
                                          : 0x80808080u >> (32 - 8 * (columns - 4 * w));
@@ -67,7 +67,7 @@ public:
   __device__ void run ()
   {
     const int first = strip_ * strips_.rows;
-    if (!image_.ready || strip_ > 0)  // else the first strip needs no counts
+    if (!image_.ready || strip_ > 0)  // if ready, the first strip needs no counts
       wait_for_previous ();
     start (first);
 #pragma unroll
@@ -91,7 +91,7 @@ public:
 private:
   static constexpr int kAhead = kRowsAhead;
   static constexpr int kQuads = kTileSide / 4;           // of rows
-  static constexpr std::uint32_t kPrefix = 0x01010101u;  // a product with it scans four bytes
+  static constexpr std::uint32_t kPrefix = 0x01010101u;  // a product with this scans four bytes
 
   __device__ uint4 row_at (int y) const
   {
@@ -99,7 +99,8 @@ private:
         pixels_ + std::size_t (unsigned (image_.stride)) * unsigned (y)));
   }
 
-  /// Makes inside_, and below_ from the row after it. Also writes what the group has in each row.
+  /// Makes inside_, and makes below_ from the row after the tile. Also writes the counts of the
+  /// group in each row.
   template <bool kAllRows>
   __device__ void find (int y, int buffer)
   {
@@ -151,7 +152,7 @@ private:
     return (0x3210u & ~(0xfu << (4 * to))) | unsigned (from) << (4 * to);
   }
 
-  /// Returns what the groups before have in row lane % 16.
+  /// Returns the count of the groups before in row lane % 16.
   __device__ std::uint32_t left_of (int buffer)
   {
     constexpr int kParts = kWarp / kGroup;
@@ -179,7 +180,7 @@ private:
 #pragma unroll
       for (int j = 0; j < 4; j++) {
         std::uint32_t &column = columns[4 * w + j];
-        // what count has counted beyond the frame means nothing
+        // counts of columns outside the frame mean nothing
         column = columns_[w] >> (8 * j) & 0x80 ? column + (own >> (8 * j) & 1) : 0;
       }
     }
@@ -223,7 +224,8 @@ private:
     }
   }
 
-  /// Lane r % 16 has in `groups_left` what the groups before have in row r below the tile's first.
+  /// `groups_left` of lane r % 16 is the count of the groups before, in row r below the tile's
+  /// first row.
   __device__ void store (int y, std::uint32_t groups_left)
   {
     std::uint32_t left[kTileSide + 1];
@@ -271,7 +273,7 @@ private:
     lines[2] = pack_line<1> (corner_ >> 8, left);
   }
 
-  /// Packs byte kByte of 16 words: of `first`, what the corner has or 0, and of items 1..15.
+  /// Packs byte kByte of 16 words: `first` (a part of the corner, or 0), and items 1..15.
   template <int kByte, int kCount>
   __device__ static uint4 pack_line (std::uint32_t first, const std::uint32_t (&words)[kCount])
   {
@@ -308,7 +310,7 @@ private:
   uint4 ahead_[kAhead];
   std::uint32_t corner_, top_[kTops];
   std::uint32_t inside_[kTileSide - 1][kTileWords], below_[kTileWords];
-  // of four rows: the tile's first column, and it with the lanes before of the group
+  // four rows to a word: the tile's first column, and the same plus the lanes before in the group
   std::uint32_t first_column_[kQuads], before_inside_[kQuads];
 };
 

@@ -5,7 +5,7 @@
 
 namespace inthist::cuda {
 
-/// Gets an attribute of the current device. Returns 0, or CUDA's error and leaves `value` alone.
+/// Gets an attribute of the current device. Returns 0, or CUDA's error and does not change `value`.
 [[nodiscard]] inline int device_attribute (cudaDeviceAttr attribute, int &value)
 {
   int device = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Stores of a warp's shared memory, in one copy that runs beside it (cp.async.bulk, PTX ISA).
-// Before compute capability 9.0 the lanes copy, 16 bytes each.
+// Stores from a warp's shared memory, in one copy that runs while the warp goes on (cp.async.bulk,
+// PTX ISA). Before compute capability 9.0 the lanes copy, 16 bytes each.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace inthist::cuda {
 
-/// Waits until the warp's last copy has read shared memory, which may be written then.
+/// Waits until the warp's last copy has read shared memory. Then the memory may be written again.
 __device__ inline void wait_for_bulk_store ()
 {
 #if __CUDA_ARCH__ >= 900
@@ -19,8 +19,8 @@ __device__ inline void wait_for_bulk_store ()
   __syncwarp ();
 }
 
-/// Copies what all lanes have written; `bytes` and both addresses are multiples of 16. The memory
-/// is not read soon.
+/// Copies `bytes` bytes that all lanes have written. `bytes` and both addresses are multiples of
+/// 16. L2 need not keep the copy, because it is not read soon.
 __device__ inline void bulk_store (std::uint8_t *to, const std::uint8_t *from, unsigned bytes)
 {
   const int lane = threadIdx.x % kWarp;

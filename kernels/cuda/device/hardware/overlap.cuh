@@ -23,7 +23,7 @@
 
 namespace inthist::cuda {
 
-/// Waits until all that the stream had before is done and its writes are visible.
+/// Waits until all earlier work of the stream is done and its writes are visible.
 __device__ inline void wait_for_previous ()
 {
 #if __CUDA_ARCH__ >= 900
@@ -44,7 +44,7 @@ template <class... Parameters, class... Arguments>
                                      std::size_t shared_bytes, cudaStream_t stream,
                                      const Arguments &...arguments)
 {
-  int capability = 0;  // its major number
+  int capability = 0;  // major number of the compute capability
   if (const int error = device_attribute (cudaDevAttrComputeCapabilityMajor, capability);
       error != 0)
     return error;

@@ -13,7 +13,7 @@ namespace inthist::cuda {
 class SplitBarrier {
 public:
 #if __CUDA_ARCH__ >= 800
-  /// Called by one thread, with a __syncthreads () behind it.
+  /// One thread calls this, and a __syncthreads () must follow.
   __device__ void set_up (int threads)
   {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at ()), "r"(threads) : "memory");

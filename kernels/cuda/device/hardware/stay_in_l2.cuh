@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Loads and stores that keep in L2 what is read again, so that the tensor does not push it out.
-// Before compute capability 8.0 these are loads and stores like others.
+// Loads and stores of data that are read again. They keep the data in L2, so that the tensor does
+// not push the data out. Before compute capability 8.0 these are ordinary loads and stores.
 #pragma once
 
 #include <cstdint>

@@ -46,7 +46,8 @@ __device__ inline T add_lane_below (const T &value, int step)
   return int (threadIdx.x % kLanes) >= step ? T (value + other) : value;
 }
 
-/// Uses the shuffle's own predicate of which lanes have a source; its last operand cuts groups.
+/// Uses the shuffle's own predicate, which says whether a lane has a source. The last operand of
+/// the shuffle cuts the warp into groups.
 template <int kLanes = kWarp>
 __device__ inline std::uint32_t add_lane_below (std::uint32_t value, int step)
 {
@@ -78,7 +79,7 @@ __device__ inline T warp_scan (T value)
   return value;
 }
 
-/// Returns the sum over the lanes, to every lane.
+/// Returns the sum over the lanes to every lane.
 __device__ inline std::uint32_t warp_sum (std::uint32_t value)
 {
 #if __CUDA_ARCH__ >= 800
@@ -89,7 +90,7 @@ __device__ inline std::uint32_t warp_sum (std::uint32_t value)
 }
 
 /// Adds up each of `values` over the lanes, in an order that never changes. Lane kWarp / kCount * i
-/// gets the i-th sum. Every step halves how many values a lane has.
+/// gets the i-th sum. Every step halves the number of values of a lane.
 template <int kStep = kWarp / 2, class T, int kCount>
 __device__ inline T warp_sums (const T (&values)[kCount])
 {

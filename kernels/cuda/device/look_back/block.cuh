@@ -16,7 +16,7 @@
 
 namespace inthist::cuda {
 
-/// Which sums over a tile such pixels have (SumsOverTile).
+/// The SumsOverTile for these pixels.
 template <class T, class Source, class Tile>
 struct SumsOf {
   using Type = ByteSums<T, Tile>;
@@ -54,7 +54,7 @@ public:
     T corner;  // of all tiles that are to the left and above
     Ticket ticket;
   };
-  // a processor of compute capability 9.0 has 228 KiB, 1 KiB of which each block takes for itself
+  // a processor of compute capability 9.0 has 228 KiB; each block takes 1 KiB more than it uses
   static_assert (Tile::kBlocks * (round_up (sizeof (Shared), 128) + 1024) <= 228 * 1024);
 
   /// Draws a ticket: tiles start in the order of their tickets, however blocks are scheduled.
@@ -108,7 +108,7 @@ public:
     __syncthreads ();
   }
 
-  /// Adds up what the warps have, and publishes it.
+  /// Adds up the sums of the warps, and publishes the result.
   __device__ void publish ()
   {
     const Sums sums (shared_.tile, plane_);
@@ -121,7 +121,8 @@ public:
       raise (states_.flags[tile_].has_sums, epoch_);
   }
 
-  /// Gets the sums of what lies above, to the left, and both, from the last checkpoints on.
+  /// Gets the sums of the tiles above, to the left, and both above and to the left, from the last
+  /// checkpoints on.
   __device__ void gather_prefixes ()
   {
     if (warp_ < kAboveWarps)
@@ -137,7 +138,7 @@ public:
       raise (states_.flags[tile_].has_left, epoch_);
   }
 
-  /// Adds it all up, a row after the other.
+  /// Adds up the elements row after row, and stores them.
   __device__ void store ()
   {
     T above[kChunks][kColumns];
@@ -188,8 +189,8 @@ private:
     int n;                  // how many there are since the checkpoint
     const T *sums;          // of the first
     std::size_t sums_step;  // elements
-    const T *checkpoint;    // what the first published; null if it is no checkpoint
-    T *own_checkpoint;      // for this tile; null if it is no checkpoint
+    const T *checkpoint;    // what the first published; null if that is not a checkpoint
+    T *own_checkpoint;      // for this tile; null if this is not a checkpoint
   };
 
   __device__ void sum_above ()
@@ -224,8 +225,8 @@ private:
             &TileFlags<T>::has_left, warp_ - kAboveWarps, shared_.left);
   }
 
-  /// Adds up what the tiles before have published, always in the same order; a lane has kColumns
-  /// sums. Returns its last.
+  /// Adds up the sums that the tiles before have published, always in the same order. A lane has
+  /// kColumns sums. Returns the last sum of the lane.
   template <int kSize>
   __device__ T add_up (const Before &before, Epoch TileFlags<T>::*checkpoint_flag, int warp,
                        T (&to)[kSize]) const
@@ -281,7 +282,7 @@ private:
     }
   }
 
-  /// Reads what another block has written, which is in L2.
+  /// Reads sums that another block has written. They are in L2.
   __device__ static Elements load_published (const T *from)
   {
     const uint4 words = __ldcg (reinterpret_cast<const uint4 *> (from));
@@ -316,7 +317,7 @@ private:
     return row_ * kHeight + Tile::first_row ();
   }
 
-  /// Stores around L2's other lines. Bytes behind the row's end stay as they are.
+  /// Stores without pushing other lines out of L2. Bytes after the end of the row do not change.
   __device__ void store_vector (const Elements &elements, int x, int y) const
   {
     T *const to = planes_.line (plane_, y) + x;
@@ -339,7 +340,7 @@ private:
   const int lane_ = Tile::lane (), warp_ = Tile::warp ();
   Epoch epoch_;
   int plane_, row_, column_;             // of the tile
-  int line_, tile_;                      // lines of tiles above it in all planes; its index
+  int line_, tile_;                      // lines of tiles above it in all planes; index of the tile
   Sum columns_[kChunks][kColumns] = {};  // of this warp's rows
 };
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Sums over a tile of 8-bit pixels, or of their squares (look_back.cu). Four pixels are a word,
-// which a dot product adds up (__dp4a); lanes scan what each has of a row. Pixels stay as they are,
-// and are added up a second time when the tile is stored: they are a quarter of an element.
+// which a dot product adds up (__dp4a). The lanes then scan their sums of a row. Pixels stay as
+// they are, and are added up a second time when the tile is stored: they are a quarter of an
+// element.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +34,7 @@ public:
 
   __device__ ByteSums (Shared &shared, int plane) : shared_ (shared), squares_ (plane == 1) {}
 
-  // What these do is said at SumsOverTile. A segment is the tile's width.
+  // SumsOverTile describes these functions. A segment is the tile's width.
 
   __device__ Pixels &pixels (int row, int chunk)
   {
@@ -125,8 +126,8 @@ private:
     return __dp4a (values, factors, 0u);
   }
 
-  /// Turns what each lane has of the chunks of some rows into what lies to the left of it. The rows
-  /// take turns, as a step takes long.
+  /// Turns the sums of each lane, for the chunks of some rows, into the sums to the left of the
+  /// lane. The rows take turns, because a step takes long.
   template <int kCount>
   __device__ static void scan_lanes (Sum (&rows)[kCount][kChunks])
   {

@@ -12,7 +12,7 @@ __device__ inline int2 on_diagonals (int n, int rows, int columns)
 {
   const int shorter = min (rows, columns), corner = shorter * (shorter - 1) / 2,
             full = (max (rows, columns) - shorter + 1) * shorter;
-  const auto in_corner = [] (int n) {  // the row, and the diagonal
+  const auto in_corner = [] (int n) {  // returns the row, and the diagonal
     int diagonal = int ((sqrtf (8.0f * float (n) + 1.0f) - 1.0f) / 2.0f);
     diagonal += (diagonal + 1) * (diagonal + 2) / 2 <= n;  // if the root was rounded
     diagonal -= diagonal * (diagonal + 1) / 2 > n;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The sums that the tiles of a table publish to each other (look_back.cu), and the flags that tiles
-// wait for. Nothing is cleared between runs: each run raises every flag that a tile waits for to
-// the run's epoch, and before that the flag has the epoch of the last run.
+// wait for. Nothing is cleared between runs. A flag has the epoch of the last run until this run
+// raises it to this run's epoch.
 #pragma once
 
 #include <cstdint>
@@ -28,14 +28,16 @@ __device__ inline void raise (Epoch &flag, Epoch epoch)
   DeviceAtomic<Epoch> (flag).store (epoch, ::cuda::memory_order_release);
 }
 
-/// Waits for a flag. Looking less often leaves memory to the others: 1 % for f64 and f32x4.
+/// Waits for a flag. Polling less often leaves bandwidth to other blocks, which gains 1 % for f64
+/// and f32x4.
 __device__ inline void await (Epoch &flag, Epoch epoch)
 {
   while (DeviceAtomic<Epoch> (flag).load (::cuda::memory_order_acquire) != epoch)
     __nanosleep (20);
 }
 
-/// A single value with an epoch beside each of its 32-bit words, so that neither needs a fence.
+/// A value in which each 32-bit word has an epoch next to it, so that neither reader nor writer
+/// needs a fence.
 template <class T>
 class Flagged {
 public:
@@ -101,16 +103,16 @@ struct alignas (128) TileFlags {
   Flagged<T> corner_sum;  // over the tile's columns, of all rows above it
 };
 
-/// How many tiles there are, and what they publish. A tile's own sums are the same whatever lies
-/// around it. Every kCheckpoint<T>-th tile of a column also publishes the sums of all tiles above
-/// it, and of a row the sums of all to its left.
+/// The number of tiles, and the sums that tiles publish. A tile's own sums are the same whatever
+/// lies around it. Every kCheckpoint<T>-th tile of a column also publishes the sums of all tiles
+/// above it. Every kCheckpoint<T>-th tile of a row also publishes the sums of all tiles left of it.
 template <class T, class Tile>
 struct TileStates {
   int columns, rows, planes;  // of tiles
   Tickets *tickets;
   TileFlags<T> *flags;     // [tile]
   Flagged<T> *corner;      // [checkpoint]: of all tiles to the left, of all rows above them
-  std::size_t flag_bytes;  // of what is 0 before the first run, from `tickets` on
+  std::size_t flag_bytes;  // bytes from `tickets` on that are 0 before the first run
   T *column_sums;          // [tile][x]: of the tile's columns 0..x
   T *row_sums;             // [tile][y]: of the tile's rows 0..y
   T *above;                // [checkpoint][x]: of columns 0..x of all tiles above

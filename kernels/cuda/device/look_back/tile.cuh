@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The measures of look-back's tiles, and which part of one is a thread's.
+// The sizes of look-back's tiles, and the part of a tile that a thread has.
 #pragma once
 
 #include <concepts>
@@ -18,7 +18,7 @@ struct alignas (sizeof (T) * kCount) Vector {
   T values[kCount];
 };
 
-/// Measures of a tile, in elements. A warp has kRows rows, and a lane kChunks times kColumns
+/// The size of a tile, in elements. A warp has kRows rows, and a lane kChunks times kColumns
 /// neighbouring elements of each.
 template <class T, LookBackTilePolicy kPolicy>
 struct LookBackTile {
@@ -36,8 +36,8 @@ struct LookBackTile {
   __device__ static int first_column (int chunk) { return (chunk * kWarp + lane ()) * kColumns; }
 };
 
-/// Sums over a tile's pixels, as ByteSums. A segment is the columns that rows are added up in: the
-/// tile's whole width, or a part of it. All threads of a block call in this order:
+/// Sums over a tile's pixels, such as ByteSums. Rows are added up in segments of columns: a segment
+/// is the tile's whole width, or a part of it. All threads of a block call in this order:
 ///
 ///   pixels    returns where a lane loads pixels of a row of its warp and a chunk
 ///   sum       adds up rows, and gives the sums of a warp's rows over the columns from their

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Eight pixels of a row that lie side by side, as features read them (features/pixel.hpp). Where
-// their colours lie as in most formats, or luma is a byte, and rows are aligned to 4 bytes, they
-// are loaded as words and turned into bytes, four of a colour to a word. Others, and those at the
-// ends of rows, are read one by one.
+// Eight pixels of a row that lie side by side, as features read them (features/pixel.hpp). If rows
+// are aligned to 4 bytes, and colours lie as in most formats (or luma is a byte), the pixels are
+// loaded as words, and turned into words of four bytes of one colour. Other pixels, and pixels at
+// the ends of rows, are read one by one.
 #pragma once
 
 #include "../../../features/pixel.hpp"
@@ -11,7 +11,7 @@
 
 namespace inthist::cuda {
 
-/// Four bytes, and four bytes.
+/// Eight bytes, in two words.
 struct EightBytes {
   std::uint32_t words[2];
 
@@ -23,8 +23,8 @@ class PixelRun {
 public:
   static constexpr int kPixels = 8;
 
-  /// Reads kPixels pixels from column x on, a multiple of kPixels: the colours of a feature, luma
-  /// with its neighbours, or only luma. Columns beyond the last are undefined.
+  /// Reads kPixels pixels from column x on, a multiple of kPixels: their colours, luma with
+  /// neighbours, or only luma. Columns beyond the last are undefined.
   __device__ PixelRun (const RowReader &reader, int x, int width, bool colours, bool neighbours)
   {
     const bool whole = x + kPixels <= width;
@@ -87,7 +87,7 @@ private:
     }
   }
 
-  /// Returns false if they do not lie as in most formats.
+  /// Loads the colours. Returns false if they do not lie as in most formats.
   __device__ bool load_colours (const RowReader &reader, int x)
   {
     const Channel (&channel)[3] = reader.format ().channel;
@@ -115,7 +115,7 @@ private:
     return in_planes || packed;
   }
 
-  /// Loads pixels of kBytes bytes, each of which is a colour or none.
+  /// Loads pixels of kBytes bytes. Each byte is a colour, or is not used.
   template <int kBytes>
   __device__ void load_packed (const Channel (&channel)[3], const std::uint8_t *from)
   {
@@ -139,8 +139,8 @@ private:
     }
   }
 
-  /// Loads a colour of a plane, whose bytes may be of two pixels each, and may alternate with
-  /// another colour's.
+  /// Loads a colour from a plane. Two pixels may share a byte, and bytes may alternate with bytes
+  /// of another colour.
   __device__ static void load_plane (EightBytes &to, const Channel &channel,
                                      const std::uint8_t *from)
   {

@@ -44,7 +44,7 @@ public:
   }
 
 private:
-  static constexpr int kLoads = 16;  // of a thread, all in flight
+  static constexpr int kLoads = 16;  // loads of a thread, all in flight
   static_assert (kThreads == kWarp * kWarp, "a lane has a warp's best");
 
   __device__ RankedWindow scan () const
@@ -57,7 +57,7 @@ private:
 #pragma unroll
       for (int k = 0; k < kLoads; k++)
         value[k] = values_[min (first + k * kThreads, n_ - 1)];
-      // the place of a window counts among equals only
+      // the place of a window matters only among equals
       for (int k = 0; k < kLoads; k++)
         if ((similarity ? -value[k] : value[k]) <= best.cost) {
           const RankedWindow other = ranked (query_, min (first + k * kThreads, n_ - 1), value[k]);

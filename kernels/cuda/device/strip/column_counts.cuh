@@ -19,12 +19,12 @@
 
 namespace inthist::cuda {
 
-/// kLut: bytes become bins by a table, for scan too. kOneRowBlock: no row blocks are joined.
+/// kLut: a table turns bytes into bins, also for scan. kOneRowBlock: no row blocks are joined.
 template <bool kLut, bool kOneRowBlock>
 class ColumnCounts {
 public:
   struct Shared {
-    // the last counter is for bins that other blocks count, or none
+    // the last counter is for bins that other blocks count, and for pixels in no bin
     alignas (16) std::uint32_t counters[kCountBins + 1][2][kWarp];
     LutWords lut;
   };
@@ -83,7 +83,8 @@ private:
     return min (strips_.row_block_rows, strips_.height - first_row ());
   }
 
-  /// Clamps to the last row and the last columns.
+  /// Loads the pixels of a row block. Rows and columns outside the image are copies of the last
+  /// ones.
   __device__ void load ()
   {
     const int last = rows () - 1;

@@ -52,7 +52,7 @@ private:
   // Rows of a warp, all in flight
   static constexpr int kAhead = divide_up (kMaxRowBlockRows, kCountWarps);
 
-  /// Adds up a row block from row y on, of which the frame has all rows.
+  /// Adds up a row block from row y on. All rows of the block are in the frame.
   __device__ void add_up (int y)
   {
     uint4 words[kAhead];

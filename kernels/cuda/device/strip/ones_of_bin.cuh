@@ -36,8 +36,8 @@ private:
   static constexpr int kInFlight = 32 / kPixels;
 
 public:
-  /// Bit r of byte j is pixel j of row r. before: four rows to a word, each at most 31 x 8, which a
-  /// byte holds.
+  /// pixels: bit r of byte j is pixel j of row r. before: four rows to a word, each at most 31 x 8,
+  /// which fits in a byte.
   struct Found {
     std::uint32_t pixels[kWords], before[kQuads];
   };
@@ -60,7 +60,7 @@ public:
 #pragma unroll
       for (int r = 0; r < kStepRows; r++)
         load_pixels (words_[r], from + std::size_t (stride_) * unsigned (r));
-    else  // rows beyond the last load the last
+    else  // rows after the last load the last row
 #pragma unroll
       for (int r = 0; r < kStepRows; r++)
         load_pixels (words_[r], from + std::size_t (stride_) * unsigned (min (r, height - 1 - y)));
@@ -128,7 +128,7 @@ public:
   __device__ static void add_sums (const ColumnSums &sums, std::uint32_t (&h)[kPixels])
   {
 #pragma unroll
-    for (int j = 0; j < kPixels; j++)  // a word has two counts: the low one by 1, or the high
+    for (int j = 0; j < kPixels; j++)  // a word has two counts: adds 1 to the low or the high one
       h[j] = __dp2a_lo (j % 4 < 2 ? sums.of[j / 4].x : sums.of[j / 4].y, j % 2 ? 0x100u : 1u, h[j]);
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Counts of rows, of which lanes have four to a word and warps tell each other 16 bits. A word's
-// rows lie in the order 0, 2, 1, 3 then, as two masks part it.
+// Counts of rows. A lane has four counts to a word, and warps pass each other counts of 16 bits.
+// Two masks split a word, so the 16-bit counts lie in the order of rows 0, 2, 1, 3.
 #pragma once
 
 #include <cstdint>

@@ -86,7 +86,7 @@ public:
   static_assert (kPixels * sizeof (T) == 16);  // a store of a lane
   static constexpr int kMaxWarps = kRangeColumns / (kWarp * kPixels);
 
-  /// What the warps of a block tell each other.
+  /// The totals that the warps of a block pass to each other, in shared memory.
   struct Shared {
     typename Adds::RowTotals row_totals[2][kMaxWarps];  // [buffer][warp]
     std::uint32_t above_totals[2][kMaxWarps];
@@ -99,7 +99,7 @@ public:
       : image_ (image), strips_ (strips), shared_ (shared), row_above_ (row_above),
         ranges_ (kSeveralRanges ? ranges : 1), lane_ (threadIdx.x % kWarp),
         warp_ (threadIdx.x / kWarp), warps_ (blockDim.x / kWarp),
-        // all bins of a strip together, as its pixels are in L2 then
+        // blocks of all bins of a strip run together, because the strip's pixels are in L2 then
         strip_ (blockIdx.x / strips.bins), bin_ (blockIdx.x % strips.bins),
         y_end_ (min (strips.height, (strip_ + 1) * strips.rows)), pitch_ (layout.row_pitch),
         adds_ (image, strips, bin_), out_ (tensor + bin_ * layout.plane_pitch + threadIdx.x * 16)
@@ -144,7 +144,7 @@ public:
                        - int (threadIdx.x) * kPixels;
       std::uint8_t *const to = out_ + std::size_t (step.y) * pitch_
                                + (kSeveralRanges ? step.range * (blockDim.x * 16) : 0);
-      if (step.y + kStepRows <= y_end_)  // a constant number of rows needs no test of each
+      if (step.y + kStepRows <= y_end_)  // with a constant number of rows, no row needs a test
         step_down (kStepRows, to, room, found, left);
       else
         step_down (y_end_ - step.y, to, room, found, left);
@@ -178,8 +178,8 @@ private:
                 step.y, strips_.height);
   }
 
-  /// Returns what warps and ranges before have in row lane % kStepRows; a lane adds up one row over
-  /// some warps.
+  /// Returns the total of the warps and ranges before in row lane % kStepRows. A lane adds up one
+  /// row over some warps.
   __device__ std::uint32_t left_of (int buffer, int range)
   {
     constexpr int kParts = kWarp / kStepRows;

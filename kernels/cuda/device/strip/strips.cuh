@@ -12,8 +12,8 @@
 
 namespace inthist::cuda {
 
-/// A frame cut into strips, and a strip into row blocks, each of which count sums at once. The
-/// column sums are counts of 16 bits, or sums of weights of 32 bits. Consecutive row blocks are
+/// A frame cut into strips, and strips cut into row blocks. A step of count adds up one row block.
+/// The column sums are counts of 16 bits, or sums of weights of 32 bits. Consecutive row blocks are
 /// joined: the sums go on from one row block to the next.
 struct Strips {
   int width, height, bins, row_blocks_per_strip, row_block_rows, rows, n, joined_row_blocks = 1;
@@ -25,7 +25,8 @@ struct Strips {
     return (std::size_t (row_block) * bins + bin) * pitch;
   }
   __host__ __device__ int row_blocks () const { return divide_up (height, row_block_rows); }
-  /// Returns how many row blocks are counted; the last strip is above nothing.
+  /// Returns how many row blocks are counted. The last strip is not counted, because no strip lies
+  /// below it.
   __host__ __device__ int counted_row_blocks () const { return (n - 1) * row_blocks_per_strip; }
 
   /// Rounds the rows of a row block up to a multiple of a step's rows, or of a tile's.
@@ -38,7 +39,7 @@ struct Strips {
   {
   }
 
-  /// Joins row blocks, so that scan adds up fewer counts; leaves blocks enough for count.
+  /// Joins row blocks, so that scan adds up fewer counts. Leaves enough CUDA blocks for count.
   void join_row_blocks (int processors, const CountPolicy &policy)
   {
     const long blocks =
@@ -55,9 +56,9 @@ struct Strips {
 struct BinSource {
   const std::uint8_t *data;
   std::size_t stride;
-  int columns;  // that may be read
+  int columns;  // columns that may be read
   int shift = 0, first = 0;
-  // Whether the first strip of scan may read the pixels without a wait (overlap.cuh), because a
+  // True if the first strip of scan may read the pixels without a wait (overlap.cuh), because a
   // count runs before scan.
   bool ready = false;
 };

@@ -17,7 +17,7 @@ struct FieldCut {
   std::uint32_t bytes;
 };
 
-constexpr int kFieldsOfLanes = 8;  // lanes for a place: wide tiles want a second turn
+constexpr int kFieldsOfLanes = 8;  // lanes for a place: wide tiles need a second turn
 
 /// A place in tiles. Its fields have numbers:
 ///
@@ -33,8 +33,8 @@ public:
   {
   }
 
-  /// Cuts a field out, or nothing where there is none of the number or `counts` is false. It has no
-  /// branches, as each lane wants another field.
+  /// Returns the cut of a field. The cut gives 0 if no field has this number, or if `counts` is
+  /// false. There are no branches, because each lane needs another field.
   INTHIST_HOST_DEVICE FieldCut cut (unsigned number, bool counts) const
   {
     const bool is_field = number < fields_, of_i = 0xb8 >> number & 1, of_j = 0x122 >> number & 1,
@@ -54,7 +54,7 @@ public:
 private:
   static constexpr std::uint32_t kNothing = 0x4444;  // bytes of __byte_perm's second number, 0
 
-  /// Returns a digit of sixteen, from the right.
+  /// Returns a hexadecimal digit, numbered from the right.
   INTHIST_HOST_DEVICE static unsigned digit (std::uint64_t digits, unsigned number)
   {
     return digits >> 4 * number & 15;

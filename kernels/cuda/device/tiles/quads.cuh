@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// H of four neighbouring columns in tiles (tiles.hpp), the first of which four divides. They lie in
-// one tile and share loads: a word of inside, two of top, and the corner and left of all.
+// H of four neighbouring columns in tiles (tiles.hpp). The first column is a multiple of four. They
+// lie in one tile and share loads: a word of inside, two of top, and the corner and left of all.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ struct Quad {
   std::uint32_t at[kQuad];
 };
 
-/// Where a quad lies in each plane.
+/// The place of a quad in each plane.
 template <bool kWide>
 class QuadPlace {
 public:

@@ -3,9 +3,10 @@
 // Counts the pixels of a window in tiles (tiles.hpp), bin after bin, by a warp. A window's count is
 // made from four elements of H. An element has six fields of up to two bytes, or nine in a wide
 // tile. Each lane has one field of one element: it loads the word with the field, cuts the field
-// out, and shifts it to its value. So one load fetches all fields of a bin. Where the fields lie,
-// and which fields are not used, is found once for all bins. If each lane had a bin, as for tensors
-// in rows, a lane would load each field. Words of the next bins are in flight at the same time.
+// out, and shifts it to its value. So one load fetches all fields of a bin. The places of the
+// fields, and the fields that are not used, are computed once for all bins. If each lane had a bin
+// (which is the way for tensors in rows), every lane would load every field. Words of the next bins
+// are in flight at the same time.
 #pragma once
 
 #include <cstdint>
@@ -16,9 +17,9 @@
 
 namespace inthist::cuda {
 
-// Bins that a warp has in flight, and that one of counts has in all. Other values were not
-// measured. With this one 10,000 regions take 1.1 times as long as with u32 at 1920x1080x32,
-// and 1.5 times at 3840x2160x32 (H100, docs/measurements/2026-11-25-tiles.md).
+// Bins that a warp has in flight. A warp of counts has no more bins in all. Other values were not
+// measured. With this one 10,000 regions take 1.1 times as long as with u32 at 1920x1080x32, and
+// 1.5 times at 3840x2160x32 (H100, docs/measurements/2026-11-25-tiles.md).
 constexpr int kBinsOfWarp = 16;
 
 class TiledWindow {
