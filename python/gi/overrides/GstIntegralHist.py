@@ -2,7 +2,7 @@
 """Integral histograms in Python: arrays of NumPy, PyTorch and CuPy, and questions about them.
 
 PyGObject loads this file with `from gi.repository import GstIntegralHist`. NumPy and PyTorch are
-imported where they are asked for.
+imported when they are first needed.
 """
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if typing.TYPE_CHECKING:
     import numpy.typing as npt
 
 try:
-    from ._gstintegralhist_docs import DOCS as _DOCS  # of the introspection data
+    from ._gstintegralhist_docs import DOCS as _DOCS  # from the introspection data
 except ImportError:
     _DOCS = {}
 
@@ -45,7 +45,7 @@ class Best(typing.NamedTuple):
     y: int
     """Its first row."""
     value: float
-    """How alike it is, as the measure has it."""
+    """The value of the measure."""
 
 
 class LikelihoodMap(typing.NamedTuple):
@@ -58,9 +58,9 @@ class LikelihoodMap(typing.NamedTuple):
 class Track(typing.NamedTuple):
     """A target that integralhisttrack follows, in one frame."""
     id: int
-    """Its number, as long as it is followed."""
+    """The number of the target, as long as the target is followed."""
     parent: int
-    """The id of the region of interest or detection that it started from; -1 without one."""
+    """The id of the region of interest or detection that the track started from, or -1."""
     x: int
     y: int
     width: int
@@ -68,11 +68,11 @@ class Track(typing.NamedTuple):
     confidence: float
     """How likely the box overlaps the target by half, 0 to 1."""
     lost: bool
-    """Whether it is not seen in this frame: the box is where it was last, or is expected."""
+    """True if the target is not seen in this frame: the box is its last or expected place."""
     kind: str
-    """The class of its last detection; empty without one."""
+    """The class of the last detection; empty without a detection."""
     detection_confidence: float | None
-    """The confidence of its last detection, if that had one."""
+    """The confidence of the last detection, if that detection had one."""
 
 
 def _numpy():
@@ -94,7 +94,7 @@ def _is_whole(value):
 
 
 def _pair(value, what):
-    """(x, y) of one whole number or two."""
+    """Returns (x, y) from one whole number or two."""
     try:
         x, y = map(operator.index, (value, value) if _is_whole(value) else value)
     except (TypeError, ValueError):
@@ -114,7 +114,7 @@ def _rectangles(rectangles, numpy):
 
 
 def _by_nick(value, kind, what):
-    """A value of an enumeration; text is its nick, such as 'bhattacharyya'."""
+    """Returns a value of an enumeration. Text is a nick, such as 'bhattacharyya'."""
     if not isinstance(value, str):
         return value
     # PyGObject's enumerations are those of Python from 3.52 on
@@ -130,7 +130,7 @@ def _measure(measure):
 
 
 class IntegralHistogramGrid(_Grid):
-    """Windows of one size on a grid. That in column i and row j has its first pixel at
+    """Windows of one size on a grid. The window in column i and row j has its first pixel at
     (x + i * step_x, y + j * step_y)."""
 
     def __init__(self, window_width: Integer = 1, window_height: Integer = 1, x: Integer = 0,
@@ -147,7 +147,7 @@ class IntegralHistogramGrid(_Grid):
 
 
 class _View:
-    """What from_dlpack takes, for one library's needs."""
+    """An object for from_dlpack () of NumPy or PyTorch, with the options of that library."""
 
     def __init__(self, histogram, device, flags, signed=False, versioned=True):
         self._histogram, self._device, self._flags = histogram, device, flags
@@ -169,14 +169,14 @@ class IntegralHistogram(_Histogram):
 
     The tensor is an array (bins, height, width): H[b, y, x] counts the pixels of bin b in rows 0..y
     and columns 0..x. numpy (), torch () and from_dlpack () of any library take it without a copy;
-    region (), regions (), grid () and likelihood_maps () answer questions where it lies, on the CPU
-    or on a GPU, and work for any counter and for shards.
+    region (), regions (), grid () and likelihood_maps () answer questions on the device that has
+    the tensor, the CPU or a GPU, and work for any counter and for shards.
 
     - Arrays may only be read. They hold the memory of the tensor: the next frames get other memory,
       and the element waits at max-tensors. Keep a .clone() or .copy() instead.
     - Rows are padded to 64 bytes, so the array is not contiguous. .contiguous() copies it.
-    - With counter=u16 elements are modulo 65536: four corners are right modulo 65536, and regions
-      in full. u8-tiled has no array.
+    - With counter=u16 elements are modulo 65536: four corners are right modulo 65536, and
+      regions () gives full counts. A histogram with counter=u8-tiled has no array.
     """
 
     @property
@@ -187,7 +187,7 @@ class IntegralHistogram(_Histogram):
     # arrays
 
     def _array_of(self, flags: int, stream: int) -> int:
-        """The pointer to an array of DLPack."""
+        """Returns the pointer to a DLPack array."""
         kind = _introspected.IntegralHistogramDLPackFlags
         try:
             return _Histogram.get_dlpack(self, kind(flags), stream)
@@ -195,9 +195,9 @@ class IntegralHistogram(_Histogram):
             raise BufferError(error.message) from error
 
     def __dlpack_device__(self) -> tuple[int, int]:
-        """(1, 0) in host memory, (2, device) in that of a GPU.
+        """Returns (1, 0) for host memory, and (2, device) for memory of a GPU.
 
-        A tensor that is computed when somebody asks is computed now. Raises BufferError for one in
+        A tensor that is computed on demand is computed now. Raises BufferError for a tensor in
         several shards: take get_shard () of each.
         """
         try:
@@ -212,8 +212,8 @@ class IntegralHistogram(_Histogram):
         """A capsule for from_dlpack () of NumPy, PyTorch, CuPy, JAX and others, without a copy.
 
         On a GPU `stream` waits for the tensor: None or 1 is the legacy default stream, 2 the
-        per-thread one, -1 none, another number a cudaStream_t. When the array is dropped, its
-        memory waits for what the context's streams have been given by then.
+        per-thread default stream, -1 no stream, and any other number a cudaStream_t. When the array
+        is dropped, its memory is reused only after the work that the context's streams have then.
 
         `dl_device=(1, 0)` copies a tensor on a GPU to host memory, once.
 
@@ -226,10 +226,10 @@ class IntegralHistogram(_Histogram):
 
     @property
     def __cuda_array_interface__(self) -> dict[str, typing.Any]:
-        """The CUDA Array Interface, version 3, for those who do not know DLPack.
+        """The CUDA Array Interface, version 3, for libraries without DLPack.
 
-        Waits until the tensor is computed, as some who take it ignore the stream. The memory is
-        held by this object, and waits as with __dlpack__ when that is dropped.
+        Waits until the tensor is computed, because some libraries ignore the stream. This object
+        holds the memory. When it is dropped, the memory waits as with __dlpack__.
         """
         if self.__dlpack_device__()[0] != _dlpack.CUDA:
             raise AttributeError('the tensor is in host memory: take numpy (), or __dlpack__')
@@ -242,21 +242,21 @@ class IntegralHistogram(_Histogram):
     def numpy(self) -> npt.NDArray[typing.Any]:
         """The tensor as a NumPy array (bins, height, width) in host memory that may only be read.
 
-        One in host memory is not copied, one on a GPU is, once; shards are put together. It is
-        uint32, or uint16 with a counter of 16 bits: modulo 65536 then. The array outlives the
-        pipeline, and keeps the memory; .copy() keeps the numbers alone.
+        A tensor in host memory is not copied. A tensor on a GPU is copied once, and shards are put
+        together. The type is uint32, or uint16 (modulo 65536) with a counter of 16 bits. The array
+        outlives the pipeline, and keeps the memory; .copy() keeps only the numbers.
         """
         return _numpy().from_dlpack(_View(self, (_dlpack.CPU, 0), _dlpack.HOST))
 
     def torch(self, signed: bool = True) -> typing.Any:
         """The tensor as a PyTorch tensor (bins, height, width) where it lies, without a copy.
 
-        On a GPU PyTorch's current stream waits for it. `signed` makes it int32 or int16, as PyTorch
-        computes little with unsigned integers: the bits are the same, and the difference of four
-        corners is right as long as the rectangle has less than 2^31 (2^15) pixels.
+        On a GPU PyTorch's current stream waits for the tensor. `signed` makes the type int32 or
+        int16, because PyTorch computes little with unsigned integers. The bits are the same, and
+        the difference of four corners is right if the rectangle has less than 2^31 (2^15) pixels.
 
         PyTorch does not know of memory that may only be read: do not write to it. Keep a .clone(),
-        not the tensor: that keeps memory from the next frames. Rows are padded: .contiguous()
+        not the tensor, which keeps memory from the next frames. Rows are padded: .contiguous()
         copies.
         """
         import torch
@@ -271,7 +271,7 @@ class IntegralHistogram(_Histogram):
         x, y = _pair(origin, 'origin')
         if min(step_x, step_y) < 1:
             raise ValueError(f'step is at least 1, not {step!r}')
-        # those that lie in the frame
+        # all windows that lie in the frame
         if columns is None:
             columns = (self.get_width() - x - width) // step_x + 1
         if rows is None:
@@ -285,13 +285,13 @@ class IntegralHistogram(_Histogram):
         """The histograms of many rectangles at once: uint32 counts (rectangles, bins).
 
         `rectangles` are rows of x, y, width, height in pixels, as an array or a list. They are
-        clipped to the frame. Of a flat list x, y, width, height, x, ... the answer is a GLib.Bytes
+        clipped to the frame. For a flat list x, y, width, height, x, ... the answer is a GLib.Bytes
         with these counts, which needs no NumPy.
         """
         return self._answers(_Histogram.regions, rectangles, 'uint32')
 
     def regions_sums(self, rectangles: typing.Any) -> typing.Any:
-        """What rectangles add up to, in 64 bits: uint64 (rectangles, planes).
+        """The sums of rectangles, in 64 bits: uint64 (rectangles, planes).
 
         `rectangles` are as in regions ().
         """
@@ -311,8 +311,8 @@ class IntegralHistogram(_Histogram):
         """The histograms of windows on a grid: uint32 counts (rows, columns, bins).
 
         `window` is (width, height) in pixels, `step` one number or (x, y) from a window to the
-        next, `origin` the first pixel (x, y) of the first. Without `columns` and `rows` it has all
-        windows that lie in the frame.
+        next, `origin` the first pixel (x, y) of the first window. Without `columns` and `rows` the
+        grid has all windows that lie in the frame.
         """
         numpy = _numpy()
         grid = self._grid(window, step, origin, columns, rows)
@@ -352,9 +352,9 @@ class IntegralHistogram(_Histogram):
                       rows: Integer | None = None) -> typing.Any:
         """The median of each window of a grid, or another quantile: int32 bins (rows, columns).
 
-        It is -1 if that pixel is in no bin, as such pixels come last, and for a window without
-        pixels. The grid is that of grid (). With an IntegralHistogramGrid as first argument, or as
-        `grid`, the answer is a GLib.Bytes.
+        The answer is -1 for a window without pixels, and if the pixel of the quantile is in no bin:
+        such pixels come last. The grid is that of grid (). With an IntegralHistogramGrid as first
+        argument, or as `grid`, the answer is a GLib.Bytes.
         """
         if isinstance(quantile, _Grid):
             grid, quantile = quantile, more[0] if more else 0.5
@@ -373,8 +373,8 @@ def integral_histogram(
         feature: IntegralHistogramFeature | str | None = None) -> IntegralHistogram | None:
     """The integral histogram that an element has attached to a Gst.Buffer; None without one.
 
-    `feature`, an IntegralHistogramFeature or its nick such as 'hue', says which of several; one of
-    some of its bins alone is then passed over.
+    `feature`, an IntegralHistogramFeature or its nick such as 'hue', says which of several. A
+    histogram of only some bins is then passed over.
     """
     if feature is None:
         meta = _introspected.buffer_get_integral_histogram_meta(buffer)
@@ -395,7 +395,7 @@ def integral_image(buffer: Gst.Buffer) -> IntegralHistogram | None:
 
 
 def tracks(buffer: Gst.Buffer) -> list[Track]:
-    """The tracks that integralhisttrack has attached to a Gst.Buffer, lost ones among them."""
+    """The tracks that integralhisttrack has attached to a Gst.Buffer, lost ones included."""
     meta = _introspected.buffer_get_integral_histogram_tracks_meta(buffer)
     found = []
     for index in range(meta.get_n_tracks() if meta else 0):
@@ -412,20 +412,20 @@ def tracks(buffer: Gst.Buffer) -> list[Track]:
 
 
 for _function in integral_histogram, integral_image, tracks:
-    _function.__module__ = _introspected.__name__  # help () lists what is the module's
+    _function.__module__ = _introspected.__name__  # help () lists names of the module only
 
-# What the introspection data say about functions becomes their documentation.
+# Functions get their documentation from the introspection data.
 
 _PIXELS = 'x', 'y', 'width', 'height'  # names of parameters
 
 
 def _documented(function, name, qualified):
-    """A function of Python that calls an introspected one."""
+    """Returns a Python function that calls an introspected function."""
     parameters, text = _DOCS[qualified]
 
     def call(*arguments, **named):
         for parameter, value in (*zip(parameters or (), arguments), *named.items()):
-            # PyGObject cuts off what is behind the point
+            # PyGObject would cut off the digits after the point
             if parameter in _PIXELS and hasattr(value, '__float__') and not _is_whole(value):
                 raise ValueError(f'{parameter} is a whole number of pixels, not {value!r}')
         return function(*arguments, **named)
@@ -440,7 +440,7 @@ def _documented(function, name, qualified):
 
 
 def _document():
-    """Gives all that is introspected its documentation."""
+    """Gives all introspected functions and types their documentation."""
     classes = {'IntegralHistogram': IntegralHistogram,
                'IntegralHistogramGrid': IntegralHistogramGrid}
     for qualified, (parameters, text) in _DOCS.items():
@@ -451,7 +451,7 @@ def _document():
                 classes[holder] = globals()[holder] = type(
                     holder, (base,), {'__module__': __name__, '__doc__': _DOCS[holder][1]})
                 __all__.append(holder)
-            # PyGObject may have put introspected ones into the class
+            # PyGObject may have put introspected methods into the class
             if not inspect.isfunction(classes[holder].__dict__.get(name)):
                 function = _documented(getattr(base, name), name, qualified)
                 is_method = parameters[:1] == ['self']
@@ -465,7 +465,7 @@ def _document():
 
 
 def _document_types(others):
-    """Returns a function that makes PyGObject's documentation of types, whose __doc__ it is."""
+    """Returns a function that makes the __doc__ of PyGObject's types."""
     own = {name: text for name, (parameters, text) in _DOCS.items() if parameters is None}
     own.update((each.__name__, inspect.cleandoc(each.__dict__['__doc__']))
                for each in (IntegralHistogram, IntegralHistogramGrid))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Python's side of DLPack: capsules of pointers that gst_integral_histogram_get_dlpack() returns.
 
-It knows neither GObject introspection nor the class of a histogram: who has a pointer by another
-way, such as ctypes, shares it.
+It knows neither GObject introspection nor the class of a histogram, so code that has a pointer in
+another way, such as by ctypes, can use it, too.
 """
 import ctypes
 
@@ -26,7 +26,7 @@ class _Versioned(ctypes.Structure):
 
 
 class Held:
-    """An array that is held as long as this object lives: its deleter runs with it."""
+    """Holds an array as long as this object lives. The array's deleter runs at the end."""
 
     def __init__(self, pointer):
         """Takes a DLManagedTensorVersioned."""
@@ -52,11 +52,11 @@ class Held:
 
 
 def _capsule_functions():
-    """PyCapsule_New, and what the library does with a capsule that nobody took."""
+    """PyCapsule_New, and the library's destructor of a capsule that was not used."""
     new = ctypes.pythonapi.PyCapsule_New
     new.restype = ctypes.py_object
     new.argtypes = [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p]
-    # A destructor in Python would run with an exception set, where somebody refused the capsule.
+    # In Python, a destructor would run with an exception set if a consumer refused the capsule.
     library = ctypes.CDLL(LIBRARY)
     destructor = library.gst_integral_histogram_dlpack_capsule_free
     return new, ctypes.cast(destructor, ctypes.c_void_p).value
@@ -66,14 +66,14 @@ _new_capsule, _capsule_free = None, None
 
 
 def capsule(pointer, versioned):
-    """A capsule of a pointer. Who takes the array out of it owns that."""
+    """A capsule of a pointer. The consumer that takes the array out of it owns the array."""
     global _new_capsule, _capsule_free
     if _new_capsule is None:
         _new_capsule, _capsule_free = _capsule_functions()
     return _new_capsule(pointer, _NAMES[versioned], _capsule_free)
 
 
-# Capsules point to these bytes, also when the interpreter has ended: they are never freed.
+# Capsules point to these bytes, even after the interpreter has ended. They are never freed.
 _NAMES = {True: b'dltensor_versioned', False: b'dltensor'}
 for _name in _NAMES.values():
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(_name))

@@ -4,15 +4,15 @@ import re
 
 
 def without_login(text):
-    """Users and passwords of the URLs in it are no part of a name"""
+    """Returns the text without the users and passwords of URLs, which must not be in a name"""
     return re.sub(r'(?<=://)[^/?#\s"]*@', '', text)
 
 
 def printable(path):
-    """A text that any table and terminal takes, of a path that may have any bytes
+    """Returns a path, which may have any bytes, as text for any table and terminal
 
-    A byte that is not UTF-8 becomes \\xff. Backslashes that could be taken for one are doubled, so
-    no two paths have the same text.
+    A byte that is not UTF-8 becomes \\xff. Backslashes that could be taken for such a byte are
+    doubled, so no two paths have the same text.
     """
     path = re.sub(r'\\+(?=x[0-9a-f]{2}|[\udc80-\udcff])', r'\g<0>\g<0>', path)
     return escaped(path)

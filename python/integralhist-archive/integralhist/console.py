@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a program prints, also if stdout or stderr is a file on a full disk or a closed pipe
+"""Prints safely, even if stdout or stderr is a file on a full disk or a closed pipe
 
     if __name__ == '__main__':
         console.run(main)
 
-The exit status is that of `main ()`. It is 1 in place of 0 if stdout took no more, but not if the
-reader of a pipe has gone, as `head` does. Python itself would exit with 120, or print a traceback.
+The exit status is that of `main ()`. It is 1 instead of 0 if stdout took no more, but not if the
+reader of a pipe has gone, such as `head`. Python itself would exit with 120, or print a traceback.
 """
 import contextlib
 import errno
@@ -19,7 +19,7 @@ PATIENCE = 60  # seconds until a terminal or pipe that does not block takes more
 
 
 class Sink(io.RawIOBase):
-    """A file descriptor that remembers its first error, and takes everything from there on"""
+    """A file descriptor that remembers its first error, and drops all later output"""
 
     def __init__(self, descriptor, raises):
         super().__init__()
@@ -61,12 +61,12 @@ def discard(stream):
 
 
 def wrapped(stream, is_line_buffered, raises=False):
-    """(stream over a Sink, the Sink); (None, None) of one that was closed from the start"""
+    """(stream over a Sink, the Sink); (None, None) if the stream was closed from the start"""
     if stream is None:
         return None, None
     try:
         sink = Sink(stream.fileno(), raises)
-    except (OSError, ValueError):  # as of a test that collects what is printed
+    except (OSError, ValueError):  # for example a test that collects the output
         return stream, None
     try:
         stream.flush()
@@ -77,7 +77,7 @@ def wrapped(stream, is_line_buffered, raises=False):
 
 
 def run(main, goes_on=False):
-    """Ends the process with what `main ()` returns, or raises, once everything is printed
+    """Ends the process with the result or the exception of `main ()`, once everything is printed
 
     A print to a stdout that takes no more raises an OSError, which ends a program whose output is
     its purpose. With `goes_on` the work goes on.
@@ -96,7 +96,7 @@ def run(main, goes_on=False):
         status = 0 if is_known else traceback.format_exc().rstrip()
     if sys.stdout:
         with contextlib.suppress(OSError):
-            sys.stdout.flush()  # before what stderr says of the end
+            sys.stdout.flush()  # before stderr gets the message of the end
     text, status = (status, 1) if isinstance(status, str) else ('', status)
     if out and out.error and out.error.errno != errno.EPIPE:
         lost = f'{os.path.basename(sys.argv[0])}: stdout: {out.error.strerror}'

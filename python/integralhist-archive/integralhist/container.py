@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The streams of a file, as its demuxer shows them: how many are video, and where each one ends
+"""The streams of a file, as its demuxer shows them: the number of videos, and each stream's end
 
 GStreamer tells the duration of the whole file only. Sound or subtitles may be longer than the
 video, so the ends of the packets say whether frames are missing.
@@ -31,7 +31,7 @@ class Container:
         return caps[0].get_name() if caps and caps.get_size() else ''
 
     def videos(self):
-        """The demuxer's pads of video streams; none of a file without a container"""
+        """The demuxer's pads of video streams; empty for a file without a container"""
         return [pad for pad in list(self.pads) if self._kind(pad).startswith(('video/', 'image/'))]
 
     def describe(self, pad):
@@ -42,7 +42,7 @@ class Container:
 
 
 def stream_ends(uri, gst):
-    """{stream id: where its packets end, in seconds of its own time}, as far as the file goes
+    """{stream id: end of its packets, in seconds of the stream's own time}, as far as the file goes
 
     It reads the whole file, and decodes nothing.
     """
@@ -75,7 +75,7 @@ def stream_ends(uri, gst):
     bus, seen, until = pipeline.get_bus(), 0, time.monotonic() + PATIENCE
     while time.monotonic() < until:
         if bus.timed_pop_filtered(gst.SECOND // 10, gst.MessageType.EOS | gst.MessageType.ERROR):
-            break  # an error is where the file is cut off
+            break  # an error means that the file is cut off here
         if sum(counts.values()) > seen:
             seen, until = sum(counts.values()), time.monotonic() + PATIENCE
     found = {}
@@ -88,7 +88,7 @@ def stream_ends(uri, gst):
 
 
 def video_seconds(uri, taken, whole, slack, gst):
-    """The duration of the video stream `taken`, where that of the whole file is `whole`
+    """The duration of the video stream `taken`; `whole` is the duration of the whole file
 
     A file that was cut off ends in all its streams at about the same time: then the video was as
     long as the container says. If another stream goes on, the video ends where its packets end.

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Files that are there, whole, after the power was off"""
+"""Writes files that exist, and are complete, after a power failure"""
 import json
 import os
 
 
 def sync_folder(folder):
-    """A file that was made or renamed is then still there after the power was off"""
+    """After this, a file that was made or renamed in the folder survives a power failure"""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -14,7 +14,7 @@ def sync_folder(folder):
 
 
 def make_folder(path):
-    """Makes it, and those above it, so that they are there after the power was off"""
+    """Makes the folder, and the folders above it, so that they survive a power failure"""
     path = os.path.abspath(path)
     if not os.path.isdir(path):
         make_folder(os.path.dirname(path))
@@ -23,9 +23,9 @@ def make_folder(path):
 
 
 def write_json(path, value, aside=None):
-    """Replaces the file, so that it is the old or the new one whenever the power goes off
+    """Replaces the file, so that it is the old or the new file even if the power fails
 
-    `aside` is where it is written before: two who write the same file need two of them.
+    `aside` is the file that is written first. Two writers of one file need different ones.
     """
     aside = aside or path + '.new'
     with open(aside, 'w', encoding='utf-8') as file:

@@ -5,9 +5,9 @@
         for frame in stream:
             print(frame.number, frame.tracks)
 
-A file gives the same frames with the same numbers whenever it is read. Whatever else, as a camera,
-a FIFO or HLS without an end, is live: its frames are numbered from Stream.first on, and have the
-time of day when they were taken, or came.
+A file gives the same frames with the same numbers whenever it is read. All other inputs, such as
+a camera, a FIFO or HLS without an end, are live: frames are numbered from Stream.first on, and have
+the time of day when they were taken, or when they came.
 """
 import argparse
 import collections
@@ -24,7 +24,7 @@ try:
     gi.require_versions({'Gst': '1.0', 'GstApp': '1.0', 'GstIntegralHist': '1.0'})
     # GstApp gives appsink its methods
     from gi.repository import GLib, Gst, GstApp, GstIntegralHist  # noqa: F401
-    GstIntegralHist.tracks  # which PyGObject has from the project's override
+    GstIntegralHist.tracks  # fails without the project's override for PyGObject
 except (AttributeError, ImportError, ValueError) as error:
     sys.exit(f'{error}\nThis needs the distribution\'s Python with python3-gi and python3-gst-1.0, '
              'in the environment of meson devenv')
@@ -32,16 +32,16 @@ except (AttributeError, ImportError, ValueError) as error:
 from integralhist import printable, without_login  # noqa: E402
 from integralhist.container import Container  # noqa: E402
 
-IDLE = 10      # seconds without anything that reads, of a file that has had no frame
-STALLED = 300  # seconds without another frame of a file, or until a picture is counted
-RANGES = 10    # of frames without a histogram that are told
+IDLE = 10      # seconds without a reading thread, for a file that has had no frame
+STALLED = 300  # seconds without another frame of a file, or for the histogram of a picture
+RANGES = 10    # ranges of frames without a histogram that a message lists
 # number: 0 for the first; pts: ns, or None; time: ns since 1970 of a live frame, or None
 # regions: [((x, y, width, height), counts of each bin)]; tracks: [GstIntegralHist.Track]
 Frame = collections.namedtuple('Frame', 'number pts time regions tracks')
 
 
 class StreamError(Exception):
-    """What is wrong with a stream, for users; `bad` if another try will find the same"""
+    """An error of a stream, with a text for users; `bad` if another try would fail alike"""
 
     def __init__(self, text, bad=False):
         super().__init__(text)
@@ -49,7 +49,7 @@ class StreamError(Exception):
 
     @classmethod
     def of(cls, name, error):
-        """Of a GError: what is in a file stays as bad as it is, and what cannot be read may come"""
+        """The StreamError of a GError. Bad contents stay bad; an unreadable file may come back"""
         stream, settings = Gst.StreamError, (Gst.LibraryError, Gst.ResourceError)
         bad = (error.domain == GLib.quark_to_string(stream.quark())
                and error.code != stream.CODEC_NOT_FOUND
@@ -58,7 +58,7 @@ class StreamError(Exception):
 
 
 def boxes(text):
-    """[(x, y, width, height)] of "x,y,width,height;..." """
+    """Parses [(x, y, width, height)] from "x,y,width,height;..." """
     found = []
     for part in filter(str.strip, text.split(';')):
         try:
@@ -75,7 +75,7 @@ def boxes(text):
 
 
 def grid(text):
-    """(columns, rows) of "8x6" """
+    """Parses (columns, rows) from "8x6" """
     try:
         columns, rows = map(int, text.split('x'))
     except ValueError:
@@ -108,7 +108,7 @@ def add_arguments(parser, with_regions=False):
 
 
 def source_of(options):
-    """(elements, name, what tells this video from another one)"""
+    """(elements, name, what distinguishes this video from others)"""
     if options.launch:
         return (options.launch, without_login(options.launch),
                 {'launch': without_login(options.launch)})
@@ -121,7 +121,7 @@ def source_of(options):
         return f'v4l2src device={video} ! decodebin', video, {'video': video}
     is_uri = Gst.uri_is_valid(printable(video))
     if is_uri and not video.startswith('file:'):
-        uri = video.replace('"', '%22').replace('\\', '%5C')  # which would end it for the parser
+        uri = video.replace('"', '%22').replace('\\', '%5C')  # they would end the string
         return (f'uridecodebin uri="{uri}"', without_login(video),
                 {'video': without_login(video)})
     path = os.path.abspath(GLib.filename_from_uri(video)[0] if is_uri else video)
@@ -135,7 +135,7 @@ def source_of(options):
 
 
 def open_pipe(path):
-    """The descriptor of a FIFO that somebody writes to. To open it as a file would wait for ever"""
+    """Opens a FIFO that has a writer. A plain open () would wait for ever without a writer"""
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     waiting = select.poll()
     waiting.register(descriptor, select.POLLIN)
@@ -147,8 +147,8 @@ def open_pipe(path):
 
 
 def is_file(pipeline, sink):
-    """Whether all frames come again in another run, as it seems from the first one"""
-    query = Gst.Query.new_latency()  # of the peer: a sink with sync=false is never live
+    """Returns whether another run should give the same frames. Needs the first frame"""
+    query = Gst.Query.new_latency()  # asks the peer, because a sink with sync=false is never live
     if sink.peer_query(query) and query.parse_latency()[0]:
         return False
     found = []
@@ -159,10 +159,10 @@ def is_file(pipeline, sink):
                 element.find_property('location'):
             try:
                 path = element.get_property('location') or ''
-            except UnicodeDecodeError:  # of a file: a FIFO of VIDEO is no Source/File
+            except UnicodeDecodeError:  # a file: a FIFO as VIDEO is not a Source/File
                 return True
             return os.path.isfile(path) or not os.path.exists(path)  # img%d.jpg, or a FIFO
-    # of HTTP and what is made: HLS without an end can be sought in, and does not say how long it is
+    # HTTP and generated videos: HLS without an end allows seeking, but does not say how long it is
     query = Gst.Query.new_seeking(Gst.Format.TIME)
     return (sink.peer_query(query) and query.parse_seeking()[1]
             and sink.peer_query_duration(Gst.Format.TIME)[1] > 0)
@@ -171,15 +171,16 @@ def is_file(pipeline, sink):
 class Stream:
     """Frames as they come, in order and each once
 
-    `options` are what add_arguments () adds. `wanted (number)` says of which frames regions are
-    asked: they cost the most. `counting` and `following` are more properties of the elements, as
-    "lut=0,1,1". Every `interval`-th frame has a histogram. `before` are elements behind the source,
-    and memory="cuda" takes its frames where a decoder on a GPU leaves them. With `counts` there are
-    histograms without regions, too.
+    `options` are the options of add_arguments (). `wanted (number)` says for which frames regions
+    are asked: regions cost the most. `counting` and `following` are more properties of the
+    elements, such as "lut=0,1,1". Every `interval`-th frame has a histogram. `before` are elements
+    after the source, and memory="cuda" takes frames where a decoder on a GPU leaves them. With
+    `counts` there are histograms even without regions.
 
-    `late` counts the frames that should have a histogram and have none. A file promises all: there
-    the end of the iteration is an error that names them. `video_streams` describes the video
-    streams of the file, and `taken` is the index of that with these frames, or None.
+    `late` counts the frames that should have a histogram but have none. A file must have all of
+    them: if not, the iteration ends with an error that names the frames. `video_streams` describes
+    the video streams of the file, and `taken` is the index of the stream with these frames, or
+    None.
     """
 
     def __init__(self, options, wanted=lambda number: True, *, counting='', following='',
@@ -222,7 +223,7 @@ class Stream:
         self.container = Container(self.pipeline, Gst)
 
     def __enter__(self):
-        self.read = time.monotonic()  # when something was seen to read the video
+        self.read = time.monotonic()  # when a thread was last seen to read the video
         self.pipeline.set_state(Gst.State.PLAYING)
         return self
 
@@ -246,7 +247,7 @@ class Stream:
                 if count % 100 == 0:  # elements post some messages for each frame
                     self.look_at_bus()
                 frame = self.frame(sample, self.first * self.live + count)
-                del sample  # or else its tensor is not free until the next frame is here
+                del sample  # so that its tensor is free before the next frame is here
                 yield frame
                 count, came = count + 1, time.monotonic()
                 continue
@@ -263,14 +264,14 @@ class Stream:
 
     @staticmethod
     def size_of(sample):
-        caps = sample.get_caps()[0]  # with 1.26 get_structure() is for `with` alone
+        caps = sample.get_caps()[0]  # from 1.26 on get_structure() works only in `with`
         return caps.get_value('width'), caps.get_value('height')
 
     def look_for_tasks(self):
-        """Raises an error if nothing reads the file, as where decodebin has lost that of a demuxer
+        """Raises an error if nothing reads the file, because decodebin has lost a demuxer's error
 
-        It drops errors while it adds an element. A demuxer that fails as soon as that is rare, and
-        another try may find its error. Sources of a network may read without tasks of pads.
+        decodebin drops errors while it adds an element. A demuxer rarely fails that early, and
+        another try may find its error. Network sources may read without tasks of pads.
         """
         now, pads = time.monotonic(), []
         self.pipeline.iterate_recurse().foreach(
@@ -291,7 +292,7 @@ class Stream:
                     self.warnings.append(text)
 
     def find_out(self, sample):
-        """Learns from the first frame whether the stream is live, and how large frames are"""
+        """Finds out from the first frame whether the stream is live, and how large frames are"""
         pad, query = self.sink.get_static_pad('sink'), Gst.Query.new_latency()
         self.live = not is_file(self.pipeline, pad)
         self.timed = pad.peer_query(query) and query.parse_latency()[0]
@@ -312,7 +313,7 @@ class Stream:
         self.find_out_which()
 
     def find_out_which(self):
-        """Which of the video streams of a file these frames are of"""
+        """Finds out which of the video streams of a file has these frames"""
         pads, start = self.container.videos(), self.sink.get_static_pad('sink').get_sticky_event(
             Gst.EventType.STREAM_START, 0)
         self.video_streams = [self.container.describe(pad) for pad in pads]
@@ -324,7 +325,7 @@ class Stream:
             self.warnings.insert(0, self.which())
 
     def which(self):
-        """A sentence about the streams, where a file has several of video, or '' """
+        """A sentence about the streams if a file has several videos, or '' """
         if len(self.video_streams) < 2:
             return ''
         listed = ', '.join(f'{number} is {text}' for number, text in enumerate(
@@ -333,7 +334,7 @@ class Stream:
         return f'{taken} of {len(self.video_streams)} video streams is read: {listed}'
 
     def clip(self, box, frame_width, frame_height):
-        """What of a rectangle is in the frame"""
+        """Returns the part of a rectangle that lies in the frame"""
         x, y, width, height = box
         right, bottom = min(x + width, frame_width), min(y + height, frame_height)
         x, y = max(x, 0), max(y, 0)
@@ -352,7 +353,7 @@ class Stream:
         return Frame(number, pts, taken, regions, tracks)
 
     def time_of(self, sample):
-        """When a live frame was taken, where timestamps say that, or else when it came"""
+        """Returns when a live frame was taken, or when it came if the timestamps do not say that"""
         clock, pts, running = self.pipeline.get_clock(), sample.get_buffer().pts, None
         if self.timed and pts != Gst.CLOCK_TIME_NONE:
             running = sample.get_segment().to_running_time(Gst.Format.TIME, pts)
@@ -382,7 +383,7 @@ class Stream:
             self.gaps.append([number, number])
 
     def what_is_late(self):
-        """Which frames have no histogram, as "3 frames have no histogram: 5, 7 to 8" """
+        """Which frames have no histogram, such as "3 frames have no histogram: 5, 7 to 8" """
         ranges = [str(first) if first == last else f'{first} to {last}'
                   for first, last in self.gaps]
         told = sum((last - first) // self.interval + 1 for first, last in self.gaps)
@@ -391,17 +392,17 @@ class Stream:
                 f'1 frame has no histogram: {listed}')
 
     def meta(self, buffer):
-        """Of the frame's histograms the one that is asked; or None"""
+        """Returns the frame's histogram of the stream's feature, or None"""
         return GstIntegralHist.buffer_get_integral_histogram_meta_of_feature(buffer, self.feature)
 
     def count_bins(self):
-        """How many bins a histogram has, also where no frame had one; None without regions"""
+        """Returns the number of bins, even if no frame had a histogram; None without regions"""
         if self.counting and self.bins is None:
             self.bins = self.histogram_of_a_picture().get_bins()
         return self.bins
 
     def histogram_of_a_picture(self, width=320, height=240):
-        """With the settings of this stream. StreamError if an element refuses one"""
+        """A histogram with the settings of this stream. StreamError if an element refuses one"""
         elements = [f'videotestsrc num-buffers=1 ! video/x-raw,width={width},height={height}',
                     *filter(None, [self.counting, self.following]), 'appsink name=sink sync=false']
         pipeline = Gst.parse_launch(' ! '.join(elements))
@@ -414,8 +415,8 @@ class Stream:
 
 
 def one_sample(pipeline):
-    """The first sample of the sink named "sink", of a pipeline that is started. StreamError if
-    there is none, or an element has failed"""
+    """Starts a pipeline, and returns the first sample of its sink "sink". StreamError if there is
+    no sample, or if an element has failed"""
     sink, bus = pipeline.get_by_name('sink'), pipeline.get_bus()
     until = time.monotonic() + STALLED
     pipeline.set_state(Gst.State.PLAYING)
@@ -449,7 +450,7 @@ class Progress:
 
 
 def on_signals(stop):
-    """Has `stop ()` called for Ctrl-C, and for SIGTERM, as systemd sends it; a second one kills"""
+    """Calls `stop ()` at Ctrl-C, and at SIGTERM, which systemd sends. A second signal kills"""
     def handle(number, _):
         signal.signal(number, signal.SIG_DFL)
         stop()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Tables of what is found: columns, rows, and how they are in Parquet
+"""Tables of regions and tracks: columns, rows, and their types in Parquet
 
 docs/results.md and docs/archive.md have the columns for users.
 """
@@ -12,7 +12,7 @@ COLUMNS = {
 
 
 def rows_of(video, frame):
-    """{table: rows} of a frames.Frame"""
+    """Returns {table: rows} of a frames.Frame"""
     start = video, frame.number, frame.pts, frame.time
     return {
         'regions': [(*start, number, *box, counts)
@@ -22,7 +22,7 @@ def rows_of(video, frame):
 
 
 def schema(name, bins=None, columns=None, metadata=None):
-    """That of pyarrow; `columns` are all of the table, where there are no others"""
+    """The pyarrow schema of a table. `columns` are by default all columns of the table"""
     import pyarrow as pa
     types = {'video': pa.string(), 'frame': pa.int64(), 'pts': pa.int64(),
              'time': pa.timestamp('ns', 'UTC'), 'region': pa.int32(), 'id': pa.uint32(),

@@ -5,12 +5,12 @@
     plan      inputs to items: a video, the settings, and their key
     job       one item to tables, in a process of its own
     commit    tables and markers: written aside, renamed, the marker last
-    lease     who works in OUT now, so that gc takes nothing from them
+    lease     which processes work in OUT now, so that gc takes nothing from them
     driver    gives items to an engine, tries again, and watches deadlines
     engines   where jobs run: processes of this machine, or Ray
-    dataset   the tables of what is committed
+    dataset   the tables of committed items
     cli       integralhist-archive
 
-Nothing rests on the engine. A job may run twice, or on after it was given up: it writes the same
-bytes under the same names, and a rename puts them in place.
+Nothing rests on the engine. A job may run twice, or go on after it was given up. It writes the
+same bytes under the same names, and a rename puts them in place.
 """

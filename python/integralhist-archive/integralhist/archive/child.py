@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A job as a process, which dies with the one that started it
+"""A job as a process, which dies with the process that started it
 
-PyGObject belongs to the distribution's Python, Ray to any. A crash of a decoder is an exit status
-here, and what a job holds of a GPU goes with it.
+PyGObject needs the distribution's Python, and Ray may run on another one. If a decoder crashes, the
+driver sees an exit status, and the memory that the job had on a GPU is freed.
 """
 import contextlib
 import json
@@ -14,7 +14,7 @@ import typing
 import integralhist
 
 BAD = 3  # exit status of a job whose video is bad
-# as -m integralhist.archive.job, of a Python that may not know where that is
+# like -m integralhist.archive.job, for a Python that may not know where that module is
 RUN = ('import sys; sys.path.append (sys.argv.pop (1)); '
        'from integralhist.archive.job import main; main ()')
 REGISTRY = os.path.join(os.environ.get('XDG_CACHE_HOME') or os.path.expanduser('~/.cache'),
@@ -31,8 +31,8 @@ class Outcome(typing.NamedTuple):
 class Child:
     """`job.py` with `arguments`, which reads `value`
 
-    `gpu` is what CUDA may see: as CUDA_VISIBLE_DEVICES has it, "" for none, None for what this
-    process sees.
+    `gpu` is the value of CUDA_VISIBLE_DEVICES: "" for no GPU, None for the GPUs of this
+    process.
     """
 
     def __init__(self, value, python, gpu, *arguments):
@@ -47,7 +47,7 @@ class Child:
         package = os.path.dirname(os.path.dirname(os.path.abspath(integralhist.__file__)))
         if gpu is not None:
             environment['CUDA_VISIBLE_DEVICES'] = gpu
-        if gpu == '':  # there GStreamer has no decoders of a GPU, and remembers that
+        if gpu == '':  # then GStreamer finds no decoders of a GPU, and remembers that
             environment['GST_REGISTRY'] = os.environ.get('GST_REGISTRY', REGISTRY) + '.without-gpu'
         self.process = subprocess.Popen(
             [python, '-c', RUN, package, *arguments, '-'], env=environment,
@@ -55,7 +55,7 @@ class Child:
         given.close()
 
     def said(self):
-        """What the last line of the output has"""
+        """The JSON of the last line of the output"""
         self.output.seek(0)
         lines = self.output.read().splitlines()
         try:
@@ -65,7 +65,7 @@ class Child:
             return {}
 
     def outcome(self, seconds=None):
-        """Waits for the end, and ends it itself after so many seconds"""
+        """Waits for the end of the job, and ends the job after this many seconds"""
         try:
             status = self.process.wait(seconds)
         except subprocess.TimeoutExpired:
@@ -88,7 +88,7 @@ class Child:
 
     def stop(self):
         self.process.kill()
-        with contextlib.suppress(subprocess.TimeoutExpired):  # a dead mount may hold it
+        with contextlib.suppress(subprocess.TimeoutExpired):  # a dead mount may keep the process
             self.process.wait(10)
         self.output.close()
         self.errors.close()

@@ -27,15 +27,15 @@ from integralhist.archive.plan import Plan, digest
 from integralhist.archive.settings import PlanError, place, read_settings
 
 SHOWN = 20      # reasons that are printed at the end; status has all
-TO_CHECK = 330  # seconds until the elements must have said what they take
+TO_CHECK = 330  # seconds until the elements must have checked their properties
 
 
 class Failure(Exception):
-    """What ends the command, for users"""
+    """An error that ends the command, with a text for users"""
 
 
 class Report:
-    """A progress bar, and what is told at the end"""
+    """A progress bar, and the summary at the end"""
 
     def __init__(self, total, out):
         try:
@@ -44,7 +44,7 @@ class Report:
             raise Failure('there is no tqdm: pip install tqdm') from None
         self.out, self.counts, self.failed, self.frames = out, dict.fromkeys(
             ('there', 'done', 'bad', 'given up', 'again'), 0), [], 0
-        self.total, self.warned = total, 0  # of those that are done
+        self.total, self.warned = total, 0  # warned: done items that have a warning
         self.started = time.monotonic()
         # stderr may be closed
         self.log = sys.stderr or open(os.devnull, 'w', encoding='utf-8')
@@ -61,7 +61,7 @@ class Report:
             self.warned += state == 'done'
             if len(self.failed) < SHOWN:
                 self.failed.append(f'{item["name"]}: {state}: {reason}')
-        if state == 'there':  # is not work whose speed says how long the rest takes
+        if state == 'there':  # took no time, so it says nothing about the time of the rest
             self.bar.initial += 1
         self.bar.set_postfix_str(
             f'{self.frames / (time.monotonic() - self.started):.0f} frames/s', refresh=False)
@@ -71,7 +71,7 @@ class Report:
         """Prints the last lines. Returns the exit status"""
         counts, seconds = self.counts, time.monotonic() - self.started
         failures = counts['bad'] + counts['given up']
-        # more come where files are put in place meanwhile
+        # there are more items if files were added in the meantime
         left = max(0, self.total - counts['there'] - counts['done'] - failures)
         self.bar.close()
         for text in self.failed:
@@ -122,7 +122,7 @@ def drive_leased(options, engine, items, total, bad_too):
                     bad_too=bad_too)
 
     def stop(number, _):
-        signal.signal(number, signal.SIG_DFL)  # a second one kills
+        signal.signal(number, signal.SIG_DFL)  # a second signal kills
         driver.stop()
 
     for number in (signal.SIGINT, signal.SIGTERM):

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What makes results exactly once: names that follow from the item, a rename, and a marker last
+"""Commits each result exactly once: names that follow from the item, a rename, and a marker last
 
     OUT/regions/KEY-HASH.parquet   and tracks/, likelihood/: tables, with 8 digits of their sha256
     OUT/_done/KEY.json        the marker: names the tables of an item, with their sha256
-    OUT/_failed/KEY.json      why there are none
+    OUT/_failed/KEY.json      why there are no tables
     OUT/_running/KEY.json     how long the video is that a job reads
-    OUT/_leases/              who works here now: lease.py
+    OUT/_leases/              which processes work here now: lease.py
     OUT/_aside/               where files are written before they are renamed
     OUT/_settings.json        the settings of the last run
 
 Each job writes aside, to the disk (fsync), and renames. Two jobs of an item write the same bytes
-under the same names; one of an older version of the video has other names. So no table ever
-changes, and the marker's rename commits all of them at once. Who reads follows markers.
+under the same names. A job of an older version of the video has other names. So no table ever
+changes, and the marker's rename commits all of them at once. Readers follow markers.
 
-A marker is what somebody may have edited, and a disk may have damaged: it counts only if all that
-is read of it later has the right type.
+A user may have edited a marker, or a disk may have damaged it. So it counts only if all fields that
+are read later have the right type.
 """
 import contextlib
 import errno
@@ -39,7 +39,7 @@ def prepare(out):
 
 
 def aside(out, name):
-    """A path that nobody else has, for what becomes `name`"""
+    """A path that no other process uses, for a file that is then renamed to `name`"""
     return os.path.join(out, '_aside', f'{name}.{owner()}.{uuid.uuid4().hex[:8]}')
 
 
@@ -70,7 +70,7 @@ def is_item(value):
             and isinstance(value.get('detections'), str | None))
 
 
-# what is read of the markers of each kind
+# the fields that are read of each kind of marker
 FIELDS = {
     '_done': {'key': is_text, 'video': is_text, 'fingerprint': is_fingerprint, 'frames': is_count,
               'settings': lambda value: isinstance(value, dict),
@@ -101,15 +101,15 @@ def marker(out, kind, key):
             found = json.load(file)
     except (FileNotFoundError, IsADirectoryError):
         return None
-    except (ValueError, RecursionError):  # not ours, or the disk's fault: as if it were not there
+    except (ValueError, RecursionError):  # not ours, or damaged by the disk: as if it did not exist
         return None
     return found if is_marker(kind, key, found) else None
 
 
 def fresh_marker(out, kind, key):
-    """As marker (), also where NFS remembers for a minute that there was none
+    """Like marker (), but also right if NFS remembers for a minute that there was no marker
 
-    Whoever opens a folder asks the server whether it has changed.
+    Opening the folder asks the server whether the folder has changed.
     """
     found = marker(out, kind, key)
     if found is None:
@@ -119,7 +119,7 @@ def fresh_marker(out, kind, key):
 
 
 def markers(out, kind):
-    """All of a kind, in the order of keys"""
+    """All markers of a kind, in the order of keys"""
     for name in sorted(os.listdir(os.path.join(out, kind))):
         found = marker(out, kind, name.removesuffix('.json')) if name.endswith('.json') else None
         if found is not None:
@@ -136,7 +136,7 @@ def write_marker(out, kind, key, value):
 
 
 def note(out, kind, key, value):
-    """A marker that may be lost with the power"""
+    """Writes a marker that may be lost if the power fails"""
     new = aside(out, f'{key}.json')
     try:
         with open(new, 'w', encoding='utf-8') as file:
@@ -167,8 +167,8 @@ class Commit:
             write to commit.open('regions')
             commit.done({...})
 
-    What is not done is removed, and nothing of it is seen. With the `lease` of a job nothing is
-    committed after gc has ended it.
+    If done () is not called, the tables are removed, and no reader sees them. With the `lease` of a
+    job, nothing is committed after gc has ended the lease.
     """
 
     def __init__(self, out, key, lease=None):
@@ -202,13 +202,13 @@ class Commit:
 
     def __exit__(self, *_):
         for file in self.files.values():
-            with contextlib.suppress(OSError):  # of a full disk
+            with contextlib.suppress(OSError):  # the disk may be full
                 file.close()
             remove(file.name)
 
 
 def are_there(out, files):
-    """Returns whether all files of a marker exist, with the sizes that it has"""
+    """Returns whether all files of a marker exist, with the sizes in the marker"""
     try:
         return all(os.stat(os.path.join(out, name)).st_size == wanted['bytes']
                    for name, wanted in files.items())
@@ -228,7 +228,7 @@ def state(out, item, seen):
 
 
 def is_done(out, failed):
-    """Whether the item of a "_failed" marker was done all the same, or in a later version"""
+    """Returns whether the item of a "_failed" marker is done all the same, or in a later version"""
     key = failed['item']['key']
     found = marker(out, '_done', key)
     if not found or found['fingerprint'] == failed['fingerprint']:
@@ -240,9 +240,9 @@ def is_done(out, failed):
 
 
 def verify(out, forget=False):
-    """Lines of what is wrong with the files that markers name; none if all are as committed
+    """Yields a line for each file of a marker that is not as committed
 
-    `forget` removes these markers, so that the next run does it again.
+    `forget` removes these markers, so that the next run does the items again.
     """
     for name in sorted(os.listdir(os.path.join(out, '_done'))):
         if not name.endswith('.json'):
@@ -262,7 +262,7 @@ def verify(out, forget=False):
 
 
 def what_is_wrong(path, wanted):
-    """With the bytes of a file, or ''"""
+    """Returns what is wrong with the bytes of a file, or ''"""
     try:
         return '' if sha256(path) == wanted else 'has other bytes than were committed'
     except FileNotFoundError:
@@ -272,7 +272,7 @@ def what_is_wrong(path, wanted):
 
 
 def is_named(out, key, name):
-    """Returns whether a marker names a table, or may have named it before a damage"""
+    """Returns whether a marker names a table, or may have named it before it was damaged"""
     found = fresh_marker(out, '_done', key)
     if found:
         return name in found['files']
@@ -280,10 +280,10 @@ def is_named(out, key, name):
 
 
 def take(out, folder, name, leases):
-    """Takes a table away that no marker names. Returns its new path, or None
+    """Moves a table that no marker names out of the way. Returns the new path, or None
 
-    A job may have begun meanwhile, and written the same table. So it is looked again once the table
-    is out of the way, and then it is put back.
+    A job may have begun in the meantime, and written the same table. So this looks again once the
+    table is out of the way, and puts the table back if a job or a marker needs it.
     """
     path, taken = os.path.join(out, folder, name), aside(out, f'gc.{name}')
     with contextlib.suppress(FileNotFoundError):
@@ -293,7 +293,7 @@ def take(out, folder, name, leases):
             return taken
         try:
             os.link(taken, path)
-        except FileExistsError:  # the job's own
+        except FileExistsError:  # the job has written its own table
             pass
         except OSError:  # a file system without links
             if not os.path.exists(path):
@@ -308,8 +308,8 @@ def key_of(name):
 
 
 def orphans(out, older, tell=lambda text: None):
-    """Paths to be removed: of what no marker names and no job works on, once it is older than
-    `older` seconds. `tell` hears of what is none of ours"""
+    """Yields the paths to be removed: files older than `older` seconds that no marker names and no
+    job works on. Calls `tell` with a text about files that are not ours"""
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):  # a full disk, which gc may help
             stack.enter_context(Lease(out, 'gc'))
@@ -325,7 +325,7 @@ def orphans(out, older, tell=lambda text: None):
                 return False
             return status.st_mtime < before
 
-        yield from filter(is_old, leases.ended())  # whose owners notice that
+        yield from filter(is_old, leases.ended())  # the owners of these leases notice
         for folder in (*TABLES, '_running', '_aside'):
             names = os.listdir(os.path.join(out, folder))
             # in this order: a job keeps its lease until it has written its marker

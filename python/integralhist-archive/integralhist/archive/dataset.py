@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The tables of what is committed, and of nothing else
+"""The tables of committed items, and no others
 
     from integralhist.archive import dataset
     archive = dataset.open('out')
@@ -16,8 +16,8 @@ from integralhist.archive.settings import read_settings
 
 
 class Archive:
-    """`settings` are those of the last run, or others that OUT has results of: the path of a
-    SETTINGS.toml, or a marker's"""
+    """`settings` are by default those of the last run. Others with results in OUT can be given: the
+    path of a SETTINGS.toml, or the settings of a marker"""
 
     def __init__(self, out, settings=None):
         if settings is None:
@@ -46,7 +46,7 @@ class Archive:
         return pyarrow.dataset.dataset(paths, format='parquet')
 
     def to_pandas(self, name, **arguments):
-        """A DataFrame; `arguments` are those of Dataset.to_table, as columns and filter"""
+        """A DataFrame; `arguments` are those of Dataset.to_table, such as columns and filter"""
         return self.table(name).to_table(**arguments).to_pandas()
 
     regions = property(lambda self: self.table('regions'))
@@ -55,5 +55,5 @@ class Archive:
 
 
 def open(out, settings=None):  # noqa: A001 (as gzip.open)
-    """The Archive of a folder. FileNotFoundError if no run was begun there"""
+    """The Archive of a folder. Raises FileNotFoundError if no run was begun in the folder"""
     return Archive(out, settings)

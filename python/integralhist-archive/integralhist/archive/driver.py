@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Gives items to an engine, tries again, and watches deadlines
 
-Markers in OUT are the truth, not what an engine says. The driver keeps what is in flight and
-nothing else, and may be killed at any time. What it does for one item does not depend on how many
-are in flight: tests/benchmarks/archive_simulation.py has ten thousand of them.
+The markers in OUT say what is done, not the engine. The driver keeps only the items in flight, and
+may be killed at any time. The work for one item does not depend on the number of items
+in flight: tests/benchmarks/archive_simulation.py has ten thousand of them.
 """
 import contextlib
 import heapq
@@ -16,12 +16,12 @@ from integralhist.archive.child import Outcome
 from integralhist.archive.plan import fingerprint, is_uri
 
 TO_BEGIN = 600  # seconds until a job must run, or is given to the engine anew
-TO_START = 120  # seconds from there until it must have read its first frame
+TO_START = 120  # seconds from the begin until it must have read its first frame
 LEAST = 60      # seconds that each may take
-ENDLESS = 3600  # of a video that does not say how long it is
-LOOK = 5        # seconds between two looks at what a job says of its video
+ENDLESS = 3600  # seconds for a video that does not say how long it is
+LOOK = 5        # seconds between two looks at a job's note about its video
 LONGEST = 30    # seconds until the next try; the first comes after 1, the second after 2
-SWEEP = 1       # seconds between two looks at all that is in flight, and most that it starts jobs
+SWEEP = 1       # seconds between two looks at all jobs in flight, and the most to start jobs
 
 
 class Deadline:
@@ -32,15 +32,15 @@ class Deadline:
         self.seconds = None if self.factor else float(text)
         if not 0 < (self.factor or self.seconds) < math.inf:
             raise ValueError(text)
-        self.look_after = min(LEAST, self.seconds or LEAST)  # most have ended by then
+        self.look_after = min(LEAST, self.seconds or LEAST)  # most jobs have ended by then
 
     def is_over(self, attempt, out, now):
-        """`attempt.look_again` is when the answer may be another one"""
+        """`attempt.look_again` is the time when the answer may change"""
         if now < attempt.look_again:
             return False
         running = None
         if attempt.most is None:
-            with contextlib.suppress(OSError):  # of an OUT that is away for a moment
+            with contextlib.suppress(OSError):  # OUT may be away for a moment
                 running = commit.marker(out, '_running', attempt.item['key'])
         if running is not None and attempt.begun is None:
             attempt.begun = now
@@ -62,19 +62,19 @@ class Attempt:
     def __init__(self, item, seen):
         self.item, self.seen, self.reasons = item, seen, []
         self.started = self.look_again = 0
-        self.begun = None  # when it was seen to run
-        self.most = None   # seconds that it may take, once that is known
+        self.begun = None  # when the job was first seen to run
+        self.most = None   # seconds that the job may take, once known
 
 
 class Driver:
     def __init__(self, engine, out, retries, deadline, report, clock=time, bad_too=False):
-        """`report (item, state, reason, frames)` hears of each item: "there" already, "done",
-        "bad", or "given up", or that it is tried "again". `clock` has monotonic () and sleep ();
-        `bad_too` tries those that are known to be bad"""
+        """`report (item, state, reason, frames)` is called for each item. `state` is "there" (done
+        before), "done", "bad", "given up", or "again" (there is another try). `clock` has
+        monotonic () and sleep (). `bad_too` also tries items that are known to be bad"""
         self.engine, self.out, self.retries, self.deadline = engine, out, retries, deadline
         self.report, self.clock, self.stopped = report, clock, False
-        self.flying, self.keys = {}, set()  # keys of what is in flight or to be tried again
-        self.again, self.added = [], 0      # a heap by the time before which there is no try
+        self.flying, self.keys = {}, set()  # keys of items in flight or to be tried again
+        self.again, self.added = [], 0      # a heap by the earliest time of the next try
         self.swept, self.bad_too = clock.monotonic(), bad_too
 
     def stop(self):
@@ -93,7 +93,7 @@ class Driver:
                         break
                 if not (self.flying or self.again or more):
                     return
-                has_time = self._has_time(until)  # or else there may be more to start at once
+                has_time = self._has_time(until)  # if not, there may be more to start at once
                 if self.flying:
                     self._settle_ended(0.5 if has_time else 0)
                     self._end_late()
@@ -108,13 +108,13 @@ class Driver:
         return self.clock.monotonic() < until and not self.stopped
 
     def _next(self, until):
-        """(attempt or None, whether more may come). Returns in time also where all is done"""
+        """Returns (attempt or None, whether more may come), in time even if all items are done"""
         if self.again and self.again[0][0] <= self.clock.monotonic():
             return heapq.heappop(self.again)[-1], True
         for item in self.items:
             item = {**item, 'out': self.out}
             if item['key'] in self.keys:
-                self.report(item, 'there', '', 0)  # given twice
+                self.report(item, 'there', '', 0)  # the input was given twice
                 continue
             seen = {}
             try:
@@ -137,7 +137,7 @@ class Driver:
             commit.remove_marker(self.out, '_running', attempt.item['key'])
         attempt.started = self.clock.monotonic()
         attempt.look_again = attempt.started + self.deadline.look_after
-        # where no job waits for a place, all begin at once
+        # if no job waits for a place, all jobs begin at once
         attempt.begun = None if self.engine.is_shared else attempt.started
         attempt.most = None
         self.keys.add(attempt.item['key'])
@@ -150,7 +150,7 @@ class Driver:
         return True
 
     def _settle_ended(self, seconds):
-        """Returns whether any had ended"""
+        """Settles the jobs that have ended. Returns whether there were any"""
         ended = self.engine.wait(self.flying, seconds)
         for handle, outcome in ended:
             self._settle(self.flying.pop(handle), outcome)
@@ -160,7 +160,7 @@ class Driver:
         if self.clock.monotonic() - self.swept < SWEEP:
             return
         while self.flying and self._settle_ended(0):
-            pass  # what has ended is not late, however long it waited for a slow OUT
+            pass  # a job that has ended is not late, however long it waited for a slow OUT
         self.swept = now = self.clock.monotonic()
         for handle, attempt in list(self.flying.items()):
             if self.deadline.is_over(attempt, self.out, now):
@@ -169,7 +169,7 @@ class Driver:
                 begun = attempt.begun is not None
                 reason = (f'had not {"ended" if begun else "begun"} after '
                           f'{now - attempt.started:.0f} s' + '; --deadline gives more' * begun)
-                # or others have the places of an engine that is shared
+                # or others have the places of a shared engine
                 self._settle(attempt, Outcome('again', reason),
                              is_try=begun or not self.engine.is_shared)
 
@@ -180,12 +180,12 @@ class Driver:
         try:
             commit.remove_marker(self.out, '_running', key)
             found = commit.fresh_marker(self.out, '_done', key)
-            # also where the engine lost sight of a job that ended well
+            # also if the engine lost sight of a job that ended well
             is_done = found and (outcome.state == 'done' or found['fingerprint'] == attempt.seen
                                  and commit.are_there(self.out, found['files']))
             if is_done:
                 commit.remove_marker(self.out, '_failed', key)
-            elif found and outcome.state == 'bad':  # it was another video
+            elif found and outcome.state == 'bad':  # the marker is of another version of the video
                 commit.remove_marker(self.out, '_done', key)
         except OSError as problem:
             is_done, outcome = False, Outcome('again', f'{self.out}: {problem.strerror}')
@@ -203,7 +203,7 @@ class Driver:
             self._fail(attempt, 'given up', reason)
             return
         self.report(attempt.item, 'again', reason, 0)
-        self.added += 1  # no two attempts are compared
+        self.added += 1  # so that the heap never compares two attempts
         pause = min(2 ** max(0, len(attempt.reasons) - 1), LONGEST)
         heapq.heappush(self.again, (self.clock.monotonic() + pause, self.added, attempt))
 

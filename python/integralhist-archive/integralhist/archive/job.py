@@ -28,7 +28,7 @@ from integralhist.frames import GLib, Gst
 
 BAD = 3
 BATCH = 65536  # rows that are in memory, and in a row group of Parquet
-MAPS = 64      # the same of maps, each of which may be as large as a frame
+MAPS = 64      # the same for maps, each of which may be as large as a frame
 
 frames.gi.require_versions({'GstBase': '1.0', 'GstVideo': '1.0'})
 from gi.repository import GObject, GstBase, GstVideo  # noqa: E402
@@ -37,7 +37,7 @@ Gst.init(None)
 
 
 def read_detections(path):
-    """{frame: [(x, y, width, height)]} of lines "frame,x,y,width,height" """
+    """Reads {frame: [(x, y, width, height)]} from lines "frame,x,y,width,height" """
     found = {}
     with open(path, encoding='utf-8', errors='replace') as file:
         for number, line in enumerate(file, 1):
@@ -138,7 +138,7 @@ class Video(frames.Stream):
                                      f'{", ".join(self.decoders)} would', bad=True)
 
     def uri(self):
-        """The URI of the source; None of a FIFO"""
+        """The URI of the source; None for a FIFO"""
         found = []
         self.pipeline.iterate_recurse().foreach(found.append)
         return next((element.get_property('uri') for element in found
@@ -160,13 +160,13 @@ class Video(frames.Stream):
             return []
         meta = self.meta(buffer)
         if meta is None:
-            if not self.wants_regions:  # or else that is noted
+            if not self.wants_regions:  # with regions, regions note it
                 self.note_late(number)
             return []
         return self.look_for_models(meta.histogram)
 
     def what_is_missing(self, seconds):
-        """A warning where frames end well before the video stream does"""
+        """Adds a warning if frames end well before the end of the video stream"""
         if not seconds:
             return
         end, slack = self.end / Gst.SECOND, max(1, seconds / 50)
@@ -197,7 +197,7 @@ class Video(frames.Stream):
 
 
 def properties(values):
-    """As gst-launch-1.0 takes them"""
+    """Returns properties as gst-launch-1.0 takes them"""
     return ' '.join(f'{name}={json.dumps(value, ensure_ascii=False)}'
                     for name, value in sorted(values.items()))
 
@@ -284,7 +284,7 @@ def run_leased(item, lease):
 
 
 def check_properties(section, name, values):
-    """Raises Wrong of a property that the element has not, or whose type or range is another"""
+    """Raises Wrong if the element lacks a property, or if the property has another type or range"""
     element = Gst.ElementFactory.make(name)
     for key, value in values.items():
         spec = element.find_property(key)
@@ -319,7 +319,7 @@ def check(settings):
     video = Video({'settings': settings, 'video': 'http://127.0.0.1/', 'detections': None}, {})
     try:
         histogram = video.histogram_of_a_picture()
-    except frames.StreamError as problem:  # the element's sentence begins with what it refuses
+    except frames.StreamError as problem:  # the message begins with the refused property
         for section, key in ((section, key) for section in elements for key in values[section]):
             if re.search(rf'\b{re.escape(key)}\b', str(problem)):
                 raise Wrong(str(problem), section, key) from None
@@ -336,7 +336,7 @@ def check(settings):
 
 
 class WithoutPandas:
-    """pyarrow imports pandas where it is installed: a third of a job's start, and not needed"""
+    """Keeps pyarrow from importing pandas: a third of a job's start, and not needed"""
 
     @staticmethod
     def find_spec(name, *_):
@@ -345,7 +345,7 @@ class WithoutPandas:
 
 
 def die_with_parent():
-    """A job does not outlive who started it, whose process INTEGRALHIST_PARENT names"""
+    """Ends this job when the process that started it (INTEGRALHIST_PARENT) ends"""
     parent = os.environ.get('INTEGRALHIST_PARENT')
     if parent:
         PR_SET_PDEATHSIG = 1
@@ -377,13 +377,13 @@ def main():
         sys.exit(BAD)
     except frames.StreamError as problem:
         print(json.dumps({'reason': str(problem).removeprefix(f'{item.get("name")}: ')}))
-        # a server may be another one tomorrow
+        # a server may answer differently tomorrow
         sys.exit(BAD if problem.bad and not is_uri(item.get('video', '')) else 1)
     except (OSError, GLib.Error) as problem:
         print(json.dumps({'reason': getattr(problem, 'message', None) or
                           f'{problem.filename or item.get("out")}: {problem.strerror}'}))
         sys.exit(1)
-    except Exception as problem:  # one of ours: the driver shows this, and stderr has the place
+    except Exception as problem:  # a bug of ours: the driver shows this, and stderr has the place
         print(json.dumps({'reason': f'{type(problem).__name__}: {problem}'}), flush=True)
         raise
 

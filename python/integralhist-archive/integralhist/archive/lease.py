@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Leases: who works in OUT now, so that gc takes nothing from running jobs
+"""Leases: which processes work in OUT now, so that gc takes nothing from running jobs
 
     OUT/_leases/KEY.OWNER     an empty file; KEY is a job's, or "driver"
 
@@ -31,7 +31,7 @@ EXPIRY = 300
 
 @functools.cache
 def _machine():
-    """Tells the processes of this machine, or of this container, from all others"""
+    """Returns a name of this machine, or of this container, that no other has"""
     with open('/proc/sys/kernel/random/boot_id', encoding='ascii') as file:
         boot = file.read()
     return hashlib.sha256(f'{boot} {os.readlink("/proc/self/ns/pid")}'.encode()).hexdigest()[:12]
@@ -53,12 +53,12 @@ def _owner(pid):
 
 
 def owner():
-    """A name for this process that no other one has, or will have"""
+    """A name for this process that no other process has, or will have"""
     return _owner(os.getpid())
 
 
 def has_ended(name):
-    """True of a process of this machine that has ended, None of one on another machine"""
+    """True if the process is of this machine and has ended; None if it is on another machine"""
     machine, pid, started = name.split('-')
     if machine != _machine():
         return None
@@ -66,21 +66,21 @@ def has_ended(name):
         os.kill(int(pid), 0)
     except ProcessLookupError:
         return True
-    except PermissionError:  # of another user
+    except PermissionError:  # a process of another user
         pass
     found = _process(pid)
     return found is not None and (found[0] in 'ZX' or found[1] != started)
 
 
 class Lease:
-    """That of this process for `key`
+    """The lease of this process for `key`
 
         with Lease(out, key) as lease:
             work
             lease.renew()
             commit
 
-    renew () raises FileNotFoundError if gc has ended it, as after the machine slept for an hour.
+    renew () raises FileNotFoundError if gc has ended the lease, such as after an hour of sleep.
     """
 
     def __init__(self, out, key):
@@ -97,7 +97,7 @@ class Lease:
 
     def _renew_always(self):
         while not self.done.wait(RENEWED):
-            with contextlib.suppress(OSError):  # of an OUT that is away for a moment
+            with contextlib.suppress(OSError):  # OUT may be away for a moment
                 self.renew()
 
     def __enter__(self):
@@ -124,16 +124,16 @@ class Leases:
         self._find_expired()
 
     def _times(self):
-        """{name: when it was renewed} of what is not known to have ended"""
+        """{name: when it was renewed} of the leases that are not known to have ended"""
         found = {}
-        with contextlib.suppress(FileNotFoundError):  # of an OUT of an older version
+        with contextlib.suppress(FileNotFoundError):  # OUT may be of an older version
             for name in os.listdir(self.folder):
                 with contextlib.suppress(FileNotFoundError):
                     found[name] = os.stat(os.path.join(self.folder, name)).st_mtime_ns
         return found
 
     def _now(self):
-        """By the clock that the times of files have, which may be another machine's"""
+        """The time by the clock of the file system, which may be the clock of another machine"""
         path = os.path.join(self.folder, f'now.{uuid.uuid4().hex}')
         try:
             with open(path, 'w', encoding='ascii') as file:
@@ -164,7 +164,7 @@ class Leases:
         return {name.split('.')[0] for name in live}, {owner_of(name) for name in live}
 
     def ended(self):
-        """Paths of the leases that hold no more, and of other files"""
+        """Paths of the leases that have ended, and of other files"""
         return [os.path.join(self.folder, name) for name in self._times()
                 if not self._is_live(name)]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What there is to do: inputs and settings to items
+"""The work to do: turns inputs and settings into items
 
 An item is one video with its settings. Its key is a hash of both, and names its files. So the same
 video with the same settings has the same files in every run, on every machine.
@@ -25,8 +25,8 @@ def is_uri(text):
 
 
 def fingerprint(item):
-    """What changes when a file does: sizes and times. Of URIs nothing is known. OSError if a file
-    cannot be looked at"""
+    """Returns sizes and times, which change when a file changes. Nothing is known of URIs. Raises
+    OSError if a file cannot be looked at"""
     found = {}
     for name in ('video', 'detections'):
         path = item.get(name)
@@ -37,14 +37,14 @@ def fingerprint(item):
 
 
 class Plan:
-    """The items of inputs, which may be iterated over again; none is kept
+    """The items of inputs. They can be iterated over more than once, and are not kept
 
     An input is a path, a glob, a URI, or @FILE with one of these in each line.
     """
 
     def __init__(self, settings, inputs, shard=(0, 1)):
         self.settings, self.inputs, self.shard = settings, inputs, shard
-        self.counted = False  # or else this is the first time
+        self.counted = False  # if not, this is the first time
         self.detections = settings.get('tracks', {}).get('detections')
 
     def _videos(self, inputs, where=''):
@@ -66,13 +66,13 @@ class Plan:
                 yield from self._files(text, where)
 
     def _files(self, text, where):
-        """Of a path or a glob"""
+        """Yields the files of a path or a glob"""
         path = text
         if text.startswith('file://'):
-            with contextlib.suppress(ValueError):  # of what is no URI, and no file either
+            with contextlib.suppress(ValueError):  # for a text that is neither a URI nor a file
                 path = unquote(urlsplit(text).path)
         path = os.path.abspath(path)
-        if not where and os.path.isdir(path):  # of a long list nothing is looked up
+        if not where and os.path.isdir(path):  # nothing is looked up for a long list
             raise PlanError(f'{text} is a folder: give "{text}/*.mp4"')
         if not glob.has_magic(path) or os.path.exists(path):
             yield path
@@ -84,10 +84,10 @@ class Plan:
         if found is None:
             if not where and not self.counted:
                 raise PlanError(f'{text}: no such file')
-            yield path  # is told with the others that fail
+            yield path  # fails later, and is reported with the others that fail
 
     def _matches(self, root, parts):
-        """Paths below `root`, as glob has them, where ** enters no folder twice on its way"""
+        """Paths below `root`, as glob gives them, but ** enters no folder twice on its way"""
         if '**' not in parts:
             pattern = os.path.join(*parts)
             yield from (os.path.join(root, name) for name in glob.iglob(pattern, root_dir=root))
@@ -99,7 +99,7 @@ class Plan:
                 yield from self._matches(folder, parts[at + 1:] or ['*'])
 
     def _folders(self, folder, above=()):
-        """The folder and all below it, also behind links, but for those that lead back up"""
+        """The folder and all folders below it, also through links that do not lead back up"""
         try:
             status = os.stat(folder)
             here = status.st_dev, status.st_ino
@@ -107,7 +107,7 @@ class Plan:
                 return
             with os.scandir(folder) as entries:
                 below = [entry.path for entry in entries if not entry.name.startswith('.')
-                         and os.path.isdir(entry.path)]  # as glob does
+                         and os.path.isdir(entry.path)]  # like glob
         except OSError as problem:
             if not self.counted:
                 print(f'{printable(problem.filename)}: {problem.strerror}: its videos are left out',

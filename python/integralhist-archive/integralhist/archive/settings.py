@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""SETTINGS.toml: what may be in it, and where in the file it is not so
+"""SETTINGS.toml: what may be in it, and the line of each error
 
 Types and ranges are checked here, before anything runs. job.py --check compares the properties with
 those of the elements. Each error names the line.
@@ -11,12 +11,12 @@ import tomllib
 
 MOST = 65535           # pixels of a side or a step
 INT32 = 2 ** 31 - 1
-# properties whose answers would not reach the tables, or not all of them
+# properties that keep answers, or some of them, from the tables
 REFUSED = {'regions', 'name', 'qos', 'first-bin', 'n-bins', 'lut-location', 'parent'}
 
 
 class PlanError(Exception):
-    """What is wrong with settings or inputs, for users"""
+    """An error in settings or inputs, with a text for users"""
 
 
 class Wrong(Exception):
@@ -58,7 +58,7 @@ def is_property(value):
 
 BOXES = is_boxes, 'give [[x, y, width, height], ...] in whole pixels, and none empty'
 PROPERTY = is_property, 'a property is a number, a text, true or false'
-# {section: {key: (whether a value is right, what to write)}}; None has all other keys
+# {section: {key: (function that checks a value, what to write)}}; None stands for all other keys
 SCHEMA = {
     'source': {
         'decoder': (is_text, 'give an element\'s name, as "avdec_h264"'),
@@ -110,7 +110,7 @@ def check_section(name, section, number=1):
 
 
 def check(settings):
-    """Raises Wrong of what can be seen without GStreamer"""
+    """Raises Wrong for errors that can be found without GStreamer"""
     for name, section in settings.items():
         if name not in SCHEMA:
             raise Wrong(f'there are {", ".join(SCHEMA)}', name)
@@ -155,7 +155,7 @@ def line_of(text, section, number=1, key=None):
 
 
 def place(path, where):
-    """ "FILE:LINE" of what is wrong there"""
+    """ "FILE:LINE" of an error"""
     with open(path, encoding='utf-8') as file:
         line = line_of(file.read(), *where)
     return f'{path}:{line}' if line else path

@@ -5,10 +5,10 @@
     slots ()                how many jobs may run at once, now; EngineGone if it has ended
     start (item)            starts a job; returns a handle
     wait (handles, seconds) [(handle, Outcome)] of those that have ended
-    stop (handle)           ends a job, or what is known of it
+    stop (handle)           ends a job, or forgets it
     close ()
 """
 
 
 class EngineGone(Exception):
-    """Nothing can be started, and nothing is heard of what runs"""
+    """The engine can start no job, and does not know what became of the running jobs"""

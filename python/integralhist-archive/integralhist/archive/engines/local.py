@@ -9,7 +9,7 @@ import subprocess
 
 from integralhist.archive.child import Child
 
-ANSWERS = 60  # seconds until a driver must have said which GPUs there are
+ANSWERS = 60  # seconds until nvidia-smi must have listed the GPUs
 
 
 def gpus():
@@ -29,9 +29,9 @@ def gpus():
 
 
 def cores(limit='/sys/fs/cgroup/cpu.max'):
-    """As many as this process may use, also in a container with a share of a machine"""
+    """The number of cores for this process, also in a container with a part of a machine"""
     count = len(os.sched_getaffinity(0))
-    with contextlib.suppress(OSError, ValueError):  # "max 100000" where there is no limit
+    with contextlib.suppress(OSError, ValueError):  # "max 100000" if there is no limit
         with open(limit, encoding='ascii') as file:
             most, period = map(int, file.read().split())
         count = min(count, max(1, most // period))
@@ -42,7 +42,7 @@ class Local:
     is_shared = False
 
     def __init__(self, python, jobs=None, gpus_per_file=0):
-        """`jobs` is one for each core, or as many as share the GPUs"""
+        """`jobs` is by default one for each core, or as many as the GPUs have room for"""
         self.python = python
         self.gpus = gpus() if gpus_per_file else []
         if gpus_per_file and not self.gpus:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Jobs as tasks of Ray core
 
-Not Ray Data, which tries a record that ends its worker again without end. Ray places the tasks and
-its GPUs; tries and deadlines are the driver's.
+Ray Data is not used, because it never stops retrying a record that ends its worker. Ray places the
+tasks and their GPUs; tries and deadlines are the driver's.
 """
 import collections
 import os
@@ -13,21 +13,21 @@ import time
 from integralhist.archive.child import Child, Outcome
 from integralhist.archive.engines import EngineGone
 
-# A node that is cut off without a word is noticed after some 25 s with these, in place of minutes.
-# `ray start` of each node wants the first three, too.
+# With these settings, a node that is cut off is noticed after some 25 s instead of minutes. `ray
+# start` of each node also needs the first three.
 KEEPALIVE = {'RAY_grpc_client_keepalive_time_ms': '10000',
              'RAY_grpc_client_keepalive_timeout_ms': '10000',
              'RAY_health_check_failure_threshold': '3',
-             # whoever reaches a cluster without it can run programs there
+             # without it, anyone who reaches a cluster can run programs there
              'RAY_AUTH_MODE': 'token',
              'RAY_USAGE_STATS_ENABLED': '0'}
 LOOK_AGAIN = 5  # seconds, for nodes that came or went
-SUSPECT = 5     # jobs in a row that fail on a node, until it rests
-REST = 60       # seconds; then it has one job at a time until one ends well
+SUSPECT = 5     # jobs in a row that fail on a node before the node rests
+REST = 60       # seconds; then the node gets one job at a time until one ends well
 
 
 def run_job(item, python, gpu):
-    """(Outcome, node)"""
+    """Runs a job. Returns (Outcome, node)"""
     import ray
     try:
         outcome = Child(item, python, gpu).outcome()
@@ -37,7 +37,7 @@ def run_job(item, python, gpu):
 
 
 def reason_of(error):
-    """Of an exception of Ray: that of a task ends in what was raised"""
+    """The text of an exception of Ray. For a task, the last line is the exception that it raised"""
     lines = re.sub(r'\x1b\[[0-9;]*m', '', str(error)).strip().splitlines() or ['']
     return f'{type(error).__name__}: {lines[-1 if hasattr(error, "ip") else 0]}'
 
@@ -49,15 +49,15 @@ def places(has, gpus_per_file):
         return cores
     if gpus_per_file > 1:
         return min(cores, int(gpus / gpus_per_file))
-    return min(cores, gpus * int(1 / gpus_per_file))  # no job has parts of two
+    return min(cores, gpus * int(1 / gpus_per_file))  # no job has parts of two GPUs
 
 
 class Ray:
     def __init__(self, python, address=None, gpus_per_file=0, jobs=None):
         for name, value in KEEPALIVE.items():
             os.environ.setdefault(name, value)
-        import ray  # which looks at them once
-        if address:  # or else Ray would try for minutes
+        import ray  # Ray reads these settings once, at the import
+        if address:  # without this check Ray would try for minutes
             host, _, port = address.rpartition(':')
             try:
                 socket.create_connection((host, int(port)), 10).close()
@@ -67,7 +67,7 @@ class Ray:
         try:
             ray.init(address=address or 'local', include_dashboard=None if address else False,
                      log_to_driver=False, logging_level='error')
-        except ray.exceptions.RayError as problem:  # as without the token
+        except ray.exceptions.RayError as problem:  # for example without the token
             raise ConnectionError(str(problem)) from None
         # the driver counts tries; a worker with a GPU is not started anew for each task
         self.task = ray.remote(num_cpus=1, num_gpus=self.gpus, max_retries=0,
@@ -76,7 +76,7 @@ class Ray:
         self.affinity = NodeAffinitySchedulingStrategy
         self.is_shared = bool(address)
         self.node = ray.get_runtime_context().get_node_id()
-        self.alive, self.looked = {}, -LOOK_AGAIN  # {node: its places}
+        self.alive, self.looked = {}, -LOOK_AGAIN  # {node: number of places}
         self.addresses = {}                        # {node: its IP address}
         self.failures = collections.Counter()      # of a node's last jobs, in a row
         self.rests = {}                            # {node: until when}
@@ -87,12 +87,12 @@ class Ray:
         nodes = [node for node in self.ray.nodes() if node['Alive']]
         self.alive = {node['NodeID']: places(node['Resources'], self.gpus) for node in nodes}
         self.addresses.update((node['NodeID'], node['NodeManagerAddress']) for node in nodes)
-        if self.node not in self.alive:  # without it this process hears of nothing
+        if self.node not in self.alive:  # without its own node, this process gets no results
             start = 'start it, and ' if self.is_shared else ''
             raise EngineGone(f'Ray has ended on this machine: {start}run this again')
 
     def nodes(self):
-        """{node: its places} without those where everything fails, whose places are always free"""
+        """{node: number of places}, without nodes where every job fails: those are always free"""
         good, now = {}, time.monotonic()
         for node, count in self.alive.items():
             if self.failures[node] < SUSPECT:
@@ -109,7 +109,7 @@ class Ray:
 
     def start(self, item):
         task, node, nodes = self.task, None, self.nodes()
-        if nodes != self.alive:  # or else Ray places it
+        if nodes != self.alive:  # if not, Ray places the task
             busy = collections.Counter(self.sent.values())
             node = min((node for node in nodes if nodes[node]),
                        key=lambda node: busy[node] / nodes[node])
@@ -121,7 +121,7 @@ class Ray:
     def wait(self, handles, seconds):
         handles = list(handles)
         ready, _ = self.ray.wait(handles, num_returns=1, timeout=seconds)
-        if ready:  # take all that are: to look at thousands takes milliseconds
+        if ready:  # take all that are ready: to look at thousands takes milliseconds
             ready, _ = self.ray.wait(handles, num_returns=len(handles), timeout=0)
         return [(handle, self._outcome(handle)) for handle in ready]
 
@@ -130,7 +130,7 @@ class Ray:
         try:
             outcome, node = self.ray.get(handle)
             outcome = Outcome(*outcome)
-        except self.ray.exceptions.RayError as problem:  # its worker or node is gone
+        except self.ray.exceptions.RayError as problem:  # the worker or the node is gone
             outcome = Outcome('again', reason_of(problem))
             node = next((node for node, address in self.addresses.items()
                          if address == getattr(problem, 'ip', None)), None)
