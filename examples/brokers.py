@@ -12,25 +12,25 @@ import sys
 import time
 import urllib.parse
 
-PREFIX = 'integralhist'  # of topics, integralhist/CAMERA/tracks, and subjects with dots
-WINDOW = 100             # messages that wait for their acknowledgement at once
-TIMEOUT = 10             # seconds for one
+PREFIX = 'integralhist'  # of topics (integralhist/CAMERA/tracks), and of subjects with dots
+WINDOW = 100             # messages that may wait for an acknowledgement at once
+TIMEOUT = 10             # seconds to wait for an acknowledgement
 PORTS = {'mqtt': 1883, 'nats': 4222}
-KEPT = 7 * 24 * 3600     # seconds that a stream of JetStream keeps a message, which bounds its disk
+KEPT = 7 * 24 * 3600     # seconds that a JetStream stream keeps a message
 
-# user and password are None where the URL has none
+# user and password are None if the URL has none
 Address = collections.namedtuple('Address', 'scheme host port user password')
 
 
 class Away(Exception):
-    """There is no connection any more, and why"""
+    """The connection is lost, with the reason"""
 
 
 def parse(url):
-    """The Address of a URL; a ValueError where it is none tells nothing of it: a part is secret"""
+    """Returns the Address of a URL. A ValueError does not quote the URL: a part of it is secret"""
     try:
         parts = urllib.parse.urlsplit(url if '://' in url else f'mqtt://{url}')
-        port = parts.port or PORTS[parts.scheme]  # which fails where it is no number
+        port = parts.port or PORTS[parts.scheme]  # raises ValueError if it is not a number
         if not parts.hostname or parts.path.strip('/') or parts.query or parts.fragment:
             raise ValueError
     except (KeyError, ValueError):
@@ -42,16 +42,16 @@ def parse(url):
 
 
 def connect(address, client, store=None):
-    """A connection of the client of this name
+    """Connects a client of this name
 
-    With `store ([text])` it receives: check () calls that, and what it has taken is acknowledged.
-    The broker keeps messages for such a client while it is away.
+    With `store ([text])` the client receives: check () calls `store`, and then acknowledges the
+    messages. The broker keeps messages for such a client while it is away.
     """
     return (Mqtt if address.scheme == 'mqtt' else Nats)(address, client, store)
 
 
 class Mqtt:
-    """QoS 1 by paho-mqtt, of version 1 or 2; all of it happens in the caller's thread"""
+    """QoS 1 by paho-mqtt, version 1 or 2. All work happens in the caller's thread"""
 
     def __init__(self, address, client, store):
         import paho.mqtt.client as paho
@@ -74,7 +74,7 @@ class Mqtt:
             if store:
                 self.client.subscribe(f'{PREFIX}/+/tracks', qos=1)
                 self.wait(lambda: len(self.answered) > 1)
-                granted, = self.answered[1]  # a number, or an object that has it
+                granted, = self.answered[1]  # a number, or an object that has a number
                 if getattr(granted, 'value', granted) != 1:
                     raise Away(f'{where} refuses the subscription with QoS 1: {granted}')
         except (Away, OSError) as problem:
@@ -90,7 +90,7 @@ class Mqtt:
                 raise Away(f'no answer in {TIMEOUT} s')
 
     def check(self, seconds):
-        """Waits, and receives what comes"""
+        """Waits, and receives messages"""
         code = self.client.loop(seconds)
         if code:
             raise Away(self.paho.error_string(code))
@@ -104,13 +104,13 @@ class Mqtt:
         self.wait(lambda: all(message.is_published() for message in sent))
 
     def close(self):
-        """Also closes its sockets, which the client does when nobody has it"""
+        """Disconnects. The client closes its sockets when no reference to it is left"""
         self.client.disconnect()
         self.client = None
 
 
 class Nats:
-    """JetStream by nats-py; its event loop runs while one of these methods does"""
+    """JetStream by nats-py. The event loop runs only while one of these methods runs"""
 
     def __init__(self, address, client, store):
         import nats
@@ -120,7 +120,7 @@ class Nats:
         self.closed = self.loop.create_future()
 
         async def ignore(_):
-            """The methods say what went wrong"""
+            """Ignores errors: the methods report them"""
 
         async def note_closed():
             self.closed.done() or self.closed.set_result(None)
@@ -135,7 +135,7 @@ class Nats:
                 connect_timeout=TIMEOUT, **login))
             self.stream = self.client.jetstream(timeout=TIMEOUT)
             self.run(self.make_stream())
-            if store:  # what is not acknowledged comes again after ack_wait
+            if store:  # messages without acknowledgement come again after ack_wait
                 self.puller = self.run(self.stream.pull_subscribe(
                     f'{PREFIX}.*.tracks', durable=client,
                     config=nats.js.api.ConsumerConfig(ack_wait=TIMEOUT / 2)))
@@ -144,7 +144,7 @@ class Nats:
             raise
 
     async def make_stream(self):
-        """A stream that has the subjects already is taken as it is"""
+        """Makes the stream. If a stream has the subjects already, it is used as it is"""
         from nats.js.errors import NotFoundError
         subjects = f'{PREFIX}.*.tracks'
         try:
@@ -197,7 +197,7 @@ class Nats:
 
 
 def need(address, script):
-    """Exits where the package for such a broker is missing"""
+    """Exits if the package for this kind of broker is missing"""
     try:
         __import__({'mqtt': 'paho.mqtt.client', 'nats': 'nats'}[address.scheme])
     except ImportError:

@@ -29,7 +29,7 @@ from gi.repository import Gst  # noqa: E402
 RATE = 30  # frames a second
 
 
-# what the tracker wants before it
+# the element that must come before the tracker
 PRODUCERS = {'correlation': 'cudatrackfeatures', 'fragments': 'cudaintegralhist bins=16'}
 
 
@@ -45,9 +45,9 @@ def launch_line(options):
 
 
 def counts(streams):
-    """(frames, late frames) of all streams, and the fewest frames of one
+    """Returns the frames and late frames of all streams, and the fewest frames of one
 
-    Of a stream there are the elements that compute. Each leaves out frames that are late.
+    A stream is a list of the elements that compute. Each element leaves out late frames.
     """
     skipped, frames = [], []
     for elements in streams:
@@ -59,7 +59,7 @@ def counts(streams):
 
 
 def producers(element):
-    """The element, or those in it"""
+    """Returns the element, or the elements in a bin"""
     if not isinstance(element, Gst.Bin):
         return [element]
     return [element.get_by_name(name) for name in ('gradients', 'colours', 'luma')]

@@ -23,7 +23,7 @@ import brokers
 
 
 def row_of(data):
-    """(id, camera, frame, text) of a message; ValueError where publish.py did not make it"""
+    """(id, camera, frame, text) of a message; ValueError if publish.py did not make it"""
     try:
         message = json.loads(data)
         name, camera, frame = (message[key] for key in ('id', 'camera', 'frame'))
@@ -48,7 +48,7 @@ class Store:
         self.new, self.doubled, self.foreign = 0, 0, 0
 
     def add(self, texts):
-        """Steps over messages of others: they are acknowledged, too, and do not come again"""
+        """Stores messages. Skips messages of other programs, which are acknowledged all the same"""
         rows = []
         for text in texts:
             try:
@@ -66,7 +66,7 @@ class Store:
 
 
 def collect(options, store, stopped):
-    """Receives until it is told to stop"""
+    """Receives until `stopped` is set"""
     is_away, last, told = None, time.monotonic(), None
     while not stopped:
         try:
@@ -109,7 +109,7 @@ def main():
     try:
         store = Store(options.file)
         collect(options, store, stopped)
-    except sqlite3.Error as problem:  # what is not stored is not acknowledged
+    except sqlite3.Error as problem:  # a message that is not stored is not acknowledged
         sys.exit(f'consume.py: {options.file}: {problem}')
     print(f'{store.new} frames written to {options.file}, {store.doubled} came again'
           + (f', {store.foreign} messages of others' if store.foreign else ''))

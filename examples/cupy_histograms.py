@@ -23,7 +23,7 @@ except (ImportError, ValueError) as error:
 
 
 def entropies(tensor, cell):
-    """Bits of each window of cell x cell pixels, in steps of half a cell: (rows, columns)"""
+    """Entropy in bits of each window of cell x cell pixels, every half cell: (rows, columns)"""
     padded = cupy.pad(tensor, ((0, 0), (1, 0), (1, 0)))  # a copy, with H = 0 above and on the left
     step = max(cell // 2, 1)
     upper, lower = padded[:, :-cell:step], padded[:, cell::step]

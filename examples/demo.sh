@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Builds the project and shows what it computes: the histogram of the centre of the picture over
-# time, and the frame rate, for 150 frames; then somebody who is followed by histograms, in a window
-# where there is a display, else in trackdemo.webm and trackdemo.png in the current folder.
+# Builds the project and shows what it computes: for 150 frames the histogram of the centre of the
+# picture, and the frame rate; then a person who is tracked by histograms, in a window. Without a
+# display, it writes trackdemo.webm and trackdemo.png to the current folder instead.
 #
 #   examples/demo.sh [OPTION...]                    test pictures, and a street that is drawn
 #   examples/demo.sh [OPTION...] FILE [TARGET]      a video file
@@ -13,7 +13,7 @@
 #   -o FOLDER      writes the files there, and opens no window
 #   -DNAME=VALUE   an option of Meson for the build, such as -Dcuda=disabled or -Dcuda-archs=90
 #
-# TARGET is what to follow, x,y,width,height in pixels of the first frame; without it, what moves.
+# TARGET is the box to follow: x,y,width,height in pixels of the first frame. Default: what moves.
 # Missing packages are installed first (Debian 12 and 13, Ubuntu 24.04). Ctrl-C ends either part
 # early.
 set -euo pipefail
@@ -70,7 +70,7 @@ tell_progress() {
 # Tells whether there is an NVIDIA GPU: a card, one of WSL or one of Jetson.
 has_gpu() { [ -e /dev/nvidiactl ] || [ -e /dev/dxg ] || [ -e /dev/nvhost-gpu ]; }
 
-# The build's own words go to the log, and to the screen where it fails.
+# The output of the build goes to the log, and also to the screen if the build fails.
 build_demo() {
   local log teller status=0
   log=$(mktemp)

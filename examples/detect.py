@@ -63,7 +63,7 @@ class Detector(GstBase.BaseTransform):
             for x, y, width, height, confidence in people:
                 width, height = width + min(x, 0), height + min(y, 0)
                 if width <= 0 or height <= 0:
-                    continue  # nothing of it is in the frame
+                    continue  # the box is outside the frame
                 region = GstVideo.buffer_add_video_region_of_interest_meta(
                     buffer, 'person', max(x, 0), max(y, 0), width, height)
                 region.add_param(Gst.Structure.new_from_string(
@@ -90,7 +90,7 @@ class DetectionFilter(GstBase.BaseTransform):
 
 
 def people_finder():
-    """OpenCV's HOG and its classifier, at their own speed"""
+    """OpenCV's HOG and its classifier, at the speed of OpenCV"""
     try:
         import cv2
     except ImportError:
@@ -109,7 +109,7 @@ def people_finder():
 
 
 def read_box(text):
-    """(frame, box and confidence) of a line"""
+    """Parses (frame, box and confidence) from a line"""
     numbers = text.split(',')
     if len(numbers) < 7:
         frame, x, y, width, height = map(int, numbers)
@@ -136,7 +136,7 @@ def boxes_finder(name):
 
 
 def scale_confidences(name, frames):
-    """Makes scores confidences: those of the middle 96 % fill 0 to 1, and none is below 0.05"""
+    """Turns scores into confidences: the middle 96 % fill 0 to 1, and none is below 0.05"""
     scores = numpy.array([box[4] for boxes in frames for box in boxes])
     if not len(scores) or numpy.isnan(scores).any() or 0 <= scores.min() <= scores.max() <= 1:
         return
@@ -155,7 +155,7 @@ def print_tracks(structure):
         box = ','.join(str(track.get_value(side)) for side in ('x', 'y', 'width', 'height'))
         state = 'lost' if track.get_value('lost') else f'{track.get_value("confidence"):.2f}'
         texts.append(f'{track.get_value("id")}:{box}:{state}')
-    time = structure.get_value('timestamp')  # of raw MJPEG there is none
+    time = structure.get_value('timestamp')  # raw MJPEG has no timestamp
     seconds = '-' if time is None else f'{time / Gst.SECOND:.3f}'
     print(f'{seconds:>8} {len(texts):7d}  {"  ".join(texts)}', flush=True)
 
@@ -222,7 +222,7 @@ def main():
     problem = None
     try:
         problem = run(pipeline)
-    except (KeyboardInterrupt, BrokenPipeError):  # stopped, or nobody reads on
+    except (KeyboardInterrupt, BrokenPipeError):  # stopped, or the reader of the pipe has gone
         sys.stdout = open(os.devnull, 'w')
     finally:
         pipeline.set_state(Gst.State.NULL)

@@ -6,21 +6,21 @@
 #include "interrupt.h"
 #include "pipeline.h"
 
-#define LONGEST (10 * GST_SECOND) /* of what goes to a file */
+#define LONGEST (10 * GST_SECOND) /* of a video file */
 
 typedef struct {
   const Job *job;
-  Outcome *outcome; /* but for the report, of the streaming thread until it has ended */
+  Outcome *outcome; /* except for the report, only the streaming thread uses this until it ends */
   GstElement *track;
   GstElement *window; /* or NULL */
 
-  /* of the streaming thread, until it has ended */
+  /* only the streaming thread uses these until it ends */
   GstClockTime begin; /* of the first frame */
   Search search;
 
-  /* what messages said */
+  /* set by messages */
   gboolean ended, failed;
-  gboolean no_video; /* nothing that was found could be linked */
+  gboolean no_video; /* no stream that was found could be linked */
   char *missing;     /* the plugin, or NULL */
 } Run;
 
@@ -60,8 +60,8 @@ static GstClockTime time_by_rate (GstPad *pad, guint64 frame)
   return gst_util_uint64_scale (frame, GST_SECOND * unit, rate);
 }
 
-/* Sees every frame on its way to the tracker. Frames without a time, such as those of raw MJPEG,
- * get one: a video file needs it. */
+/* Handles every frame on the way to the tracker. Frames without a time, such as frames of raw
+ * MJPEG, get one, because a video file needs it. */
 static GstPadProbeReturn on_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   Run *run = data;
@@ -130,7 +130,7 @@ static void take_message (Run *run, GstMessage *message, GError **error)
   }
 }
 
-/* Plays until something ends it. Ctrl-C ends files properly, if it is pressed once. */
+/* Plays until the end, an error or Ctrl-C. One Ctrl-C still ends files properly. */
 static void play (Run *run, GstElement *pipeline, GError **error)
 {
   g_autoptr (GstPad) pad = gst_element_get_static_pad (run->track, "sink");
@@ -164,7 +164,7 @@ static void play (Run *run, GstElement *pipeline, GError **error)
              outcome->frames == 1 ? "" : "s", seconds);
 }
 
-/* Says so where an input has no video. An error that comes of it tells less. */
+/* Replaces the error if an input has no video: the pipeline's own error says less. */
 static void check_video (Run *run, GError **error)
 {
   const gboolean no_video = run->failed ? run->no_video || run->missing : !interrupted;
@@ -181,7 +181,7 @@ static GstElement *pipeline_for (const Job *job, GError **error)
 {
   const char *sink = job->video ? "queue max-size-buffers=2 ! videoconvert ! " TO_FILE
                                 : "videoconvert ! autovideosink name=window";
-  /* what moves is found by luma, also where another histogram is there to follow by */
+  /* a moving target is found by luma, even if another histogram is used to follow it */
   const gboolean is_other = job->feature && g_strcmp0 (job->feature, "luma") != 0;
   g_autofree char *choice =
       job->feature ? g_strdup_printf ("feature=%s", job->feature) : g_strdup ("");

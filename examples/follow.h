@@ -8,8 +8,8 @@
 #include "search.h"
 
 #define TRACKER "cudatrackfeatures ! integralhisttrack"
-/* By histograms of one feature. A larger search range than by default, as people at a few frames a
- * second are faster than that. */
+/* Follows by histograms of one feature. The search range is larger than the default, because at a
+ * few frames a second people move further than that. */
 #define FRAGMENTS_TRACKER "integralhisttrack method=fragments search-range=12 update-rate=0.1"
 
 /* Says what to follow. */
@@ -17,8 +17,8 @@ typedef struct {
   const char *input; /* FILE, URI or /dev/videoN, or NULL for the scene */
   Scene *scene;
   const Box *target;   /* or NULL: the walker of the scene, or what moves */
-  const char *why;     /* it is the target, printed behind it */
-  const char *feature; /* nick of what fragments are followed by; NULL for no fragments */
+  const char *why;     /* why this is the target, printed after it */
+  const char *feature; /* nick of the feature of fragments; NULL for no fragments */
   const char *video;   /* to write, of ten seconds at most; NULL for a window */
   guint64 limit;       /* of frames, 0 for none */
 } Job;
@@ -28,8 +28,8 @@ typedef struct {
   guint64 frames;
   gboolean has_target;
   guint64 start;      /* the first frame with a target */
-  gint width, height; /* of the last frame that was looked at */
-  /* if it ended before the input did: where, and how long the input is or GST_CLOCK_TIME_NONE */
+  gint width, height; /* of the last frame */
+  /* if the video ends before the input: where, and the input's length or GST_CLOCK_TIME_NONE */
   gboolean is_cut;
   GstClockTime cut, length;
   Report report;

@@ -125,7 +125,7 @@ static void print_header (GstIntegralHistogram *histogram)
            is_luma ? "value from dark to light" : "number of the bin");
   for (guint i = 0; i < columns; i++) {
     const guint bin = i * bins / columns;
-    /* of luma value * bins / 256 is the bin */
+    /* for luma, the bin is value * bins / 256 */
     g_print (" %3u+", is_luma ? (bin * 256 + bins - 1) / bins : bin);
   }
   g_print (" | %-*s |   TL   TR   BL   BR\n", (int) MIN (bins, BARS), "bins");
@@ -155,13 +155,13 @@ static void print_row (double seconds, guint64 frame, const guint32 *counts, con
   g_print ("%s\n", row->str);
 }
 
-/* Whether frames are computed when somebody asks, and as far as somebody asks. */
+/* Returns whether the element computes only what queries need. */
 static gboolean on_demand (const GstStructure *stats)
 {
   return g_strcmp0 (gst_structure_get_string (stats, "compute"), "on-demand") == 0;
 }
 
-/* Stages of the work: in microseconds a frame, those that there are. */
+/* Prints the stages of the work that exist, in microseconds a frame. */
 static void print_stages (const GstStructure *stats)
 {
   const gboolean on_cpu = g_strcmp0 (gst_structure_get_string (stats, "backend"), "cpu") == 0;
@@ -207,8 +207,8 @@ static void print_summary (GstElement *pipeline, guint64 frames, double seconds)
     g_print ("strategy %s)\n", strategy ? strategy : "?");
 }
 
-/* Asks about one frame, and prints a row when it is time for one. A live source that is late leaves
- * frames out, which come without a histogram. */
+/* Queries one frame, and prints a row when it is time for one. If a live source is late, frames are
+ * left out: they come without a histogram. */
 static gboolean handle_frame (GstSample *sample, guint64 frame, GError **error)
 {
   static double next_row = -G_MAXDOUBLE;
@@ -242,7 +242,7 @@ static gboolean handle_frame (GstSample *sample, guint64 frame, GError **error)
   return TRUE;
 }
 
-/* Every frame on its way to the element, so that it computes none that nobody asks about. */
+/* Handles every frame on the way to the element, so that no frame is computed without a query. */
 static GstPadProbeReturn on_frame (GstPad *pad, GstPadProbeInfo *info, gpointer data)
 {
   guint64 *left = data;
@@ -281,7 +281,7 @@ static gboolean run (GstElement *pipeline, guint64 limit, GError **error)
       if (details)
         gst_structure_get_int (details, "flow-return", &flow);
       if (frames == 0 && flow == GST_FLOW_NOT_LINKED)
-        break; /* nothing that was found could be linked, as it is no video */
+        break; /* no stream could be linked: there is no video */
       gst_message_parse_error (message, error, &debug);
       g_prefix_error (error, "%s%s: ", frames == 0 ? "no video: " : "",
                       GST_OBJECT_NAME (GST_MESSAGE_SRC (message)));

@@ -32,7 +32,7 @@ from gi.repository import Gst, GstApp, GstIntegralHist  # noqa: E402, F401
 def tensor_view(histogram, data):
     """The tensor H[bin, y, x] over the mapped bytes of histogram.get_buffer()
 
-    Its elements are modulo 65536 with u16 counters. What lies in tiles is copied.
+    With u16 counters the elements are modulo 65536. A tensor in tiles is copied.
     """
     if histogram.get_tiles()[0]:
         return untiled(histogram, data)
@@ -134,7 +134,7 @@ def main(argument=None, feature='luma'):
             message = bus.pop_filtered(Gst.MessageType.ERROR)
             if message:
                 sys.exit(f'{name}: {message.src.name}: {message.parse_error()[0].message}')
-    except (KeyboardInterrupt, BrokenPipeError):  # stopped, or nobody reads on
+    except (KeyboardInterrupt, BrokenPipeError):  # stopped, or the reader of the pipe has gone
         sys.stdout = open(os.devnull, 'w')
     finally:
         stats = pipeline.get_by_name('hist').get_property('stats')

@@ -11,11 +11,11 @@ or on the last frame in a picture.
 It needs the distribution's Python with python3-gi, python3-gst-1.0, python3-numpy and
 python3-opencv, of which it takes the numbers of a classifier alone.
 """
-# The votes of HOG (Dalal and Triggs, CVPR 2005) are what `cudaintegralhist feature=gradient bins=9
-# weight=gradient soft=true` adds up. A cell of any size is then four reads a bin (Zhu, Avidan, Yeh
-# and Cheng, CVPR 2006): cells grow, and the picture is read once. A window has 8 x 16 cells; blocks
-# are 2 x 2 cells each, at steps of a cell, normalised. The classifier is linear: each of the 7 x 15
-# blocks has weights of its own, and the score is the sum of what they give.
+# `cudaintegralhist feature=gradient bins=9 weight=gradient soft=true` adds up the votes of HOG
+# (Dalal and Triggs, CVPR 2005). A cell of any size is then four reads a bin (Zhu, Avidan, Yeh and
+# Cheng, CVPR 2006): cells grow, and the picture is read only once. A window has 8 x 16 cells;
+# blocks are 2 x 2 cells each, at steps of a cell, normalised. The classifier is linear: each of the
+# 7 x 15 blocks has weights of its own, and the score is the sum over all blocks.
 #
 # Dalal and Triggs weigh a pixel by its place in the block: a Gaussian, and shares for the cells on
 # both sides. Integral histograms count whole rectangles: here the 4 x 4 half cells of a block have
@@ -41,9 +41,9 @@ SETTINGS = 'feature=gradient bins=9 weight=gradient soft=true'
 BINS = 9
 CELLS_X, CELLS_Y = 8, 16  # of a window
 BLOCKS_X, BLOCKS_Y = CELLS_X - 1, CELLS_Y - 1
-CELL = 8  # pixels, where the classifier was trained
-# Of the first of two cells along a block: what each quarter of the block counts. The second one has
-# them in reverse.
+CELL = 8  # pixels of a cell when the classifier was trained
+# The weights of the four quarters of a block, along an axis, for the first of the two cells. The
+# second cell has the same weights in reverse.
 PLAIN = (1, 1, 0, 0)
 GAUSSIAN = tuple(share * math.exp(-place * place / 2) for share, place in
                  ((1, 1.5), (0.75, 0.5), (0.25, 0.5), (0, 1.5)))
@@ -54,9 +54,9 @@ PERSON_WIDTH = 0.41 * PERSON_HEIGHT
 
 
 def edges(start, cell, count):
-    """Where half cells begin and end, in pixels: count + 1 integers
+    """The edges of half cells, in pixels: count + 1 integers
 
-    Two halves make `cell` pixels wherever that is an integer; else cells differ by one pixel.
+    If `cell` is an integer, two halves have `cell` pixels. If not, cells differ by one pixel.
     """
     return numpy.floor(start + cell / 2 * numpy.arange(count + 1) + 0.5).astype(int)
 
@@ -64,8 +64,8 @@ def edges(start, cell, count):
 def rectangle_sums(tensor, x_edges, y_edges):
     """Sums of all rectangles between neighbouring edges, by four reads of each: [bin, row, column]
 
-    The tensor is H[bin, y, x] of uint32, modulo 2^32: a sum of less is right nevertheless. Outside
-    of the frame nothing is counted. Raises ValueError where the elements are not of uint32.
+    The tensor is H[bin, y, x] of uint32, modulo 2^32. A sum below 2^32 is exact. Outside of the
+    frame nothing is counted. Raises ValueError if the elements are not of uint32.
     """
     if tensor.dtype != numpy.uint32:
         raise ValueError(f'sums of {tensor.dtype} are not those of weights: take counter=u32')
@@ -81,11 +81,11 @@ def rectangle_sums(tensor, x_edges, y_edges):
 def block_map(sums, unit, cell, weights=GAUSSIAN):
     """Normalised blocks at all steps of half a cell: [36, row, column]
 
-    `sums` are those of half cells, [bin, row, column]; `unit` is what they say for 1 gray level. A
+    `sums` are the sums of half cells, [bin, row, column]; `unit` is the vote of 1 gray level. A
     block has its cells column by column, as OpenCV has them, and each cell's 9 bins. It has length
     1, with no element above 0.2 of the length before (L2-Hys), with OpenCV's epsilon for blocks of
-    16 pixels. Votes are those of a picture in which cells have 8 pixels: there gradients are
-    cell / 8 times as long, and pixels (8 / cell)^2 as many.
+    16 pixels. Votes are scaled to those of a picture in which cells have 8 pixels: in that picture
+    gradients are cell / 8 times as long, and there are (8 / cell)^2 times as many pixels.
     """
     sums = sums.astype(numpy.float32) * numpy.float32(CELL / cell / unit)
     rows, columns = sums.shape[1] - 3, sums.shape[2] - 3
@@ -108,8 +108,8 @@ def block_map(sums, unit, cell, weights=GAUSSIAN):
 def descriptor(tensor, unit, x, y, cell, weights=GAUSSIAN):
     """The 3780 numbers of the window of 8 x 16 cells of `cell` pixels at (x, y)
 
-    They are in OpenCV's order: blocks column by column, and so are the cells in a block. Any real
-    numbers are a place and a cell; what lies outside of the frame is empty.
+    They are in OpenCV's order: blocks column by column, and so are the cells in a block. `x`, `y`
+    and `cell` may be any real numbers. Outside of the frame all is empty.
     """
     sums = rectangle_sums(tensor, edges(x, cell, 2 * CELLS_X), edges(y, cell, 2 * CELLS_Y))
     blocks = block_map(sums, unit, cell, weights)[:, ::2, ::2]
@@ -117,10 +117,10 @@ def descriptor(tensor, unit, x, y, cell, weights=GAUSSIAN):
 
 
 def window_scores(blocks, classifier):
-    """What a linear classifier says of all windows, at steps of half a cell: [row, column]
+    """The scores of a linear classifier for all windows, every half cell: [row, column]
 
     `blocks` are [36, row, column] of block_map(), `classifier` 3780 weights and the bias. The
-    result is empty where no window fits.
+    result is empty if no window fits.
     """
     n, rows, columns = blocks.shape
     rows, columns = rows - 2 * (BLOCKS_Y - 1), columns - 2 * (BLOCKS_X - 1)
@@ -160,7 +160,7 @@ def person_boxes(windows, cell):
 
 
 def suppress(boxes, limit=0.4):
-    """The best boxes, each without those that overlap it by more than `limit`: [n, 5] sorted
+    """The best boxes, without boxes that overlap a better one by more than `limit`: [n, 5] sorted
 
     The overlap is the intersection over the union.
     """
@@ -201,10 +201,10 @@ def people_detector():
 
 
 class Frame:
-    """A frame whose votes are known: `number`, `tensor`, its `unit`, `pixels` [y, x, RGB], `sample`
+    """A frame with its votes: `number`, `tensor`, `unit`, `pixels` [y, x, RGB], `sample`
 
-    `done` is how much of the video has passed, from 0 to 1, or None where it has no known length.
-    The tensor is there until the next frame is asked for.
+    `done` is the share of the video that has passed, from 0 to 1, or None if the length is unknown.
+    The tensor is valid until the next frame is requested.
     """
 
     def __init__(self, number, histogram, tensor, sample, done):
@@ -245,7 +245,7 @@ def frames(video, interval=1):
             if not sample:
                 continue
             meta = GstIntegralHist.buffer_get_integral_histogram_meta(sample.get_buffer())
-            if meta:  # interval leaves frames out
+            if meta:  # the property interval leaves frames out
                 known, duration = pipeline.query_duration(Gst.Format.TIME)
                 pts = sample.get_buffer().pts
                 timed = known and duration > 0 and pts != Gst.CLOCK_TIME_NONE
@@ -271,7 +271,7 @@ def draw_boxes(pixels, boxes):
 
 
 class Output:
-    """A video of frames (VP8 in WebM), or where the name ends in .png a picture of the last one"""
+    """A video of frames (VP8 in WebM), or a picture of the last frame if the name ends in .png"""
 
     def __init__(self, name):
         self.name, self.is_picture = name, name.lower().endswith('.png')
@@ -291,7 +291,7 @@ class Output:
         rows = numpy.pad(frame.pixels.reshape(height, -1), ((0, 0), (0, -3 * width % 4)))
         drawn = Gst.Buffer.new_wrapped(rows.tobytes())
         drawn.pts, drawn.duration = buffer.pts, buffer.duration
-        if drawn.pts == Gst.CLOCK_TIME_NONE:  # as of raw MJPEG; WebM has one of each frame
+        if drawn.pts == Gst.CLOCK_TIME_NONE:  # raw MJPEG has none, but WebM needs one
             known, rate, unit = frame.sample.get_caps()[0].get_fraction('framerate')
             drawn.pts = frame.number * Gst.SECOND * unit // rate if known and rate else (
                 frame.number * Gst.SECOND // 25)
@@ -350,7 +350,7 @@ def main():
             if output:
                 draw_boxes(frame.pixels, people)
                 output.add(frame)
-    except (KeyboardInterrupt, BrokenPipeError):  # stopped, or nobody reads on
+    except (KeyboardInterrupt, BrokenPipeError):  # stopped, or the reader of the pipe has gone
         sys.stdout = open(os.devnull, 'w')
     if output:
         output.close()

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Ctrl-C, once: what is written ends properly. Twice: the demo gives up.
+ * Ctrl-C pressed once ends files properly. Pressed twice, it ends the demo at once.
  */
 #pragma once
 

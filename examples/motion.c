@@ -5,14 +5,14 @@
 #include <string.h>
 
 #define CELLS 96  /* along the shorter side */
-#define LEAST 0.9 /* bins that the pixels of a moving thing change by, on average */
-#define MOST 2.0  /* more counts no more, or a box would be about the brightest part of a thing */
-/* Arms and legs change by less than that, and cells at the border have background in them: a box
- * may grow by a quarter on each side where cells change by this. */
+#define LEAST 0.9 /* mean change of a moving thing's pixels, in bins */
+#define MOST 2.0  /* more is clipped, or a box would fit only the brightest part of a thing */
+/* Arms and legs change by less than LEAST, and cells at the border contain background: a box may
+ * grow by a quarter on each side if cells change by this. */
 #define LEAST_AT_BORDER 0.3
 
-/* The earth mover's distance of two histograms of equally many pixels: how far they are to be
- * moved, in bins. */
+/* Returns the earth mover's distance of two histograms of equally many pixels: the sum of the
+ * distances that pixels must move, in bins. */
 static gint64 distance (const guint32 *p, const guint32 *q)
 {
   gint64 ahead = 0, moved = 0;
@@ -38,8 +38,8 @@ static int compare (const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-/* Finds how far the picture has moved along one axis: what makes most of the strips across that
- * axis alike. Returns FALSE with an error. */
+/* Finds the shift of the picture along one axis with which most of the strips across that axis
+ * are alike. Returns FALSE with an error. */
 static gboolean find_shift (GstIntegralHistogram *now, GstIntegralHistogram *then,
                             gboolean vertical, gint *shift, GError **error)
 {
@@ -75,8 +75,8 @@ static gboolean find_shift (GstIntegralHistogram *now, GstIntegralHistogram *the
   return TRUE;
 }
 
-/* Lowers `changes` to how much each cell of a grid differs from then, in bins, when the camera's
- * own movement is taken away. FALSE with an error. */
+/* Lowers `changes` to the change of each cell of a grid since `then`, in bins, without the camera's
+ * own movement. Returns FALSE with an error. */
 static gboolean find_changes (GstIntegralHistogram *now, GstIntegralHistogram *then,
                               const GstIntegralHistogramGrid *grid, double *changes, GError **error)
 {
@@ -116,7 +116,7 @@ static double sum_of (const Changes *changes, const Box *box)
   return bottom[box->width] - bottom[0] - top[box->width] + top[0];
 }
 
-/* Returns what the cells of a box change by above the mean of all, and above `least`. */
+/* Returns the change of a box's cells above the mean of all cells, and above `least`. */
 static double excess (const Changes *changes, const Box *box, double least)
 {
   const Box all = { 0, 0, changes->columns, changes->rows };

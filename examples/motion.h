@@ -14,7 +14,7 @@ typedef struct {
   gint x, y, width, height;
 } Box;
 
-/* Finds the box with the most change from all older glances: where a thing is, and not where it
- * was. The glances have BINS bins, and the newest comes first. Returns FALSE, also with an error,
- * if there is none. */
+/* Finds the box with the most change from all older glances: the place where a thing is, and not
+ * where it was. The glances have BINS bins, and the newest comes first. Returns FALSE if nothing
+ * moves, and also with an error. */
 gboolean find_motion (GstIntegralHistogram *const *glances, Box *box, GError **error);

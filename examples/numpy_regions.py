@@ -34,7 +34,7 @@ TEST = ('videotestsrc pattern=ball num-buffers=90 ! '
 
 
 def histograms(video, settings):
-    """The histogram of each frame"""
+    """Yields the histogram of each frame"""
     source = TEST
     if video:
         uri = video if Gst.uri_is_valid(video) else Gst.filename_to_uri(os.path.abspath(video))

@@ -4,7 +4,7 @@
 #include <gst/app/gstappsrc.h>
 #include <gst/video/videooverlay.h>
 
-/* Draws the next frame when the pipeline wants one. */
+/* Draws the next frame when the pipeline needs one. */
 static void on_need_data (GstAppSrc *source, guint length, gpointer data)
 {
   Scene *scene = data;
@@ -62,8 +62,8 @@ GstElement *make_pipeline (const char *input, Scene *scene, const char *rest, GE
   return g_steal_pointer (&pipeline);
 }
 
-/* autovideosink swallows the frames where no window can be opened, so that must be tried. Of its
- * sinks these two open none but take the whole screen. */
+/* If no window can be opened, autovideosink drops the frames, so this tries to open one. Two of its
+ * sinks open no window but take the whole screen. */
 gboolean window_works (void)
 {
   if (!g_getenv ("DISPLAY") && !g_getenv ("WAYLAND_DISPLAY"))

@@ -13,8 +13,8 @@
   "vp8enc deadline=1 cpu-used=16 threads=1 end-usage=cq cq-level=24 target-bitrate=4000000 " \
   "keyframe-max-dist=60 ! webmmux ! filesink name=file"
 
-/* Makes a pipeline from a FILE, a URI or /dev/videoN, or from the scene where the input is NULL;
- * `rest` is the launch line behind it. */
+/* Makes a pipeline from a FILE, a URI or /dev/videoN, or from the scene if the input is NULL.
+ * `rest` is the launch line after the source. */
 GstElement *make_pipeline (const char *input, Scene *scene, const char *rest, GError **error);
 
 /* Tells whether autovideosink opens a window. */

@@ -34,13 +34,13 @@ except (ImportError, SystemExit) as error:  # `frames` exits if there is no GStr
 
 
 class SpoolError(Exception):
-    """What is wrong with the spool, for users"""
+    """An error of the spool, with a text for users"""
 
 
 class Spool:
-    """Messages that the broker may not have. What add () has taken is on the disk
+    """Messages that the broker may not have. Once add () returns, a message is on the disk
 
-    Each thread has a Spool of its own, of the same file.
+    Each thread has its own Spool of the same file.
     """
 
     def __init__(self, path):
@@ -72,7 +72,7 @@ class Spool:
             (frame, brokers.WINDOW)).fetchall()
 
     def forget(self, frame):
-        """Deletes messages up to this one's, and returns how many"""
+        """Deletes the messages up to this frame, and returns how many"""
         return self.database.execute('DELETE FROM messages WHERE frame <= ?', (frame,)).rowcount
 
     def count(self):
@@ -80,10 +80,10 @@ class Spool:
 
 
 def open_spool(path, settings):
-    """The spool, which belongs to this process alone"""
+    """Opens the spool for this process only"""
     lock = os.open(path + '.lock', os.O_RDWR | os.O_CREAT, 0o644)
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the kernel gives it back
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the kernel unlocks it at the end
     except OSError:
         raise SpoolError(f'{path}: another publish.py uses it') from None
     spool = Spool(path)
@@ -96,16 +96,16 @@ def open_spool(path, settings):
 
 
 class Sender(threading.Thread):
-    """Sends what is in the spool, in order
+    """Sends the messages of the spool, in order
 
-    Each connection sends all of it: a broker that went away may have forgotten what it had
-    acknowledged, as long as it had not written it to its disk.
+    Each new connection sends the whole spool, because a broker that went away may have lost
+    messages that it had acknowledged but not written to its disk.
     """
 
     def __init__(self, options, mark):
         super().__init__(daemon=True)
         self.options, self.stopped, self.problem = options, threading.Event(), None
-        self.client = f'publish-{options.camera}-{mark}'  # two of one name throw each other out
+        self.client = f'publish-{options.camera}-{mark}'  # two of one name disconnect each other
         self.published, self.sent, self.is_away = 0, -1, ''
 
     def run(self):
@@ -120,7 +120,7 @@ class Sender(threading.Thread):
                 except brokers.Away as problem:
                     self.say(str(problem))
                     self.stopped.wait(1)
-        except Exception as problem:  # as a disk that is full; the main thread ends
+        except Exception as problem:  # such as a full disk; then the main thread ends
             self.problem = problem
 
     def say(self, why):
@@ -146,18 +146,18 @@ class Sender(threading.Thread):
             while held and held[0][0] <= now - self.options.hold:
                 safe = held.popleft()[1]
             if safe is not None:
-                broker.check(0)  # not of one that is away meanwhile
+                broker.check(0)  # deletes nothing if the broker has gone away
                 self.published += spool.forget(safe)
             tidied = now
 
 
 def mark_of(settings):
-    """Digits that are others for another source, or for other settings"""
+    """Returns digits that differ for another source or other settings"""
     return hashlib.sha256(json.dumps(settings, sort_keys=True).encode()).hexdigest()[:12]
 
 
 def message_of(camera, mark, frame):
-    """(id, text): no other frame has the id, and it is the same whenever a file is published"""
+    """(id, text): no other frame has the id, and a file gives the same ids every time"""
     when = frame.pts if frame.time is None else frame.time
     name = f'{camera}:{mark}:{"-" if when is None else when}:{frame.number}'
     names = 'id', 'parent', 'x', 'y', 'width', 'height', 'confidence', 'lost', 'class'
@@ -193,7 +193,7 @@ def run(options):
             print(f'publish.py: {stream.name}: {warning}', file=sys.stderr)
         if not stream.stopped and not stream.live:
             spool.set('done', 1)
-    while spool.count() and not stream.stopped:  # a live stream, too, may end
+    while spool.count() and not stream.stopped:  # a live stream may also end
         if sender.problem:
             raise sender.problem
         time.sleep(0.1)

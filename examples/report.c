@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later */
 #include "report.h"
 
-#define OVERLAP 0.5 /* of the true box, from which on it counts as followed */
-#define HIDDEN 0.5  /* the share from which on the walker counts as hidden */
+#define OVERLAP 0.5 /* with the true box; from this on the walker counts as followed */
+#define HIDDEN 0.5  /* share of the walker; from this on it counts as hidden */
 
 Report report_new (const Scene *scene)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Collects what the tracker says, and compares it with the scene, which knows where the walker is.
+ * Collects the tracker's messages, and compares them with the scene, which knows the walker's
+ * place.
  */
 #pragma once
 
@@ -11,25 +12,25 @@
 /* Frames in which the walker is seen, or hidden. */
 typedef struct {
   guint frames, followed;
-  double overlap; /* the sum of all frames */
+  double overlap; /* sum over all frames */
 } Grade;
 
 typedef struct {
-  const Scene *scene; /* that is graded, or NULL */
+  const Scene *scene; /* to grade the tracker with, or NULL */
   guint frames;       /* with a target */
   guint targets, lost, vague;
   Grade seen, hidden;
-  gint hidden_until, found; /* frames: the last one hidden, and when followed again; -1 for none */
+  gint hidden_until, found; /* last frame hidden, first frame followed again; or -1 */
 } Report;
 
-/* Starts a report; the scene is NULL where nobody knows what is right. */
+/* Starts a report. The scene is NULL if the right answer is not known. */
 Report report_new (const Scene *scene);
 
-/* Takes a message of the tracker, of one frame. */
+/* Takes the tracker's message about one frame. */
 void report_take (Report *report, const GstStructure *message);
 
 /* Prints the table of a scene. */
 void report_print_grades (const Report *report);
 
-/* Prints the last line: of the scene what is true, of anything else what is known. */
+/* Prints the last line: how well the scene was tracked, or what is known about another input. */
 void report_print_result (const Report *report);

@@ -13,10 +13,10 @@
 #define WALKER_WIDTH 62
 #define WALKER_FEET 402
 #define WALKER_START 72
-#define WALKER_SPEED 4.0 /* pixels a frame; 1.4 m/s for somebody of 1.75 m */
+#define WALKER_SPEED 4.0 /* pixels a frame; 1.4 m/s for a person of 1.75 m */
 #define STEP_FRAMES 30   /* of two steps */
 #define CAMERA_SPEED 0.8
-#define FAR_SPEED 0.5 /* how fast the houses pass by, as a share of that */
+#define FAR_SPEED 0.5 /* speed of the houses, as a share of CAMERA_SPEED */
 
 /* Pixels of premultiplied B, G, R, A. */
 typedef struct {
@@ -28,11 +28,11 @@ typedef struct {
   double x, y;
 } Point;
 
-/* Describes what a shape is painted with: a colour, stripes of another, and grain. */
+/* The paint of a shape: a colour, stripes of another colour, and grain. */
 typedef struct {
   guint8 colour[3], stripe[3]; /* red, green, blue */
   gint period;                 /* rows from one stripe to the next; 0 for none */
-  double grain;                /* 0 to 1, how much lighter and darker it gets */
+  double grain;                /* 0 to 1, how much lighter and darker pixels get */
   double opacity;              /* 0 stands for 1 */
 } Paint;
 
@@ -116,7 +116,7 @@ static void rectangle (Layer *layer, double x, double y, double width, double he
   polygon (layer, corners, 4, paint);
 }
 
-/* Paints a line with round ends, `radius` wide each way; a disc where both ends are one. */
+/* Paints a line with round ends, `radius` wide each way; a disc if both ends are the same. */
 static void line (Layer *layer, Point a, Point b, double radius, Paint paint)
 {
   const double dx = b.x - a.x, dy = b.y - a.y, square = dx * dx + dy * dy;

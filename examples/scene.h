@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A film that is drawn: somebody walks along a street, behind a lamp post, a parked car and an
- * advertising column, while the camera pans. It is the same film each time, and it knows where the
- * walker is.
+ * A drawn film: a person walks along a street, behind a lamp post, a parked car and an advertising
+ * column, while the camera pans. The film is the same each time, and it knows where the walker is.
  */
 #pragma once
 
@@ -15,9 +14,9 @@
 
 typedef struct _Scene Scene;
 
-/* Says what is so in one frame. */
+/* The truth about one frame. */
 typedef struct {
-  GstVideoRectangle box; /* around the walker; its size is the same in all frames */
+  GstVideoRectangle box; /* around the walker; the size is the same in all frames */
   double hidden;         /* the share of the walker's pixels behind something, 0 to 1 */
 } SceneTruth;
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #define GLANCE_EVERY (250 * GST_MSECOND)
-#define PATIENCE (2 * GST_SECOND) /* then it is the centre */
+#define PATIENCE (2 * GST_SECOND) /* then the centre is taken */
 
 Box centre_of (gint width, gint height)
 {

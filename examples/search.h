@@ -6,15 +6,15 @@
 
 #include "motion.h"
 
-/* Keeps what was seen so far; all zero is nothing. */
+/* Keeps the frames seen so far; all zero at first. */
 typedef struct {
   GstIntegralHistogram *glances[GLANCES]; /* the newest first */
   GstClockTime next;                      /* when to glance again */
   gint width, height;                     /* of the last frame */
 } Search;
 
-/* Looks at a frame, `time` after the first one. Returns why the box is what to follow, or NULL,
- * also with an error, as long as nothing was found. */
+/* Looks at a frame, `time` after the first one. Returns why the box is the target. Returns NULL if
+ * nothing was found yet, and also with an error. */
 const char *search (Search *search, const GstIntegralHistogramMeta *meta, GstClockTime time,
                     Box *box, GError **error);
 

@@ -25,7 +25,7 @@ static gint tile_width (const Sheet *sheet)
   return (SHEET_WIDTH - (sheet->columns + 1) * GAP) / sheet->columns;
 }
 
-/* Copies a tile to its place. The first one tells how high the sheet is. */
+/* Copies a tile to its place. The first tile sets the height of the sheet. */
 static gboolean add_tile (Sheet *sheet, GstSample *sample)
 {
   GstVideoInfo info;

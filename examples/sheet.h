@@ -6,6 +6,6 @@
 
 #include <gst/gst.h>
 
-/* Writes frames from `start` on, evenly spread, of a WebM file of that many frames. */
+/* Writes frames from `start` on, evenly spread, of a WebM file of `frames` frames. */
 gboolean write_sheet (const char *video, const char *png, guint64 start, guint64 frames,
                       GError **error);

@@ -35,19 +35,19 @@ MOST_ROWS = 1000000  # of regions in a part, which are in memory until they are 
 
 
 class TableError(Exception):
-    """What is wrong with OUT, for users"""
+    """An error in OUT, with a text for users"""
 
 
 class Output:
-    """The folder, and what holds for both formats
+    """The folder, and the code that both formats share
 
-    state.json has the settings that OUT was begun with, and at the end of a file `done`.
+    state.json has the settings that OUT was begun with, and `done` after the end of a file.
     """
 
     def __init__(self, folder, settings):
         make_folder(folder)
         self.folder, self.path = folder, os.path.join(folder, 'state.json')
-        self.lock = os.open(folder, os.O_RDONLY)  # the kernel gives it back when this is killed
+        self.lock = os.open(folder, os.O_RDONLY)  # the kernel unlocks it if this is killed
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -58,7 +58,7 @@ class Output:
         except FileNotFoundError:
             if set(os.listdir(folder)) - {'state.json.new'}:
                 raise TableError(f'{folder} has other files: give a new folder') from None
-            sync_folder(os.path.dirname(os.path.abspath(folder)))  # a run was killed before that
+            sync_folder(os.path.dirname(os.path.abspath(folder)))  # if a run was killed
             self.state = {'settings': settings}
             self.save()
         begun = self.state['settings']
@@ -75,7 +75,7 @@ class Output:
 class Parquet(Output):
     """A folder for each part: OUT/000000000300-000000000599/ has the tables of these frames
 
-    It is written aside and renamed, which commits all its tables at once. A part is never changed.
+    A part is written aside and renamed, which commits all its tables at once, and never changes.
     """
 
     def __init__(self, folder, settings, names):
@@ -83,7 +83,7 @@ class Parquet(Output):
         self.names, self.next = names, 0
         for name in sorted(os.listdir(folder)):
             if name.startswith('.part-'):
-                shutil.rmtree(os.path.join(folder, name))  # of a run that was killed
+                shutil.rmtree(os.path.join(folder, name))  # an earlier run was killed
             match = re.fullmatch(r'(\d+)-(\d+)', name)
             if not match:
                 continue
@@ -93,7 +93,7 @@ class Parquet(Output):
 
     def commit(self, end, rows, bins):
         import pyarrow.parquet
-        name = f'{self.next:012d}-{end - 1:012d}'  # in the order of frames by name, too
+        name = f'{self.next:012d}-{end - 1:012d}'  # names sort in the order of frames
         aside = os.path.join(self.folder, f'.part-{name}')
         os.mkdir(aside)
         for table in self.names:
@@ -109,9 +109,9 @@ class Parquet(Output):
 
 
 class Csv(Output):
-    """A file for each table. state.json says how long they are, and of how many frames
+    """A file for each table. state.json has the committed sizes, and the number of frames
 
-    What lies behind that, as a torn line, is of a run that was killed, and is cut off.
+    Bytes after that size, such as a torn line, come from a killed run, and are cut off.
     """
 
     def __init__(self, folder, settings, names):
@@ -197,11 +197,11 @@ def run(options):
                     writer.add(frame)
                 progress.step()
     except frames.StreamError:
-        if stream.live:  # what came before is whole, and does not come again
+        if stream.live:  # frames so far are complete, and do not come again
             writer.commit()
         raise
     finally:
-        for warning in stream.warnings:  # as which of several video streams this is
+        for warning in stream.warnings:  # such as which of several video streams this is
             print(f'table.py: {stream.name}: {warning}', file=sys.stderr)
     # The parts of a file are the same in each run, so one that is not full waits for the next run.
     if not stream.stopped or stream.live:

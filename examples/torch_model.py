@@ -28,7 +28,7 @@ def cells_of(tensor, columns, rows):
     bins, height, width = tensor.shape
     x = torch.arange(1, columns + 1, device=tensor.device) * (width // columns) - 1
     y = torch.arange(1, rows + 1, device=tensor.device) * (height // rows) - 1
-    corners = tensor[:, y][:, :, x]  # this copies them, and nothing else
+    corners = tensor[:, y][:, :, x]  # copies only the corners
     corners = torch.nn.functional.pad(corners, (1, 0, 1, 0))
     counts = corners.diff(dim=1).diff(dim=2)
     pixels = (width // columns) * (height // rows)

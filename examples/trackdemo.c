@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * trackdemo: follows something in a video, and shows it: in a window where there is a display, else
- * in a video file and a contact sheet.
+ * trackdemo: follows a target in a video, and shows it in a window. If there is no display, it
+ * writes a video file and a contact sheet instead.
  *
  *   trackdemo [--target X,Y,WIDTH,HEIGHT] [--feature NICK] [--output FOLDER] [--frames N] INPUT
  *
- * The input is a FILE, a URI, /dev/videoN or --test, a street that is drawn (scene.h). In the
- * street it follows the walker by the fragments tracker, which notices that a column hides him
- * wholly, and says how well, as the scene knows where the walker is.
- * Elsewhere and without a target it finds something that moves, by the histograms of small cells in
- * the first frames.
+ * The input is a FILE, a URI, /dev/videoN or --test, a drawn street (scene.h). In the street the
+ * fragments tracker follows the walker, and notices that a column hides the walker wholly. The
+ * scene knows where the walker is, so the demo prints how well the tracker did.
+ * For another input without a target, it finds something that moves, by the histograms of small
+ * cells in the first frames.
  */
 #include <stdio.h>
 #include <string.h>
@@ -104,7 +104,7 @@ static gboolean demonstrate (const Job *job, const char *folder, GError **error)
   return !folder && window_works () ? show (job, error) : record (*job, folder, error);
 }
 
-/* Writes the scene as it is, to try other pipelines on. */
+/* Writes the scene without tracks, to try other pipelines on. */
 static gboolean write_scene (Scene *scene, const char *path, GError **error)
 {
   g_autoptr (GstElement) pipeline = make_pipeline (NULL, scene, TO_FILE, error);
