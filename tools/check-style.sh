@@ -3,11 +3,10 @@
 #
 # tools/check-style.sh: prints what is wrong, and fails if anything is:
 #
-#   - .clang-format holds for every C, C++ and CUDA file; clang-format -i FILE repairs it;
-#   - no line of code or prose is longer than 100 characters, but for tables and links in Markdown;
-#   - kernels/ knows no GStreamer and no GLib;
-#   - a folder knows only the layers below it (tools/check-layers);
-#   - an algorithm is called as its file.
+#   - .clang-format holds for every C, C++ and CUDA file; clang-format -i FILE repairs it; - no line
+#   of code or prose is longer than 100 characters, except tables and links in Markdown; - kernels/
+#   knows no GStreamer and no GLib; - a folder knows only the layers below it (tools/check-layers);
+#   - an algorithm has the name of its file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -17,7 +16,7 @@ if ! command -v clang-format >/dev/null; then
   exit 1
 fi
 
-# Files that git knows or would add; all of them outside of a repository
+# Files that git knows or would add; outside of a repository, all files
 if git -c safe.directory='*' rev-parse --git-dir >/dev/null 2>&1; then
   list=(git -c safe.directory='*' ls-files -z --cached --others --exclude-standard)
 else
@@ -47,7 +46,7 @@ if grep -rniE 'gst|glib' kernels/; then
   failed=1
 fi
 tools/check-layers || failed=1
-# An algorithm is called as its file is
+# An algorithm has the name of its file
 for file in $(grep -lE '^extern constinit const Strategy k' -r kernels/); do
   stem=$(basename "${file%.*}" | tr _ -)
   name=$(sed -nE 's/.*\.name = "([^"]*)".*/\1/p' "$file")

@@ -6,7 +6,7 @@
 #
 #   tools/setup.sh run|test     installs what is missing to build and run, or to test as well
 #
-# Knows Debian 12 and 13 and Ubuntu 24.04. What is installed already stays as it is.
+# Knows Debian 12 and 13 and Ubuntu 24.04. Packages that are already installed do not change.
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -43,7 +43,7 @@ install_packages() {
 and then: meson setup build -Dtests=enabled && meson compile -C build && meson test -C build"
   fi
 
-  # dpkg-query fails when it knows nothing of a package, which is an answer too
+  # dpkg-query fails for a package that it does not know, and that is not an error here
   installed=$(dpkg-query -W -f='${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null ||
     true)
   for package in "${wanted[@]}"; do
@@ -54,7 +54,7 @@ and then: meson setup build -Dtests=enabled && meson compile -C build && meson t
   line="apt-get update && apt-get install -y --no-install-recommends ${missing[*]}"
   echo "Missing packages: ${missing[*]}"
   if [ "$(id -u)" -ne 0 ]; then
-    # sudo may ask for a password only where somebody can type one
+    # sudo may ask for a password only if there is a terminal to type it
     if command -v sudo >/dev/null && { sudo -n true 2>/dev/null || { [ -t 0 ] && sudo -v; }; }; then
       as_root=(sudo)
     else
@@ -80,7 +80,7 @@ configure() {
     echo "$dir belongs to a checkout in another place: it is configured anew"
     meson setup --wipe "$@" "$dir" "$root" || die "meson setup failed; remove $dir and try again"
   elif [ $# -gt 0 ]; then
-    # where an option is newer than the directory, only a setup knows it
+    # if an option is newer than the build directory, only meson setup knows it
     meson configure "$@" "$dir" >/dev/null 2>&1 || meson setup --reconfigure "$@" "$dir" "$root" ||
       die "meson setup failed"
   fi
@@ -93,8 +93,8 @@ build() {
   meson compile -C "$dir" "$@" || die "the build failed"
 }
 
-# bare COMMAND...: runs a command without the caller's environment, but for the names below. So the
-# tests do not depend on what a machine has set.
+# bare COMMAND...: runs a command without the caller's environment, except the names below. So the
+# tests do not depend on the variables of a machine.
 bare() {
   local name kept=()
   while IFS= read -r name; do
@@ -110,17 +110,17 @@ bare() {
 }
 
 # python_venv FOLDER: makes a virtual environment with PyPI's packages of venv_packages, once;
-# docs/testing.md has its size. Where it fails, it says so, and tests that want it are skipped.
+# docs/testing.md has the size. If it fails, it says so, and tests that need it are skipped.
 venv_packages=(numpy opencv-contrib-python-headless matplotlib scikit-image mypy pyarrow nats-py
   pandas tqdm)
-# Ray has no wheel for the newest Pythons, and its tests are skipped there.
+# Ray has no wheel for the newest versions of Python. With these, the tests of Ray are skipped.
 venv_extras=(ray)
 python_venv() {
   local folder=$1 stamp=$1/packages
   [ "$(cat "$stamp" 2>/dev/null)" != "${venv_packages[*]} ${venv_extras[*]}" ] || return 0
   rm -rf "$folder"
   echo "Installing PyPI's ${venv_packages[*]} in $folder"
-  # distributions' own packages are there too, but are not taken for PyPI's
+  # the distribution's packages are visible too, but do not count as the packages of PyPI
   if /usr/bin/python3 -m venv --system-site-packages "$folder" &&
     "$folder/bin/python" -m pip install -q --disable-pip-version-check --no-input --retries 1 \
       --timeout 30 --only-binary :all: --ignore-installed "${venv_packages[@]}"; then

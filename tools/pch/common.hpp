@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The headers that most files include, parsed once for each library and test program instead of
-// once for each file. Only builds with sanitizers use it (-Db_pch=true of .ci/run): others compile
-// each file with what it includes itself, and so find what it forgets.
+// once for each file. Only builds with sanitizers use it (-Db_pch=true of .ci/run): other builds
+// compile each file with only its own headers, and so find missing ones.
 #ifndef INTEGRALHIST_PCH
 #define INTEGRALHIST_PCH
 
