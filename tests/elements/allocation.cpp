@@ -91,8 +91,8 @@ SETUP_TEST (source)
   fail_unless (upload > 0 && compute > 0, "no time was measured");
 }
 
-/// CUDA memory under caps that do not say so, as cudadownload passes it on: it is read where it
-/// lies, and its pool is told of the frames in flight.
+/// CUDA memory under caps that do not say so, as cudadownload passes it on: the element reads it
+/// where it lies, and its pool learns how many frames are in flight.
 SETUP_TEST (disguised)
 {
   if (g_str_equal (setup.backend, "cpu"))
@@ -144,7 +144,7 @@ void other_allocator_init (OtherAllocator *allocator)
 
 }  // namespace
 
-/// Memory that somebody downstream needs is what upstream gets.
+/// Upstream gets the memory that an element downstream needs.
 SETUP_TEST (others_memory)
 {
   const std::string caps = caps_of ("GRAY8", 64, 48);

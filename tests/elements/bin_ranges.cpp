@@ -17,7 +17,7 @@
 
 namespace {
 
-/// What is counted, and how many bins that has.
+/// Settings of an element that counts, and how many bins they make.
 struct Counts {
   const char *properties, *format;
   int bins;
@@ -67,7 +67,8 @@ constexpr Counts kCounts[] = {
 };
 constexpr const char *kCounters[] = { "u32", "u16", "u8-tiled" };
 
-/// The whole in one range, and in several, down to single bins. Of many bins not each is alone.
+/// Ranges that cover all bins: one range, several, and single bins. With many bins not every bin
+/// has a range to itself.
 std::vector<std::vector<Range>> splits_of (int bins)
 {
   std::vector<std::vector<Range>> splits = { { { 0, bins } }, { { 0, 0 } } };
@@ -170,7 +171,7 @@ void check_splits (const Counts &counts, const std::string &how, bool tensors = 
 
 }  // namespace
 
-/// Every feature, when it is computed at once and when it is asked for.
+/// The ranges add up for every feature, with compute=eager and with compute=on-demand.
 RANGE_TEST (features)
 {
   for (const Counts &counts : kCounts)
@@ -296,8 +297,8 @@ RANGE_TEST (counted)
     }
 }
 
-/// A tensor has the range's planes alone: it is as large as they are, and fits where the whole does
-/// not.
+/// A tensor has only the planes of its range: it takes no more memory than they do, and fits where
+/// the whole tensor does not.
 RANGE_TEST (memory)
 {
   const Histogram part =

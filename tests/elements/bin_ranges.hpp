@@ -58,7 +58,7 @@ private:
   std::string caps_;
 };
 
-/// What a histogram says of its bins.
+/// Checks what a histogram says of its bins.
 inline void check_range (GstIntegralHistogram *histogram, const Range &range, int all,
                          const std::string &what)
 {
@@ -70,7 +70,8 @@ inline void check_range (GstIntegralHistogram *histogram, const Range &range, in
                what.c_str (), has[0], has[1], has[2]);
 }
 
-/// Keeps the devices open. Each element would open them anew, which takes longer than all else.
+/// Keeps the devices open. Otherwise each element would open them anew, which takes most of the
+/// time.
 class OpenDevices {
 public:
   explicit OpenDevices (const char *backend)

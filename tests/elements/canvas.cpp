@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is drawn on a frame in CUDA memory is what GstVideo blends to the same frame in system
-// memory, byte for byte, in every format. kernels/blend.hpp is tried on the CPU, and on a GPU where
+// Drawing on a frame in CUDA memory gives the same bytes as GstVideo's blending on the same frame
+// in system memory, in every format. The test runs kernels/blend.hpp on the CPU, and on a GPU if
 // there is one.
 //
 // Environment: devices.hpp
@@ -156,7 +156,7 @@ Expected<std::shared_ptr<CudaContext>> gpu ()
   return CudaContext::primary (0);
 }
 
-/// Draws on a GPU: on a stream, or at once. Returns false where there is none.
+/// Draws on a GPU, on a stream or at once. Returns false if there is no GPU.
 bool draw_there (Picture &picture, const LevelPicture *map, const Drawings &drawings,
                  bool has_stream)
 {

@@ -175,7 +175,7 @@ TEST (outside)
   }
 }
 
-// what is counted from pixels is what rectangles of whole pixels add up to; so are scores
+// counts from pixels, and scores, equal the sums over rectangles of whole pixels
 TEST (by_rectangles)
 {
   Frames frames (kWidth, kHeight);
@@ -215,7 +215,7 @@ TEST (areas)
                    == sum_of (grid, column, row, ones, 1, 0));
 }
 
-// Of a picture with one edge, from dark to bright to the right, only direction 0 and its other
+// In a picture with one edge, from dark to bright to the right, only direction 0 and its other
 // neighbour have a channel; each channel is at most the sum of four clipped shares.
 TEST (channels)
 {

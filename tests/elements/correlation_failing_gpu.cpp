@@ -17,8 +17,8 @@ using namespace integralhist;
 
 namespace {
 
-/// Models of no GPU: they keep what they are made of, see a target that stays where it is and as
-/// large as it is, and fail when they are told to.
+/// Models without a GPU: they keep what they were made from, see a target that neither moves nor
+/// changes size, and fail when the test says so.
 class PretendedModels final : public DeviceModels {
 public:
   unsigned searches = 0;

@@ -333,7 +333,7 @@ TEST (hidden)
                tracker.x (), tracker.y ());
 }
 
-// targets whose queries are asked together take the same tracks as each alone
+// targets whose queries run together have the same tracks as each by itself
 TEST (together)
 {
   const Scene scene;

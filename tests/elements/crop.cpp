@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// With a GstVideoCropMeta the frame is the visible part of the picture, for every element. The
-// truth is counted pixel by pixel, or it is what the element does with a frame of these pixels
-// only.
+// With a GstVideoCropMeta every element takes the visible part of the picture as the frame. The
+// truth is counted pixel by pixel, or is what the element does with a frame of only these pixels.
 #include <algorithm>
 
 #include "alone.hpp"
@@ -55,7 +54,7 @@ void each_row (const GstVideoInfo &picture, const GstVideoRectangle &r, const Gs
   }
 }
 
-/// The visible part as a frame of its own. Of formats with subsampled chroma it must begin at even
+/// The visible part as a frame of its own. In formats with subsampled chroma it must begin at even
 /// pixels.
 GstBuffer *cut (const std::vector<guint8> &bytes, const GstVideoInfo &picture,
                 const GstVideoRectangle &r, const GstVideoInfo &part)
@@ -374,7 +373,7 @@ TEST (likelihoods)
     }
 }
 
-/// What is cropped must be in the picture.
+/// A crop must lie in the picture.
 TEST (outside)
 {
   struct Bad {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tracking and drawing in CUDA memory: what a pipeline shows that never leaves the GPU is what the
-// same pipeline shows on the CPU, byte for byte. Metas pass the elements that drop them.
+// Tracking and drawing in CUDA memory: a pipeline that never leaves the GPU shows the same bytes as
+// the same pipeline on the CPU. Metas pass the elements that drop them.
 //
 // Environment: gpu_pipelines.hpp
 #include <algorithm>

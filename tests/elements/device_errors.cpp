@@ -119,13 +119,13 @@ BACKEND_TEST (fault)
   for (const char *how :
        { "task-bins=2", "task-bins=2 regions=0,0,9,9", "task-bins=3 max-device-memory=30000",
          "task-bins=1 sync=true regions=1,1,5,5", "task-bins=1 download=eager",
-         // those who ask for the histogram leave it to its producer to say so
+         // consumers of the histogram let its producer post the error
          "task-bins=2 ! integralhisttrack method=fragments targets=8,8,20,20",
          "task-bins=2 ! queue ! integralhistlikelihood",
          "task-bins=2 regions=3,3,9,9 ! integralhistoverlay regions=3,3,20,20" })
     check_one_error (where + " bins=16 cuda-device-ids=" + ids + " " + how,
                      { "device", "failed", "INTEGRALHIST_FAULT" }, "device_worker.cpp:");
-  // the last frame's: nobody would hear of it
+  // the last frame fails: without this error the user would not learn of it
   {
     const auto errors =
         errors_of (where + " bins=7 task-bins=1 cuda-device-ids=" + ids.substr (cpu ? 2 : 0, 1),
@@ -139,7 +139,7 @@ BACKEND_TEST (fault)
   fail_unless (errors_of (where + " bins=16 task-bins=2 cuda-device-ids=" + ids).empty ());
 }
 
-/// Who holds payloads of a failed frame is told, and may let go of them later.
+/// A program that holds payloads of a failed frame gets the error, and may release them later.
 TEST (held_fault)
 {
   g_setenv ("INTEGRALHIST_FAULT", "1:2", TRUE);

@@ -42,7 +42,7 @@ inline void add_confidence (GstVideoRegionOfInterestMeta *roi, double confidence
 /// through it.
 class Overlay : public Alone {
 public:
-  /// `before` is what comes before the overlay.
+  /// `before` is the part of the pipeline before the overlay.
   Overlay (const std::string &properties, const std::string &caps, const std::string &before = "")
       : Alone (before + "integralhistoverlay labels=false histograms=false trail=0 line-width=2 "
                    + properties,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Real elements crop, mirror, turn, enlarge and border frames behind cudaintegralhist. From
-// GStreamer 1.28 on they say what they did, and the meta follows: a rectangle of the frame as it is
-// has the counts of the pixels that are there. The truth is counted in the pixels of that frame, or
-// in the original where a scaler made others.
-// Elements of earlier releases do not say, so that the meta is dropped.
+// GStreamer 1.28 on these elements say what they did, and the meta follows: a rectangle of the
+// changed frame has the counts of its pixels. The truth is counted in the pixels of the changed
+// frame, or in the original if a scaler computed new pixels.
+// Elements of earlier releases do not say what they did, so the meta is dropped.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -26,8 +26,8 @@ struct Case {
   const char *behind;
   int width, height;          // of the frame then
   GstVideoRectangle picture;  // where it shows the original's pixels
-  int enlarged = 1;           // how often it shows each of them, across and down
-  int x = 0, y = 0;           // the first one, where they are enlarged
+  int enlarged = 1;           // how often it shows each pixel, across and down
+  int x = 0, y = 0;           // the first pixel that is shown, if pixels are enlarged
 };
 
 const Case kCases[] = {
@@ -186,8 +186,8 @@ TEST_EACH (counts, std::size (kCases))
   }
 }
 
-/// The tracker behind a crop, borders or a flip follows what it follows before it. Where the meta
-/// is dropped it says so.
+/// The tracker follows the same target behind a crop, borders or a flip as before it. If the meta
+/// is dropped, the tracker says so.
 TEST (tracks)
 {
   static const struct {
@@ -288,7 +288,7 @@ TEST (matrices)
   fail_unless (!follows ([] (auto &m) { m.matrix[2][0] = 0.001f; }));              // perspective
   fail_unless (!follows ([] (auto &m) { m.matrix[0][0] = m.matrix[1][1] = 0; }));  // nothing
   fail_unless (!follows ([] (auto &m) { m.matrix[0][0] = 0.5f; }));  // fills half of its rectangle
-  fail_unless (!follows ([] (auto &m) { m.matrix[0][2] = 20; }));    // lies beside it
+  fail_unless (!follows ([] (auto &m) { m.matrix[0][2] = 20; }));    // lies next to its rectangle
   fail_unless (!follows ([] (auto &m) { m.matrix[0][0] = std::nanf (""); }));
   fail_unless (!follows ([] (auto &m) { m.in_rectangle.w = 0; }));
   fail_unless (!follows ([&] (auto &m) { m.in_info = &other; }));  // a frame of another size

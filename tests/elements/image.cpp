@@ -214,7 +214,8 @@ TEST (both_elements)
     }
 }
 
-/// A buffer without tables has none, and one with tables alone has them in both lookups.
+/// Both lookups, by content and without, find the tables of a buffer that has only tables, and
+/// nothing on a buffer without metas.
 TEST (lookups)
 {
   struct Case {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Events that change the scores of cudaintegralimage. The truth is what the scores of the pixels
-// add up to, one by one.
+// Events that change the scores of cudaintegralimage. The truth is the sum of the scores of the
+// pixels, one by one.
 #include <array>
 #include <cstdio>
 #include <random>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// integralhistkeepmetas puts metas back that elements drop: those of the same frame, once, scaled
-// where the frame is. The truth is what the frames carry before, and that the elements without it
-// drop the metas.
+// integralhistkeepmetas puts back the metas that an element drops: those of the same frame, once,
+// and scaled if the frame is. The test notes which metas the frames have before the element, and
+// checks that the element drops them without integralhistkeepmetas.
 #include <map>
 #include <mutex>
 
@@ -56,7 +56,7 @@ public:
   Pipeline &operator* () { return pipeline_; }
   Sample pull () { return pipeline_.pull (); }
 
-  /// What the frame of this timestamp had.
+  /// Returns the metas that the frame of this timestamp had.
   Metas before (GstClockTime pts)
   {
     const std::lock_guard lock (mutex_);
@@ -119,7 +119,7 @@ int n_metas (const Sample &sample)
   return int (metas.boxes.size () + metas.histograms.size ());
 }
 
-/// What the error is of a pipeline that does not start.
+/// Returns the error of a pipeline that does not start.
 std::string refusal (const std::string &elements)
 {
   g_autoptr (GError) error = nullptr;
@@ -161,7 +161,7 @@ TEST (few_tensors)
   pipeline.wait_for_eos ();
 }
 
-/// What is set in READY is looked at, too, and nothing is set while frames flow.
+/// Elements that are set in READY are checked too, and none can be set while frames flow.
 TEST (set_late)
 {
   g_autoptr (GstElement) bin = gst_element_factory_make ("integralhistkeepmetas", nullptr);
@@ -195,7 +195,7 @@ TEST (scaled)
   fail_unless_equals_int (n_metas (square.pull ()), 0);
 }
 
-/// What the elements hand on is there once.
+/// Metas that the elements pass on are on the frame once.
 TEST (handed_on)
 {
   Stream stream (keep ("identity"));
@@ -282,7 +282,7 @@ TEST (refused)
   expect (refusal (keep ("videoflip video-direction=90r")), "videoflip0 turns the picture");
 }
 
-/// A frame in GL's memory and back. Where no GL is to be had, it is said.
+/// A frame goes to GL memory and back. The test is skipped, with a message, without GL.
 TEST (gl)
 {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

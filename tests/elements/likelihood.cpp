@@ -217,7 +217,8 @@ TEST (opacities)
   }
 }
 
-/// Where nothing is alike the frame itself is seen, and where all is, at full opacity, the colour.
+/// If nothing is alike, a blend shows the frame itself; if everything is, at full opacity, it shows
+/// the colour.
 TEST (ends_of_a_blend)
 {
   Bytes values (64 * 8, 0);

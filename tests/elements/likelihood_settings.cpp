@@ -64,7 +64,7 @@ std::string of_lut ()
   return text;
 }
 
-/// What a frame has counted, in eight bins each; of gray pixels, value and the first hsv are luma.
+/// Ways to count a frame in eight bins. In gray pixels, value and the first hsv equal luma.
 const std::string kLuma = "feature=luma", kOfLut = of_lut (), kValue = "feature=value",
                   kHsv = "feature=hsv quantization=1,1,8",
                   kOtherHsv = "feature=hsv quantization=2,1,4";
@@ -111,7 +111,8 @@ TEST (model_of_another_feature)
   check_levels (likelihood.bytes (counted_by (second, kLuma)), truth_of (second, s), 48, "bins");
 }
 
-/// Numbers that say what they are of are taken for that alone; others for the first frame's.
+/// Numbers that name their feature are used for that feature only; other numbers are used for the
+/// feature of the first frame.
 TEST (numbers_of_a_feature)
 {
   const Texture picture (48, 36, 1);
@@ -147,8 +148,8 @@ TEST (numbers_of_a_feature)
   }
 }
 
-/// Every setting that cannot be had is one error: at the start, where it shows without a frame, and
-/// on the way.
+/// Every unusable setting is one error: at the start if no frame is needed to see it, and later
+/// otherwise.
 TEST (bad_settings)
 {
   struct Case {

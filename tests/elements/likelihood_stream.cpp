@@ -101,7 +101,7 @@ TEST (frames_without)
     expect_parts (error, { "put cudaintegralhist before" });
   };
   check (picture.buffer ());
-  // a summed-area table is none
+  // a summed-area table is not a histogram
   Harness h ("cudaintegralimage backend=cpu tuning-time=0", picture.caps ().c_str ());
   GstBuffer *table = gst_harness_push_and_pull (h, picture.buffer ());
   fail_unless (gst_buffer_get_integral_histogram_meta (table));
@@ -217,7 +217,7 @@ TEST (changes)
   likelihood.set_caps (picture.caps ());
   check_levels (likelihood.bytes (counted (picture)),
                 truth_of (picture, { 48, 36, {}, 12, 9, 2 }, model), 48, "as before");
-  // a window that is set is what it is
+  // a window that is set keeps its size
   likelihood.set ("window-width", 7, "window-height", 5, "step", 3);
   likelihood.set_text ("measure", "l2");
   check_levels (likelihood.bytes (counted (picture)),
@@ -313,7 +313,7 @@ TEST (caps)
   }
 }
 
-/// What is known of places in the frame goes with the picture.
+/// Metas about places in the frame stay on the picture.
 TEST (metas)
 {
   const Texture picture (48, 36, 1);

@@ -327,7 +327,7 @@ TEST (sinks_that_wait)
   for (const GstClockTime latency : { 0 * kMs, 200 * kMs, 3 * kSecond }) {
     Frames frames;
     frames.latency = latency;
-    // Frame n is shown at latency + n frames, and leaves then; the next one is there already.
+    // Frame n is shown at latency + n frames, and leaves then; the next one has arrived already.
     for (int n = 0; n < 300; n++) {
       const GstClockTime start = frames.now.wall - GST_SECOND, shown = latency + n * kFrame;
       fail_unless (!frames.sheds (n * kFrame, GST_CLOCK_DIFF (start, shown),
@@ -417,7 +417,7 @@ TEST (late_on_arrival)
   }
 }
 
-/// What a sink says: frames until then are too late.
+/// The QoS of a sink says up to which time frames are too late.
 TEST (said_by_a_sink)
 {
   for (const bool live : { false, true }) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the log says, and that it is quiet: the lines are taken from GStreamer itself, and those of
-// a few frames are compared with those of many.
+// The log has the lines that it should have, and stays quiet: the test takes the lines from
+// GStreamer, and compares the lines of a few frames with those of many.
 #include <algorithm>
 #include <mutex>
 #include <thread>
@@ -122,7 +122,7 @@ TEST (decisions)
   fail_unless (many <= few + 2, "%ld lines instead of %ld", many, few);
 }
 
-/// Where a frame waits for a tensor or for a slot, or passes because it is late, that is said.
+/// The log says so if a frame waits for a tensor or for a slot, or passes because it is late.
 TEST (waits)
 {
   start ();

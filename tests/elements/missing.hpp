@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames without a histogram in front of an element that wants one: those that only lack it for a
-// while, and those that never have one.
+// Frames without a histogram before an element that needs one: frames that lack it for a while, and
+// frames that never have one.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,8 @@ struct Outcome {
 /// Sees to each buffer at a pad, and says whether it is dropped.
 using Meddle = std::function<bool (guint number, GstBuffer *buffer)>;
 
-/// `before` is what comes before the element; `meddle` stands behind the element of the name `at`.
+/// `before` is the part of the line before the element; `meddle` is a probe behind the element
+/// named `at`.
 inline Outcome run_with (const std::string &element, const std::string &before, int frames,
                          const char *at = nullptr, Meddle meddle = nullptr)
 {
@@ -63,7 +64,7 @@ inline Outcome run_with (const std::string &element, const std::string &before, 
   g_autoptr (GstBus) bus = gst_element_get_bus (pipeline);
   gst_element_set_state (pipeline, GST_STATE_PLAYING);
   g_autoptr (GstElement) asks = gst_bin_get_by_name (GST_BIN (pipeline), "asks");
-  // an error is followed by one of the source, which nobody needs
+  // after an error the source posts one too, which is of no interest
   for (bool done = false; !done;) {
     g_autoptr (GstMessage) message = gst_bus_timed_pop_filtered (
         bus, 30 * GST_SECOND,
@@ -136,10 +137,10 @@ inline void check_lost (const char *element)
   }
 }
 
-/// Where no frame has one, an error says why.
+/// If no frame has a histogram, an error says why.
 inline void check_none (const char *element)
 {
-  // nobody attaches any: at once
+  // no element attaches a histogram: the error comes at once
   for (const char *before :
        { "", "cudaintegralimage backend=cpu tuning-time=0 ! ", "identity ! " }) {
     const Outcome outcome = run_with (element, before, 50);
@@ -147,7 +148,7 @@ inline void check_none (const char *element)
                  "%zu errors, %u frames", outcome.errors.size (), outcome.arrived);
     expect_parts (outcome.errors[0], { "put cudaintegralhist before" });
   }
-  // somebody does, and somebody else takes them away
+  // an element attaches histograms, and another one removes them
   for (const int interval : { 1, 2, 25 }) {
     const Outcome outcome = run_with (element, producer (interval), 2000, "hist", take_histogram);
     fail_unless (!outcome.eos && outcome.errors.size () == 1 && outcome.counted == 0,

@@ -203,8 +203,8 @@ TEST (late_questions)
   }
 }
 
-/// NVIDIA's converter copies metas as they are when it scales, and so does capssetter here. The bin
-/// makes them those of the scaled frame.
+/// NVIDIA's converter copies metas unchanged when it scales; capssetter stands in for it here.
+/// integralhistkeepmetas scales the metas with the frame.
 TEST (keep_metas_of_scaled_frames)
 {
   Pipeline pipeline ("videotestsrc num-buffers=3 ! video/x-raw,format=NV12,width=64,height=48 ! "

@@ -21,7 +21,7 @@ Part part_of (const GstVideoRectangle &r, gint64 x, gint64 y)
       std::min ({ x - r.x, y - r.y, gint64 (r.x) + r.w - 1 - x, gint64 (r.y) + r.h - 1 - y });
   if (from_border < 0)
     return Part::none;
-  // a box without an inside is filled, and so is what is left of it for the seam
+  // a box too small for an inside is all line; an inside too small for more is all seam
   return from_border < kLine ? Part::line : from_border < kLine + kSeam ? Part::seam : Part::none;
 }
 
@@ -71,8 +71,8 @@ std::vector<Sample> samples_at (const GstVideoInfo &info, const gsize *offset, c
   }
 }
 
-// fail_unless writes a mark each time, so what is asked of every pixel is asked without
-/// Compares every byte of a frame with what it was, but for the outline of one box.
+// fail_unless writes a mark each time, so checks of every pixel do without it.
+/// Compares every byte of a frame with the byte before, except for the outline of one box.
 void check_bytes (const GstVideoInfo &info, const gsize *offset, const int *stride,
                   const std::vector<guint8> &before, const std::vector<guint8> &after,
                   const GstVideoRectangle &box, const Rgb &colour)
@@ -257,7 +257,7 @@ TEST (nothing_to_draw)
     }
 }
 
-/// Where somebody else holds the frame, a copy is drawn on; where nobody does, the frame itself.
+/// The element draws on a copy if another reference to the frame exists, else on the frame itself.
 TEST (in_place)
 {
   Overlay overlay ("regions=4,4,20,20", caps_of ("I420", 64, 48));

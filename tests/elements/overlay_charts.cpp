@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// integralhistoverlay draws charts and labels beside boxes, where there are histograms, in frames
-// that were scaled too.
+// integralhistoverlay draws charts and labels next to boxes if the frame has histograms, also in
+// scaled frames.
 #include <cmath>
 #include <map>
 #include <set>
@@ -232,8 +232,8 @@ TEST (captions)
   fail_unless (plain.part (bars) == named.part (bars));
 }
 
-/// Bars of regions of interest, in frames that were scaled, where they are asked for and where
-/// there is a histogram.
+/// Bars of regions of interest, in scaled frames too, are drawn if they are requested and the frame
+/// has a histogram.
 TEST (bars_where_there_are_histograms)
 {
   struct Case {
@@ -307,8 +307,8 @@ int count_of (const Overlay &overlay, const std::vector<guint8> &bytes, const Rg
 
 }  // namespace
 
-/// Where bins are colours, bars have the colour in the middle of their bin, and end in a line of
-/// the region's, which is white. Three quarters of the region are of the first colour.
+/// If bins are colours, a bar has the colour in the middle of its bin, and ends in a line of the
+/// region's colour, which is white. Three quarters of the region have the first colour.
 TEST (bars_in_colours)
 {
   constexpr Rgb kRed = { 255, 0, 0 }, kGreen = { 0, 255, 0 }, kPureBlue = { 0, 0, 255 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A setting that cannot be had is one clear error, which names the culprit and what to do. What is
+// An unusable setting is one clear error, which names the setting and what to do. A setting that is
 // left to auto is chosen. Both elements have this from their common base.
 #include <gst/integralhist/gstintegralhist.h>
 #include <kernels/inthist.hpp>

@@ -79,7 +79,7 @@ Buffer computed (const Case &c, const std::string &properties, guint64 *parts = 
   return Buffer (out);
 }
 
-/// Every byte of rows; what lies between rows is nobody's.
+/// Compares every byte of rows; the bytes between rows have no defined value.
 void check_same_tensor (GstIntegralHistogram *one, GstIntegralHistogram *other, const Case &c,
                         const std::string &what)
 {
@@ -246,7 +246,7 @@ BACKEND_TEST (shards)
         fail_unless (tensor.at (b, c.width - 1, c.height - 1) == all[first_bin + b]);
     }
   }
-  // with one task the tensor is its only shard, also where it never will be there
+  // with one task the tensor is its only shard; a failed tensor has no device pointer
   const Buffer single =
       computed (c, std::string ("cuda-device-ids=0 task-bins=10 backend=") + backend);
   fail_unless ((gst_integral_histogram_get_device_pointer (histogram_of (single)) != 0)

@@ -180,7 +180,7 @@ TEST_EACH (end, 3)
   });
 }
 
-/// What the application holds is computed all the same, and exact.
+/// A frame that the application holds is still computed, and is exact.
 TEST_EACH (held, 3)
 {
   const char *const properties[] = { "", "cuda-device-ids=0,1", "max-device-memory=300000000" };

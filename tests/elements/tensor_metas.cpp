@@ -165,7 +165,7 @@ TEST (nobody_asks)
   fail_unless (metas_of (buffer).empty ());
 }
 
-/// Weights are whole pixels' shares, tables are sums. The truth is what the library says of the
+/// Weights are in units of whole pixels, tables are sums. The truth is what the library says of the
 /// same frame, divided by its unit, and added pixels.
 TEST (weights_and_sums)
 {
@@ -246,8 +246,8 @@ TEST (some_bins)
       fail_unless (some[region * 5 + b] == all[region * 32 + 8 + b]);
 }
 
-/// Tensors of other elements are there behind each of ours, whether the buffer is theirs alone or
-/// has to be copied, and those of ours are, too.
+/// Tensors of other elements stay on the buffer behind each of our elements, whether the buffer can
+/// be written or has to be copied, and tensors of our elements stay too.
 TEST (beside_others)
 {
   const Texture picture (kWidth, kHeight, 5);

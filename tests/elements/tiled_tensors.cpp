@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// H of every counter, read from the mapped tensor by gst_integral_histogram_get_element (), and of
-// tiles by what gst_integral_histogram_get_tiles () documents. The truth is what is counted.
+// H of every counter, read from the mapped tensor by gst_integral_histogram_get_element (), and in
+// tiles as gst_integral_histogram_get_tiles () documents. The truth is counted in the pixels.
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "frames.hpp"
@@ -12,13 +12,13 @@ namespace {
 constexpr struct Case {
   int width, height, bins;
   bool wide;
-  int step;  // of the places that are looked at
+  int step;  // between the places that are compared
 } kCases[] = {
   { 700, 500, 2, false, 1 },  // whose corners take more than 16 bits
   { 45, 31, 256, false, 1 },   { 1, 1, 1, false, 1 },     { 16, 48, 3, false, 1 },
-  { 17, 33, 5, false, 1 },     { 4369, 20, 1, false, 1 },  // left is 65535 at most
-  { 4400, 33, 1, true, 1 },                                // and here more
-  { 33, 4400, 1, true, 1 },                                // the same of top
+  { 17, 33, 5, false, 1 },     { 4369, 20, 1, false, 1 },  // left is at most 65535
+  { 4400, 33, 1, true, 1 },                                // here left is more
+  { 33, 4400, 1, true, 1 },                                // here top is more
   { 4112, 4112, 1, true, 61 },                             // corners of 25 bits
 };
 

@@ -67,7 +67,7 @@ TEST (several_targets)
   }
 }
 
-/// A target that is hidden is said to be lost, where it was last, and found where it comes back.
+/// A hidden target is reported as lost, at its last place, and is found when it comes back.
 TEST (lost_and_found)
 {
   const Scene scene (320, 240);
@@ -119,7 +119,7 @@ TEST (update)
     return tracks[0];
   };
 
-  // from one texture to another, while the first one comes to rest beside it
+  // the target changes from one texture to another, while the old texture comes to rest next to it
   const Place end = { kFirst.x + 6, kFirst.y + 5, kFirst.width, kFirst.height };
   const auto change = [&] (std::vector<guint8> &picture, int frame) {
     auto old = picture, now = picture;
@@ -147,7 +147,7 @@ TEST (update)
   expect_at ({ run ("lost-after=0 update-rate=0.5", hide, 32) }, 0, end, 31);
 }
 
-/// What confidence a frame must have is a setting.
+/// min-confidence sets the confidence that a frame must have.
 TEST (min_confidence)
 {
   const Scene scene (160, 120);
@@ -182,8 +182,8 @@ TEST (never_lost)
     fail_unless (!tracking.follow (scene.background ())[0].lost);
 }
 
-/// Where nothing is to be told apart, nothing moves, and nothing is lost; whatever the rounding of
-/// a box's patches.
+/// If nothing in the picture can be told apart, no target moves or is lost, however a box's patches
+/// are rounded.
 TEST (even_picture)
 {
   const Place places[] = { { 50, 40, 20, 20 },    { 0, 0, 320, 240 },  { 100, 20, 44, 190 },

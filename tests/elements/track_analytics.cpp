@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// integralhisttrack takes object detections of GstAnalytics, and says with its metadata where its
-// targets are, and what.
+// integralhisttrack takes object detections of GstAnalytics, and writes the places and the classes
+// of its targets as GstAnalytics metadata.
 #include <cstdio>
 
 #include "test.hpp"  // last: it has macros with names of the standard library
@@ -13,7 +13,7 @@
 
 namespace {
 
-/// What the tracking mtds of a frame say, each with the mtds that it is related to.
+/// The fields of the tracking mtds of a frame, each with the mtds that it is related to.
 struct Mtds {
   guint64 id;
   GstClockTime first_seen, last_seen;
@@ -70,14 +70,14 @@ void detect (GstBuffer *buffer, const char *what, const Place &place, float conf
                                                        confidence, &mtd));
 }
 
-/// What an object is to an element that reads object detections, and knows of no tracks: DL
-/// Streamer's gvametaconvert, or GStreamer's objectdetectionoverlay.
+/// An object as an element sees it that reads object detections and knows no tracks, such as DL
+/// Streamer's gvametaconvert or GStreamer's objectdetectionoverlay.
 struct Object {
   std::string label;
   Place box;
   float confidence;
   gint64 id;          // of the tracking mtd that it relates to directly, or -1
-  gint label_id;      // the place of the label among its classes, -1 where it is none of them
+  gint label_id;      // the place of the label among its classes, -1 if it is not one of them
   std::string drawn;  // the class that is drawn, or the label
 };
 
@@ -218,7 +218,7 @@ TEST (many)
   }
 }
 
-/// What is lost says so, with its last place, and is there again where it is detected.
+/// A lost target is marked as lost, at its last place, until a detection finds it again.
 TEST (lost_and_detected)
 {
   const Scene scene (160, 120);

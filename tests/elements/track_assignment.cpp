@@ -29,7 +29,7 @@ double sum_of (const std::vector<double> &gains, std::size_t columns, const std:
 /// Returns the largest sum over all ways to give each row a column of its own, or none.
 double best_of_all (const std::vector<double> &gains, std::size_t rows, std::size_t columns)
 {
-  std::vector<int> order (rows + columns);  // from `columns` on it is none
+  std::vector<int> order (rows + columns);  // from `columns` on: no column
   std::iota (order.begin (), order.end (), 0);
   double best = 0;
   do {
@@ -152,8 +152,8 @@ TEST (camera_shifts)
                "their own motion");
 }
 
-/// A silence counts where it is long, for all looks that are overdue; a detector that misses some
-/// frames keeps its pace. One that is silent for long is none.
+/// A long silence counts as all the looks that are overdue. A detector that misses some frames
+/// keeps its pace. A detector that is silent for long has no pace.
 TEST (pace)
 {
   DetectorPace pace;

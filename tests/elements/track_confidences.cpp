@@ -26,7 +26,7 @@ void add_written (GstBuffer *buffer, const Place &box, const char *written)
 
 }  // namespace
 
-/// Class and confidence of the last detection go along, where there is one.
+/// A track has the class and the confidence of its last detection, if there is one.
 TEST_EACH (class_and_confidence, 2)
 {
   Walk walk (__i__, "targets=" + text_of (kOther));

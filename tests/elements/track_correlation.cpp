@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// integralhisttrack with method=correlation: what it wants of the frames, what it asks of them, and
-// that all else is as with fragments.
+// integralhisttrack with method=correlation: what the method needs of frames, what it asks of them,
+// and that everything else works as with method=fragments.
 //
 //   INTHIST_CASES=small  few targets on a GPU, for sanitizers
 #include <optional>
@@ -68,7 +68,7 @@ TEST (follows)
   }
 }
 
-/// Of a large frame only what is around the target is computed.
+/// In a large frame only the surroundings of the target are computed.
 TEST (asks_what_is_near)
 {
   const Scene scene (800, 600);
@@ -88,7 +88,7 @@ TEST (asks_what_is_near)
   }
 }
 
-/// Of a box that leaves the frame, frames carry what lies inside.
+/// If a box leaves the frame, the part of the box inside the frame is reported.
 TEST (leaves_the_frame)
 {
   const Scene scene (200, 140);
@@ -276,7 +276,7 @@ TEST (lost_and_detected)
   expect_near (tracks, 0, elsewhere, 4);
 }
 
-/// Who computes what makes no difference: one track, to the pixel and the bit.
+/// The track is the same, to the pixel and the bit, whichever device computes each tensor.
 TEST (devices_agree)
 {
   const Scene scene (160, 120);

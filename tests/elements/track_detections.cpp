@@ -29,8 +29,8 @@ TEST_EACH (one_id_over_misses, 2)
   }
 }
 
-/// A detector that is off by some pixels in each frame: the track is nearer to the target than its
-/// boxes are.
+/// With a detector that is off by some pixels in each frame, the track is nearer to the target than
+/// the detector's boxes are.
 TEST_EACH (nearer_than_the_detector, 2)
 {
   Walk walk (__i__, "");
@@ -148,7 +148,7 @@ TEST_EACH (detector_gone, 2)
   }
 }
 
-/// What no detection has found is not lost for the lack of one.
+/// A target that no detection has found is not lost for lack of detections.
 TEST_EACH (configured_without_detections, 2)
 {
   Walk walk (__i__, "max-misses=2 targets=" + text_of (kFirst));
@@ -228,7 +228,7 @@ TEST_EACH (one_spot_alone, 2)
     fail_unless_equals_int (int (visible (twice.with ({ still })).size ()), 2);
 }
 
-/// Nobody yields whom a detector sees.
+/// A target that the detector sees does not yield to another one.
 TEST_EACH (one_spot_named, 2)
 {
   const Place left = { 100, 60, 30, 40 };

@@ -97,7 +97,7 @@ TEST (another_feature_when_lost)
   }
 }
 
-/// Of a target that is mostly of pixels that count nowhere the others are followed.
+/// If most pixels of a target have no bin, the tracker follows the others.
 TEST (mostly_without_a_bin)
 {
   constexpr Place kLarge = { 20, 30, 48, 64 };

@@ -21,7 +21,7 @@ std::string by_hand (const std::string &properties)
          + properties;
 }
 
-/// What all tensors of a frame say of some rectangles, in the order in which they were attached.
+/// The answers of all tensors of a frame for some rectangles, in the order of attachment.
 std::vector<Sums> answers_of (GstBuffer *buffer)
 {
   const GstVideoRectangle asked[] = { { 0, 0, 96, 64 }, { 7, 9, 31, 20 }, { -4, 50, 40, 40 } };
@@ -67,8 +67,8 @@ void expect_text (const std::string &got, const std::string &wanted)
 
 }  // namespace
 
-/// There are three tensors, which are those of the elements alone; the luma's is what its pixels
-/// add up to.
+/// There are three tensors, the same as each element makes by itself. The luma tensor has the sums
+/// of the pixels.
 TEST (attaches)
 {
   for (const char *const format : { "GRAY8", "I420", "RGB" }) {
@@ -184,8 +184,8 @@ TEST (tracks)
   }
 }
 
-/// It is what the tracker wants by default. Frames that it leaves out have no track, and are no
-/// error.
+/// The bin makes what the tracker needs by default. Frames that the bin leaves out have no track,
+/// and are not an error.
 TEST (leaves_out_frames)
 {
   g_autoptr (GstElement) track = gst_element_factory_make ("integralhisttrack", nullptr);
@@ -234,7 +234,7 @@ TEST (runs_again)
   }
 }
 
-/// What is wrong is said once, by the element in the bin.
+/// A wrong setting is one error, posted by the element in the bin.
 TEST (bad_settings)
 {
   const struct {

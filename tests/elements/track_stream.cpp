@@ -37,8 +37,8 @@ TEST (from_detections)
   fail_unless (deaf.follow (scene.background (), add).empty ());
 }
 
-/// Upstream detects the same thing on each frame, over the border and larger and larger: one
-/// target. Where it is lost, the detection finds it again.
+/// Upstream detects the same thing on each frame, over the border and larger and larger: it is one
+/// target. If it is lost, the detection finds it again.
 TEST (detected_on_each_frame)
 {
   const Scene scene (160, 120);
@@ -97,7 +97,7 @@ TEST (from_the_mouse)
   mouse ("mouse-button-press", kFirst.x + kFirst.width, kFirst.y + kFirst.height);
   mouse ("mouse-button-release", kFirst.x, kFirst.y);
   expect_at (tracking.follow (picture), 0, kFirst, 1);
-  mouse ("mouse-button-press", 2, 2);  // a click beside it
+  mouse ("mouse-button-press", 2, 2);  // a click next to the target
   mouse ("mouse-button-release", 3, 2);
   expect_at (tracking.follow (picture), 0, kFirst, 2);
   mouse ("mouse-button-press", kFirst.x + 9, kFirst.y + 9);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A buffer that is not what its caps and metas say is one error, before a byte beside the memory is
-// read. What is odd but true is counted right.
+// A buffer that contradicts its caps and metas is one error, before a byte outside of the memory is
+// read. An odd but true buffer is counted right.
 #include "alone.hpp"
 #include "test.hpp"
 
