@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is computed of frames on demand, from what, and by whom: through questions of all sizes,
-// flushes, failures and full devices.
+// Engines compute the right parts of frames on demand, from the right source and on the right
+// device: with questions of all sizes, flushes, failures and full devices.
 #include <numeric>
 
 #include "questions.hpp"
@@ -41,7 +41,7 @@ constexpr Setup kHistogram = { "cudaintegralhist", "bins=32", "", "cpu" };
 
 }  // namespace
 
-/// What is not asked is not computed.
+/// Only what a question needs is computed.
 TEST (cost)
 {
   constexpr guint64 kCount = 10;
@@ -89,7 +89,7 @@ namespace {
 
 constexpr int kWidth = 320, kHeight = 240;
 
-/// Frames on demand, some of which are held, and what they are asked.
+/// A stream of frames on demand that holds some of them, and the questions about them.
 class Stream {
 public:
   explicit Stream (const std::string &properties)
@@ -267,10 +267,10 @@ namespace {
 struct OnGpu {
   const char *caps;
   unsigned bins;
-  const char *with_corners;  // how frames are computed of which a corner is asked
+  const char *with_corners;  // how frames are computed if a question asks for a corner
 } constexpr kOnGpu[] = {
   { "width=1920,height=1080", 32, "on-demand" },
-  { "width=320,height=240", 16, "eager" },  // whose tensor takes no longer than a box
+  { "width=320,height=240", 16, "eager" },  // the tensor takes no longer than a box
 };
 
 }  // namespace
@@ -331,7 +331,7 @@ TEST_EACH (automatic_on_gpu, std::size (kOnGpu))
   fail_unless (compute_after (30, Ask::map) == "eager", "it does not return");
 }
 
-/// Frames that are held are asked while the stream is flushed: their pixels are there.
+/// Held frames answer questions while the stream is flushed, because their pixels are kept.
 TEST (flushed)
 {
   constexpr guint64 kCount = 12, kTasks = 4;
@@ -361,7 +361,7 @@ TEST (flushed)
   stream.ask_tensor (stream.pass ());
 }
 
-/// Where the engine behind fails, the CPU computes what it was asked. The next frame has another.
+/// If the whole-tensor engine fails, the CPU computes the tensor. The next frame has a new engine.
 TEST (failure)
 {
   constexpr guint64 kTasks = 4;
@@ -381,7 +381,8 @@ TEST (failure)
   fail_unless (stream.pass () && stream.counted ().frames == 3);
 }
 
-/// Whoever holds all the tensors that the engine behind has room for does not wait for itself.
+/// A caller that holds all the tensors for which the whole-tensor engine has room does not wait for
+/// itself.
 TEST (held)
 {
   constexpr guint64 kCount = 5;
@@ -410,7 +411,7 @@ void note_drop (GstDebugCategory *, GstDebugLevel, const gchar *, const gchar *,
 }  // namespace
 
 /// Consumers that keep asking for whole tensors get them at once, as long as they do. The engine
-/// that computes them stays for 256 frames, and goes when nobody needs it any more.
+/// that computes them stays for 256 frames, and goes when no consumer needs it any more.
 TEST (automatic)
 {
   gst_debug_remove_log_function (gst_debug_log_default);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What on-demand tensors choose to count, and to compute: with costs that are worked out by hand.
+// Which pixels on-demand tensors choose to count, and which boxes to compute, at costs that are
+// worked out by hand.
 #include <algorithm>
 #include <optional>
 #include <random>
@@ -42,7 +43,7 @@ Shape frame_shape ()
   return shape;
 }
 
-/// A list of windows that is asked for something.
+/// A question about a list of windows.
 struct Asked {
   std::vector<Region> windows;
   int answers[1];
@@ -136,13 +137,13 @@ TEST (cells_until_a_box_is_cheaper)
   for (int i = 0; i < 7; i++)
     fail_unless (counts (border, { part, outside }), "question %d", i);
   fail_unless (!counts (border, { part, outside }), "nothing outside is asked");
-  // whole histograms of cells are asked of tensors, and so is what a GPU has
+  // cells of whole histograms, and all cells on a GPU, come from tensors
   Demand never (shape, kNoPixels), of_histograms (of_bins, kCost), of_scores (of_bins, kCost);
   fail_unless (!counts (never, { part }));
   fail_unless (!counts (of_histograms, { part }) && counts (of_scores, { part }, scores));
 }
 
-/// A box grows where that costs at most twice what is asked now, and the last box.
+/// A box grows if that costs at most twice as much as the last box and the present question.
 TEST (boxes_that_grow)
 {
   const Shape shape = frame_shape ();
@@ -185,7 +186,7 @@ TEST (whole)
   fail_unless (!votes.is_for_all ());
 }
 
-/// Of any questions: what is asked lies in the tensor, and all cost at most two whole tensors.
+/// For any questions, the windows lie in the tensor, and all tensors cost at most two whole ones.
 TEST (never_more_than_twice)
 {
   const Shape shape = frame_shape ();

@@ -212,7 +212,7 @@ TEST (slow)
       const DeviceWords copy (bytes / 4);
       auto stream = std::make_unique<DeviceStream> (), other = std::make_unique<DeviceStream> ();
       auto *array = array_of<Versioned> (histogram, 0, gint64 (stream->get ()));
-      // another stream reads, as of a consumer that has several
+      // another stream reads, such as that of a consumer that has several
       cudaEvent_t exchanged;
       check_cuda (cudaEventCreateWithFlags (&exchanged, cudaEventDisableTiming));
       check_cuda (cudaEventRecord (exchanged, stream->get ()));

@@ -34,7 +34,7 @@ TEST (faults)
                        GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS);
     expect_parts (text, { "INTEGRALHIST_FAULT=\"garbage\"", "DEVICE:N" });
   }
-  // where nothing is shared out nobody asks
+  // a frame that is not divided into tasks does not read INTEGRALHIST_FAULT
   Alone alone ("cudaintegralhist backend=cpu bins=8 tuning-time=0", caps_of ("GRAY8", 64, 48));
   gst_buffer_unref (alone.pass (gst_buffer_new_allocate (nullptr, 64 * 48, nullptr)));
   g_unsetenv ("INTEGRALHIST_FAULT");

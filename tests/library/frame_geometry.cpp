@@ -127,7 +127,7 @@ TEST (exact)
                                     pick (random, -1, picture.height + 4) };
       const GstVideoRectangle o = geometry->in_original (r.x, r.y, r.w, r.h);
       fail_unless (inside (original, o) == inside (picture, r), "%d,%d,%d,%d", r.x, r.y, r.w, r.h);
-      // and back: the part of it that is there
+      // and back: the part of the rectangle inside the original
       if (o.w > 0) {
         const GstVideoRectangle back = geometry->in_frame (o);
         fail_unless (inside (picture, back) == inside (original, o));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // For each frame the element asks little of CUDA, as CUPTI sees it. Nothing is allocated or freed,
-// nobody waits for a device or a stream, nothing runs on the legacy default stream, and nothing is
-// copied from or to memory that is not pinned.
+// no thread waits for a device or a stream, nothing runs on the legacy default stream, and nothing
+// is copied from or to memory that is not pinned.
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -221,7 +221,8 @@ void run (const Way &way)
     fail_unless (gst_buffer_get_integral_histogram_meta (out.get ()) != nullptr);
     return out;
   };
-  // as many tensors as there can be at once: first eager ones, and on demand once nobody has asked
+  // as many tensors as there can be at once: first eager ones, then on-demand ones, as no question
+  // came
   for (int round = 0; round < 2; round++) {
     std::vector<Buffer> held;
     for (int i = 0; i <= 2 * kDepth; i++)

@@ -20,8 +20,8 @@ constexpr int kDepth = 3;
 
 }  // namespace
 
-/// Somebody downstream paints over each frame at once, as a filter that works in place does. Its
-/// histogram is that of the frame before, and after the first few nothing is copied for it.
+/// An element downstream paints over each frame at once, as a filter that works in place does. The
+/// histogram is that of the frame before, and after the first few frames nothing is copied for it.
 SETUP_TEST (painted_over)
 {
   Random random (seed ());
@@ -64,7 +64,7 @@ SETUP_TEST (painted_over)
   }
 }
 
-/// The next frame needs the buffer of the last, which comes back with nobody's help.
+/// The next frame needs the buffer of the last one, which comes back without another call.
 SETUP_TEST (one_buffer)
 {
   Random random (seed ());
@@ -86,7 +86,7 @@ SETUP_TEST (one_buffer)
   }
 }
 
-/// The device has room for one tensor, and lent buffers have theirs: the next frame waits for it.
+/// The device has room for one tensor, and a lent buffer keeps it: the next frame waits for it.
 SETUP_TEST (room_for_one)
 {
   if (g_str_equal (setup.backend, "cpu"))
@@ -219,7 +219,7 @@ static gsize resident ()
   return pages * gsize (sysconf (_SC_PAGESIZE));
 }
 
-/// What a consumer held for a while is freed when it has not held as much for some time.
+/// Tensors that a consumer held for a while are freed once it has held fewer for some time.
 SETUP_TEST (bounded)
 {
   if (g_str_equal (setup.backend, "cuda"))

@@ -183,7 +183,7 @@ TEST (address_space)
 #endif
 }
 
-// memory of a device that somebody else has taken since it was counted
+// memory of a device that another program has taken since it was counted
 
 namespace {
 
@@ -256,8 +256,8 @@ guint32 first_bin (Tensor &tensor)
 
 }  // namespace
 
-/// While somebody holds a tensor, its memory is waited for; the application hears of that, and a
-/// stop ends it.
+/// While the application holds a tensor, the engine waits for the memory of that tensor, and says
+/// so to the application. A stop ends the wait.
 TEST (late_memory)
 {
   const std::vector<guint8> pixels (160 * 120);
@@ -283,7 +283,7 @@ TEST (late_memory)
     fail_unless_equals_int (failed, 0);
   }
   {
-    // nobody holds anything that could be waited for
+    // no tensor is held, so there is nothing to wait for
     const auto engine = tight_engine (options);
     memory_is_there = false;
     const auto tensor = must (engine->submit (frame_of (pixels))).tensor;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What tensors answer that are computed when somebody asks. The truth is what is counted in the
-// pixels; of likelihoods, votes and quantiles it is an eager tensor's answer, bit for bit, which
+// Tensors that are computed only for a question give the right answers. The truth is counted in the
+// pixels. For likelihoods, votes and quantiles it is an eager tensor's answer, bit for bit, which
 // query_answers compares with the formulas.
 #include "questions.hpp"
 #include "test.hpp"

@@ -110,8 +110,8 @@ TEST (any_share)
     fail_unless (seen[kind] > kTimes / 100, "%s: %d", kind, seen[kind]);
 }
 
-/// Where all fits, every device gets as many tasks of a frame, if there are bins enough; and
-/// several where they are downloaded.
+/// If everything fits, every device gets the same number of tasks of a frame, provided there are
+/// enough bins, and several tasks if they are downloaded.
 TEST (even_share)
 {
   for (int n = 1; n <= 8; n++) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Regions and tracks as bytes and back. What the bytes must be is written out by hand; what the
-// numbers must be is counted in the pixels. Bytes that are cut off, changed or random are refused,
-// or give a meta that can be asked; sanitizers look on.
+// Regions and tracks as bytes and back. The bytes are compared with bytes written out by hand, and
+// the numbers with what is counted in the pixels. Bytes that are cut off, changed or random are
+// refused, or give a meta that answers; sanitizers look on.
 #include <algorithm>
 #include <cmath>
 #include <random>
@@ -52,7 +52,7 @@ std::vector<guint64> values (GstIntegralHistogramRegionsMeta *meta, guint index)
   return { values, values + n };
 }
 
-/// What there is to know of a meta, as text.
+/// All fields of a meta, as text.
 std::string described (GstIntegralHistogramRegionsMeta *meta)
 {
   guint parts[3];
@@ -500,7 +500,7 @@ TEST (hostile)
     auto later = good;
     later[0] = is_tracks ? 2 : 3;
     fail_unless (!is_taken (later));
-    // numbers of regions and tracks that are not there
+    // numbers of regions and tracks that do not exist
     for (std::size_t at = 0; at + 4 <= good.size () && at < 48; at++) {
       auto many = good;
       std::fill_n (many.begin () + gint64 (at), 4, guint8 (255));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Each backend answers the questions of gstintegralhistogramquery.h. The truth is what is counted
-// in the pixels of a frame, and the textbooks' formulas in double precision.
+// Each backend answers the questions of gstintegralhistogramquery.h. The truth is counted in the
+// pixels of a frame, and comes from the textbooks' formulas in double precision.
 #include "questions.hpp"
 #include "test.hpp"
 

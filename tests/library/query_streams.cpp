@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Many threads ask every question at once, or ask it on streams of CUDA. What is answered in device
-// memory is, bit for bit, what the same question answers when it waits.
+// Many threads ask every question at once, or ask it on CUDA streams. An answer in device memory
+// is, bit for bit, the answer to the same question that waits.
 #include <deque>
 
 #if INTHIST_CUDA
@@ -151,7 +151,7 @@ BACKEND_TEST (threads)
   fail_unless_equals_int (wrong, 0);
 }
 
-/// What lies in host memory has no streams.
+/// A histogram in host memory takes no streams.
 BACKEND_TEST (no_stream)
 {
   if (!g_str_equal (backend, "cpu"))
@@ -175,8 +175,8 @@ BACKEND_TEST (no_stream)
 namespace {
 
 #if INTHIST_CUDA
-/// Asks `n` questions, one right behind the other on streams in turn that have something else to do
-/// first. What was asked is overwritten at once.
+/// Asks `n` questions, one right behind the other, on streams in turn that are busy with other work
+/// first. The memory of each question is overwritten at once.
 void ask_on_streams (const Frame &frame, int n, int n_streams, const char *what)
 {
   check_cuda (cudaSetDevice (gst_integral_histogram_get_cuda_device (

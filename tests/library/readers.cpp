@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// An application's own stream reads a tensor slowly, nobody holds the histogram any more, and the
-// next frame has no other memory. It waits where gst_integral_histogram_add_reader() has said so,
-// and does not where nobody has.
+// An application's own stream reads a tensor slowly, no reference to the histogram is left, and the
+// next frame has no other memory. The frame waits for the reader if the application called
+// gst_integral_histogram_add_reader(), and only then.
 #include <cstring>
 #include <memory>
 
@@ -37,7 +37,7 @@ std::string line (const char *backend, const std::string &more)
 
 }  // namespace
 
-/// What lies in host memory, or in several shards, has no readers on a stream.
+/// A tensor in host memory, or in several shards, has no readers on a stream.
 BACKEND_TEST (refusals)
 {
   const bool cpu = strcmp (backend, "cpu") == 0;
@@ -105,8 +105,8 @@ int wrong (const std::vector<guint32> &tensor, GstIntegralHistogram *like, guint
 
 }  // namespace
 
-/// One slow reader: with add_reader the copy is the first frame's; without it is not, which shows
-/// that the memory is written to meanwhile.
+/// One slow reader: with add_reader () its copy is the first frame's tensor. Without, it is not,
+/// which shows that the next frame writes to the memory during the copy.
 TEST (slow)
 {
   if (!have ("cuda"))

@@ -167,8 +167,8 @@ TEST (relayed)
   fail_unless_equals_int (int (brought), 20);
 }
 
-/// Where the host has room for one tensor only, a frame waits for the one before instead of
-/// failing, whenever that comes back.
+/// If the host has room for one tensor only, a frame waits for the tensor of the frame before,
+/// however long, instead of failing.
 TEST (one_at_a_time)
 {
   Options options;

@@ -50,7 +50,7 @@ std::shared_ptr<Tensor> tensor_of ([[maybe_unused]] Device device, const Shape &
   return tensor;
 }
 
-/// Counts how often it is asked.
+/// A tensor that counts the questions it gets.
 class Watched final : public Tensor {
 public:
   explicit Watched (std::shared_ptr<Tensor> tensor)
@@ -311,7 +311,7 @@ DEVICE_TEST_FROM (mixed, 1)
   check_shards (device, kDevices);
 }
 
-/// What weights add up to is the same in shards: the tests of kernels/ see to the truth.
+/// Sums of weights are the same in shards; the tests of kernels/ compare them with the truth.
 TEST (weights)
 {
   std::mt19937 random (seed ());

@@ -25,7 +25,7 @@ extern "C" int slow_copy (const void *from, void *to, std::size_t bytes, int mil
   if (const cudaError_t error = cudaDeviceGetAttribute (&kilohertz, cudaDevAttrClockRate, device);
       error != cudaSuccess)
     return int (error);
-  // a few blocks, so that others run beside it
+  // only a few blocks, so that other kernels run at the same time
   copy_late<<<4, 256, 0, static_cast<cudaStream_t> (stream)>>> (
       static_cast<const std::uint32_t *> (from), static_cast<std::uint32_t *> (to),
       bytes / sizeof (std::uint32_t), static_cast<long long> (kilohertz) * milliseconds);

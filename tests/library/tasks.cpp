@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tasks run once each, also those of tasks and those that share one; the first error in their order
-// comes back, whoever is done first; and a flag ends what has not begun. What is copied by several
-// threads is copied.
+// Tasks run once each, also tasks of tasks and tasks that share one. The first error in the order
+// of the tasks comes back, whichever ends first, and a flag stops tasks that have not begun. Copies
+// by several threads are complete.
 #include <atomic>
 #include <chrono>
 #include <thread>

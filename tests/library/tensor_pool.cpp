@@ -19,7 +19,7 @@ using namespace integralhist;
 
 namespace {
 
-/// What the tensors of a test have in common.
+/// The state that all tensors of a test share.
 struct Count {
   std::atomic<unsigned> alive = 0, made = 0;
   unsigned room = 1000;  // tensors that fit
@@ -108,8 +108,8 @@ void fill (IdleInts &list)
 
 }  // namespace
 
-/// No more tensors than the limit are made; a wait ends with the first that comes back, and is told
-/// of after a second.
+/// The pool makes no more tensors than the limit. A wait ends with the first tensor that comes
+/// back, and is reported after a second.
 TEST (limit)
 {
   Count count;
@@ -164,8 +164,8 @@ TEST (growth)
   fail_unless_equals_int (few.made, 2);
 }
 
-/// Where no more fit, the pool goes on with those that there are, and does not ask again. It fails
-/// where there is none left, and for any other reason.
+/// If no more tensors fit, the pool goes on with those that it has, and does not try again. It
+/// fails if it has none left, and for any other reason.
 TEST (no_memory)
 {
   Count none;
@@ -194,7 +194,7 @@ TEST (no_memory)
   broken.room = 1;
   broken.refusal = Error::Kind::failed;
   broken.busy = true;
-  const auto failed = other->acquire ();  // though one is there
+  const auto failed = other->acquire ();  // though a tensor is free
   fail_unless (!failed && failed.error ().kind == Error::Kind::failed);
 }
 

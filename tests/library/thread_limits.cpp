@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The system does not give threads. That is one error, which names the limit, and nothing hangs.
+// If the system refuses threads, the result is one error that names the limit, and nothing hangs.
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>

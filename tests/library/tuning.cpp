@@ -117,7 +117,7 @@ private:
   std::vector<std::jthread> threads_;
 };
 
-/// A large frame's tensor, whose pages nobody has touched.
+/// A large frame's tensor, whose pages have not been touched.
 struct Large {
   inthist::Shape shape = { 3840, 2160, 32 };
   std::unique_ptr<void, decltype (&std::free)> tensor{
@@ -267,7 +267,7 @@ TEST (too_little_time)
   fail_unless_equals_string (plan->origin, "default");
 }
 
-/// Where the device has no strategy that makes tiles, the error says what to set.
+/// If the device has no strategy that makes tiles, the error says what to set.
 TEST (no_strategy)
 {
   const inthist::Shape tiled = { 64, 48, 8, inthist::Type::u8_tiled };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The engine behind frames on demand, with engines of the test's own: they compute when the test
-// says so, and fail when it says so. What they count is the truth.
+// The whole-tensor engine of frames on demand, over engines of the test: they compute or fail when
+// the test says so. Their counts are the truth.
 #include <gst/integralhist/host/host_fence.hpp>
 #include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/on_demand/on_demand_engine.hpp>
@@ -21,7 +21,7 @@ namespace {
 
 using Kind = Error::Kind;
 
-/// What the engines of a test do, and have done.
+/// The state that the engines of a test share: what they shall do, and what they have done.
 struct Devices {
   std::shared_ptr<HostFence> computed = std::make_shared<HostFence> ();  // of all tensors
   std::optional<Kind> make_fails, submit_fails;
@@ -144,8 +144,8 @@ TEST (cancelled)
   fail_unless (!failure_of (frames) && devices.made == 1 && devices.submitted == 3);
 }
 
-/// What fails is told to who asked. The next question gets another engine, unless a frame was
-/// refused only.
+/// The caller gets the error of its question. The next question gets another engine, unless only a
+/// frame was refused.
 TEST (failures)
 {
   Devices devices;
@@ -199,7 +199,7 @@ TEST (end)
   fail_unless (!failure_of (frames) && devices.made == 2 && devices.alive == 0);
 }
 
-/// Whoever reads the counts finds each frame once, also while engines come and go.
+/// A reader of the counts finds each frame once, also while engines come and go.
 TEST (counts)
 {
   Devices devices;
@@ -228,7 +228,7 @@ TEST (counts)
   fail_unless_equals_uint64 (engine.stats ().frames, 500);
 }
 
-/// Where a device's eager engine finds no memory at the start, frames wait for questions; other
+/// If a device's eager engine finds no memory at the start, frames wait for questions; other
 /// failures stay errors.
 TEST (no_memory_at_the_start)
 {
