@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Likelihoods, quantiles and votes are those of counted pixels and of the textbooks' formulas in
-// double precision. All devices answer the same bits, those of likeness.hpp for one window, and so
-// do groups of bins that are asked one after another.
+// double precision. All devices answer the same bits, those of likeness.hpp for one window. Groups
+// of bins, one after another, answer these bits too.
 //
 // Environment: devices.hpp
 #include <cmath>
@@ -369,14 +369,14 @@ private:
 
 }  // namespace
 
-/// Groups of bins that are asked one after another give the bits of the tensor that has them all.
+/// Groups of bins, asked one after another, give the bits of the tensor that has all bins.
 DEVICE_TEST (groups)
 {
   for_frames (
       device, [&] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &random) {
         const auto all_models = models (c, image, random);
         for (const std::vector<int> &sizes : cuts (c.shape.bins, random)) {
-          const bool many = sizes.size () > 50;  // they are asked only some questions
+          const bool many = sizes.size () > 50;  // many groups get only some questions
           if (many && small_cases ())
             continue;
           Groups groups (device, c, sizes);

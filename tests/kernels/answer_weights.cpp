@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Likelihoods, quantiles and votes of histograms of weights are those of added up words and of the
-// textbooks' formulas, also where a window's weights take more than 32 bits. All devices answer the
-// same bits, and so do groups of bins.
+// textbooks' formulas, also if a window's weights take more than 32 bits. All devices, and groups
+// of bins, answer the same bits.
 //
 // Environment: devices.hpp
 #include <cmath>
@@ -17,7 +17,7 @@
 
 namespace {
 
-/// What the words of a window add to each bin.
+/// Returns what the words of a window add to each bin.
 Sums add_words (const Input &input, const Region &window)
 {
   const Shape &shape = input.c.shape;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Every feature and weight of a pixel is the same on every device, whether a frame's rows come at
-// once, in parts or as regions, and bins all or in groups. What each should be,
-// tests/python/features.py and tests/python/weights.py say.
+// once, in parts or as regions, and whether all bins are made or groups of them.
+// tests/python/features.py and tests/python/weights.py compare the values with the truth.
 #include <random>
 
 #include <kernels/query.hpp>
@@ -13,7 +13,7 @@
 
 namespace {
 
-/// Where the colours of a pixel lie, in planes that follow each other.
+/// The places of a pixel's colours in planes that follow each other.
 struct Planes {
   const char *name;
   int n;
@@ -122,7 +122,7 @@ void bin_rows (Device device, Image image, const Lut &lut, int width, int first,
   make_bins (device, { image, lut }, width, rows, out, queue);
 }
 
-/// Regions alone are made as in the whole frame, and nothing beside them.
+/// Regions by themselves are made as in the whole frame, and nothing outside of them.
 void check_regions (const Binning &binning, int width, int height, std::size_t bytes,
                     const Bytes &wanted, std::size_t stride, const char *what, std::mt19937 &random)
 {

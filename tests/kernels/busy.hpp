@@ -3,12 +3,12 @@
 
 #include <cstddef>
 
-/// What a host and its busy blocks tell each other, in memory that both see.
+/// Memory that a host shares with the blocks that it keeps busy.
 struct Busy {
   static constexpr int kMaxBlocks = 4096;
 
-  volatile int started[kMaxBlocks];  // 1 for each block that has
-  volatile int done;                 // ends them, as does their time
+  volatile int started[kMaxBlocks];  // 1 for each block that has started
+  volatile int done;                 // ends the blocks, as does the end of their time
 };
 
 /// Enqueues blocks that do nothing for so many clock cycles, in the current context. With

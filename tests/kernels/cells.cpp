@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Cells of a frame's pixels are what each pixel has times its share of their area: pixel by pixel,
-// in integers, for edges anywhere, several in a pixel, and cells as wide as they may be. Many grids
-// at once, and windows whose bins are counted, are a GPU's.
+// The sum of a cell is the value of each pixel, times the share of its area in the cell: pixel by
+// pixel, in integers, for edges anywhere, several edges in a pixel, and cells as wide as they may
+// be. Only a GPU takes many grids at once, and windows whose bins are counted.
 //
 // Environment: devices.hpp
 #include <algorithm>
@@ -82,7 +82,7 @@ std::int64_t overlap (int a0, int a1, int b0, int b1)
   return std::max (0, std::min (a1, b1) - std::max (a0, b0));
 }
 
-/// A grid's edges, and the scores that it is asked with.
+/// A grid's edges, and the scores of the question.
 struct Grid {
   std::vector<int> x, y;
   Scores scores;
@@ -113,7 +113,7 @@ struct DeviceFrame {
   PixelPlane plane () const { return { memory.data, stride }; }
 };
 
-/// Puts values on the device, where they stay as long as the list.
+/// Copies values to the device; they stay there as long as the list lives.
 template <class T>
 const T *put (std::deque<Block> &inputs, const std::vector<T> &values)
 {

@@ -81,7 +81,7 @@ TEST (pictures)
     fail_unless (std::abs (at (got, i) / double (kSide * kSide) - at (values, i)) < kExact);
 }
 
-// a signal's numbers are the same bits whatever lies beside it
+// a signal's numbers are the same bits whatever the other lanes hold
 TEST (same_bits_in_any_lane)
 {
   constexpr int kLength = 32, kLanes = 11;

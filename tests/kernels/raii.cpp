@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The owners of CUDA memory: what they have is what the device says there is. Where a call failed
-// is known without a device, too.
+// The owners of CUDA memory hold what the device says that they hold. An error says where a call
+// failed, also without a device.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -17,7 +17,7 @@
 #if INTHIST_CUDA
 using namespace inthist::cuda;
 
-/// Says loudly why, where there is no device.
+/// Prints why the test is skipped if there is no device.
 static bool have_device (const char *what)
 {
   int n = 0;
@@ -71,8 +71,8 @@ TEST (none)
 static_assert (!std::is_move_constructible_v<
                    GrowingDeviceMemory> && !std::is_move_assignable_v<GrowingDeviceMemory>);
 
-/// Memory stays where it is enough, and is replaced where more is wanted. What does not fit leaves
-/// none, and what fits can be had afterwards.
+/// Memory that is large enough stays, and is replaced if more is needed. A size that does not fit
+/// leaves no memory, and a size that fits works afterwards.
 template <class Growing>
 static void grow (std::size_t alignment)
 {

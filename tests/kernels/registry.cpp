@@ -72,7 +72,7 @@ TEST (valid_shapes)
         }
 }
 
-/// What is no tensor nobody takes, and auto finds a strategy for all that is one.
+/// No strategy takes an invalid tensor, and auto finds a strategy for every valid one.
 TEST (acceptance)
 {
   for (const Strategy &strategy : strategies ()) {
@@ -97,7 +97,7 @@ TEST (acceptance)
     }
 }
 
-/// What auto takes without a measurement needs little beside the tensor.
+/// The strategy that auto takes without a measurement needs little memory apart from the tensor.
 TEST (workspace)
 {
   static constexpr int kSizes[][2] = { { 512, 512 },   { 640, 480 },   { 1280, 720 },

@@ -161,7 +161,7 @@ TEST (the_fastest)
   expect (tuned ({ 2, 2 }, { 40, 50 }, 5), "first", 0);
 }
 
-/// What wins by less than a twentieth is not worth another strategy than the preferred one.
+/// A strategy that is faster by less than a twentieth does not replace the preferred one.
 TEST (noise_unseats_nobody)
 {
   expect (tuned ({ 60, 60 }, { 59, 100 }, 5), "first", 0);
