@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tensor on a device that can be asked, with what is asked and what is answered in buffers of
-// their own that are watched over.
+// A tensor on a device, with its questions and answers in separate buffers that are guarded.
 #pragma once
 
 #include <deque>
@@ -12,7 +11,7 @@
 
 #include "devices.hpp"
 
-/// Says what to ask, in host memory.
+/// A question, in host memory.
 struct Asked {
   QueryKind kind = QueryKind::counts;
   std::vector<Region> list = {};  // empty for the grid

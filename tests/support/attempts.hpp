@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// For tests of time. What others do on this machine may make one attempt slow, but hardly three.
+// For tests of time. Other work on this machine may make one attempt slow, but hardly three.
 #pragma once
 
 #include <functional>

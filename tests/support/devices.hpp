@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tests of the kernel library share: a test on each device, and the cases of
-// inthist-check.
+// Helpers of the kernel library's tests: a test on each device, and the cases of inthist-check.
 //
 // Environment:
 //   INTHIST_SEED=n       the seed, printed at the start (a fixed one by default)

@@ -26,13 +26,14 @@ inline Weights shares (const auto &numbers)
   return weights;
 }
 
-/// Returns a model as the measure has it: histograms sum to 1, weights are what they are.
+/// Returns a model in the form that the measure takes: histograms sum to 1, weights stay as they
+/// are.
 inline Weights model_of (std::string_view measure, const auto &numbers)
 {
   return measure == "linear" ? Weights (numbers.begin (), numbers.end ()) : shares (numbers);
 }
 
-/// Returns a model to try the measure with: of any model weights from -1 to 1 for linear.
+/// Returns a model to try the measure with: for linear, any model becomes weights from -1 to 1.
 template <class Number>
 std::vector<Number> tried_with (std::string_view measure, std::vector<Number> model)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tests of the elements share: backends, frames of noise in every format, and what the
-// luma of their pixels is. The truth comes from the format's own unpack function of GstVideo.
+// Helpers of the element tests: backends, frames of noise in every format, and the luma of their
+// pixels. The truth comes from the format's own unpack function of GstVideo.
 #pragma once
 
 #include <array>
@@ -240,7 +240,7 @@ inline std::string settings_error (GstElement *element)
   return error ? error->message : "";
 }
 
-/// Rectangles that are asked of a frame of 40x30 pixels, and their parts inside the frame.
+/// Rectangles for questions about a frame of 40x30 pixels, and their parts inside the frame.
 constexpr struct {
   GstVideoRectangle asked, clipped;
 } kClipped[] = {

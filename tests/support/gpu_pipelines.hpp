@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tests of pipelines in CUDA memory share.
+// Helpers of the tests of pipelines in CUDA memory.
 //
 // Environment:
 //   INTHIST_TEST_DATA=folder  where vtest.avi and woman.mp4 are
@@ -12,7 +12,7 @@
 
 #include "test.hpp"  // last: it has macros with names of the standard library
 
-/// Returns whether there is a GPU, and elements. Says loudly what is missing.
+/// Returns whether there are a GPU and the elements, and prints what is missing.
 inline bool have (const std::string &what, std::vector<const char *> elements)
 {
   g_autoptr (GstElement) element = gst_element_factory_make ("cudaintegralhist", nullptr);

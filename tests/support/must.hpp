@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// For tests and benchmarks, which may throw: the value of an Expected, or an exception that says
-// why there is none.
+// For tests and benchmarks, which may throw: returns the value of an Expected, or throws an
+// exception with the text of the error.
 #pragma once
 
 #include <stdexcept>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the tests of running elements share: pipelines and harnesses over an element, consumers, and
-// what must be counted or added up in the pixels of a sample.
+// Helpers of the tests that run elements: pipelines and harnesses over an element, consumers, and
+// the counts and sums of a sample's pixels.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ struct Picture {
   std::vector<guint8> luma;
 };
 
-/// RGB as BT.709 has it, which is what caps without a colorimetry mean.
+/// Takes RGB by BT.709, which caps without a colorimetry mean.
 inline Picture picture_of (GstBuffer *buffer, const GstVideoInfo &info)
 {
   Picture picture{ info.width, info.height, {} };
@@ -142,7 +142,8 @@ inline void check_all (const std::vector<Sample> &samples, Random &random)
   }
 }
 
-/// How a tensor's rows lie, or rows of tiles. What lies behind their used bytes is nobody's.
+/// The layout of a tensor's rows, or rows of tiles. Bytes behind the used ones have no defined
+/// value.
 struct Rows {
   guint n;                         // of a plane
   gsize used, pitch, plane_pitch;  // bytes

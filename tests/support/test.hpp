@@ -12,7 +12,8 @@
 //                                            all tests have ended
 //
 // GST_CHECKS=name,... and GST_CHECKS_IGNORE pick tests; CK_FORK=no keeps them in one process.
-// What a file has for itself is static or in an unnamed namespace, as other files have such names.
+// Names that only one file uses are static or in an unnamed namespace, as other files have such
+// names.
 #pragma once
 
 #include <initializer_list>
@@ -23,10 +24,10 @@
 #include <gst/check/gstcheck.h>  // last: it has macros with names of the standard library
 
 // gst-check writes to a file at each assertion that holds, to say after a crash which was the last.
-// That takes most of the time of tests that compare numbers one by one.
+// In tests that compare numbers one by one this takes most of the time.
 #define _mark_point(file, line) void ()
 
-/// Returns INTHIST_SEED, of whatever is random in a test; a fixed one by default.
+/// Returns INTHIST_SEED, for all random numbers of a test; a fixed number by default.
 inline unsigned seed ()
 {
   const char *const text = g_getenv ("INTHIST_SEED");
