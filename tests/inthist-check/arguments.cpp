@@ -319,7 +319,7 @@ void choose_shapes (Arguments &a)
   if (a.bins.empty ())
     a.bins = { a.table ? 1 : 32 };
   constexpr std::size_t kMax = std::size_t (1)
-                               << 40;  // bytes of a tensor that somebody may have the memory for
+                               << 40;  // bytes of a tensor that a machine may have memory for
   for (const auto &[width, height] : a.sizes)
     for (const int bins : a.bins) {
       Shape shape{ width, height, bins, a.counter.value_or (Type::u32) };

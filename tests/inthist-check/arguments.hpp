@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The command line of inthist-check. What cannot be done is wrong usage: a message, and the exit
+// The command line of inthist-check. An impossible request is wrong usage: a message, and the exit
 // status 2.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace inthist::check {
 
-/// The command line, before it is known what is there.
+/// The command line, before the available devices are known.
 struct Arguments {
   bool bench = false, list = false, cases_given = false;
   std::string device = "all";

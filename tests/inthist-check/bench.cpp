@@ -81,8 +81,8 @@ Case case_of (const Shape &shape, unsigned seed, const std::string &picture)
   return c;
 }
 
-/// Why the shape cannot be timed here. The host has the truth and what is looked at, and on the CPU
-/// two buffers of the ring; a GPU has one at least.
+/// Says why the shape cannot be timed here. The host needs memory for the truth and for the copy
+/// that is compared, and on the CPU for two buffers of the ring; a GPU needs one buffer at least.
 std::string no_room_for (const Shape &shape, Device device)
 {
   const std::size_t tensor = tensor_bytes (shape, layout_of (shape)),
@@ -290,7 +290,7 @@ private:
   void make_transfers ()
   {
     const std::size_t tensor = tensor_bytes (rig_.shape, rig_.layout);
-    if (free_bytes (Device::cpu) < 4 * tensor)  // two of them, the truth, and what is looked at
+    if (free_bytes (Device::cpu) < 4 * tensor)  // two tensors, the truth, and a copy
       return skip ("transfers", "the host has no room for two tensors");
     const Bytes &source =
         rig_.shape.content == Content::bins ? *rig_.input.c.video : rig_.input.pixels;

@@ -9,10 +9,10 @@
 
 namespace inthist::check {
 
-/// Times the strategies and peers for each shape and device. Results go to `results`, what was left
-/// out or is wrong to `words`. Returns how many candidates were timed, ceilings that nobody named
-/// apart; a negative number where some gave a wrong tensor. What is known by then is written even
-/// when something throws.
+/// Times the strategies and peers for each shape and device. Results go to `results`; `words` gets
+/// what was left out or is wrong. Returns how many candidates were timed, not counting ceilings
+/// that the command line does not name, or a negative number if a candidate gave a wrong tensor.
+/// Results so far are written even if something throws.
 int bench (const Options &options, std::FILE *results, std::FILE *words);
 
 }  // namespace inthist::check

@@ -52,13 +52,13 @@ std::string name_of (const Shape &shape);
 /// A shape of each kind: one pixel of every combination of types that exists, histograms first.
 std::vector<Shape> kinds ();
 
-/// The first frame of $INTHIST_TEST_FRAMES, 768x576 GRAY8. Throws where there is none.
+/// The first frame of $INTHIST_TEST_FRAMES, 768x576 GRAY8. Throws if there is none.
 Bytes first_test_frame ();
 
-/// Small ones are for sanitizers, which take their time for each launch.
+/// Small cases are for sanitizers, which slow each launch.
 std::vector<Case> case_list (unsigned seed, bool small);
 
-/// The same pictures for shapes of the user's choice; noise alone where a tensor takes more than a
+/// The same pictures for shapes of the user's choice; only noise if a tensor takes more than a
 /// gibibyte.
 std::vector<Case> cases_of (const std::vector<Shape> &shapes, unsigned seed);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Who checks the checker: strategies with one fault each, run as all others are. A check that
-// cannot fail is none.
+// Checks the checker: strategies with one fault each run as all others do. A check that cannot fail
+// checks nothing.
 #include <cmath>
 #include <cstdio>
 #include <limits>
@@ -96,7 +96,7 @@ constexpr Fault kOfCounts[] = {
   { "nothing written", [] (const Job &) { return 0; }, "(0, 0, 0)" },
 };
 
-/// Of tiles of 288 bytes. Row 1 of a tile is line 3.
+/// Faults in tiles of 288 bytes. Row 1 of a tile is line 3.
 constexpr Fault kOfTiles[] = {
   { "a byte inside too many by one",
     faulty<[] (const Job &job, std::uint32_t) { ++*byte_at (job, 1, 1, 288 + 3 * 16 + 5); }>,

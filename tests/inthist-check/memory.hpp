@@ -91,11 +91,11 @@ inline std::size_t free_bytes (Device device)
   for (std::string word; info >> word;)
     if (word == "MemAvailable:" && info >> kib)
       return kib << 10;
-  return SIZE_MAX;  // nobody knows
+  return SIZE_MAX;  // unknown: assume enough
 }
 
-/// Why so many bytes of the host's memory, and with CUDA so many of the device's, are not to be
-/// had; empty where they are.
+/// Says why so many bytes of the host's memory, and with CUDA so many of the device's, are not
+/// available; empty if they are.
 inline std::string no_room (Device device, std::size_t on_host, std::size_t on_device)
 {
   const auto lack = [] (Device of, std::size_t bytes) {

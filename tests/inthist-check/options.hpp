@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the command line asks for.
+// The options of the command line.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ struct Options {
   unsigned seed = 20250;
   bool small = false;
   std::vector<std::string> names;            // of strategies and peers, as given
-  std::vector<Device> devices;               // that are there, and have something to run
+  std::vector<Device> devices;               // that exist and have something to run
   std::vector<const Strategy *> strategies;  // of these devices
   std::vector<Shape> shapes;                 // instead of the case list
   Choice tile, threads;

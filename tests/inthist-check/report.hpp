@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What was measured, as a table for people (a part after each shape) or as CSV or JSON for programs
-// (at the end).
+// Writes the measurements as a table for people (a part after each shape) or as CSV or JSON for
+// programs (at the end).
 #pragma once
 
 #include <cstdio>

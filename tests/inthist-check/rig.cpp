@@ -11,7 +11,7 @@ namespace inthist::check {
 namespace {
 
 constexpr long kMinRing = 64 << 20;          // bytes
-constexpr std::size_t kLargeSlot = 1 << 30;  // bytes: above this one buffer of a ring is looked at
+constexpr std::size_t kLargeSlot = 1 << 30;  // bytes: with larger buffers only one is compared
 
 /// Bytes that the ring has to exceed. A CPU's last cache is larger than its L2 by much, and shared.
 std::size_t ring_bytes (Device device)
@@ -26,7 +26,7 @@ std::size_t ring_bytes (Device device)
 #endif
   (void) device;
   const long l2 = sysconf (_SC_LEVEL2_CACHE_SIZE), l3 = sysconf (_SC_LEVEL3_CACHE_SIZE);
-  return std::size_t (std::max ({ 4 * l2, 2 * l3, kMinRing }));  // 0 or -1 where nobody knows
+  return std::size_t (std::max ({ 4 * l2, 2 * l3, kMinRing }));  // unknown sizes are 0 or -1
 }
 
 /// Notes when each stage begins: an event on the stream, or the time.

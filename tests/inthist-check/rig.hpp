@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Where candidates are timed. A rig holds what they share on one device: a ring of output buffers
-// (larger than the caches, or of as many as asked for), lanes (streams, with a bin plane and a
-// workspace each) and the clock. A candidate is what does one frame.
+// The rig that times candidates. It holds what they share on one device: a ring of output buffers
+// (larger than the caches, or as many as --buffers says), lanes (streams, with a bin plane and a
+// workspace each) and the clock. A candidate computes one frame.
 #pragma once
 
 #include <functional>
@@ -28,15 +28,15 @@ struct Slot {
 struct Candidate {
   std::string name, mode;
   Tuning tuning = {};
-  std::function<void (const Slot &)> frame;  // does it, or enqueues it
+  std::function<void (const Slot &)> frame;  // computes the frame, or enqueues it
   std::function<std::string (const Bytes &slot)>
-      wrong;  // about a buffer that it wrote, poisoned before; empty where it is right
-  std::function<void ()> poison = {};  // what else it writes, before it is looked at
+      wrong;  // says what is wrong in a buffer that it wrote, poisoned before; empty if it is right
+  std::function<void ()> poison = {};  // poisons the other memory that it writes
   int lanes = 1;                       // frames in flight
-  bool staged = false;                 // tells a listener of its stages
+  bool staged = false;                 // tells a listener about its stages
   bool ceiling = false;
-  bool reads = true;                            // the pixels, which then are useful bytes too
-  std::shared_ptr<tbb::task_arena> arena = {};  // that it runs in
+  bool reads = true;                            // reads the pixels, which then are useful bytes too
+  std::shared_ptr<tbb::task_arena> arena = {};  // the arena that it runs in
 
   // measured
   int frames = 1;                                           // a lap
@@ -85,7 +85,7 @@ private:
   const std::size_t slot_bytes_;
   std::vector<Memory> ring_;
   int turn_ = 0;
-  Bytes got_;  // a slot, as it is looked at
+  Bytes got_;  // the copy of a slot that is compared
 #if INTHIST_CUDA
   std::vector<cuda::StreamOwner> streams_;
   std::vector<cuda::EventOwner> done_;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What must come out, made by plain loops of its own: inthist::reference is the strategy "serial",
-// and so it is checked, too. Integers are compared bit for bit. Floats may differ from the exact
-// sum by what inthist.hpp states at Shape, by nothing where all partial sums are integers that the
-// type holds, and a NaN is always wrong.
+// The right tensor, made by plain loops of its own, as inthist::reference is the strategy "serial",
+// which is checked too. Integers are compared bit for bit. Floats may differ from the exact sum by
+// what inthist.hpp states at Shape, or not at all if all partial sums are integers that the type
+// holds; a NaN is always wrong.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace inthist::check {
 
-/// Bytes, the first of a tensor among them, and how it lies there.
+/// A tensor in bytes: its first byte is at `front`, and `layout` is its layout.
 struct Tensor {
   const Bytes &bytes;
   std::size_t front;
@@ -21,18 +21,18 @@ struct Tensor {
 
 class Truth {
 public:
-  /// Throws where it is itself wrong about a small histogram, counted rectangle by rectangle.
+  /// Throws if it is itself wrong about a small histogram, counted rectangle by rectangle.
   Truth (const Shape &shape, Bytes pixels, std::size_t stride);
 
-  /// Says what is wrong, with the first wrong (bin, y, x); empty where nothing is. Every byte
-  /// outside the elements must be `around`.
+  /// Says what is wrong, with the first wrong (bin, y, x); empty if nothing is. Every byte outside
+  /// the elements must be `around`.
   std::string difference (const Tensor &got, std::uint8_t around) const;
 
-  /// The elements alone.
+  /// Compares only the elements.
   std::string difference (const Tensor &got) const;
 
-  /// The same for integral functions that put a row and a column of zeros before a plane. Of a
-  /// histogram they count `scale` for a pixel, modulo 2^32.
+  /// Compares the tensor of an integral function that puts a row and a column of zeros before each
+  /// plane. For a histogram the function counts `scale` for a pixel, modulo 2^32.
   std::string difference_with_border (const Tensor &got, std::uint32_t scale = 1) const;
 
   const Shape shape;

@@ -33,8 +33,8 @@ enum Check { kSupport, kShapes, kImage, kParameters, kAgain, kAtOnce, kGraph, kC
 constexpr const char *kCheckNames[] = { "support", "shapes",  "image", "parameters",
                                         "again",   "at once", "graph" };
 
-constexpr int kShown = 5;                  // failures of a strategy
-constexpr std::size_t kSmall = 256 << 20;  // bytes that are there
+constexpr int kShown = 5;                  // failures of a strategy that are printed
+constexpr std::size_t kSmall = 256 << 20;  // bytes that any machine has
 
 struct Tally {
   int runs = 0, failed = 0, refused = 0;
@@ -176,7 +176,8 @@ private:
            - kinds_.begin ();
   }
 
-  /// Finds where the case fits. The host has the truth and what is looked at, and the CPU's tensor.
+  /// Returns the devices that the case fits on. The host holds the truth and a copy of the tensor,
+  /// and on the CPU the tensor.
   std::vector<Device> with_room (const Case &c)
   {
     const std::size_t tensor = tensor_bytes (c.shape, c.layout ()),
@@ -449,8 +450,8 @@ private:
 #endif
   }
 
-  /// A line for each check of each strategy, and the sum. "Refused" is what a strategy's limit
-  /// leaves out.
+  /// Prints a line for each check of each strategy, and the sum. "Refused" counts cases outside of
+  /// a strategy's limit.
   bool report ()
   {
     Tally sum;

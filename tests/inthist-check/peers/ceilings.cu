@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a GPU can write: cudaMemsetAsync, and a kernel that stores 16 bytes a thread past the
-// caches, as strategies do, and does nothing else. Strategies read too, so there are two more:
-// cudaMemcpyAsync of a table's bytes, and a kernel that loads the pixels once and stores the
-// tensor's bytes once.
+// How fast a GPU can write: cudaMemsetAsync, and a kernel that only stores 16 bytes a thread past
+// the caches, as strategies do. Strategies read too, so there are two more: cudaMemcpyAsync of a
+// table's bytes, and a kernel that loads the pixels once and stores the tensor's bytes once.
 #include "peers.hpp"
 
 namespace inthist::check {
@@ -23,8 +22,8 @@ store (uint4 *to, std::size_t count, unsigned word)
       __stcs (&to[first + i * kThreads], make_uint4 (word, word, word, word));
 }
 
-/// Stores Ratio times what it loads, or `any` times where Ratio is 0. What is stored depends on
-/// what was loaded for the compiler alone: the mask is 0.
+/// Stores Ratio times what it loads, or `any` times if Ratio is 0. To the compiler the stored value
+/// depends on the loaded one, but the mask is 0.
 template <int Loads, int Ratio>
 __global__ void __launch_bounds__ (kThreads)
 load_store (const uint4 *from, std::size_t loads, uint4 *to, std::size_t stores, unsigned word,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the CPU can write: memset on all cores. Some processors have a short cut for zeros, which no
-// data takes; counts are not zero, so ones, the first row, are the measure.
+// How fast the CPU can write: memset on all cores. Some processors have a short cut for zeros,
+// which real counts do not take, so the measure is the first row, which writes ones.
 #include <thread>
 
 #include <tbb/parallel_for.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What strategies are timed against: the ceilings, which only move as many bytes, and integrals of
-// other people, once a bin. Each has a row in the table in peers.cpp, which remains where a build
-// is without it, and says so.
+// Peers that strategies are timed against: the ceilings, which only move as many bytes, and the
+// integral functions of other libraries, once a bin. Each has a row in the table in peers.cpp. The
+// row stays, with a note, in a build without the peer.
 #pragma once
 
 #include <span>
@@ -18,9 +18,9 @@ struct Peer {
   const char *description;
   Device device;
   bool ceiling;
-  AddPeer *add;  // null where the build is without it
+  AddPeer *add;  // null if the build is without the peer
   bool (*takes) (const Shape &);
-  const char *limit;  // what it takes, in words
+  const char *limit;  // the shapes that it takes, in words
 };
 
 std::span<const Peer> peers ();
