@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Stands in for libFuzzer where that is not installed: runs the inputs of the given files and
-// folders, then changes them at random. It knows libFuzzer's flags -seed, -runs, -max_total_time
-// and -max_len, and ignores others. It does not see which code runs, and so finds less.
+// Stands in for libFuzzer if that is not installed: runs the inputs of the given files and folders,
+// then changes them at random. It knows libFuzzer's flags -seed, -runs, -max_total_time and
+// -max_len, and ignores others. It does not see which code runs, and so finds less.
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -62,7 +62,7 @@ void change (Input &input, const Input &other, std::size_t most, Random &random)
     input.resize (most);
 }
 
-/// Runs an input in memory of its very size, and keeps it in a file meanwhile.
+/// Runs an input in memory of its exact size. A file holds the input, in case the process dies.
 void run (const Input &input)
 {
   std::ofstream ("last-input", std::ios::binary)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The frames that the fuzzer pushes: all formats, sizes from a dot to long lines, any layout in
-// memory, metas that tell of it and metas that lie, and crops. Each lies in heap blocks of its very
-// size, so that a sanitizer sees who reads outside.
+// memory, metas that describe it and metas that lie, and crops. Each frame lies in heap blocks of
+// its exact size, so that a sanitizer sees reads outside of it.
 #pragma once
 
 #include <algorithm>
@@ -405,8 +405,8 @@ private:
     const Plane &first = claim.planes[0];
     const gsize bytes = bytes_of (first);
     claim.cut = 1 + random_.word () % std::min<gsize> (bytes, random_.with (0.5) ? 3 : bytes);
-    // a row of packed YUV that is an odd number of pixels wide ends in a byte or two that nobody
-    // reads
+    // a row of packed YUV that is an odd number of pixels wide ends in one or two bytes that the
+    // element does not read
     const bool read = claim.cut > first.row_bytes - gsize (width_) * gsize (reader_.step);
     frame_.expected = claim.has_one_plane () && read ? Expected::refusal : Expected::anything;
   }

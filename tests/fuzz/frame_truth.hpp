@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a tensor of a frame must hold, by an element with these settings: every element of it, and
-// what rectangles add up to.
+// The tensor that an element with these settings must make of a frame: every element of the tensor,
+// and the sums of rectangles.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Setup {
   }
 };
 
-/// What a pixel adds to its bin, and to the next one.
+/// The amounts that a pixel adds to its bin, and to the next one.
 struct Votes {
   guint bin, own, next;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the fuzzers that are no functions of bytes share: --seed and --seconds, and random numbers.
+// Helpers of the fuzzers that do not take bytes: --seed and --seconds, and random numbers.
 #pragma once
 
 #include <chrono>
@@ -58,11 +58,10 @@ inline ProgramOptions read_options (int argc, char **argv)
   return options;
 }
 
-/// Function of the sanitizers' runtime, where that is linked.
+/// A function of the sanitizers' runtime, if that is linked.
 extern "C" __attribute__ ((weak)) void __sanitizer_set_death_callback (void (*callback) ());
 
-/// Has `tell` called by whatever ends the process: REQUIRE, a sanitizer, or a signal, which then
-/// goes its way.
+/// Calls `tell` when REQUIRE, a sanitizer or a signal ends the process. The signal then ends it.
 inline void tell_at_the_end (void (*tell) ())
 {
   static struct sigaction before[NSIG];

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What is asked: rectangles, grids, models and numbers of every kind, out of the bytes of an input.
-// The headers say which of them are valid.
+// Questions out of the bytes of an input: rectangles, grids, models and numbers of every kind. The
+// headers of the library say which of them are valid.
 #pragma once
 
 #include <algorithm>

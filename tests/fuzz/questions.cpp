@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Any question about any tensor. The bytes of an input say which tensor is asked what. What the
-// headers allow must be answered with the truth, what they do not must be refused with an error of
-// ours.
+// Any question about any tensor. The bytes of an input choose the tensor and the question. A
+// question that the headers allow must get the true answer, any other an error of ours.
 #include <array>
 #include <cstdint>
 #include <cstring>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What every fuzzer does with a property that does not hold: it says so, and ends the process where
-// a debugger, a sanitizer and libFuzzer see it.
+// If a property does not hold, every fuzzer prints it and ends the process, so that a debugger, a
+// sanitizer and libFuzzer see it.
 #pragma once
 
 #include <cstdarg>
