@@ -21,8 +21,8 @@ no threshold of detection. All frames are decoded before.
 of 0.8 to 1.2 times its size, as OTB's spatial robustness has them (N up to 13). --restart starts
 again five frames after each failure, as VOT does; a failure is an overlap of 0.
 
---check fails where a sequence falls behind the published result of the fragments tracker (OTB-2013,
-FRAG) with the first of the settings. --at-least fails where the mean AUC of the first of them is
+--check fails if a sequence falls behind the published result of the fragments tracker (OTB-2013,
+FRAG) with the first of the settings. --at-least fails if the mean AUC of the first of them is
 less. --plot needs matplotlib.
 
     overlap    mean of intersection over union
@@ -110,7 +110,7 @@ def table(title, head, rows):
 
 
 def by_sequence(title, rows, value):
-    """Sequences by trackers, with the means; value(result) is None where there is none"""
+    """Sequences by trackers, with the means; value(result) is None if there is no value"""
     names = [result.name for result in next(iter(rows.values()))]
     table(title, ["sequence", *rows],
           [[name, *(f"{value(results[i]):.3f}" for results in rows.values())]

@@ -60,7 +60,7 @@ def is_given_twice(name):
 
 
 class Video:
-    """What is known of an item by its name, whenever it is asked"""
+    """The properties of an item, computed from its name, so that they are always the same"""
 
     NORMAL = statistics.NormalDist()
 
@@ -81,12 +81,12 @@ class Node:
         self.up, self.jobs = True, set()
 
     def in_order(self):
-        """Its jobs, in each run of a seed in the same order"""
+        """The jobs of the node, in the same order in each run of a seed"""
         return sorted(self.jobs, key=lambda job: job.video.index)
 
 
 class Job:
-    """`alive`: it goes on; `heard`: the engine will tell its end"""
+    """`alive`: the job goes on; `heard`: the engine will report that it ended"""
 
     def __init__(self, item, video):
         self.item, self.video, self.node = item, video, None
@@ -94,7 +94,7 @@ class Job:
 
 
 class Killed(Exception):
-    """Of the driver"""
+    """Raised to kill the driver"""
 
 
 class Clock:
@@ -109,8 +109,8 @@ class Clock:
 
 
 class Engine:
-    """Nodes with jobs, as engines/__init__.py describes an engine. A node that comes back is a new
-    one. wait () returns one job each time"""
+    """Nodes with jobs, an engine as engines/__init__.py describes it. A node that comes back is a
+    new one. wait () returns one job each time"""
 
     is_shared = False
 
@@ -140,7 +140,7 @@ class Engine:
 
     @contextlib.contextmanager
     def others(self):
-        """Of what is not the driver's work"""
+        """Counts work on files and processor time in this block as not the driver's"""
         began = time.thread_time_ns()
         who, self.files.who = self.files.who, 'job'
         try:
@@ -237,7 +237,7 @@ class Engine:
             commit.note(self.out, '_running', job.item['key'], {'seconds': job.video.seconds})
 
     def write(self, job):
-        """What job.py does at the end"""
+        """Writes the table and the marker, as job.py does at its end"""
         if not job.alive:
             return
         seen, frames = plan.fingerprint(job.item), round(job.video.seconds * 30)
@@ -266,7 +266,7 @@ class Engine:
         self.place()
 
     def leave(self, job):
-        """What it had written when it was killed: nothing, half a table aside, or a table"""
+        """Leaves what a killed job had written: nothing, half a table aside, or a table"""
         what = self.random.randrange(3) if job.node else 0
         if not what or job.video.kind != 'good':
             return
@@ -285,7 +285,7 @@ class Engine:
             self.end(job, Outcome('again', 'ended by SIGSEGV'))
 
     def kill(self, job):
-        """Nobody hears of it"""
+        """Kills a job without a report to the engine"""
         if job.alive:
             job.heard = False
             self.leave(job)
@@ -312,7 +312,7 @@ class Engine:
         self.at(NODE_IS_AWAY * self.random.uniform(0.2, 2), self.replace, node)
 
     def give_up(self, job):
-        """The engine gives it up; on a node that was cut off it may go on, and commit"""
+        """The engine gives the job up. On a node that was cut off the job may go on, and commit"""
         if job.heard:
             job.heard = False
             self.ended.append((job, Outcome('again', 'WorkerCrashedError')))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What archive_simulation.py puts in place of `os` and `open`: files that are counted and take the
-time of a store"""
+"""Replaces `os` and `open` for archive_simulation.py: files are counted and take the time of a
+store"""
 import collections
 import contextlib
 import errno
@@ -16,7 +16,7 @@ from integralhist.archive import commit, plan
 # Requests of an operation on a store: (those that read, those that write)
 #   NFS 4: LOOKUP; OPEN with READ, CLOSE; OPEN with CREATE, WRITE, COMMIT, CLOSE; RENAME; REMOVE
 #   an object store behind a mount: HEAD; GET; PUT; COPY and DELETE; DELETE
-# "look" is to open what is not there
+# "look" opens a file that does not exist
 REQUESTS = {
     'tmpfs': {},
     'nfs': {'stat': (1, 0), 'look': (1, 0), 'read': (3, 0), 'write': (1, 3), 'rename': (0, 1),
@@ -41,7 +41,7 @@ def requests(store, counts):
 
 
 def waits(store, counts):
-    """Seconds of one who waits for each operation"""
+    """Seconds that a process waits for all operations, one after another"""
     return sum(count * seconds for count, seconds in zip(requests(store, counts), LATENCY[store]))
 
 
@@ -53,7 +53,7 @@ class Folder:
 
 
 class Memory:
-    """Files in memory that is not Python's: those that stay, `count` at most, are in slots of one
+    """Files in memory that is not Python's. At most `count` files that stay are in slots of one
     mapping, by a hash of their names. The others, of which there are few at once, are in a dict"""
 
     SLOT, NAME = 768, 30  # bytes of a slot; of a name, with two of a size and the bytes behind it
@@ -65,7 +65,7 @@ class Memory:
         self.others = {}
 
     def find(self, path):
-        """(where the slot of a file that stays begins, its name there), or None of another"""
+        """(start of the slot, name in it) of a file that stays; None for other files"""
         _, folder, name = path.rsplit('/', 2)
         if folder not in self.STAY:
             return None
@@ -89,7 +89,7 @@ class Memory:
         return value
 
     def write(self, path, value):
-        """No bytes remove it"""
+        """Writes a file; an empty value removes it"""
         if found := self.find(path):
             at, name = found
             whole = name + len(value).to_bytes(2, 'little') + value
@@ -145,9 +145,9 @@ class Written(io.BytesIO):
 class Files:
     """Stands in for `os` and `open` in the modules of the package, and counts what they do
 
-    `who` is "driver" or "job". What the driver does takes the time of `store`, and then `go_on ()`
-    is called, for others to go on. fsync is counted, not done: no power goes off here. Videos are
-    names alone, of which `is_there` knows.
+    `who` is "driver" or "job". An operation of the driver takes the time of `store`, and then
+    `go_on ()` lets the others go on. fsync is counted, not done: no power goes off here. Videos are
+    only names, which `is_there` knows.
     """
 
     def __init__(self, disk, store, clock, is_there):

@@ -3,7 +3,7 @@
 """archive_items.py [--items 10000] [--check]: what the driver of integralhist-archive takes
 
 Runs so many jobs of one frame each, by the local engine, and takes the processor time of the driver
-and of the jobs, and the driver's memory on the way. --check fails where the driver takes more than
+and of the jobs, and the driver's memory on the way. --check fails if the driver takes more than
 5 % of the jobs' time, or its memory grows by more than 8 MB behind the first tenth.
 
 Python is one with pyarrow and tqdm, in the environment of meson devenv.

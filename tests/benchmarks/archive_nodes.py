@@ -7,17 +7,17 @@
 
 A node is a network namespace with Ray in it; a bridge in another one joins them, and there is no
 way out. All share the folder OUT, on a disk of its own that can be filled. In each run some of the
-videos are bad: one is no video, one is torn, one aborts its decoder. Some faults come at random
+videos are bad: one is not a video, one is torn, one aborts its decoder. Some faults come at random
 times: a worker, a job, a raylet, which may be the driver's, a node or the driver is killed, a
 node's network is cut, the disk is full. Then the driver is started until it has ended by itself.
 
 A run is good if all good videos have the bytes that one process of this machine gave them, each bad
-one is told with its reason, `verify` agrees, and the dataset has these rows and no others.
+one is reported with its reason, `verify` agrees, and the dataset has these rows and no others.
 
 --scale gives each node a share of a core, by cgroups, and takes the time of videos that do not
 hurry each other.
 
-It wants root, iproute2, PyPI's ray, pyarrow, pandas and tqdm in this Python, and the environment of
+It needs root, iproute2, PyPI's ray, pyarrow, pandas and tqdm in this Python, and the environment of
 meson devenv. The last line counts the runs.
 """
 import argparse
@@ -81,7 +81,7 @@ class Node:
             env=self.environment, stdout=self.log, stderr=subprocess.STDOUT)
 
     def processes(self, what=''):
-        """Those in the namespace, with `what` in the command line"""
+        """The processes in the namespace with `what` in the command line"""
         found = subprocess.run(['ip', 'netns', 'pids', self.space], capture_output=True, text=True,
                                check=True).stdout.split()
         pids = []
@@ -106,7 +106,7 @@ class Node:
             bool(self.processes(PROCESSES['raylet']))
 
     def is_late(self):
-        """Whether it is time to start it again: Ray may also hang"""
+        """Whether it is time to start the node again: Ray may also hang"""
         return self.process is None or self.process.poll() is not None or \
             time.monotonic() - self.started > 60
 
@@ -118,7 +118,7 @@ class Node:
         sh('ip', '-n', self.hub, 'link', 'set', self.link, 'down' if down else 'up')
 
     def limit(self, share):
-        """Of a core, for all of its processes, and those that they start"""
+        """Limits all processes of the node, and those that they start, to a share of a core"""
         group = f'/sys/fs/cgroup/cpu/{self.space}'
         os.makedirs(group, exist_ok=True)
         for name, value in (('cpu.cfs_period_us', 100000),
@@ -145,9 +145,9 @@ class Cluster:
         self.head = self.nodes[0]
 
     def mend(self, seconds=300):
-        """Starts what is not there, and again where Ray gives up on a slow machine
+        """Starts the nodes that are down, again if Ray gives up on a slow machine
 
-        One by one: as they share a folder, two at once may take one name for their sockets.
+        It starts one at a time: the nodes share a folder, and two might name their sockets alike.
         """
         for node in self.nodes:
             node.cut(False)
@@ -241,7 +241,7 @@ class Faults:
 
 
 def check(out, wanted, bad, settings):
-    """Lines of what is wrong"""
+    """Returns lines that say what is wrong"""
     if hashes(out) != wanted:
         yield 'the bytes are others'
     found = {}
@@ -346,7 +346,7 @@ def run_faults(options, folder):
 
 
 def run_scale(options, folder):
-    """From most nodes to fewest, as none is started again"""
+    """Runs from most nodes to fewest, as no node is started again"""
     counts = sorted({int(text) for text in options.scale.split(',')}, reverse=True)
     make_videos(f'{folder}/videos', options.videos, options.frames)
     cluster = Cluster(counts[0] + 1, folder, head_cores=0)

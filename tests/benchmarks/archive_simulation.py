@@ -75,7 +75,7 @@ class Report:
         if state == 'there':  # given twice, or a driver was killed before it told the end
             self.became[index] = before or now
             return
-        # done is told once; of others each driver tells
+        # a run reports `done` once; each driver reports the other states
         need(before < 2 or (before == now and state != 'done'),
              f'{item["name"]}: {self.STATES[before]}, and then {state}')
         need(state == 'done' or reason, f'{item["name"]}: no reason')
@@ -86,9 +86,9 @@ class Report:
 
 
 class Run:
-    """One driver from its start to its end: what it counted and took
+    """One driver from its start to its end, with its counts and times
 
-    It is killed after so many jobs were started, or stopped after so many items were told.
+    It is killed after `kill_after` started jobs, or stopped after `stop_after` reported items.
     """
 
     def __init__(self, engine, items, report, kill_after=math.inf, stop_after=math.inf):
@@ -119,7 +119,7 @@ class Run:
 
 
 def write_names(folder, options):
-    """Paths of the list of all names, and of the one of those that no run does again"""
+    """Writes two lists of paths: all names, and the names that no run does again"""
     paths = [os.path.join(folder, name) for name in ('all.txt', 'settled.txt')]
     with open(paths[0], 'w', encoding='utf-8') as names, \
          open(paths[1], 'w', encoding='utf-8') as settled:
@@ -131,7 +131,7 @@ def write_names(folder, options):
 
 
 def check(out, options, report, files):
-    """What must hold in the end. Returns how many items there are of each kind"""
+    """Checks what must hold at the end. Returns how many items there are of each kind"""
     wanted = {'good': ('done', 'there'), 'bad': ('bad',), 'aborting': ('given up',),
               'missing': ('given up',)}
     kinds, markers = collections.Counter(), collections.Counter()
@@ -242,7 +242,7 @@ def print_run(run):
 
 
 def print_stores(run):
-    """What the same operations and the same work of the driver take on each store"""
+    """Prints the time of the same operations and the same work of the driver on each store"""
     rows, total = [], {name: run.driver[name] + run.jobs[name] for name in OPERATIONS}
     for store in LATENCY:
         wait = waits(store, run.driver)
@@ -261,7 +261,7 @@ def print_stores(run):
 
 
 def dollars(counts):
-    """S3 Standard, us-east-1, for a million items: aws.amazon.com/s3/pricing. To remove is free"""
+    """S3 Standard, us-east-1, for a million items: aws.amazon.com/s3/pricing. Removing is free"""
     return (0.4 * (counts['stat'] + counts['look'] + counts['read'])
             + 5 * (counts['write'] + counts['rename']))
 

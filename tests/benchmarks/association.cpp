@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a frame's detections cost the tracker: their appearances, their pairs with targets, births
-// and deaths. Nothing is followed.
+// Times what a frame's detections cost the tracker: their appearances, their pairs with targets,
+// births and deaths. Nothing is followed.
 //
 //   association [--targets N]... [--frames N] [--feature NAME]
 //

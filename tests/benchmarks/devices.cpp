@@ -5,13 +5,13 @@
 //   devices [--size WxH]... [--bins B]... [--devices N]... [--task-bins T]... [--seconds S]
 //           [--csv FILE] [--no-cpu]
 //
-// For each size and number of bins: the CPU on one thread and on all; each number of devices with
-// tensors that stay there (resident), and that are downloaded to pinned host memory; and one device
-// that may use no more memory than a tenth of the tensor (rounds). Pixels lie in pinned host memory
-// and are uploaded for each frame. Frames follow each other as in a stream; a frame is done when
-// its tensor is where it shall be. With --task-bins, tasks of that many bins are timed too, instead
-// of rounds. "of links" is what was downloaded over what the devices' links carry when all download
-// at once, measured just before, for as long.
+// For each size and number of bins it times the CPU on one thread and on all; each number of
+// devices, with tensors that stay on them (resident) and with tensors that are downloaded to pinned
+// host memory; and one device that may use no more memory than a tenth of the tensor (rounds).
+// Pixels lie in pinned host memory and are uploaded for each frame. Frames follow each other as in
+// a stream; a frame is done when its tensor is in the place that the row names. With --task-bins,
+// tasks of that many bins are timed instead of rounds. "of links" is the download rate as a share
+// of the rate of the devices' links when all download at once, measured just before, for as long.
 #include <chrono>
 #include <cstdio>
 #include <deque>
@@ -107,7 +107,7 @@ double measure (Engine &engine, const Frame &frame, double seconds, bool downloa
       finish_oldest ();
     tensors.push_back (must (engine.submit (frame)).tensor);
   };
-  // until all memory is there, on the device that gets most of it, too
+  // warm up until all memory is allocated, also on the device that gets most of it
   for (unsigned i = 0; i < 1 + 4 * held; i++)
     pass ();
   while (!tensors.empty ())

@@ -6,14 +6,14 @@
 
 The model is the histogram of the true box in the first frame. In each later frame with a true box
 the best window of the likelihood map is taken; the windows have the size of the first box and lie
-in the frame, --step pixels apart. It is found where it overlaps the truth by half or more
+in the frame, --step pixels apart. It is found if it overlaps the truth by half or more
 (intersection over union). Nothing is tracked: neither the last place nor motion helps.
 
 FOLDER ($INTHIST_TEST_DATA/tracking, or else ../shared/data/tracking beside the project) has
 sequences as accuracy.py reads them. --settings are properties of cudaintegralhist; each --settings
-is a column. A model without a pixel in any bin, as the hue of gray video, finds nothing. "possible"
-is the share of frames in which a window of this size can be a hit at all: targets change their
-size.
+is a column. A model without a pixel in any bin, such as the hue of gray video, finds nothing.
+"possible" is the share of frames in which a window of this size can be a hit at all: targets change
+their size.
 """
 import argparse
 import os
@@ -93,7 +93,7 @@ def search(source, truth, settings, measure, step):
 
 
 def possible(truth):
-    """As search(), of windows with the true centre"""
+    """Hits of windows with the true centre: the most that search() can find"""
     width, height = truth[0][2:]
     return [is_hit((x + (w - width) / 2, y + (h - height) / 2, width, height), (x, y, w, h))
             for x, y, w, h in truth[1:] if w > 0 and h > 0]

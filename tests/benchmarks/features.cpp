@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a feature costs: a frame in I420 to its integral histogram, beside luma's.
+// Times each feature, from a frame in I420 to its integral histogram, next to the time of luma.
 //
 //   features [--device cpu|cuda] [--size WxH] [--bins N] [--in-flight N] [--seconds S]
 //            [--frame FILE]
 //
-// FILE has a frame in I420, whose rows have whole fours of bytes; without it pixels are noise.
+// FILE has a frame in I420, whose rows are a multiple of four bytes; without it pixels are noise.
 // Frames lie on the device. On a GPU two are in flight, each on a stream of its own; on the CPU all
-// cores work on one. Rows take turns with luma's, which is measured anew before each, and times are
-// medians of laps. Joint features and patterns have their own number of bins: they are compared
-// with luma of as many.
+// cores work on one. Each row takes turns with luma, which is measured anew before each row, and
+// times are medians of laps. Joint features and patterns have their own number of bins: they are
+// compared with luma of as many bins.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

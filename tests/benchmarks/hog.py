@@ -17,7 +17,7 @@ the colours' gradients, unless it gets gray frames.
     threshold  least score of the best F1, whose precision and recall follow
     seconds    mean time of a frame, after the tensor or the magnified frame was made
 
-A box is right where it overlaps a true one by half or more (intersection over union), which no
+A box is right if it overlaps a true one by half or more (intersection over union), which no
 better box has taken.
 """
 import argparse
@@ -55,7 +55,7 @@ def overlaps(box, boxes):
 
 
 def right_boxes(boxes, truth):
-    """Whether each box, best first, is a true one that none before it took"""
+    """Whether each box, best first, is a true one that no box before it took"""
     free = numpy.ones(len(truth), bool)
     right = []
     for box in boxes:

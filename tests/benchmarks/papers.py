@@ -6,8 +6,8 @@
   papers.py page [--data DIR] [--docs DIR]
   papers.py                       both, on this machine
 
-"run" needs Python 3.11 and inthist-check alone. It writes a CSV for each experiment, and leaves
-alone those whose device or program is not here. "page" also plots where matplotlib is installed. It
+"run" needs only Python 3.11 and inthist-check. It writes a CSV for each experiment, and leaves
+out those whose device or program is not here. "page" also plots where matplotlib is installed. It
 needs no GPU: docs/measurements/papers has the data.
 
 papers/*.toml has a paper each. An experiment has the commands to run, the figures that it stands
@@ -75,7 +75,7 @@ def programs(build):
 
 
 def measure(command, options):
-    """(rows, machine) of one command; raises RuntimeError where there are none"""
+    """(rows, machine) of one command; raises RuntimeError if there are no rows"""
     words = shlex.split(command)
     at = next(i for i, word in enumerate(words) if word in programs(options.build))
     program, words[at] = words[at], programs(options.build)[words[at]]
@@ -166,7 +166,7 @@ def run(options):
 
 
 class Data:
-    """What was measured for an experiment"""
+    """The measurements of an experiment"""
 
     def __init__(self, path):
         with open(path, encoding='utf-8') as file:
@@ -185,7 +185,7 @@ class Data:
             for key, value in where.items())]
 
     def times(self, selector, each):
-        """{group: the shortest time}; of a stage where the selector names one"""
+        """{group: the shortest time}; of a stage if the selector names one"""
         where = {'mode': 'alone', **selector}
         stage = where.pop('stage', None)
         groups = {}
@@ -201,7 +201,7 @@ class Data:
         return groups
 
     def value(self, claim):
-        """The least and the greatest of a claim's values; None where nothing was measured"""
+        """The least and the greatest of a claim's values; None without measurements"""
         each = claim.get('each', SAME)
         over = self.times(claim['over'], each)
         if 'under' in claim:
@@ -257,7 +257,7 @@ def verdict(claim, value):
 
 
 def text_of(claim, value):
-    """What {id} stands for in a sentence: our value, or how many times the published one it is"""
+    """The text for {id} in a sentence: our value, or how many times the published one it is"""
     if not value:
         return 'an unknown number of'
     return range_of([one / claim.get('published', 1) for one in value])
@@ -351,7 +351,7 @@ def section(label, experiment, data, usual):
 
 
 def plot(path, experiment, data):
-    """Our curves, and beside them each claim: the published range, and ours"""
+    """Plots our curves, and next to them each claim: the published range, and ours"""
     import matplotlib
     matplotlib.use('Agg')
     matplotlib.rcParams['font.size'] = 8

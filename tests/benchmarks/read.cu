@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a GPU can read: 16 bytes a thread and load, and nothing else.
+// How fast a GPU can read: only loads of 16 bytes a thread.
 #include <cstdint>
 #include <cuda_runtime.h>
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a tracker's boxes are worth beside the true ones, where it starts, and starts again.
+"""Compares a tracker's boxes with the true ones, and says where it starts, and starts again.
 
 Boxes are (x, y, width, height). A frame is (box, confidence, whether the tracker said lost), or
-None where nothing was followed. A true box of no size says that the target is not in the picture.
+None if nothing was followed. A true box without a size says that the target is not in the picture.
 """
 import math
 
@@ -27,13 +27,13 @@ def error(a, b):
 
 
 def mean(values):
-    """The mean; 0 of none"""
+    """The mean; 0 without values"""
     values = list(values)
     return sum(values) / len(values) if values else 0
 
 
 def is_there(box):
-    """Whether a true box is one: NaN is none"""
+    """Whether a true box exists; a box of NaN does not"""
     return box[2] > 0 and box[3] > 0
 
 

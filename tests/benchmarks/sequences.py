@@ -18,10 +18,10 @@ def read_truth(path):
 
 
 def can_decode(path):
-    """Whether there is a decoder whose frames can be trusted; says so if there is none
+    """Whether a decoder is installed whose frames can be trusted; says so if not
 
-    openh264dec is no such decoder: most of its frames of woman.mp4 differ from avdec_h264's, whose
-    luma is that of NVIDIA's decoder.
+    openh264dec is not such a decoder: most of its frames of woman.mp4 differ from those of
+    avdec_h264, whose luma is that of NVIDIA's decoder.
     """
     Gst.init(None)
     untrusted = Gst.Registry.get().lookup_feature("openh264dec")

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What strip's numbers are worth, on this machine's GPU:
+// Measures the gain of each number in strip's policy, on this machine's GPU:
 //
 //   strip_policies [--size WxH --bins N] [--seconds S]
 //
