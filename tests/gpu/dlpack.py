@@ -80,7 +80,7 @@ class GError(ctypes.Structure):
 
 
 class Histogram:
-    """What the override's class has, over ctypes."""
+    """The methods of the override's class, over ctypes."""
 
     def __init__(self, native, pointer, signed=False, forgets_readers=False):
         self._native, self._pointer = native, pointer
@@ -90,7 +90,7 @@ class Histogram:
         self._native.unref(self._pointer)
 
     def of(self, **changed):
-        """The same histogram, asked otherwise."""
+        """The same histogram with other settings of its questions."""
         return Histogram(self._native, self._native.ref(self._pointer), **changed)
 
     def _array_of(self, flags, stream):
@@ -131,7 +131,7 @@ class Histogram:
 
 
 class WithInterface(Histogram):
-    """Has the CUDA Array Interface alone."""
+    """Has only the CUDA Array Interface."""
 
     __dlpack__ = __dlpack_device__ = None
 
@@ -180,7 +180,8 @@ class _OnHost:
 
 
 def corners(tensor, rectangles=RECTANGLES):
-    """Counts (rectangles, bins) of a tensor of PyTorch, where it lies; an empty row is above."""
+    """Counts (rectangles, bins) from a tensor of PyTorch, in its own memory, with an empty row
+    above."""
     def at(x, y):
         return tensor[:, y - 1, x - 1] if x > 0 and y > 0 else torch.zeros_like(tensor[:, 0, 0])
     return torch.stack([at(x + w, y + h) - at(x, y + h) - at(x + w, y) + at(x, y)
@@ -207,7 +208,7 @@ class PyTorch(unittest.TestCase):
                 self.assertEqual(unsigned.data_ptr(), tensor.data_ptr())
 
     def late(self, frames, max_tensors, milliseconds, **changed):
-        """Frames whose numbers are wrong when a stream comes to them late."""
+        """The number of frames whose numbers are wrong when a stream comes to them late."""
         stream = torch.cuda.Stream()
         right, got = [], []
         native = Native()
@@ -228,7 +229,7 @@ class PyTorch(unittest.TestCase):
             self.assertEqual(self.late(FRAMES // 2, max_tensors, 0.2), 0)
 
     def test_without_the_fence(self):
-        """Else the test above says nothing."""
+        """Without the fence frames are wrong; otherwise the test above would prove nothing."""
         self.assertGreater(self.late(200, 2, 5, forgets_readers=True), 0)
         self.assertEqual(self.late(200, 2, 5), 0)
 
@@ -262,7 +263,7 @@ class PyTorch(unittest.TestCase):
         self.assertTrue(torch.equal(torch.cat([corners(part) for part in parts], 1).cpu(), right))
 
     def test_another_context(self):
-        """An application's own context, where kernels of PyTorch cannot read."""
+        """In an application's own context kernels of PyTorch cannot read."""
         for upload in '', 'cudaupload !':
             histogram = next(iter(Frames(upload=upload, own_context=True)))
             with self.assertRaisesRegex(BufferError, 'NEED_CONTEXT'):
@@ -271,13 +272,13 @@ class PyTorch(unittest.TestCase):
             self.assertTrue(torch.equal(corners(on_host), histogram.regions(RECTANGLES)))
 
     def test_neighbours_take_the_primary_context(self):
-        """Else frames of a decoder or of cudaupload would lie in a context of its own."""
+        """Elements share the primary context, else frames of a decoder would lie in another one."""
         for histogram in Frames(upload='cudaupload !', frames=3):
             tensor = torch.from_dlpack(histogram.of(signed=True))
             self.assertTrue(torch.equal(corners(tensor).cpu(), histogram.regions(RECTANGLES)))
 
     def test_threads(self):
-        """Arrays are dropped in other threads than they were made in."""
+        """Arrays are dropped in other threads than the ones that made them."""
         taken, wrong = [], []
         for histogram in Frames('download=never max-tensors=20', frames=300):
             right = histogram.regions(RECTANGLES)

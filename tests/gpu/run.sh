@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: LGPL-2.1-or-later
 #
-# Runs everything that wants an NVIDIA GPU, on a machine that has one:
+# Runs everything that needs an NVIDIA GPU, on a machine that has one:
 #
 #   tests/gpu/run.sh [--logs DIR] [--parts REGEX] [--jobs N] [BUILD_DIR]
 #
@@ -89,7 +89,7 @@ part () {
   run "$@" &
 }
 
-# timed_part NAME COMMAND...: times, or has times to keep, and so runs alone
+# timed_part NAME COMMAND...: runs by itself, as it times, or has times to keep
 timed_part () {
   [[ $1 =~ ^($parts)$ ]] || return 0
   wait
@@ -193,7 +193,7 @@ for tool in memcheck racecheck initcheck synccheck; do
       part histogram-memcheck env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
         "$sanitizer" --tool memcheck --leak-check full --error-exitcode 1 \
         "${program_of[histogram]}" histogram
-      # one of its tests wants more memory than there is, which is no error here
+      # one of its tests needs more memory than exists, which is not an error here
       for test in query_answers query_refusals query_streams; do
         part "$test-memcheck" env CK_FORK=no CK_TIMEOUT_MULTIPLIER=10 \
           "$sanitizer" --tool memcheck --report-api-errors no --error-exitcode 1 \
