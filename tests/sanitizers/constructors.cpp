@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What constructors of libraries allocate, such as GLib's table of strings, lives as long as the
-// process and is no leak. LeakSanitizer is off until all of them have run. Suppressing it by name
-// would take whole stacks, and with those every test runs for three times as long. Linked to test
-// programs in builds with -Db_sanitize=address only.
+// Memory that constructors of libraries allocate, such as GLib's table of strings, lives as long as
+// the process and is not a leak. So LeakSanitizer is off until all constructors have run.
+// Suppressing leaks by name takes whole stacks, with which every test runs for three times as long.
+// Linked to test programs only in builds with -Db_sanitize=address.
 extern "C" void __lsan_disable ();
 extern "C" void __lsan_enable ();
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What ThreadSanitizer cannot see by itself. GLib and TBB are not instrumented and do not call
-// pthreads: their locks and queues are atomic operations and futexes. So it is told here which of
-// their functions hand memory from thread to thread. Linked to test programs, whose functions come
-// before those of the libraries, in builds with -Db_sanitize=thread only.
+// Tells ThreadSanitizer what it cannot see. GLib and TBB are not instrumented and do not call
+// pthreads: their locks and queues are atomic operations and futexes. So these functions say which
+// calls hand memory from thread to thread. Linked to test programs, whose functions come before
+// those of the libraries, only in builds with -Db_sanitize=thread.
 #include <cstddef>
 #include <cstring>
 #include <dlfcn.h>
@@ -115,7 +115,7 @@ void gst_mini_object_unref (GstMiniObject *object)
 
 namespace {
 
-/// What was registered for our one kind of meta, and for what it refers to.
+/// The functions that our one kind of meta, and the histogram that it refers to, registered.
 GstMetaFreeFunction free_meta;
 GstMetaTransformFunction transform_meta;
 GstMiniObjectFreeFunction free_histogram;
