@@ -35,7 +35,7 @@ command -v debootstrap >/dev/null || die "debootstrap is missing; install the pa
 
 work=$(mktemp -d "${TMPDIR:-/tmp}/package.XXXXXX")
 trap 'rm -rf --one-file-system "$work"' EXIT
-# nobody else can have made it, as they could under a name in /tmp
+# no other user can have made it, unlike a folder with a known name in /tmp
 cache=$work/cache
 [ -z "$keep" ] || cache=${XDG_CACHE_HOME:-$HOME/.cache}/gst-integralhist-packages
 base=$cache/$release
@@ -44,7 +44,7 @@ eval "$(apt-config shell proxy Acquire::http::Proxy)"
 [ -z "${proxy:-}" ] || export http_proxy=$proxy
 
 passed=0 failed=0 skipped=0
-# check NAME COMMAND...: one line, and what the command says where it fails or skips
+# check NAME COMMAND...: prints one line, and the output of a command that fails or skips
 check() {
   local name=$1 log=$work/log start=$SECONDS
   shift
@@ -181,7 +181,7 @@ no_runpath() {
 mkdir "$work/packages/unpacked" && ln -s packages/unpacked "$work/unpacked"
 check 'no RPATH and no RUNPATH' no_runpath
 
-# what is optional to the build is there, on whatever way its packages were chosen
+# the build found its optional dependencies, in whatever way its packages were chosen
 analytics() {
   [ "$release" != bookworm ] || { echo "SKIP: GstAnalytics is of GStreamer 1.24"; return; }
   within "$build" sh -c 'readelf -d $(find /packages/unpacked -name libgstintegralhist.so)' |
