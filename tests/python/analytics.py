@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What a program in Python reads that knows GStreamer alone: tensors and tracks of GstAnalytics.
+"""Tensors and tracks of GstAnalytics, as a Python program reads them that knows only GStreamer.
 
 Counts are compared with NumPy's of the same pixels, maps with the picture that shows them, and
 tracks with the regions of interest of the same frame.

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """integralhist-archive: counts are NumPy's, tracks and likelihoods those of one video by itself
 
-And what is done again when, and what is bad. archive_settings.py, archive_inputs.py and
-archive_leases.py have the rest of the package, and archive_driver.py what the driver does of what
-its engines say.
+Also: which videos are done again, and which are bad. archive_settings.py, archive_inputs.py and
+archive_leases.py test the rest of the package, and archive_driver.py how the driver reacts to its
+engines.
 """
 import argparse
 import itertools
@@ -30,7 +30,7 @@ from pipelines import counts_of
 
 class Tables(archive_truth.Archive):
     def test_regions(self):
-        """Each count is NumPy's, in the columns that are documented"""
+        """Each count is that of NumPy, in the documented columns"""
         self.assertRegex(self.run_archive(), r'^4 done, 0 there before, 0 bad, 0 given up, 0 left; '
                                              r'48 frames in [0-9.]+ s$')
         rows = self.dataset().to_pandas('regions')
@@ -115,7 +115,7 @@ window = [8, 8]
                 self.assertIsNone(row.map)
 
     def test_beside_the_tracker(self):
-        """The tracker has a histogram of the same feature, and of every frame: it is not taken"""
+        """The tracker's own histogram, of the same feature and of every frame, is not taken"""
         text = '''
 [histogram]
 feature = "signed-gradient"
@@ -160,7 +160,7 @@ step = 6
         self.assertIn('000.csv:1: write frame,x,y,width,height in whole numbers', self.said())
 
     def test_decoder(self):
-        """It is noted which one decoded, and another one can be wanted"""
+        """The marker notes which decoder ran, and the settings can ask for another one"""
         def decoder():
             return self.markers('_done')[0]['decoders'][0].split()[0]
 
@@ -181,7 +181,7 @@ class Documentation(archive_truth.Archive):
     VIDEOS = 1
 
     def test_page(self):
-        """All settings of docs/archive.md are taken, and its program prints what is there"""
+        """The settings of docs/archive.md are valid, and the page's program prints the counts"""
         with open(os.path.join(os.path.dirname(__file__), '../../docs/archive.md'),
                   encoding='utf-8') as file:
             found = re.findall(r'^```(\w+)\n(.*?)^```', file.read(), re.MULTILINE | re.DOTALL)
@@ -203,7 +203,7 @@ class Documentation(archive_truth.Archive):
 
 class Again(archive_truth.Archive):
     def test_second_run(self):
-        """It does nothing, and in seconds; changed settings and changed videos are done"""
+        """A second run does nothing, in seconds; changed settings and changed videos are done"""
         self.run_archive()
         before = self.files()
         started = time.monotonic()
@@ -230,7 +230,7 @@ class Again(archive_truth.Archive):
         self.assertRegex(self.run_archive(), '^0 done, 5 there before')
 
     def test_equal_settings(self):
-        """[5] and [5.0] are other settings: a video is in a dataset once"""
+        """[5] and [5.0] are different settings, but a video is in a dataset only once"""
         model = '[[likelihood]]\nname = "m"\nwindow = [20, 20]\nhistogram = [{}]\n'
         for number in '5', '5.0':
             self.write('settings.toml', '[histogram]\nbins = 2\n' + model.format(
@@ -244,7 +244,7 @@ class Bad(archive_truth.Archive):
     VIDEOS = 2
 
     def test_mended_unseen(self):
-        """A bad video is mended, and the driver is killed behind its commit: it is done"""
+        """A bad video is mended, and the driver is killed after its commit: the video is done"""
         self.write('a.avi', 'no video')
         self.run_archive('a.avi', status=1)
         marker = 'out/_failed/' + os.listdir(self.path('out/_failed'))[0]
@@ -256,7 +256,7 @@ class Bad(archive_truth.Archive):
         self.assertRegex(self.archive('status', 'out'), '^1 done, 0 bad, 0 given up')
 
     def test_bad_videos(self):
-        """Each is told with its reason, not tried again, and the others are done"""
+        """Each bad video is reported with a reason and not tried again; the others are done"""
         self.write('junk.avi', 'this is no video')
         whole = pathlib.Path(f'{self.videos}/000.avi').read_bytes()
         pathlib.Path(self.path('cut.avi')).write_bytes(whole[:300])
@@ -291,7 +291,7 @@ class Bad(archive_truth.Archive):
         self.assertIn('3 more have failed with other settings', self.said())
 
     def test_half(self):
-        """Frames end before the video says that it does: it is done, and that is told"""
+        """A video whose frames end early is done, with a warning"""
         archive_truth.launch('videotestsrc num-buffers=50 pattern=snow ! video/x-raw,width=160,'
                              'height=120,framerate=10/1 ! jpegenc ! matroskamux ! '
                              f'filesink location={self.path("whole.mkv")}')
@@ -394,7 +394,7 @@ job.main()
         self.assertIn('both.h264: bad: frames are 160x120, and then 320x240', self.said())
 
     def test_uri(self):
-        """A server that is away is tried again by the next run"""
+        """If a server is away, the next run tries its videos again"""
         with socket.create_server(('127.0.0.1', 0)) as server:
             port = server.getsockname()[1]
         self.assertRegex(self.run_archive(f'http://127.0.0.1:{port}/a.avi', '--retries=0',
@@ -410,7 +410,7 @@ job.main()
                          'uridecodebin uri="http://h/a%5C%22 ! filesink location=%22b"')
 
     def test_full_log(self):
-        """What is told has no place, and all is done"""
+        """All videos are done although the log has no space left"""
         with open('/dev/full', 'w', encoding='utf-8') as full:
             done = subprocess.run(
                 [sys.executable, '-m', 'integralhist.archive', 'run', 'settings.toml', 'none.avi',
@@ -421,7 +421,7 @@ job.main()
         self.assertEqual(done.returncode, 1)
 
     def test_aborting_decoder(self):
-        """It is tried again, and given up"""
+        """A video that aborts its decoder is tried again, and then given up"""
         self.write('abort.avi', 'ABORTING')
         self.assertRegex(
             self.run_archive(f'{self.videos}/*.avi', 'abort.avi', '--retries=2', status=1),
@@ -431,7 +431,7 @@ job.main()
         self.assertEqual(self.markers('_failed')[0]['attempts'], 3)
 
     def test_silent_decoder(self):
-        """One that says nothing, not even the end, is noticed before the deadline"""
+        """A decoder that says nothing, not even the end, is noticed before the deadline"""
         self.write('silent.avi', 'SILENCED')
         self.run_archive('silent.avi', '--retries=0', status=1)
         self.assertIn('silent.avi: given up: nothing has read it for 10 s', self.said())
@@ -462,7 +462,7 @@ job.main()
             frames.one_sample(pipeline)
 
     def test_deadline(self):
-        """A video that never comes is ended, and its job too"""
+        """A video that never comes is ended at the deadline, with its job"""
         os.mkfifo(self.path('never'))
         holder = os.open(self.path('never'), os.O_RDWR)
         self.addCleanup(os.close, holder)
@@ -471,7 +471,7 @@ job.main()
         self.assertRegex(self.said(), 'never: given up: had not ended after [1-9] s')
 
     def test_interrupted(self):
-        """Ctrl-C ends the jobs, too, and the next run does the rest"""
+        """Ctrl-C ends the jobs as well, and the next run does the rest"""
         process = self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out')
         self.await_jobs(process)
         process.send_signal(signal.SIGINT)
@@ -515,7 +515,7 @@ class Refused(archive_truth.Archive):
             '--gpus-per-file=1', status=1, CUDA_VISIBLE_DEVICES=''))
 
     def test_without_packages(self):
-        """The error names the extra; of what jobs want, too"""
+        """The error names the extra, also for packages that only jobs need"""
         os.mkdir(self.path('none'))
         for name in ('ray', 'pyarrow'):
             self.write(f'none/{name}.py', f'raise ImportError("no {name}")\n')

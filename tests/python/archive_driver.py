@@ -48,7 +48,7 @@ class Simulated:
 
 
 def environ(pid):
-    """Empty of a process that has ended, and for a moment of one that begins"""
+    """The environment of a process, empty if it has ended. One that begins has none for a moment"""
     for _ in range(50):
         try:
             with open(f'/proc/{pid}/environ', encoding='utf-8', errors='replace') as file:
@@ -97,7 +97,7 @@ class Driver(archive_truth.Archive):
         return told
 
     def test_moments(self):
-        """An OUT that is away for a moment, and a process that cannot be made, end nothing"""
+        """A run survives an OUT that is away for a moment, and a process that cannot start"""
         real = commit.marker
 
         class Poor(Simulated):
@@ -124,7 +124,7 @@ class Driver(archive_truth.Archive):
         self.assertGreater(engine.now, 80)
 
     def test_hidden_marker(self):
-        """As NFS hides it, which asks its server only when a folder is opened"""
+        """NFS may hide a marker: it asks its server only when a folder is opened"""
         real, sync, opened = commit.marker, commit.sync_folder, []
 
         class Elsewhere(Simulated):
@@ -149,7 +149,7 @@ class Driver(archive_truth.Archive):
             self.assertEqual(self.simulate(Elsewhere(), 'a', 0), [('done', '')])
 
     def test_no_place(self):
-        """While others have all places of an engine, that is no try; without others it is one"""
+        """If others hold all places of an engine, a wait is no try; without others it is one"""
 
         class Full(Simulated):
             def has_ended(self, handle):
@@ -168,7 +168,7 @@ class Driver(archive_truth.Archive):
                          ['again', 'given up'])
 
     def test_exact_deadline(self):
-        """Where no job waits for a place, it counts from the start"""
+        """If no job waits for a place, the deadline counts from the start"""
         class Endless(Simulated):
             def has_ended(self, _):
                 return False
@@ -183,7 +183,7 @@ class Engines(archive_truth.Archive):
     VIDEOS = 1
 
     def test_shared_out(self):
-        """The GPU with the fewest jobs has the next, and none is seen without --gpus-per-file"""
+        """The next job gets the GPU with the fewest jobs; without --gpus-per-file it sees none"""
         os.mkfifo(self.path('never'))
         holder = os.open(self.path('never'), os.O_RDWR)
         self.addCleanup(os.close, holder)
@@ -228,7 +228,7 @@ class Engines(archive_truth.Archive):
             Local(sys.executable, gpus_per_file=1)
 
     def test_places_of_ray(self):
-        """As Ray gives them out: a part of a GPU is of one, and each job has a core, too"""
+        """Places as Ray gives them out: a part of one GPU for each job, and a core too"""
         for cores, gpus, share, wanted in (
                 (8, 0, 0, 8), (8, 2, 0, 8), (8, 0, 0.5, 0), (8, 2, 0.5, 4), (8, 2, 0.6, 2),
                 (32, 8, 0.4, 16), (32, 8, 0.3, 24), (3, 2, 0.5, 3), (8, 4, 1, 4), (8, 5, 2, 2)):
@@ -236,7 +236,7 @@ class Engines(archive_truth.Archive):
                              (cores, gpus, share))
 
     def test_reason_of_ray(self):
-        """Of what a task raised it is the last line, and else the first, without colours"""
+        """The reason is the last line of what a task raised, else the first, without colours"""
         class TaskError(Exception):
             ip = '127.0.0.2'
 
@@ -247,7 +247,7 @@ class Engines(archive_truth.Archive):
         self.assertEqual(reason_of(ValueError()), 'ValueError: ')
 
     def test_cores(self):
-        """A container's share of a machine is what a run takes"""
+        """A run takes as many cores as the container has"""
         count = len(os.sched_getaffinity(0))
         for text, wanted in (('max 100000', count), ('50000 100000', 1), ('100000 100000', 1),
                              (f'{(count + 1) * 100000} 100000', count), ('', count)):

@@ -30,7 +30,7 @@ class Inputs(archive_truth.Archive):
         self.assertRegex(self.run_archive(name, name, name, '--jobs=3'), '^1 done, 2 there before')
 
     def test_lists(self):
-        """What a line names may be missing, in brackets, not UTF-8, or no URI: it alone fails"""
+        """A line may name a missing file, brackets, no UTF-8, or no URI: only that line fails"""
         name = b'\xff.avi'
         shutil.copy(f'{self.videos}/000.avi', os.path.join(self.folder.encode(), name))
         with open(self.path('list'), 'wb') as file:
@@ -53,7 +53,7 @@ class Inputs(archive_truth.Archive):
                       self.run_archive('@list', status=1))
 
     def test_unreadable_folder(self):
-        """glob leaves it out without a word. Root reads all, so that is pretended"""
+        """glob skips an unreadable folder without a word. Root can read all, so one is pretended"""
         scandir = os.scandir
 
         def closed(path):
@@ -71,7 +71,7 @@ class Inputs(archive_truth.Archive):
                                           'videos are left out\n')
 
     def test_shards(self):
-        """They have no video together, and all of them all videos"""
+        """No two shards share a video, and all shards have all videos"""
         parts = []
         for part in range(3):
             self.run_archive(f'--shard={part}/3', out=f'part{part}')
@@ -95,7 +95,7 @@ class Inputs(archive_truth.Archive):
         self.assertEqual(len(rows), 5 * 12 * 2)
 
     def test_printable(self):
-        """Of all names of few bytes no two have the same text, and plain ones are as they are"""
+        """No two short names have the same text, and plain names stay as they are"""
         alphabet = b'\\', b'x', b'f', b'\xff', b'\xc3', b'\xbf'
         names = [b'']
         for _ in range(6):
@@ -107,7 +107,7 @@ class Inputs(archive_truth.Archive):
             self.assertEqual(printable(plain), plain)
 
     def test_links(self):
-        """Links that lead back up give no video again, and others are folders as any"""
+        """Links that lead back up give no video again; other links are like folders"""
         os.makedirs(self.path('root/a/b'))
         os.makedirs(self.path('beside'))
         for name in ('root/x.avi', 'root/a/y.avi', 'root/a/b/z.avi', 'root/.hidden.avi',
@@ -120,7 +120,7 @@ class Inputs(archive_truth.Archive):
         found = [item['video'] for item in Plan({}, [self.path('root/**/*.avi')])]
         self.assertEqual(sorted(found), [self.path(name) for name in (
             'root/a/b/z.avi', 'root/a/y.avi', 'root/beside/w.avi', 'root/x.avi')])
-        # without links it is what glob finds
+        # without links the same videos are found as by glob
         for pattern in '**/*.avi', 'root/a/**/*.avi', '*/a/**', 'root/**/b/*.avi', '**/z.avi':
             walked = {path for path in self.walked() if matches(path, pattern)}
             found = {os.path.relpath(item['video'], self.folder)
@@ -135,7 +135,7 @@ class Inputs(archive_truth.Archive):
 
 
 def matches(path, pattern):
-    """Whether a path is one of a pattern, which is as for pathlib, compared part by part"""
+    """Returns whether a path matches a pattern of pathlib, compared part by part"""
     def match(parts, wanted):
         if not wanted:
             return not parts

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""integralhist-archive, killed at random times: then it has the same bytes as without
+"""integralhist-archive has the same bytes after it was killed at random times
 
 The driver and jobs get SIGKILL, and the disk fills up. ARCHIVE_KILLS (3) says how often the driver
 is killed.
@@ -23,13 +23,13 @@ class Kills(archive_truth.Archive):
     VIDEOS = 8
 
     def compare(self):
-        """Everything is there once, and nothing else"""
+        """All files exist once, and no others"""
         self.assertEqual(self.files(), self.whole())
         self.archive('verify', 'out')
         self.assertEqual(self.dataset().regions.count_rows(), self.VIDEOS * 12 * 2)
 
     def test_driver(self):
-        """Its jobs end with it; a torn file is not seen, and the next run does what is left"""
+        """Jobs end with a killed driver; a torn file is not seen, and the next run does the rest"""
         for _ in range(KILLS):
             done = self.count_done()
             if done >= self.VIDEOS // 2:
@@ -58,7 +58,7 @@ class Kills(archive_truth.Archive):
         self.assertEqual(os.listdir(self.path('out/_aside')), [])
 
     def test_jobs(self):
-        """They are tried again"""
+        """Killed jobs are tried again"""
         process = self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out',
                              '--retries', '20')
         os.kill(self.await_jobs(process)[0], signal.SIGKILL)  # as it begins: never too late
@@ -72,7 +72,7 @@ class Kills(archive_truth.Archive):
         self.compare()
 
     def test_aborting_among_others(self):
-        """A video that ends its jobs is told, and the others have the same bytes"""
+        """A video that ends its jobs is reported, and the others have the same bytes"""
         self.write('abort.avi', 'ABORTING')
         self.write('junk.avi', 'no video')
         self.assertRegex(
@@ -83,7 +83,7 @@ class Kills(archive_truth.Archive):
 
     @unittest.skipIf(os.geteuid() != 0, 'a full disk wants root, who may mount one')
     def test_full_disk(self):
-        """What has no room is told and not there; with room the next run does it"""
+        """A video without room is reported and left out; with room the next run does it"""
         os.mkdir(self.path('out'))
         mounted = subprocess.run(['mount', '-t', 'tmpfs', '-o', 'size=80k', 'tmpfs',
                                   self.path('out')], capture_output=True, text=True, check=False)
@@ -103,7 +103,7 @@ class Kills(archive_truth.Archive):
             subprocess.run(['umount', self.path('out')], check=True)
 
     def test_many(self):
-        """Two drivers with the same items at the same time"""
+        """Two drivers run with the same items at the same time"""
         processes = [self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out')
                      for _ in range(2)]
         self.assertEqual([process.wait(120) for process in processes], [0, 0], self.said())

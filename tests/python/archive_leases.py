@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""gc, verify and markers of integralhist-archive: nothing is taken from running jobs, nor believed
+"""gc, verify and markers of integralhist-archive: jobs lose nothing, and bad markers do not count
 
-Owners elsewhere are files that are renewed by hand. What is there is compared with the bytes of a
-run that nobody disturbed.
+Owners elsewhere are files that the test renews. The archive is compared with the bytes of an
+undisturbed run.
 """
 import json
 import os
@@ -116,7 +116,7 @@ class Gc(archive_truth.Archive):
             commit.prepare(self.path('out'))
 
     def test_same_table(self):
-        """A job begins that writes the table which gc takes at that moment: the table stays"""
+        """While gc takes a table, a job begins to write the same one: the table stays"""
         self.run_archive(f'{self.videos}/000.avi')
         marker = 'out/_done/' + os.listdir(self.path('out/_done'))[0]
         table = self.path('out/regions/' + os.listdir(self.path('out/regions'))[0])
@@ -145,7 +145,7 @@ class Gc(archive_truth.Archive):
             self.assertEqual(os.listdir(self.path('out/_aside')), [])
 
     def test_missing_table(self):
-        """A run does a video again whose table is missing, or shorter than it was"""
+        """A run does a video again if its table is missing, or shorter than it was"""
         self.run_archive()
         tables = sorted(name for name in self.files() if not name.startswith('_'))
         os.unlink(self.path(f'out/{tables[0]}'))
@@ -177,7 +177,7 @@ class Owners(archive_truth.Archive):
         return 'abcd' in Leases(self.folder, older, clock).keys_and_owners()[0]
 
     def test_elsewhere(self):
-        """A lease of another machine holds, until it is old and is not renewed while gc looks"""
+        """A lease of another machine holds until it is old and not renewed while gc looks"""
         clock = Elsewhere()
         self.elsewhere(lease.EXPIRY - 30)
         self.assertTrue(self.is_held(clock))
@@ -194,7 +194,7 @@ class Owners(archive_truth.Archive):
         self.assertTrue(self.is_held(Elsewhere(), older=DAY))
 
     def test_gc_of_expired(self):
-        """Its tables go with it, and its owner, which slept, commits nothing afterwards"""
+        """gc removes an expired lease with its tables; an owner that slept commits nothing later"""
         with Lease(self.folder, 'abcd') as held, commit.Commit(self.folder, 'abcd', held) as one:
             one.open('regions').write(b'table')
             for name in os.listdir(self.path('_leases')):
@@ -204,7 +204,7 @@ class Owners(archive_truth.Archive):
                 one.done({})
         for folder in '_done', 'regions':
             self.assertEqual(os.listdir(self.path(folder)), [])
-        # and where gc takes the table just before the marker is there
+        # and if gc takes the table just before the marker is written
         renew = mock.Mock()
         real = commit.write_marker
 
@@ -220,7 +220,7 @@ class Owners(archive_truth.Archive):
         self.assertEqual(os.listdir(self.path('_done')), [])
 
     def test_processes(self):
-        """A lease ends with its process, a zombie or not, whoever has its number afterwards"""
+        """A lease ends with its process, a zombie or not, even if the number is used again"""
         program = ('import sys; from integralhist.archive.lease import Lease\n'
                    'with Lease(sys.argv[1], "abcd"): print(1, flush=True); sys.stdin.read()')
         process = subprocess.Popen([sys.executable, '-c', program, self.folder],
@@ -242,7 +242,7 @@ class Owners(archive_truth.Archive):
         self.assertTrue(self.is_held(None))
 
     def test_renewal(self):
-        """Its owner renews it, from a thread of its own"""
+        """A thread of the owner renews the lease"""
         with mock.patch.object(lease, 'RENEWED', 0.05), Lease(self.folder, 'abcd') as held:
             os.utime(held.path, (1, 1))
             until = time.monotonic() + 20
@@ -281,7 +281,7 @@ class Markers(archive_truth.Archive):
     VIDEOS = 1
 
     def test_other_json(self):
-        """JSON that is no marker counts as if it were not there, for each command and kind"""
+        """JSON that is not a marker counts as missing, for each command and kind"""
         inputs = f'{self.videos}/000.avi'
         self.write('bad.avi', 'no video')
         self.run_archive(inputs, 'bad.avi', status=1)

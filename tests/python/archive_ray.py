@@ -52,12 +52,12 @@ class OnRay(archive_truth.Archive):
         return self.said().splitlines()[-1]
 
     def has_token(self, process):
-        """Which tells this cluster from others"""
+        """Returns whether a process has the token, which tells this cluster from others"""
         with open(f'{process}/environ', 'rb') as environment:
             return self.token.encode() in environment.read()
 
     def test_killed(self):
-        """A worker, a job, the driver and a node"""
+        """A worker, a job, the driver and a node are killed"""
         process = self.on_ray()
         self.await_done(2, process)
         for what in (b'ray::run_job', b'integralhist.archive.job'):
@@ -79,7 +79,7 @@ class OnRay(archive_truth.Archive):
         self.assertEqual(self.dataset().regions.count_rows(), 12 * 12 * 2)
 
     def test_broken_node(self):
-        """On which every job fails at once, so that its places are always free: others do all"""
+        """Every job fails at once on one node, so its places are always free: others do all jobs"""
         broken = self.cluster.add_node(num_cpus=2, node_ip_address='127.0.0.5', env_vars={
             'GST_PLUGIN_PATH': '', 'GST_REGISTRY': self.path('without.bin')})
         self.addCleanup(self.cluster.remove_node, broken)
@@ -89,7 +89,7 @@ class OnRay(archive_truth.Archive):
         self.archive('verify', 'out')
 
     def test_gc(self):
-        """It takes nothing from jobs of nodes, whether it knows their processes or not"""
+        """gc takes nothing from jobs of nodes, whether it knows their processes or not"""
         process, passes = self.on_ray(), 0
         while process.poll() is None:
             if os.path.isdir(self.path('out/_leases')):
@@ -104,7 +104,7 @@ class OnRay(archive_truth.Archive):
         self.assertEqual(self.files(), self.whole())
 
     def test_own_node(self):
-        """A driver whose machine has lost its raylet would wait for ever; it ends"""
+        """A driver whose machine has lost its raylet ends, instead of waiting for ever"""
         cluster = Cluster(initialize_head=True, head_node_args={
             'num_cpus': 1, 'include_dashboard': False})
         self.addCleanup(cluster.shutdown)
@@ -116,7 +116,7 @@ class OnRay(archive_truth.Archive):
         self.assertRegex(self.said(), '[0-9]+ done, 0 there before, 0 bad, 0 given up, [1-9]')
 
     def test_token(self):
-        """Who has another token is refused"""
+        """A driver with another token is refused"""
         # Ray tries 20 times by itself, a second each
         process = self.on_ray(RAY_AUTH_TOKEN='0' * 64, RAY_NUM_REDIS_GET_RETRIES='2')
         said = self.finish(process, 1)

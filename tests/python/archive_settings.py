@@ -119,7 +119,7 @@ class Settings(archive_truth.Archive):
             self.assertFalse(os.path.exists(f'/proc/{int(file.read())}'))
 
     def test_lines(self):
-        """They are those that a search by hand finds, in all ways to write a key"""
+        """The line numbers are those that a search by hand finds, in all ways to write a key"""
         text = ('a = 1\n[one]\nkey = 1\nother = [\n  1,\n  [2],\n]\n\n[[many]]\nkey = 2\n'
                 '[[many]]\n  "key"=3\n[two.three]\nkey = 4\n')
         for where, wanted in (

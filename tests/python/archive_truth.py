@@ -50,7 +50,7 @@ def launch(line):
 
 
 def make_video(path, number, count=12):
-    """Each is another one: the ball begins elsewhere"""
+    """Makes a video; `number` says where the ball begins"""
     launch(f'videotestsrc num-buffers={count} pattern=ball animation-mode=frames '
            f'timestamp-offset={number * 1000000000} ! '
            f'video/x-raw,format=I420,width={WIDTH},height={HEIGHT},framerate=25/1 ! jpegenc ! '
@@ -77,7 +77,7 @@ class Archive(SeededTest):
         pathlib.Path(self.path(name)).write_text(text, encoding='utf-8')
 
     def start(self, *arguments, **environment):
-        """integralhist-archive, as a Popen; its output goes to a file"""
+        """Starts integralhist-archive, and returns its Popen; the output goes to a file"""
         self.log = open(self.path('log'), 'w+', encoding='utf-8')
         self.addCleanup(self.log.close)
         return subprocess.Popen(
@@ -88,7 +88,7 @@ class Archive(SeededTest):
         return pathlib.Path(self.path('log')).read_text(encoding='utf-8')
 
     def await_(self, condition, process):
-        """Waits for what `condition ()` finds, which comes before `process` ends"""
+        """Waits until `condition ()` finds something, before `process` ends, and returns that"""
         deadline = time.monotonic() + 200
         while not (found := condition()):
             self.assertIsNone(process.poll(), self.said())
@@ -97,7 +97,7 @@ class Archive(SeededTest):
         return found
 
     def processes(self, pattern, is_ours):
-        """With `pattern` in the command line, and of which `is_ours ('/proc/PID')`"""
+        """Processes with `pattern` in the command line for which `is_ours ('/proc/PID')` is true"""
         found = []
         for pid in filter(str.isdigit, os.listdir('/proc')):
             with contextlib.suppress(OSError), open(f'/proc/{pid}/cmdline', 'rb') as command:
@@ -106,7 +106,7 @@ class Archive(SeededTest):
         return found
 
     def jobs(self):
-        """Processes of the jobs; a driver's own with --check is none"""
+        """The processes of the jobs, without the one that a driver runs with --check"""
         return self.processes(rb'archive\.job import (?!.*--check)', lambda process:
                               os.path.samefile(f'{process}/cwd', self.folder))
 
@@ -121,7 +121,7 @@ class Archive(SeededTest):
         self.await_(lambda: self.count_done() >= count, process)
 
     def archive(self, *arguments, status=0, timeout=120, **environment):
-        """The last line of integralhist-archive, which ends with `status`"""
+        """Runs integralhist-archive, which must end with `status`; returns its last line"""
         process = self.start(*arguments, **environment)
         try:
             process.wait(timeout)
@@ -140,7 +140,7 @@ class Archive(SeededTest):
                             *(text for text in arguments if text.startswith('--')), **options)
 
     def files(self, out='out'):
-        """{path: sha256} of all below OUT that a reader sees"""
+        """{path: sha256} of all files below OUT that a reader sees"""
         found = {}
         for kind in ('regions', 'tracks', 'likelihood', '_done'):
             for name in os.listdir(self.path(f'{out}/{kind}')):
@@ -149,7 +149,7 @@ class Archive(SeededTest):
         return found
 
     def whole(self):
-        """The same of a run that nobody disturbs: one for all tests of a class"""
+        """files () of an undisturbed run: one for all tests of a class"""
         if 'undisturbed' not in vars(type(self)):
             self.run_archive(out='whole')
             type(self).undisturbed = self.files('whole')

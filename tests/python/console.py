@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What programs print if stdout or stderr takes nothing: exit status, order, no traceback
+"""Programs print no traceback if stdout or stderr takes nothing: exit status and order of lines
 
-/dev/full is a full disk, and a pipe whose reader has gone is what `| head -1` leaves. Each is tried
-as Python buffers by itself, and with PYTHONUNBUFFERED.
+/dev/full stands for a full disk; `| head -1` leaves a pipe without a reader. Each is tried with
+Python's own buffers, and with PYTHONUNBUFFERED.
 """
 import os
 import subprocess
@@ -86,7 +86,7 @@ class Console(unittest.TestCase):
                                  (status, 'line 0\nline 1\nline 2\n'))
 
     def test_output_is_purpose(self):
-        """A print raises what ends the program, with 1, or 0 if nobody reads any more"""
+        """A failed print ends the program, with 1, or with 0 if the reader has gone"""
         command = [sys.executable, '-c', PROGRAM.format('went on', False)]
         for done in self.run_all(command, stdout=self.full(), stderr=subprocess.PIPE)[1:]:
             self.assertEqual((done.returncode, done.stderr),

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Consumers use one of several integral histograms of a frame, and those of weights.
 
-What they show with several elements in a row is what they show with one; what they show of weights
-is what NumPy makes of the tensor.
+With several elements in a row consumers show the same as with one; for weights they show what NumPy
+makes of the tensor.
 
 Environment:
   INTHIST_BACKEND=cpu|cuda  the elements' backend (auto by default)
@@ -29,7 +29,7 @@ def row_of(*settings):
 
 
 class Run:
-    """What comes out of a pipeline: frames, and messages of elements"""
+    """The output of a pipeline: frames, and messages of elements"""
 
     def __init__(self, row, consumer, pattern=MOVING, format='I420'):
         pipeline = Gst.parse_launch(
@@ -83,7 +83,7 @@ class Consumers(unittest.TestCase):
                               f'{row} {consumer} {nick}')
 
     def test_default(self):
-        """Without a choice it is the first of pixels, or of weights where there is none."""
+        """The default is the first histogram of pixels, or else of weights."""
         for consumer in CONSUMERS:
             hue, gradient = (Run(row_of(alone), consumer) for alone in (HUE, GRADIENT))
             for row in ((HUE, LUMA), (GRADIENT, HUE, LUMA), (HUE, GRADIENT)):
@@ -91,7 +91,7 @@ class Consumers(unittest.TestCase):
             self.same(Run(row_of(GRADIENT, 'soft=true'), consumer), gradient, consumer)
 
     def test_absent(self):
-        """A feature that nobody counts is one error, which says what to put where."""
+        """A feature without a histogram is one error, which says what to put where."""
         for consumer in CONSUMERS:
             name = consumer.split()[0]
             run = Run(row_of(HUE, LUMA), f'{consumer} feature=hsv')

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""table.py on files that have more to say than one upright video: a note to turn it, and several
-video streams. What is in the files is what the test has written into them."""
+"""table.py on files with more than one upright video: with a note to turn it, or with several
+video streams. The test writes the files, and so knows their pictures."""
 import csv
 import os
 import sys
@@ -30,7 +30,7 @@ class Containers(FolderTest):
         return (said, {(int(row['width']), int(row['height'])) for row in rows}, len(rows))
 
     def test_rotated(self):
-        """Coordinates are of the stored picture, and behind videoflip of the shown one"""
+        """Coordinates are those of the stored picture, and behind videoflip of the shown one"""
         path = self.file('turned.mov')
         self.write(f'{VIDEO.format(FRAMES, 320, 240)} ! qtmux ! filesink location={path}')
         source = (f'filesrc location={path} ! decodebin ! '  # the tag as qtdemux has it of phones
@@ -42,7 +42,7 @@ class Containers(FolderTest):
         self.assertEqual((sizes, count), ({(240, 320)}, FRAMES))
 
     def test_two_videos(self):
-        """It says which one it takes, and a pad of the demuxer names another"""
+        """table.py says which stream it takes; a pad of the demuxer selects another one"""
         path = self.file('two.mkv')
         self.write(f'matroskamux name=mux ! filesink location={path} '
                    f'{VIDEO.format(FRAMES, 320, 240)} ! mux.video_0 '

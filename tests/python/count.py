@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What tests/count.py says of a log of Meson's: numbers that are known here, and each reason of
-skipped checks once, the most frequent one first."""
+"""tests/count.py on a log of Meson's: the numbers are known here, and each reason of skipped checks
+comes once, the most frequent one first."""
 import json
 import os
 import subprocess
@@ -41,7 +41,7 @@ class Count(unittest.TestCase):
         self.assertEqual(status, 0)
 
     def test_failures(self):
-        """They come behind the reasons, and fail the run"""
+        """Failures come behind the reasons, and make the program fail"""
         status, lines = self.count(
             result_of('wrong', CHECK.format(4, 1) + 'what it said\n', result='FAIL'),
             result_of('crash', 'SKIP: no device\n', result='TIMEOUT'))

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the demo says and leaves where there is no display: the video and the contact sheet are
-decoded independently.
+"""The demo without a display: output, video and contact sheet. The test decodes the video and the
+sheet independently.
 
 Environment:
   TRACKDEMO=program   build/examples/trackdemo
@@ -27,7 +27,7 @@ COLOUR = [87, 181, 232]  # of the first target
 
 
 def ball(frame):
-    """The centre of what is white"""
+    """The centre of the white pixels"""
     white = frame.min(axis=2) > 200
     y, x = numpy.nonzero(white)
     return numpy.array([x.mean(), y.mean()])
@@ -39,7 +39,7 @@ def ball_box(frame):
 
 
 def shirt(frame):
-    """The middle column of the walker's red stripes; nothing where they are hidden"""
+    """The middle column of the walker's red stripes; None if they are hidden"""
     band = frame[285:325]
     red = (band[:, :, 0] > 165) & (band[:, :, 1] < 64) & (band[:, :, 2] < 76)
     return numpy.nonzero(red)[1].mean() if red.sum() > 60 else None
@@ -88,7 +88,7 @@ class Demo(FolderTest):
         return decode(self.file('trackdemo.webm'), 'matroskademux ! vp8dec', width, height)
 
     def test_scene(self):
-        """The walker is followed, and what is said of it is so"""
+        """The demo follows the walker, and reports that truly"""
         said = self.demo('--test')
         self.assertIn('update-rate=0.1 feature=luma\n', said)
         self.assertIn('Following', said)
@@ -138,7 +138,7 @@ class Demo(FolderTest):
         self.assertTrue((first == self.video(*SCENE)).all())
 
     def test_write_scene(self):
-        """The same film, without a box"""
+        """--write-test writes the same film, without a box"""
         street = self.file('street.webm')
         self.assertEqual(self.demo('--write-test', street).strip(), f'150 frames: {street}')
         frames = decode(street, 'matroskademux ! vp8dec', *SCENE)
@@ -148,7 +148,7 @@ class Demo(FolderTest):
         self.demo('--write-test', '/nothing/street.webm', status=1)
 
     def test_file_is_not_graded(self):
-        """Nobody knows what is right in a file"""
+        """The demo does not grade a file, whose truth it does not know"""
         black = '--target', '0,0,40,40'
         for arguments in (), black, (*black, '--feature', 'luma'):
             said = self.demo(*arguments, self.clip)
@@ -201,7 +201,7 @@ class Demo(FolderTest):
         self.assertEqual(len(self.video()), 20)
 
     def test_feature(self):
-        """By colour the walker is followed, too, and by luma something that moves is found."""
+        """The demo follows the walker by colour too, and finds something that moves by luma."""
         said = self.demo('--test', '--feature', 'hue-saturation', '--frames', '45')
         self.assertIn('update-rate=0.1 feature=hue-saturation\n', said)
         seen = re.search(r'^  seen +(\d+) +(\d+) ', said, re.M)
@@ -291,7 +291,7 @@ class Histquery(unittest.TestCase):
         return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
 
     def test_frames(self):
-        """As many are computed as are asked for"""
+        """The program computes as many frames as the user asks for"""
         for arguments, frames in ((), 150), (('--frames', '7'), 7):
             said = self.query(*arguments)
             self.assertIn(f'of {frames} frames', said)
@@ -306,7 +306,7 @@ class Histquery(unittest.TestCase):
         self.assertRegex(said, r'by number of the bin[^|]*time  frame \|   0\+  32\+  64\+  96\+ ')
 
     def test_no_zeros(self):
-        """What a CPU has none of is not there"""
+        """The program leaves out lines that do not apply to a CPU"""
         said = self.query()
         if 'computed on the CPU' not in said:
             self.skipTest('computed on a GPU')
@@ -317,7 +317,7 @@ class Histquery(unittest.TestCase):
 
 
 class Script(unittest.TestCase):
-    """demo.sh, with programs in place of those that install and build"""
+    """demo.sh, with stand-ins for the programs that install and build"""
     FAKES = {
         'dpkg-query': 'for package; do echo "installed $package"; done',
         'meson': 'echo "[3/7] meson $*"; exit 1',

@@ -131,8 +131,8 @@ class Detect(FolderTest):
 
     @unittest.skipUnless(os.path.exists(TRACKDEMO), 'built without the examples (no TRACKDEMO)')
     def test_scores(self):
-        """Scores are scaled: beside the walker, of 95 to 105, a box of 5 starts no target. Not a
-        number is none, and the tracker's warning says so."""
+        """Scores are scaled: next to the walker, of 95 to 105, a box of 5 starts no target. NaN is
+        not a score, and the tracker's warning says so."""
         self.run_program(TRACKDEMO, '--write-test', 'street.webm')
         for score, ids in ((lambda frame: 95 + frame % 11, {1}), (lambda _: 'nan', set())):
             lines = []

@@ -103,7 +103,7 @@ class Arrays(unittest.TestCase):
                 numpy.testing.assert_array_equal(four_corners(tensor, *rectangle), right)
 
     def test_every_deleter_runs(self):
-        """With max-tensors=2 the third tensor comes only where one of the others went."""
+        """With max-tensors=2 the third tensor comes only after one of the others was released."""
         kept = []
         for number, buffer in enumerate(Frames(frames=30, properties='max-tensors=4 qos=false')):
             kept.append(GstIntegralHist.integral_histogram(buffer).numpy())
@@ -165,7 +165,7 @@ class Arrays(unittest.TestCase):
             self.assertEqual(seen + len(kept), FRAMES)
 
     def test_end_of_the_process(self):
-        """Arrays and capsules that are there when the interpreter ends"""
+        """Arrays and capsules exist when the interpreter ends"""
         program = (
             'import os, sys\n'
             f'sys.path.insert(0, {os.path.dirname(os.path.abspath(__file__))!r})\n'

@@ -11,7 +11,7 @@ string:
   cpp     a whole file of a strategy: compiles, and is formatted as the others are
   c       compiles against the build and runs on a frame: a whole program, a function of a buffer,
           or statements
-  cuda    the same with nvcc; it runs where the histogram lies on a GPU
+  cuda    the same with nvcc; it runs if the histogram lies on a GPU
   python  runs, a whole program or statements about a frame
   text    behind one of these: what it prints, with ... for what is left out
   others  NOT_RUN says why; one that it does not know fails
@@ -151,7 +151,7 @@ def commands(text):
 
 
 def squeezed(text):
-    """What is compared: neither spaces, nor how many messages came before"""
+    """The text to compare: without spaces, and without the number of earlier messages"""
     return re.sub(r'#\d+', '#', re.sub(r'\s+', '', text))
 
 
@@ -197,7 +197,7 @@ class Docs(unittest.TestCase):
         return process
 
     def check_tests(self, text):
-        """What builds the tests and runs them enables them, and names those that there are."""
+        """A page that builds and runs the tests enables them, and names only tests that exist."""
         runs_tests = r'^(.*&& )?(meson test|tests/(gpu|fuzz)/run\.sh)'
         if 'meson setup' in text and re.search(runs_tests, text, re.MULTILINE):
             self.assertIn('-Dtests=enabled', text)
@@ -341,7 +341,7 @@ class Docs(unittest.TestCase):
 
 
 def anchors(page):
-    """As GitHub makes them of headings"""
+    """The anchors that GitHub makes of headings"""
     text = re.sub(r'^```.*?^```', '', read(page), flags=re.MULTILINE | re.DOTALL)
     return {re.sub(r'[^\w\- ]', '', heading.lower()).strip().replace(' ', '-')
             for heading in re.findall(r'^#+ (.*)$', text, re.MULTILINE)}

@@ -101,7 +101,7 @@ class Errors(unittest.TestCase):
                 self.check(('lut-location', *words), lut_location=path)
 
     def test_the_start_fails(self):
-        """A table that cannot be read is told before a frame comes."""
+        """An unreadable table is an error before a frame comes."""
         with tempfile.TemporaryDirectory() as folder:
             for name, value in (('lut', '99'), ('lut-location', os.path.join(folder, 'none'))):
                 hist = Gst.ElementFactory.make('cudaintegralhist')
@@ -118,7 +118,7 @@ class Errors(unittest.TestCase):
                 hist.set_bus(None)
 
     def test_labels(self):
-        """Whether upstream asks what is possible, or says what it has."""
+        """The error is the same whether upstream asks for possible caps, or sets caps."""
         words = ('feature=labels counts GRAY8 pixels, not NV12',
                  'put video/x-raw,format=GRAY8 before the element')
         self.check(words, feature='labels')
@@ -134,7 +134,7 @@ class Errors(unittest.TestCase):
 
 class Caps(unittest.TestCase):
     def test_labels(self):
-        """Both pads take GRAY8 alone, and a converter before the element makes it."""
+        """Both pads take only GRAY8, so a converter before the element makes it."""
         pipeline = Gst.parse_launch(
             'videotestsrc num-buffers=1 ! video/x-raw,format=NV12 ! videoconvert ! '
             'cudaintegralhist name=hist backend=cpu ! fakesink name=sink')
@@ -182,7 +182,7 @@ class Answers(unittest.TestCase):
             self.assertEqual(list(histogram.get_quantization()), wanted)
 
     def test_some_bins(self):
-        """They say which they are, and who wants the feature's histogram does not get them."""
+        """A range says which bins it has, and a search for the feature's histogram skips it."""
         _, whole = run({'bins': 9}, 'GRAY8')
         error, some = run({'bins': 9, 'first-bin': 2, 'n-bins': 3, 'regions': '1,2,10,5'}, 'GRAY8')
         self.assertIsNone(error)
@@ -207,7 +207,7 @@ class Answers(unittest.TestCase):
             histogram.likelihood_maps(grid, [1, 2, 3], GstIntegralHist.IntegralHistogramMeasure.L1)
 
     def test_a_table_in_a_file(self):
-        """It counts as the same table as text, and as values that are counted alone."""
+        """A table in a file equals the same table as text, and its values counted by themselves."""
         with tempfile.NamedTemporaryFile('w') as file:
             file.write('\n'.join(str(value % 3) for value in range(256)))
             file.flush()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Random pictures in every format, and what their pixels add to bins, by NumPy and OpenCV.
 
-Formats are decoded here from what GStreamer's documentation says of their bytes. What is made of a
-picture is kept: a test asks about the same pictures for every feature, and changes no array.
+Formats are decoded here as GStreamer's documentation describes their bytes. Results about a picture
+are kept: tests use the same pictures for every feature, and change no array.
 """
 import ctypes
 import dataclasses
@@ -80,13 +80,12 @@ class Variant:
     cut: tuple = None               # as crop, but by an element
 
     def is_woven(self):
-        """Whether rows belong to two fields in turn"""
+        """Returns whether the rows belong to two fields in turn"""
         return self.interlace == 'interleaved' or self.has_fields
 
 
 class Picture:
-    """A picture of random bytes, of such bytes, or of channels that `texture (height, width)` makes
-    """
+    """A picture of random bytes, these bytes, or channels that `texture (height, width)` makes"""
 
     def __init__(self, name, variant, random, pixels=None, texture=None):
         self.name, self.variant = name, variant
@@ -179,7 +178,7 @@ class Picture:
 
     @functools.cached_property
     def channels(self):
-        """As the format has them, at each pixel"""
+        """The channels of the format, at each pixel"""
         found = [self.component(c) for c in components(self.name)]
         if self.name in RGB_10:
             found = [word >> 10 * i + 2 & 255 for i, word in enumerate(found)]
@@ -232,9 +231,9 @@ class Picture:
                  ([1, 0, 0] - luma) / (2 * (1 - matrix.red))], [0, 0, 0], [0, 128, 128])
 
     def transformed(self, by):
-        """With factors and offsets rounded to 16 bits of fraction, in integers
+        """The channels, transformed in integers by factors and offsets with 16 bits of fraction
 
-        That is never far from what rounds the exact numbers, and seldom another number.
+        The result is never far from the rounded exact numbers, and seldom another number.
         """
         factors, before, after = map(numpy.array, by)
         channels = numpy.array(self.channels)
@@ -276,7 +275,7 @@ def add_crop(buffer, crop):
 
 
 def joint(values, ranges, parts):
-    """The number of the parts of several values"""
+    """Joins the parts of several values to one number"""
     number = 0
     for value, n_values, n in zip(values, ranges, parts):
         number = number * n + value * n // n_values
@@ -288,7 +287,7 @@ TURNS = {'gradient': numpy.pi, 'signed-gradient': 2 * numpy.pi}
 
 
 def sectors(picture, n, turn):
-    """In which of n sectors of a turn, pi or 2 pi, luma's gradient lies; -1 of none
+    """The sector of luma's gradient, of n in a turn of pi or 2 pi; -1 without a gradient
 
     An angle that is within a billionth of a border must be on it, a multiple of 45 degrees: the
     tangents of others are irrational. There integers say the sector.
@@ -314,7 +313,7 @@ def patterns(picture):
 
 @functools.cache
 def uniform_labels():
-    """By pattern: of those that are one run of bits, else 58"""
+    """Labels by pattern: 58 for every pattern with more than one run of bits"""
     labels = numpy.full(256, 58)
     labels[0], labels[255] = 0, 57
     for bits in range(1, 8):
@@ -325,7 +324,7 @@ def uniform_labels():
 
 
 def values_of(feature, picture, bins, parts):
-    """(what the feature makes of each pixel, how many values there are, no value being -1)"""
+    """(the value of each pixel, or -1; how many values there are)"""
     if feature in ('luma', 'labels'):
         return picture.luma, 256
     if feature in ('red', 'green', 'blue'):
@@ -349,7 +348,7 @@ def values_of(feature, picture, bins, parts):
 
 
 def bins_of(feature, picture, bins, parts=(), table=None):
-    """The bin of each pixel, -1 of those that are in none"""
+    """The bin of each pixel, -1 for pixels without a bin"""
     values, n_values = values_of(feature, picture, 180 if table else bins, parts)
     if table:
         found = numpy.append(numpy.resize(table, 256), 0)

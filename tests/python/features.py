@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compares the bin of every pixel, of each feature and format, with NumPy, OpenCV and scikit-image.
 
-The bins are recovered from whole tensors: an element, less those to the left and above, is 1 where
+The bins are recovered from whole tensors: an element, less those to the left and above, is 1 if
 the pixel is in the bin.
 
 Environment:
@@ -112,7 +112,7 @@ class Stream:
 
 
 def pixels_in(histogram):
-    """What each pixel adds to each bin, by differences of the tensor, which is modulo 2^32"""
+    """The amount that each pixel adds to each bin, by differences of the tensor, modulo 2^32"""
     with histogram.get_buffer().map(Gst.MapFlags.READ) as info:
         tensor = tensor_view(histogram, info.data).view(numpy.int32)
         rows = tensor.copy()
@@ -123,7 +123,7 @@ def pixels_in(histogram):
 
 
 def bins_in(histogram):
-    """The bin of each pixel, -1 of those that are in none"""
+    """The bin of each pixel, -1 for pixels without a bin"""
     counts = pixels_in(histogram)
     found = counts.argmax(axis=0)
     there = numpy.take_along_axis(counts, found[None], 0)[0]
@@ -216,7 +216,7 @@ class Features(unittest.TestCase):
                         self.check(stream, picture, feature, bins, (), None)
 
     def test_opencv_histograms(self):
-        """As camshiftdemo and OpenCV's tutorials count them, without and with a mask"""
+        """Histograms as camshiftdemo and OpenCV's tutorials count them, without and with a mask"""
         picture = Picture('RGB', Variant(64, 48), numpy.random.default_rng(SEED))
         hsv = numpy.stack(picture.hsv, axis=-1).astype(numpy.uint8)
         rgb = numpy.stack(picture.rgb, axis=-1).astype(numpy.uint8)

@@ -52,7 +52,7 @@ def count(pixels):
 
 
 def unit_block(block):
-    """L2-Hys, as OpenCV has it"""
+    """L2-Hys as in OpenCV"""
     block = block / (math.sqrt((block * block).sum()) + 3.6)
     block = block.clip(max=0.2)
     return block / (math.sqrt((block * block).sum()) + 1e-3)
@@ -66,7 +66,7 @@ def place_weights(start, cell, size, weights):
 
 
 def direct_descriptor(votes, x, y, cell, weights):
-    """The same of gray levels' votes [bin, y, x]: every pixel's, by its place in every block"""
+    """The descriptor of gray levels' votes [bin, y, x], each by its place in every block"""
     answer = []
     for bx in range(7):
         columns, along_x = place_weights(x + bx * cell, cell, votes.shape[2], weights)
@@ -83,7 +83,7 @@ def alike(a, b):
 
 
 def similarity_to_opencv(pixels, cell, weights, n, random):
-    """Mean cosine of n random windows and OpenCV's descriptors, which want cells of 8 pixels"""
+    """Mean cosine of n random windows and OpenCV's descriptors, which need cells of 8 pixels"""
     descriptor = cv2.HOGDescriptor((64, 128), (16, 16), (8, 8), (8, 8), 9, 1, -1, 0, 0.2, False)
     _, tensor = count(pixels)
     height, width = pixels.shape
@@ -157,7 +157,7 @@ class Hog(FolderTest):
             self.assertAlmostEqual(hog.GAUSSIAN[k], wanted)
 
     def test_sums_wrap(self):
-        """Elements are modulo 2^32; sums of rectangles are right where they fit."""
+        """Elements are modulo 2^32; sums of rectangles are right if they fit."""
         pixels = self.random.integers(0, 2**26, (2, 40, 60))
         whole = pixels.cumsum(axis=1).cumsum(axis=2)
         self.assertGreater(whole.max(), 2**34)
@@ -171,7 +171,7 @@ class Hog(FolderTest):
             hog.rectangle_sums(whole.astype(numpy.uint16), x, y)
 
     def test_scores(self):
-        """All windows' scores are products with their descriptors, and places those of windows."""
+        """All scores are products with the descriptors, and all places those of windows."""
         for cell in (5, 8, 7.4):
             windows = hog.find_windows(self.tensor, UNIT, cell, self.classifier, -100)
             columns, rows = (int((size + 4 * cell) / (cell / 2)) - 2 * n + 1
@@ -194,7 +194,7 @@ class Hog(FolderTest):
         self.assertEqual(hog.suppress(boxes[:0]).shape, (0, 5))
 
     def test_opencv(self):
-        """Of structures of all sizes"""
+        """Descriptors are near to OpenCV's, for structures of all sizes"""
         for cell, plain, gaussian in LEAST_ALIKE:
             for weights, least in ((hog.PLAIN, plain), (hog.GAUSSIAN, gaussian)):
                 found = similarity_to_opencv(self.pixels, cell, weights, 50, self.random)
@@ -214,7 +214,7 @@ class Hog(FolderTest):
                 self.assertGreater(found, least)
 
     def test_finds_people(self):
-        """Most of those in vtest.avi, and little else"""
+        """hog.py finds most people in vtest.avi, and little else"""
         self.need_video()
         truth = numpy.loadtxt(TRUTH, delimiter=',')
         said = self.run_example(VTEST, '--interval', '200', '--output', self.file('people.webm'))

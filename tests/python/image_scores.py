@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Compares tables of scores with NumPy: of each feature and format, and with scores that change.
+"""Compares tables of scores with NumPy: for each feature and format, and with scores that change.
 
-What an element downstream sends holds from the next frame on, however tables are computed.
+Scores from an element downstream hold from the next frame on, however tables are computed.
 
 Environment:
   INTHIST_BACKEND=cpu|cuda  the element's backend (auto by default)
@@ -38,7 +38,7 @@ def text_of(lut):
 
 
 def values(feature, parts, picture):
-    """The value of each pixel, 255 of those that have none"""
+    """The value of each pixel, 255 for pixels without a value"""
     found = values_of(feature, picture, 180, parts or DEFAULT_PARTS.get(feature, ()))[0]
     return numpy.where(found < 0, 255, found)
 
@@ -57,7 +57,7 @@ def tables_in(histogram):
 
 
 def check(histogram, scores, what):
-    """Compares whole tables, of scores and of their squares where they are there."""
+    """Compares whole tables, of scores, and of their squares if the histogram has them."""
     scores = scores.astype(numpy.uint64)
     for plane, of in zip(tables_in(histogram), (scores, scores * scores)):
         exact = of.cumsum(axis=0).cumsum(axis=1) % 2**32
@@ -83,7 +83,7 @@ def event_of(lut):
 
 class Scores(unittest.TestCase):
     def test_every_feature(self):
-        """With a random table, whole or short; and without, where values are added up"""
+        """With a random table, whole or short; and without a table, if values are added up"""
         random = numpy.random.default_rng(SEED)
         pictures = [Picture(name, variant, random) for name in FORMATS for variant in VARIANTS]
         for feature, parts in FEATURES:
@@ -146,7 +146,7 @@ class Scores(unittest.TestCase):
                 check(stream.histogram(picture), lut[values('cb', (), picture)], 'the file again')
 
     def test_changes(self):
-        """By events that a pad probe downstream sends, each while a frame passes it"""
+        """Events of a pad probe downstream change the scores, each while a frame passes it"""
         random = numpy.random.default_rng(SEED)
         pictures = [Picture(name, Variant(131, 103), random) for name in ('NV12', 'GRAY8', 'BGRx')]
         for way in WAYS:
@@ -192,8 +192,7 @@ class Scores(unittest.TestCase):
                     self.assertEqual(frames, i + 1)  # a new engine would begin anew
 
     def test_frames_in_flight(self):
-        """Frames that were made before an event keep their scores, also where they are asked late.
-        """
+        """Frames made before an event keep their scores, also for late questions."""
         random = numpy.random.default_rng(SEED)
         picture = Picture('I420', Variant(160, 120), random)
         for way in WAYS:
@@ -209,7 +208,7 @@ class Scores(unittest.TestCase):
                     check(histogram, scores, way)
 
     def test_the_last_holds(self):
-        """Of events and the property"""
+        """The last of events and the property holds"""
         random = numpy.random.default_rng(SEED)
         picture = Picture('GRAY8', Variant(40, 30), random)
         pixels, plain = picture.luma, numpy.arange(256)
@@ -268,7 +267,7 @@ class Scores(unittest.TestCase):
                     self.assertIn(words, text)
                     self.assertIn('gst_integral_image_lut_event_new', text)
                     check(stream.histogram(picture), lut[picture.luma], words)
-            # others pass: nobody upstream takes them, and nobody complains
+            # other events pass: no element upstream takes them, and none warns
             stream.pipeline.send_event(Gst.Event.new_custom(
                 Gst.EventType.CUSTOM_UPSTREAM, Gst.Structure.new_empty('other')))
             check(stream.histogram(picture), lut[picture.luma], 'another event')
@@ -285,7 +284,7 @@ class Scores(unittest.TestCase):
             GstIntegralHist.integral_image_lut_event_parse(Gst.Event.new_eos())
 
     def test_likelihood(self):
-        """What a histogram's counts weigh is what the table of the weights adds up to."""
+        """The weighted counts of a histogram equal the sums of the table of the weights."""
         random = numpy.random.default_rng(SEED)
         weights = some_lut(random)
         pictures = [Picture(name, Variant(131, 103), random) for name in ('NV12', 'RGB', 'YUY2')]

@@ -149,7 +149,7 @@ def refused_settings():
 
 
 class LittleMemory:
-    """Some hundred MiB of address space more than what is taken."""
+    """Limits the address space to some hundred MiB more than the process has."""
 
     def __enter__(self):
         self.before = resource.getrlimit(resource.RLIMIT_AS)
@@ -162,7 +162,7 @@ class LittleMemory:
 
 
 class Trials:
-    """Everything that is tried in one process; `wrong` says what was answered otherwise."""
+    """All trials in one process; `wrong` lists unexpected answers."""
 
     def __init__(self):
         import gi
@@ -184,7 +184,7 @@ class Trials:
     # pipelines
 
     def errors(self, bus, wait):
-        """What our elements say went wrong"""
+        """The errors of our elements"""
         kinds = self.gst.MessageType.ERROR | self.gst.MessageType.EOS
         while message := bus.timed_pop_filtered(wait, kinds):
             if message.type == self.gst.MessageType.EOS:
@@ -193,7 +193,7 @@ class Trials:
                 yield message.parse_error()[0].message
 
     def end(self, pipeline, first=''):
-        """The errors that came, and those that still come when all threads are stopped"""
+        """All errors: the first, and those that come until all threads are stopped"""
         said = [first] if first else []
         pipeline.set_state(self.gst.State.READY)
         said += self.errors(pipeline.get_bus(), 0)
@@ -339,7 +339,7 @@ class Trials:
         return buffer
 
     def good(self):
-        """The process still computes."""
+        """Checks that the process still computes."""
         self.begin('a good frame')
         counts = self.histogram(HISTOGRAM).region(0, 0, 64, 48)
         self.expect(sum(counts) == 64 * 48, 'a good frame', f'wrong counts: {counts}')

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What gst-inspect-1.0 says of the plugin: where it comes from, what elements are called, and that
-texts name only what is there. Compared with the registry's own lists of properties, and with the
-messages and metas that a pipeline has."""
+"""The output of gst-inspect-1.0 for the plugin: origin, names of elements, and only properties that
+exist. It is compared with the registry's own lists of properties, and with the messages
+and metas that a pipeline has."""
 import re
 import unittest
 
@@ -22,7 +22,7 @@ class Inspected(unittest.TestCase):
         self.assertRegex(origin, r'^https://[\w.-]+/\S+$')
 
     def test_long_names(self):
-        """CUDA is in the name of no element that runs on CPUs as well: all do"""
+        """No element has CUDA in its name, as all of them run on CPUs as well"""
         for name, element in self.elements.items():
             self.assertNotIn('CUDA', element.get_metadata('long-name'), name)
 

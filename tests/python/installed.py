@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What an install has, and what others find it by: pkg-config, gst-inspect-1.0, tools/environment.
+"""The files of an install, and how programs find it: pkg-config, gst-inspect, tools/environment.
 
 The version of all of them is the first of NEWS.md.
 
@@ -29,7 +29,7 @@ def output(*command, **more):
 
 
 def flags(folder, *arguments):
-    """What pkg-config prints, with the files of a folder of the build directory."""
+    """The output of pkg-config, with the files of a folder of the build directory."""
     path = os.path.join(BUILD, folder)
     environment = {
         **os.environ,
@@ -42,7 +42,7 @@ def flags(folder, *arguments):
 
 class PkgConfig(unittest.TestCase):
     def own(self, folder, *arguments):
-        """The flags that GStreamer's own files do not give."""
+        """The flags that do not come from GStreamer's own files."""
         gstreamer = flags(folder, *arguments, *GSTREAMER)
         return {flag for flag in flags(folder, *arguments, OURS) if flag not in gstreamer}
 
@@ -91,7 +91,7 @@ class Inspect(unittest.TestCase):
 
 class Install(unittest.TestCase):
     def test_environment(self):
-        """tools/environment prints all that an install outside the system's paths wants."""
+        """tools/environment prints all that an install outside the system's paths needs."""
         tool = os.path.join(ROOT, 'tools', 'environment')
         with open(os.path.join(ROOT, 'docs', 'installing.md'), encoding='utf-8') as file:
             self.assertIn('\neval "$(tools/environment PREFIX)"', file.read())

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The times in element messages: those that a frame has, and no field for those that it has not."""
+"""The times in element messages: a field for each time that a frame has, and none for others."""
 import unittest
 
 from pipelines import Gst, messages, playing
@@ -32,7 +32,7 @@ def times_of(structure):
 
 class Messages(unittest.TestCase):
     def check(self, pts, duration, wanted, form='time'):
-        """Of two frames with these times, through appsrc"""
+        """Sends two frames with these times through appsrc, and compares the messages"""
         def push(pipeline):
             source = pipeline.get_by_name('source')
             for number in range(2):

@@ -255,7 +255,7 @@ class Documentation(unittest.TestCase):
             self.assertNotRegex(text, r'gst_integral_histogram_region\(\)|%NULL|#Gst')
 
     def test_classes(self):
-        """What functions and fields return are the classes of the override."""
+        """Functions return, and fields have, the classes of the override."""
         buffer = next(buffers('cudaintegralhist backend=cpu'))
         meta = GstIntegralHist.buffer_get_integral_histogram_meta(buffer)
         for histogram in meta.histogram, meta.histogram.get_shard(0)[0], meta.histogram.ref():

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Checks docs/papers.md: that it is what tests/benchmarks/papers.py makes of the data, that every
-number of a paper has an experiment that measures it, and a small experiment from end to end."""
+"""Checks docs/papers.md: tests/benchmarks/papers.py makes this page from the data, and every
+number of a paper has an experiment that measures it. Also runs a small experiment to the end."""
 import importlib.util
 import os
 import pathlib

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """GStreamer and this library by introspection, and pipelines and programs that tests run.
 
-MISSING says why the build has no introspection of the library, and is empty where it has.
+MISSING says why the build has no introspection of the library, and is empty if it has.
 
 Environment:
   INTHIST_BACKEND=cpu|cuda  the elements' backend (auto by default)
@@ -50,7 +50,7 @@ def playing(line):
 
 
 def error_of(pipeline):
-    """The text of the error that ends a pipeline; nothing where its stream ends well"""
+    """The text of the error that ends a pipeline; empty if its stream ends well"""
     message = pipeline.get_bus().timed_pop_filtered(
         WAIT, Gst.MessageType.ERROR | Gst.MessageType.EOS)
     assert message, 'neither an error nor the end of the stream'
@@ -58,7 +58,7 @@ def error_of(pipeline):
 
 
 def run(line):
-    """The text of its error, or nothing"""
+    """Runs a pipeline to its end, and returns the text of its error, or nothing"""
     with playing(line) as pipeline:
         return error_of(pipeline)
 
@@ -149,7 +149,7 @@ class FolderTest(unittest.TestCase):
         return os.path.join(cls.folder, name)
 
     def run_program(self, *command, status=0):
-        """What it prints"""
+        """Runs a program, and returns its output"""
         process = subprocess.run(['timeout', '120', *command], cwd=self.folder, text=True,
                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         self.assertEqual(process.returncode, status, process.stdout)
@@ -157,7 +157,7 @@ class FolderTest(unittest.TestCase):
 
 
 class SeededTest(unittest.TestCase):
-    """Tests with a folder each, and random numbers by RESULTS_SEED"""
+    """Tests with a folder each, and random numbers seeded by RESULTS_SEED"""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()

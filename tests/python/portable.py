@@ -22,7 +22,7 @@ ELEMENTS = (f'cudaintegralhist backend=cpu tuning-time=0 bins={BINS} regions="{T
 
 class Portable(unittest.TestCase):
     def check(self, buffer):
-        """That a buffer has the regions, and the track with its region of interest"""
+        """Checks that a buffer has the regions, and the track with its region of interest"""
         meta = GstIntegralHist.buffer_get_integral_histogram_regions_meta(buffer)
         self.assertIsNotNone(meta)
         self.assertEqual(meta.get_n_regions(), len(REGIONS))

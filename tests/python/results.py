@@ -38,9 +38,9 @@ class Table(Results):
         return video or self.video, out, '--format', form, *self.ASKED
 
     def kill_at_random(self, out, *arguments, **options):
-        """Kills it, starts it again, and lets the last one end by itself
+        """Kills the program, starts it again, and lets the last one end by itself
 
-        Some are killed wherever they are, and some soon behind a commit.
+        Some processes are killed at any moment, others soon after a commit.
         """
         def committed():
             return read(self.path(f'{out}/state.json')), \
@@ -64,7 +64,7 @@ class Table(Results):
         print(f'{kills} kills', end=' ', file=sys.stderr)
 
     def compare_folders(self, one, other):
-        """They have the same files, of the same bytes"""
+        """Compares two folders: the same files with the same bytes"""
         names = [sorted(os.path.relpath(os.path.join(folder, name), self.path(out))
                         for folder, _, files in os.walk(self.path(out)) for name in files)
                  for out in (one, other)]
@@ -111,7 +111,7 @@ class Table(Results):
         self.compare_folders('out', 'whole')
 
     def test_csv_torn(self):
-        """What a kill may leave behind: rows that are not committed, and a torn line"""
+        """A kill may leave rows that are not committed, and a torn line"""
         self.run_script('table.py', *self.asked('whole', 'csv'))
         with self.start('table.py', *self.asked('out', 'csv')):
             state = self.path('out/state.json')
@@ -177,7 +177,7 @@ class Table(Results):
                          'table.py: out: frames 7 to 13 are missing')
 
     def test_live(self):
-        """Frames are numbered on, and none comes twice"""
+        """Frame numbers go on after a restart, and no number comes twice"""
         arguments = '--launch', LIVE, 'out', '--grid', '2x2', '--part', '5', '--format', 'csv'
         def committed():  # frames; a run writes the state before its first ones, too
             return json.loads(read(self.path('out/state.json')) or '{}').get('frames', 0)
@@ -211,7 +211,7 @@ class Table(Results):
                           ['0', '60', '80', '60'], ['80', '60', '80', '60']])
 
     def test_fifo(self):
-        """What goes through a FIFO does not come again, also where the format knows its length"""
+        """Frames that went through a FIFO do not come again, even if the format knows its length"""
         os.mkfifo(self.path('fifo'))
         for _ in range(2):
             writer = subprocess.Popen(['cp', self.video, 'fifo'], cwd=self.folder)
@@ -265,7 +265,7 @@ class Table(Results):
             self.assertNotIn('secret', read(self.path(name)), name)
 
     def test_live_fails(self):
-        """What came before the failure is committed, also where no part is full"""
+        """Frames before a failure are committed, even if no part is full"""
         line = LIVE + ' ! identity error-after=38'
         said = self.run_script('table.py', '--launch', line, 'out', '--grid', '2x2', '--part', '30',
                                '--format', 'csv', status=1)
@@ -276,7 +276,7 @@ class Table(Results):
 
     @unittest.skipIf(PYARROW, PYARROW)
     def test_parts_in_order(self):
-        """Of a camera that runs for months: the names of parts have the order of their frames"""
+        """The names of parts sort by frame, also for a camera that runs for months"""
         arguments = '--launch', 'videotestsrc is-live=true num-buffers=5', 'out', '--grid', '1x1'
         self.run_script('table.py', *arguments, python=VENV_PYTHON)
         part, = (name for name in os.listdir(self.path('out')) if name[0] == '0')
@@ -289,7 +289,7 @@ class Table(Results):
                           [10 ** 8 + 3, 10 ** 8 + 7]])
 
     def patched(self, patch, *arguments, python=sys.executable):
-        """The output of table.py, whose modules are changed by these lines of Python"""
+        """The output of table.py, after these lines of Python have changed its modules"""
         line = f'import sys, table\nsys.argv[1:] = {list(arguments)}\n{patch}\ntable.main()'
         return subprocess.run([python, '-c', line], cwd=self.folder, check=True,
                               env={**os.environ, 'PYTHONPATH': ':'.join(
@@ -327,7 +327,7 @@ class Table(Results):
                 self.assertNotIn('done', json.load(file))
 
     def test_all_late(self):
-        """Of a live source tracks are there, CSV has its columns, and late frames are told"""
+        """If all frames of a live source are late, there are tracks, CSV columns and a report"""
         count = 90  # slowly, so that a busy machine follows in each
         arguments = list(self.asked('out', 'csv'))
         arguments[arguments.index(self.video)] = (
@@ -341,7 +341,7 @@ class Table(Results):
                          [f'count{i}' for i in range(BINS)])
 
     def test_folders_synced(self):
-        """The folders that were made are on the disk before there are rows in them"""
+        """New folders are on the disk before rows are in them"""
         patch = """if True:
             import os
             known = os.fsync

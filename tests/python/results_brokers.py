@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """examples/publish.py, consume.py and a broker, killed at random times
 
-Every frame must be there once, as results_truth.py has it.
+Every frame must come out once, with the numbers of results_truth.py.
 """
 import configparser
 import contextlib
@@ -77,7 +77,7 @@ max_queued_messages 0
         self.process.send_signal(signal.SIGUSR1)
 
     def knows(self, client):
-        """Whether it has written the client's subscription to the disk"""
+        """Returns whether the broker has written the client's subscription to the disk"""
         path = os.path.join(self.folder, 'mosquitto.db')
         if not os.path.exists(path):
             return False
@@ -105,7 +105,7 @@ class NatsServer(Broker):
 
 
 class Refusing(threading.Thread):
-    """What answers each subscription of MQTT with this code"""
+    """A server that answers each subscription of MQTT with this code"""
 
     def __init__(self, code):
         super().__init__(daemon=True)
@@ -124,7 +124,7 @@ class Refusing(threading.Thread):
 
 class Publish(Results):
     def published(self):
-        """{frame: message} of what consume.py has written; each frame is there once"""
+        """{frame: message} from the file that consume.py writes; each frame comes once"""
         path = self.path('got.db')
         with contextlib.closing(sqlite3.connect(f'file:{path}?mode=ro', uri=True)) as database:
             rows = database.execute('SELECT id, camera, frame, text FROM frames ORDER BY frame, id'
@@ -228,7 +228,7 @@ class Publish(Results):
 
     @unittest.skipIf(MQTT, MQTT)
     def test_mqtt_forgets(self):
-        """A broker gets again what it had acknowledged and lost, and what comes twice is dropped"""
+        """A broker that loses acknowledged messages gets them again; duplicates are dropped"""
         broker = Mosquitto(self.folder, autosave=1800)
         consumer = 'consume.py', 'got.db', '--broker', broker.url
         self.addCleanup(broker.kill)
@@ -266,8 +266,8 @@ class Publish(Results):
                          'gate.spool, stopped')
 
     def check_files(self, broker):
-        """Two files and other targets of one camera are all kept, also where they are published at
-        the same time, and what is published anew from an empty spool is not kept twice"""
+        """Two files and other targets of one camera are all kept, also if they are published at the
+        same time; messages published again from an empty spool are not kept twice"""
         shutil.copy(self.video, self.path('other.avi'))
         with open(self.path('other.avi'), 'ab') as file:
             file.write(b'JUNK' + bytes(4))
@@ -372,7 +372,7 @@ class Publish(Results):
 
     @unittest.skipIf(NATS, NATS)
     def test_nats_foreign(self):
-        """And what the stream keeps is bounded"""
+        """As check_foreign (); also, the stream does not keep messages for ever"""
         broker = NatsServer(self.folder)
         self.check_foreign(broker, lambda texts: broker.publish('integralhist.gate.tracks', *texts))
         said = broker.publish('$JS.API.STREAM.INFO.integralhist', b'')
@@ -381,7 +381,7 @@ class Publish(Results):
 
     @unittest.skipIf(MQTT, MQTT)
     def test_mqtt_refused(self):
-        """It is said where a subscription is refused, or granted without acknowledgements"""
+        """consume.py reports a subscription that is refused, or granted without acknowledgements"""
         for code in (0x80, 0):
             broker = Refusing(code)
             broker.start()
@@ -419,7 +419,7 @@ class Publish(Results):
 
     @unittest.skipIf(MQTT, MQTT)
     def test_away(self):
-        """Messages wait for a broker that is not there yet"""
+        """Messages wait for a broker that has not started yet"""
         broker = Mosquitto(self.folder)
         with self.start('publish.py', self.video, *self.arguments(broker)):
             wait_for(lambda: 'the broker is away' in self.said('publish.py'), 'the complaint')

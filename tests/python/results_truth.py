@@ -43,13 +43,13 @@ def wait_for(condition, what, seconds=TIMEOUT):
 
 
 def listens(port):
-    """Whether a server of this machine does"""
+    """Returns whether a server of this machine listens at the port"""
     with socket.socket() as probe:
         return probe.connect_ex(('127.0.0.1', port)) == 0
 
 
 def read(path):
-    """The text of a file that may not be there"""
+    """The text of a file; empty if the file does not exist"""
     try:
         with open(path, encoding='utf-8') as file:
             return file.read()
@@ -94,7 +94,7 @@ class Results(SeededTest):
 
     @contextlib.contextmanager
     def start(self, script, *arguments, python=sys.executable):
-        """A process, which has ended behind the block"""
+        """Starts a process, which has ended behind the block"""
         with open(self.path(f'{script}.log'), 'a+', encoding='utf-8') as log:
             process = subprocess.Popen(
                 [python, os.path.join(EXAMPLES, script), *arguments], cwd=self.folder,
@@ -106,11 +106,11 @@ class Results(SeededTest):
                 process.wait()
 
     def said(self, script):
-        """What all its runs have printed"""
+        """The output of all runs of the script"""
         return read(self.path(f'{script}.log'))
 
     def run_script(self, script, *arguments, status=0, **options):
-        """The last line that it prints"""
+        """Runs the script, and returns its last line"""
         with self.start(script, *arguments, **options) as process:
             process.wait(TIMEOUT)
         said = self.said(script)

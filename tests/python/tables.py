@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Compares cudaintegralimage's tables and sums with NumPy's cumulative sums.
 
-Where OpenCV is installed, they are compared with its cv2.integral2, too.
+If OpenCV is installed, they are also compared with cv2.integral2.
 """
 import unittest
 

@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Which GPU architectures and libraries the build takes of a CUDA toolkit, on x86_64 and on arm64.
+"""GPU architectures and libraries that the build takes from a CUDA toolkit, on x86_64 and arm64.
 
-The toolkit is a stand-in: its nvcc answers what it is asked, and compiles nothing. A cross file
+The toolkit is a stand-in: its nvcc answers questions, and compiles nothing. A cross file
 that says aarch64 and has this machine's compiler stands in for a Jetson. Nothing is built.
 """
 import os
@@ -83,14 +83,14 @@ def configure(release, kinds, cross=False):
 
 class Toolkits(unittest.TestCase):
     def test_x86_64(self):
-        """Jetsons' machine code would only make the library larger"""
+        """Without Jetsons, whose machine code would only make the library larger"""
         if os.uname().machine != 'x86_64':
             self.skipTest('this machine is no x86_64')
         self.assertEqual(configure('13.0', ['x86_64-linux', 'sbsa-linux'])[:3],
                          ('75 80 86 89 90 100 120'.split(), ['120'], 'x86_64-linux'))
 
     def test_arm64(self):
-        """Orin and Thor, whose number has changed"""
+        """With Orin, and Thor, whose number has changed"""
         *told, compiled = configure('13.0', ['x86_64-linux', 'sbsa-linux'], cross=True)
         self.assertEqual(told, ['75 80 86 87 89 90 100 110 120'.split(), ['120'], 'sbsa-linux'])
         self.assertRegex(compiled, r'-ccbin\S* g\+\+ \S*-target-dir\S* sbsa-linux')

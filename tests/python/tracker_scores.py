@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What the accuracy of trackers is computed from, against pixels counted one by one, and by hand.
+"""Compares the scores of trackers with pixels counted one by one, and with numbers by hand.
 
-It wants neither the plugin nor a package: tests/benchmarks/scores.py alone.
+It needs neither the plugin nor a package, only tests/benchmarks/scores.py.
 """
 import math
 import os

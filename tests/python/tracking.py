@@ -43,7 +43,7 @@ def pictures(line):
 
 class Tracking(unittest.TestCase):
     def balls(self):
-        """Where the ball is in each frame: first and last column and row."""
+        """The place of the ball in each frame: first and last column and row."""
         places = []
         for picture in pictures(f"videotestsrc {BALL}"):
             rows, columns = numpy.nonzero(picture > 100)

@@ -58,7 +58,7 @@ def read(path):
 
 
 class Page(html.parser.HTMLParser):
-    """What a page has: anchors, links, list items, rows of tables, text outside of code"""
+    """The parts of a page: anchors, links, list items, rows of tables, text outside of code"""
 
     def __init__(self, path):
         super().__init__()
@@ -123,7 +123,7 @@ class Links(unittest.TestCase):
             os.path.join(SITE, '**/*.html'), recursive=True)}
 
     def test_links(self):
-        """Files and anchors are there, and pages are reached from the front page."""
+        """Linked files and anchors exist, and links lead from the front page to every page."""
         leads, linked = {}, 0
         for name, page in self.pages.items():
             leads[name] = set()
@@ -154,7 +154,7 @@ class Links(unittest.TestCase):
         self.assertEqual(set(self.pages) - reached, set())
 
     def test_every_page(self):
-        """Each page of Markdown is there, with its title, its lists, its tables and no more."""
+        """Each page of Markdown has a web page with its title, lists and tables, and no more."""
         for source in MARKDOWN:
             with self.subTest(source=source):
                 page = self.pages[page_of(source)]
@@ -169,7 +169,7 @@ class Links(unittest.TestCase):
                 self.assertNotRegex(''.join(page.text), r'\]\(|```|\*\*|^#+ ')
 
     def test_names(self):
-        """What pages say of the API, and the API's own comments, link to it."""
+        """API names in pages, and in the API's own comments, link to the API."""
         pages = {name: set(page.links) for name, page in self.pages.items()}
         self.assertIn('../api/method.IntegralHistogram.add_reader.html',
                       pages['docs/asking.html'])

@@ -110,7 +110,7 @@ class Weights(unittest.TestCase):
                         self.check(stream, picture, *case)
 
     def test_regions(self):
-        """Of any size, with sums of more than 32 bits, too"""
+        """Regions of any size, also with sums of more than 32 bits"""
         width, height = 4096, 1030
         stripes = numpy.tile(numpy.array([0, 0, 255, 255], numpy.uint8), (height, width // 4))
         noise = numpy.random.default_rng(SEED)
@@ -137,7 +137,7 @@ class Weights(unittest.TestCase):
         self.assertGreater(wanted.sum(), 2**32)
 
     def test_questions(self):
-        """Measures, quantiles and votes of weights: of any frame, the same bits in all ways"""
+        """Measures, quantiles and votes of weights: for any frame, the same bits in all ways"""
         random = numpy.random.default_rng(SEED)
         picture = Picture('BGRx', Variant(131, 97, 'padded', (3, 5, 101, 67)), random)
         nicks = GstIntegralHist.IntegralHistogramMeasure
@@ -204,7 +204,7 @@ class Weights(unittest.TestCase):
                         numpy.frombuffer(data, numpy.int32), wanted, str(case))
 
     def test_large_windows(self):
-        """Of more weights than 32 bits have"""
+        """Windows whose weights add up to more than 32 bits"""
         stripes = numpy.tile(numpy.array([0, 0, 255, 255], numpy.uint8), (1030, 1024))
         stripes[:300, :1000] //= 2
         picture = Picture('GRAY8', Variant(4096, 1030), numpy.random.default_rng(SEED), stripes)
@@ -231,7 +231,7 @@ class Weights(unittest.TestCase):
                 histogram.grids(grid)
 
     def test_messages(self):
-        """Say what regions add up to, and in which unit."""
+        """Messages say what regions add up to, and in which unit."""
         with playing(
                 'videotestsrc num-buffers=1 pattern=snow ! '
                 'video/x-raw,format=GRAY8,width=64,height=48 ! cudaintegralhist feature=gradient '
@@ -270,7 +270,7 @@ class Weights(unittest.TestCase):
             self.assertEqual(together, alone)
 
     def test_settings(self):
-        """What does not go together is one error that says what to set."""
+        """Settings that exclude each other are one error that says what to set."""
         for properties, word in (
                 ('weight=gradient counter=u16', 'weight=gradient wants elements of 32 bits'),
                 ('soft=true counter=u8-tiled', 'soft=true wants elements of 32 bits'),
@@ -284,7 +284,7 @@ class Weights(unittest.TestCase):
                                         f'cudaintegralhist {properties} ! fakesink'))
 
     def test_opencv(self):
-        """HOGDescriptor's votes, but for the border, which it mirrors"""
+        """Votes are those of HOGDescriptor, except at the border, which HOGDescriptor mirrors"""
         pixels = numpy.random.default_rng(SEED).integers(0, 256, (64, 96), numpy.uint8)
         picture = Picture('GRAY8', Variant(96, 64), numpy.random.default_rng(SEED), pixels)
         for feature, bins, signed in (('gradient', 9, False), ('signed-gradient', 18, True),
