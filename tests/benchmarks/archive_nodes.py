@@ -106,7 +106,7 @@ class Node:
             bool(self.processes(PROCESSES['raylet']))
 
     def is_late(self):
-        """Whether it is time to start the node again: Ray may also hang"""
+        """Returns whether it is time to start the node again: Ray may also hang"""
         return self.process is None or self.process.poll() is not None or \
             time.monotonic() - self.started > 60
 

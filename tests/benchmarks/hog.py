@@ -55,7 +55,7 @@ def overlaps(box, boxes):
 
 
 def right_boxes(boxes, truth):
-    """Whether each box, best first, is a true one that no box before it took"""
+    """Returns whether each box, best first, is a true one that no box before it took"""
     free = numpy.ones(len(truth), bool)
     right = []
     for box in boxes:

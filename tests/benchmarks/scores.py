@@ -33,7 +33,7 @@ def mean(values):
 
 
 def is_there(box):
-    """Whether a true box exists; a box of NaN does not"""
+    """Returns whether a true box exists; a box of NaN does not"""
     return box[2] > 0 and box[3] > 0
 
 

@@ -18,7 +18,7 @@ def read_truth(path):
 
 
 def can_decode(path):
-    """Whether a decoder is installed whose frames can be trusted; says so if not
+    """Returns whether a decoder is installed whose frames can be trusted; says so if not
 
     openh264dec is not such a decoder: most of its frames of woman.mp4 differ from those of
     avdec_h264, whose luma is that of NVIDIA's decoder.

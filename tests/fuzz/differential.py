@@ -158,7 +158,7 @@ class Combination:
             yield picture, buffer
 
     def planes_of(self, picture):
-        """[bin, y, x]: what a pixel adds to a bin"""
+        """[bin, y, x]: the amount that a pixel adds to a bin"""
         weights = features.weights_of(picture, self.weight, self.soft)
         if self.soft:
             return features.shares_of(self.feature, picture, self.bins, weights)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The truth of differential.py: what is drawn, sums of rectangles, and measures by OpenCV."""
+"""The truth of differential.py: pictures, sums of rectangles, and measures by OpenCV."""
 import cv2
 import numpy
 

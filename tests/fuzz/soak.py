@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""A live stream for hours: two consumers, flushes, and other work beside it.
+"""A live stream for hours, with two consumers, flushes and other work at the same time.
 
     soak.py [--seconds N] [--size 640x480] [--fps 30] [--csv FILE] [--backend cpu]
             [--compute auto]
@@ -71,7 +71,7 @@ class Soak:
         return Gst.PadProbeReturn.OK
 
     def consume(self):
-        """Asks each histogram, and keeps some for a while."""
+        """Asks each histogram questions, and keeps some histograms for a while."""
         sink, held, rng = self.pipeline.get_by_name("app"), [], random.Random(1)
         while not self.stopping:
             sample = sink.emit("try-pull-sample", 50 * Gst.MSECOND)
@@ -99,7 +99,7 @@ class Soak:
                 self.messages += 1
 
     def flush(self):
-        """As a flushing seek does, from the source on, between two of its frames."""
+        """Flushes from the source on, as a flushing seek does, between two frames."""
         def flush_now(pad, info):
             peer = pad.get_peer()
             segment = Gst.Segment()
@@ -114,7 +114,7 @@ class Soak:
         source.get_static_pad("src").add_probe(Gst.PadProbeType.IDLE, flush_now)
 
     def jam(self, seconds):
-        """Lets nothing into either sink, and the consumer hold all that it may."""
+        """Has the consumer hold as many frames as it may, and then blocks both sinks."""
         pads = [self.pipeline.get_by_name(name).get_static_pad("sink") for name in ("sink", "app")]
         self.held_at_least = MOST_HELD
         time.sleep(seconds)
