@@ -62,7 +62,7 @@ std::string text_of (GObject *object, const char *property)
   return text;
 }
 
-/// Another value than the one that is set.
+/// Returns a value other than the one that is set.
 GValue other_value (GObject *object, const GParamSpec *spec)
 {
   GValue value = G_VALUE_INIT;
@@ -124,7 +124,7 @@ TEST (set_while_running)
                        && said[0].find ("NULL or READY") != std::string::npos,
                    "%s of %s: %zu warnings, %s", spec->name, name, said.size (),
                    said.empty () ? "" : said[0].c_str ());
-      // the same value is no change
+      // setting the same value again is not a change
       GValue same = G_VALUE_INIT;
       g_object_get_property (G_OBJECT (element), spec->name, &same);
       g_object_set_property (G_OBJECT (element), spec->name, &same);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The element offers upstream memory that needs no copy, and buffers enough for the frames in
-// flight. It reads CUDA memory of others where it lies.
+// The element offers upstream memory that needs no copy, and enough buffers for the frames in
+// flight. It reads the CUDA memory of other elements where it lies.
 #include "offered_buffers.hpp"
 #include "test.hpp"
 
@@ -28,7 +28,7 @@ guint64 stat_of (const Harness &harness, const char *name)
 
 }  // namespace
 
-/// Upstream is offered memory that needs no copy, and buffers for the frames in flight.
+/// The element offers upstream memory that needs no copy, and buffers for the frames in flight.
 SETUP_TEST (offer)
 {
   Random random (seed ());
@@ -67,7 +67,7 @@ SETUP_TEST (offer)
   fail_unless_equals_uint64 (stat_of (harness, "bytes-staged"), picture);
 }
 
-/// A source that asks for buffers writes into those that are offered.
+/// A source that asks for buffers writes into the offered ones.
 SETUP_TEST (source)
 {
   if (g_str_equal (setup.backend, "cpu"))

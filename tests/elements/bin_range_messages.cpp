@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// first-bin and n-bins: what messages and errors say of a range of the bins, and who refuses one.
+// first-bin and n-bins: messages and errors about a range of the bins, and elements that refuse a
+// range.
 #include <functional>
 #include <tuple>
 
@@ -20,7 +21,7 @@ GstStructure *message_of (const std::string &properties)
   return gst_structure_copy (gst_message_get_structure (message));
 }
 
-/// Returns its numbers, region by region.
+/// Returns the numbers of a message, region by region.
 std::vector<std::vector<guint64>> numbers_of (const GstStructure *structure, const char *field)
 {
   std::vector<std::vector<guint64>> numbers;
@@ -40,7 +41,7 @@ std::vector<std::vector<guint64>> numbers_of (const GstStructure *structure, con
 
 }  // namespace
 
-/// Messages of two ranges have the counts of the whole's, and say which bins they are of.
+/// Messages of two ranges have the counts of the whole histogram, and say which bins they have.
 RANGE_TEST (messages)
 {
   for (const auto &[properties, field, bins] :
@@ -133,7 +134,7 @@ RANGE_TEST (of_feature)
   check_range (found->histogram, { 0, 18 }, 18, "the whole");
 }
 
-/// Says how the first error of an element begins; nothing where the stream ends without one.
+/// Returns the beginning of the first error of an element; empty if the stream ends without one.
 static std::string error_of (const std::string &elements)
 {
   const std::string line = "videotestsrc num-buffers=3 ! video/x-raw,format=I420,width=64,"
@@ -149,7 +150,7 @@ static std::string error_of (const std::string &elements)
   return error->message;
 }
 
-/// Elements that compare histograms refuse some bins at once, and take all, wherever these are.
+/// Elements that compare histograms refuse a range at once, and take all bins, wherever they are.
 RANGE_TEST (consumers)
 {
   const std::string hist = std::string ("cudaintegralhist tuning-time=0 backend=") + backend + " ",
@@ -180,7 +181,7 @@ RANGE_TEST (consumers)
       fail_unless (none.empty (), "%s%s: %s", before.c_str (), consumer.c_str (), none.c_str ());
     }
   }
-  // of what the correlation filter wants
+  // for the features that the correlation filter needs
   const std::string gradients = hist + "feature=signed-gradient bins=18 weight=gradient soft=true ",
                     hsv = hist + "feature=hsv ",
                     luma = std::string ("cudaintegralimage tuning-time=0 backend=") + backend

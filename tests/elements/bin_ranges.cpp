@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// first-bin and n-bins: planes of some bins, one range behind the other, are the whole tensor byte
-// for byte, and their answers are its answers. The truth is the whole histogram, and for luma what
-// is counted in the pixels.
+// first-bin and n-bins: the planes of ranges, one behind the other, equal the whole tensor byte for
+// byte, and give its answers. The truth is the whole histogram, and for luma the counted pixels.
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -139,7 +138,7 @@ std::vector<std::vector<guint64>> answers_of (GstIntegralHistogram *histogram, i
   return answers;
 }
 
-/// Each split's planes and answers are the whole's.
+/// Checks that each split has the planes and the answers of the whole histogram.
 void check_splits (const Counts &counts, const std::string &how, bool tensors = true)
 {
   const std::string settings = counts.properties + (" " + how);
@@ -189,7 +188,7 @@ RANGE_TEST (counters)
                         on (backend, std::string ("compute=") + compute + " counter=" + counter));
 }
 
-/// All of the backend.
+/// All strategies of the backend.
 RANGE_TEST (strategies)
 {
   using inthist::Type;
@@ -207,7 +206,7 @@ RANGE_TEST (strategies)
       }
 }
 
-/// Shared out over several devices, in shards that stay, downloaded, and in rounds.
+/// A range is computed on several devices: in shards that stay, downloaded, and in rounds.
 RANGE_TEST (devices)
 {
   Random random (seed ());
@@ -241,7 +240,7 @@ RANGE_TEST (shards)
   }
 }
 
-/// Other frame sizes and formats, midway.
+/// The size and the format of the frames change in the stream.
 RANGE_TEST (caps)
 {
   for (const char *properties : { "bins=12", "feature=hsv quantization=4,3,2 compute=on-demand",
@@ -321,7 +320,7 @@ RANGE_TEST (memory)
   fail_unless (fits (" first-bin=248"));
 }
 
-/// A file with a lookup table is read as for the whole.
+/// An element with a range reads the file of a lookup table as any other does.
 RANGE_TEST (lut_location)
 {
   g_autofree char *path = g_build_filename (g_get_tmp_dir (), "bin_ranges-XXXXXX", nullptr);

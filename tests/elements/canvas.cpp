@@ -44,7 +44,7 @@ std::vector<GstVideoFormat> formats ()
   return all;
 }
 
-/// A picture whose bytes are its own.
+/// A picture that owns its bytes.
 struct Picture {
   GstVideoInfo info;
   std::vector<guint8> bytes;
@@ -60,7 +60,7 @@ struct Picture {
   GstVideoFrame frame () { return frame (bytes.data ()); }
 };
 
-/// Noise in the bits that samples have.
+/// Noise in the used bits of samples.
 Picture noise (GstVideoFormat format, int width, int height,
                GstVideoInterlaceMode mode = GST_VIDEO_INTERLACE_MODE_PROGRESSIVE)
 {
@@ -102,7 +102,7 @@ DrawingList some_drawings (int width, int height)
   return list;
 }
 
-/// Bytes that mean nothing may differ.
+/// Clears bytes without a meaning, which may differ.
 void clear_unused (Picture &picture)
 {
   const GstVideoFormatInfo *const format = picture.info.finfo;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Cells of the correlation tracker, against the weighted sum of each pixel's share in each cell.
+// Cells of the correlation tracker are compared with the weighted sum over each pixel's share.
 #include <gst/track/correlation/cells.hpp>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::vector<std::int64_t> areas_of (const CellGrid &grid, int width, int height)
 
 constexpr int kWidth = 61, kHeight = 47;
 
-/// Returns what each pixel has of each bin.
+/// Returns the amount of each pixel in each bin.
 std::vector<guint64> pixels_of (GstIntegralHistogram *histogram)
 {
   std::vector<GstVideoRectangle> pixels;
@@ -69,7 +69,8 @@ double overlap (double a0, double a1, double b0, double b1)
   return std::max (0.0, std::min (a1, b1) - std::max (a0, b0));
 }
 
-/// Returns what a cell has of a bin, each pixel by its share of the area; of 1s its area.
+/// Returns a cell's amount of a bin, each pixel by its share of the area. If all values are 1, that
+/// is the area.
 double sum_of (const CellGrid &grid, int column, int row, const std::vector<guint64> &pixels,
                unsigned bins, unsigned bin)
 {
@@ -90,8 +91,8 @@ TEST (anywhere)
   const FrameTensors frame = frames.of (squares (kWidth, kHeight, 1, 0, 255));
   const CellGrid grids[] = {
     { 3, 5, 4, 4, 6, 5 },                       // whole pixels
-    { 7.3, 2.71, 3.37, 5.9, 7, 6 },             // none
-    { 10.1, 11.7, 0.23, 0.31, 9, 8 },           // several in a pixel
+    { 7.3, 2.71, 3.37, 5.9, 7, 6 },             // no whole pixels
+    { 10.1, 11.7, 0.23, 0.31, 9, 8 },           // several cells in a pixel
     { -20.6, -9.2, 5.5, 3.3, 16, 20 },          // over all borders
     { 500, -300, 2, 2, 3, 3 },                  // outside
     CellGrid::around (30.5, 20, 40, 9, 32, 3),  // by the middle

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Targets go on without a GPU that fails. The GPU is pretended.
+// Targets go on without a GPU that fails. The test simulates the GPU.
 #include <cmath>
 #include <memory>
 #include <utility>
@@ -67,8 +67,8 @@ void step (CorrelationTracker &tracker, const FrameTensors &frame, bool works = 
 
 }  // namespace
 
-// A target goes on with what the GPU knew, or, if that cannot be read, it has not started: it can
-// start again where it is. Frames with the GPU ask it, and no others.
+// A target goes on with the model of the GPU. If that cannot be read, the target has not started,
+// and can start again where it is. Only frames in that GPU's memory ask it.
 TEST (failing_gpu)
 {
   const Scene scene;
@@ -101,7 +101,7 @@ TEST (failing_gpu)
   }
 }
 
-// Without memory there the model stays here.
+// If the GPU has no memory, the model stays on the CPU.
 TEST (full_gpu)
 {
   const Scene scene;
@@ -118,7 +118,7 @@ TEST (full_gpu)
   fail_unless (overlap (tracker, 171, 120, 36, 48) > 0.8);
 }
 
-// A box that the GPU fails to learn starts the target again, whatever the GPU still tells.
+// A box that the GPU fails to learn starts the target again, whatever the GPU still answers.
 TEST (failing_start)
 {
   const Scene scene;
@@ -135,7 +135,7 @@ TEST (failing_start)
   fail_unless (!tracker.request () && !tracker.has_started ());
 }
 
-// A lost target of which the GPU has lost all stays lost until a box says where it is.
+// A lost target whose data the GPU has lost stays lost until a box says where it is.
 TEST (failing_gpu_of_a_lost_target)
 {
   const Scene scene;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames for the parts of the correlation tracker, with the integral histograms that it asks.
+// Frames for the parts of the correlation tracker, with the integral histograms that the tracker
+// uses.
 #pragma once
 
 #include <algorithm>
@@ -64,7 +65,7 @@ public:
   {
   }
 
-  /// Returns those of a picture, until the next call.
+  /// Returns the histograms of a picture, which are valid until the next call.
   integralhist::FrameTensors of (const RgbPicture &picture)
   {
     buffer_.reset ();

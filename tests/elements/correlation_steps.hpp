@@ -40,7 +40,7 @@ struct Scene {
   }
 };
 
-/// Has a tracker's step done.
+/// Runs a step of the tracker to its end.
 inline void finish (CorrelationTracker &tracker, const FrameTensors &frame)
 {
   CorrelationTracker *const its = &tracker;

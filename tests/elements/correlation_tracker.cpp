@@ -129,7 +129,7 @@ TEST (resized_sample)
   fail_unless (!sizes_in (1.031) && !sizes_in (0.97));
 }
 
-/// The confidence is the map that docs/tracking.md says.
+/// Checks that the confidence is the formula in docs/tracking.md.
 static void expect_logistic (double confidence, const Evidence &evidence)
 {
   const double odds = std::pow (std::max (evidence.sharpness, 0.1), 1.8)
@@ -205,7 +205,8 @@ TEST (growth)
   }
 }
 
-// A box of another shape is as a first one for the sizes: both find how the target grows.
+// A tracker that starts with a box of the wrong shape finds, once it is corrected, how the target
+// grows.
 TEST (other_shape)
 {
   const Scene scene;
@@ -350,7 +351,7 @@ TEST (together)
   for (CorrelationTracker &tracker : together)
     all.push_back (&tracker);
   for (int i = 0; i < 30; i++) {
-    // it grows, leaves, and comes back
+    // the target grows, leaves, and comes back
     const RgbPicture picture =
         i > 12 && i < 20 ? scene.background : scene.at (100 + 2 * i, 100, 1 + 0.02 * i);
     const FrameTensors frame = frames.of (picture);
@@ -393,7 +394,7 @@ TEST (anywhere)
   }
 }
 
-// a target that is expected outside of the frame is looked for there, and goes on where it is seen
+// a target that is expected outside of the frame is looked for there, and goes on once it is seen
 TEST (expected_outside)
 {
   const Scene scene;

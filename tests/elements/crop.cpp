@@ -75,7 +75,7 @@ const GstVideoRectangle kParts[] = { { 0, 0, kWidth, kHeight },
 
 }  // namespace
 
-/// Noise in pictures that are larger than their caps, the visible part at odd places, on both
+/// Noise in pictures that are larger than their caps, with the visible part at odd places, for both
 /// producers.
 BACKEND_TEST (counts)
 {
@@ -166,7 +166,7 @@ BACKEND_TEST (changes)
   expect_parts (text, { "outside of the 1x48 frame" });
 }
 
-/// videocrop only adds the meta where the sink takes it, which fakesink does not.
+/// videocrop adds only the meta if the sink takes it, which fakesink does not.
 BACKEND_TEST (sinks)
 {
   std::vector<guint64> counts[2];
@@ -214,7 +214,7 @@ BACKEND_TEST (sinks)
   fail_unless (counts[0] == counts[1]);
 }
 
-/// Drawn on is the visible part alone, and as if it were the frame.
+/// The overlay draws only on the visible part, as if that were the frame.
 TEST (overlay)
 {
   g_autoptr (GstElementFactory) factory = gst_element_factory_find ("integralhistoverlay");
@@ -244,7 +244,7 @@ TEST (overlay)
         GstBuffer *wanted = cut (before, picture, part, tight);
         for (GstBuffer *buffer : { in, wanted }) {
           add_roi (buffer, "track", 3, { 5 + frame, 6, 9, 8 });
-          // what would lie in the picture, but not in the visible part
+          // a box in the picture, but not in the visible part
           add_roi (buffer, "track", 4, { part.w + 1, 0, 5, 5 });
           add_roi (buffer, "face", 5, { -20, -20, 19, 19 });
         }
@@ -265,7 +265,7 @@ TEST (overlay)
         gst_buffer_unref (wanted);
       }
     }
-  // at odd places of a picture with subsampled chroma, luma is as exact
+  // at odd places of a picture with subsampled chroma, luma is still exact
   const GstVideoRectangle part = { 17, 9, 41, 31 };
   const GstVideoInfo picture = padded_info ("I420", 80, 64);
   Alone cropped ("integralhistoverlay labels=false regions=4,2,20,10",

@@ -174,7 +174,7 @@ TEST (overlay)
       }
 }
 
-/// A tracker in CUDA memory has its filters there.
+/// A tracker of frames in CUDA memory keeps its filters there.
 TEST (filters)
 {
   if (!have ("filters of frames in CUDA memory", { "cudaupload" }))
@@ -218,7 +218,7 @@ TEST (likelihood)
   };
   const auto [heat, heat_here] = lines ("mode=heat");
   fail_unless_equals_int (compare (heat, heat_here).frames, 12);
-  // rounded at another place
+  // rounding happens at another place
   const auto [blend, blend_here] = lines ("mode=blend");
   fail_unless_equals_int (compare (blend, blend_here, 2).frames, 12);
   // in the frame's own format
@@ -235,7 +235,7 @@ TEST (likelihood)
   }
 }
 
-/// The metas of each element that drops them: frames have a histogram and a track behind it.
+/// Behind each element that drops metas, frames still have a histogram and a track.
 TEST (kept)
 {
   if (!have ("metas in CUDA memory", { "cudaupload", "cudadownload", "cudaconvert", "cudascale" }))

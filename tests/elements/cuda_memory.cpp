@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The element reads CUDA memory where it lies, of cudaupload and of nvh264dec. The histograms are
+// The element reads CUDA memory of cudaupload and of nvh264dec where it lies. The histograms are
 // those that it computes on the CPU from the same frames after cudadownload.
 //
 //   INTHIST_TEST_DATA=folder  gpu_pipelines.hpp
@@ -138,7 +138,7 @@ TEST (surveillance_video)
         >= 60);
 }
 
-/// Frames that lie on one device, whichever it is, shared out over all, and in rounds.
+/// Frames on any one device are divided over all devices, and computed in rounds.
 TEST (shared_out)
 {
   if (!have ("frames shared out from CUDA memory", { "cudaupload", "cudadownload" }))
@@ -164,7 +164,7 @@ TEST (shared_out)
     }
 }
 
-/// Frames of another process, which GStreamer 1.24 and newer share.
+/// Frames of another process, which GStreamer 1.24 and newer can share.
 TEST (other_process)
 {
   // forked before this process knows CUDA, which a child cannot inherit

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Objects of NVIDIA's DeepStream are detections: targets are where the same boxes as regions of
-// interest put them. The metas are made here by their offsets, and by NVIDIA's own library where
-// INTHIST_DEEPSTREAM_LIBS names the folder with libnvds_meta.so and libnvdsgst_meta.so.
+// Objects of NVIDIA's DeepStream are detections: targets are where regions of interest with the
+// same boxes put them. The test makes the metas by their offsets, and also with NVIDIA's own
+// library if INTHIST_DEEPSTREAM_LIBS names the folder with libnvds_meta.so and libnvdsgst_meta.so.
 #include <cstdio>
 #include <cstring>
 #include <deque>

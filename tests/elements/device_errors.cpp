@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Devices that cannot be had, or that fail in mid-stream, are one error from one element, and
-// nothing hangs. With the CPU the devices are pretended.
+// A device that is missing, or fails in mid-stream, is one error from one element, and nothing
+// hangs. With the CPU the devices are simulated.
 #if INTHIST_CUDA
 #include <gst/integralhist/cuda/cuda_error.hpp>
 #endif
@@ -51,7 +51,7 @@ std::vector<Posted> errors_of (const std::string &properties,
       g_autofree char *debug = nullptr;
       gst_message_parse_error (message, &error, &debug);
       errors.push_back ({ error->message, debug });
-      // no other may follow, from whichever thread
+      // no other error may follow, from any thread
       GstMessage *other;
       while ((other = gst_bus_timed_pop_filtered (bus, 300 * GST_MSECOND, GST_MESSAGE_ERROR))) {
         if (is_ours (other))
@@ -66,7 +66,7 @@ std::vector<Posted> errors_of (const std::string &properties,
   return errors;
 }
 
-/// Users read the words; maintainers read the place in the source, if any.
+/// Checks an error: users read the words; maintainers read the place in the source, if any.
 void check_one_error (const std::string &properties, std::initializer_list<const char *> words,
                       const char *place = nullptr)
 {
@@ -107,8 +107,8 @@ TEST (bad_settings)
         { devices > 0 ? "CUDA device 77" : "no cuda-device-ids", devices > 0 ? "0.." : "0,77" });
 }
 
-/// A device fails in mid-stream: one error, from whoever comes first, and nothing hangs. Pipelines
-/// on other devices go on.
+/// A device fails in mid-stream: the first element to see it posts one error, and nothing hangs.
+/// Pipelines on other devices go on.
 BACKEND_TEST (fault)
 {
   const bool cpu = strcmp (backend, "cpu") == 0;

@@ -123,7 +123,7 @@ struct Luma {
   };
   const int e = c.enlarged;
   for (int n = 0; n < 200; n++) {
-    // of enlarged frames rectangles around whole pixels of the original
+    // in enlarged frames, rectangles around whole pixels of the original
     GstVideoRectangle r = { c.picture.x + e * pick (-20, c.picture.w / e),
                             c.picture.y + e * pick (-20, c.picture.h / e), e * pick (1, 90),
                             e * pick (1, 90) };
@@ -236,7 +236,8 @@ TEST (tracks)
   }
 }
 
-/// Nothing of the frame is left; the picture is turned by other angles than quarters.
+/// The meta is dropped if nothing of the frame is left, or the picture is turned by other angles
+/// than quarters.
 TEST (dropped)
 {
   for (const char *behind : { "compositor sink_0::xpos=500 ! video/x-raw,width=200,height=150",
@@ -248,7 +249,7 @@ TEST (dropped)
 }
 
 #if GST_CHECK_VERSION(1, 28, 0)
-/// A likelihood map shows a whole frame, so that it does not take a part of one.
+/// A likelihood map shows a whole frame, so the element does not take the meta of a part.
 TEST (likelihood)
 {
   Alone alone ("cudaintegralhist backend=cpu bins=16 tuning-time=0 ! videocrop left=16 ! "
@@ -292,7 +293,7 @@ TEST (matrices)
   fail_unless (!follows ([] (auto &m) { m.matrix[0][0] = std::nanf (""); }));
   fail_unless (!follows ([] (auto &m) { m.in_rectangle.w = 0; }));
   fail_unless (!follows ([&] (auto &m) { m.in_info = &other; }));  // a frame of another size
-  // mirrored, with the places of edges as well as of pixels
+  // mirrored, with coordinates of edges as well as of pixels
   for (const float last : { kWidth - 1, kWidth })
     fail_unless (follows ([=] (auto &m) {
       m.matrix[0][0] = -1;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// cudaintegralhist counts what is counted pixel by pixel, in frames of every format and stride, on
-// the CPU and on CUDA. It passes frames on, and posts messages. settings.cpp tests the settings.
+// cudaintegralhist gives the counts of the pixels, one by one, in frames of every format and
+// stride, on the CPU and on CUDA. It passes frames on, and posts messages. settings.cpp tests the
+// settings.
 #include "alone.hpp"
 #include "pipelines.hpp"
 #include "test.hpp"
@@ -66,7 +67,7 @@ BACKEND_TEST (strides)
   }
 }
 
-/// All bins and counters that matter, every element of the mapped tensor.
+/// All interesting numbers of bins and counters, and every element of the mapped tensor.
 BACKEND_TEST (whole_tensor)
 {
   for (const char *counter : { "u32", "u16" })
@@ -195,7 +196,7 @@ TEST (segment_in_bytes)
   fail_unless (!gst_structure_has_field (gst_message_get_structure (message), "running-time"));
 }
 
-/// A sink's last sample holds the only tensor: the element waits, and says for what.
+/// A sink's last sample holds the only tensor: the element waits, and says what it waits for.
 TEST (says_what_it_waits_for)
 {
   Pipeline pipeline ("videotestsrc num-buffers=3 ! cudaintegralhist backend=cpu max-tensors=1 ! "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tables of cudaintegralimage hold what pixels add up to, one by one, and queries answer it in
-// 32 and in 64 bits. Both elements may work on one buffer.
+// The tables of cudaintegralimage hold the sums of pixels, and queries answer in 32 and in 64 bits.
+// Both elements may work on one buffer.
 #include "sample.hpp"
 #include "tables.hpp"
 #include "test.hpp"

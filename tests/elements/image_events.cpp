@@ -25,7 +25,8 @@ Lut some_lut (unsigned seed)
   return lut;
 }
 
-/// A frame of noise goes through; its sums must be those of the scores, and its seqnum as wanted.
+/// Sends a frame of noise, whose sums must be those of the scores, and whose seqnum must be
+/// `seqnum`.
 void expect (GstHarness *h, unsigned seed, const Lut &lut, guint32 seqnum)
 {
   const GstVideoInfo info = gray (kWidth, kHeight);
@@ -69,7 +70,7 @@ TEST (made_and_read)
                && strstr (error->message, "none of a LUT"));
 }
 
-/// Each holds from the next frame on, until another or the property comes.
+/// The scores of an event hold from the next frame on, until another event or the property comes.
 BACKEND_TEST (from_the_next_frame_on)
 {
   for (const char *compute : { "auto", "eager", "on-demand" })
@@ -94,7 +95,7 @@ BACKEND_TEST (from_the_next_frame_on)
     }
 }
 
-/// An element of histograms lets the event pass; that of tables behind it takes it.
+/// cudaintegralhist lets the event pass upstream; cudaintegralimage takes it.
 TEST (other_elements)
 {
   for (const bool hist : { false, true }) {
@@ -110,7 +111,7 @@ TEST (other_elements)
   }
 }
 
-/// Events of another thread come while frames pass: each frame has the scores that its seqnum says,
+/// Another thread sends events while frames pass: each frame has the scores that its seqnum says,
 /// from the first pixel to the last.
 TEST (from_another_thread)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The messages of cudaintegralimage say what the pixels of regions add up to, and their variance by
-// its definition.
+// The messages of cudaintegralimage have the sums of the regions' pixels, and the variance by the
+// textbooks' definition.
 #include "tables.hpp"
 #include "test.hpp"
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Whose metas are on a frame behind integralhistkeepmetas, whatever the elements inside do to
-// frames and timestamps. Each frame has one gray level, which is the truth: a histogram on it must
-// be of that level.
+// A frame behind integralhistkeepmetas has its own metas, whatever the elements inside do to frames
+// and timestamps. Each frame has one gray level, which is the truth: a histogram on it must be of
+// that level.
 #include <deque>
 #include <functional>
 #include <thread>
@@ -146,7 +146,7 @@ void register_odd_element ()
   fail_unless (gst_element_register (nullptr, "odd", GST_RANK_NONE, odd_element_get_type ()));
 }
 
-// what it does to frames
+// what an odd element does to frames
 
 std::deque<GstBuffer *> held;
 int n_taken = 0;  // frames before this one
@@ -216,7 +216,7 @@ constexpr OddCase kOddCases[] = {
     } },
 };
 
-/// Runs frames through an element that does this to them.
+/// Runs frames through an odd element.
 Outcome run_odd (const OddCase &c, const std::string &inside, Times times, bool with_metas = true)
 {
   n_taken = 0;
@@ -230,7 +230,7 @@ Outcome run_odd (const OddCase &c, const std::string &inside, Times times, bool 
   return outcome;
 }
 
-/// Runs each frame twice, of which the second is late. No frame may have the metas of another one.
+/// Runs each frame twice, the second one late. No frame may have the metas of another one.
 void expect_no_others_of_twins (Times times)
 {
   odd_work = [&] (const std::string &name, GstBuffer *buffer, const Push &push) {

@@ -151,7 +151,7 @@ TEST (kept)
   fail_unless_equals_int (compare (queued, kFrames + 1, 1, 320, 240), kFrames);
 }
 
-/// A frame that has come out holds no tensor any more.
+/// A frame that has come out keeps no tensor in the element.
 TEST (few_tensors)
 {
   Pipeline pipeline ("videotestsrc num-buffers=10 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
@@ -183,7 +183,7 @@ TEST (scaled)
 {
   Stream stream (keep ("videoscale ! video/x-raw,width=160,height=120 ! gdppay ! gdpdepay"));
   fail_unless_equals_int (compare (stream, kFrames + 1, 2, 160, 120), kFrames);
-  // GStreamer's parser takes no caps at the end
+  // GStreamer's parser does not take caps at the end
   for (const char *caps : { "video/x-raw,width=160,height=120",
                             "video/x-raw(memory:SystemMemory),width=160,height=120" }) {
     Stream ends_in_caps (keep (std::string ("gdppay ! gdpdepay ! videoscale ! ") + caps));
@@ -202,7 +202,7 @@ TEST (handed_on)
   fail_unless_equals_int (compare (stream, kFrames + 1, 1, 320, 240), kFrames);
 }
 
-/// Frames that are dropped inside do not shift what others get.
+/// If the elements inside drop frames, the others still get their own metas.
 TEST (dropped)
 {
   Stream stream (
@@ -211,8 +211,8 @@ TEST (dropped)
   fail_unless (n >= 9 && n <= 11, "%d frames of 10", n);
 }
 
-/// Without timestamps frames come out in the order in which they went in. A flush forgets those
-/// that did not.
+/// Without timestamps frames come out in the order in which they went in. A flush forgets frames
+/// that have not come out.
 TEST (no_timestamps)
 {
   Harness harness (keep ("valve name=valve ! " + std::string (kBytes)), caps_of ("I420", 32, 24));
@@ -234,7 +234,7 @@ TEST (no_timestamps)
   }
 }
 
-/// Buffers of a list are changed where they are.
+/// Buffers of a list are changed in the list.
 TEST (lists)
 {
   Harness harness (keep ("queue"), caps_of ("I420", 32, 24));

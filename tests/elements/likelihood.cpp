@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // integralhistlikelihood makes a picture of a frame. The truth is the formula over counted pixels,
-// and what GstVideoConverter makes of a frame.
+// and the result of GstVideoConverter for the frame.
 #include <set>
 
 #include "maps.hpp"
@@ -26,7 +26,7 @@ TEST (maps)
         }
 }
 
-/// A histogram stays where it was counted.
+/// A histogram stays on the device that counted it.
 TEST (backends)
 {
   for (const char *backend : kBackends) {
@@ -110,14 +110,14 @@ TEST (numbers)
     Likelihood likelihood ("mode=gray step=1 measure=l1 " + properties, picture.caps ());
     check_levels (likelihood.bytes (counted (picture)), truth, 48, properties);
   }
-  // and from any model at all
+  // and the same for any model
   const Numbers model = { 0, 0.25, 3e5, 0, 7, 1e-3, 1e5, 0 };
   Likelihood likelihood ("mode=gray histogram=0,.25,3e5,0,7.0,1e-3,100000,0", picture.caps ());
   check_levels (likelihood.bytes (counted (picture)),
                 truth_of (picture, { 48, 36, {}, 12, 9, 2 }, model), 48, "numbers");
 }
 
-/// Weights of any sign are a linear score, and a model for nothing else.
+/// Weights of any sign are a linear score, and not a model for any other measure.
 TEST (weights)
 {
   const Texture picture (48, 36, 4);
@@ -150,7 +150,7 @@ void check_blend (const Bytes &blend, const Bytes &shown, const Bytes &colours, 
 
 }  // namespace
 
-/// Every mode of every format that is counted, and of some that are not but come from one that is.
+/// Every mode, for every format that is counted, and for some formats that are converted first.
 TEST (formats)
 {
   GstVideoInfo map_info, picture_info;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The settings of integralhistlikelihood: when they count, and what cannot be had is one error.
+// The settings of integralhistlikelihood: when they take effect, and that a bad one is one error.
 #include <functional>
 #include <set>
 
 #include "maps.hpp"
 #include "test.hpp"
 
-/// The model is taken at certain times, and is the first picture's then, or the second's.
+/// The model is taken at certain times, from the first picture or the second.
 TEST (taken)
 {
   const Texture first (48, 36, 1), second (48, 36, 2);
@@ -55,7 +55,7 @@ TEST (taken)
 
 namespace {
 
-/// A table for eight bins of luma, which makes those that there are without one.
+/// A table for eight bins of luma, with the same bins as without a table.
 std::string of_lut ()
 {
   std::string text = "feature=luma lut=0";
@@ -76,8 +76,8 @@ GstBuffer *counted_by (const Texture &picture, const std::string &settings, int 
 
 }  // namespace
 
-/// A histogram of something else than the model's is an error that names both, until the model is
-/// taken anew.
+/// A histogram of another feature than the model's is an error that names both, until the model is
+/// taken again.
 TEST (model_of_another_feature)
 {
   const Texture first (48, 36, 1), second (48, 36, 2);
@@ -105,7 +105,7 @@ TEST (model_of_another_feature)
       check_levels (likelihood.bytes (counted_by (second, c.frame)), truth_of (second, s), 48,
                     c.frame);
     }
-  // other bins of the same feature have always been taken anew
+  // a model of other bins of the same feature is always taken again
   Likelihood likelihood ("mode=gray model=5,4,12,9", first.caps ());
   gst_buffer_unref (likelihood.pass (counted_by (first, kLuma, 16)));
   check_levels (likelihood.bytes (counted_by (second, kLuma)), truth_of (second, s), 48, "bins");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // integralhistlikelihood runs in a stream and posts messages. Frames come without a histogram or
-// scaled, caps change, and what goes wrong is one error.
+// scaled, caps change, and each failure is one error.
 
 #include <gst/integralhist/api/histogram.hpp>
 
@@ -65,7 +65,7 @@ TEST (messages)
     }
 }
 
-/// Messages come for computed frames, and where they are wanted.
+/// Messages come for computed frames, if the settings ask for them.
 TEST (when_there_are_messages)
 {
   const Texture picture (48, 36, 6);
@@ -90,7 +90,8 @@ TEST (when_there_are_messages)
   fail_unless_equals_int (n (counted (picture)), 0);
 }
 
-/// Frames without an integral histogram: an error before there is a map, and then that map.
+/// Frames without an integral histogram are an error before the first map; later ones show the last
+/// map.
 TEST (frames_without)
 {
   const Texture picture (48, 36, 1), other (48, 36, 2);
@@ -122,7 +123,7 @@ TEST (frames_without)
   fail_unless (gray.bytes (other.buffer ()) == map);
   fail_unless (gray.bytes (table) == map);
   fail_unless (gray.bytes (counted (other)) != map);
-  // what is blended with it is the frame itself
+  // the blend has the present frame below the map
   gst_buffer_unref (blend.pass (counted (picture)));
   GstBuffer *in = other.buffer ();
   fail_unless (blend.bytes (gst_buffer_ref (in))
@@ -132,7 +133,7 @@ TEST (frames_without)
   gray.flush ();
   const Bytes after = gray.bytes (picture.buffer ());
   fail_unless_equals_int (after.size (), map.size ());
-  // nor do other caps: it is shown in their size
+  // other caps do not take the map either: it is shown in their size
   gray.set_caps (caps_of ("GRAY8", 96, 72));
   const Bytes wide = gray.bytes (Texture (96, 72, 1).buffer ());
   for (gsize i = 0; i < wide.size (); i++)
@@ -165,7 +166,8 @@ TEST (no_histograms)
   check_none ("integralhistlikelihood step=8");
 }
 
-/// Windows are of the frame that was counted, model and messages in pixels of the one that comes.
+/// Windows are in pixels of the frame that was counted, model and messages in pixels of the scaled
+/// frame.
 TEST (scaled_frames)
 {
   struct Case {
@@ -303,7 +305,7 @@ TEST (caps)
       fail_unless_equals_string (
           gst_structure_get_string (gst_caps_get_structure (made, i), "format"), format);
 
-    // what a mode does not give
+    // formats that a mode does not give
     Likelihood refused (std::string ("mode=") + mode);
     gst_harness_set_sink_caps_str (refused.get (),
                                    (std::string ("video/x-raw,format=") + others).c_str ());

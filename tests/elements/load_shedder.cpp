@@ -19,12 +19,13 @@ namespace {
 
 constexpr GstClockTime kFrame = GST_SECOND / 30, kMs = GST_MSECOND, kSecond = GST_SECOND;
 
-/// A frame of a source: its timestamp, and when it can be had. Times are from the start.
+/// A frame of a source: its timestamp, and when it is available. Times count from the start.
 struct SourceFrame {
   GstClockTime running_time = GST_CLOCK_TIME_NONE, available = 0;
 };
 
-/// A live source of a minute or longer. Without `timed` nothing tells how long a frame lasts.
+/// A live source of a minute or longer. Without `timed` the source does not say how long a frame
+/// lasts.
 struct Source {
   const char *name;
   std::vector<SourceFrame> frames;
@@ -177,8 +178,8 @@ bool tells_intervals (const Source &source)
 
 }  // namespace
 
-/// A stream that keeps up loses nothing, whatever its source does. Nor does one whose upstream
-/// alone cannot keep up, as frames without a histogram would not help.
+/// A stream that keeps up loses nothing, whatever its source does. If only upstream cannot keep up,
+/// nothing is lost once that shows, as frames without a histogram would not help.
 TEST (sources_that_are_kept_up_with)
 {
   for (const Source &source : sources ())
@@ -227,7 +228,7 @@ TEST (sources_that_are_too_fast)
       }
 }
 
-/// Elements behind alone cannot keep up: few frames are shed, as that does not help.
+/// If only the elements behind cannot keep up, few frames are shed, as that does not help.
 TEST (behind_alone_is_too_slow)
 {
   for (const Source &source : sources ())
@@ -243,7 +244,7 @@ TEST (behind_alone_is_too_slow)
       }
 }
 
-/// One slow frame loses the frames of that time and no others.
+/// One slow frame costs the frames of that time and no others.
 TEST (one_slow_frame)
 {
   for (const Source &source : sources ()) {
@@ -276,7 +277,7 @@ TEST (files)
   }
 }
 
-/// A frame takes longer than a second: there is one now and then.
+/// A frame takes longer than a second: one frame is computed now and then.
 TEST (seconds_for_a_frame)
 {
   for (const GstClockTime work : { 2 * kSecond, 7 * kSecond }) {
@@ -320,8 +321,7 @@ struct Frames {
 
 }  // namespace
 
-/// A sink that waits for the clock is no load: neither in the same thread, nor behind a queue that
-/// is full.
+/// A sink that waits for the clock is not a load, either in the same thread or behind a full queue.
 TEST (sinks_that_wait)
 {
   for (const GstClockTime latency : { 0 * kMs, 200 * kMs, 3 * kSecond }) {
@@ -359,7 +359,7 @@ TEST (clock_that_stands_still)
   }
 }
 
-/// A clock that jumps ahead and back stands still for as long, and the load counts all the same.
+/// A clock that jumps ahead and back stands still for as long, and the load still counts.
 TEST (clock_that_jumps_back)
 {
   Frames frames;
@@ -372,7 +372,7 @@ TEST (clock_that_jumps_back)
   fail_unless (shed > 15, "%u of 30 frames", shed);
 }
 
-/// The service of a frame that is ignored sheds none of the next.
+/// The time of a frame that is ignored does not shed the next frame.
 TEST (ignored_service)
 {
   for (const bool ignored : { false, true }) {

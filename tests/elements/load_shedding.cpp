@@ -10,8 +10,8 @@
 
 constexpr GstClockTime kFrame = GST_SECOND / 30;
 
-/// A QoS event makes late frames pass without the meta, and `skipped` counts them; where it is
-/// asked for, or the source is live.
+/// A QoS event makes late frames pass without the meta, and `skipped` counts them, if the property
+/// asks for it or the source is live.
 TEST (events)
 {
   struct Case {
@@ -55,7 +55,7 @@ TEST (events)
       for (int i = 15; i < 20; i++)
         fail_unless (has_meta (), "%s: frame %d", what.c_str (), i);
       fail_unless_equals_uint64 (skipped, c.sheds ? 10 : 0);
-      // so late that all are: one each second is computed
+      // so late that every frame is: one frame each second is computed
       qos (19 * kFrame, 100 * GST_SECOND);
       guint with = 0;
       for (int i = 0; i < 95; i++)
@@ -85,7 +85,7 @@ TEST (events)
 
 namespace {
 
-/// Time for what others on this machine keep from us.
+/// Extra time for other work on this machine.
 GstClockTime slack ()
 {
   double load = 0;

@@ -62,7 +62,7 @@ std::string gray ()
 
 }  // namespace
 
-/// A plugin that is loaded has the category, and its errors go there with their detail.
+/// A loaded plugin has the category, and writes its errors there with their details.
 TEST (errors)
 {
   gst_object_unref (gst_element_factory_make ("cudaintegralhist", nullptr));
@@ -87,8 +87,8 @@ TEST (errors)
   fail_unless_equals_int (count ("default", GST_LEVEL_WARNING), 0);
 }
 
-/// A maintainer reads what was chosen, what grew and what ended. A frame more is no line more above
-/// the level LOG.
+/// The log tells a maintainer what was chosen, what grew and what ended. More frames do not add
+/// lines above the level LOG.
 TEST (decisions)
 {
   const auto run = [] (int frames) {
@@ -156,7 +156,7 @@ TEST (waits)
   fail_unless_equals_int (count ("cudaintegralhist", GST_LEVEL_DEBUG, "is late"), 0);
 }
 
-/// Numbers of a table that are no bin are counted once, at the start.
+/// Numbers of a table that are not a bin are counted once, at the start.
 TEST (tables)
 {
   const auto lines_of = [] (const char *lut) {

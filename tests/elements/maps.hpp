@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pictures and their likelihood maps, as the documented formula has them in double precision over
-// pixels that are counted one by one, and a harness over integralhistlikelihood.
+// Pictures and their likelihood maps, by the documented formula in double precision over pixels
+// counted one by one, and a harness over integralhistlikelihood.
 #pragma once
 
 #include <algorithm>
@@ -79,7 +79,8 @@ inline double level (const std::string &measure, double value, int bins)
   return value == 0 ? 255 : 255 * (1 - value / bound);
 }
 
-/// Says what is looked for in frames of this size; regions and windows are in their pixels.
+/// The target of a search in frames of this size; regions and windows are in pixels of these
+/// frames.
 struct Search {
   int width, height;
   GstVideoRectangle model;
@@ -155,7 +156,7 @@ inline Truth truth_of (const Texture &picture, const Search &s)
   return truth_of (picture, s, model);
 }
 
-/// The frame with its integral histogram, and behind that perhaps more elements.
+/// The frame with its integral histogram, perhaps after more elements.
 inline GstBuffer *counted (const std::string &caps, GstBuffer *buffer, int bins,
                            const std::string &behind = "", const std::string &backend = "cpu")
 {
@@ -219,7 +220,7 @@ public:
   }
 };
 
-/// Counts as different only what is more than a level from the truth.
+/// Allows a difference of one level from the truth.
 inline void check_levels (const Bytes &levels, const Truth &truth, int width,
                           const std::string &what)
 {
@@ -238,7 +239,7 @@ inline std::string line_of (const Search &s)
   return line;
 }
 
-/// Returns what GstVideoConverter makes of a frame.
+/// Returns the frame as GstVideoConverter converts it.
 inline Bytes converted (const GstVideoInfo &from, const GstVideoInfo &to, GstBuffer *buffer)
 {
   GstVideoInfo in_info = from, out_info = to;

@@ -14,15 +14,15 @@
 
 #include "frames.hpp"
 
-/// Says what became of a pipeline.
+/// The outcome of a pipeline.
 struct Outcome {
   bool eos = false;
   std::vector<std::string> errors, warnings;
-  guint arrived = 0;  // frames at the element,
-  guint counted = 0;  // and those of them with a histogram
+  guint arrived = 0;  // frames at the element
+  guint counted = 0;  // frames with a histogram at the element
 };
 
-/// Sees to each buffer at a pad, and says whether it is dropped.
+/// Handles each buffer at a pad; returns true if it is to be dropped.
 using Meddle = std::function<bool (guint number, GstBuffer *buffer)>;
 
 /// `before` is the part of the line before the element; `meddle` is a probe behind the element
@@ -99,7 +99,7 @@ inline bool take_histogram (guint, GstBuffer *buffer)
   return false;
 }
 
-/// Frames with a histogram that get lost do not end the stream.
+/// Lost frames with a histogram do not end the stream.
 inline void check_lost (const char *element)
 {
   const auto expect_eos = [&] (const std::string &what, const Outcome &outcome) {
@@ -173,7 +173,7 @@ inline void check_none (const char *element)
       !turned.eos && turned.errors.size () == 1 && turned.counted == 0 && turned.arrived <= 500,
       "turned: %zu errors, %u of %u", turned.errors.size (), turned.counted, turned.arrived);
 #endif
-  // what is lost after frames that had one is no error
+  // losing histograms after frames that had one is not an error
   const Outcome later =
       run_with (element, producer (1), 700, "hist",
                 [] (guint n, GstBuffer *buffer) { return n > 3 && take_histogram (n, buffer); });

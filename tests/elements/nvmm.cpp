@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames of memory:NVMM, made without a GPU (nvmm.hpp): what the elements count, follow and draw is
-// the same as of the same frames in system memory. A pool of four buffers never runs dry, and no
-// pixel is read or shown once its buffer is back there. A frame that cannot be read is one error.
+// Frames of memory:NVMM, made without a GPU (nvmm.hpp): the elements count, follow and draw the
+// same as in the same frames in system memory. A pool of four buffers never runs dry, and no pixel
+// is read or shown once its buffer is back in the pool. An unreadable frame is one error.
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -62,7 +62,7 @@ Branches run (const std::string &line)
   return all;
 }
 
-/// Fails unless both branches have said the same, so many times each.
+/// Fails unless both branches have posted the same messages, and as many as expected.
 void expect_same (const Branches &all, std::size_t messages, std::size_t frames,
                   const std::string &what)
 {
@@ -396,7 +396,7 @@ TEST (unknown_descriptor)
   }
 }
 
-/// The upper 8 bits of its words are counted.
+/// Only the upper 8 bits of P010 words are counted.
 TEST (p010)
 {
   auto surface = surface_of ("P010_10LE");
@@ -412,8 +412,8 @@ TEST (p010)
                           picture, random));
 }
 
-/// Any 32 bits of what is read may lie, but for the addresses and a larger memory than there is:
-/// the frame is refused, or read within its memory, as a sanitizer sees.
+/// Any 32 bits of a surface may lie, except for addresses and more memory than there is: the frame
+/// is refused, or read within its memory, as a sanitizer sees.
 TEST (random_surfaces)
 {
   Random random (seed ());
@@ -448,7 +448,7 @@ TEST (random_surfaces)
   fail_unless (refused > 500 && counted > 100, "%u refused, %u counted", refused, counted);
 }
 
-/// Drawing would show on all who have the pixels.
+/// A shared frame is not drawn on, as all who have the pixels would see the drawing.
 TEST (shared_frames_are_not_drawn_on)
 {
   for (const bool of_copy : { false, true }) {
@@ -469,7 +469,7 @@ TEST (shared_frames_are_not_drawn_on)
                                                                          gst_buffer_copy (original);
   gst_buffer_add_parent_buffer_meta (copy, original);
   gst_buffer_unref (original);
-  fail_unless (harness.pass (copy) != nullptr);  // no other element has it
+  fail_unless (harness.pass (copy) != nullptr);  // no other element has the copy
 }
 
 TEST (other_formats)
@@ -491,7 +491,7 @@ TEST (other_formats)
 }
 
 /// A buffer of the pool of NVIDIA's converter, in host memory. Its libraries link to libcuda.so.1,
-/// of which a stub will do.
+/// for which a stub will do.
 TEST (pool_of_nvidia)
 {
   const char *const folder = g_getenv ("INTHIST_DEEPSTREAM_LIBS");
@@ -539,7 +539,7 @@ TEST (pool_of_nvidia)
   gst_buffer_pool_set_active (pool, FALSE);
 }
 
-/// Nothing is offered that elements with pools of their own would not take.
+/// The element offers only what elements with pools of their own would take.
 TEST (allocation)
 {
   for (const char *const element :

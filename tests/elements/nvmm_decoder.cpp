@@ -47,7 +47,7 @@ std::string parsed ()
          + (are_small () ? "identity eos-after=30 ! " : "");
 }
 
-/// Returns whether there are a GPU, NVIDIA's decoder and the video. Says loudly what is missing.
+/// Returns whether there are a GPU, NVIDIA's decoder and the video, and prints what is missing.
 bool have_nvmm (const char *what, std::vector<const char *> more = {})
 {
   more.insert (more.end (), { "nvv4l2decoder", "nvh264dec", "cudadownload", "h264parse" });
@@ -75,7 +75,8 @@ std::string said (GstMessage *message)
 }
 
 struct Output {
-  std::vector<std::string> said, frames;  // of the element e, and hashes of what came to the sink
+  std::vector<std::string> said,
+      frames;  // messages of the element e, and hashes of the frames at the sink
 };
 
 Output output_of (const std::string &line)
@@ -241,7 +242,7 @@ TEST (memories_of_the_converter)
                            element, backend, memory);
 }
 
-/// The converter copies metas as they are when it scales, crops or flips.
+/// The converter copies metas unchanged when it scales, crops or flips.
 TEST (keep_metas_around_the_converter)
 {
   if (!have_nvmm ("metas behind NVIDIA's converter", { "nvvideoconvert" }))
@@ -413,7 +414,7 @@ double rate_of (const std::string &line)
 
 }  // namespace
 
-/// Frames a second, of three turns of each the best.
+/// Frames a second: the best of three turns each.
 TEST (as_fast_as_cuda_memory)
 {
   if (!have_nvmm ("times of NVMM"))

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// integralhistoverlay draws boxes, and changes no other byte of a frame. The truth is where the
-// pixels of a format lie, the format's own unpack function, and boxes that are counted pixel by
-// pixel.
+// integralhistoverlay draws boxes, and changes no other byte of a frame. The truth comes from the
+// places of pixels in a format, the format's own unpack function, and boxes counted pixel by pixel.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -12,7 +11,7 @@
 
 namespace {
 
-/// Says what of a box a pixel is.
+/// The part of a box at a pixel.
 enum class Part { none, line, seam };
 
 Part part_of (const GstVideoRectangle &r, gint64 x, gint64 y)
@@ -25,13 +24,13 @@ Part part_of (const GstVideoRectangle &r, gint64 x, gint64 y)
   return from_border < kLine ? Part::line : from_border < kLine + kSeam ? Part::seam : Part::none;
 }
 
-/// A value of a frame that is drawn on: where it is, and which of r, g, b, or y, u, v.
+/// A value of a frame that is drawn on: its place, and its component of r, g, b, or y, u, v.
 struct Sample {
   gsize at;
   int component;
 };
 
-/// The samples that lie at a pixel, plane by plane; of subsampled chroma at even pixels only.
+/// The samples at a pixel, plane by plane; subsampled chroma only at even pixels.
 std::vector<Sample> samples_at (const GstVideoInfo &info, const gsize *offset, const int *stride,
                                 int x, int y)
 {
@@ -107,8 +106,8 @@ void check_bytes (const GstVideoInfo &info, const gsize *offset, const int *stri
 
 }  // namespace
 
-/// Every byte of frames in many formats, tight ones and those with padding, in even and odd sizes;
-/// boxes inside and over the borders.
+/// Compares every byte of frames in many formats, without and with padding, in even and odd sizes;
+/// boxes lie inside and over the borders.
 TEST (outlines)
 {
   for (const char *format : { "GRAY8", "RGB", "BGRx", "I420", "NV12", "YUY2" })
@@ -204,7 +203,8 @@ TEST (all_formats)
                 fail ("%s, %d,%d: %d becomes %d", format, x, y, was[1], is[1]);
               break;
             case Part::line:
-              // chroma of blocks that are on it with all of their pixels; 4:1:0 has blocks of four
+              // chroma of blocks that lie on the line with all of their pixels; 4:1:0 has blocks of
+              // four
               // by four
               for (int c = 0; c < (rgb || (x % 4 == 0 && y % 4 == 0 && !gray) ? 3 : 1); c++)
                 if (std::abs (is[c + 1] - line[c]) > tolerance)
@@ -223,7 +223,7 @@ TEST (all_formats)
     }
 }
 
-/// Frames with nothing to draw, which are not copied though they are not writable.
+/// Frames with nothing to draw are not copied, though they are not writable.
 TEST (nothing_to_draw)
 {
   struct Case {
@@ -300,7 +300,7 @@ TEST (sizes)
       }
 }
 
-/// A line of two rows is as many columns wide as look the same.
+/// A line of two rows has as many columns as look equally wide.
 TEST (pixel_aspect)
 {
   for (const auto &[par, columns] :
@@ -329,7 +329,7 @@ TEST (line_widths)
   }
 }
 
-/// An id has one colour in every frame, and seven of them have seven.
+/// An id has one colour in every frame, and seven ids have seven colours.
 TEST (colours)
 {
   std::map<int, std::set<guint32>> seen;
@@ -350,7 +350,7 @@ TEST (colours)
   fail_unless_equals_int (int (all.size ()), 7);
 }
 
-/// Every setting that cannot be had is one error, at the start and on the way.
+/// Every bad setting is one error, at the start and on the way.
 TEST (bad_settings)
 {
   struct Case {

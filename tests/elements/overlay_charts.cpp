@@ -14,8 +14,7 @@
 
 namespace {
 
-/// The white columns of a part of a GRAY8 frame: each with how high it stands, and all of them on
-/// one row.
+/// The white columns of a part of a GRAY8 frame: the height of each, all of them on one row.
 std::vector<int> white_columns (const GstVideoInfo &info, const std::vector<guint8> &bytes,
                                 const GstVideoRectangle &in)
 {
@@ -146,7 +145,7 @@ private:
 
 }  // namespace
 
-/// Side by side along the lower edge, as many as fit; then it is written how many there are more.
+/// Charts lie side by side along the lower edge, as many as fit; a text says how many are missing.
 TEST (charts_in_a_row)
 {
   const GstVideoRectangle edge = { 0, 240 - kChartHeight, 320, kChartHeight };
@@ -157,7 +156,7 @@ TEST (charts_in_a_row)
       fail_unless_equals_int (charts.changed ({ i * kPitch, edge.y, kChartWidth, kChartHeight }),
                               kChartWidth * kChartHeight);
     fail_unless_equals_int (charts.changed (edge), n * kChartWidth * kChartHeight);
-    // nothing but the boxes elsewhere
+    // elsewhere only the boxes are drawn
     fail_unless_equals_int (charts.changed ({ 0, 0, 320, 100 }), 0);
     fail_unless_equals_int (charts.changed ({ 0, 112, 320, edge.y - 112 }), 0);
   }
@@ -173,7 +172,7 @@ TEST (charts_in_a_row)
   fail_unless_equals_int (int (notes.size ()), 3);
 }
 
-/// How many more there are stays inside of the frame where a single chart fits.
+/// The text with the number of missing charts stays inside the frame if only one chart fits.
 TEST (one_chart_fits)
 {
   constexpr int kWidth = 44;
@@ -195,7 +194,7 @@ TEST (one_chart_fits)
   fail_unless_equals_int (int (notes.size ()), 3);
 }
 
-/// Charts hide no box where there is another edge for them.
+/// Charts do not hide a box if another edge is free.
 TEST (charts_beside_boxes)
 {
   struct Case {
@@ -215,7 +214,7 @@ TEST (charts_beside_boxes)
   }
 }
 
-/// A caption above each chart, of the same name as its box's label.
+/// Each chart has a caption above it, with the same name as the label of its box.
 TEST (captions)
 {
   Charts plain (""), named ("labels=true");
@@ -363,7 +362,7 @@ TEST (bars_in_colours)
   }
 }
 
-/// With labels, what the charts are of is written behind them, but for luma.
+/// With labels, the feature of the charts is written behind them, except for luma.
 TEST (features_are_named)
 {
   const auto behind = [] (const char *feature, const char *labels, int regions) {
@@ -388,11 +387,11 @@ TEST (features_are_named)
   fail_unless_equals_int (behind ("value", "false", 1).first, 0);
   fail_unless (behind ("value", "true", 1).first > 200);
   fail_unless (behind ("saturation", "true", 1).first > behind ("value", "true", 1).first);
-  // as are weights
+  // weights are written too
   fail_unless (behind ("luma weight=gradient", "true", 1).first > 200);
   fail_unless (behind ("value soft=true", "true", 1).first > behind ("value", "true", 1).first);
   fail_unless_equals_int (behind ("value soft=true", "false", 1).first, 0);
-  // it goes where there is no room, and how many charts are missing stays
+  // without room the text is left out, and the number of missing charts stays
   fail_unless_equals_int (behind ("saturation", "true", 8).first, kChartWidth * kChartHeight);
   fail_unless (behind ("saturation", "true", 9) == behind ("luma", "true", 9));
 }
@@ -461,7 +460,7 @@ std::map<int, int> pixels_by_id (const Overlay &overlay, const std::vector<guint
 
 }  // namespace
 
-/// Labels of boxes at one place are all seen whole, as far as the frame has room for them.
+/// Labels of boxes at one place are all visible, as far as the frame has room for them.
 TEST (labels_beside_each_other)
 {
   for (const auto &[width, height, all_fit] :
@@ -496,7 +495,7 @@ TEST (labels_beside_each_other)
     }
 }
 
-/// A label that would lie on the charts lies elsewhere.
+/// A label that would lie on the charts moves.
 TEST (labels_beside_charts)
 {
   // the first box sends the charts to the upper edge, to which the second is near
@@ -506,6 +505,6 @@ TEST (labels_beside_charts)
   near.draw (std::string ("0,200,40,40;0,34,20,20"));
   fail_unless_equals_int (far.changed (charts_area), 2 * kChartWidth * kChartHeight);
   fail_unless (far.part ({ 0, 0, 320, 32 }) == near.part ({ 0, 0, 320, 32 }));
-  // nothing of it is missing
+  // the label is complete
   fail_unless_equals_int (far.changed ({ 0, 0, 320, 240 }), near.changed ({ 0, 0, 320, 240 }));
 }

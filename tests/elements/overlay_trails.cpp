@@ -15,7 +15,7 @@ public:
   {
   }
 
-  /// The frame with the track, or without it where `seen` is false.
+  /// Sends a frame with the track, or without it if `seen` is false.
   void step (bool seen = true, const char *type = "track")
   {
     GstBuffer *in = overlay_.even (20);
@@ -67,7 +67,7 @@ TEST (trails_by_id)
     GstBuffer *in = overlay.even (20);
     add_roi (in, "track", 1, { 19 + 20 * i, 19, 2, 2 });
     add_roi (in, "track", 2, { 19 + 20 * i, 79, 2, 2 });
-    add_roi (in, "track", 2, { 60, 90, 2, 2 });  // another of that id says nothing
+    add_roi (in, "track", 2, { 60, 90, 2, 2 });  // a second track of that id changes nothing
     add_roi (in, "face", 3, { 19 + 20 * i, 59, 2, 2 });
     bytes = overlay.bytes (in);
   }

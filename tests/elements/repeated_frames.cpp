@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames that videorate repeats, which it marks as gaps: each has all that its pixels say. The
-// truth is counted in the pixels of each frame, and that a repeated frame looks like the one
-// before.
+// Frames that videorate repeats, and marks as gaps: each has the right counts. The truth is counted
+// in the pixels of each frame, and a repeated frame must look like the one before.
 #include <map>
 
 #include "pipelines.hpp"

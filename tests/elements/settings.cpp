@@ -21,8 +21,8 @@ static GError *error_of (GstElement *pipeline)
   return error;
 }
 
-/// An error for each bad setting of either element: exactly one, of the right kind, that names the
-/// culprit and what to do.
+/// Each bad setting of either element is exactly one error, of the right kind, that names the
+/// setting and what to do.
 TEST_EACH (bad_settings, 2)
 {
   const char *element = kElements[__i__];
@@ -80,7 +80,7 @@ TEST_EACH (bad_settings, 2)
   }
 }
 
-/// A setting that failed can be mended on the same element.
+/// A failed setting can be corrected on the same element.
 TEST (mended_setting)
 {
   g_autoptr (GstElement) element = gst_element_factory_make ("cudaintegralhist", nullptr);
@@ -94,7 +94,7 @@ TEST (mended_setting)
 
 TEST (no_such_device)
 {
-  // without a device the message says why; with one, what there is
+  // without a device the message says why; with a device it lists the devices
   const bool cuda = starts ("cuda");
   for (const char *backend : { "cuda", "auto" }) {
     g_autofree char *line = g_strdup_printf (
@@ -113,7 +113,7 @@ TEST (no_such_device)
   }
 }
 
-/// A tensor of a tebibyte: the error comes before the frame is even looked at.
+/// A tensor of a tebibyte is an error before the frame is read.
 BACKEND_TEST (too_large)
 {
   Harness h ("cudaintegralhist compute=eager bins=256 backend=" + std::string (backend),
@@ -160,7 +160,7 @@ TEST_EACH (strategy_and_backend, 2)
       started += gst_element_set_state (element, GST_STATE_PAUSED) == GST_STATE_CHANGE_SUCCESS;
       gst_element_set_state (element, GST_STATE_NULL);
     }
-  // those that can compute such a tensor, of some counter, and no others
+  // exactly the strategies that can compute such a tensor, with any counter
   const bool bins = __i__ == 0;
   const auto example = [bins] (inthist::Type counter) {
     return inthist::Shape{ 640, 480, bins ? 32 : 1, counter,
@@ -199,7 +199,7 @@ static void refuses_width (const std::string &launch, int width, const char *lim
   expect_parts (error, { limit, remedy });
 }
 
-/// A strategy says what it cannot take, and names one that can.
+/// A strategy says which shapes it cannot take, and names a strategy that can.
 TEST_EACH (unsupported_shape, 2)
 {
   if (!inthist::find_strategy ("multi-pixel-scan"))
@@ -215,7 +215,7 @@ TEST (too_wide_for_tiles)
                  "counter=u16 or u32");
 }
 
-/// A strategy makes tiles or the other counters.
+/// A strategy makes either tiles or the other counters.
 TEST (tiles_and_strategy)
 {
   for (const inthist::Strategy &strategy : inthist::strategies ())

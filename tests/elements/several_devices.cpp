@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames are shared out over several devices, and in rounds: cuda-device-ids, max-device-memory and
-// task-bins. Tensors and answers are, bit for bit, those of the plain element with the serial
-// algorithm. With the CPU the devices are pretended; on CUDA all that there are take part.
+// Frames are divided over several devices, and computed in rounds: cuda-device-ids,
+// max-device-memory and task-bins. Tensors and answers are, bit for bit, those of the plain element
+// with the serial algorithm. With the CPU the devices are simulated; with CUDA all devices take
+// part.
 //
 // Environment:
 //   INTHIST_CASES=small  few frames, and none of gigabytes, for compute-sanitizer
@@ -18,7 +19,7 @@
 
 namespace {
 
-/// Says how many parts of frames each device has computed; empty where none are shared out.
+/// Returns how many parts of frames each device has computed; empty if frames are not divided.
 std::vector<guint64> parts_of (GstElement *element)
 {
   std::vector<guint64> parts;
@@ -55,8 +56,8 @@ std::size_t tensor_bytes (const Case &c)
   return (c.width * element + 63) / 64 * 64 * c.height * c.bins;
 }
 
-/// The last of some frames, which is always the same, from an element that has been told to stop
-/// since. `parts`, of all frames.
+/// The last of some frames, which is always the same, from an element that has since been stopped.
+/// `parts` counts the parts of all frames.
 Buffer computed (const Case &c, const std::string &properties, guint64 *parts = nullptr,
                  guint frames = 1)
 {
@@ -155,8 +156,7 @@ std::vector<guint8> answers_of (GstIntegralHistogram *h, const Case &c)
 
 }  // namespace
 
-/// Shared out over devices in tasks of any size, and in rounds of any number, down to strips of
-/// rows.
+/// Frames are divided in tasks of any size, and in rounds of any number, down to strips of rows.
 BACKEND_TEST (exact)
 {
   Random random (seed ());
@@ -276,7 +276,7 @@ BACKEND_TEST (never)
                                 GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED));
 }
 
-/// Returns the error's text where the first frame ends in one.
+/// Returns the error's text if the first frame ends in one.
 static std::string refusal (const char *backend, const std::string &counter)
 {
   const std::string caps = caps_of ("GRAY8", 640, 480);
@@ -289,7 +289,7 @@ static std::string refusal (const char *backend, const std::string &counter)
   return error;
 }
 
-/// A bin of tiles that does not fit is not cut into strips, as one of another counter is.
+/// A bin of tiles that does not fit is not cut into strips, unlike a bin of another counter.
 BACKEND_TEST (uncut_tiles)
 {
   expect_none (refusal (backend, "u16"));
@@ -300,8 +300,8 @@ BACKEND_TEST (uncut_tiles)
 
 TEST_TIMEOUT (300);
 
-/// Elements that may take any device are spread over those that there are, and what one has left is
-/// taken next.
+/// Elements that may take any device are spread over the available devices. The next element takes
+/// a device that another one has left.
 TEST (spread)
 {
   const int devices = cuda_devices ();
@@ -328,8 +328,8 @@ TEST (spread)
   fail_unless_equals_int (device, devices - 1);
 }
 
-/// Pictures so large that they go up once, and from device to device where these are near each
-/// other; more frames than are in the making.
+/// Pictures so large that they are uploaded once, and then copied from device to device if these
+/// are near each other, with more frames than fit in flight.
 BACKEND_TEST (large_pictures)
 {
   constexpr Case kLarge = { 1203, 901, 7, "u32" };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// These are the devices that there are, for elements that take several.
+// Lists the available devices, for elements that take several.
 #pragma once
 
 #include <cstring>
@@ -22,7 +22,7 @@ inline int cuda_devices ()
   return n;
 }
 
-/// Some of those that there are, in any order.
+/// Returns some of the available devices, in any order.
 inline std::string device_list (const char *backend, Random &random)
 {
   std::vector<int> ids (strcmp (backend, "cpu") == 0 ? 6 : cuda_devices ());

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A stop and a flush do not wait for what is being computed, whoever waits for it. Here that takes
-// a second: one thread fills a gigabyte. library/tuning_time.cpp tests the tuner's part of it.
+// A stop and a flush do not wait for a running computation, whichever thread waits for it. A
+// computation here takes a second: one thread fills a gigabyte. library/tuning_time.cpp tests the
+// tuner's part of it.
 #include <functional>
 
 #include "attempts.hpp"
@@ -42,7 +43,7 @@ void wait_for_work (Pipeline &pipeline)
     fail_unless (ms < 20000, "nothing is computed");
     g_usleep (1000);
   }
-  g_usleep (100 * 1000);  // whoever wants the tensor waits for it now
+  g_usleep (100 * 1000);  // a thread that needs the tensor waits for it now
 }
 
 bool at_once (const char *what, const std::function<void ()> &call)
@@ -195,7 +196,7 @@ TEST_EACH (held, 3)
       wait_for_work (pipeline);
       soon = at_once ("a sample is held", [&] { pipeline.set_state (GST_STATE_NULL); });
     }
-    // nor does the end of the pipeline end it; here the computation may still go on
+    // the end of the pipeline does not end the computation either; here it may still go on
     Random random (seed ());
     expect_none (complaint (sample, random));
     return soon;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Regions and likelihood maps as tensors of GstAnalytics, against pixels that are counted one by
-// one. They are found as an element that knows nothing of this library finds them: by their ids.
+// Regions and likelihood maps as tensors of GstAnalytics, against pixels counted one by one. The
+// test finds the tensors by their ids, as an element does that knows nothing of this library.
 #include <atomic>  // before the header of gst-check, whose macros are names of the library
 #include <cstdio>
 #include <cstring>
@@ -203,7 +203,7 @@ TEST (weights_and_sums)
   }
 }
 
-/// Several elements in a row attach a group each, which says of which feature it is.
+/// Several elements in a row attach a group each, which names its feature.
 TEST (several_features)
 {
   const std::string caps = caps_of ("RGB", kWidth, kHeight);
@@ -227,7 +227,7 @@ TEST (several_features)
   fail_unless (values_of<guint32> (counts[1], GST_TENSOR_DATA_TYPE_UINT32, { 3, bins }) == wanted);
 }
 
-/// Some of the bins: counts of these, which the group names.
+/// With some of the bins there are counts of these bins only, and the group names them.
 TEST (some_bins)
 {
   const std::string caps = caps_of ("GRAY8", kWidth, kHeight), start = "cudaintegralhist bins=32 ";
@@ -257,7 +257,7 @@ TEST (beside_others)
            "integralhisttrack method=fragments targets=5,4,12,9",
            "integralhistoverlay regions=5,4,12,9",
            "integralhistkeepmetas element=\"gdppay ! gdpdepay\"",
-           // borders, of which tensors know nothing
+           // borders, which tensors do not know
            "integralhistkeepmetas element=\"videoscale ! "
            "video/x-raw,width=30,height=90,pixel-aspect-ratio=1/1 ! gdppay ! gdpdepay\"" }) {
       const std::string name (behind, strcspn (behind, " "));
@@ -334,8 +334,8 @@ TEST (ssd_decoder)
   fail_unless (box.x == 24 && box.y == 9 && box.w == 12 && box.h == 9 && confidence == 0.875f);
 }
 
-/// A map is the formula over counted pixels; its windows say where. A frame that shows the last map
-/// again has none.
+/// A map equals the formula over counted pixels, and its windows say where they lie. A frame that
+/// shows the last map again has no map of its own.
 TEST (maps)
 {
   for (const int step : { 1, 3 })
@@ -401,8 +401,8 @@ TEST (scaled_map)
   fail_unless (windows[2] == 2 && windows[3] == 2 && windows[4] == 8 && windows[5] == 6);
 }
 
-/// Many threads read one tensor while the message is made; all see the same. Some readers copy it,
-/// or read a part.
+/// Many threads read one tensor while the message is made, and all see the same. Some readers copy
+/// the tensor, or read a part.
 TEST (read_by_many)
 {
   const Texture picture (kWidth, kHeight, 8);
@@ -454,7 +454,7 @@ TEST (kept_tensor)
 
 #else
 
-/// Says loudly that nothing is tested.
+/// Prints that nothing is tested.
 TEST (no_tensors)
 {
   printf ("SKIP: tensor_metas: built without GstTensorMeta, which GStreamer 1.26 has\n");

@@ -57,7 +57,7 @@ guint32 read_tile (const guint8 *tile, bool wide, int i, int j)
   return corner + top + left + inside;
 }
 
-/// Looks at a tensor's elements, the last one too.
+/// Compares a tensor's elements, the last one too.
 void check_elements (GstIntegralHistogram *histogram, const Case &c, const std::string &counter,
                      const std::vector<guint32> &h)
 {

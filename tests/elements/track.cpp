@@ -102,7 +102,7 @@ TEST (lost_and_found)
   expect_at (frame (&back), 0, back, 31);
 }
 
-/// Models follow a target that changes slowly, and not what hides it.
+/// A model follows a target that changes slowly, and does not learn what hides the target.
 TEST (update)
 {
   const Scene scene (160, 120);
@@ -136,7 +136,7 @@ TEST (update)
   fail_unless (updated.confidence > kept.confidence + 0.2, "%g, and %g without", updated.confidence,
                kept.confidence);
 
-  // hidden by something that then stays, while the target goes on
+  // the target is hidden by a thing that then stays, while the target goes on
   const auto hide = [&] (std::vector<guint8> &picture, int frame) {
     if (frame < 15 || frame > 25)
       scene.draw (picture, frame < 15 ? kFirst : end, 7);
@@ -168,7 +168,7 @@ TEST (min_confidence)
   }
 }
 
-/// Without the rule a hidden target drifts.
+/// Without the rule for lost targets a hidden target drifts.
 TEST (never_lost)
 {
   const Scene scene (160, 120);
@@ -205,7 +205,7 @@ TEST (even_picture)
   }
 }
 
-/// With nowhere else to be, a target is not lost as long as it looks as it did.
+/// If a target can be nowhere else, it is not lost as long as it looks as it did.
 TEST (large_boxes)
 {
   const Scene scene (160, 120);
@@ -251,8 +251,8 @@ TEST (scale_search)
                "%d wide, must be %g", tracks[0].box.width, wanted);
 }
 
-/// The same track, to the last digit of the confidence, on every device and with every type of
-/// counter; and again in a second run.
+/// The track is the same, to the last digit of the confidence, on every device, with every type of
+/// counter, and in a second run.
 TEST (devices_agree)
 {
   const Scene scene (320, 240);

@@ -154,12 +154,12 @@ TEST (behind_a_detector)
       fail_unless (track.kind_confidence == 0.875f + 0.0625f * float (i));
       fail_unless (track.id == guint64 (2 - i) && track.first_seen == 2 * 40 * GST_MSECOND
                    && track.last_seen == GST_BUFFER_PTS (buffer) && !track.lost);
-      // a detection counts for more than what the filter says, not for all
+      // a detection counts for more than the filter's answer, but not alone
       fail_unless (is_near (track.box, way (frame, firsts[i]), looks ? 2 : 4), "frame %d: %s",
                    frame, text_of (track.box).c_str ());
       fail_unless (track.confidence > 0 && track.confidence <= 1);
     }
-    // the detector's are as it made them, and have the ids of the tracks
+    // the detector's objects are unchanged, and have the ids of the tracks
     const auto objects = objects_of (buffer);
     const std::size_t detected = looks ? 2 : 0;
     fail_unless_equals_int (objects.size (), detected + tracks.size ());
@@ -176,8 +176,8 @@ TEST (behind_a_detector)
   }
 }
 
-/// Many targets have all of their mtds, whether a detector's meta grows for them or there was none;
-/// behind a scaler they are where the targets are then.
+/// Many targets have all of their mtds, whether a detector's meta grows for them or there was none.
+/// Behind a scaler the mtds are at the scaled places.
 TEST (many)
 {
   constexpr int kColumns = 15, kRows = 10;
@@ -253,7 +253,7 @@ TEST (lost_and_detected)
   fail_unless (!again.lost && again.first_seen == 0 && again.last_seen == 16 * 40 * GST_MSECOND);
 }
 
-/// The same with the fragments tracker.
+/// The fragments tracker writes the same metadata, for a target that is then lost.
 TEST (with_fragments)
 {
   const Scene scene (160, 120);
@@ -309,7 +309,7 @@ TEST (with_fragments)
 
 #else
 
-/// Says loudly that nothing is tested.
+/// Prints that nothing is tested.
 TEST (no_analytics)
 {
   printf ("SKIP: track_analytics: built without gstreamer-analytics-1.0, which GStreamer 1.24 has "

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The assignment of detections to targets, next to all permutations; what place and look say of a
-// pair; and the pace of a detector.
+// The assignment of detections to targets, compared with all permutations; the gain of a pair by
+// place and look; and the pace of a detector.
 #include <algorithm>
 #include <numeric>
 #include <random>
@@ -44,7 +44,7 @@ double best_of_all (const std::vector<double> &gains, std::size_t rows, std::siz
 
 }  // namespace
 
-/// Whole numbers, with many ties, and others; gains below 0 are never worth it.
+/// Gains are whole numbers, with many ties, and other numbers; gains below 0 are never worth it.
 TEST (all_permutations)
 {
   std::mt19937 random (1);
@@ -67,7 +67,7 @@ TEST (all_permutations)
   }
 }
 
-/// The greedy choice is wrong here; and a hundred have one best way.
+/// A greedy choice is wrong here; and a hundred rows and columns have one best way.
 TEST (not_greedy)
 {
   fail_unless (assign (std::vector<double>{ 9, 8, 8, 1 }, 2, 2) == (std::vector<int>{ 1, 0 }));
