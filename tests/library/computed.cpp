@@ -101,8 +101,7 @@ public:
 
   GstHarness *get () const { return harness_.get (); }
   Counted counted () const { return Counted (harness_.get ()); }
-  /// Waits until the devices have counted so many parts: they do just after those who wait for a
-  /// part have heard of it.
+  /// Waits until the devices have counted so many parts, which they do just after a part is ready.
   Counted counted (guint64 behind) const
   {
     for (int i = 0; i < 500; i++) {
@@ -144,7 +143,7 @@ public:
   {
     expect_none (complaint_of_tensor (histogram));
   }
-  /// A few pixels, and all of a region.
+  /// Asks for a few pixels, and for all pixels of a region.
   static void ask_region (GstIntegralHistogram *histogram)
   {
     guint32 counts[kBins];
@@ -182,7 +181,7 @@ struct Behind {
 
 }  // namespace
 
-/// The engine behind frames on demand computes whole tensors, and nothing else.
+/// The whole-tensor engine of frames on demand computes whole tensors, and nothing else.
 TEST_EACH (behind, std::size (kEngines))
 {
   constexpr guint64 kCount = 5, kTasks = 4;
@@ -217,7 +216,7 @@ TEST_EACH (behind, std::size (kEngines))
                "something was computed again");
 }
 
-/// A GPU computes parts of frames that lie in its memory, and gives their buffers back.
+/// A GPU computes parts of frames that lie in its memory, and then gives the buffers back.
 TEST (on_gpu)
 {
   if (!have_upload ())
@@ -325,7 +324,7 @@ TEST_EACH (automatic_on_gpu, std::size (kOnGpu))
   fail_unless (compute_after (30, Ask::nothing) == "on-demand", "it does not begin to wait");
   fail_unless (compute_after (30, Ask::pointer) == "eager", "whole tensors do not end it");
   fail_unless (compute_after (30, Ask::map) == "eager", "maps end it");
-  // its engine goes after 256 frames
+  // the whole-tensor engine ends after 256 frames
   fail_unless (compute_after (300, Ask::nothing) == "on-demand");
   fail_unless (compute_after (30, Ask::corner) == with_corners, "corners: not %s", with_corners);
   fail_unless (compute_after (30, Ask::map) == "eager", "it does not return");
@@ -399,7 +398,7 @@ TEST (held)
 
 namespace {
 
-int dropped = 0;  // engines, by the streaming thread, which is the test's
+int dropped = 0;  // engines; the streaming thread, which is the test's, counts them
 
 void note_drop (GstDebugCategory *, GstDebugLevel, const gchar *, const gchar *, gint, GObject *,
                 GstDebugMessage *message, gpointer)
@@ -479,7 +478,7 @@ TEST (automatic)
   fail_unless (compute_after (20, Ask::corner) == "on-demand", "corners keep it");
   fail_unless (compute_after (20, Ask::tensor) == "eager");
   fail_unless (compute_after (20, Ask::corner_maps) == "on-demand", "boxes keep it");
-  // with the 20 before
+  // with the 20 frames before
   fail_unless (compute_after (256 - 20, Ask::corner) == "on-demand" && dropped == 0,
                "the engine goes too early");
   fail_unless (compute_after (1, Ask::corner) == "on-demand" && dropped == 1, "the engine stays");

@@ -67,7 +67,7 @@ std::optional<Region> ask (Demand &demand, std::vector<Region> windows,
   return demand.choose_tensor (asked.query);
 }
 
-/// Asks, and computes what is wanted.
+/// Asks a question, and computes the box that it needs.
 Region compute (Demand &demand, std::vector<Region> windows, QueryKind kind = QueryKind::counts)
 {
   const auto part = ask (demand, std::move (windows), kind);
@@ -86,7 +86,8 @@ void expect (const Region &got, const Region &wanted)
 
 }  // namespace
 
-/// 5x5 pixels cost 25 + 10 + 4 - 4 = 35 each time, and their tensor 200: that is due at the sixth.
+/// 5x5 pixels cost 25 + 10 + 4 - 4 = 35 each time, and their tensor 200: it is due at the sixth
+/// question.
 TEST (pixels_until_a_box_is_cheaper)
 {
   const Shape shape = frame_shape ();
@@ -94,7 +95,7 @@ TEST (pixels_until_a_box_is_cheaper)
   for (int i = 0; i < 5; i++)
     fail_unless (!ask (demand, { { 20, 30, 5, 5 } }), "question %d", i);
   expect (compute (demand, { { 20, 30, 5, 5 } }), { 20, 30, 5, 5 });
-  for (int i = 0; i < 5; i++)  // it is kept
+  for (int i = 0; i < 5; i++)  // the tensor is kept
     expect (*ask (demand, { { 21, 31, 3, 4 } }), { 20, 30, 5, 5 });
   fail_unless (!ask (demand, { { 60, 30, 5, 5 } }), "another place is counted again");
   demand.forget ();
@@ -153,7 +154,7 @@ TEST (boxes_that_grow)
   expect (compute (near, { { 30, 0, 10, 10 } }), { 0, 0, 40, 10 });  // 1700 of 1980
   expect (compute (far, { { 0, 0, 10, 10 } }), { 0, 0, 10, 10 });
   expect (compute (far, { { 50, 50, 10, 10 } }), { 50, 50, 10, 10 });  // 14500 of 1500
-  // and clipped to the frame, of which a pixel is left at least
+  // boxes are clipped to the frame, with at least one pixel left
   Demand clipped (shape, kNoPixels);
   expect (compute (clipped, { { -20, 95, 40, 40 } }), { 0, 95, 20, 5 });
   Demand outside (shape, kNoPixels);
@@ -161,8 +162,8 @@ TEST (boxes_that_grow)
   fail_unless (pixel.width == 1 && pixel.height == 1);
 }
 
-/// The whole frame is computed where the box is most of it, where the frame has cost too much, and
-/// for votes of a list, which cannot be moved.
+/// The whole frame is computed if the box is most of it, if the frame has cost too much, and for
+/// votes of a list, which cannot be moved.
 TEST (whole)
 {
   const Shape shape = frame_shape ();
@@ -170,7 +171,7 @@ TEST (whole)
   Demand most (shape, kNoPixels), less (shape, kNoPixels), votes (shape, kNoPixels);
   expect (compute (most, { { 5, 5, 90, 80 } }), frame);  // 28900; 0.7 of 40100 is 28070
   expect (compute (less, { { 5, 5, 80, 80 } }), { 5, 5, 80, 80 });
-  fail_unless (most.is_for_all () && less.is_for_all ());  // more than a half
+  fail_unless (most.is_for_all () && less.is_for_all ());  // more than half of the frame
   expect (compute (less, { { 0, 0, 80, 80 } }), frame);    // 29000
   Demand often (shape, kNoPixels);
   for (int i = 0; i < 23; i++) {  // 1700 each

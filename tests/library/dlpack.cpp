@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tensor as an array of DLPack: its fields, what is refused, and what its deleter does, also
-// while a stream still reads slowly.
+// The tensor as an array of DLPack: its fields, refusals, and the work of its deleter, also while a
+// stream still reads slowly.
 #include <cstring>
 #include <memory>
 #include <thread>
@@ -131,7 +131,7 @@ BACKEND_TEST (fields)
       fail_unless_equals_int (host->array.device.type, DeviceType::cpu);
       check_array (frame.histogram (), host->array, type);
 
-      // the numbers themselves
+      // the values of the array
       g_autoptr (GstBuffer) buffer =
           gst_integral_histogram_get_buffer (frame.histogram (), nullptr);
       GstMapInfo map;
@@ -193,8 +193,9 @@ BACKEND_TEST (outlives)
 
 #if INTHIST_CUDA
 
-/// A stream reads slowly when the array is dropped, and may be gone itself. The next frame waits
-/// for it; it does not where only the reference is dropped, which shows that the test can fail.
+/// A stream reads slowly when the array is dropped, and may itself be destroyed. The next frame
+/// waits for the stream. If only the reference is dropped it does not wait, which shows that the
+/// test can fail.
 TEST (slow)
 {
   if (!have ("cuda"))

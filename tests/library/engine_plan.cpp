@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which engine computes. The rules are a table here, from the most special to the most general; all
-// 1,152 requests are looked up in it.
+// The choice of an engine. The rules are a table here, from the most special to the most general;
+// the test looks up all 1,152 requests in it.
 #include <gst/integralhist/factory/engine_plan.hpp>
 
 #include <algorithm>
@@ -19,8 +19,8 @@ namespace {
 using inthist::Content;
 
 struct Rule {
-  // letters of what must be so: E, A, D the property compute; b, p, w the content; and the flags of
-  // flags_of (), in upper case if set and in lower case if not
+  // letters of the conditions: E, A, D for the property compute; b, p, w for the content; and the
+  // flags of flags_of (), in upper case if set and in lower case if not
   std::string_view compute, content, flags;
   EnginePlan plan;
 };
@@ -28,11 +28,11 @@ struct Rule {
 constexpr EnginePlan kAtOnce = {};
 constexpr EnginePlan kCpu = { .on_demand = true, .measures = false };
 
-/// G on a GPU, L lists devices, P in parts, M limited memory, D downloads, T the GPU takes the
-/// shape, R has room to turn.
+/// G: on a GPU. L: lists devices. P: in parts. M: limited memory. D: downloads. T: the GPU takes
+/// the shape. R: room to turn.
 constexpr Rule kRules[] = {
   { "E", "bpw", "", kAtOnce },
-  // the CPU alone
+  // only the CPU
   { "AD", "bpw", "glpm", kCpu },
   // automatic, with devices: only tensors that stay on one GPU wait
   { "A", "bpw", "g", kAtOnce },

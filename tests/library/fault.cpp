@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A fault that a test asks for, INTEGRALHIST_FAULT, is refused where it says nothing that can be
-// done.
+// INTEGRALHIST_FAULT, a fault for tests, is refused if its value is not a possible fault.
 #include <gst/integralhist/sharded/fault.hpp>
 
 #include "alone.hpp"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The geometry of frames that were cropped, scaled, bordered, mirrored and turned, beside frames
-// whose every pixel says which of the original it is, and which go through the same steps.
+// The geometry of frames that were cropped, scaled, bordered, mirrored and turned, compared with
+// pictures that go through the same steps and whose pixels say which of the original they are.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -35,7 +35,7 @@ struct Picture {
   int at (int x, int y) const { return pixels[std::size_t (y * width + x)]; }
 };
 
-/// Does what a filter does, pixel by pixel. Lengths of its output are whole multiples of the
+/// Applies a step to a picture, pixel by pixel. Lengths of the output are whole multiples of the
 /// input's.
 Picture passed (const Picture &picture, const FrameStep &step)
 {
@@ -63,7 +63,8 @@ int pick (std::mt19937 &random, int from, int to)
   return std::uniform_int_distribution<int> (from, to) (random);
 }
 
-/// A step of a picture of this size: a crop, borders, a flip or a turn, and a scale if wanted.
+/// A random step for a picture of this size: a crop, borders, a flip or a turn, and perhaps a
+/// scale.
 FrameStep any_step (std::mt19937 &random, int width, int height, int most_scale)
 {
   FrameStep step{};
@@ -101,7 +102,7 @@ std::vector<int> inside (const Picture &picture, const GstVideoRectangle &r)
 
 }  // namespace
 
-/// Without scaling every rectangle has exactly the pixels that lie under it.
+/// Without scaling every rectangle has exactly the pixels under it.
 TEST (exact)
 {
   std::mt19937 random (seed ());
@@ -158,7 +159,7 @@ TEST (enlarged)
       const GstVideoRectangle r = { first.out.x + across * pick (random, -2, 6),
                                     first.out.y + down * pick (random, -2, 6),
                                     across * pick (random, 0, 8), down * pick (random, 0, 8) };
-      // what hangs out of the frame by parts of a pixel is rounded
+      // a rectangle that lies outside by parts of a pixel is rounded
       if (r.x < 0 || r.y < 0 || r.x + r.w > picture.width || r.y + r.h > picture.height)
         continue;
       fail_unless (inside (original, geometry->in_original (r.x, r.y, r.w, r.h))
@@ -167,7 +168,7 @@ TEST (enlarged)
   }
 }
 
-/// Any scales, one after another: an edge is the nearest one, as computed with 80 bits, and
+/// With any scales, one after another, an edge is the nearest one, as computed with 80 bits, and
 /// rectangles that touch in the frame touch in the original.
 TEST (scaled)
 {
@@ -176,7 +177,7 @@ TEST (scaled)
     int width = pick (random, 1, 4096), height = pick (random, 1, 2160);
     const int original_width = width, original_height = height;
     FrameGeometry geometry (width, height, width, height);
-    // where a column of the frame lies in the original
+    // the place of a column of the frame in the original
     long double scale = 1, offset = 0;
     int shown_to = width;
     for (int steps = pick (random, 1, 3); steps > 0; steps--) {
@@ -214,7 +215,7 @@ TEST (scaled)
   }
 }
 
-/// Numbers that get too large, and steps that make no sense.
+/// Numbers that get too large, and impossible steps, are refused.
 TEST (refusals)
 {
   const FrameGeometry geometry (640, 480, 640, 480);

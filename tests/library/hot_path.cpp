@@ -21,13 +21,13 @@
 namespace {
 
 constexpr int kDepth = 3, kFrames = 1000;
-/// A pool frees what two times 256 frames did not need.
+/// A pool frees the buffers that two times 256 frames did not need.
 constexpr int kWarmUp = 600;
 
-/// Hears of all calls between begin () and end (), of all threads.
+/// Counts all calls between begin () and end (), of all threads.
 class Calls {
 public:
-  /// Null, loudly, where CUPTI is not to be had.
+  /// Returns null, and prints that, if CUPTI is not available.
   static Calls *get ()
   {
     static Calls calls;
@@ -48,7 +48,7 @@ public:
     counting_ = false;
   }
 
-  /// Counts by name, the driver's and the runtime's.
+  /// The number of calls by name, of the driver and of the runtime.
   const std::map<std::string, int> &names () const { return names_; }
   const std::set<const void *> &host_memory () const { return host_memory_; }
   const std::set<std::string> &on_legacy_stream () const { return legacy_; }
@@ -128,7 +128,7 @@ private:
   std::set<std::string> legacy_;
 };
 
-/// Why a call has no place here, or nothing.
+/// Says why a call is not allowed; null if it is.
 const char *objection (const std::string &name)
 {
   const auto has = [&] (const char *part) { return name.find (part) != std::string::npos; };
@@ -156,7 +156,7 @@ constexpr Way kWays[] = {
   { "CUDA", "(memory:CUDAMemory)", "never" },
 };
 
-/// Buffers that are filled already: of the pool that the element offers, or of plain memory.
+/// Filled buffers, of the pool that the element offers or of plain memory.
 std::vector<GstBuffer *> frames_of (const Harness &harness, const Way &way,
                                     const std::string &caps_text, GstBufferPool **pool)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Buffers are still read when they have been pushed, and what is painted over them then does no
-// harm. A frame takes little time, and little memory stays.
+// The element still reads buffers that it has pushed, and drawing on them does no harm. A frame
+// takes little time, and little memory stays in use.
 #include <cstdio>
 #include <cstring>
 #include <fstream>
@@ -49,7 +49,7 @@ SETUP_TEST (painted_over)
     out = gst_buffer_make_writable (out);
     GstMapInfo map;
     fail_unless (gst_buffer_map (out, &map, GST_MAP_WRITE));
-    for (int y = info.height - 1; y >= 0; y--)  // what is read last first
+    for (int y = info.height - 1; y >= 0; y--)  // the rows that are read last come first
       std::memset (map.data + y * info.width, 255, gsize (info.width));
     gst_buffer_unmap (out, &map);
     GstIntegralHistogramMeta *meta = gst_buffer_get_integral_histogram_meta (out);
@@ -123,7 +123,7 @@ SETUP_TEST (room_for_one)
 SETUP_TEST (one_tensor)
 {
   if (g_str_equal (setup.backend, "cpu"))
-    return;  // nothing is lent there
+    return;  // a CPU lends nothing
   constexpr int kFrames = 60;
   Random random (seed ());
   const std::string caps = caps_of ("GRAY8", 1920, 1080);
@@ -146,7 +146,7 @@ SETUP_TEST (one_tensor)
 SETUP_TEST (latency)
 {
   if (g_str_equal (setup.backend, "cpu"))
-    return;  // it is as fast as its processor
+    return;  // a CPU is as fast as its cores
   struct Times {
     gint64 in = 0;
     std::vector<gint64> inside, until_ready;
@@ -172,8 +172,7 @@ SETUP_TEST (latency)
         gst_buffer_get_integral_histogram_meta (GST_PAD_PROBE_INFO_BUFFER (info));
     if (!meta || !gst_integral_histogram_wait (meta->histogram, GST_CLOCK_TIME_NONE, nullptr))
       return GST_PAD_PROBE_DROP;
-    if (times->frames++
-        > 0) {  // the first measures strategies, and makes all that there is to make
+    if (times->frames++ > 0) {  // the first frame measures strategies, and makes all objects
       times->until_ready.push_back (g_get_monotonic_time () - out);
       times->inside.push_back (out - times->in);
     }
@@ -193,7 +192,7 @@ SETUP_TEST (latency)
   }
 }
 
-/// Pipelines that know nothing of each other compute in one context of a device.
+/// Pipelines that do not know each other compute in one context of a device.
 SETUP_TEST (one_context)
 {
   if (g_str_equal (setup.backend, "cpu"))
@@ -210,7 +209,7 @@ SETUP_TEST (one_context)
   fail_unless (contexts[0] && contexts[0] == contexts[1]);
 }
 
-/// Bytes of this process in memory.
+/// Bytes of memory that this process uses.
 static gsize resident ()
 {
   std::ifstream statm ("/proc/self/statm");

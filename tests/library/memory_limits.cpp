@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The system does not give memory, by any of its limits, or a device does not. Each is one error
-// that names the limit, and nothing hangs.
+// The system refuses memory, by any of its limits, or a device does. Each is one error that names
+// the limit, and nothing hangs.
 #include <atomic>
 #include <cstdlib>
 #include <filesystem>
@@ -63,7 +63,7 @@ constexpr const char *kSystem = "host memory", *kGroup = "control group";
 
 }  // namespace
 
-/// The nearest limit counts, of all versions of control groups, and of all groups around one.
+/// The nearest limit counts, for all versions of control groups, and for all groups around one.
 TEST (memory_limits)
 {
   {
@@ -75,11 +75,11 @@ TEST (memory_limits)
     root.expect (8 * kGiB, kSystem);
     root.write ("sys/fs/cgroup/memory.max", "1073741824\n");
     root.expect (kGiB - 100 * kMiB, kGroup);
-    // the cache of files can be had again
+    // the cache of files can be freed
     root.write ("sys/fs/cgroup/memory.stat",
                 "anon 1\nfile 62914560\nactive_file 10485760\ninactive_file 52428800\nslab 5\n");
     root.expect (kGiB - 50 * kMiB, kGroup);
-    // more than is used cannot be right
+    // a cache larger than the used memory cannot be right
     root.write ("sys/fs/cgroup/memory.stat", "inactive_file 524288000\n");
     root.expect (kGiB - 100 * kMiB, kGroup);
     // nothing is left

@@ -22,7 +22,7 @@ std::string line (const char *behind)
          + behind + " ! appsink name=sink sync=false";
 }
 
-/// Asks a histogram of an untouched frame of line () about a rectangle.
+/// Asks the histogram of an unchanged frame of line () about a rectangle.
 std::vector<guint32> original (int x, int y, int w, int h)
 {
   g_autoptr (GstSample) sample = sample_of (line ("identity"));
@@ -41,7 +41,7 @@ void check_meta (GstBuffer *buffer, const char *what, guint width, guint height)
   fail_unless (meta->width == width && meta->height == height, "%s: %ux%u", what, meta->width,
                meta->height);
   fail_unless_equals_int (gst_integral_histogram_get_width (meta->histogram), 320);
-  // the middle of the frame, in coordinates of the frame as it is now
+  // the middle of the frame, in coordinates of the changed frame
   gsize n;
   guint32 *counts = gst_integral_histogram_meta_region (
       meta, int (width / 4), int (height / 4), int (width / 2), int (height / 2), &n, nullptr);
@@ -81,7 +81,7 @@ TEST (follows_scaling)
          Case{ "videoscale ! video/x-raw,width=160,height=120 ! videoconvert ! "
                "video/x-raw,format=RGB",
                160, 120 },
-         // another shape of the frame, but of its pixels too: no borders
+         // the frame's shape changes, but the shape of the pixels too, so there are no borders
          Case{ "videoscale ! video/x-raw,width=160,height=240,pixel-aspect-ratio=2/1", 160,
                240 } }) {
     g_autoptr (GstSample) sample = sample_of (line (c.behind));
@@ -99,7 +99,7 @@ TEST (dropped)
   for (const char *behind :
        { "videocrop left=10", "videoflip video-direction=horiz", "videoflip video-direction=90r",
          "videobox border-alpha=0 left=-10",
-         // a letterbox: the scaler adds borders and does not say where
+         // a letterbox: the scaler adds borders and does not say where they are
          "videoscale ! video/x-raw,width=320,height=120,pixel-aspect-ratio=1/1" }) {
     g_autoptr (GstSample) sample = sample_of (line (behind));
     fail_unless (!gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample)), "%s",
@@ -107,8 +107,7 @@ TEST (dropped)
   }
 }
 
-/// The sample is pulled, the pipeline stopped and dropped by sample_of; the histogram answers as
-/// ever.
+/// sample_of () has stopped and dropped the pipeline, and the histogram still answers.
 TEST (outlives_the_pipeline)
 {
   for (const char *properties : { "backend=cpu", "backend=auto", "backend=auto download=eager" }) {
@@ -124,7 +123,7 @@ TEST (outlives_the_pipeline)
     gst_sample_unref (sample);
     fail_unless (gst_integral_histogram_region (histogram, 0, 0, 64, 48, counts, nullptr));
     fail_unless (counts[0] == wanted[0] && counts[1] == wanted[1]);
-    // and so does its whole tensor, which keeps it alive
+    // the whole tensor does too, and keeps the histogram alive
     g_autoptr (GstBuffer) tensor = gst_integral_histogram_get_buffer (histogram, nullptr);
     const gsize last = 47 * gst_integral_histogram_get_row_pitch (histogram) + 63 * 4;
     gst_integral_histogram_unref (histogram);
@@ -164,7 +163,7 @@ TEST (copies_share)
   GstIntegralHistogram *histogram = histogram_of (buffer);
   fail_unless (histogram_of (copy) == histogram);
   fail_unless (histogram_of (deep) == histogram);
-  // a part of the bytes is no frame
+  // a part of the bytes is not a frame
   GstBuffer *part = gst_buffer_copy_region (buffer, GST_BUFFER_COPY_ALL, 0, 320);
   fail_unless (!gst_buffer_get_integral_histogram_meta (part));
   gst_buffer_unref (part);

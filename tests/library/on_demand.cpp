@@ -15,7 +15,7 @@ constexpr Source kFrames[] = {
 };
 
 constexpr const char *kEager = "cpu compute=eager", *kOnDemand = "cpu compute=on-demand",
-                     // with an engine behind it, which computes whole tensors
+                     // frames on demand with a whole-tensor engine
     *kBehind[] = { "cpu compute=on-demand task-bins=3 cuda-device-ids=0,1,2",
                    "cpu compute=on-demand max-device-memory=2000000" };
 
@@ -43,7 +43,7 @@ private:
   }
 };
 
-/// A rectangle of up to `part` of a side, over the borders too.
+/// A rectangle of up to `part` of a side, also over the borders.
 Rectangle rectangle (const Picture &picture, double part, Random &random)
 {
   const int w = picture.width, h = picture.height;
@@ -73,7 +73,7 @@ void expect_counts (const Pair &pair, const std::vector<Rectangle> &rectangles)
   expect_counts (pair.frame, rectangles, counts);
 }
 
-/// Asks both frames, and expects the same bits.
+/// Asks both frames, and fails unless they answer the same bits.
 template <class Answer>
 void expect_same (const Pair &pair, std::size_t n, auto &&question)
 {
@@ -142,7 +142,7 @@ void ask_at_random (const Pair &pair, Random &random)
 
 }  // namespace
 
-/// Questions of all kinds, one after another, of frames whose element is long gone.
+/// Frames answer questions of all kinds, one after another, after their element has gone.
 TEST (sequences)
 {
   Random random (seed ());
@@ -154,7 +154,8 @@ TEST (sequences)
     }
 }
 
-/// The same where an engine of several devices, of rounds, or of a GPU computes whole tensors.
+/// The same questions, if an engine of several devices, of rounds, or of a GPU computes whole
+/// tensors.
 TEST (sequences_behind)
 {
   Random random (seed ());
@@ -169,7 +170,7 @@ TEST (sequences_behind)
     }
 }
 
-/// The same of frames in a GPU's memory, which computes parts of them.
+/// The same questions about frames in a GPU's memory, of which the GPU computes parts.
 TEST (sequences_on_gpu)
 {
   if (!have_upload ())
@@ -183,7 +184,7 @@ TEST (sequences_on_gpu)
     }
 }
 
-/// Threads that ask one frame.
+/// Several threads ask one frame.
 TEST (threads)
 {
   const bool upload = have_upload ();
@@ -226,7 +227,7 @@ TEST (tables)
   }
 }
 
-/// A tracker follows the same track, to the last digit, as its messages have it.
+/// A tracker follows the same track on demand, to the last digit in its messages.
 TEST (track)
 {
   const auto tracks = [] (const char *compute) {

@@ -27,8 +27,8 @@ std::size_t bytes_of_part (const Shape &shape, int bins, int rows)
 
 }  // namespace
 
-/// Whatever the devices and the shape: the parts make the frame, each device has room for what it
-/// may get, and there is an error only where not even a row fits, or of tiles a plane.
+/// For any devices and shape: the parts make the frame, each device has room for its parts, and
+/// there is an error only if not even a row fits, or a plane of tiles.
 TEST (any_share)
 {
   constexpr int kTimes = kSlowed ? 1500 : 6000;
@@ -139,7 +139,7 @@ TEST (even_share)
   }
 }
 
-/// The planes of tables stay together: a table of values is no table of squares.
+/// The planes of tables stay together, unlike the planes of bins.
 TEST (tables)
 {
   const Shape shape = { 640, 480, 2, Type::u32, Content::sums, Type::u8 };

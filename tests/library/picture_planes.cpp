@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pictures on a device are never larger than was counted for them.
+// Pictures on a device are never larger than the size that was reserved for them.
 #include <cstdio>
 
 #include <gst/frame/video_formats.hpp>
@@ -13,8 +13,8 @@
 
 using namespace integralhist;
 
-/// The bound holds for all formats, features and sizes, strips of rows, crops and strides; and it
-/// is the size where each row begins at a multiple of 512.
+/// The bound holds for all formats, features and sizes, strips of rows, crops and strides. It is
+/// the exact size if each row begins at a multiple of 512.
 TEST (bound)
 {
   constexpr int kSizes[] = { 1, 2, 3, 17, 255, 256, 257, 511, 640 };

@@ -156,7 +156,7 @@ std::string described (GstIntegralHistogramTracksMeta *meta)
 
 }  // namespace
 
-/// The counts of the regions, asked late, of a copy, and behind the bytes.
+/// The counts of the regions: late, in a copy, and after the way through bytes.
 TEST (regions)
 {
   const auto pixels = noise_of (3);
@@ -183,7 +183,7 @@ TEST (regions)
   gst_buffer_unref (pixels);
 }
 
-/// All kinds of numbers, through the bytes.
+/// All kinds of numbers go through the bytes.
 TEST (kinds)
 {
   for (const char *element :
@@ -214,7 +214,7 @@ TEST (kinds)
   }
 }
 
-/// The bytes are promised: others may read them.
+/// The bytes of the format are a promise: other programs may read them.
 TEST (format)
 {
   Alone alone ("cudaintegralhist bins=2 backend=cpu tuning-time=0 regions=\"1,0,3,2\"",
@@ -259,7 +259,7 @@ TEST (format)
   fail_unless (!memcmp (g_bytes_get_data (tracks, nullptr), kTrack, sizeof kTrack));
 }
 
-/// Some of the bins have a version of their own, and say which they are.
+/// A range of the bins has its own version of the format, and says which bins it has.
 TEST (format_of_a_range)
 {
   const auto bytes_with = [] (const char *range) {
@@ -288,7 +288,7 @@ TEST (format_of_a_range)
   fail_unless (some == wanted);
 }
 
-/// Tracks and the regions of interest that they bring along, once.
+/// Tracks, and the regions of interest that come with them, once each.
 TEST (tracks)
 {
   g_autoptr (GstBuffer) buffer = with_tracks ();
@@ -312,14 +312,14 @@ TEST (tracks)
                                   "detection-confidence", G_TYPE_DOUBLE, &of_detection, nullptr));
   fail_unless (confidence == 0.75 && of_detection == 0.5);
   fail_unless_equals_string (gst_structure_get_string (param, "class"), "per\xc3\xa7on");
-  // what is no track
+  // structures that are not a track
   const Structure one = track (1, 0, FALSE, nullptr);
   GstStructure *const bad = one.get ();
   gst_structure_set (bad, "confidence", G_TYPE_DOUBLE, double (NAN), nullptr);
   fail_unless (!gst_integral_histogram_tracks_meta_add_track (meta, bad));
   gst_structure_remove_field (bad, "confidence");
   fail_unless (gst_integral_histogram_tracks_meta_add_track (meta, bad));
-  // numbers of other types are as good, as far as they fit
+  // numbers of other types are taken too, if they fit
   gst_structure_set (bad, "confidence", G_TYPE_FLOAT, 0.75, "detection-confidence", G_TYPE_INT, 1,
                      "id", G_TYPE_INT64, gint64 (9), "x", G_TYPE_UINT, 3u, "width", G_TYPE_DOUBLE,
                      30.0, nullptr);
@@ -345,7 +345,7 @@ TEST (tracks)
   fail_unless (!gst_integral_histogram_tracks_meta_add_track (meta, bad));
 }
 
-/// The tracker's own: as many as it has regions of interest, at the same places.
+/// The tracker's frames have as many tracks as regions of interest, at the same places.
 TEST (of_the_tracker)
 {
   Alone alone ("cudaintegralhist backend=cpu bins=16 tuning-time=0 ! integralhisttrack "
@@ -369,7 +369,7 @@ TEST (of_the_tracker)
   }
 }
 
-/// Scaled frames: places are scaled, numbers stay.
+/// In scaled frames places are scaled, and numbers stay.
 TEST (scaled)
 {
   g_autoptr (GstBuffer) buffer = with_regions ("cudaintegralhist bins=8");
@@ -395,8 +395,8 @@ TEST (scaled)
   fail_unless (x == 20 && w == 60);
 }
 
-/// A track outside of its frame, as behind a crop, has no region of interest; one that hangs out
-/// has.
+/// A track outside of its frame, for example behind a crop, has no region of interest. A track that
+/// is partly inside has one.
 TEST (outside)
 {
   g_autoptr (GstBuffer) buffer = gst_buffer_new ();
@@ -418,7 +418,7 @@ TEST (outside)
   fail_unless (ids == wanted);
 }
 
-/// Metas that an application adds by what GStreamer knows of them have nothing in them.
+/// Metas that an application adds through GStreamer's own functions are empty.
 TEST (empty)
 {
   g_autoptr (GstBuffer) buffer = gst_buffer_new ();
@@ -446,10 +446,10 @@ struct Taken {
   bool regions, tracks;
 };
 
-/// Tries bytes as regions and as tracks, and asks what comes of them.
+/// Reads bytes as regions and as tracks, and asks the metas that result.
 Taken try_bytes (const std::vector<guint8> &data)
 {
-  // of its exact size, so that sanitizers see a read behind it
+  // a block of the exact size, so that sanitizers see a read behind it
   g_autoptr (GBytes) bytes = g_bytes_new (data.data (), data.size ());
   g_autoptr (GstBuffer) buffer = gst_buffer_new ();
   g_autoptr (GError) error = nullptr;
@@ -556,7 +556,7 @@ TEST (contradictions)
   }
 }
 
-/// Through GStreamer's own bytes, as unixfdsink writes them.
+/// Metas go through GStreamer's own bytes, as unixfdsink writes them.
 TEST (by_gstreamer)
 {
 #if GST_CHECK_VERSION(1, 24, 0)

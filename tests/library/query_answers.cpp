@@ -98,8 +98,8 @@ BACKEND_TEST (likelihood_maps)
         fail_unless (
             std::equal (bests.data (), bests.data () + n_grids, bests_alone.data (), same));
 
-        // what a model sums up to does not matter: scaled without rounding it has the same bits,
-        // and divided by its sum the same values
+        // the sum of a model does not matter: scaled without rounding the model gives the same
+        // bits, and divided by its sum the same values
         Model scaled = model;
         for (gfloat &share : scaled)
           share *= 0x1p-20f;
@@ -187,7 +187,7 @@ BACKEND_TEST (vote_maps)
   }
 }
 
-/// Patches are as many as there may be, more than a GPU's block has shared memory for without care.
+/// As many patches as there may be, more than fit in the shared memory of a GPU's block at once.
 BACKEND_TEST (many_patches)
 {
   Random random (seed ());
@@ -206,7 +206,7 @@ BACKEND_TEST (many_patches)
   }
 }
 
-/// Numbers as large as they may be.
+/// Coordinates and sizes are as large as they may be.
 BACKEND_TEST (far_away)
 {
   const Frame frame ({ "snow", 64, 48, 4, "u32" }, backend);
@@ -248,8 +248,8 @@ BACKEND_TEST (far_away)
                  1);  // the median of three, two of which at least have no pixels
 }
 
-/// Windows are so many that a warp for each has threads whose numbers take more than 32 bits; all
-/// but the last are outside of the frame.
+/// So many windows that, with a warp for each, numbers of threads take more than 32 bits. All but
+/// the last are outside of the frame.
 BACKEND_TEST (many_windows)
 {
   if (g_str_equal (backend, "cpu"))
@@ -263,7 +263,7 @@ BACKEND_TEST (many_windows)
                  GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION, nullptr, &best);
   fail_unless (best.index == kColumns * kRows - 1 && best.value == 1, "%d: %g", best.index,
                best.value);
-  // more than a device has
+  // more windows than a device has memory for
   const std::vector<Grid> too_many (2000, grid);
   std::vector<Best> bests (too_many.size ());
   expect_failure (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, "ask in parts",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // gstintegralhistogramquery.h refuses wrong models, grids, searches, quantiles and measures, and
-// questions of a table, and says why. An empty list is no error.
+// questions about a table, and says why. An empty list is not an error.
 #include <limits>
 
 #include "questions.hpp"
@@ -16,7 +16,7 @@ constexpr auto kMeasure = GST_INTEGRAL_HISTOGRAM_MEASURE_L1;
 const Search kSearch = { kGrid, &kRectangle, 1, kModel.data (), 0 };
 constexpr Source kFourBins = { "snow", 64, 48, 4, "u32" };
 
-/// Room for the answers that must not come.
+/// Memory for answers that must not be written.
 struct Answers {
   gfloat values[16] = {};
   gint32 quantiles[4] = {};
@@ -49,7 +49,7 @@ BACKEND_TEST (models)
   }
 }
 
-/// Weights of a linear score are any numbers, but numbers.
+/// Weights of a linear score may be any numbers, except NaN and infinities.
 BACKEND_TEST (weights)
 {
   const Frame frame (kFourBins, backend);
@@ -68,7 +68,7 @@ BACKEND_TEST (weights)
   }
 }
 
-/// A list is refused for the second of its grids.
+/// A list is refused if its second grid is wrong.
 BACKEND_TEST (grids)
 {
   const Frame frame (kFourBins, backend);
@@ -179,7 +179,7 @@ BACKEND_TEST (bindings)
                   frame.histogram, &kGrid, nullptr, 0, nullptr, 0, 0, kMeasure, nullptr);
 }
 
-/// No windows have no answers.
+/// A question without windows has no answers.
 BACKEND_TEST (nothing)
 {
   const Frame frame ({ "snow", 64, 48, 4, "u32" }, backend);

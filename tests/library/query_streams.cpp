@@ -15,7 +15,7 @@ namespace {
 enum class Kind { regions, grids, likelihoods, likelihood_maps, quantile_maps, vote_maps };
 constexpr int kKinds = 6;
 
-/// Holds all that a question may want.
+/// A question with all of its arguments.
 struct Asked {
   Kind kind;
   Measure measure;
@@ -50,7 +50,7 @@ struct Asked {
     return n_bests ? reinterpret_cast<Best *> (answers + n_answers) : nullptr;
   }
 
-  /// Asks, and waits where there is no stream.
+  /// Asks, and waits if there is no stream.
   bool ask (GstIntegralHistogram *histogram, guint32 *answers, Best *bests, const gpointer *stream,
             GError **error) const
   {
@@ -88,7 +88,7 @@ struct Asked {
                    searches.data (), n_grids, measure, values, bests);
   }
 
-  /// Overwrites all that has been asked.
+  /// Overwrites all arguments of the question.
   void scramble ()
   {
     const auto overwrite = [] (auto &list) {
@@ -224,7 +224,7 @@ void ask_on_streams (const Frame &frame, int n, int n_streams, const char *what)
       fail_unless (got[first + k] == (k < size ? wanted[std::size_t (i)][k] : 0xa5a5a5a5),
                    "%s: question %d of kind %d, word %zu of %zu", what, i, i % kKinds, k, size);
   }
-  // lanes that were outstanding serve those who wait
+  // free lanes of earlier questions serve calls that wait
   for (int i = 0; i < kKinds; i++)
     answers_of (frame, Asked (frame, i, random));
 }
@@ -251,7 +251,7 @@ BACKEND_TEST (outstanding)
 #endif
 }
 
-/// On the legacy default stream, which has no handle.
+/// Asks on the legacy default stream, which has no handle.
 BACKEND_TEST (default_stream)
 {
   if (g_str_equal (backend, "cpu"))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tests of questions share frames that come out of pipelines, what to ask of them, and what
-// must be answered.
+// Helpers of the tests of questions: frames that come out of pipelines, questions, and the right
+// answers.
 #pragma once
 
 #include <array>
@@ -145,7 +145,7 @@ inline std::vector<Rectangle> rectangles_of (const Picture &picture, int n, Rand
   return rectangles;
 }
 
-/// Their windows inside the frame, one grid after another.
+/// The windows of these grids inside the frame, one grid after another.
 inline std::vector<Rectangle> windows_of (const Frame &frame, const std::vector<Grid> &grids)
 {
   std::vector<Rectangle> windows;
@@ -158,7 +158,7 @@ inline std::vector<Rectangle> windows_of (const Frame &frame, const std::vector<
   return windows;
 }
 
-/// Room for answers, with something behind them that must stay.
+/// Memory for answers, with bytes behind it that must stay.
 template <class Answer>
 class Room {
 public:
@@ -198,7 +198,7 @@ void expect_failure (GstIntegralHistogramError code, const char *why, Question &
   question (arguments..., nullptr);
 }
 
-/// Checks the same of a question that is wrong.
+/// Checks that a wrong question fails as a wrong question, and that the message says `why`.
 template <class Question, class... Arguments>
 void expect_refusal (const char *why, Question &&question, Arguments... arguments)
 {
@@ -235,7 +235,7 @@ inline void expect_best (Measure measure, const Grid *grid, int n, const gfloat 
                best.value, truth, values[truth]);
 }
 
-/// The same for the maps of several grids.
+/// Checks the best of each of several grids.
 inline void expect_bests (Measure measure, const std::vector<Grid> &grids, const gfloat *maps,
                           const Room<Best> &bests)
 {
@@ -290,7 +290,7 @@ struct Target {
   }
 };
 
-/// Returns whether there is a GPU, and cudaupload; says loudly what is missing.
+/// Returns whether there are a GPU and cudaupload, and prints what is missing.
 inline bool have_upload ()
 {
   if (!have ("cuda"))

@@ -146,7 +146,7 @@ TEST (slow)
     }
 }
 
-/// Many readers on several streams, each of some frames, all of which are right.
+/// Many readers on several streams read some frames each, and all of them are right.
 TEST (many)
 {
   if (!have ("cuda"))
@@ -181,7 +181,7 @@ TEST (many)
   }
 }
 
-/// The questions that answer on a stream add themselves.
+/// Questions that answer on a stream add themselves as readers.
 TEST (questions)
 {
   if (!have ("cuda"))
@@ -249,7 +249,7 @@ TEST (shards)
   gst_buffer_unref (out);
 }
 
-/// Nor is the memory freed under a reader when the element goes.
+/// The memory is not freed under a reader either, when the element goes.
 TEST (freed)
 {
   if (!have ("cuda"))
@@ -286,8 +286,8 @@ GstBuffer *ramp (bool downwards)
 
 }  // namespace
 
-/// A frame on demand is copied to the GPU late, and its consumer does not wait for that. The next
-/// frame, in the same memory, waits.
+/// A frame on demand is copied to the GPU late, and its consumer does not wait for the copy. The
+/// next frame, in the same memory, waits.
 TEST (late_copies)
 {
   if (!have ("cuda"))

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A file that a property or a cache names is read as it was written, and whatever else has such a
-// name is refused at once. The FIFO has no writer, so a reader that waits runs into the test's
-// timeout.
+// A file that a property or a cache names is read as it was written, and anything else of that name
+// is refused at once. The FIFO has no writer, so a reader that waits runs into the test's timeout.
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -84,8 +83,8 @@ TEST (refusals)
   }
 }
 
-/// Files of the kernel are regular and have no size. Reading /proc/kmsg takes messages from those
-/// who log them, and waits for the next one.
+/// Files of the kernel are regular and have no size. Reading /proc/kmsg would take messages from
+/// the system's log, and wait for the next one.
 TEST (kernel_files)
 {
   const auto start = std::chrono::steady_clock::now ();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tables of scores: each frame comes with a LUT of its own, or takes the engine's. The truth is
-// what the LUTs make of the pixels, added up one by one.
+// Tables of scores: each frame comes with a LUT of its own, or takes the engine's. The truth is the
+// sum of the scores by these LUTs, pixel by pixel.
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/factory/make_engine.hpp>
 
@@ -46,7 +46,7 @@ std::shared_ptr<const Lut> some_lut (std::mt19937 &random)
   return lut;
 }
 
-/// A frame's tensor, and what it must hold.
+/// A frame's tensor, and its right content.
 struct Promise {
   std::shared_ptr<Tensor> tensor;
   std::vector<guint8> scores;
@@ -80,7 +80,7 @@ void expect_sums (Tensor &tensor, const std::vector<guint8> &scores, const inthi
       what, region.x, region.y, region.width, region.height, sums[0], guint64 (wanted[0]), seed ());
 }
 
-/// Asks for a little, which pixels answer on demand; for more, which a box does; and for all.
+/// Asks for little, which pixels answer on demand; for more, which a box answers; and for all.
 void expect_right (const Promise &promise, const char *what, std::mt19937 &random)
 {
   Tensor &tensor = *promise.tensor;
@@ -134,7 +134,7 @@ const Way kWays[] = {
   { "automatic", Compute::automatic, {}, 0 },
   { "rounds", Compute::eager, {}, 100000 },
   { "shared out", Compute::eager, { 0, 1 }, 0 },
-  // an engine behind the frames computes what is whole
+  // a whole-tensor engine computes whole tensors
   { "on demand, shared out", Compute::on_demand, { 0, 1 }, 0 },
   { "on demand, rounds", Compute::on_demand, {}, 100000 },
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The queue gives tasks to devices of unequal speed, that are full, or whose consumers hold on to
-// everything. They compute as the CPU does, and sleep.
+// The queue gives tasks to devices of unequal speed, to full devices, and to devices whose
+// consumers keep all tensors. The devices compute as the CPU does, and sleep.
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/factory/shard_devices.hpp>
 #include <gst/integralhist/sharded/sharded_engine.hpp>
@@ -91,8 +91,8 @@ bool is_right (Tensor &tensor, const std::vector<guint8> &pixels)
 
 }  // namespace
 
-/// A device of four times the speed computes about four times as much, so that they finish
-/// together; and a slow one does not keep the others from the frames behind.
+/// A device of four times the speed computes about four times as much, so that all finish together.
+/// A slow device does not keep the others from the next frames.
 TEST_EACH (unequal, 2)
 {
   Options options;
@@ -116,8 +116,8 @@ TEST_EACH (unequal, 2)
   fail_unless (ratio > (kSlowed ? 1.2 : 2.2) && ratio < 6, "%g", ratio);
 }
 
-/// A picture that is brought to one device for all of them stays until the last has read it, and no
-/// more of them wait than frames are in the making.
+/// A picture that one device gets for all of them stays until the last has read it, and no more
+/// pictures wait than frames are in flight.
 TEST (relayed)
 {
   Options options;
@@ -194,8 +194,8 @@ TEST (one_at_a_time)
   fail_unless (refused > 0);
 }
 
-/// Consumers that keep tensors are waited for; a flush ends the wait, and what was let in before is
-/// computed all the same.
+/// The engine waits for consumers that keep tensors. A flush ends the wait, and frames that came
+/// before it are still computed.
 TEST (held)
 {
   Options options;
@@ -230,7 +230,7 @@ TEST (held)
     fail_unless (is_right (*tensor, pixels));
 }
 
-/// As fast as it goes, tensors kept and dropped at random by several threads.
+/// Frames at full speed, whose tensors several threads keep and drop at random.
 TEST (many)
 {
   Options options;

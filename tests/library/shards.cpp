@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame lies in shards, on either device or on both. Asked everything at once they answer the
-// bits that one tensor answers, and what is counted pixel by pixel.
+// A frame lies in shards, on either device or on both. Asked everything at once, shards answer the
+// bits of one tensor, and the counts of the pixels.
 //
 // Environment: devices.hpp
 #include <gst/integralhist/host/cpu_engine.hpp>
@@ -95,8 +95,7 @@ std::shared_ptr<Watched> shard_of (Device device, Tensor &whole, const Bytes &pi
   return std::make_shared<Watched> (tensor);
 }
 
-/// Questions of every kind about windows of every kind, and room for their answers that is watched
-/// over.
+/// Questions of every kind about windows of every kind, and guarded memory for their answers.
 class Batch {
 public:
   Batch (const Shape &shape, std::mt19937 &random) : shape_ (shape)
@@ -137,7 +136,7 @@ public:
     }
   }
 
-  /// Returns what they are answered, each with its best behind it.
+  /// Returns the answers, each with its best behind it.
   template <class Ask>
   std::vector<Bytes> answers (Ask &&ask)
   {
@@ -201,8 +200,8 @@ private:
   std::vector<Wants> wants_;
 };
 
-/// Compares answers with what is counted in the picture: the histograms of windows, and what
-/// likelihoods follow from them.
+/// Compares answers with the counts of the picture: the histograms of windows, and the likelihoods
+/// that follow from them.
 void expect_truth (const Shape &shape, const Bytes &picture, const Batch &batch,
                    const std::vector<Bytes> &answers)
 {
@@ -305,7 +304,7 @@ DEVICE_TEST (shards)
   check_shards (device, { &device, 1 });
 }
 
-/// A frame on both devices, against one on this device.
+/// A frame in shards on both devices, compared with a tensor on this device.
 DEVICE_TEST_FROM (mixed, 1)
 {
   check_shards (device, kDevices);

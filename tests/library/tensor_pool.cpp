@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The pool of tensors and the fence by themselves, with tensors of the test's own: it counts how
-// many there are, which is the truth that the pool's limits are compared with. And the list of idle
-// things, which gives the last one, or the longest idle one that fits, and drops those too many.
+// The pool of tensors and the fence by themselves, with tensors of the test: they count how many
+// exist, to compare with the pool's limits. Also the list of idle objects, which gives the last
+// one, or the one that fits and is idle longest, and drops surplus ones.
 #include <gst/integralhist/host/host_fence.hpp>
 #include <gst/integralhist/engine/tensor_pool.hpp>
 #include <gst/integralhist/memory/idle_list.hpp>
@@ -48,7 +48,7 @@ private:
 using Pool = std::shared_ptr<TensorPool>;
 using Held = std::shared_ptr<EngineTensor>;
 
-/// The pool asks for each tensor with the number of those that there are.
+/// Makes a pool, which asks for each tensor with the number of existing ones.
 Expected<Pool> pool_of (Count &count, unsigned async_depth, unsigned max_tensors,
                         const std::function<void (unsigned)> &still_waiting = {})
 {
@@ -73,7 +73,7 @@ std::vector<Held> take (const Pool &pool, unsigned n)
   return held;
 }
 
-/// Runs acquire in a thread, and tells whether it is through.
+/// Runs acquire () in a thread, and tells whether it has returned.
 struct Taker {
   explicit Taker (const Pool &pool)
       : thread ([this, pool] {
@@ -138,7 +138,7 @@ TEST (limit)
   fail_unless_equals_int (count.made, 2);
 }
 
-/// Work that goes on has the pool make others up to async-depth, and none beyond.
+/// While work goes on the pool makes more tensors, up to async-depth.
 TEST (growth)
 {
   Count count;
@@ -151,11 +151,11 @@ TEST (growth)
     must (pool->acquire ());
     fail_unless_equals_int (count.made, made);
   }
-  // what is held does not count: without a limit there is always one more
+  // held tensors do not count: without a limit there is always one more
   const std::vector<Held> held = take (pool, 9);
   fail_unless_equals_int (count.alive, 9);
 
-  // the limit holds against async-depth, too
+  // the limit also holds against async-depth
   Count few;
   const Pool limited = must (pool_of (few, 3, 2));
   few.busy = true;
@@ -198,7 +198,7 @@ TEST (no_memory)
   fail_unless (!failed && failed.error ().kind == Error::Kind::failed);
 }
 
-/// Memory that is short is waited for as long as some comes back.
+/// If memory is short, the pool waits as long as some comes back.
 TEST (returns)
 {
   struct Returns final : MemoryReturns {
@@ -292,7 +292,7 @@ TEST (cancelled)
   fail_unless (pool->n_out () == 0 && count.made == 1);
 }
 
-/// A fence opens once for all who wait, with the first outcome, until new work begins.
+/// A fence opens once for all waiting threads, with the first outcome, until new work begins.
 TEST (fence)
 {
   HostFence fence;

@@ -21,7 +21,7 @@
 
 using namespace integralhist;
 
-/// Threads of this program and of its libraries, which are made here.
+/// Threads of this program and of its libraries, which the pthread_create () below counts.
 static std::atomic<int> threads_alive = 0, most_threads = G_MAXINT, threads_refused = 0;
 
 extern "C" int pthread_create (pthread_t *thread, const pthread_attr_t *attributes,
@@ -60,7 +60,7 @@ constexpr const char *kThreaded[] = {
   "backend=cpu max-device-memory=300000 regions=1,1,9,9",
 };
 
-/// An element in a harness that has as many threads more as are allowed, and what becomes of it.
+/// An element in a harness that may have so many more threads, and the outcome.
 class Starved {
 public:
   Starved (const std::string &line, int threads) : line_ (line), threads_ (threads)
@@ -91,8 +91,8 @@ public:
     most_threads = G_MAXINT;
   }
 
-  /// Returns 0 where it worked, 1 where it failed with the one error that it should have, and more
-  /// where something is wrong.
+  /// Returns 0 if it worked, 1 if it failed with the one error that it should have, and more if
+  /// something is wrong.
   int verdict ()
   {
     const bool works = plays_ && flow_ == GST_FLOW_OK;
@@ -186,8 +186,8 @@ TEST_EACH (threads, std::size (kThreaded))
   fail_unless (failed > 0 && passed > 0);
 }
 
-/// TBB has all of its threads before an element computes. They would start one another when there
-/// is work, and where one of them could not, the process would end.
+/// TBB has all of its threads before an element computes. Otherwise they would start one another
+/// later, and if one could not, the process would end.
 TEST (workers)
 {
   const int before = threads_alive;
@@ -198,7 +198,8 @@ TEST (workers)
   fail_unless (threads_alive == before + workers, "%d more", threads_alive - before - workers);
 }
 
-/// Threads that an application does not let TBB have are not waited for, nor is a stop.
+/// The element does not wait for threads that an application does not let TBB have, and a stop does
+/// not either.
 TEST (workers_refused)
 {
   const gint64 start = g_get_monotonic_time ();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // strategy=auto takes the built-in choice, and measures only if tuning-time is set: no longer than
-// it may, on a busy machine too. A stop or a flush does not wait for the end of measuring.
+// that, also on a busy machine. A stop or a flush does not wait for the end of measuring.
 #include <algorithm>
 #include <atomic>
 #include <cstdlib>
@@ -81,7 +81,7 @@ void expect_no_file ()
     fail_unless_equals_string (entry.path ().filename ().c_str (), "gstreamer-1.0");
 }
 
-/// Fails if the element's log has no such line.
+/// Fails if the element's log does not have such a line.
 void hear (const char *pattern, const char *element, const std::string &properties)
 {
   static std::string log;
@@ -152,7 +152,7 @@ public:
     gst_object_unref (pipeline_);
   }
 
-  /// Tells whether the frame is in the element still.
+  /// Tells whether the frame is still in the element.
   bool busy () const { return out_ == 0; }
   GstElement *element () const { return element_; }
   void stop () { gst_element_set_state (pipeline_, GST_STATE_NULL); }
@@ -225,7 +225,7 @@ TEST (built_in)
     }
 }
 
-/// Every strategy gives the same sums, whoever chose it.
+/// Every strategy gives the same sums, whether auto or the user chooses it.
 TEST_EACH (who_chooses, 2)
 {
   const char *const element = kElements[__i__];
@@ -238,7 +238,7 @@ TEST_EACH (who_chooses, 2)
     fail_unless_equals_string (built_in.strategy.c_str (), "rows");
     fail_unless (built_in.sums == set.sums);
   }
-  for (int i = 0; i < 2; i++) {  // nothing is remembered
+  for (int i = 0; i < 2; i++) {  // nothing is remembered from the first run
     const Outcome measured = run (element, "tuning-time=100");
     fail_unless_equals_string (measured.tuning.c_str (), "measured");
     fail_unless (measured.sums == set.sums);
@@ -291,7 +291,7 @@ TEST (bounded_start)
       fail_unless (large.plan (nullptr, budget).has_value ());
       const double took = double (g_get_monotonic_time () - start) / 1e6;
       g_print ("%.3f s with %u ms\n", took, budget);
-      return took < budget / 1e3 + 0.25;  // with making a picture
+      return took < budget / 1e3 + 0.25;  // includes making a picture
     };
     fail_unless (one_of_three (attempt), "each of three took 250 ms more than %u ms", budget);
   }
@@ -324,7 +324,7 @@ TEST (cancelled_while_measuring)
   }
 }
 
-/// A stop also ends the wait for another that measures.
+/// A stop also ends the wait for another element that measures.
 TEST (cancelled_while_another_measures)
 {
   const Load load;
@@ -355,8 +355,8 @@ TEST (cancelled_while_another_measures)
   fail_unless (one_of_three (attempt), "each of three took more than 300 ms");
 }
 
-/// A stop in the midst of measuring, or of making the tensor that it is measured with, does not
-/// wait for it. The index is that of the delay.
+/// A stop during measuring, or while the tensor for it is made, does not wait for the end. The
+/// index is that of the delay.
 TEST_EACH (stop_while_measuring, 4)
 {
   static constexpr int kDelays[] = { 5, 100, 250, 400 };  // milliseconds

@@ -93,7 +93,7 @@ std::optional<Kind> failure_of (WholeTensorEngine &frames)
   return tensor ? std::optional<Kind> () : tensor.error ().kind;
 }
 
-/// Has a thread compute a frame, which a flag can end.
+/// Runs a thread that computes a frame, which a flag can end.
 struct Asker {
   explicit Asker (WholeTensorEngine &frames)
       : thread ([this, &frames] {
@@ -121,7 +121,7 @@ constexpr int kMoment = 50, kLong = 20000;  // milliseconds
 }  // namespace
 
 /// A question ends when its own thread is cancelled, whether its frame is computed or waits for
-/// another, and no other question does. The engine goes on.
+/// another. No other question ends, and the engine goes on.
 TEST (cancelled)
 {
   Devices devices;
