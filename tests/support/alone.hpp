@@ -58,7 +58,7 @@ private:
   const char *const factory_;
 };
 
-/// The rows of such pictures have bytes around them.
+/// Describes pictures whose rows have bytes around them.
 inline GstVideoInfo padded_info (const char *format, int width, int height)
 {
   GstVideoInfo info;

@@ -32,7 +32,7 @@ struct Asked {
   }
 };
 
-/// Returns models of so many bins as a query has them.
+/// Returns the models of a question, prepared for so many bins.
 inline std::vector<float> prepared (const Asked &asked, int bins)
 {
   std::vector<float> models = asked.models;
@@ -41,7 +41,7 @@ inline std::vector<float> prepared (const Asked &asked, int bins)
   return models;
 }
 
-/// Goes with a question from one group of bins to the next.
+/// The state of a question between one group of bins and the next.
 struct Carried {
   int first_bin = 0, all_bins = 0;
   Bytes bytes = {};
@@ -57,8 +57,8 @@ public:
     tensor_.put (right.data (), right.size ());
   }
 
-  /// `best` may be null. With `carried` the tensor has a group of the bins, and the models are
-  /// prepared; nothing is answered unless it has the last ones.
+  /// Asks the tensor. `best` may be null. With `carried` the tensor has a group of the bins, and
+  /// the models are prepared; only the last group answers.
   template <class Answer>
   std::vector<Answer> ask (const Asked &asked, Best *best = nullptr, Carried *carried = nullptr)
   {
@@ -143,7 +143,7 @@ private:
   Queue queue_;
 };
 
-/// Makes rectangles of every kind, not clipped, wide and odd enough for everyone.
+/// Makes rectangles of every kind, not clipped, for all tests.
 inline std::vector<Region> rectangles (int width, int height, int n)
 {
   std::vector<Region> list = {

@@ -3,7 +3,7 @@
 
 #include <gst/integralhist/engine/tensor.hpp>
 
-/// A tensor of 64x48 pixels that cannot be had.
+/// A tensor of 64x48 pixels that is lost, so that every question fails.
 class BrokenTensor final : public integralhist::Tensor {
 public:
   explicit BrokenTensor (int bins) : Tensor (inthist::Shape{ 64, 48, bins }) {}

@@ -19,7 +19,7 @@ namespace command_line {
 /// Takes a value, unless it is wrong.
 using Take = std::function<bool (const std::string &value)>;
 
-/// Takes numbers of a range, of which the last counts, or all that are given.
+/// Takes numbers of a range, and keeps the last, or all of them.
 template <class Number, class Keep>
 Take in_range (Number least, Number most, Keep keep)
 {
@@ -73,7 +73,7 @@ inline Take text (std::string &to, std::vector<std::string> known = {})
   };
 }
 
-/// Ends the program after --help, and where an option is not known or its value is wrong.
+/// Ends the program after --help, and if an option is unknown or its value is wrong.
 inline void read (int argc, char **argv, const char *help, const std::map<std::string, Take> &takes,
                   const std::map<std::string, bool *> &flags = {})
 {

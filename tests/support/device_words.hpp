@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Streams and memory of a GPU that a test has for itself, as an application has them.
+// Streams and memory of a GPU that a test owns, as an application does.
 #pragma once
 
 #include <cstdint>

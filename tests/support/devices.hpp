@@ -24,7 +24,7 @@ inline bool small_cases ()
   return g_strcmp0 (g_getenv ("INTHIST_CASES"), "small") == 0;
 }
 
-/// Says loudly why, where the device is not to be had.
+/// Returns whether the device is available, and prints why not.
 inline bool have (Device device, const char *what)
 {
   const std::string why = why_not (device);
@@ -42,14 +42,14 @@ inline Case case_of (const Shape &shape, Pattern pattern)
   return c;
 }
 
-/// The picture that a case is made of.
+/// The picture from which a case is made.
 inline Bytes picture_of (const Case &c)
 {
   return picture (c.pattern, c.shape.width, c.shape.height, c.seed);
 }
 
-/// Runs the reference. It makes no tiles: they are those of byte-rows, which inthist-check compares
-/// with counted pixels.
+/// Runs the reference. It makes no tiles, so for tiles it runs byte-rows, which inthist-check
+/// compares with counted pixels.
 inline void make_right (Job job)
 {
   const Strategy &strategy =
@@ -59,7 +59,7 @@ inline void make_right (Job job)
   fail_unless_equals_int (inthist::run (strategy, job), 0);
 }
 
-/// The histogram's tensor, as the reference has it.
+/// The histogram's tensor, as the reference makes it.
 inline Bytes right_tensor (const Input &input)
 {
   const Layout layout = input.c.layout ();
@@ -95,7 +95,7 @@ inline void expect_right (const Strategy &strategy, const Shape &shape, Frame &f
   fail_unless (wrong.empty (), "%s, %s: %s", strategy.name, what.c_str (), wrong.c_str ());
 }
 
-/// A test on each `device` that there is.
+/// A test on each available `device`.
 #define DEVICE_TEST(name) DEVICE_TEST_FROM (name, 0)
 #define DEVICE_TEST_FROM(name, first) \
   static void name##_on (Device device); \

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The truth about likelihoods: how alike two histograms are, in double precision and as textbooks
-// have it; as compareHist (q, p) where OpenCV has the measure (modules/imgproc, "Histograms").
+// The truth about likelihoods: the likeness of two histograms, in double precision and by the
+// textbooks; the same as compareHist (q, p) if OpenCV has the measure (modules/imgproc,
+// "Histograms").
 #pragma once
 
 #include <algorithm>
@@ -52,8 +53,8 @@ inline Weights shares_of_pixels (const auto &counts, std::uint64_t pixels)
   return weights;
 }
 
-/// Compares histograms. q sums to 1, but of linear q is weights. p sums to 1, or to less if some
-/// of the window's pixels are in no bin, and to 0 if all are. The measure is given by its name.
+/// Compares histograms by the named measure. q sums to 1, but is weights for linear. p sums to 1,
+/// to less if some of the window's pixels are in no bin, and to 0 if all are.
 inline double formula (std::string_view measure, const Weights &p, const Weights &q)
 {
   const auto sum = [&] (auto &&term) {

@@ -34,7 +34,7 @@ inline bool starts (const char *backend)
   return works;
 }
 
-/// Tells the same, loudly.
+/// Returns whether the backend starts here, and prints it if not.
 inline bool have (const char *backend)
 {
   const bool works = starts (backend);
@@ -43,7 +43,7 @@ inline bool have (const char *backend)
   return works;
 }
 
-/// A test on each `backend` that there is.
+/// A test on each available `backend`.
 #define BACKEND_TEST(name) \
   static void name##_on (const char *backend); \
   TEST_EACH (name, std::size (kBackends)) \
@@ -307,7 +307,7 @@ struct TensorCopy {
                                plane_pitch * gst_integral_histogram_get_bins (histogram));
   }
 
-  /// Not of tiles.
+  /// Returns an element; tensors of tiles have another layout.
   guint32 at (guint plane, int x, int y) const
   {
     const guint8 *const row = &bytes[plane * plane_pitch + gsize (y) * row_pitch];
@@ -320,8 +320,8 @@ struct TensorCopy {
   std::vector<guint8> bytes;
 };
 
-/// The luma of each pixel: unpacked to 16 bits by GstVideo where the format is deeper than 8, and
-/// weighted in floating point where it is RGB.
+/// The luma of each pixel: unpacked to 16 bits by GstVideo if the format is deeper than 8 bits, and
+/// weighted in floating point if the format is RGB.
 inline std::vector<guint8> luma (const GstVideoInfo &info, GstBuffer *buffer, double kr, double kb)
 {
   GstVideoFrame frame;
@@ -353,7 +353,7 @@ inline double rounded_weight (double k)
   return std::round (k * 65536) / 65536;
 }
 
-/// A frame of gray noise, and what the elements of a launch line make of it.
+/// A frame of gray noise, and the output of a launch line for it.
 struct GrayNoise {
   GrayNoise (const std::string &line, int width, int height, unsigned seed = 1)
       : harness (line, caps_of ("GRAY8", width, height))

@@ -39,7 +39,7 @@ inline std::string data (const char *name)
   return std::string (folder ? folder : SOURCE_ROOT "/../shared/data") + "/" + name;
 }
 
-/// Returns the source of a video's frames in CUDA memory, or nothing, which it says.
+/// Returns a source of a video's frames in CUDA memory; empty, with a message, without one.
 inline std::string decoded_on_gpu (const char *name)
 {
   if (!have ("nvh264dec", { "nvh264dec", "cudadownload", "h264parse" }))

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The leaks tracer of GStreamer knows of nothing that is left after a test.
+// Fails a test after which the leaks tracer of GStreamer knows of objects that are alive.
 #pragma once
 
 #include <string>
 
 #include "test.hpp"  // last: it has macros with names of the standard library
 
-/// Loads the tracer, if made before GStreamer starts.
+/// Loads the tracer, if this object is made before GStreamer starts.
 struct WatchedLeaks {
   WatchedLeaks ()
   {
@@ -29,7 +29,7 @@ inline GstTracer *leaks_tracer ()
   return found;
 }
 
-/// Returns the types of all that is alive.
+/// Returns the types of all objects that are alive.
 inline std::string alive (GstTracer *tracer)
 {
   g_autoptr (GstStructure) structure = nullptr;
@@ -46,9 +46,8 @@ inline std::string alive (GstTracer *tracer)
   return types;
 }
 
-/// Fails where something of a test stays alive after it. An engine that computes what was promised
-/// may go on for a while behind a pipeline that has stopped, longer where the machine has other
-/// work.
+/// Fails if an object of a test stays alive after it. An engine that computes promised frames may
+/// go on for a while after a pipeline has stopped, longer if the machine has other work.
 inline void fail_on_leaks ()
 {
   g_autoptr (GstTracer) tracer = leaks_tracer ();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The measures of the C API, by the names that users and formulas.hpp have for them.
+// The measures of the C API, by the names in the properties and in formulas.hpp.
 #pragma once
 
 #include <gst/integralhist/gstintegralhist.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Buffers of memory:NVMM in host memory, which need no GPU and nothing of NVIDIA's. They are as
-// those of its converter: a pool of few buffers, memory of the type "nvds" that is never shared,
-// rows and planes with gaps, and a GstVideoMeta that is wrong for them. A buffer that comes back to
-// its pool has its pixels overwritten.
+// Buffers of memory:NVMM in host memory, which need no GPU and no software of NVIDIA. They are like
+// those of NVIDIA's converter: a pool of few buffers, memory of the type "nvds" that is never
+// shared, rows and planes with gaps, and a GstVideoMeta that is wrong for them. The pool overwrites
+// the pixels of a buffer that comes back.
 //
 //   tonvmm properties ! ... ! fromnvmm      elements of these tests, from and to system memory;
 //                                           fromnvmm copies from a GPU, too
@@ -63,8 +63,8 @@ struct Surface {
     std::memcpy (of.data () + at, &value, sizeof value);
   }
 
-  /// Makes one whose descriptor has `size` bytes, 64 or 72, with memory of this number. It is the
-  /// first of `batch`.
+  /// Makes a surface whose descriptor has `size` bytes, 64 or 72, with memory of this number. It is
+  /// the first of `batch`.
   Surface (const GstVideoInfo &info, guint32 memory, gsize size = 72, guint32 batch = 1)
       : descriptor (size), parameters (batch * (size == 64 ? 384 : 416))
   {

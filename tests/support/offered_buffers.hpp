@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// cudaintegralhist offers buffers to upstream, which are filled with frames here.
+// Buffers that cudaintegralhist offers to upstream, and that tests fill with frames.
 #pragma once
 
 #include <cstring>
@@ -24,8 +24,8 @@ inline Query allocation_of (const Harness &harness, const std::string &caps_text
   return query;
 }
 
-/// The pool that the element offers, with at most `most` buffers, or one of plain memory where it
-/// offers none.
+/// The pool that the element offers, with at most `most` buffers, or a pool of plain memory if the
+/// element offers none.
 class Pool {
 public:
   Pool (const Harness &harness, const std::string &caps_text, guint most)
@@ -50,7 +50,7 @@ public:
   }
   Pool (const Pool &) = delete;
 
-  /// Filled with noise.
+  /// Returns a buffer of the pool, filled with noise.
   GstBuffer *frame (Random &random)
   {
     GstBuffer *buffer = nullptr;
@@ -77,7 +77,7 @@ private:
   GstBufferPool *pool_ = nullptr;
 };
 
-/// A test of each `setup` that there is.
+/// A test of each available `setup`.
 #define SETUP_TEST(name) \
   static void name##_of (const Setup &setup); \
   TEST_EACH (name, std::size (kSetups)) \

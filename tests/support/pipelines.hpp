@@ -21,12 +21,12 @@
 
 constexpr GstClockTime kLong = 30 * GST_SECOND;
 
-/// An element, the properties that it has for itself, other ones, and where it computes.
+/// An element with its properties, those of a second one in the same test, and its backend.
 struct Setup {
   const char *element, *properties, *other_properties, *backend;
 };
 
-/// The element alone, with more properties.
+/// The launch line of only this element, with more properties.
 inline std::string line_of (const Setup &setup, const std::string &properties)
 {
   return std::string (setup.element) + " " + setup.properties + " backend=" + setup.backend + " "
@@ -40,7 +40,7 @@ inline int between (Random &random, int low, int high)
   return low + int (random () % unsigned (high - low + 1));
 }
 
-// pixels and what must be counted in them
+// pixels, and their counts
 
 struct Picture {
   int width = 0, height = 0;
@@ -68,7 +68,7 @@ inline Picture picture_of (GstBuffer *buffer, const GstVideoInfo &info)
   return picture;
 }
 
-/// Says what the planes of such a tensor have for a rectangle.
+/// Returns a rectangle's sums, in the planes of such a tensor.
 inline Sums added (const Picture &picture, const GstVideoRectangle &r,
                    GstIntegralHistogramContent content, guint planes)
 {
@@ -248,7 +248,7 @@ private:
   GstElement *pipeline_;
 };
 
-/// Random pictures, which can be seeked in, with histograms or tables.
+/// A launch line of random pictures with histograms or tables, in which a seek works.
 inline std::string snow (const Setup &setup, const std::string &source, const std::string &size,
                          const std::string &properties, const std::string &sink)
 {

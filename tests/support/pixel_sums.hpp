@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The truth about a rectangle: what its pixels count or add up to, one by one. A picture has 8-bit
-// values, row by row and without gaps. A rectangle is any struct of x, y, width and height, and may
-// lie anywhere: its part inside the picture counts.
+// The truth about a rectangle: the counts or the sums of its pixels, one by one. A picture has
+// 8-bit values, row by row and without gaps. A rectangle is any struct of x, y, width and height.
+// It may lie anywhere: only its part inside the picture counts.
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ std::uint64_t pixels_in (std::span<const std::uint8_t> picture, int width,
   return pixels;
 }
 
-/// Counts the pixels of each bin, as a table of bins has them; those of other bins count nowhere.
+/// Counts the pixels of each bin, by a table of bins; pixels of other bins do not count.
 template <class Rectangle>
 Sums count_pixels (std::span<const std::uint8_t> picture, int width, const Rectangle &rectangle,
                    int bins, std::span<const std::uint8_t, 256> bin_of_value)

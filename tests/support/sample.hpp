@@ -6,8 +6,8 @@
 #include <gst/app/gstappsink.h>
 #include "test.hpp"  // last: it has macros with names of the standard library
 
-/// The first sample of a pipeline that ends in the appsink `sink`; the pipeline is gone when it
-/// returns.
+/// Returns the first sample of a pipeline that ends in the appsink `sink`. The pipeline is
+/// destroyed by then.
 inline GstSample *sample_of (const std::string &line)
 {
   GError *error = nullptr;
