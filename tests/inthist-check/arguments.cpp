@@ -112,7 +112,7 @@ Type counter_of (std::string_view value)
   return types[one_of ("--counter", value, names)];
 }
 
-/// One plane of every kind of table that there is.
+/// One plane of every existing kind of table.
 std::pair<Type, Type> table_of (std::string_view value)
 {
   std::vector<std::pair<Type, Type>> types;
@@ -254,7 +254,7 @@ Arguments parse (int argc, char **argv)
   }
 }
 
-/// Strategies and peers by the names given, or all of them, on the devices that may be.
+/// Chooses strategies and peers by the given names, or all of them, on the chosen devices.
 void choose_names (Arguments &a)
 {
   Options &o = a.options;
@@ -335,13 +335,13 @@ void choose_shapes (Arguments &a)
     }
 }
 
-/// One of each kind stands for the case list.
+/// One shape of each kind stands for the case list.
 std::vector<Shape> shapes_of (const Options &o)
 {
   return o.shapes.empty () ? kinds () : o.shapes;
 }
 
-/// A strategy or a peer is a mistake that is named and takes none of the shapes, or none with these
+/// A named strategy or peer is a mistake if it takes none of the shapes, or none with these
 /// parameters.
 void check_names (const Options &o)
 {
@@ -367,7 +367,7 @@ void check_names (const Options &o)
       refuse (peer->name, peer->limit);
 }
 
-/// A parameter that no strategy in question offers is one, too.
+/// A parameter is a mistake if none of the chosen strategies offers it.
 void check_parameters (const Options &o)
 {
   const auto expect = [&] (const char *option, const Choice &choice,

@@ -35,7 +35,7 @@ struct Arguments {
 /// Reads the command line, with the strategies, peers and shapes that it means.
 Arguments read_arguments (int argc, char **argv);
 
-/// Ends the program where a strategy, a peer or a parameter that is named can never run.
+/// Ends the program if a strategy, a peer or a parameter that is named can never run.
 void check_limits (const Options &o);
 
 /// Tells whether the strategy takes one of the shapes with one of the parameters that were chosen.

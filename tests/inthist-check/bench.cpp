@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// All candidates of a shape and device take turns, a lap each, so that whatever else the machine
-// does hits them alike. A frame starts from 8-bit pixels (a table's: from its own) and ends with
-// the tensor. Stages are timed in laps of their own, since an event between two kernels is not
-// free. At the end each candidate's buffers are poisoned and filled once more, and must be right.
+// All candidates of a shape and device take turns, a lap each, so that other work on the machine
+// hits them alike. A frame starts from 8-bit pixels (a table from its own type) and ends with the
+// tensor. Stages are timed in laps of their own, since an event between two kernels is not free. At
+// the end each candidate's buffers are poisoned and filled once more, and must be right.
 #include "bench.hpp"
 
 #include <cmath>
@@ -25,13 +25,13 @@ namespace inthist::check {
 namespace {
 
 constexpr int kMaxFrames = 64;  // a lap
-// of a lap, as far as frames are short enough
+// of a lap, if frames are short enough
 constexpr double kLapSeconds = 0.004, kCpuLapSeconds = 0.0002;
 constexpr std::size_t kMinLaps = 10, kMinSlowLaps = 3;
 constexpr int kStagedFrames = 15, kStagedSlowFrames = 2;
 
-/// Smooth noise, as a frame has it: hills of about 100 pixels over hills of about 15, and a little
-/// grain.
+/// Smooth noise, similar to a real frame: hills of about 100 pixels over hills of about 15, and a
+/// little grain.
 Bytes landscape (int width, int height, unsigned seed)
 {
   std::mt19937 random (seed);
@@ -118,7 +118,7 @@ captured (const Rig &rig, const std::function<void (const Slot &)> &frame, int l
   };
 }
 
-/// Memory of the host that a GPU copies from and to by itself.
+/// Pinned host memory, which a GPU copies from and to by itself.
 Memory pinned (std::size_t bytes)
 {
   void *memory = nullptr;
@@ -137,14 +137,14 @@ public:
   {
   }
 
-  /// The candidates that were asked for.
+  /// The number of candidates, without ceilings that the command line does not name.
   int timed () const
   {
     return int (std::ranges::count_if (
         list_, [&] (const Candidate &c) { return !c.ceiling || options_.is_named (c.name); }));
   }
 
-  /// Returns how many gave a wrong tensor.
+  /// Runs all candidates, and returns how many gave a wrong tensor.
   int run ()
   {
     add_peers ();
@@ -337,7 +337,7 @@ private:
 
   std::function<void (const Slot &)> frame_of (const Strategy &strategy, const Tuning &tuning) const
   {
-    // what is kept cannot be shared with other candidates
+    // the kept memory cannot be shared with other candidates
     const auto kept = std::make_shared<std::vector<Memory>> ();
     const std::size_t bytes = strategy.workspace_bytes (rig_.shape, tuning);
     for (int lane = 0; strategy.keeps_workspace && lane < rig_.lanes; lane++) {
@@ -383,7 +383,7 @@ private:
     list_.push_back (std::move (candidate));
   }
 
-  /// And finds out how many frames make a lap.
+  /// Warms up, and finds out how many frames make a lap.
   void warm_up (Candidate &candidate)
   {
     rig_.lap (candidate);

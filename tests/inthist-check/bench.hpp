@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How long a frame takes.
+// Times strategies and peers.
 #pragma once
 
 #include <cstdio>

@@ -32,7 +32,7 @@ int luma (Pattern pattern, int x, int y, int width, int height, std::mt19937 &ra
   }
 }
 
-/// Noise uses all bits that there are, and both signs where there are two.
+/// Returns a pixel. Noise uses all bits of the type, and both signs if the type has two.
 double value (Type type, Pattern pattern, int x, int y, int width, int height, std::mt19937 &random)
 {
   if (type == Type::u8)
@@ -70,8 +70,8 @@ void draw (const Case &c, int channels, Bytes &pixels)
     }
 }
 
-/// Any bin but for some pixels in none, and what that and the next one get: as much as there may
-/// be, or all of it where the picture is bright.
+/// Draws weights: a bin, or none for some pixels of noise; a share for the bin, all of it
+/// where the picture is white; and a random share for the next bin.
 void draw_weights (const Case &c, Bytes &pixels)
 {
   std::mt19937 random (c.seed);
@@ -209,8 +209,8 @@ void add_tables (std::vector<Case> &list, std::mt19937 &random, bool small)
 
 constexpr int kFrameWidth = 768, kFrameHeight = 576;
 
-/// $INTHIST_TEST_FRAMES: frames of 768x576 GRAY8, for hosts that cannot decode a file. None where
-/// it is not set.
+/// Frames of $INTHIST_TEST_FRAMES, 768x576 GRAY8, for hosts that cannot decode a file. None if it
+/// is not set.
 std::vector<Bytes> test_frames (int n)
 {
   std::vector<Bytes> frames;
@@ -241,8 +241,8 @@ void add_video (std::vector<Case> &list)
   }
 }
 
-/// LUTs that have values in no bin: groups of bins as lut_of_bins makes them, the same but for one
-/// entry, and entries in no order.
+/// Adds LUTs with values in no bin: groups of bins as lut_of_bins makes them, the same except for
+/// one entry, and entries in no order.
 void add_groups (std::vector<Case> &list, std::mt19937 &random, bool small)
 {
   static constexpr int kSizes[][2] = { { 1, 1 },     { 17, 33 },  { 64, 64 },   { 128, 192 },
@@ -274,7 +274,7 @@ void add_groups (std::vector<Case> &list, std::mt19937 &random, bool small)
     }
 }
 
-/// Bin indices with the stride that strategies get, and rubbish in the columns that mean nothing.
+/// Bin indices with the stride that strategies get, and rubbish in the columns without a meaning.
 Bytes bin_plane (const Case &c)
 {
   const Bytes picture = image_of (c);
@@ -358,7 +358,7 @@ Bytes pixels_of (const Case &c)
 {
   if (c.shape.content == Content::bins)
     return bin_plane (c);
-  // 0xff between rows is a NaN in a float and much in an integer
+  // 0xff between rows is a NaN in a float and a large number in an integer
   const bool weights = c.shape.content == Content::weights;
   const std::size_t last_row = weights ? c.stride () : c.shape.width * bytes_of (c.shape.pixel);
   Bytes pixels (c.stride () * (c.shape.height - 1) + last_row, 0xff);

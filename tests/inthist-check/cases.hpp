@@ -42,11 +42,11 @@ struct Case {
 /// The picture of a histogram's case; nothing for a table's.
 Bytes image_of (const Case &c);
 
-/// Makes what the strategy sees; it ends with the last pixel that may be read. A histogram's are
-/// bins, with rubbish in the columns that mean nothing.
+/// Makes the pixels that the strategy reads; they end with the last pixel that it may read. A
+/// histogram's pixels are bins, with rubbish in the columns without a meaning.
 Bytes pixels_of (const Case &c);
 
-/// "640x480x32 u32" or "640x480 u8:f32", with "x2" where a table has two planes.
+/// "640x480x32 u32" or "640x480 u8:f32", with "x2" if a table has two planes.
 std::string name_of (const Shape &shape);
 
 /// A shape of each kind: one pixel of every combination of types that exists, histograms first.

@@ -27,8 +27,8 @@ T &element (const Job &job, int plane, int y, int x)
   return reinterpret_cast<T *> (byte_at (job, plane, y, 0))[x];
 }
 
-/// Right: Algorithm 1; or the floating sums in the order of a plain loop; or the tiles of a
-/// strategy.
+/// Makes the right tensor: by Algorithm 1, or floating sums in the order of a plain loop, or the
+/// tiles of a strategy.
 int right (const Job &job)
 {
   if (job.shape.counter == Type::u8_tiled) {
@@ -50,7 +50,7 @@ int right (const Job &job)
   return 0;
 }
 
-/// Right, and then something wrong.
+/// Makes the right tensor, and then a fault.
 template <auto kFault>
 int faulty (const Job &job)
 {
@@ -63,7 +63,7 @@ int faulty (const Job &job)
 struct Fault {
   const char *what;
   int (*run) (const Job &);
-  const char *noticed;  // what must be in the message
+  const char *noticed;  // a part that the message must have
 };
 
 constexpr Fault kOfCounts[] = {

@@ -32,7 +32,7 @@ public:
     use (first);
   }
 
-  /// Other pixels of the same shape and layout.
+  /// Takes other pixels of the same shape and layout.
   void use (const Input &other)
   {
     input = &other;
@@ -50,14 +50,14 @@ public:
              tuning };
   }
 
-  /// Says how the image's pixels become the bins of `pixels`.
+  /// Returns how the image's pixels become the bins of `pixels`.
   Binning binning () const
   {
     return { { image.data, input->c.shape.width, {} },
              input->c.lut.value_or (uniform_lut (input->c.shape.bins)) };
   }
 
-  /// Empty where the tensor is right and nothing else was written.
+  /// Says what is wrong; empty if the tensor is right and nothing else was written.
   std::string wrong () const
   {
     const Bytes got = tensor.get ();

@@ -52,8 +52,8 @@ void list_all (const Arguments &a)
                    p.limit[0] ? "; takes " : "", p.limit, p.add ? "" : "; not in this build");
 }
 
-/// Keeps the devices that are there and have something to run, and what runs on them. The others
-/// have a line that says why.
+/// Keeps the available devices that have something to run, and the strategies on them. Prints a
+/// line for every other device that says why.
 void choose_devices (Arguments &a, std::FILE *words)
 {
   Options &o = a.options;
@@ -93,7 +93,7 @@ bool is_written (std::FILE *file, const Arguments &a)
   return false;
 }
 
-/// Does what was asked for, and returns the exit status.
+/// Does what the command line says, and returns the exit status.
 int run (Arguments &a, std::FILE *results, std::FILE *words)
 {
   try {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Memory and queues of either device, for everything that checks kernels: a block lies between two
-// guards and is filled with a byte that no right result leaves there, so that what was left out
-// shows, and what was written too much. A CUDA call that fails throws.
+// Memory and queues of either device, for all checks of kernels. A block lies between two guards
+// and is filled with a byte that no right result leaves there, so that missing bytes show, and
+// bytes written outside. A failed CUDA call throws.
 #pragma once
 
 #include <algorithm>
@@ -55,7 +55,7 @@ inline void expect_success (int status, const char *call)
 #define CHECK_CUDA(call) inthist::check::expect_success ((call), #call)
 #endif
 
-/// Why the device is not to be had; empty where it is.
+/// Says why the device is not available; empty if it is.
 inline std::string why_not (Device device)
 {
   if (device == Device::cpu)
@@ -75,7 +75,8 @@ inline std::string why_not (Device device)
 #endif
 }
 
-/// Returns what may still be allocated; of the host's memory also what caches would give back.
+/// Returns the memory that may still be allocated; for the host this includes what caches would
+/// give back.
 inline std::size_t free_bytes (Device device)
 {
 #if INTHIST_CUDA

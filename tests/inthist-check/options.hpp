@@ -64,7 +64,7 @@ inline std::vector<Tuning> tunings_of (const Strategy &strategy, const Choice &t
   return list;
 }
 
-/// Says what a strategy takes that refuses a shape.
+/// Returns what a strategy takes, in words, for a shape that it refuses.
 inline const char *limit_of (const Strategy &strategy, const Shape &shape)
 {
   return shape.counter == Type::u8_tiled && !strategy.makes_tiles ? "no tiles" : strategy.limit;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How far a long run has come, on stderr: a line that is written over on a terminal, a line for
-// every tenth elsewhere.
+// The progress of a long run, on stderr: a line that is overwritten on a terminal, a line for every
+// tenth elsewhere.
 #pragma once
 
 #include <cstdio>

@@ -13,7 +13,7 @@
 
 namespace inthist::check {
 
-/// Names what the figures depend on.
+/// The machine, on which the figures depend.
 struct Machine {
   std::string date, cpu, gpu, driver, runtime;  // the latter three are empty without a GPU
 };

@@ -13,7 +13,7 @@ namespace {
 constexpr long kMinRing = 64 << 20;          // bytes
 constexpr std::size_t kLargeSlot = 1 << 30;  // bytes: with larger buffers only one is compared
 
-/// Bytes that the ring has to exceed. A CPU's last cache is larger than its L2 by much, and shared.
+/// Bytes that the ring must exceed. A CPU's last cache is shared, and much larger than its L2.
 std::size_t ring_bytes (Device device)
 {
 #if INTHIST_CUDA

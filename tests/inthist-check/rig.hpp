@@ -16,7 +16,7 @@
 
 namespace inthist::check {
 
-/// Holds what one frame needs.
+/// The memory and the stream of one frame.
 struct Slot {
   int index;             // of the buffer
   std::uint8_t *tensor;  // room for the tensor, also with a row and a column more, squares in f64
@@ -51,22 +51,23 @@ class Rig {
 public:
   static constexpr int kLanes = 4;
 
-  /// With so many buffers in the ring; 0 are enough to exceed the caches.
+  /// Makes a rig with so many buffers in the ring, or with 0 enough to exceed the caches.
   Rig (Device device, const Input &input, int buffers);
 
-  /// Workspaces that all candidates share, for before any of them runs: so much for the first lane,
-  /// so much for each of the others.
+  /// Makes the workspaces that all candidates share, before any of them runs: so many bytes for the
+  /// first lane, and so many for each of the others.
   void make_workspaces (std::size_t first, std::size_t others);
 
   /// Seconds a frame, over candidate.frames frames.
   double lap (const Candidate &candidate);
-  /// Runs the candidate on every buffer that one lap of it reaches, and looks at them.
+  /// Runs the candidate on every buffer that one lap of it reaches, and compares them.
   std::string verify (const Candidate &candidate);
   std::vector<std::pair<std::string, double>> stages (const Candidate &candidate, int frames);
 
   Slot slot (int index, int lanes) const;
   int size () const { return int (ring_.size ()); }
-  /// Shows a slot as integral functions see it that need a row and a column more, rows on 64 bytes.
+  /// The layout of a slot for integral functions that need a row and a column more, with rows on 64
+  /// bytes.
   Layout layout_with_border () const;
   Memory memory (std::size_t bytes) const { return allocate (device, bytes); }
 

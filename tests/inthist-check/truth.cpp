@@ -64,7 +64,8 @@ void count_bins (const Shape &shape, const Bytes &pixels, std::size_t stride, co
   });
 }
 
-/// Packs a tile as tiles.hpp defines it; h (i, j) is H at its places. Returns its bytes.
+/// Packs a tile as tiles.hpp defines it; h (i, j) is H at the places of the tile. Returns the bytes
+/// of the tile.
 template <class H>
 Bytes packed (bool wide, H &&h)
 {
@@ -98,7 +99,7 @@ Bytes packed (bool wide, H &&h)
   return tile;
 }
 
-/// Packs H. It grows no further beyond the frame, whose pixels there are in no bin.
+/// Packs H, which does not grow outside of the frame, where pixels are in no bin.
 void pack_bins (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout,
                 Bytes &wanted)
 {
@@ -154,8 +155,8 @@ void sum_powers (const Shape &shape, const Bytes &pixels, std::size_t stride, co
   }
 }
 
-/// Adds up what each pixel gives a bin: its own share to its bin, and the other to the next, the
-/// first being next to the last. The third number of a word is for that one.
+/// Adds up the shares of each pixel: one for its bin, and the other for the next, the first bin
+/// being next to the last. The third number of a word is the share for the next bin.
 void sum_weights (const Shape &shape, const Bytes &pixels, std::size_t stride, const Layout &layout,
                   Bytes &wanted)
 {

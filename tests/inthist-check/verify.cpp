@@ -85,7 +85,7 @@ public:
       const auto first = std::ranges::find_if (
           kinds_, [&] (const Shape &kind) { return accepts (strategy, probe (strategy, kind)); });
       for (const Shape &kind : kinds_) {
-        // sanitizers see two kinds, lest they take for ever
+        // sanitizers see only two kinds, as they are slow
         if (options_.small && kind != *first && kind.pixel != Type::f32)
           continue;
         again (strategy, probe (strategy, kind));
@@ -113,8 +113,8 @@ private:
     std::fflush (stdout);
   }
 
-  /// Counts the attempt. A CUDA call that fails leaves nothing to go on with, so it ends the
-  /// program after this line.
+  /// Counts the attempt. After a failed CUDA call nothing works, so the program ends after this
+  /// line.
   template <class Attempt>
   void count (Check check, const Strategy &strategy, const Tuning &tuning, const Case &c,
               Attempt &&attempt)
@@ -152,7 +152,7 @@ private:
   }
 
   /// Some strategies have a launch for every line of every plane: they run the larger cases in
-  /// turn. compute-sanitizer takes its time for each launch.
+  /// turn, as compute-sanitizer slows each launch.
   bool leaves_out (const Strategy &strategy, const Case &c, std::size_t number) const
   {
     const std::size_t lines = c.shape.bins * (std::size_t (c.shape.width) + c.shape.height),
@@ -211,7 +211,7 @@ private:
     return why.empty ();
   }
 
-  /// Says it once for all pictures.
+  /// Prints it once for all pictures.
   void skip (const std::string &what, const std::string &why)
   {
     if (skipped_.insert (what).second)
@@ -341,8 +341,8 @@ private:
     }
   }
 
-  /// Frames in which what a workspace keeps is used whole: more than 16 tiles side by side and one
-  /// above the other, of both sizes.
+  /// Frames that use all that a workspace keeps: more than 16 tiles side by side and one above the
+  /// other, of both sizes.
   std::vector<Shape> shapes_of_kept (const Strategy &strategy, const Shape &kind) const
   {
     if (!strategy.keeps_workspace || !accepts (strategy, probe (strategy, kind)))

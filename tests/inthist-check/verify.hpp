@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Strategies against the truth.
+// Compares strategies with the truth.
 #pragma once
 
 #include "frame.hpp"
@@ -8,18 +8,18 @@
 
 namespace inthist::check {
 
-/// Runs the strategy once and looks at everything that it may have written. Empty where all is
-/// right. Without guards workspace and bins are left as they are allocated, too. From the image
-/// instead of the bins, if asked.
+/// Runs the strategy once and compares everything that it may have written. Empty if all is right.
+/// Without guards, workspace and bins also stay as they are allocated. If asked, it starts from the
+/// image instead of the bins.
 std::string attempt (const Strategy &strategy, const Tuning &tuning, Frame &frame, Queue &queue,
                      bool guards, bool from_image = false);
 
-/// Tells whether those above object to strategies with one fault each, on purpose; prints what they
-/// do not notice.
+/// Tells whether the checks above notice strategies with one deliberate fault each; prints the
+/// faults that they do not notice.
 bool notices_faults ();
 
 /// Runs everything, and prints a line for each failure and for each check. Returns how many tensors
-/// of the case list were compared; a negative number where something failed.
+/// of the case list were compared, or a negative number if something failed.
 int verify (const Options &options);
 
 }  // namespace inthist::check

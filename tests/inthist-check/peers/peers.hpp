@@ -28,10 +28,10 @@ std::span<const Peer> peers ();
 AddPeer add_memset, add_cuda_memset, add_store, add_cuda_memcpy, add_load_store, add_opencv,
     add_npp, add_cub;
 
-/// Says, for ceilings, what is wrong unless each byte of the tensor is `byte`.
+/// Says what is wrong for a ceiling, whose tensor must have `byte` everywhere.
 std::string not_filled_with (const Rig &rig, const Bytes &slot, std::uint8_t byte);
 
-/// Pixels to bins of the lane's plane, as all that counts them begins.
+/// Makes the bins of the lane's plane, with which all peers that count them begin.
 PixelPlane make_bins (const Rig &rig, const Slot &slot);
 
 }  // namespace inthist::check
