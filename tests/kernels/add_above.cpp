@@ -17,7 +17,7 @@ namespace {
 
 using Random = std::mt19937;
 
-/// A frame of 8-bit pixels, or a table's of any, as a whole, by Algorithm 1.
+/// A frame of 8-bit pixels, or of any pixels for a table, computed as a whole by Algorithm 1.
 struct Whole {
   Case c;
   Lut lut = {};
@@ -79,7 +79,7 @@ Bytes part_of (const Whole &whole, int first_plane, int first_row, const Case &p
   return bytes;
 }
 
-/// Returns what add_above must leave above row `next_row`.
+/// Returns the memory above row `next_row` after add_above.
 Bytes above_of (const Whole &whole, int first_plane, int planes, int next_row, const Block &block)
 {
   Bytes bytes (block.total, kPoison);
@@ -104,7 +104,7 @@ void add_above (Device device, const Case &part, const Block &tensor, const Bloc
     fail_unless_equals_int (cpu::add_above (part.shape, part.layout (), tensor.data, words), 0);
 }
 
-/// Strip after strip of planes first_plane.. .
+/// Computes the planes from first_plane on, strip after strip.
 void compute_group (const Strategy &strategy, const Whole &whole, int first_plane, int planes,
                     Random &random)
 {
@@ -158,7 +158,7 @@ void compute_group (const Strategy &strategy, const Whole &whole, int first_plan
 
 DEVICE_TEST (in_parts)
 {
-  // counts and sums overflow in the second
+  // counts and sums overflow in the second size
   static constexpr int kSizes[][2] = {
     { 1, 1 }, { 400, 250 }, { 5003, 9 }, { 3, 700 }, { 64, 64 }
   };

@@ -67,7 +67,7 @@ std::optional<Lut> lut_with (Uncounted uncounted, int bins)
 
 constexpr Uncounted kUncounted[] = { Uncounted::none, Uncounted::third, Uncounted::most };
 
-/// All measures; of small cases any two, as a sanitizer looks at memory and not at formulas.
+/// All measures; for small cases any two, as a sanitizer checks memory and not formulas.
 std::vector<Measure> measures_of (std::mt19937 &random)
 {
   std::vector<Measure> all;
@@ -168,7 +168,7 @@ constexpr struct {
   { 5000, 6, 2, { 4, 2, 0, 0, 1, 1, 4997, 5 } },
 };
 
-/// Returns what likeness.hpp makes of a window's pixels.
+/// Returns the likeness of a window's pixels, as likeness.hpp computes it.
 float likeness (Measure measure, const Case &c, const Bytes &image, const Region &window,
                 std::vector<float> model)
 {
@@ -184,7 +184,7 @@ float likeness (Measure measure, const Case &c, const Bytes &image, const Region
 
 }  // namespace
 
-/// A map's values have the bits of likeness.hpp for one window after another.
+/// A map's values have the bits of likeness.hpp, window by window.
 DEVICE_TEST (maps)
 {
   std::mt19937 random (seed ());

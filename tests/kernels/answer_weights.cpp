@@ -82,7 +82,7 @@ std::vector<float> some_model (const Shape &shape, std::mt19937 &random)
   return model;
 }
 
-/// Returns what likeness.hpp makes of sums that are exact.
+/// Returns the likeness for exact sums, as likeness.hpp computes it.
 float likeness (Measure measure, const Sums &sums, const float *model)
 {
   const auto total = std::accumulate (sums.begin (), sums.end (), std::uint64_t ());
@@ -199,7 +199,8 @@ DEVICE_TEST (votes)
   });
 }
 
-/// Groups of bins add their totals up first, and then give the bits of the tensor that has all.
+/// Groups of bins add their totals up first, and then give the bits of the tensor that has all
+/// bins.
 DEVICE_TEST (groups)
 {
   for_frames (device, [&] (const Input &input, AskedTensor &tensor, std::vector<Asked> &all,

@@ -38,7 +38,7 @@ constexpr Planes kPlanes[] = {
   { "RGB10A2", 1, { { 0, 4, 4, 0, 2 }, { 0, 4, 4, 0, 12 }, { 0, 4, 4, 0, 22 } } },
 };
 
-/// An image of noise, and the bytes that it has.
+/// An image of noise, with its bytes.
 struct NoiseImage {
   Image image;
   Bytes bytes;
@@ -151,7 +151,7 @@ void check_regions (const Binning &binning, int width, int height, std::size_t b
 }  // namespace
 
 /// Every feature has the same value on every device, whether the frame's rows come at once or in
-/// parts. tests/python/features.py says which value.
+/// parts. tests/python/features.py compares the values with the truth.
 DEVICE_TEST (features)
 {
   static constexpr int kSizes[][2] = { { 1, 1 }, { 3, 5 }, { 33, 21 }, { 130, 66 }, { 641, 37 } };
@@ -192,8 +192,9 @@ DEVICE_TEST (features)
 
 namespace {
 
-/// Weights are the same on every device, whether rows come at once or in parts, and bins in groups;
-/// and all that adds them up agrees. tests/python/weights.py says which weights.
+/// Weights are the same on every device, whether rows come at once or in parts, and bins in groups.
+/// All functions that add weights up agree. tests/python/weights.py compares the weights with the
+/// truth.
 void check_weights (Device device, const NoiseImage &noise, const Lut &lut, int bins, int width,
                     int height, const char *what, Queue &queue, std::mt19937 &random)
 {

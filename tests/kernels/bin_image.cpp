@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pixels of every format become the bins that slow and obvious code finds. bin_image makes them, or
-// a strategy that takes pixels, of noise and of real video.
+// Pixels of every format become the bins that slow and obvious code finds. bin_image makes the
+// bins, or a strategy that takes pixels, from noise and from real video.
 //
 // Environment: devices.hpp, and
 //   INTHIST_TEST_DATA=folder  where vtest.avi is (package opencv-doc has it, in
@@ -165,14 +165,14 @@ struct Picture {
 
 }  // namespace
 
-/// Strategies that are given pixels instead of bins: the tensor must be the one that they make, and
-/// the bins must be there afterwards unless the strategy sees to them itself.
+/// Strategies that take pixels instead of bins make the same tensor, and the bins exist afterwards
+/// unless the strategy bins pixels itself.
 DEVICE_TEST (binning)
 {
   static constexpr int kSizes[][2] = { { 4, 1 },    { 3, 5 },     { 128, 40 }, { 130, 66 },
                                        { 640, 67 }, { 324, 700 }, { 2052, 3 }, { 2308, 30 } };
-  // bytes that the stride has more than the width, and that the picture is off 256: aligned to 8,
-  // to 4, to neither
+  // bytes of the stride beyond the width, and of the picture's distance from a multiple of 256:
+  // aligned to 8, to 4, to neither
   static constexpr std::size_t kLayouts[][2] = { { 0, 0 }, { 64, 0 }, { 60, 4 }, { 1, 2 } };
   static constexpr Type kCounters[] = { Type::u32, Type::u16, Type::u8_tiled };
   std::mt19937 random (seed ());
@@ -234,8 +234,8 @@ DEVICE_TEST (binning)
     }
 }
 
-/// Frames one behind the other on a stream, none waited for, in one workspace and one plane of
-/// bins: none may disturb the one before.
+/// Frames follow each other on a stream without a wait, in one workspace and one plane of bins:
+/// none may disturb the one before.
 DEVICE_TEST (in_a_row)
 {
   const int frames = small_cases () || device == Device::cpu ? 3 : 12;  // the CPU has no stream

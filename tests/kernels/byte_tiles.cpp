@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// byte-tiles with other policies than its own: strips of any height, and tiles that are not staged
-// in shared memory, as where a block has too little of it.
+// byte-tiles with policies other than its own: strips of any height, and tiles that are not staged
+// in shared memory, for devices whose blocks have too little of it.
 //
 // Environment: devices.hpp
 #include <kernels/registry.hpp>

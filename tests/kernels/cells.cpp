@@ -30,7 +30,7 @@ struct Frame {
       { reinterpret_cast<const std::byte *> (bytes.data ()), std::ptrdiff_t (stride ()), {} }, lut
     };
   }
-  /// Returns what a pixel adds to a plane.
+  /// Returns the amount that a pixel adds to a plane.
   std::int64_t at (int x, int y, int plane, Scores scores) const
   {
     const std::uint8_t *const pixel =
@@ -123,7 +123,7 @@ const T *put (std::deque<Block> &inputs, const std::vector<T> &values)
   return reinterpret_cast<const T *> (block.data);
 }
 
-/// Returns what a value counts for in each plane.
+/// Returns the amount of each value in each plane.
 std::vector<std::uint16_t> table_of (const Frame &frame, Scores scores)
 {
   std::vector<std::uint16_t> table;
@@ -138,7 +138,7 @@ std::vector<std::uint16_t> table_of (const Frame &frame, Scores scores)
   return table;
 }
 
-/// All grids in one launch.
+/// Computes all grids in one launch.
 std::vector<std::vector<std::int64_t>> on_device (const Frame &frame,
                                                   const std::vector<Grid> &grids)
 {
@@ -283,7 +283,7 @@ DEVICE_TEST (large)
 }
 
 #if INTHIST_CUDA
-// windows of the frame, also of nothing, by a LUT of which some bins count nowhere
+// windows of the frame, also empty ones, by a LUT in which some values have no bin
 TEST (windows)
 {
   if (!have (Device::cuda, "windows"))

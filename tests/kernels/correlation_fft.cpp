@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The Fourier transform of the correlation filters, against the sum that defines it, in double.
+// The Fourier transform of the correlation filters, compared with its definition in double.
 #include <kernels/correlation/fft.hpp>
 
 #include <cmath>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The correlation filter, against what it must do by its definition, worked out pixel by pixel in
-// double.
+// The correlation filter, compared with its definition, worked out pixel by pixel in double.
 #include <kernels/correlation/filter.hpp>
 
 #include <algorithm>
@@ -35,7 +34,7 @@ std::size_t at (int x, int y)
   return std::size_t ((y + 2 * kGrid) % kGrid * kGrid + (x + 2 * kGrid) % kGrid);
 }
 
-/// The same, with neighbours alike, as cells of a picture are.
+/// Pictures of all channels, of noise in which neighbours are alike, similar to real cells.
 std::vector<float> smooth_noise (unsigned seed)
 {
   const auto from = noise (seed);
@@ -73,14 +72,14 @@ double response_at (const std::vector<float> &weights, const std::vector<float> 
   return sum;
 }
 
-/// The response that is wanted, for a box of these sides.
+/// The wanted response for a box of these sides.
 double wanted_at (int dx, int dy, double width, double height)
 {
   const double sigma = 0.1 * std::sqrt (width * height);
   return std::exp (-0.5 * (dx * dx + dy * dy) / (sigma * sigma));
 }
 
-/// Returns by how much the responses miss what is wanted: the mean of the squares.
+/// Returns the mean square of the difference from the wanted responses.
 double miss (const std::vector<float> &response, double width, double height)
 {
   double sum = 0;
@@ -259,7 +258,7 @@ TEST (no_weight_outside_of_the_box)
   }
 }
 
-// what it has learned it finds, wherever it has moved to
+// the filter finds what it has learned, wherever that has moved to
 TEST (peak_moves_with_the_picture)
 {
   const auto pictures = smooth_noise (7);
@@ -306,7 +305,7 @@ TEST (misses_less_than_no_filter)
                < 0.9 * miss (std::vector<float> (kCells), 8, 8));
 }
 
-// the less is to be learned, the nearer a filter stays to the last one
+// the lower the learning rate, the nearer a filter stays to the last one
 TEST (learns_by_the_rate)
 {
   const auto first = spectra_of (smooth_noise (9)), next = spectra_of (smooth_noise (10));
@@ -335,7 +334,7 @@ TEST (learns_by_the_rate)
   }
 }
 
-// what moves by whole cells is the picture that does so itself, and waves move by any part of one
+// shifted spectra equal those of the moved picture, and waves shift by any part of a cell
 TEST (moves)
 {
   const auto picture = smooth_noise (8);
@@ -370,7 +369,7 @@ TEST (moves)
   };
   spectra = spectra_of (waves (0, 0));
   shift_spectra (spectra, -0.3, 1.6);
-  // of the highest wave only what cells can show is left
+  // of the highest wave only the part that cells can show is left
   expect_same (spectra, spectra_of (waves (-0.3, 1.6)));
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tiles of look-back wait for each other. These tests run it where other kernels hold the GPU: on a
-// single free processor, beside kernels that fill the chip, and in several streams at once.
+// Tiles of look-back wait for each other. These tests run it while other kernels hold the GPU: on a
+// single free processor, next to kernels that fill the chip, and in several streams at once.
 //
 // Environment: devices.hpp
 #include <algorithm>
@@ -33,7 +33,8 @@ const Strategy &look_back ()
   return *find_strategy ("look-back");
 }
 
-/// Returns those that look-back takes; floats it takes only in builds with published strategies.
+/// Returns the cases that look-back takes; it takes floats only in builds with published
+/// strategies.
 std::vector<Case> taken (std::vector<Case> cases)
 {
   std::erase_if (cases, [] (const Case &c) { return !accepts (look_back (), c.shape); });
@@ -120,7 +121,7 @@ std::vector<Case> tables ()
                   table (300, 500, Type::f32x4, Type::f32x4) });
 }
 
-/// All processors but one are held, so that only a few tiles run at a time.
+/// Holds all processors but one, so that only a few tiles run at a time.
 void run_one_processor ()
 {
   constexpr auto kPatience = std::chrono::seconds (20);
@@ -159,8 +160,8 @@ void run_one_processor ()
     stream->check ();
 }
 
-/// Floating sums depend on the order of additions, so an order that is chosen by who comes first
-/// shows as other bits.
+/// Floating sums depend on the order of additions, so an order that depends on which tile comes
+/// first shows as other bits.
 void run_beside ()
 {
   const int runs = small_cases () ? 5 : 1000,

@@ -36,7 +36,7 @@ static void expect_here (const CudaError &error, unsigned line)
                "%s:%u instead of line %u", error.where.file_name (), error.where.line (), line);
 }
 
-/// An error is of this file's line, also where a function of raii.hpp has checked for it.
+/// An error names the line of this file, also if a function of raii.hpp has checked for it.
 TEST (places)
 {
   fail_unless (bool (check (cudaSuccess)));
@@ -60,7 +60,7 @@ TEST (places)
   fail_unless (cudaGetLastError () != cudaErrorMemoryAllocation);  // the next launch is well
 }
 
-/// No bytes are no memory, and take no device.
+/// A size of 0 allocates nothing, and needs no device.
 TEST (none)
 {
   const auto device = make_device_memory (0);
@@ -106,7 +106,7 @@ TEST (growing)
     grow<GrowingPinnedMemory> (alignof (std::max_align_t));
   }
   fail_unless (cudaMemGetInfo (&after, &total) == cudaSuccess);
-  // all is freed; the runtime may keep a little, and others may take some
+  // all memory is freed; the runtime may keep a little, and other programs may take some
   fail_unless (after + (std::size_t (640) << 20) > before, "%zu MiB are lost",
                (before - after) >> 20);
 }

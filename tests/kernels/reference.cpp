@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Everything else is compared with the reference. It is compared here with pixels that are counted
-// one by one.
+// All other strategies are compared with the reference. Here the reference is compared with pixels
+// that are counted one by one.
 //
 // Environment: devices.hpp
 #include <cerrno>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Rectangles of a tensor count or add up to what their pixels do, one by one. Those that reach over
-// the frame are clipped.
+// Rectangles of a tensor have the counts or the sums of their pixels, one by one. Rectangles over
+// the border of the frame are clipped.
 //
 // Environment: devices.hpp
 #include <climits>

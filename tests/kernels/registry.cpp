@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Layouts and the uniform LUT are as documented, a shape is valid or not, and some strategy takes
-// every valid one. inthist-check looks at the strategies themselves.
+// every valid shape. inthist-check checks the strategies themselves.
 #include <cmath>
 
 #include <kernels/registry.hpp>
@@ -45,7 +45,7 @@ TEST (layout_and_table)
   fail_unless (find_strategy ("none such") == nullptr);
 }
 
-/// Every combination of types and planes against the list that the header states.
+/// Compares every combination of types and planes with the list in the header.
 TEST (valid_shapes)
 {
   static constexpr Type kTypes[] = { Type::u8,       Type::u16, Type::u32, Type::s32,

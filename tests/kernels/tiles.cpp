@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tiles have their bytes where tiles.hpp says, narrow ones in frames up to its limits and wide ones
-// beyond, and strategies fill all bits of both.
+// Tiles have their bytes at the places that tiles.hpp states, narrow tiles in frames up to the
+// limits there and wide tiles beyond, and strategies fill all bits of both.
 //
 // Environment: devices.hpp
 #include <hwy/targets.h>
@@ -104,7 +104,8 @@ TEST (format)
   }
 }
 
-/// With each instruction set of this machine the CPU makes the same tiles, and asks them the same.
+/// The CPU makes the same tiles, and gives the same answers from them, with each instruction set of
+/// this machine.
 TEST (instruction_sets)
 {
   static constexpr int kSizes[][2] = { { 17, 33 }, { 257, 65 }, { 641, 79 }, { 4400, 21 } };

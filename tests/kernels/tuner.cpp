@@ -181,19 +181,19 @@ TEST (nothing_works)
   expect_parts (choice.error ().why, { "second: " });
 }
 
-/// No run begins after the time is up.
+/// No run begins after the end of the tuning time.
 TEST (in_time)
 {
   expect (tuned ({ 100, 100 }, { 1, 1 }, 0.05), "first", 0);
   fail_unless_equals_int (runs[0], 1);
   fail_unless_equals_int (runs[1], 0);
 
-  // 80 ms for the first, and then the run of the second is too long already
+  // 80 ms for the first, and then a run of the second would be too long
   expect (tuned ({ 40, 40 }, { 90, 90 }, 0.15), "first", 0);
   fail_unless (runs[1] <= 1, "%d runs of the second", runs[1].load ());
 }
 
-/// A candidate that was fast in one round alone does not win.
+/// A candidate that was fast in only one round does not win.
 TEST (too_few_rounds)
 {
   // 200 ms for two runs of each, 100 ms for a round
@@ -208,7 +208,7 @@ TEST (hopeless_ones_are_left_alone)
   fail_unless_equals_int (runs[1], 2);  // each tile: to warm up
 }
 
-/// Hopeless candidates are not waited for.
+/// The tuner does not wait for hopeless candidates.
 TEST (hopeless_ones_are_cut_off)
 {
   obedient = true;
@@ -218,7 +218,8 @@ TEST (hopeless_ones_are_cut_off)
   fail_unless (took < 3, "%g s", took);
 }
 
-/// When the time is up the run is cut off, and what was not seen to its end is not chosen.
+/// At the end of the tuning time the run is cut off, and a candidate without a full run is not
+/// chosen.
 TEST (no_longer_than_the_budget)
 {
   struct Case {
@@ -249,7 +250,7 @@ TEST (no_frame_in_time)
   fail_unless_equals_int (runs[1], 0);
 }
 
-/// The default is not unseated by one that was fast once: a machine that does something else slows
+/// The default does not lose to a candidate that was fast once: other work on the machine slows
 /// down now the one and now the other.
 TEST (once_is_not_clearly)
 {
@@ -261,7 +262,7 @@ TEST (once_is_not_clearly)
   expect (tuned ({ 40, 40 }, { 11, 100 }, 20), "first", 0);
 }
 
-/// However long a run would last, and whatever becomes of the flag afterwards.
+/// Cancelling works however long a run would last, and whatever the flag says afterwards.
 TEST (cancelled)
 {
   obedient = true;
