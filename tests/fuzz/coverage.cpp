@@ -18,7 +18,7 @@ extern "C" void __wrap___sanitizer_cov_trace_pc ()
   counters[std::uint64_t (at) * 0x9e3779b97f4a7c15u >> (64 - kLogCounters)]++;
 }
 
-// GCC tells of these comparisons too, and libFuzzer does not take them.
+// GCC reports these comparisons too, and libFuzzer does not take them.
 extern "C" void __sanitizer_cov_trace_cmpf (float, float) {}
 
 extern "C" void __sanitizer_cov_trace_cmpd (double, double) {}

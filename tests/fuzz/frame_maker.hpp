@@ -153,8 +153,9 @@ inline std::pair<int, int> make_size (Random &random)
 /// Makes frames of one format and size, which caps have.
 class Maker {
 public:
-  /// With others behind the element (`in_company`), paddings and offsets are multiples of a pixel,
-  /// and no stride is negative: the functions of GstVideo that those use crash with them.
+  /// With elements behind the tested one (`in_company`), paddings and offsets are multiples of a
+  /// pixel, and no stride is negative: the functions of GstVideo that these elements use crash with
+  /// others.
   Maker (int width, int height, bool in_company, Random &random)
       : random_ (random), name_ (random.one_of (kFormats)), primaries_ (random.one_of (kPrimaries)),
         reader_ (name_, primaries_), in_company_ (in_company), width_ (width), height_ (height),
@@ -222,7 +223,7 @@ private:
     g_free (whole.data);
   }
 
-  /// Makes planes of a picture, with rows that are as short as can be, or longer.
+  /// Makes planes of a picture, with rows as short as possible, or longer.
   std::vector<Plane> planes_of (const GstVideoInfo &info, bool padded)
   {
     std::vector<Plane> planes;
@@ -266,7 +267,8 @@ private:
                                     guint (height), guint (planes.size ()), offsets, strides);
   }
 
-  /// Makes a picture of such a size with a GstVideoMeta; the caps' lies at x, y in it.
+  /// Makes a picture of such a size with a GstVideoMeta; the picture of the caps lies at x, y in
+  /// it.
   void with_meta (int width, int height, int x, int y)
   {
     const GstVideoInfo layout = info (width, height);
@@ -316,7 +318,7 @@ private:
         format (", crop %u,%u,%u,%u", crop->x, crop->y, crop->width, crop->height);
   }
 
-  /// Makes a larger picture, of which the caps tell the part that is to be seen.
+  /// Makes a larger picture, of which the caps describe the visible part.
   void cropped ()
   {
     const int left = random_.between (0, 20), top = random_.between (0, 20),
@@ -332,7 +334,7 @@ private:
                 random_.one_of ({ width_, G_MAXINT, -1 }), random_.one_of ({ height_, 1, -1 }));
       frame_.expected = Expected::refusal;
     } else {
-      // a part of what the caps tell
+      // a part of the size in the caps
       add_crop (left, top, random_.between (0, width_), random_.between (0, height_));
       frame_.expected = Expected::anything;
     }
@@ -358,7 +360,7 @@ private:
       gst_buffer_remove_all_memory (frame_.buffer);
   }
 
-  /// Planes that lie in memories of their own, and what the meta says of them.
+  /// Planes that lie in memories of their own, and the meta's description of them.
   struct Claim {
     std::string format;
     int width, height;
@@ -367,7 +369,7 @@ private:
     bool halved = false;  // the first plane lies in two memories
 
     bool has_one_row () const { return planes[0].rows == 1; }
-    /// Tells that no bytes of others may be taken for the first plane's.
+    /// Tells that no bytes of other planes may be taken for those of the first.
     bool has_one_plane () const { return planes.size () == 1; }
   };
 
@@ -464,7 +466,7 @@ private:
       claim.height -= random_.between (1, claim.height);
   }
 
-  /// Appends the planes as they are, but for what is cut.
+  /// Appends the planes as they are, except for the bytes that are cut off.
   void append_planes (const Claim &claim)
   {
     const auto planes = planes_of (info_, false);

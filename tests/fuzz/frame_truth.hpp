@@ -160,7 +160,7 @@ inline void check_histogram (GstIntegralHistogram *histogram, const Picture &pic
     check_every_element (histogram, picture, setup);
 }
 
-/// The regions of a frame as the property has them, and whether all are in it.
+/// The regions of a frame in the form of the property, and whether all of them lie in the frame.
 struct Regions {
   std::string text;
   std::vector<GstVideoRectangle> rectangles;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Frames of every kind go through the elements, with gaps and changes of the caps. Every tensor is
-// compared with the pixels; a frame that is not what it says must be refused with one error.
+// compared with the pixels; a frame that contradicts its description must be refused with one
+// error.
 #include <memory>
 
 #include <gst/check/gstharness.h>
@@ -13,7 +14,7 @@
 
 namespace {
 
-std::string doing;  // for the message of what fails
+std::string doing;  // for the message of a failure
 
 /// Strategies of the CPU that an element has, and auto.
 std::vector<std::string> strategies_of (const char *name)
@@ -101,7 +102,7 @@ public:
     gst_object_unref (bus_);
   }
 
-  /// Pushes a frame and checks what comes; false where that ended the stream.
+  /// Pushes a frame and checks the result; returns false if that ended the stream.
   bool push (Frame &frame, Random &random)
   {
     if (frame.caps != caps_) {
@@ -169,7 +170,7 @@ private:
     return true;
   }
 
-  /// Checks that there is one error, and one that could be expected.
+  /// Checks that there is one error, and that it is an expected one.
   void check_refusal (const Frame &frame, const Regions &regions, bool skipped) const
   {
     std::string messages;

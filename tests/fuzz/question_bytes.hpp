@@ -21,7 +21,7 @@ using Rectangle = GstVideoRectangle;
 constexpr gint64 kMaxWindows = G_MAXINT / 8;  // that the library takes at once
 constexpr gint64 kManyWindows = 1500;         // that a fuzzer has time for
 
-/// Gives the bytes of an input, and behind them any, which depend on all of these.
+/// Gives the bytes of an input, and then any bytes, which depend on all of the input.
 class Bytes {
 public:
   Bytes (const guint8 *data, std::size_t size) : at_ (data), end_ (data + size)
@@ -40,7 +40,7 @@ public:
     return gint32 (word);
   }
 
-  /// Gets a number mostly about the frame, sometimes at the limits, sometimes any.
+  /// Gets a number mostly near the frame, sometimes at the limits, sometimes anywhere.
   int coordinate (int size)
   {
     const std::array<int, 12> limits = {
@@ -72,7 +72,7 @@ public:
     return kind > 200 ? kOdd[kind % 6] : float (kind);
   }
 
-  /// A number, as an enum that has no such value may not even be looked at.
+  /// A number, as a variable of the enum may not hold an invalid value.
   guint measure ()
   {
     const guint8 kind = byte ();
@@ -120,7 +120,7 @@ inline bool is_valid (const Grid &grid)
          && gint64 (grid.columns) * grid.rows <= kMaxWindows;
 }
 
-/// Makes a grid that the fuzzer has time for where it is valid.
+/// Makes a grid, with so few windows that the fuzzer has time for it if it is valid.
 inline Grid grid_from (Bytes &bytes, const Picture &picture)
 {
   const int w = picture.width, h = picture.height;

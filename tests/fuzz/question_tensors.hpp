@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tensors that the fuzzer of questions asks. They are made once, from pictures that are known.
+// The tensors of the fuzzer of questions. They are made once, from known pictures.
 #pragma once
 
 #include <random>
@@ -17,7 +17,7 @@ struct Picture {
   std::vector<guint8> pixels;
 };
 
-/// Noise, or nearly all of one value, so that counts take more than 16 bits.
+/// Makes noise, or nearly all pixels of one value, so that counts take more than 16 bits.
 inline Picture make_picture (int width, int height, bool noise)
 {
   Picture picture = { width, height, std::vector<guint8> (gsize (width) * height, 77) };

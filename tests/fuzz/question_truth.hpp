@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Checks of answers against the pixels, the formulas, and which window is the best.
+// Checks of answers against the pixels and the formulas, and of the best window.
 #pragma once
 
 #include <algorithm>
@@ -49,8 +49,8 @@ inline guint64 pixels_in (const Tensor &tensor, const Window &window)
   return pixels_in (tensor.picture->pixels, tensor.picture->width, window);
 }
 
-/// Checks that a number is the answer, as far as single precision has it. Correlations of nearly
-/// constant histograms have no digits left, and are only in their range.
+/// Checks that a number is the answer, to single precision. Correlations of nearly constant
+/// histograms have no digits left, and only have to be in their range.
 inline void check_likelihood (const Tensor &tensor, const Window &window, const float *model,
                               Measure measure, float answer)
 {

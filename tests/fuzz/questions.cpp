@@ -16,7 +16,7 @@ namespace {
 
 std::vector<Tensor> tensors;
 
-/// Takes what a question returned, and whether it should have been answered.
+/// Takes the result of a question, and whether the question had to be answered.
 class Verdict {
 public:
   ~Verdict () { g_clear_error (&error_); }
@@ -84,7 +84,7 @@ void ask_regions (const Tensor &tensor, Bytes &bytes)
     check_sums (tensor, window_of (rectangles[i]), &sums[i * tensor.planes]);
 }
 
-/// The forms for language bindings, which take lists of any length.
+/// Asks through the functions for language bindings, which take lists of any length.
 void ask_list (const Tensor &tensor, Bytes &bytes)
 {
   std::vector<gint> values (bytes.below (30));
@@ -220,7 +220,7 @@ void ask_quantile_maps (const Tensor &tensor, Bytes &bytes)
   }
 }
 
-/// The votes for a window, from the likelihoods of each of its patches; nothing where a patch
+/// Checks the votes for a window, from the likelihoods of each of its patches; nothing if a patch
 /// starts outside of 32 bits.
 void check_votes (const Tensor &tensor, const GstIntegralHistogramSearch &search, guint measure,
                   gint64 window, float answer)
@@ -273,7 +273,7 @@ void ask_vote_maps (const Tensor &tensor, Bytes &bytes)
   check_best (best, map.data (), n, &grid, Measure (measure));
 }
 
-/// The forms for language bindings, with lists of wrong lengths.
+/// Asks through the functions for language bindings, with lists of wrong lengths.
 void ask_maps_in_bytes (const Tensor &tensor, Bytes &bytes)
 {
   const Grid grid = grid_from (bytes, *tensor.picture);
@@ -311,7 +311,7 @@ void ask_maps_in_bytes (const Tensor &tensor, Bytes &bytes)
                           && are_models (models, tensor.planes, measure) && is_measure (measure));
 }
 
-/// Looks where the tensor lies, and at each of its elements.
+/// Reads the tensor's layout, and each of its elements.
 void look_at (const Tensor &tensor, Bytes &bytes)
 {
   GstIntegralHistogram *const histogram = tensor.histogram;
@@ -384,7 +384,7 @@ void look_at (const Tensor &tensor, Bytes &bytes)
   }
 }
 
-/// A frame that was scaled since, to any size.
+/// Asks about a frame that has since been scaled, to any size.
 void ask_meta (const Tensor &tensor, Bytes &bytes)
 {
   const Picture &picture = *tensor.picture;
@@ -400,7 +400,7 @@ void ask_meta (const Tensor &tensor, Bytes &bytes)
       gst_integral_histogram_meta_region_sums (&meta, x, y, width, height, &n, verdict.error ());
   verdict.check (sums, true);
   REQUIRE (n == tensor.planes, "%zu sums", n);
-  // the nearest edge of the original, and of two the one away from zero
+  // the nearest edge of the original, or of two equally near ones the one away from zero
   const auto edge = [] (gint64 at, int original, guint now) -> gint64 {
     const __int128 twice = __int128 (at) * original * 2,
                    rounded = twice + (at < 0 ? -__int128 (now) : __int128 (now));
@@ -481,7 +481,7 @@ extern "C" int LLVMFuzzerTestOneInput (const std::uint8_t *data, std::size_t siz
     ask (tensors[bytes.below (guint (tensors.size ()))]);
     return 0;
   }
-  // a tensor that is computed on demand, as far as these questions want, maybe by several devices
+  // a tensor that is computed on demand, for these questions only, maybe by several devices
   const Tensor fresh = make_tensor (
       large_picture (), bytes.below (2) == 0
                             ? "cudaintegralhist bins=9 compute=on-demand"

@@ -2,7 +2,7 @@
 //
 // Many threads at once on one pipeline with all elements: properties, states, seeks, flushes, caps,
 // the mouse, branches that come and go, questions, and samples that are held for long. Every
-// histogram must add up to its frame's area, or less where a feature leaves pixels out, every error
+// histogram must add up to its frame's area, or less if a feature leaves pixels out, every error
 // must be one that a setting explains, and frames must go on coming.
 #include <algorithm>
 #include <atomic>
@@ -25,11 +25,11 @@ namespace {
 
 using Sample = std::unique_ptr<GstSample, void (*) (GstSample *)>;
 
-/// Whose properties change.
+/// The elements whose properties change.
 constexpr const char *kElements[] = { "hist", "track", "overlay", "image", "likelihood" };
 constexpr int kStuckSeconds = 60;
 
-/// Says what a thread is doing, for when it hangs.
+/// A thread, and its present work, to print if it hangs.
 struct Worker {
   const char *name;
   std::atomic<const char *> doing = "";
@@ -41,7 +41,7 @@ public:
   explicit Storm (const ProgramOptions &options) : options_ (options)
   {
     const std::string hist = "backend=" + options.backend + " tuning-time=0";
-    // GStreamer 1.22 ends the process where a leaky queue is full by time and has no buffer
+    // GStreamer 1.22 ends the process if a leaky queue is full by time and has no buffer
     const std::string line =
         "appsrc name=source format=time stream-type=seekable max-buffers=3 leaky-type=downstream ! "
         "queue ! cudaintegralhist name=hist "
@@ -121,7 +121,7 @@ private:
         });
   }
 
-  // what the threads do
+  // the work of the threads
 
   void change_property (Worker &worker, Random &random)
   {
@@ -143,7 +143,7 @@ private:
 
   void set_property (GObject *object, GParamSpec *spec, Random &random)
   {
-    // what the program needs as it is, and what would have frames of their own wait for ever
+    // properties that the program needs unchanged, or that would make its frames wait for ever
     for (const char *left_alone :
          { "name", "parent", "backend", "max-tensors", "cuda-device-id", "tuning-time", "lut" })
       if (!std::strcmp (spec->name, left_alone))
@@ -208,7 +208,7 @@ private:
       gst_app_src_end_of_stream (GST_APP_SRC (element ("source").get ()));
     } else if (random.with (0.2)) {
       worker.doing = "flush";
-      // where a state change begins between the two, GStreamer's source waits for ever
+      // if a state change begins between the two, GStreamer's source waits for ever
       const std::lock_guard lock (states_);
       gst_element_send_event (pipeline_, gst_event_new_flush_start ());
       gst_element_send_event (pipeline_, gst_event_new_flush_stop (TRUE));
@@ -396,7 +396,7 @@ private:
     gst_element_set_state (pipeline_, GST_STATE_PLAYING);
   }
 
-  /// Settings that work, which last until the next one is changed.
+  /// Sets settings that work, which last until a thread changes one of them.
   void calm_down ()
   {
     gst_util_set_object_arg (G_OBJECT (element ("hist").get ()), "strategy", "auto");
@@ -470,7 +470,7 @@ private:
              text.c_str (), debug ? debug : "");
   }
 
-  /// Waits for the end, and sees whether anything still moves.
+  /// Waits for the end, and fails if no more samples come.
   void watch ()
   {
     const auto end = end_of (options_);
@@ -482,7 +482,7 @@ private:
       REQUIRE (still < kStuckSeconds, "no sample for %d seconds", still);
     }
     stopping_ = true;
-    // the threads are joined next; what hangs there is found as well
+    // the threads are joined next; the last watch finds one that hangs there
     last_watch_ = std::thread ([this] {
       for (int tenths = 0; tenths < 10 * kStuckSeconds; tenths++) {
         g_usleep (G_USEC_PER_SEC / 10);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Every text that a user writes: into properties and into INTEGRALHIST_FAULT. The first byte of an
-// input says which, the rest is the text.
-// A parser either takes a text, and what it took prints back and is taken again as the same, or
-// refuses it with a message that names the property.
+// input chooses the parser, the rest is the text.
+// A parser either takes a text, and its result prints as a text that gives the same result, or
+// refuses the text with a message that names the property.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -52,7 +52,7 @@ std::string print (gfloat number)
   return text;
 }
 
-/// The list with `separator` between what `print_one` makes of its items.
+/// Returns a list as text, with `separator` between the texts that `print_one` makes of the items.
 template <class List, class Print>
 std::string join (const List &list, const char *separator, Print &&print_one)
 {
