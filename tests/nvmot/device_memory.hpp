@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Memory of the first GPU, as nvtracker's surfaces lie in; the driver is looked up at run time.
+// Memory of the first GPU, such as that of nvtracker's surfaces; the driver is looked up at run
+// time.
 #pragma once
 
 #include <cstddef>
@@ -73,7 +74,7 @@ private:
   }
 };
 
-/// A piece of it.
+/// A piece of the GPU's memory.
 class DeviceMemory {
 public:
   explicit DeviceMemory (std::size_t bytes) : bytes_ (bytes)

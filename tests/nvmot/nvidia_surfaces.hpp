@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Surfaces of NVIDIA's own library on the first GPU, filled by its transform as nvtracker fills the
-// tracker's frames: asynchronously, on a stream of its own, and waited for. Both libraries are
-// looked up at run time; of their structs only what is needed is declared.
+// Surfaces of NVIDIA's own library on the first GPU, filled by NVIDIA's transform as nvtracker
+// fills the tracker's frames: asynchronously, on a stream of its own, with a wait. Both libraries
+// are looked up at run time; only the needed fields of their structs are declared.
 #pragma once
 
 #include <cstring>
@@ -18,7 +18,7 @@ namespace nvtracker {
 
 class NvidiaSurfaces {
 public:
-  /// Returns null where there is no GPU, or one of the libraries is missing.
+  /// Returns null if there is no GPU, or if one of the libraries is missing.
   static const NvidiaSurfaces *get ()
   {
     static const std::unique_ptr<NvidiaSurfaces> all = open ();
@@ -100,7 +100,7 @@ public:
       NvidiaSurfaces::get ()->destroy (surface_);
   }
 
-  /// Returns its parameters, which NvMOT_Process gets.
+  /// Returns the surface's parameters, which NvMOT_Process gets.
   guint8 *parameters () const { return at<guint8 *> (surface_, 24); }
 
   /// Writes the rows of a picture without gaps.
@@ -115,7 +115,7 @@ public:
         picture += width_;
       }
   }
-  /// Has the whole of it scaled from another surface.
+  /// Fills this surface with the whole of another one, scaled.
   void scale_from (const NvidiaSurface &from)
   {
     const NvidiaSurfaces &library = *NvidiaSurfaces::get ();

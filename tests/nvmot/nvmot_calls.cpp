@@ -116,7 +116,7 @@ struct Batch {
   Bytes objects{ 4 * 40 }, outputs{ 4 * 376 }, list{ 32 }, params{ 16 }, batch{ 24 };
 };
 
-/// Takes the lines that the library prints to the console, as long as it lives.
+/// Captures the lines that the library prints to the console, as long as it lives.
 class Printed {
 public:
   Printed ()
@@ -310,7 +310,7 @@ TEST (update_too_late)
   fail_unless_equals_int (query.get<guint32> (12), 20);
 }
 
-/// The first frame tells its layout, whatever its flags and its padding are.
+/// The first frame shows the layout, whatever its flags and its padding are.
 TEST (layouts)
 {
   const auto status_of = [] (Batch &batch) {
@@ -367,8 +367,8 @@ TEST_EACH (wrong_batches, 2)
       Library::get ().process (library.handle (), params.data (), output.data ()), kOk);
 }
 
-/// A context refuses frames that are like those of no layout, and frames of another layout than the
-/// first one's.
+/// A context refuses frames that match no layout, and frames of another layout than that of the
+/// first frame.
 TEST_EACH (other_layouts, 2)
 {
   const Layout layout = __i__ ? Layout::r91 : Layout::r80;
@@ -389,7 +389,7 @@ TEST_EACH (other_layouts, 2)
   fail_unless_equals_int (good.process (library.handle ()), kOk);
 }
 
-/// A frame that cannot be read leaves no tracks of the others.
+/// If one frame is unreadable, the others have no tracks either.
 TEST_EACH (one_wrong_frame, 2)
 {
   const Layout layout = __i__ ? Layout::r91 : Layout::r80;

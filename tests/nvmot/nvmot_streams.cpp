@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Streams that come and go, as a muxer has them: unannounced, missing in a batch, twice in a row,
-// removed and back. No detection that can be seen is dropped, and no id comes back.
+// Streams that come and go, as from a muxer: unannounced, missing in a batch, twice in a row,
+// removed and back. No visible detection is dropped, and no id comes back.
 #include "repeats.hpp"
 #include "scene.hpp"
 
@@ -40,7 +40,7 @@ Nv12Picture picture_of (const Source &source)
   return picture;
 }
 
-/// Adds boxes that no tracker should trip over.
+/// Adds boxes that must not disturb a tracker.
 void add_odd_objects (std::vector<Object> &objects, std::mt19937 &random, std::size_t max_targets)
 {
   const float huge = 1e30f, nan = std::nanf ("");
@@ -158,8 +158,8 @@ TEST (ids)
   fail_unless_equals_int (all.size (), 10);
 }
 
-/// A muxer may name its streams anew and never remove one. Those that have been absent longest are
-/// dropped, and begin anew if they come back; those of a batch are not.
+/// A muxer may name its streams anew and never remove one. The streams that are absent longest are
+/// dropped, and begin anew if they come back; streams of the batch are not dropped.
 TEST (many_streams)
 {
   for (const int max_streams : { 2, 6 }) {

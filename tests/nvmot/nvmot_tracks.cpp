@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The library for nvtracker gives the tracks of integralhisttrack behind cudatrackfeatures: of the
+// The library for nvtracker gives the tracks of integralhisttrack behind cudatrackfeatures, for the
 // same pixels and detections, in both layouts, and whatever other streams are in the batch.
 //
 //   INTHIST_TEST_DATA=folder  where vtest.avi and vtest_groundtruth_mot.txt are
@@ -91,7 +91,7 @@ std::vector<TrackOut> low_ids (std::vector<TrackOut> tracks)
 
 }  // namespace
 
-/// Two layouts, and two streams in each batch.
+/// Drawn targets in two layouts, with two streams in each batch.
 TEST_EACH (synthetic, 2)
 {
   const int n = std::max (kSlowed ? 20 : 60, repeats (300));
@@ -260,7 +260,7 @@ TEST (gpu)
     printf ("SKIP: gpu: there is no GPU\n");
 }
 
-/// Frames that NVIDIA's library scales, to equal size, which leaves the pixels of NV12 as they are.
+/// Frames that NVIDIA's library scales to equal size, which does not change the pixels of NV12.
 TEST (surfaces_of_nvidia)
 {
   if (NvidiaSurfaces::get ())

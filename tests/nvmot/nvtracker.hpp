@@ -36,7 +36,7 @@ namespace nvtracker {
 using Status = int;
 constexpr Status kOk = 0, kError = 1, kInvalidPath = 2;
 
-/// Memory as nvtracker has it: of just this size, and never cleared.
+/// Memory like nvtracker's: of the exact size, and never cleared.
 class Bytes {
 public:
   explicit Bytes (std::size_t n, int fill = 0xAA)
@@ -228,7 +228,8 @@ public:
   Nvtracker (const Nvtracker &) = delete;
   Nvtracker &operator= (const Nvtracker &) = delete;
 
-  /// Inits again, and forgets the context of before, as a second start does. Returns that.
+  /// Inits again, and forgets the context of before, as a second start does. Returns the old
+  /// context.
   void *restart ()
   {
     void *const before = handle_;
@@ -392,7 +393,7 @@ private:
     memory_.emplace (setup_, max_targets_);
   }
 
-  /// Writes the frames of a batch where those of the last one were.
+  /// Writes the frames of a batch to the memory of the last batch.
   void fill (const std::vector<FrameIn> &frames)
   {
     Memory &m = *memory_;

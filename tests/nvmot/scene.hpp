@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pictures of coloured targets that move, and a detector that sees them as a detector does.
+// Pictures of coloured targets that move, and a detector with the mistakes of real ones.
 #pragma once
 
 #include <random>
@@ -62,7 +62,7 @@ public:
       draw (picture, place (target, frame), seed_ + 1 + unsigned (target));
     return picture;
   }
-  /// Returns what a detector finds that looks at every n-th frame, misses some targets, is not
+  /// Returns the boxes of a detector that looks at every n-th frame, misses some targets, is not
   /// exact, and at times has no confidence or a low one.
   std::vector<Object> detections (int frame, int n, std::mt19937 &random) const
   {
