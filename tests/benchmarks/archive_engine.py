@@ -22,11 +22,11 @@ SLOTS = 8  # jobs of a node
 MEDIAN, SPREAD, SHORTEST, LONGEST = 64, 1.6, 2, 4 * 3600
 # Assumptions of a job: 300 frames a second of videos with 30, and Python and GStreamer first
 SPEED, TO_BEGIN = 10, 1.0
-# Assumptions of what goes wrong, as shares of files and of tries; worse than one would hope for
+# Assumptions about failures, as shares of files and of tries; worse than one would hope for
 BAD, ABORTING = 0.005, 0.0005
 CRASH, HANG, UNHEARD, STRAGGLE = 0.003, 0.0005, 0.001, 0.005
-# And of nodes: seconds between two failures of a node, and until it is back; two of three die, and
-# one is cut off. The engine notices after some 25 s (engines/ray.py), and counts slots each 5 s
+# Failures of nodes: seconds between two failures of a node, and until it is back; two of three die,
+# and one is cut off. The engine notices after some 25 s (engines/ray.py), and counts slots each 5 s
 NODE_LIVES, NODE_IS_AWAY, NOTICED, COUNTED = 24 * 3600, 600, 25, 5
 
 FAULTS = 'nodes died', 'nodes cut off', 'crashed', 'hung', 'straggled', 'unheard', 'stopped'
@@ -155,7 +155,7 @@ class Engine:
                 while self.events[0][0] <= self.clock.now:
                     self.run_event()
 
-    # what the driver calls
+    # functions that the driver calls
 
     def slots(self):
         if self.clock.now - self.looked >= COUNTED:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How long the library for nvtracker takes for a batch.
+// Times a batch in the library for nvtracker.
 //
 //   nvtracker [--streams N]... [--targets N]... [--frames N] [--size WxH] [--every N] [--gpu]
 //

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How fast whole pipelines are: a source of ready-made frames ! cudaintegralhist ! a sink that
-// counts. Every line is a pipeline that ran for a while after a warm-up; above the lines of a size
-// stand its ceilings, measured in the same run: copies between pinned memory and the device,
-// cudaMemset of the tensor, the algorithm alone.
+// Times whole pipelines: a source of ready-made frames ! cudaintegralhist ! a sink that counts.
+// Every line is a pipeline that ran for a while after a warm-up. Above the lines of a size are its
+// ceilings, measured in the same run: copies between pinned memory and the device, cudaMemset of
+// the tensor, and only the algorithm.
 //
 //   pipelines --help
 #include <algorithm>
@@ -113,7 +113,7 @@ public:
 
   guint64 frames () const { return sink_->frames; }
 
-  /// Says what went wrong, or nothing.
+  /// Returns the pipeline's error, or nothing.
   std::string failure ()
   {
     g_autoptr (GstMessage) message = gst_bus_pop_filtered (bus_, GST_MESSAGE_ERROR);
@@ -164,7 +164,7 @@ Result measure (const Run &run)
     return std::string ();
   };
   Result result;
-  // every tensor, slot and pool has been made once each has passed so many
+  // after so many frames, every tensor, slot and pool exists
   for (const auto &pipeline : all)
     while (pipeline->frames () < 8 * run.depth + 8) {
       if (result.failure = failure (); !result.failure.empty ())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How fast a tensor answers, on each device:
+// Times the answers of a tensor, on each device:
 //
 //   queries [--device cpu|cuda] [--size WxH] [--seconds S]
 //
@@ -131,7 +131,7 @@ std::vector<float> even (const Shape &shape, std::size_t models)
   return std::vector<float> (models * shape.bins, 1.0f / float (shape.bins));
 }
 
-/// `windows` is how many windows `query` compares or counts, with those of its patches.
+/// `windows` is how many windows `query` compares or counts, including those of patches.
 void time_query (Ring &ring, const char *what, Query query, double windows, double reading,
                  double seconds, bool best = false)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How many frames a second of a video integralhisttrack follows with many targets.
+// Measures how many frames a second integralhisttrack follows with many targets.
 //
 //   targets [--file VIDEO] [--targets N]... [--size WxH] [--streams N]... [--frames N]
 //           [--backend auto|cpu|cuda] [--memory system|cuda] [--lost-after N] [--queue]

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Measures the constants of gst/integralhist/engine/answer_cost.hpp on this machine: what a pixel
-// of a window costs that is counted without a tensor, what a window costs, an element of a tensor,
-// and a tensor. It prints each beside the constant.
+// Measures the constants of gst/integralhist/engine/answer_cost.hpp on this machine: the costs of a
+// pixel of a window that is counted without a tensor, of a window, of an element of a tensor, and
+// of a tensor. It prints each next to the constant.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
