@@ -279,7 +279,7 @@ class Bad(archive_truth.Archive):
         self.assertRegex(self.run_archive(*inputs, status=1),
                          '^0 done, 2 there before, 4 bad, 1 given up, 0 left')
 
-        # a bad one that is mended is done, and retry tries the others again
+        # a bad video that is mended is done, and retry tries the others again
         shutil.copy(f'{self.videos}/000.avi', self.path('junk.avi'))
         shutil.copy(f'{self.videos}/001.avi', self.path('none.avi'))
         self.assertRegex(self.archive('retry', 'out', status=1), '^2 done, 0 there before, 3 bad')

@@ -43,7 +43,7 @@ class Inputs(archive_truth.Archive):
             self.assertIn(text, self.said())
         self.assertIn(r'\xfe.avi: No such file or directory', self.said())
         self.archive('status', 'out', PYTHONIOENCODING='utf-8:strict')
-        # retry has the path itself
+        # retry uses the path itself
         shutil.copy(f'{self.videos}/000.avi', os.path.join(self.folder.encode(), b'\xfe.avi'))
         told = self.archive('retry', 'out', '--retries=0', status=1)
         self.assertRegex(told, '^1 done, .* 2 given up')

@@ -38,7 +38,7 @@ class Kills(archive_truth.Archive):
             process = self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out',
                                  '--jobs', '2')
             self.await_jobs(process)
-            # so much is left to do that no machine is so fast that it is done before
+            # enough is left that even a fast machine is not done before the kill
             self.await_done(done + self.random.randint(0, (self.VIDEOS - done) // 2 - 1), process)
             time.sleep(self.random.uniform(0, 0.1))
             jobs = self.jobs()

@@ -42,7 +42,7 @@ class Gc(archive_truth.Archive):
                          '4 videos, 0 files are not as they were committed')
         first, second, third, fourth = sorted(name for name in self.files() if 'regions/' in name)
 
-        # what a killed job leaves: readers do not see it, and gc removes it once it is old
+        # files of a killed job: readers do not see them, and gc removes them once they are old
         shutil.copy(self.path(f'out/{third}'),
                     self.path('out/regions/0123456789abcdef0123-01234567.parquet'))
         self.write('out/_aside/0123.regions.host.1.aa', 'torn')
@@ -77,7 +77,7 @@ class Gc(archive_truth.Archive):
         for text in (f'{first}: has other bytes than were committed', f'{second}: is not there',
                      f'{third}: cannot be read: Is a directory', f'{marker}: is no marker'):
             self.assertIn(text, self.said())
-        # no table is removed for the damage of a marker
+        # a damaged marker does not cost a table
         self.write('out/_aside/.nfs0001', 'of a file that NFS has open')
         self.assertRegex(self.archive('gc', 'out', '--older', '0'), '^1 files, ')
         self.assertTrue(os.path.exists(self.path(f'out/{fourth}')))

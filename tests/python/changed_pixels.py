@@ -10,7 +10,7 @@ from pipelines import MISSING, ROOT, FolderTest, Gst, GstIntegralHist, playing, 
 WIDTH, HEIGHT = 160, 120
 SVG = ('<svg xmlns=\'http://www.w3.org/2000/svg\' width=\'160\' height=\'120\'>'
        '<rect width=\'90\' height=\'90\' fill=\'#fff\'/></svg>')
-# element: what has it change a frame, and a format that it takes
+# element: settings with which it changes a frame, and a format that it takes
 KEEP = {
     'videobalance': ('brightness=0.3', 'I420'),
     'gamma': ('gamma=2', 'I420'),
@@ -29,7 +29,7 @@ KEEP = {
     'integralhistoverlay': ('regions="10,10,50,50"', 'I420'),
     'integralhistlikelihood': ('mode=blend', 'BGRx'),
 }
-# it draws what an application has it draw
+# it draws what an application tells it to draw
 UNTRIED = {'cairooverlay'}
 DROP = {
     'videomedian': ('filtersize=5', 'I420'),
@@ -41,7 +41,7 @@ DROP = {
     'mirror': ('', 'BGRx'),
     'revtv': ('', 'BGRx'),
 }
-# what says where the picture is, from GStreamer 1.28 on, so that the meta follows
+# elements that say where the picture is, from GStreamer 1.28 on, so that the meta follows
 PLACED = {'videobox', 'compositor'}
 
 

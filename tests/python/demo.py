@@ -112,7 +112,7 @@ class Demo(FolderTest):
         self.assertIn(f'in {followed} of the {seen} frames', last)
         self.assertIn(f'mean overlap {overlap}.', last)
 
-        # the boxes that are drawn are where the shirt is, as often as that is said
+        # the drawn boxes are on the shirt, in as many frames as the demo reports
         frames = self.video(*SCENE)
         self.assertEqual(len(frames), SCENE_FRAMES)
         places = [(shirt(frame), box_middle(frame)) for frame in frames]
@@ -154,7 +154,7 @@ class Demo(FolderTest):
             said = self.demo(*arguments, self.clip)
             self.assertRegex(said, r'\d+ frames with 1 target; .* reported one as lost in \d')
             self.assertNotRegex(said, 'overlap|followed')
-        # by its fragments black on black is never lost, but is nowhere in particular
+        # method=fragments never loses black on black, but its place is arbitrary
         self.assertIn('as lost in 0,\nand could not tell one from what is around it in', said)
 
     def test_what_moves(self):

@@ -49,7 +49,7 @@ class Questions(unittest.TestCase):
             sums = self.histogram.regions_sums(asked)
             self.assertEqual(sums.dtype, 'uint64')
             numpy.testing.assert_array_equal(sums, right)
-        # as without the override
+        # the arguments that the function takes without the override, too
         flat = self.histogram.regions([number for r in rectangles for number in r])
         self.assertEqual(flat.get_data(), numpy.array(right, numpy.uint32).tobytes())
         self.assertEqual(self.histogram.regions(numpy.empty((0, 4), int)).shape, (0, BINS))
@@ -132,7 +132,7 @@ class Questions(unittest.TestCase):
         self.assertEqual((offset.best.x, offset.best.y), (20, 10))
         with self.assertRaisesRegex(ValueError, 'no measure .cosine.: there are intersection'):
             self.histogram.likelihood_maps(model, 'cosine')
-        # as without the override
+        # the arguments that the function takes without the override, too
         grid = GstIntegralHist.IntegralHistogramGrid(30, 20, columns=72, rows=48)
         l1 = GstIntegralHist.IntegralHistogramMeasure.L1
         for answer in (self.histogram.likelihood_maps(grid, model.tolist(), l1),

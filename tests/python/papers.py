@@ -80,7 +80,7 @@ class Page(unittest.TestCase):
         self.assertGreater(claims, 25)
 
     def check_claim(self, claim, words):
-        # what the paper states has its place; where nothing is stated, nothing is compared
+        # a stated value names its place; without a stated value nothing is compared
         stated = {'published', 'least', 'most'} & set(claim)
         self.assertEqual(bool(stated), 'at' in claim)
         for selector in (claim['over'], claim.get('under', {})):

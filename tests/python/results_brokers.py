@@ -62,7 +62,7 @@ class Broker:
 
 
 class Mosquitto(Broker):
-    # what docs/results.md says
+    # the settings in docs/results.md
     SCHEME, PROGRAM, PYTHON, HOLD = 'mqtt', 'mosquitto', sys.executable, 4
     CONFIG = '''listener {port} 127.0.0.1
 allow_anonymous {anonymous}
@@ -179,7 +179,7 @@ class Publish(Results):
         kills = dict.fromkeys(('publish', 'broker', 'consume'), 0)
         for turn in range(KILLS):
             time.sleep(self.random.uniform(0.1, 1.5))
-            # the first two are never left to chance
+            # the first two victims are never left to chance
             victim = list(kills)[turn] if turn < 2 else self.random.choice(list(kills))
             kills[victim] += 1
             if victim == 'broker':
@@ -216,7 +216,7 @@ class Publish(Results):
         publish.wait(TIMEOUT)
         last = self.said('publish.py').splitlines()[-1]
         self.assertRegex(last, r'^\d+ frames, \d+ from before; .*, stopped$')
-        # what is left in the spool follows when it is started again
+        # messages left in the spool follow when publish.py starts again
         spooled = int(last.split()[0])
         with self.start('publish.py', '--launch', LIVE, *self.arguments(broker),
                         python=broker.PYTHON):

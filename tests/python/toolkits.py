@@ -13,7 +13,7 @@ import tempfile
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-# what nvcc --list-gpu-arch prints
+# the output of nvcc --list-gpu-arch
 KNOWN = {'12.0': '50 52 53 60 61 62 70 72 75 80 86 87 89 90',
          '12.9': '50 52 53 60 61 62 70 72 75 80 86 87 89 90 100 101 103 120 121',
          '13.0': '75 80 86 87 88 89 90 100 110 103 120 121'}

@@ -34,7 +34,7 @@ MARKDOWN = ['README.md', 'CONTRIBUTING.md', 'NEWS.md', 'examples/README.md',
 CHROMIUM = shutil.which('chromium')
 TIMEOUT = 120
 WIDTH, HEIGHT = 1280, 1400
-# says in the page what a reader would see of its pictures and films
+# writes into the page what a reader would see of its pictures and films
 WATCH = '''<script>
 window.addEventListener('load', async () => {
   for (const film of document.querySelectorAll('video'))
