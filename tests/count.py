@@ -58,7 +58,8 @@ with open(sys.argv[1], encoding='utf-8', errors='replace') as log:
         test = json.loads(line)
         p, f, reasons = count(test)
         passed, failed, skipped = passed + p, failed + f, skipped + len(reasons)
-        # 'project:suite / test', and with later releases of Meson 'suite - project:test'
+        # the name is 'project:suite / test', and with later releases of Meson 'suite -
+        # project:test'
         name = re.sub(r'^.*( / |:)', '', test['name'])
         for reason in reasons:
             # most programs put their name before it

@@ -53,7 +53,7 @@ EXPORT int dlpack_frames_set_own_context (GstElement *pipeline)
 #endif
 }
 
-/// Makes a pipeline with an appsink called "sink"; null where it cannot.
+/// Makes a pipeline with an appsink called "sink"; null if that fails.
 EXPORT GstElement *dlpack_frames_open (const char *line)
 {
   gst_init (nullptr, nullptr);
@@ -93,8 +93,8 @@ EXPORT void dlpack_frames_close (GstElement *pipeline)
   gst_object_unref (pipeline);
 }
 
-/// Has an array's deleter drop the reference alone, so that its memory is not kept for what still
-/// reads it. The test must notice.
+/// Makes an array's deleter drop only the reference, so that the memory is not kept for streams
+/// that still read it. The test must notice.
 EXPORT void dlpack_frames_forget_readers (Versioned *array, GstIntegralHistogram *histogram)
 {
   // the array's own owner and shape stay for good

@@ -81,7 +81,7 @@ run () {
   fi
 }
 
-# part NAME COMMAND...: verifies, beside others
+# part NAME COMMAND...: verifies, at the same time as others
 part () {
   [[ $1 =~ ^($parts)$ ]] || return 0
   while [ "$(jobs -rp | wc -l)" -ge "$at_once" ]; do wait -n; done
@@ -114,7 +114,7 @@ show_table () {
       *) result=FAIL failed=$((failed + 1)) ;;  # also one that has not ended
     esac
     line "$name" $result "$seconds"
-    # what the part left out has a line of its own
+    # each skipped thing of the part has a line of its own
     while read -r left; do
       left=${left#SKIP: }
       line "  ${left:0:60}" SKIP -

@@ -27,8 +27,8 @@ Function *next (const char *name, Function *)
 
 #define NEXT(function) static auto *const real = next (#function, function)
 
-// GLib: what was done before a mutex was unlocked has happened before it is locked again. GRecMutex
-// and GRWLock are of pthreads.
+// GLib: work before a mutex is unlocked has happened before the mutex is locked again. GRecMutex
+// and GRWLock use pthreads.
 
 extern "C" {
 
@@ -72,7 +72,7 @@ gboolean g_cond_wait_until (GCond *cond, GMutex *mutex, gint64 end)
   return signalled;
 }
 
-// what is initialised once
+// objects that are initialised once
 #undef g_once_init_enter
 #undef g_once_init_leave
 
@@ -96,8 +96,8 @@ void g_once_init_leave (volatile void *location, gsize result)
 
 }  // extern "C"
 
-// GStreamer: what was done with a buffer or a histogram before a reference to it was dropped has
-// happened before it is freed.
+// GStreamer: work on a buffer or a histogram before a reference to it is dropped has happened
+// before it is freed.
 
 extern "C" {
 
@@ -163,8 +163,8 @@ const GstMetaInfo *gst_meta_register (GType api, const char *name, gsize bytes,
 
 }  // extern "C"
 
-// TBB's own allocator hands memory on as well, from whatever it was in one thread to whatever it is
-// in the next. TBB does without it where it cannot be loaded, and malloc is seen.
+// TBB's own allocator also hands memory from one thread to the next. If the allocator cannot be
+// loaded, TBB does without it, and ThreadSanitizer sees malloc.
 
 extern "C" {
 
@@ -176,14 +176,14 @@ void *dlopen (const char *name, int flags) noexcept
 
 }  // extern "C"
 
-// TBB: a task may use what was written before it was spawned; who waits, what tasks have written.
-// TBB's headers, which are instrumented with us, count tasks down; the library looks at the count
-// and hands tasks out.
+// TBB: a task may use data that was written before it was spawned, and a waiting thread data that
+// tasks have written. TBB's headers, which are instrumented with our code, count tasks down; the
+// library reads the count and hands tasks out.
 
 namespace tbb::detail {
 namespace {
 
-/// Stands in for a task, to say that it begins.
+/// Stands in for a task, to report that it begins.
 class Announced final : public d1::task {
 public:
   explicit Announced (d1::task &task) : task_ (task) { __tsan_release (&task_); }
