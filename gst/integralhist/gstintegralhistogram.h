@@ -14,18 +14,18 @@ G_BEGIN_DECLS
  * GstIntegralHistogram:
  *
  * The integral histogram of one video frame, or the promise of it: the tensor H[b][y][x] with the
- * number of pixels of bin b in rows 0..y and columns 0..x (Porikli, CVPR 2005). Queries answer the
- * histogram of any rectangle; they wait until the tensor is there and work wherever it lies, in
- * host memory or on a GPU.
+ * number of pixels of bin b in rows 0..y and columns 0..x (Porikli, CVPR 2005). Queries return the
+ * histogram of any rectangle. They wait until the tensor is computed, and work in host memory and
+ * on a GPU.
  *
- * The tensor may also hold summed-area tables (integral images; Crow 1984): plane 0 then adds up
- * the values of the pixels, or scores that a LUT gives them, and plane 1, where there is one, their
- * squares (Viola and Jones 2001). [method@IntegralHistogram.get_content] says which it is, and the
- * same queries answer.
+ * The tensor may also hold summed-area tables (integral images; Crow 1984). Plane 0 then adds up
+ * the values of the pixels, or the scores that a LUT gives them. Plane 1, if the tensor has one,
+ * adds up their squares (Viola and Jones 2001). [method@IntegralHistogram.get_content] says what
+ * the tensor holds; the queries are the same.
  *
- * It is immutable and may be used from any thread. It outlives the element and the pipeline that
- * made it; its memory goes back for reuse with the last reference, so that a consumer which keeps
- * it for long keeps that memory.
+ * A histogram is immutable and may be used from any thread. It outlives the element and the
+ * pipeline that made it. The last reference returns its memory for reuse, so a consumer that keeps
+ * the histogram for long keeps that memory.
  */
 typedef struct _GstIntegralHistogram GstIntegralHistogram;
 
@@ -34,11 +34,11 @@ typedef struct _GstIntegralHistogram GstIntegralHistogram;
 /**
  * GstIntegralHistogramCounter:
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U32: 32 bits, exact below 2^32 pixels
- * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16: 16 bits, the counts modulo 65536; region queries are exact
- * all the same, because regions of more than 65535 pixels are cut into parts
+ * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16: 16 bits, the counts modulo 65536; region queries are still
+ * exact, because regions of more than 65535 pixels are cut into parts
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED: an alias of u16, which no tensor has
- * @GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED: tiles of 16x16 counts, in which most counts are a byte:
- * 1.125 bytes a count, and any region is exact in one step; see
+ * @GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED: tiles of 16x16 counts, in which most counts take a
+ * byte: 1.125 bytes a count. Any region is exact in one step; see
  * [method@IntegralHistogram.get_tiles]. At most 2^20 columns and rows. Since: 0.2
  *
  * The type of the tensor's elements.
@@ -55,12 +55,12 @@ typedef enum {
 /**
  * GstIntegralHistogramContent:
  * @GST_INTEGRAL_HISTOGRAM_CONTENT_BINS: plane b counts the pixels of bin b: an integral histogram
- * @GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS: plane 0 adds up the pixels' values or scores, 0 to 255,
- * and plane 1, where there is one, their squares: summed-area tables
+ * @GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS: plane 0 adds up the pixels' values or scores, 0 to 255, and
+ * plane 1, if the tensor has one, their squares: summed-area tables
  * @GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS: plane b adds up the weights of bin b's pixels; see
  * [method@IntegralHistogram.get_weight_unit]. Since: 0.2
  *
- * What the planes of the tensor add up.
+ * Says what the planes of the tensor add up.
  */
 typedef enum {
   GST_INTEGRAL_HISTOGRAM_CONTENT_BINS,
@@ -92,7 +92,7 @@ typedef enum {
  * @GST_INTEGRAL_HISTOGRAM_FEATURE_UNIFORM_LBP: local binary pattern, with all that are not uniform
  * in one bin
  *
- * What of a pixel is counted.
+ * The feature of a pixel that is counted.
  *
  * Since: 0.2
  */
@@ -125,7 +125,7 @@ typedef enum {
  * @GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT: the length of luma's gradient by [-1 0 1], so 0 to 361
  * gray levels
  *
- * What a pixel adds to its bin.
+ * The weight that a pixel adds to its bin.
  *
  * Since: 0.2
  */
@@ -141,16 +141,17 @@ typedef enum {
  * @GST_INTEGRAL_HISTOGRAM_ERROR_FAILED: the tensor could not be computed or read; the message says
  * why
  * @GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT: the tensor was not ready in time
- * @GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY: not enough memory for the tensor, a copy of it or what
- * it is asked
- * @GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED: a host copy was asked of a tensor whose producer
- * was told never to download
- * @GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW: an answer takes more than 32 bits;
- * [method@IntegralHistogram.regions_sums] gives it
+ * @GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY: not enough memory for the tensor, for a copy of it, or
+ * for an answer
+ * @GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED: the caller asked for a host copy, but the producer
+ * was told never to download the tensor
+ * @GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW: an answer needs more than 32 bits; use
+ * [method@IntegralHistogram.regions_sums]
  * @GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION: the question makes no sense, such as one with an
  * empty model; the message says why
  *
- * Why a question has no answer. The message of the error names the limit and the remedy, for users.
+ * The reason why a question has no answer. The error message names the limit and the remedy, for
+ * users.
  */
 typedef enum {
   GST_INTEGRAL_HISTOGRAM_ERROR_FAILED,
@@ -193,7 +194,7 @@ GstIntegralHistogram *gst_integral_histogram_ref (GstIntegralHistogram *histogra
  * gst_integral_histogram_unref:
  * @histogram: (transfer full): a #GstIntegralHistogram
  *
- * Drops a reference. With the last one the memory of the tensor goes back for reuse.
+ * Drops a reference. The last one returns the memory of the tensor for reuse.
  */
 GST_INTEGRAL_HISTOGRAM_API
 void gst_integral_histogram_unref (GstIntegralHistogram *histogram);
@@ -204,7 +205,7 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (GstIntegralHistogram, gst_integral_histogram_unre
  * gst_integral_histogram_get_width:
  * @histogram: a #GstIntegralHistogram
  *
- * Says how wide the frame is that was computed.
+ * Says how wide the computed frame is.
  *
  * Returns: columns of the tensor, the frame's width in pixels
  */
@@ -215,7 +216,7 @@ guint gst_integral_histogram_get_width (GstIntegralHistogram *histogram);
  * gst_integral_histogram_get_height:
  * @histogram: a #GstIntegralHistogram
  *
- * Says how high the frame is that was computed.
+ * Says how high the computed frame is.
  *
  * Returns: rows of the tensor, the frame's height in pixels
  */
@@ -226,8 +227,8 @@ guint gst_integral_histogram_get_height (GstIntegralHistogram *histogram);
  * gst_integral_histogram_get_bins:
  * @histogram: a #GstIntegralHistogram
  *
- * Says how many planes the tensor has: one for each bin that was made, or one for each table.
- * [method@IntegralHistogram.get_all_bins] has how many bins there are besides.
+ * Says how many planes the tensor has: one for each bin that the producer made, or one for each
+ * table. [method@IntegralHistogram.get_all_bins] also counts the bins that were left out.
  *
  * Returns: planes of the tensor: 1 to 256 bins, or 1 or 2 tables
  */
@@ -238,16 +239,16 @@ guint gst_integral_histogram_get_bins (GstIntegralHistogram *histogram);
  * gst_integral_histogram_get_first_bin:
  * @histogram: a #GstIntegralHistogram
  *
- * Says which bin plane 0 is of, where there are planes of some bins alone: those that
- * cudaintegralhist's properties `first-bin` and `n-bins` say, or of a shard
- * ([method@IntegralHistogram.get_shard]). Plane b is of bin first_bin + b, and bins are those of
- * the whole histogram. Counts of several ranges, one behind the other, are those of the whole.
+ * Says which bin plane 0 holds, if the tensor has planes for only some of the bins: for the range
+ * that cudaintegralhist's properties `first-bin` and `n-bins` select, or for a shard
+ * ([method@IntegralHistogram.get_shard]). Plane b holds bin first_bin + b of the whole histogram.
+ * The counts of several consecutive ranges, one after another, are those of the whole histogram.
  *
- * Where `first-bin` and `n-bins` leave bins out, what compares histograms or takes a quantile is
- * refused: [method@IntegralHistogram.likelihoods], [method@IntegralHistogram.likelihood_maps],
- * [method@IntegralHistogram.quantile_maps] and [method@IntegralHistogram.vote_maps] want all bins.
+ * If `first-bin` and `n-bins` leave bins out, questions that compare histograms or take a quantile
+ * fail: [method@IntegralHistogram.likelihoods], [method@IntegralHistogram.likelihood_maps],
+ * [method@IntegralHistogram.quantile_maps] and [method@IntegralHistogram.vote_maps] need all bins.
  *
- * Returns: the bin of plane 0; 0 where there are planes of all bins, and of tables
+ * Returns: the bin of plane 0; 0 for tables, and if the tensor has planes for all bins
  *
  * Since: 0.3
  */
@@ -258,11 +259,11 @@ guint gst_integral_histogram_get_first_bin (GstIntegralHistogram *histogram);
  * gst_integral_histogram_get_all_bins:
  * @histogram: a #GstIntegralHistogram
  *
- * Says how many bins the whole histogram has, where there are planes of some alone; see
+ * Says how many bins the whole histogram has, if the tensor has planes for only some of them; see
  * [method@IntegralHistogram.get_first_bin].
  *
- * Returns: the bins of the whole; as many as [method@IntegralHistogram.get_bins] where nothing is
- * left out, and of tables
+ * Returns: the bins of the whole histogram; as many as [method@IntegralHistogram.get_bins] for
+ * tables, and if no bin is left out
  *
  * Since: 0.3
  */
@@ -284,7 +285,7 @@ GstIntegralHistogramContent gst_integral_histogram_get_content (GstIntegralHisto
  * gst_integral_histogram_get_counter:
  * @histogram: a #GstIntegralHistogram
  *
- * Says of which type the elements are, for those who read the tensor themselves.
+ * Says which type the elements have, for programs that read the tensor directly.
  *
  * Returns: the type of the tensor's elements
  */
@@ -297,7 +298,7 @@ GstIntegralHistogramCounter gst_integral_histogram_get_counter (GstIntegralHisto
  *
  * Says which feature's values make the bins; it is the element's property `feature`.
  *
- * Returns: what of a pixel is counted
+ * Returns: the feature of a pixel that is counted
  *
  * Since: 0.2
  */
@@ -308,9 +309,10 @@ GstIntegralHistogramFeature gst_integral_histogram_get_feature (GstIntegralHisto
  * gst_integral_histogram_get_quantization:
  * @histogram: a #GstIntegralHistogram
  * @parts: (out caller-allocates) (array fixed-size=3): into how many parts each value of a joint
- * feature is divided; 0 where the feature has no such value, and three zeros where it is not joint.
- * Bin (i * parts[1] + j) * parts[2] + k is of parts i, j and k, or i * parts[1] + j where parts[2]
- * is 0. Where the producer has a lut, that is the value which it makes a bin, or a score, of
+ * feature is divided; 0 for a value that the feature does not have, and three zeros if the feature
+ * is not joint. Bin (i * parts[1] + j) * parts[2] + k holds parts i, j and k; if parts[2] is 0, bin
+ * i * parts[1] + j holds parts i and j. If the producer has a lut, this number is the value that
+ * the lut maps to a bin or a score
  *
  * Says how the bins of a joint feature are made of its values.
  *
@@ -323,11 +325,11 @@ void gst_integral_histogram_get_quantization (GstIntegralHistogram *histogram, g
  * gst_integral_histogram_get_lut_seqnum:
  * @histogram: a #GstIntegralHistogram
  *
- * Whose scores a table adds up. An element that changes them with
- * [func@integral_image_lut_event_new] sees here from which frame on they hold.
+ * Says whose scores a table adds up. An element that changes the scores with
+ * [func@integral_image_lut_event_new] sees here from which frame on they apply.
  *
  * Returns: [method@Gst.Event.get_seqnum] of the event that brought the scores; %GST_SEQNUM_INVALID
- * (0) where the element's properties say them, and of histograms
+ * (0) for histograms, and if the scores come from the element's properties
  *
  * Since: 0.2
  */
@@ -338,7 +340,7 @@ guint32 gst_integral_histogram_get_lut_seqnum (GstIntegralHistogram *histogram);
  * gst_integral_histogram_get_weight:
  * @histogram: a #GstIntegralHistogram
  *
- * Says what each pixel counts; it is the element's property `weight`.
+ * Says which weight each pixel has; it is the element's property `weight`.
  *
  * Returns: what a pixel adds to its bin
  *
@@ -351,9 +353,9 @@ GstIntegralHistogramWeight gst_integral_histogram_get_weight (GstIntegralHistogr
  * gst_integral_histogram_get_soft:
  * @histogram: a #GstIntegralHistogram
  *
- * Says whether pixels are shared by neighbouring bins; it is the element's property `soft`.
+ * Says whether a pixel may count in two neighbouring bins; it is the element's property `soft`.
  *
- * Returns: whether a pixel's weight is shared by the two bins whose middles its value lies between
+ * Returns: whether a pixel's weight is shared by the two bins whose middles enclose its value
  *
  * Since: 0.2
  */
@@ -364,11 +366,11 @@ gboolean gst_integral_histogram_get_soft (GstIntegralHistogram *histogram);
  * gst_integral_histogram_get_weight_unit:
  * @histogram: a #GstIntegralHistogram
  *
- * Weights are integers; divided by this they are what [method@IntegralHistogram.get_weight] says. A
- * tensor of weights holds sums modulo 2^32; regions are exact all the same, because large ones are
- * cut into parts.
+ * Says what to divide integer weights by to get the weights of
+ * [method@IntegralHistogram.get_weight]. A tensor of weights holds sums modulo 2^32; regions are
+ * still exact, because large ones are cut into parts.
  *
- * Returns: 8 for lengths of gradients, 256 for soft bins without, else 1
+ * Returns: 8 for gradient lengths, 256 for soft bins without gradient lengths, otherwise 1
  *
  * Since: 0.2
  */
@@ -382,8 +384,8 @@ guint gst_integral_histogram_get_weight_unit (GstIntegralHistogram *histogram);
  * @row_step: (out) (optional): 0
  * @column_step: (out) (optional): 0
  *
- * No tensor has anchors since 0.3. [method@IntegralHistogram.get_element] reads an element of any
- * tensor, and [method@IntegralHistogram.get_counter] says what the elements are.
+ * No tensor has had anchors since 0.3. [method@IntegralHistogram.get_element] reads an element of
+ * any tensor, and [method@IntegralHistogram.get_counter] says what the elements are.
  *
  * Returns: %FALSE; the outputs are 0
  */
@@ -396,26 +398,27 @@ gboolean gst_integral_histogram_get_anchors (GstIntegralHistogram *histogram, gs
  * @histogram: a #GstIntegralHistogram
  * @columns: (out) (optional): tiles next to each other
  * @rows: (out) (optional): tiles below each other
- * @tile_bytes: (out) (optional): bytes of a tile: 288, or 320 where tiles are wide
- * @wide: (out) (optional): whether tiles have room for more bits, as those of large frames
+ * @tile_bytes: (out) (optional): bytes of a tile: 288, or 320 if tiles are wide
+ * @wide: (out) (optional): whether tiles have room for more bits, such as those of large frames
  *
- * How a u8-tiled tensor lies, for those who read it themselves. The tile of H[b][y][x] is at byte b
- * x plane pitch + y / 16 x row pitch + x / 16 x @tile_bytes. It is of lines of 16 bytes; numbers of
- * several bytes are little-endian. With i = y modulo 16 and j = x modulo 16, H[b][y][x] is
+ * Describes the layout of a u8-tiled tensor, for programs that read it directly. The tile of
+ * H[b][y][x] is at byte b x plane pitch + y / 16 x row pitch + x / 16 x @tile_bytes. A tile has
+ * lines of 16 bytes; numbers of several bytes are little-endian. With i = y modulo 16 and j = x
+ * modulo 16, H[b][y][x] is
  *
  *   corner + top[j] + left[i] + inside[i][j]
  *
- * where top[0], left[0], inside[0][j] and inside[i][0] are 0 and lie nowhere:
+ * where top[0], left[0], inside[0][j] and inside[i][0] are 0 and are not stored:
  *
  * - lines 0 and 1 are 16 numbers of 16 bits: bits 0..15 of the corner, then those of top[1..15]
  * - line 2 has bits 16..23 of the corner, then bits 8..15 of left[1..15]
- * - of wide tiles, line 3 has bits 24..31 of the corner, then bits 16..23 of top[1..15]; line 4 has
+ * - in wide tiles, line 3 has bits 24..31 of the corner, then bits 16..23 of top[1..15]; line 4 has
  *   0, then bits 16..23 of left[1..15]
  * - then one line for each i = 1..15: bits 0..7 of left[i], then inside[i][1..15]
  *
- * [method@IntegralHistogram.get_element] reads one.
+ * [method@IntegralHistogram.get_element] reads one element.
  *
- * Returns: whether there are tiles; if not, all is 0
+ * Returns: whether the tensor has tiles; if not, all outputs are 0
  *
  * Since: 0.2
  */
@@ -427,10 +430,10 @@ gboolean gst_integral_histogram_get_tiles (GstIntegralHistogram *histogram, guin
  * gst_integral_histogram_get_row_pitch:
  * @histogram: a #GstIntegralHistogram
  *
- * Says how far apart rows are in memory, which may be more than a row is long.
+ * Says how many bytes apart rows are in memory, which may be more than the length of a row.
  *
- * Returns: bytes from H[b][y][x] to H[b][y + 1][x], a multiple of 16; of a u8-tiled tensor those
- * from a row of tiles to the next
+ * Returns: bytes from H[b][y][x] to H[b][y + 1][x], a multiple of 16; for a u8-tiled tensor, bytes
+ * from one row of tiles to the next
  */
 GST_INTEGRAL_HISTOGRAM_API
 gsize gst_integral_histogram_get_row_pitch (GstIntegralHistogram *histogram);
@@ -439,7 +442,7 @@ gsize gst_integral_histogram_get_row_pitch (GstIntegralHistogram *histogram);
  * gst_integral_histogram_get_plane_pitch:
  * @histogram: a #GstIntegralHistogram
  *
- * Says how far apart planes are in memory.
+ * Says how many bytes apart planes are in memory.
  *
  * Returns: bytes from H[b][y][x] to H[b + 1][y][x], a multiple of 16
  */
@@ -450,12 +453,12 @@ gsize gst_integral_histogram_get_plane_pitch (GstIntegralHistogram *histogram);
  * gst_integral_histogram_get_n_shards:
  * @histogram: a #GstIntegralHistogram
  *
- * A tensor may lie in shards: groups of bins, each on the device that computed it (see
- * cudaintegralhist's cuda-device-ids). Queries and [method@IntegralHistogram.get_buffer] put them
- * together, so that only those who read device memory themselves need to know. Waits until the
- * tensor is computed.
+ * Says in how many shards the tensor lies. A shard is a group of bins on the device that computed
+ * them (see cudaintegralhist's cuda-device-ids). Queries and [method@IntegralHistogram.get_buffer]
+ * put shards together, so only programs that read device memory directly need to know. Waits until
+ * the tensor is computed.
  *
- * Returns: how many there are; 1 where the tensor is in one piece, 0 where it could not be computed
+ * Returns: the number of shards; 1 if the tensor is in one piece, 0 if it could not be computed
  */
 GST_INTEGRAL_HISTOGRAM_API
 guint gst_integral_histogram_get_n_shards (GstIntegralHistogram *histogram);
@@ -466,11 +469,12 @@ guint gst_integral_histogram_get_n_shards (GstIntegralHistogram *histogram);
  * @index: 0 to [method@IntegralHistogram.get_n_shards] - 1; shards are in the order of their bins
  * @first_bin: (out) (optional): the plane of @histogram that is plane 0 of the shard
  *
- * One of the shards, as a histogram of its bins: it has a device pointer and an event, and is asked
- * on a stream of its device, like any other. It keeps the whole of @histogram.
+ * Returns one shard as a histogram of its bins. Like any histogram on a GPU, it has a device
+ * pointer and an event, and answers on a stream of its device. It keeps the whole of @histogram
+ * alive.
  *
- * Returns: (transfer full) (nullable): the shard; @histogram itself where that is in one piece;
- * %NULL where there is no such shard
+ * Returns: (transfer full) (nullable): the shard; @histogram itself if that is in one piece; %NULL
+ * if there is no such shard
  */
 GST_INTEGRAL_HISTOGRAM_API
 GstIntegralHistogram *gst_integral_histogram_get_shard (GstIntegralHistogram *histogram,
@@ -482,12 +486,12 @@ GstIntegralHistogram *gst_integral_histogram_get_shard (GstIntegralHistogram *hi
  * @timeout: nanoseconds, 0 to look without waiting, or %GST_CLOCK_TIME_NONE for no limit
  * @error: return location for a #GError
  *
- * Waits until the tensor is computed. The queries do so themselves. A tensor that is computed when
- * somebody asks (the element's property `compute`) is not waited for: the query takes the time.
+ * Waits until the tensor is computed. Queries do so themselves. If the element computes on
+ * demand (property `compute`), there is nothing to wait for: the query computes its answer.
  *
- * Returns: %TRUE when it is; %FALSE with %GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT, or with
- * %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED or %GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY if it could not
- * be computed
+ * Returns: %TRUE when the tensor is computed; %FALSE with %GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT, or
+ * with %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED or %GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY if it could
+ * not be computed
  */
 GST_INTEGRAL_HISTOGRAM_API
 gboolean gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockTime timeout,
@@ -498,15 +502,15 @@ gboolean gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockT
  * @histogram: a #GstIntegralHistogram
  * @error: return location for a #GError
  *
- * The whole tensor in host memory, as a read-only buffer: H[b][y][x] is at byte b x plane pitch + y
- * x row pitch + x x element size. A tensor in host memory is not copied; one on a GPU is, once. The
- * buffer keeps @histogram alive. That of a u8-tiled tensor is of tiles: see
- * [method@IntegralHistogram.get_tiles].
+ * Returns the whole tensor in host memory, as a read-only buffer: H[b][y][x] is at byte b x plane
+ * pitch + y x row pitch + x x element size. A tensor in host memory is not copied; a tensor on a
+ * GPU is copied once. The buffer keeps @histogram alive. For a u8-tiled tensor the buffer holds
+ * tiles: see [method@IntegralHistogram.get_tiles].
  *
- * Tables have 32-bit elements too, modulo 2^32: exact as they are below 2^32 / 255 pixels, 16.8
- * million, in plane 0; in plane 1 they wrap. The difference of four corners, taken modulo 2^32 as
- * unsigned arithmetic does by itself, is the exact sum of squares of any rectangle of up to 66051
- * pixels; [method@IntegralHistogram.region_sums] is exact for all.
+ * Tables also have 32-bit elements, modulo 2^32. Plane 0 is exact below 2^32 / 255 pixels, 16.8
+ * million; plane 1 wraps. The difference of four corners in 32-bit unsigned arithmetic is the exact
+ * sum of squares of any rectangle of up to 66051 pixels; [method@IntegralHistogram.region_sums] is
+ * exact for all rectangles.
  *
  * Returns: (transfer full): the buffer, or %NULL with @error set: to
  * %GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED with `download=never`, or as in
@@ -523,10 +527,10 @@ GstBuffer *gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, G
  * @x: the column, less than the width; -1 is left of the frame
  * @y: the row, less than the height; -1 is above the frame
  *
- * Reads H[b][y][x], whichever the counter. It is 0 left of the frame and above. Nothing is waited
- * for, mapped or copied, so that a loop may call it.
+ * Reads H[b][y][x] for any type of counter. The element is 0 left of the frame and above it. The
+ * function waits for nothing, and neither maps nor copies, so a loop may call it.
  *
- * Returns: the count in full; with u16, and of tables, the element as it is, modulo 2^16 or 2^32
+ * Returns: the full count; for u16 and tables the stored element, modulo 2^16 or 2^32
  *
  * Since: 0.2
  */
@@ -543,10 +547,10 @@ guint32 gst_integral_histogram_get_element (GstIntegralHistogram *histogram, gco
  * @y: the row; -1 is above the frame
  * @error: return location for a #GError
  *
- * [method@IntegralHistogram.get_element] for language bindings.
+ * Does what [method@IntegralHistogram.get_element] does, for language bindings.
  *
- * Returns: H[b][y][x], or 0 with @error set, to %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION where
- * there is no such place
+ * Returns: H[b][y][x], or 0 with @error set, to %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION if there
+ * is no such element
  *
  * Since: 0.2
  */

@@ -6,17 +6,18 @@
 G_BEGIN_DECLS
 
 /*
- * The tensor in a GPU's memory, for CUDA callers: where it lies, when it is computed, and how long
- * it has to stay.
+ * The tensor in a GPU's memory, for CUDA callers: where the tensor lies, when it is computed, and
+ * how long its memory must stay unchanged.
  */
 
 /**
  * gst_integral_histogram_get_device_pointer:
  * @histogram: a #GstIntegralHistogram
  *
- * For CUDA callers: where the tensor lies, laid out as in [method@IntegralHistogram.get_buffer].
- * Order your work after [method@IntegralHistogram.get_cuda_event], and call
- * [method@IntegralHistogram.add_reader] behind it, or keep a reference until it is done.
+ * Returns the address of the tensor, for CUDA callers. The layout is that of
+ * [method@IntegralHistogram.get_buffer]. Order your work after
+ * [method@IntegralHistogram.get_cuda_event]. Then call [method@IntegralHistogram.add_reader], or
+ * keep a reference until the work is done.
  *
  * Returns: the address in [method@IntegralHistogram.get_cuda_context], or 0 when the tensor is in
  * host memory
@@ -28,7 +29,7 @@ guint64 gst_integral_histogram_get_device_pointer (GstIntegralHistogram *histogr
  * gst_integral_histogram_get_cuda_event:
  * @histogram: a #GstIntegralHistogram
  *
- * For CUDA callers: what to wait for before the tensor is read.
+ * Returns the event that CUDA callers wait for before they read the tensor.
  *
  * Returns: (transfer none) (nullable): the cudaEvent_t that fires when the tensor is computed, for
  * cudaStreamWaitEvent(); %NULL in host memory
@@ -40,8 +41,7 @@ gpointer gst_integral_histogram_get_cuda_event (GstIntegralHistogram *histogram)
  * gst_integral_histogram_get_cuda_context:
  * @histogram: a #GstIntegralHistogram
  *
- * For CUDA callers: the context in which [method@IntegralHistogram.get_device_pointer] is an
- * address.
+ * Returns the context in which [method@IntegralHistogram.get_device_pointer] is a valid address.
  *
  * Returns: (transfer none) (nullable): the CUcontext that the tensor and the event belong to; %NULL
  * in host memory
@@ -67,14 +67,15 @@ gint gst_integral_histogram_get_cuda_device (GstIntegralHistogram *histogram);
  * legacy default stream
  * @error: return location for a #GError
  *
- * Says that work which is enqueued on @stream by now reads the tensor's memory. The last reference
- * may then be dropped at once: the memory is not written again, nor freed, before that work is
- * done. Call it after enqueueing, on the whole tensor or on a shard. Without it, keep a reference
- * until the work is done: the next frame would be written into memory that is still being read.
+ * Says that work which is already enqueued on @stream reads the tensor's memory. The caller may
+ * then drop the last reference at once: the memory is neither written nor freed before that work is
+ * done. Call this after enqueueing, on the whole tensor or on a shard. Without this call, keep a
+ * reference until the work is done; otherwise the next frame may overwrite memory that is still
+ * being read.
  *
- * The questions that answer on a stream do so themselves.
+ * Questions that answer on a stream call this themselves.
  *
- * Returns: %TRUE, or %FALSE with @error set where the tensor is in host memory or in several shards
+ * Returns: %TRUE, or %FALSE with @error set if the tensor is in host memory or in several shards
  *
  * Since: 0.2
  */

@@ -8,7 +8,7 @@ G_BEGIN_DECLS
 /**
  * GST_INTEGRAL_IMAGE_LUT_EVENT: (skip)
  *
- * The name of the structure of [func@integral_image_lut_event_new]. Its field `lut` is a
+ * The structure name of the event of [func@integral_image_lut_event_new]. Its field `lut` is a
  * [struct@GLib.Bytes] of 256 scores.
  *
  * Since: 0.2
@@ -17,13 +17,13 @@ G_BEGIN_DECLS
 
 /**
  * gst_integral_image_lut_event_new:
- * @scores: (array fixed-size=256): the score of each value of the producer's feature; of a joint
+ * @scores: (array fixed-size=256): the score of each value of the producer's feature; for a joint
  * feature, of each combination ([method@IntegralHistogram.get_quantization])
  *
- * An event that gives a cudaintegralimage upstream other scores to add up, as a tracker does whose
- * model has changed. They hold from the next frame on that comes to that element, until the next
- * such event or until its property `lut` is set. Frames that were there before keep theirs; see
- * [method@IntegralHistogram.get_lut_seqnum].
+ * Creates an event that gives new scores to a cudaintegralimage upstream, for example from a
+ * tracker whose model has changed. The scores apply from the next frame that reaches that element,
+ * until the next such event or until the element's property `lut` is set. Earlier frames keep their
+ * scores; see [method@IntegralHistogram.get_lut_seqnum].
  *
  * Send it with [method@Gst.Pad.push_event] from a sink pad, or with
  * [method@Gst.Element.send_event].
@@ -40,10 +40,11 @@ GstEvent *gst_integral_image_lut_event_new (const guint8 *scores);
  * @event: a #GstEvent
  * @error: return location for a #GError
  *
- * Reads such an event.
+ * Reads the scores from an event of [func@integral_image_lut_event_new].
  *
  * Returns: (transfer full): the 256 scores, or %NULL with @error set to
- * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION where @event is none, or has not 256
+ * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION if @event is not such an event, or does not have 256
+ * scores
  *
  * Since: 0.2
  */

@@ -14,18 +14,20 @@ typedef struct _GstIntegralHistogramMeta GstIntegralHistogramMeta;
  * @width: width of the frame that carries the meta, in pixels
  * @height: height of the frame that carries the meta, in pixels
  *
- * A frame's integral histogram, or summed-area table, on its buffer. A scaled copy of the frame
- * keeps it: @width and @height are then those of the copy, and
- * [method@IntegralHistogramMeta.region] takes coordinates of the copy. So does a copy that is
- * cropped, mirrored, turned by quarters, has borders or is part of a larger picture, from GStreamer
- * 1.28 on, where elements say what they did by a GstVideoMetaTransformMatrix. Earlier ones drop the
- * meta there. What shears the picture, or turns it by other angles, always drops it.
+ * The integral histogram of a frame, or its summed-area table, on the frame's buffer. A scaled copy
+ * of the frame keeps the meta: @width and @height are then those of the copy, and
+ * [method@IntegralHistogramMeta.region] takes coordinates of the copy. From GStreamer 1.28 on,
+ * copies that are cropped, mirrored, turned by quarters, have borders or are part of a larger
+ * picture also keep it, if the element describes the change with a GstVideoMetaTransformMatrix.
+ * Earlier versions drop the meta from such copies. A filter that shears the picture, or turns it by
+ * other angles, always drops it.
  *
- * The histogram is of the frame as it was where it was computed. Filters that change values and not
- * places keep the meta, as GStreamer has no word for that: videobalance, gamma, coloreffects,
- * overlays of texts and pictures, and an encoder with its decoder. docs/pipelines.md has the list.
+ * The histogram describes the frame at the place in the pipeline where it was computed. Filters
+ * that change values but not positions keep the meta, because GStreamer cannot express such a
+ * change: videobalance, gamma, coloreffects, overlays of texts and pictures, and an encoder with
+ * its decoder. docs/pipelines.md has the list.
  *
- * A buffer that passed several producers has several of them.
+ * A buffer that passed several producers has several such metas.
  */
 struct _GstIntegralHistogramMeta {
   GstMeta meta;
@@ -43,8 +45,8 @@ struct _GstIntegralHistogramMeta {
 /**
  * gst_integral_histogram_meta_api_get_type:
  *
- * The API of [struct@IntegralHistogramMeta], `GST_INTEGRAL_HISTOGRAM_META_API_TYPE` in C; with it
- * [method@Gst.Buffer.iterate_meta_filtered] finds all of a buffer.
+ * The API of [struct@IntegralHistogramMeta], `GST_INTEGRAL_HISTOGRAM_META_API_TYPE` in C. With it,
+ * [method@Gst.Buffer.iterate_meta_filtered] finds all such metas of a buffer.
  *
  * Returns: the type
  */
@@ -53,8 +55,8 @@ GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_meta_api_get_type (void)
 /**
  * gst_integral_histogram_meta_get_info:
  *
- * What GStreamer knows of [struct@IntegralHistogramMeta]: its size, its tags, and what it does when
- * a buffer is copied.
+ * Describes [struct@IntegralHistogramMeta] to GStreamer: its size, its tags, and what happens to it
+ * when a buffer is copied.
  *
  * Returns: (transfer none): the description, which is static
  */
@@ -65,7 +67,7 @@ GST_INTEGRAL_HISTOGRAM_API const GstMetaInfo *gst_integral_histogram_meta_get_in
  * @buffer: a writable #GstBuffer
  * @histogram: (transfer none): the histogram of the frame in @buffer
  *
- * Attaches an integral histogram to a buffer, as the elements do.
+ * Attaches an integral histogram to a buffer.
  *
  * Returns: (transfer none): the meta, which holds a reference to @histogram
  */
@@ -77,11 +79,11 @@ GstIntegralHistogramMeta *gst_buffer_add_integral_histogram_meta (GstBuffer *buf
  * gst_buffer_get_integral_histogram_meta:
  * @buffer: a #GstBuffer
  *
- * Finds the histogram of a frame, where one will do. It may be of some of the bins alone, which
+ * Finds the histogram of a frame, if any of them will do. It may have only some of the bins, which
  * [method@IntegralHistogram.get_first_bin] says.
  *
- * Returns: (transfer none) (nullable): the first integral histogram of @buffer, or where it has
- * none its first of weights, or else its first summed-area table;
+ * Returns: (transfer none) (nullable): the first integral histogram of @buffer; if it has none, the
+ * first histogram of weights; if it has neither, the first summed-area table.
  * [method@Gst.Buffer.iterate_meta_filtered] finds all of them
  */
 GST_INTEGRAL_HISTOGRAM_API
@@ -92,9 +94,9 @@ GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta (GstBuffer *buf
  * @buffer: a #GstBuffer
  * @content: what the planes shall add up
  *
- * Tells histograms from tables, where a buffer may carry both. One that is of more than a
- * [struct@GstVideo.VideoCropMeta] leaves visible is passed over, as a frame that is cropped has
- * none.
+ * Finds a histogram by its content, if a buffer may carry both histograms and tables. If a
+ * [struct@GstVideo.VideoCropMeta] hides part of what a histogram covers, that histogram is skipped,
+ * because a cropped frame has no histogram of its own.
  *
  * Returns: (transfer none) (nullable): the first of @buffer with this content
  */
@@ -107,9 +109,9 @@ gst_buffer_get_integral_histogram_meta_of (GstBuffer *buffer, GstIntegralHistogr
  * @buffer: a #GstBuffer
  * @feature: what of a pixel shall be counted
  *
- * Tells integral histograms from each other, where several elements have attached one of the same
- * frame. Whether they are cropped is looked at as in [func@buffer_get_integral_histogram_meta_of].
- * From 0.3 on those of some bins alone ([method@IntegralHistogram.get_first_bin]) are passed over:
+ * Finds a histogram by its feature, if several elements have attached histograms of the same frame.
+ * Cropped frames are treated as in [func@buffer_get_integral_histogram_meta_of]. From 0.3 on,
+ * histograms with only some of the bins ([method@IntegralHistogram.get_first_bin]) are skipped:
  * [func@buffer_get_integral_histogram_meta] and [method@Gst.Buffer.iterate_meta_filtered] find
  * them.
  *
@@ -133,9 +135,9 @@ gst_buffer_get_integral_histogram_meta_of_feature (GstBuffer *buffer,
  * @n_counts: (out) (optional): number of counts, the bins
  * @error: return location for a #GError
  *
- * The histogram of a rectangle of the frame that carries @meta. On a scaled frame that is the
- * rectangle of the original frame whose edges are nearest, and the counts are in pixels of the
- * original. What is not of the original, as a border, counts nothing.
+ * Returns the histogram of a rectangle of the frame that carries @meta. On a scaled frame that is
+ * the rectangle of the original frame whose edges are nearest, and the counts are in pixels of the
+ * original. Pixels that the original does not have, such as a border, count nothing.
  *
  * Returns: (transfer full) (array length=n_counts): the counts, or %NULL with @error set; free with
  * [func@GLib.free]
@@ -155,8 +157,8 @@ guint32 *gst_integral_histogram_meta_region (GstIntegralHistogramMeta *meta, gin
  * @n_sums: (out) (optional): number of sums, the planes
  * @error: return location for a #GError
  *
- * [method@IntegralHistogram.region_sums] for a rectangle of the frame that carries @meta, as
- * [method@IntegralHistogramMeta.region].
+ * Does what [method@IntegralHistogram.region_sums] does, for a rectangle of the frame that carries
+ * @meta; see [method@IntegralHistogramMeta.region].
  *
  * Returns: (transfer full) (array length=n_sums): the sums, or %NULL with @error set; free with
  * [func@GLib.free]
@@ -178,11 +180,12 @@ guint64 *gst_integral_histogram_meta_region_sums (GstIntegralHistogramMeta *meta
  * @original_width: (out) (optional): columns
  * @original_height: (out) (optional): rows
  *
- * Says of which rectangle of the frame that was computed a rectangle of the frame that carries
- * @meta is made. Its edges are rounded to whole pixels, and what the frame does not show is left
- * out. The questions of [struct@IntegralHistogram], as [method@IntegralHistogram.regions], take it.
+ * Finds the rectangle of the computed frame from which a rectangle of the frame that carries @meta
+ * was made. Its edges are rounded to whole pixels, and parts that the frame does not show are left
+ * out. Pass it to the questions of [struct@IntegralHistogram], such as
+ * [method@IntegralHistogram.regions].
  *
- * Returns: %TRUE, or %FALSE with zeros where nothing of the rectangle is made of the original
+ * Returns: %TRUE, or %FALSE with zeros if no part of the rectangle comes from the original
  *
  * Since: 0.2
  */

@@ -6,23 +6,23 @@
 G_BEGIN_DECLS
 
 /*
- * Questions about many windows of an integral histogram at once. Windows may hang over the border
- * of the frame and have then the pixels inside; one without pixels has a histogram of zeros.
+ * Questions about many windows of an integral histogram at once. Windows may extend over the border
+ * of the frame; only the pixels inside count. A window without pixels has a histogram of zeros.
  *
- * Where bins have weights (%GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS), weights are what is counted: a
- * window's histogram is divided by the sum of its weights, and a window without weights is as one
- * without pixels. Sums are exact, in 64 bits, whatever they add up to; then each bin and the sum
- * are rounded to the nearest 32-bit float, and so are the sum's reciprocal and the product. So all
- * devices give the same bits. Counts have 32 bits: windows whose weights may not fit are refused,
- * which have more than 1,048,832 pixels.
+ * If bins have weights (%GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS), the questions count weights
+ * instead of pixels: a window's histogram is divided by the sum of its weights, and a window
+ * without weights is treated like one without pixels. Sums are exact, in 64 bits. Then each bin,
+ * the sum, the sum's reciprocal and the product are rounded to the nearest 32-bit float, so all
+ * devices give the same bits. Counts have 32 bits: a question fails if the weights of a window may
+ * not fit, that is, if the window has more than 1,048,832 pixels.
  *
- * Each question has two forms. The plain one waits, and answers into host memory. The one with
+ * Each question has two forms. The plain form waits, and answers into host memory. The form with
  * `_on_stream` is for CUDA callers: it makes `stream`, a cudaStream_t of
- * gst_integral_histogram_get_cuda_context(), wait for the tensor, enqueues the work there and
- * returns. Its answers go to memory of that device; what is asked is host memory, as in the other
- * form, and has been read on return. The histogram may be released at once: its memory is not
- * reused before the stream has come that far. A histogram in host memory has no streams, and the
- * call fails.
+ * gst_integral_histogram_get_cuda_context(), wait for the tensor, enqueues the work on it and
+ * returns. The answers go to memory of that device. The arguments are in host memory in both forms,
+ * and have been read on return. The caller may release the histogram at once: its memory is not
+ * reused before the stream has finished the work. A histogram in host memory has no streams, and
+ * the call fails.
  *
  * The shapes of the answers, in the order of the windows, with the last index the fastest:
  *
@@ -35,7 +35,7 @@ G_BEGIN_DECLS
  * All of these functions set an error of [error@IntegralHistogramError] if they fail:
  *
  * - %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION: an argument is invalid, such as an empty model, or
- *   the tensor has no answer, such as summed-area tables to a grid, or a range of the bins to
+ *   the tensor cannot answer: summed-area tables have no grids, and a range of the bins has no
  *   likelihoods, quantiles or votes. The message names the argument and its limit.
  * - %GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY: there is not enough memory for the tensor or the
  *   answers. Ask for fewer windows at once.
@@ -45,8 +45,8 @@ G_BEGIN_DECLS
 
 /**
  * GstIntegralHistogramMeasure:
- * @GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION: sum min(p, q), 0 to 1, the more the more alike
- * (Swain and Ballard 1991)
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION: sum min(p, q), 0 to 1; more is more alike (Swain
+ * and Ballard 1991)
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA: sqrt(1 - sum sqrt(p q)), 0 to 1, the Hellinger
  * distance
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_CHI_SQUARE: sum (q - p)^2 / q, of bins with q > 0
@@ -54,21 +54,22 @@ G_BEGIN_DECLS
  * 0; 0 to 4
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_L1: sum |p - q|, 0 to 2
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_L2: sqrt(sum (p - q)^2)
- * @GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION: of the bins, -1 to 1, the more the more alike; 1
- * if p or q is constant
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_CORRELATION: correlation of the bins, -1 to 1; more is more
+ * alike; 1 if p or q is constant
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_KULLBACK_LEIBLER: sum q log(q / p), p at least 1e-10, of bins
  * with q > 0
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_EMD: sum |P - Q|, P and Q being cumulative: the earth mover's
  * distance in one dimension, in bins (Rubner et al. 2000)
  * @GST_INTEGRAL_HISTOGRAM_MEASURE_KOLMOGOROV_SMIRNOV: max |P - Q|, 0 to 1
- * @GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR: sum p q, the more the better; q are any numbers, also
- * below 0, and are not divided: the score of a linear classifier
+ * @GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR: sum p q, the score of a linear classifier; more is
+ * better. q may have any numbers, also below 0, and is not divided by its sum
  *
- * How alike a window's histogram p and a model q are. p is divided by the window's pixels, so
- * pixels that are in no bin count against the likeness; q is divided by its sum. If OpenCV's
- * compareHist has the measure, the value is that of compareHist (q, p); of bhattacharyya it is that
- * of both with one more bin, which has the pixels in no bin in p, and nothing in q. If all pixels
- * are in no bin, or the window has none, p is 0: bhattacharyya and correlation are then 1.
+ * How alike a window's histogram p and a model q are. p is divided by the number of the window's
+ * pixels, so pixels that are in no bin count against the likeness; q is divided by its sum. If
+ * OpenCV's compareHist has the measure, the value is that of compareHist (q, p). For bhattacharyya
+ * both histograms have one more bin in that comparison: in p it has the pixels in no bin, in q it
+ * is empty. If all pixels are in no bin, or the window has none, p is 0: bhattacharyya and
+ * correlation are then 1.
  */
 typedef enum {
   GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION,
@@ -98,7 +99,7 @@ GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_measure_get_type (void);
  * @columns: windows side by side, at least 1
  * @rows: rows of windows, at least 1
  *
- * Windows of one size. That in column i and row j of the grid has its first pixel at (@x + i
+ * Windows of one size. The window in column i and row j of the grid has its first pixel at (@x + i
  * @step_x, @y + j @step_y); answers go row by row.
  */
 typedef struct {
@@ -110,11 +111,11 @@ typedef struct {
 
 /**
  * GstIntegralHistogramBest:
- * @value: its answer
- * @index: which of the windows it is: row x columns + column of a grid
+ * @value: the answer for the window
+ * @index: which window it is: row x columns + column of a grid
  *
- * The window that is most alike. Of equals the one nearest to the middle of the grid; of those, and
- * in a list, the first.
+ * The window that is most alike. Among equals, the one nearest to the middle of the grid wins;
+ * among those, and in a list, the first.
  */
 typedef struct {
   gfloat value;
@@ -123,18 +124,18 @@ typedef struct {
 
 /**
  * GstIntegralHistogramSearch:
- * @grid: where to look; of its windows only the first pixel counts
+ * @grid: where to look; only the first pixel of each window counts
  * @patches: (array length=n_patches): where patches lie, in pixels, relative to a window's first
  * pixel
  * @n_patches: number of patches, 1 to 4096
  * @models: for each patch as many numbers as there are bins, none negative and not all zero, or any
  * with %GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR
- * @rank: which patch is the answer, 0 being the best
+ * @rank: the answer is the value of the patch with this rank, 0 being the best
  *
- * Looks for a target by the votes of its patches: in each window each patch is compared with its
- * model, and the value of the @rank-th best is the answer, so that the patches that are hidden or
- * have changed do not count (Adam, Rivlin and Shimshoni, CVPR 2006, who take a quarter of the
- * patches).
+ * A search for a target by the votes of its patches. In each window, each patch is compared with
+ * the model of that patch. The answer is the value of the @rank-th best patch, so patches that are
+ * hidden or have changed do not count (Adam, Rivlin and Shimshoni, CVPR 2006, who take a quarter of
+ * the patches).
  */
 typedef struct {
   GstIntegralHistogramGrid grid;
@@ -152,7 +153,7 @@ typedef struct {
  * @counts: (out caller-allocates): room for the counts, [grid][row][column][bin]
  * @error: return location for a #GError
  *
- * The histograms of windows on grids, each as [method@IntegralHistogram.region].
+ * Computes the histograms of windows on grids, each as in [method@IntegralHistogram.region].
  *
  * Returns: %TRUE, or %FALSE with @error set: %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for an
  * invalid grid, and for windows whose weights may not fit 32 bits
@@ -174,8 +175,8 @@ gboolean gst_integral_histogram_grids (GstIntegralHistogram *histogram,
  * @best: (out caller-allocates) (optional): the window that is most alike
  * @error: return location for a #GError
  *
- * How alike the histograms of rectangles and a model are: what a particle filter asks. No histogram
- * is written to memory.
+ * Computes how alike the histograms of rectangles and a model are, for example for a particle
+ * filter. No histogram is written to memory.
  *
  * Returns: %TRUE, or %FALSE with @error set: %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for
  * too many windows, or an invalid @model or @measure
@@ -199,8 +200,8 @@ gboolean gst_integral_histogram_likelihoods (GstIntegralHistogram *histogram,
  * @bests: (out caller-allocates) (optional): room for the best window of each grid
  * @error: return location for a #GError
  *
- * How alike the histograms of windows on grids and a model are: likelihood maps. No histogram is
- * written to memory. With @maps %NULL only the best windows come back.
+ * Computes likelihood maps: how alike the histograms of windows on grids and a model are. No
+ * histogram is written to memory. If @maps is %NULL, only the best windows are returned.
  *
  * Returns: %TRUE, or %FALSE with @error set: %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for an
  * invalid grid, @model or @measure
@@ -221,10 +222,10 @@ gboolean gst_integral_histogram_likelihood_maps (GstIntegralHistogram *histogram
  * @maps: (out caller-allocates): room for the bins, [grid][row][column]
  * @error: return location for a #GError
  *
- * For each window the first bin up to which, itself included, lie at least @quantile of the
- * window's pixels, and one pixel at least. It is -1 if there is no such bin, as pixels that are in
- * no bin come after all others, and -1 for a window without pixels. A histogram of weights counts
- * the window's weights instead of its pixels.
+ * Finds a quantile for each window: the first bin b for which bins 0 to b have at least @quantile
+ * of the window's pixels, and at least one pixel. The value is -1 if there is no such bin, because
+ * pixels that are in no bin come after all others, and -1 for a window without pixels. A histogram
+ * of weights counts the window's weights instead of its pixels.
  *
  * Returns: %TRUE, or %FALSE with @error set: %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for an
  * invalid grid or @quantile
@@ -244,8 +245,8 @@ gboolean gst_integral_histogram_quantile_maps (GstIntegralHistogram *histogram,
  * @bests: (out caller-allocates) (optional): room for the best window of each search
  * @error: return location for a #GError
  *
- * Votes of patches, for each window of each search. With @maps %NULL only the best windows come
- * back.
+ * Computes the votes of patches, for each window of each search. If @maps is %NULL, only the best
+ * windows are returned.
  *
  * Returns: %TRUE, or %FALSE with @error set: %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for an
  * invalid grid, number of patches, model, @measure or rank
@@ -266,7 +267,7 @@ gboolean gst_integral_histogram_vote_maps (GstIntegralHistogram *histogram,
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *
- * [method@IntegralHistogram.regions] for CUDA callers; of integral histograms only.
+ * Does what [method@IntegralHistogram.regions] does, for CUDA callers and integral histograms only.
  *
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set:
  * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for a summed-area table, too many rectangles, or
@@ -288,8 +289,8 @@ gboolean gst_integral_histogram_regions_on_stream (GstIntegralHistogram *histogr
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *
- * [method@IntegralHistogram.grids] for CUDA callers: enqueues the work on @stream, behind the
- * tensor, and returns. @histogram may be released at once.
+ * Does what [method@IntegralHistogram.grids] does, for CUDA callers: enqueues the work on @stream
+ * after the tensor, and returns. The caller may release @histogram at once.
  *
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set: as the function without a stream,
  * and %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED for a tensor in host memory
@@ -312,8 +313,8 @@ gboolean gst_integral_histogram_grids_on_stream (GstIntegralHistogram *histogram
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *
- * [method@IntegralHistogram.likelihoods] for CUDA callers: enqueues the work on @stream, behind the
- * tensor, and returns. @histogram may be released at once.
+ * Does what [method@IntegralHistogram.likelihoods] does, for CUDA callers: enqueues the work on
+ * @stream after the tensor, and returns. The caller may release @histogram at once.
  *
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set: as the function without a stream,
  * and %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED for a tensor in host memory
@@ -337,8 +338,8 @@ gboolean gst_integral_histogram_likelihoods_on_stream (
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *
- * [method@IntegralHistogram.likelihood_maps] for CUDA callers: enqueues the work on @stream, behind
- * the tensor, and returns. @histogram may be released at once.
+ * Does what [method@IntegralHistogram.likelihood_maps] does, for CUDA callers: enqueues the work on
+ * @stream after the tensor, and returns. The caller may release @histogram at once.
  *
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set: as the function without a stream,
  * and %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED for a tensor in host memory
@@ -360,8 +361,8 @@ gboolean gst_integral_histogram_likelihood_maps_on_stream (
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *
- * [method@IntegralHistogram.quantile_maps] for CUDA callers: enqueues the work on @stream, behind
- * the tensor, and returns. @histogram may be released at once.
+ * Does what [method@IntegralHistogram.quantile_maps] does, for CUDA callers: enqueues the work on
+ * @stream after the tensor, and returns. The caller may release @histogram at once.
  *
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set: as the function without a stream,
  * and %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED for a tensor in host memory
@@ -384,8 +385,8 @@ gboolean gst_integral_histogram_quantile_maps_on_stream (GstIntegralHistogram *h
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *
- * [method@IntegralHistogram.vote_maps] for CUDA callers: enqueues the work on @stream, behind the
- * tensor, and returns. @histogram may be released at once.
+ * Does what [method@IntegralHistogram.vote_maps] does, for CUDA callers: enqueues the work on
+ * @stream after the tensor, and returns. The caller may release @histogram at once.
  *
  * Returns: %TRUE when it is enqueued, or %FALSE with @error set: as the function without a stream,
  * and %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED for a tensor in host memory
@@ -404,7 +405,7 @@ gboolean gst_integral_histogram_vote_maps_on_stream (GstIntegralHistogram *histo
  * @grid: windows
  * @error: return location for a #GError
  *
- * [method@IntegralHistogram.grids] for language bindings, of one grid.
+ * Does what [method@IntegralHistogram.grids] does, for language bindings and one grid.
  *
  * Returns: (transfer full): native-endian 32-bit counts, rows x columns x bins, or %NULL with
  * @error set
@@ -423,7 +424,7 @@ GBytes *gst_integral_histogram_query_grid (GstIntegralHistogram *histogram,
  * @best: (out caller-allocates) (optional): the best window
  * @error: return location for a #GError
  *
- * [method@IntegralHistogram.likelihood_maps] for language bindings, of one grid.
+ * Does what [method@IntegralHistogram.likelihood_maps] does, for language bindings and one grid.
  *
  * Returns: (transfer full): native-endian 32-bit floats, rows x columns, or %NULL with @error set
  */
@@ -442,7 +443,7 @@ GBytes *gst_integral_histogram_query_likelihood_map (GstIntegralHistogram *histo
  * @quantile: 0 to 1
  * @error: return location for a #GError
  *
- * [method@IntegralHistogram.quantile_maps] for language bindings, of one grid.
+ * Does what [method@IntegralHistogram.quantile_maps] does, for language bindings and one grid.
  *
  * Returns: (transfer full): native-endian 32-bit signed bins, rows x columns, or %NULL with @error
  * set
@@ -461,12 +462,12 @@ GBytes *gst_integral_histogram_query_quantile_map (GstIntegralHistogram *histogr
  * @n_values: four times the number of patches
  * @models: (array length=n_models): patches x bins numbers
  * @n_models: patches x bins
- * @rank: which patch is the answer, 0 being the best
+ * @rank: the answer is the value of the patch with this rank, 0 being the best
  * @measure: how to compare
  * @best: (out caller-allocates) (optional): the best window
  * @error: return location for a #GError
  *
- * [method@IntegralHistogram.vote_maps] for language bindings, of one search.
+ * Does what [method@IntegralHistogram.vote_maps] does, for language bindings and one search.
  *
  * Returns: (transfer full): native-endian 32-bit floats, rows x columns, or %NULL with @error set
  */

@@ -6,9 +6,9 @@
 G_BEGIN_DECLS
 
 /*
- * What rectangles of a frame count, or add up to, in each plane of its tensor. Each question waits
- * for the tensor, and answers wherever it lies. Those that begin with `query_` are the same for
- * language bindings.
+ * Questions about rectangles of a frame: the counts or sums in each plane of the tensor. Each
+ * question waits for the tensor, and answers in host memory or on a GPU. The functions that begin
+ * with `query_` do the same for language bindings.
  *
  * The answer is [plane] for one rectangle and [rectangle][plane] for many; a histogram's planes are
  * its bins. Counts have 32 bits, and sums 64.
@@ -18,7 +18,7 @@ G_BEGIN_DECLS
  * - %GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW: a count of a summed-area table or of weights is 2^32 or
  *   more. Ask for sums.
  * - %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION: too many rectangles at once, or a list of numbers
- *   that is no list of rectangles
+ *   that is not a list of rectangles
  * - %GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY: there is not enough memory for the tensor or the
  *   answers. Ask for fewer rectangles at once.
  * - %GST_INTEGRAL_HISTOGRAM_ERROR_FAILED: the tensor could not be computed or read
@@ -34,12 +34,12 @@ G_BEGIN_DECLS
  * @counts: (out caller-allocates): room for the counts, [bin]
  * @error: return location for a #GError
  *
- * The histogram of a rectangle: pixels of each bin, exact for every counter type. The rectangle is
- * clipped to the frame, and the counts sum up to the clipped area; they are all zero where nothing
- * is left of it.
+ * Computes the histogram of a rectangle: the number of pixels of each bin, exact for every counter
+ * type. The rectangle is clipped to the frame, and the counts sum up to the clipped area; if
+ * nothing of it lies inside the frame, they are all zero.
  *
- * Of tables, what the rectangle adds up to in each plane, if that fits 32 bits;
- * [method@IntegralHistogram.region_sums] is made for them.
+ * For tables, computes the sum of each plane, if it fits 32 bits;
+ * [method@IntegralHistogram.region_sums] has no such limit.
  *
  * Returns: %TRUE, or %FALSE with @error set, %GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW for a sum of
  * 2^32 or more
@@ -56,8 +56,8 @@ gboolean gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x,
  * @counts: (out caller-allocates): room for the counts, [rectangle][bin]
  * @error: return location for a #GError
  *
- * The histograms of many rectangles at once, each as [method@IntegralHistogram.region]. On a GPU
- * that is one kernel launch and one small copy for all of them.
+ * Computes the histograms of many rectangles at once, each as in [method@IntegralHistogram.region].
+ * On a GPU that is one kernel launch and one small copy for all of them.
  *
  * Returns: %TRUE, or %FALSE with @error set, %GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW for a sum of
  * 2^32 or more, %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for too many rectangles
@@ -77,9 +77,9 @@ gboolean gst_integral_histogram_regions (GstIntegralHistogram *histogram,
  * @sums: (out caller-allocates): room for the sums, [plane]
  * @error: return location for a #GError
  *
- * What a rectangle adds up to in each plane, exact: of tables the sum of its values and, in a
- * second plane, that of their squares; of a histogram its counts. The rectangle is clipped to the
- * frame, and the sums are zero where nothing is left of it.
+ * Computes the exact sum of a rectangle in each plane. For tables that is the sum of values and, in
+ * a second plane, the sum of squares; for a histogram the counts. The rectangle is clipped to the
+ * frame; if nothing of it lies inside the frame, the sums are zero.
  *
  * Returns: %TRUE, or %FALSE with @error set
  */
@@ -96,8 +96,8 @@ gboolean gst_integral_histogram_region_sums (GstIntegralHistogram *histogram, gi
  * @sums: (out caller-allocates): room for the sums, [rectangle][plane]
  * @error: return location for a #GError
  *
- * The sums of many rectangles at once, each as [method@IntegralHistogram.region_sums]. On a GPU
- * that is one kernel launch and one small copy for all of them.
+ * Computes the sums of many rectangles at once, each as in [method@IntegralHistogram.region_sums].
+ * On a GPU that is one kernel launch and one small copy for all of them.
  *
  * Returns: %TRUE, or %FALSE with @error set, %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION for too
  * many rectangles
@@ -117,7 +117,7 @@ gboolean gst_integral_histogram_regions_sums (GstIntegralHistogram *histogram,
  * @n_counts: (out) (optional): number of counts, the bins
  * @error: return location for a #GError
  *
- * [method@IntegralHistogram.region] for language bindings.
+ * Does what [method@IntegralHistogram.region] does, for language bindings.
  *
  * Returns: (transfer full) (array length=n_counts): the counts, or %NULL with @error set; free with
  * [func@GLib.free]
@@ -135,7 +135,7 @@ guint32 *gst_integral_histogram_query_region (GstIntegralHistogram *histogram, g
  * @n_values: four times the number of rectangles
  * @error: return location for a #GError
  *
- * [method@IntegralHistogram.regions] for language bindings.
+ * Does what [method@IntegralHistogram.regions] does, for language bindings.
  *
  * Returns: (transfer full): native-endian 32-bit counts, rectangles x bins, or %NULL with @error
  * set
@@ -155,7 +155,7 @@ GBytes *gst_integral_histogram_query_regions (GstIntegralHistogram *histogram,
  * @n_sums: (out) (optional): number of sums, the planes
  * @error: return location for a #GError
  *
- * [method@IntegralHistogram.region_sums] for language bindings.
+ * Does what [method@IntegralHistogram.region_sums] does, for language bindings.
  *
  * Returns: (transfer full) (array length=n_sums): the sums, or %NULL with @error set; free with
  * [func@GLib.free]
@@ -173,7 +173,7 @@ guint64 *gst_integral_histogram_query_region_sums (GstIntegralHistogram *histogr
  * @n_values: four times the number of rectangles
  * @error: return location for a #GError
  *
- * [method@IntegralHistogram.regions_sums] for language bindings.
+ * Does what [method@IntegralHistogram.regions_sums] does, for language bindings.
  *
  * Returns: (transfer full): native-endian 64-bit sums, rectangles x planes, or %NULL with @error
  * set

@@ -11,19 +11,19 @@ typedef struct _GstIntegralHistogramRegionsMeta GstIntegralHistogramRegionsMeta;
  * GstIntegralHistogramRegionsMeta:
  * @meta: parent
  *
- * The histograms, or sums, of a frame's regions, on its buffer. A producer whose property `regions`
- * is set attaches it. Unlike a [struct@IntegralHistogramMeta] it goes across processes and into
- * files: gst_meta_serialize() takes it (GStreamer 1.24), and with it unixfdsink. The tensor stays
- * behind.
+ * The histograms, or sums, of a frame's regions, on its buffer. A producer attaches this meta if
+ * its property `regions` is set. Unlike a [struct@IntegralHistogramMeta], gst_meta_serialize()
+ * (GStreamer 1.24) and unixfdsink can send it to other processes and write it into files. The
+ * tensor is not sent.
  *
- * Nothing waits for the numbers before somebody asks for them, or serialises them. Copies of the
- * buffer share them. Scaled, cropped, mirrored and turned frames keep them, as they do a
- * [struct@IntegralHistogramMeta]: the rectangles are then where the regions lie in the frame, and
- * the numbers stay those of the frame that was computed.
+ * The meta waits for the numbers only when a program asks for them or serialises them. Copies of
+ * the buffer share them. Scaled, cropped, mirrored and turned frames keep the meta, as they do a
+ * [struct@IntegralHistogramMeta]: the rectangles then say where the regions lie in the new frame,
+ * and the numbers stay those of the computed frame.
  *
- * A process that receives it must know it: where the plugin is installed that is so from GStreamer
- * 1.28 on, and before, once an element of the plugin or
- * `gst_integral_histogram_regions_meta_get_info ()` was used.
+ * A receiving process must know the meta. If the plugin is installed, this is so from GStreamer
+ * 1.28 on. With earlier versions the process must first use an element of the plugin or
+ * `gst_integral_histogram_regions_meta_get_info ()`.
  *
  * Since: 0.2
  */
@@ -51,7 +51,7 @@ GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_regions_meta_api_get_typ
 /**
  * gst_integral_histogram_regions_meta_get_info:
  *
- * What GStreamer knows of [struct@IntegralHistogramRegionsMeta]. A process that has called it can
+ * Describes [struct@IntegralHistogramRegionsMeta] to GStreamer. A process that has called this can
  * receive the meta from another one.
  *
  * Returns: (transfer none): the description, which is static
@@ -68,10 +68,10 @@ const GstMetaInfo *gst_integral_histogram_regions_meta_get_info (void);
  * @coordinates: (array length=n_coordinates): x, y, width, height of each region, in pixels
  * @n_coordinates: four times the number of regions
  *
- * Attaches regions whose numbers @histogram is asked for when somebody wants them.
+ * Attaches regions to a buffer. The meta asks @histogram for the numbers when a program needs them.
  *
  * Returns: (transfer none) (nullable): the meta, which holds a reference to @histogram until it has
- * asked for the numbers; %NULL where @coordinates are no list of rectangles
+ * asked for the numbers; %NULL if @coordinates is not a list of rectangles
  *
  * Since: 0.2
  */
@@ -98,7 +98,7 @@ GstIntegralHistogramRegionsMeta *gst_buffer_get_integral_histogram_regions_meta 
  * gst_integral_histogram_regions_meta_get_n_regions:
  * @meta: a #GstIntegralHistogramRegionsMeta
  *
- * Says how many regions there are to ask about.
+ * Says how many regions the meta has.
  *
  * Returns: how many regions there are
  *
@@ -111,7 +111,7 @@ guint gst_integral_histogram_regions_meta_get_n_regions (GstIntegralHistogramReg
  * gst_integral_histogram_regions_meta_get_content:
  * @meta: a #GstIntegralHistogramRegionsMeta
  *
- * Tells counts, sums and weights from each other.
+ * Says whether the numbers are counts, sums or weights.
  *
  * Returns: what the numbers are: counts, sums or weights
  *
@@ -153,7 +153,7 @@ void gst_integral_histogram_regions_meta_get_quantization (GstIntegralHistogramR
  * gst_integral_histogram_regions_meta_get_weight_unit:
  * @meta: a #GstIntegralHistogramRegionsMeta
  *
- * Says what a weight of 1 is as an integer.
+ * Says which integer stands for a weight of 1.
  *
  * Returns: what weights are divided by, as [method@IntegralHistogram.get_weight_unit] gives it
  *
@@ -179,10 +179,10 @@ guint gst_integral_histogram_regions_meta_get_bins (GstIntegralHistogramRegionsM
  * gst_integral_histogram_regions_meta_get_first_bin:
  * @meta: a #GstIntegralHistogramRegionsMeta
  *
- * Says which bin a region's first number is of, where only some bins were made; see
+ * Says which bin a region's first number belongs to, if only some bins were made; see
  * [method@IntegralHistogram.get_first_bin].
  *
- * Returns: the bin; 0 where there are numbers of all bins, and of tables
+ * Returns: the bin; 0 for tables, and if all bins have numbers
  *
  * Since: 0.3
  */
@@ -193,11 +193,11 @@ guint gst_integral_histogram_regions_meta_get_first_bin (GstIntegralHistogramReg
  * gst_integral_histogram_regions_meta_get_all_bins:
  * @meta: a #GstIntegralHistogramRegionsMeta
  *
- * Says how many bins the whole histogram has, where only some were made; see
+ * Says how many bins the whole histogram has, if only some were made; see
  * [method@IntegralHistogram.get_all_bins].
  *
- * Returns: the bins of the whole; as many as [method@IntegralHistogramRegionsMeta.get_bins] where
- * nothing is left out, and of tables
+ * Returns: the bins of the whole histogram; as many as
+ * [method@IntegralHistogramRegionsMeta.get_bins] for tables, and if no bin is left out
  *
  * Since: 0.3
  */
@@ -213,10 +213,10 @@ guint gst_integral_histogram_regions_meta_get_all_bins (GstIntegralHistogramRegi
  * @width: (out) (optional): columns
  * @height: (out) (optional): rows
  *
- * Says where a region is. Behind a crop it may hang out of the frame, or lie outside: its numbers
- * are of all of it.
+ * Says where a region is. After a crop it may extend over the border of the frame, or lie outside;
+ * the numbers are still those of the whole region.
  *
- * Returns: %TRUE, or %FALSE where @index is too large
+ * Returns: %TRUE, or %FALSE if @index is too large
  *
  * Since: 0.2
  */
@@ -230,10 +230,10 @@ gboolean gst_integral_histogram_regions_meta_get_region (GstIntegralHistogramReg
  * @meta: a #GstIntegralHistogramRegionsMeta
  * @index: which region
  *
- * Says how large a region was in the frame that was computed.
+ * Says how large a region was in the computed frame.
  *
- * Returns: of how many pixels a region's numbers are, in the frame that was computed; a sum divided
- * by it is the mean. 0 where @index is too large
+ * Returns: the number of pixels of the region in the computed frame; a sum divided by it is the
+ * mean. 0 if @index is too large
  *
  * Since: 0.2
  */
@@ -248,11 +248,11 @@ guint64 gst_integral_histogram_regions_meta_get_pixels (GstIntegralHistogramRegi
  * @n_values: (out) (optional): number of values, the bins
  * @error: return location for a #GError
  *
- * The counts, sums or weights of a region. The first who asks waits for the frame's tensor, and
+ * Returns the counts, sums or weights of a region. The first call waits for the frame's tensor and
  * gets the numbers of all regions.
  *
  * Returns: (transfer full) (array length=n_values): the numbers, or %NULL with @error set, to
- * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION where @index is too large; free with [func@GLib.free]
+ * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION if @index is too large; free with [func@GLib.free]
  *
  * Since: 0.2
  */
@@ -266,8 +266,8 @@ guint64 *gst_integral_histogram_regions_meta_get_values (GstIntegralHistogramReg
  * @meta: a #GstIntegralHistogramRegionsMeta
  * @error: return location for a #GError
  *
- * All of it as bytes that are the same on every machine, for files and networks. It waits for the
- * numbers. docs/pipelines.md has the format.
+ * Writes the meta as bytes that are the same on every machine, for files and networks. Waits for
+ * the numbers. docs/pipelines.md has the format.
  *
  * Returns: (transfer full): the bytes, or %NULL with @error set
  *
@@ -283,11 +283,11 @@ GBytes *gst_integral_histogram_regions_meta_to_bytes (GstIntegralHistogramRegion
  * @bytes: what [method@IntegralHistogramRegionsMeta.to_bytes] gave
  * @error: return location for a #GError
  *
- * Attaches what was written into a file, or sent.
+ * Attaches a meta that was written into a file, or sent.
  *
  * Returns: (transfer none): the meta, or %NULL with @error set,
- * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION where the bytes are something else, are cut off, or
- * are of a later version
+ * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION if the bytes are not such a meta, are cut off, or are
+ * of a later version
  *
  * Since: 0.2
  */

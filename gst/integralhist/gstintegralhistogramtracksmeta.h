@@ -11,11 +11,11 @@ typedef struct _GstIntegralHistogramTracksMeta GstIntegralHistogramTracksMeta;
  * GstIntegralHistogramTracksMeta:
  * @meta: parent
  *
- * The tracks of a frame, on its buffer, as `integralhisttrack` attaches them beside the regions of
- * interest of type `track`. GStreamer does not take regions of interest, nor GstAnalytics' metas,
- * across processes; this meta goes across with gst_meta_serialize() (GStreamer 1.24) and
- * unixfdsink. Where it arrives it adds the regions of interest again, so that integralhistoverlay
- * and others find them.
+ * The tracks of a frame, on its buffer. `integralhisttrack` attaches them together with regions of
+ * interest of type `track`. GStreamer does not send regions of interest, nor GstAnalytics' metas,
+ * to other processes; gst_meta_serialize() (GStreamer 1.24) and unixfdsink send this meta. On
+ * arrival it adds the regions of interest again, so that elements such as integralhistoverlay find
+ * them.
  *
  * Scaled, cropped, mirrored and turned frames keep it, as they do a [struct@IntegralHistogramMeta].
  *
@@ -45,7 +45,7 @@ GST_INTEGRAL_HISTOGRAM_API GType gst_integral_histogram_tracks_meta_api_get_type
 /**
  * gst_integral_histogram_tracks_meta_get_info:
  *
- * What GStreamer knows of [struct@IntegralHistogramTracksMeta]. A process that has called it can
+ * Describes [struct@IntegralHistogramTracksMeta] to GStreamer. A process that has called this can
  * receive the meta from another one.
  *
  * Returns: (transfer none): the description, which is static
@@ -62,7 +62,7 @@ GST_INTEGRAL_HISTOGRAM_API const GstMetaInfo *gst_integral_histogram_tracks_meta
  *
  * Attaches a list of tracks, which [method@IntegralHistogramTracksMeta.add_track] fills.
  *
- * Returns: (transfer none) (nullable): the meta, without tracks yet; %NULL where a size is 0
+ * Returns: (transfer none) (nullable): the meta, without tracks yet; %NULL if a size is 0
  *
  * Since: 0.2
  */
@@ -87,13 +87,13 @@ GstIntegralHistogramTracksMeta *gst_buffer_get_integral_histogram_tracks_meta (G
  * gst_integral_histogram_tracks_meta_add_track:
  * @meta: a #GstIntegralHistogramTracksMeta
  * @track: (transfer none): a structure with the fields `id` (uint), `x`, `y`, `width`, `height`
- * (int, in pixels), and where they are known `parent` (int), `confidence` (double), `lost`
- * (boolean), `class` (string) and `detection-confidence` (double): as in the message
+ * (int, in pixels), and if they are known `parent` (int), `confidence` (double), `lost` (boolean),
+ * `class` (string) and `detection-confidence` (double): as in the message
  * `integral-histogram-track`. Numbers may be of any type
  *
  * Adds a track to the list.
  *
- * Returns: %TRUE, or %FALSE where a field is missing or out of its range
+ * Returns: %TRUE, or %FALSE if a field is missing or out of range
  *
  * Since: 0.2
  */
@@ -105,9 +105,9 @@ gboolean gst_integral_histogram_tracks_meta_add_track (GstIntegralHistogramTrack
  * gst_integral_histogram_tracks_meta_get_n_tracks:
  * @meta: a #GstIntegralHistogramTracksMeta
  *
- * Says how many tracks there are to ask about.
+ * Says how many tracks the meta has.
  *
- * Returns: how many tracks there are, lost ones among them
+ * Returns: the number of tracks, including lost ones
  *
  * Since: 0.2
  */
@@ -119,11 +119,11 @@ guint gst_integral_histogram_tracks_meta_get_n_tracks (GstIntegralHistogramTrack
  * @meta: a #GstIntegralHistogramTracksMeta
  * @index: which track
  *
- * Says what is known of a track.
+ * Returns the fields of a track.
  *
  * Returns: (transfer full) (nullable): a structure `track` with the fields of
  * [method@IntegralHistogramTracksMeta.add_track], in pixels of the frame that carries @meta; %NULL
- * where @index is too large
+ * if @index is too large
  *
  * Since: 0.2
  */
@@ -136,8 +136,8 @@ GstStructure *gst_integral_histogram_tracks_meta_get_track (GstIntegralHistogram
  * @meta: a #GstIntegralHistogramTracksMeta
  * @error: return location for a #GError
  *
- * All of it as bytes that are the same on every machine, for files and networks. docs/pipelines.md
- * has the format.
+ * Writes the meta as bytes that are the same on every machine, for files and networks.
+ * docs/pipelines.md has the format.
  *
  * Returns: (transfer full): the bytes, or %NULL with @error set
  *
@@ -153,12 +153,12 @@ GBytes *gst_integral_histogram_tracks_meta_to_bytes (GstIntegralHistogramTracksM
  * @bytes: what [method@IntegralHistogramTracksMeta.to_bytes] gave
  * @error: return location for a #GError
  *
- * Adds the meta, and for each track that is not lost the region of interest that the tracker had
- * added, unless @buffer has one of that id.
+ * Adds the meta, and for each track that is not lost its region of interest, unless @buffer has one
+ * with that id.
  *
  * Returns: (transfer none): the meta, or %NULL with @error set,
- * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION where the bytes are something else, are cut off, or
- * are of a later version
+ * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION if the bytes are not such a meta, are cut off, or are
+ * of a later version
  *
  * Since: 0.2
  */
