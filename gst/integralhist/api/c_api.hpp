@@ -24,7 +24,7 @@ Result to_c (Expected<T> &&expected, Result failed, GError **error)
     return std::move (*expected);
 }
 
-/// Stores a value where a caller wants it, who may pass null.
+/// Stores a value at `to`; the caller may pass null.
 template <class T>
 void store (T *to, std::type_identity_t<T> value)
 {
@@ -32,7 +32,7 @@ void store (T *to, std::type_identity_t<T> value)
     *to = value;
 }
 
-/// The most windows of a query, for which indices of windows and threads fit 32 bits.
+/// The most windows of a query, so that indices of windows and threads fit 32 bits.
 constexpr gint64 kMaxWindows = G_MAXINT / 8;
 
 /// Returns the rectangles, of which there must be at least one, as windows without a copy.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The structs of DLPack's binary interface, version 1.0, and the older one without a version. They
-// are declared here because distributions' dlpack.h may know the older one only.
+// are declared here because a distribution's dlpack.h may have only the older one.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct DataType {
   std::uint16_t lanes;
 };
 
-/// An array that somebody else owns. Strides are in elements.
+/// An array whose memory another object owns. Strides are in elements.
 struct Array {
   void *data;
   Device device;
@@ -30,14 +30,14 @@ struct Array {
   std::uint64_t byte_offset;
 };
 
-/// DLManagedTensor: an array with its owner's deleter.
+/// DLManagedTensor: an array with the deleter of its owner.
 struct Unversioned {
   Array array;
   void *owner;
   void (*deleter) (Unversioned *self);
 };
 
-/// DLManagedTensorVersioned.
+/// DLManagedTensorVersioned: the same with a version and flags.
 struct Versioned {
   static constexpr std::uint32_t kMajor = 1, kMinor = 0;
   static constexpr std::uint64_t kReadOnly = 1;

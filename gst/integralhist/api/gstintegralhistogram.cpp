@@ -17,7 +17,7 @@ GST_DEFINE_MINI_OBJECT_TYPE (GstIntegralHistogram, gst_integral_histogram);
 
 GQuark gst_integral_histogram_error_quark (void)
 {
-  // G_DEFINE_QUARK is a data race
+  // G_DEFINE_QUARK has a data race
   static const GQuark quark = g_quark_from_static_string ("gst-integral-histogram-error-quark");
   return quark;
 }
@@ -52,7 +52,7 @@ constexpr std::string_view name_of ()
   return text.substr (from, text.find_first_of (";]", from) - from);
 }
 
-/// Returns whether an enumerator has a feature's nick as its name: HUE_SATURATION of
+/// Returns whether the name of an enumerator is a feature's nick, such as HUE_SATURATION for
 /// "hue-saturation".
 constexpr bool is_named (std::string_view name, std::string_view prefix, std::string_view nick)
 {
@@ -63,7 +63,7 @@ constexpr bool is_named (std::string_view name, std::string_view prefix, std::st
          && std::ranges::equal (name.substr (prefix.size ()), nick, is_same);
 }
 
-/// Returns whether both enumerations name the feature of a row in its place.
+/// Returns whether both enumerations have the feature of this row at the same position.
 template <std::size_t kRow>
 constexpr bool names_row ()
 {
@@ -125,7 +125,7 @@ namespace integralhist {
 
 using inthist::QueryKind;
 
-/// Answers with what rectangles add up to in each plane: counts (guint32) or sums (guint64).
+/// Computes what rectangles add up to in each plane: counts (guint32) or sums (guint64).
 template <class Answer>
 static Expected<> add_up (Tensor &tensor, const GstVideoRectangle *rectangles, guint n,
                           Answer *answers)
@@ -162,7 +162,7 @@ static gboolean add_up_c (GstIntegralHistogram *histogram, const GstVideoRectang
   return to_c (add_up (*histogram->tensor, rectangles, n, answers), FALSE, error);
 }
 
-/// Answers one rectangle with an array for language bindings.
+/// Answers for one rectangle, with an array for language bindings.
 template <class Answer>
 static Answer *add_up_one (GstIntegralHistogram *histogram, const GstVideoRectangle &rectangle,
                            gsize *n_answers, GError **error)
@@ -184,12 +184,12 @@ static Expected<GBytes *> add_up_bytes (Tensor &tensor, const gint *values, gsiz
   static_assert (sizeof (GstVideoRectangle) == 4 * sizeof (gint));
   const gsize n = n_values / 4, n_answers = n * tensor.shape.bins;
   g_autofree Answer *answers = TRY (answers_for<Answer> (n_answers));
-  const auto n_asked = guint (std::min<gsize> (n, G_MAXUINT));  // refused as too many
+  const auto n_asked = guint (std::min<gsize> (n, G_MAXUINT));  // too many are refused
   TRY (add_up (tensor, reinterpret_cast<const GstVideoRectangle *> (values), n_asked, answers));
   return g_bytes_new_take (g_steal_pointer (&answers), n_answers * sizeof (Answer));
 }
 
-/// Answers many rectangles for language bindings; four of the `n_values` are a rectangle.
+/// Answers for many rectangles, for language bindings; four of the `n_values` make a rectangle.
 template <class Answer>
 static GBytes *add_up_bytes_c (GstIntegralHistogram *histogram, const gint *values, gsize n_values,
                                GError **error)
@@ -204,7 +204,7 @@ static bool has_place (const inthist::Shape &shape, guint bin, gint x, gint y)
   return bin < guint (shape.bins) && x >= -1 && x < shape.width && y >= -1 && y < shape.height;
 }
 
-/// Returns H at a place that there is; `bytes` are those of Tensor::host ().
+/// Returns H at a valid position; `bytes` come from Tensor::host ().
 static guint32 element_of (const Tensor &tensor, const void *bytes, guint bin, gint x, gint y)
 {
   if (x < 0 || y < 0)

@@ -17,8 +17,8 @@ struct Exported {
   std::int64_t shape[3] = {}, strides[3] = {};
   GstIntegralHistogram *histogram = nullptr;
 
-  /// Ends the reading of an array. Any thread may, also while the process ends: neither Python nor
-  /// a log is needed.
+  /// Releases the array. Any thread may call this, even while the process ends: it needs neither
+  /// Python nor a log.
   static void drop (Managed *managed)
   {
     auto *const exported = static_cast<Exported *> (managed->owner);
@@ -50,7 +50,7 @@ Expected<dlpack::DataType> type_of (const inthist::Shape &shape, bool is_signed)
   return dlpack::DataType{ code, std::uint8_t (8 * inthist::bytes_of (shape.counter)), 1 };
 }
 
-/// Returns where the tensor is for whoever takes it as an array, and lets `stream` wait for it.
+/// Returns where the tensor lies, for a consumer of the array, and lets `stream` wait for it.
 Expected<dlpack::Array> place_of (Tensor &tensor, guint flags, gint64 stream)
 {
   dlpack::Array array = {};
@@ -121,7 +121,7 @@ Expected<dlpack::Device> device_of (Tensor &tensor)
                       : dlpack::Device{ dlpack::cpu, 0 };
 }
 
-/// Calls the deleter of an array that is still in a capsule of this name.
+/// Calls the deleter of an array if a capsule of this name still holds it.
 template <class Managed>
 void free_in (void *capsule, const char *name)
 {

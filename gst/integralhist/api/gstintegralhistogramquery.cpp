@@ -42,7 +42,7 @@ Expected<inthist::Windows> windows_of_grid (const Grid &grid)
                              grid.step_y, grid.columns, grid.rows } };
 }
 
-/// Returns a C caller's number. Reading one that is no enumerator as an enumerator is undefined.
+/// Returns a C caller's number. Reading an invalid number as an enumerator is undefined behaviour.
 guint number_of (const GstIntegralHistogramMeasure &measure)
 {
   guint number;
@@ -55,7 +55,7 @@ Expected<Measure> measure_of (guint number)
 {
   if (number >= inthist::kMeasures)
     return refuse ("there is no measure number ", number);
-  return Measure (number);  // the same order: checked below
+  return Measure (number);  // the order is the same: checked below
 }
 
 static_assert (int (Measure::intersection) == GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION
@@ -72,7 +72,8 @@ class QueryBuilder {
 public:
   explicit QueryBuilder (Tensor &tensor) : tensor_ (tensor) {}
 
-  /// Returns copies of `n` models as a query has them: histograms each sum up to 1, prepared.
+  /// Returns copies of `n` models in the form that queries need: each histogram sums up to 1,
+  /// prepared.
   Expected<const float *> models_for (Measure measure, const gfloat *models, std::size_t n)
   {
     const std::size_t bins = tensor_.shape.bins;
@@ -101,7 +102,7 @@ public:
     return all.data ();
   }
 
-  /// Adds a query that writes its answers at `answers`, and moves `answers` behind them.
+  /// Adds a query that writes its answers at `answers`, and moves `answers` past them.
   template <class Answer>
   void add (Query query, Answer *&answers, Best *best)
   {
@@ -112,7 +113,7 @@ public:
     queries_.push_back (query);
   }
 
-  /// Adds a query for counts of 32 bits, which weights of large windows may not fit.
+  /// Adds a query for 32-bit counts; fails if the weights of large windows may not fit.
   Expected<> add_counts (const inthist::Windows &windows, guint32 *&counts)
   {
     const inthist::Shape &shape = tensor_.shape;
@@ -149,7 +150,8 @@ private:
   std::vector<Query> queries_;
 };
 
-/// Refuses a range of the bins, whose shares are not those of the whole.
+/// Refuses a tensor with a range of the bins, because shares of the whole cannot be computed from
+/// it.
 Expected<> check_shares (const GstIntegralHistogram *histogram)
 {
   if (!histogram->spec.range)
@@ -159,7 +161,7 @@ Expected<> check_shares (const GstIntegralHistogram *histogram)
                  "cudaintegralhist, or ask each range for counts and put these together");
 }
 
-/// Builds and asks queries; without a `stream` it waits for the answers.
+/// Builds and asks queries. Without a `stream`, waits for the answers.
 template <class Build>
 gboolean ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **error,
               Build &&build)
@@ -294,7 +296,7 @@ GBytes *bytes_of (const Grid &grid, gsize a_window, GError **error, Fill &&fill)
   return answers && fill (answers) ? g_bytes_new_take (g_steal_pointer (&answers), bytes) : nullptr;
 }
 
-/// Returns whether the length is right; `wanted` says what it has to be.
+/// Returns whether the length is right; `wanted` says what it must be.
 gboolean check_length (bool is_right, gsize n, const char *what, const std::string &wanted,
                        GError **error)
 {

@@ -12,7 +12,7 @@
 
 namespace integralhist {
 
-/// A range of a histogram's bins: those that a tensor has planes of.
+/// A range of a histogram's bins: those for which a tensor has planes.
 struct BinRange {
   int first_bin = 0, bins = 0, all_bins = 0;
 
@@ -22,15 +22,15 @@ struct BinRange {
 /// Returns "bins 8 to 15 of 32".
 std::string describe (const BinRange &range);
 
-/// What a histogram's bins are of.
+/// The settings that define a histogram's bins.
 struct HistogramSpec {
   inthist::Feature feature = inthist::Feature::luma;
-  inthist::Quantization quantization = {};  // of a joint feature
+  inthist::Quantization quantization = {};  // for a joint feature
   inthist::Weight weight = inthist::Weight::one;
   bool soft = false;
-  guint32 lut_seqnum = GST_SEQNUM_INVALID;  // of the event that brought a table's scores
-  bool has_lut = false;                     // which makes the bins of its values
-  std::optional<BinRange> range = {};       // of the bins, where the producer makes no others
+  guint32 lut_seqnum = GST_SEQNUM_INVALID;  // the event that brought a table's scores
+  bool has_lut = false;                     // a lut maps values to bins
+  std::optional<BinRange> range = {};       // of the bins, if only some were made
 
   bool operator== (const HistogramSpec &) const = default;
 };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a histogram's bins are of, for those who compare histograms, and for what they say.
+// Texts and checks for the settings that define a histogram's bins.
 #pragma once
 
 #include <string>
@@ -16,7 +16,7 @@ inline const HistogramSpec &spec_of (const GstIntegralHistogram *histogram)
   return histogram->spec;
 }
 
-/// Returns the parts as the property `quantization` has them, "16,8"; empty for none.
+/// Returns the parts as text for the property `quantization`, "16,8", or empty.
 inline std::string text_of (const inthist::Quantization &quantization)
 {
   std::string text;
@@ -39,7 +39,7 @@ inline std::string settings_of (const HistogramSpec &spec)
       spec.has_lut ? " and a lut" : "");
 }
 
-/// Refuses a range of the bins, for elements that compare histograms.
+/// Refuses a histogram with only a range of the bins, for elements that compare histograms.
 inline Expected<> check_all_bins (const GstIntegralHistogram *histogram)
 {
   const HistogramSpec &spec = spec_of (histogram);

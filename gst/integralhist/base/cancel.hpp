@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How an element ends what its threads wait for or compute, after a flush or a stop. A CancelSource
-// of the element has one flag. A CancelScope gives this flag to all functions that a thread calls:
-// engines, pools, allocations and, as Job::cancelled, the kernels. They have no parameter for it,
-// since the functions of the C API cannot have one. A cancelled function returns an
-// Error::Kind::flushing.
+// How an element ends the waits and computations of its threads, after a flush or a stop. The
+// element's CancelSource has one flag. A CancelScope passes this flag to all functions that a
+// thread calls: engines, pools, allocations and, as Job::cancelled, the kernels. They have no
+// parameter for it, because the functions of the C API cannot have one. A cancelled function
+// returns an Error::Kind::flushing.
 //
 // Worker threads are not cancelled: an object ends its own thread in its destructor (`stopping_`).
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace integralhist {
 
-/// Any thread may set either reason. The flag is set while one of them is.
+/// Any thread may set either reason. The flag is set while at least one reason is set.
 class CancelSource {
 public:
   void set_flushing (bool value) { set (flushing_, value); }
@@ -38,7 +38,7 @@ private:
   bool flushing_ = false, stopping_ = false;
 };
 
-/// Lets a flag cancel what this thread does, as long as this lives. The inner of two counts.
+/// Lets a flag cancel the work of this thread while this object lives. The innermost scope counts.
 class CancelScope {
 public:
   explicit CancelScope (const std::atomic<bool> &flag);

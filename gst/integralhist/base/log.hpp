@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The library's log: the category "integralhist", which elements use where the category of their
-// own is not known. A line that each frame may write has the level LOG, as others cost too much.
+// The library's log: the category "integralhist". Code of elements that does not know its element's
+// category also uses it. A line that may appear for each frame has the level LOG, because other
+// levels cost too much.
 #pragma once
 
 #include <gst/gst.h>

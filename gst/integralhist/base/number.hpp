@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Numbers in structures that others wrote, of any type.
+// Reads numbers of any type from structures that other programs wrote.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace integralhist {
 
-/// Returns the number; nothing for a null value, another type than a number, NaN and infinity.
+/// Returns the number; nothing for null, for other types, for NaN and for infinity.
 inline std::optional<double> number_of (const GValue *value)
 {
   const GType types[] = { G_TYPE_CHAR,  G_TYPE_UCHAR,  G_TYPE_INT,       G_TYPE_UINT,
@@ -27,7 +27,7 @@ inline std::optional<double> number_of (const GValue *value)
   return g_value_get_double (&number);
 }
 
-/// Returns the number if the type has it.
+/// Returns the number if it fits the type.
 template <class Integer>
 std::optional<Integer> integer_of (const GValue *value)
 {

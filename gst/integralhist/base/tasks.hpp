@@ -9,19 +9,19 @@
 
 namespace integralhist {
 
-/// Calls `body (i)` for 0 to n - 1 by several threads, which have the CancelScope of this thread.
-/// Returns the first error in the order of numbers.
+/// Calls `body (i)` for 0 to n - 1 on several threads, which inherit the CancelScope of this
+/// thread. Returns the error of the lowest number.
 Expected<> in_parallel (int n, const std::function<Expected<> (int)> &body);
-/// Does the same in `tasks` tasks, each of which has neighbours: for a `body` that takes little.
+/// Calls `body (i)` in `tasks` tasks of consecutive numbers, for a `body` that takes little time.
 Expected<> in_parallel (int n, int tasks, const std::function<Expected<> (int)> &body);
 
-/// Bytes, and where they are wanted.
+/// Bytes, and where to copy them.
 struct Copy {
   void *to;
   const void *from;
   std::size_t bytes;
 };
-/// Copies all of them, by several threads where they are many.
+/// Copies all of them, on several threads if they are many.
 Expected<> copy_in_parallel (std::span<const Copy> copies);
 
 }  // namespace integralhist

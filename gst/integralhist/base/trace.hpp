@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Ranges of the streaming thread and streams' names for a profiler (NVTX). A range costs
+// Ranges of the streaming thread and names of streams, for a profiler (NVTX). A range costs
 // nanoseconds without a profiler, nothing with -Dnvtx=disabled.
 #pragma once
 

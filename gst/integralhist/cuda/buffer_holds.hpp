@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Holds on the buffers that a device reads. The next frame drops a hold once its event has fired,
-// or a thread does within 1 ms: that frame may need the buffer.
+// Holds on the buffers that a device reads. After its event has fired, the next frame drops a hold,
+// or a thread does within 1 ms, because that frame may need the buffer.
 #pragma once
 
 #include <atomic>
@@ -39,8 +39,8 @@ public:
     watcher_.join ();
   }
 
-  /// Holds a buffer until `read` fires. Waits for that instead if `wait`, and once an element
-  /// downstream has copied a held buffer. `read` may be recorded again only after it has fired and
+  /// Holds a buffer until `read` fires. If `wait`, or once an element downstream has copied a held
+  /// buffer, waits for `read` instead. `read` may be recorded again only after it has fired and
   /// drop_read () was called.
   Expected<> hold_until_read (GstBuffer *buffer, bool wait, std::shared_ptr<Tensor> tensor,
                               cudaEvent_t read)
@@ -64,7 +64,7 @@ public:
       {
         BufferHold oldest;  // dropped without the lock
         const std::lock_guard lock (mutex_);
-        // after a failure nothing more is read either; the next frame reports it
+        // after a failure nothing is read any more; the next frame reports it
         if (holds_.empty () || !has_fired (holds_.front ().read))
           return;
         oldest = std::move (holds_.front ().hold);
@@ -79,8 +79,8 @@ public:
       dropped_.notify_all ();
     }
   }
-  /// Waits for the oldest hold and drops it. Where another thread is dropping the last ones, it
-  /// waits for that. Returns false where there is no hold.
+  /// Waits for the oldest hold and drops it. If another thread is dropping the last holds, waits
+  /// for that thread. Returns false if there is no hold.
   Expected<bool> drop_oldest ()
   {
     cudaEvent_t read;

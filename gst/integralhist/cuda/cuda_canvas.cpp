@@ -15,14 +15,14 @@ namespace {
 
 using namespace inthist::cuda;
 
-/// What a frame's drawings take. The host writes its part anew when the device has read it.
+/// Memory for the drawings of a frame. The host overwrites it once the device has read it.
 struct Staged {
   GrowingPinnedMemory here;
   GrowingDeviceMemory there;
   EventOwner drawn;
 };
 
-/// Arrays one after the other. Each starts at a multiple of 16 bytes, as kernels read words.
+/// Arrays one after another. Each starts at a multiple of 16 bytes, because kernels read words.
 class Layout {
 public:
   template <class T, std::size_t kSize>
@@ -64,12 +64,12 @@ public:
 private:
   struct Own {
     StreamOwner stream;
-    std::array<Staged, 3> staged;  // frames whose drawings may be on their way
+    std::array<Staged, 3> staged;  // frames whose drawings may still be in use
     std::size_t turn = 0;
   };
 
-  /// Makes a stream that waits for the legacy default stream: GStreamer 1.22 copies memory there,
-  /// before it is written to, and does not wait.
+  /// Makes a stream that waits for the legacy default stream: GStreamer 1.22 copies memory there
+  /// before the memory is written to, and does not wait for the copy.
   static CudaExpected<StreamOwner> make_waiting_stream ()
   {
     cudaStream_t stream;
@@ -89,7 +89,7 @@ private:
     else
       staged.drawn = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
 
-    // drawings in the order of their layers, which are runs of them then
+    // sorts drawings by layer, so that each layer is one run
     const std::vector<int> layers = layers_of (drawings.all);
     std::vector<std::size_t> order (layers.size ());
     std::iota (order.begin (), order.end (), 0);
@@ -135,7 +135,7 @@ private:
       return {};
     };
     const auto launched = launch ();
-    // what has been enqueued reads the memory, also where the rest failed
+    // work that was enqueued reads the memory, even if a later call failed
     TRY (check (cudaEventRecord (staged.drawn.get (), stream)));
     TRY (launched);
     return given ? CudaExpected<> () : await (staged.drawn.get ());

@@ -25,7 +25,7 @@ struct Driver {
   decltype (&cuCtxEnablePeerAccess) enable_peer;
   decltype (&cuMemcpyPeerAsync) copy_peer;
   decltype (&cuGetErrorName) get_error_name;
-  CUresult (CUDAAPI *record_context) (CUcontext, CUevent);  // null where the driver is older
+  CUresult (CUDAAPI *record_context) (CUcontext, CUevent);  // null if the driver is older
 
   /// Needs a find_it () that succeeded; every CudaContext has called it.
   static const Driver &get () { return *find_it (); }
@@ -115,7 +115,7 @@ bool CudaContext::is_primary () const
   unsigned flags;
   int active = 0;
   CUcontext primary = nullptr;
-  // To retain one that is not active would make it.
+  // Retaining a primary context that is not active would create it.
   if (driver.primary_state (device_, &flags, &active) != CUDA_SUCCESS || !active
       || driver.retain (&primary, device_) != CUDA_SUCCESS)
     return false;
@@ -151,7 +151,7 @@ Expected<> CudaContext::copy_from (const CudaContext &other, const void *from, v
   const auto as_pointer = [] (const void *p) { return reinterpret_cast<CUdeviceptr> (p); };
   const auto context = [] (const CudaContext &c) { return static_cast<CUcontext> (c.handle_); };
   if (other.device_ != device_)
-    // Fails without harm where access is enabled already or impossible.
+    // Fails without harm if access is already enabled or impossible.
     Driver::get ().enable_peer (context (other), 0);
   if (const CUresult result = Driver::get ().copy_peer (
           as_pointer (to), context (*this), as_pointer (from), context (other), bytes, stream))

@@ -24,17 +24,17 @@ public:
 
   void *handle () const { return handle_; }
   int device () const { return device_; }
-  /// Returns whether it is the device's primary context, which the CUDA runtime makes and which
+  /// Returns whether this is the device's primary context, which the CUDA runtime makes and which
   /// PyTorch, CuPy and Numba use.
   bool is_primary () const;
   Expected<std::size_t> free_memory () const;
   Expected<> synchronize (inthist::Stream stream) const;
-  /// Enqueues a copy from another context to this, the current one: a peer copy where possible.
+  /// Enqueues a copy from another context to this one, which is current: a peer copy if possible.
   Expected<> copy_from (const CudaContext &other, const void *from, void *to, std::size_t bytes,
                         inthist::Stream stream) const;
 
-  /// Records an event, of this context, behind all that its streams have been given by now. Returns
-  /// false where the driver cannot: that of CUDA 12.5 was the first.
+  /// Records an event of this context after all work that its streams have now. Returns false if
+  /// the driver cannot; CUDA 12.5 was the first that can.
   bool record (void *event) const;
 
   class Scope {
@@ -43,7 +43,7 @@ public:
     ~Scope ();
     Scope (const Scope &) = delete;
     Scope &operator= (const Scope &) = delete;
-    /// Returns false where the context is gone, which happens only when the process ends.
+    /// Returns false if the context is gone, which happens only when the process ends.
     explicit operator bool () const { return pushed_; }
 
   private:

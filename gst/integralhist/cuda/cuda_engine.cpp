@@ -6,11 +6,11 @@
 //
 //   streaming thread  copies the picture to a staging buffer unless it is in pinned memory;
 //                     enqueues the rest; returns
-//   upload            the picture, unless it is on the device; event: the picture is there
-//   compute           waits for that event; runs the strategy. Each slot has its own stream, as
-//                     the small passes of one frame hide behind the writes of another
-//   download          waits for the tensor; copies it to pinned memory if that is wanted early;
-//                     event: the slot is free
+//   upload            the picture, unless it is on the device; event: the picture has arrived
+//   compute           waits for that event; runs the strategy. Each slot has its own stream, so
+//                     that the small passes of one frame hide behind the writes of another
+//   download          waits for the tensor; copies it to pinned memory if an early copy is
+//                     needed; event: the slot is free
 //
 // The streaming thread waits only for the last frame of its slot, `async-depth` frames ago. Several
 // parts of a frame read the same picture, each from its own slot.
@@ -89,7 +89,7 @@ public:
   {
     const CudaContext::Scope scope (*context_);
     if (!is_here (frame) && !pictures_.find (frame, {}) && !slots_.has_readers (pictures_.next ()))
-      // A failure comes up again with the first part.
+      // The first part reports a failure again.
       (void) pictures_.fetch (frame, { 0, shape_.bins, 0, shape_.height }, measure_now ());
   }
 
@@ -111,7 +111,7 @@ public:
       tensor->set_shape (part_of (shape_, part.bins, part.rows));
       slot.measured = measure_now ();
       if (const auto enqueued = enqueue (frame, part, host, *tensor, slot); !enqueued) {
-        await_streams (slot);  // some of it may run
+        await_streams (slot);  // some of the work may run
         return tl::make_unexpected (enqueued.error ());
       }
       last_slot_ = &slot;
@@ -123,7 +123,7 @@ public:
   Stats stats () override
   {
     const CudaContext::Scope scope (*context_);
-    const guint64 staged = pictures_.bytes_staged ();  // first, as it is never more
+    const guint64 staged = pictures_.bytes_staged ();  // read first: never above bytes_up
     Stats stats = slots_.stats ();
     stats.bytes_staged = staged;
     stats.bytes_up = pictures_.bytes_up ();
@@ -156,7 +156,7 @@ private:
     return {};
   }
 
-  /// Returns a free tensor. It waits for held buffers, which keep tensors, if none is left.
+  /// Returns a free tensor. If none is left, waits for held buffers, which keep tensors.
   Expected<std::shared_ptr<CudaTensor>> next_tensor ()
   {
     const TraceRange range ("integral histogram: wait for a tensor");
@@ -165,7 +165,7 @@ private:
     return std::static_pointer_cast<CudaTensor> (TRY (pool_->acquire (*holds_)));
   }
 
-  /// Waits for the slot's streams, whatever became of its frame.
+  /// Waits for the slot's streams, even if its frame failed.
   void await_streams (const Slot &slot)
   {
     for (cudaStream_t stream :
@@ -174,8 +174,8 @@ private:
         cudaStreamSynchronize (stream);
   }
 
-  /// Returns whether to measure this frame: at most one a millisecond, so that frames at 30 a
-  /// second are all measured, and tens of thousands a second do not pay for it.
+  /// Returns whether to measure this frame: at most one per millisecond. At 30 frames per second
+  /// all are measured; at tens of thousands, measuring costs little.
   bool measure_now ()
   {
     const gint64 now = g_get_monotonic_time ();
@@ -197,7 +197,7 @@ private:
   }
 
   /// Enqueues the upload of the part's rows, unless they are on the device, and lets the slot's
-  /// stream wait for them. Returns the rows there.
+  /// stream wait for them. Returns the rows on the device.
   Expected<inthist::Image> fetch_rows (const PartFrame &frame, const Part &part, Slot &slot)
   {
     slot.picture = nullptr;
@@ -235,7 +235,7 @@ private:
       TRY (check (cudaEventRecord (slot.compute_started.get (), stream)));
     const inthist::PixelPlane pixels = { reinterpret_cast<guint8 *> (slot.pixels.get ()),
                                          inthist::binned_stride (shape_) };
-    // after a failure nobody knows what the workspace holds
+    // after a failure the contents of the workspace are unknown
     const bool kept = std::exchange (slot.workspace_shape, std::nullopt) == tensor.shape;
     TRY (check (inthist::run (*plan_.choice.strategy, { .shape = tensor.shape,
                                                         .layout = tensor.layout,
@@ -248,7 +248,7 @@ private:
                                                         .workspace_kept = kept })));
     slot.workspace_shape = tensor.shape;
     if (part.rows < shape_.height) {
-      // strips come one after another, whatever their streams
+      // strips run one after another, even if their streams differ
       if (last_slot_)
         TRY (check (cudaStreamWaitEvent (stream, last_slot_->computed.get (), 0)));
       if (part.first_row == 0)
@@ -275,7 +275,7 @@ private:
     return check (cudaEventRecord (slot.downloaded.get (), stream));
   }
 
-  const inthist::Shape shape_, largest_part_;  // shape_ is the whole frame
+  const inthist::Shape shape_, largest_part_;  // shape_ is that of the whole frame
   const inthist::Lut lut_;
   const Download download_;
   const Context context_;
@@ -287,10 +287,10 @@ private:
   InContext<DeviceMemory> above_;  // H in the row above the next strip
   std::unique_ptr<BufferHolds> holds_;
 
-  // used by the thread that submits, but for what stats () tells
+  // used by the thread that submits; stats () reads only the counts
   Slots slots_;
   PictureCache pictures_;
-  const Slot *last_slot_ = nullptr;  // of the last part submitted
+  const Slot *last_slot_ = nullptr;  // the slot of the last part submitted
   gint64 last_measured_ = 0;
 };
 

@@ -34,7 +34,7 @@ integralhist::Error inthist::cuda::to_error (const CudaError &error)
                   integralhist::no_memory_on_device ("what a frame needs besides its tensor", error)
                       + ": lower async-depth, set max-tensors, or download=never",
                   detail);
-  const bool no_memory = error.code == cudaErrorMemoryAllocation;  // that CUDA itself wanted
+  const bool no_memory = error.code == cudaErrorMemoryAllocation;  // CUDA itself needed memory
   return Error (no_memory ? Error::Kind::no_memory : Error::Kind::failed,
                 integralhist::joined ("CUDA: ", error.what ()), detail);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// CUDA errors as Errors, and the memory that a GPU lacks.
+// Turns CUDA errors into Errors, and says how much memory a GPU lacks.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace inthist::cuda {
 
-/// Describes a failed call. Error's constructor finds it here.
+/// Describes a failed call. Error's constructor calls it.
 integralhist::Error to_error (const CudaError &error);
 
 }  // namespace inthist::cuda
@@ -20,7 +20,7 @@ namespace integralhist {
 
 /// Returns the free memory of the current context.
 Available free_on_device ();
-/// Returns the message for `what`, which could not be allocated.
+/// Returns the message for `what` if it could not be allocated.
 std::string no_memory_on_device (const std::string &what, const inthist::cuda::CudaError &error);
 
 }  // namespace integralhist

@@ -160,8 +160,8 @@ public:
   const inthist::Lut &lut () const override { return lut_; }
 
 private:
-  /// Enqueues the sums of cells, which stay in the buffers on the GPU: grid after grid. The staged
-  /// inputs begin with a CellsOnDevice of each grid. The context is current.
+  /// Enqueues the sums of cells, which stay in the buffers on the GPU, grid after grid. The staged
+  /// inputs begin with a CellsOnDevice for each grid. The context is current.
   CudaExpected<> enqueue_cells (std::span<const CellsQuery> queries, QueryBuffers &at,
                                 cudaStream_t stream) const
   {
@@ -183,12 +183,12 @@ private:
     ~Resources ()
     {
       if (stream)
-        cudaStreamSynchronize (stream.get ());  // some of it may run
+        cudaStreamSynchronize (stream.get ());  // some of the work may run
     }
   };
   /// The sizes of a query's inputs: grids, then their edges, then the weights of values.
   struct CellInputSizes {
-    std::size_t grids = 0, edges = 0, value_weights = 0, sums = 0;  // numbers of each
+    std::size_t grids = 0, edges = 0, value_weights = 0, sums = 0;  // the number of each
     std::size_t bytes = 0;
   };
 
@@ -221,7 +221,7 @@ private:
                   + sizes.value_weights * 256 * sizeof (std::uint16_t);
     return sizes;
   }
-  /// Writes the inputs to the staging buffer, with pointers to where they will lie.
+  /// Writes the inputs to the staging buffer, with pointers to their addresses on the GPU.
   CellGrids stage (std::span<const CellsQuery> queries, const CellInputSizes &sizes,
                    const QueryBuffers &at) const
   {
@@ -250,7 +250,7 @@ private:
     }
     return all;
   }
-  /// Writes what each value counts for.
+  /// Writes the weight of each value.
   std::uint16_t *write_value_weights (const CellsQuery &query, std::uint16_t *value_weights) const
   {
     for (int v = 0; v < 256; v++) {
@@ -266,7 +266,7 @@ private:
     }
     return value_weights + planes_of (query) * 256;
   }
-  /// Copies the answers to where they are wanted.
+  /// Copies the answers to the memory of the callers.
   Expected<> copy (std::span<const CellsQuery> queries, const std::byte *next) const
   {
     std::vector<Copy> copies;

@@ -2,7 +2,7 @@
 //
 // Frames in a GPU's memory that are computed on demand (on_demand_tensor.hpp). The engine copies a
 // frame's values on the GPU, a byte a pixel, and then releases the buffer. For a query the GPU
-// computes a tensor of the box around the query's windows, and answers from it.
+// computes a tensor of the box around the query's windows, and answers from that tensor.
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -22,7 +22,7 @@ namespace {
 
 using namespace inthist::cuda;
 
-/// Computes tensors of regions of frames, one after another for each thread. It outlives the engine
+/// Computes tensors of regions of frames, one at a time for each thread. It outlives the engine
 /// while tensors are out.
 class RegionTensors : public std::enable_shared_from_this<RegionTensors> {
 public:
@@ -35,9 +35,9 @@ public:
 
   const Context context;
 
-  /// Enqueues the tensor of this shape, of pixels that are there once `kept` has fired. `read`
-  /// fires when all that was enqueued with it has read them. A box has room for those that are a
-  /// little larger. The context is current.
+  /// Enqueues the tensor of this shape, from pixels that are ready once `kept` has fired. `read`
+  /// fires when all work that was enqueued with it has read them. A box gets room for slightly
+  /// larger boxes. The context is current.
   Expected<std::shared_ptr<CudaTensor>> compute (const inthist::Shape &of, bool is_box,
                                                  const inthist::Binning &binning, cudaEvent_t kept,
                                                  cudaEvent_t read)
@@ -46,20 +46,20 @@ public:
     std::unique_ptr<Workplace> place = TRY (take_place ());
     const auto enqueued = enqueue (*tensor, binning, *place, kept, read);
     if (!enqueued)
-      cudaStreamSynchronize (place->stream.get ());  // some of it may run
+      cudaStreamSynchronize (place->stream.get ());  // some of the work may run
     places_->give_back (std::move (place));
     TRY (enqueued);
     return tensor;
   }
-  /// Frees the memory of each tensor after its last release. No frames come any more.
+  /// Frees the memory of each tensor after its last release. No more frames come.
   void end () { free_all (idle_->close ()); }
-  /// Returns the memory of tensors that are out, or kept for the next.
+  /// Returns the memory of tensors that are out, or kept for reuse.
   guint64 bytes () const { return bytes_; }
 
 private:
   static constexpr std::size_t kMaxIdle = 4;
 
-  /// A stream, and what a strategy takes there besides the tensor.
+  /// A stream, and the memory that a strategy needs on it besides the tensor.
   struct Workplace {
     StreamOwner stream;
     GrowingDeviceMemory pixels, workspace;
@@ -86,7 +86,7 @@ private:
                                           all->give_back (std::unique_ptr<CudaTensor> (back));
                                         });
   }
-  /// Makes a tensor; where memory is short, again with that of idle ones.
+  /// Makes a tensor; if memory is short, frees the idle ones and tries again.
   Expected<std::unique_ptr<CudaTensor>> make (const inthist::Shape &room)
   {
     for (;;) {
@@ -99,7 +99,7 @@ private:
       return tensor;
     }
   }
-  /// Frees idle tensors. Returns whether there was any.
+  /// Frees idle tensors. Returns whether there were any.
   bool free_all (std::vector<std::unique_ptr<CudaTensor>> idle)
   {
     for (const auto &tensor : idle)
@@ -155,7 +155,7 @@ private:
   InContext<IdleList<std::unique_ptr<CudaTensor>>> idle_;
 };
 
-/// Values on a GPU, which computes regions of them.
+/// Values on a GPU, from which the GPU computes tensors of regions.
 class CudaOnDemandTensor final : public OnDemandTensor {
 public:
   static Expected<std::unique_ptr<EngineTensor>> create (std::shared_ptr<OnDemandContext> shared,
@@ -175,7 +175,7 @@ public:
 
   cudaEvent_t kept () const { return own_->kept.get (); }
 
-  /// Enqueues the copy of the frame's values. The engine calls this before anybody else has the
+  /// Enqueues the copy of the frame's values. The engine calls this before any other code has the
   /// tensor.
   CudaExpected<> keep (const Frame &frame, cudaStream_t stream)
   {
@@ -215,10 +215,10 @@ private:
     context_->value_bytes += value_bytes ();
   }
 
-  /// What is dropped once nobody uses it.
+  /// Resources that are dropped with the last user.
   struct Resources {
     DeviceMemory values;
-    EventOwner kept, read;  // the values are here; who computed has read them
+    EventOwner kept, read;  // the values are here; the computing stream has read them
 
     ~Resources ()
     {
@@ -272,7 +272,7 @@ public:
   {
     const CudaContext::Scope scope (*tensors_->context);
     if (*stream_)
-      cudaStreamSynchronize (stream_->get ());  // all that is held has been read
+      cudaStreamSynchronize (stream_->get ());  // all held buffers have been read
     holds_.reset ();
     tensors_->end ();
   }
@@ -323,7 +323,7 @@ private:
 std::unique_ptr<DeviceStore> make_cuda_store (std::shared_ptr<CudaContext> context,
                                               Download download)
 {
-  // nobody asks for all of each frame: nothing is downloaded before
+  // nothing is downloaded early, because no consumer asks for all of each frame
   return std::make_unique<CudaStore> (
       std::move (context), download == Download::never ? Download::never : Download::lazy);
 }

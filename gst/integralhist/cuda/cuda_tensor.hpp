@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tensor on a GPU. Its fence is a CUDA event; its host copy is pinned memory that stays with it.
+// A tensor on a GPU. Its fence is a CUDA event; its host copy is pinned memory that it keeps.
 #pragma once
 
 #include <gst/integralhist/engine/engine_tensor.hpp>
@@ -30,11 +30,11 @@ public:
   CudaView cuda () override;
   Expected<DeviceTensor *> device_tensor () override { return this; }
 
-  // The engine and the pool call these while nobody else holds it, with the context current.
+  // The engine and the pool call these while they alone hold the tensor, with the context current.
 
   bool check_idle () override;
   void *data () { return own_->memory.get (); }
-  /// Returns the bytes of the largest shape that it can take.
+  /// Returns the bytes of the largest shape that fits.
   std::size_t room () const { return room_; }
   /// Lets `stream`, which will write the tensor, wait for all earlier uses.
   inthist::cuda::CudaExpected<> reuse (cudaStream_t stream);
@@ -51,22 +51,22 @@ private:
   {
   }
 
-  /// What is dropped once nobody uses it.
+  /// Resources that are dropped with the last user.
   struct Resources {
     inthist::cuda::DeviceMemory memory;
     inthist::cuda::PinnedMemory host;  // guarded by host_mutex_
     inthist::cuda::EventOwner computed, downloaded;
     // One for each stream that reads; guarded by readers_mutex_.
     std::vector<inthist::cuda::EventOwner> readers;
-    bool has_unknown_readers = false;  // that no event stands for; guarded by readers_mutex_
+    bool has_unknown_readers = false;  // readers without an event; guarded by readers_mutex_
 
     ~Resources ();
   };
 
-  /// Returns an event for a reader; readers_mutex_ is held.
+  /// Returns an event for a reader; the caller holds readers_mutex_.
   inthist::cuda::CudaExpected<cudaEvent_t> event_for_reader ();
   inthist::cuda::CudaExpected<> copy_blocks (const HostDestination &to, cudaStream_t stream);
-  /// Enqueues queries on the device, behind the tensor.
+  /// Enqueues queries on the device, after the tensor.
   inthist::cuda::CudaExpected<> enqueue (const StagedQueries &staged, cudaStream_t stream);
 
   const Context context_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Work in a CUDA context, which is current meanwhile.
+// Helpers that make a CUDA context current for a piece of work.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace integralhist {
 
 using Context = std::shared_ptr<CudaContext>;
 
-/// Calls a function with the context current, and returns what it returns: any Expected.
+/// Calls a function with the context current, and returns the function's Expected.
 template <class Body>
 auto on (const CudaContext &context, Body &&body)
     -> Expected<typename decltype (body ())::value_type>

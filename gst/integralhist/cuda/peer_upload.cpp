@@ -48,7 +48,8 @@ CudaExpected<float> milliseconds_of (Enqueue &&enqueue)
   return best;
 }
 
-/// Returns whether a peer copy takes less than half of an upload, or an error if not measurable.
+/// Returns whether a peer copy takes less than half the time of an upload, or an error if that
+/// cannot be measured.
 Expected<bool> is_near (const CudaContext &from, const CudaContext &to)
 {
   constexpr std::size_t kBytes = 8 << 20;
@@ -80,7 +81,7 @@ std::shared_ptr<PeerUpload>
 PeerUpload::between (const std::vector<std::shared_ptr<CudaContext>> &contexts)
 {
   static std::mutex measuring;
-  // Never destroyed: elements may outlive static objects at the end of the process.
+  // Never destroyed: elements may outlive static objects when the process ends.
   static auto &known = *new std::map<std::pair<int, int>, bool>;
   if (contexts.size () < 2)
     return nullptr;
@@ -123,7 +124,7 @@ Expected<std::shared_ptr<void>> PeerUpload::upload (PartFrame &frame, int width,
     frame.location = PixelLocation::device;
     frame.context = device.context;
     frame.arrived = picture->arrived.get ();
-    // `device` is of `peers`
+    // `device` belongs to `peers`
     return std::shared_ptr<void> (picture.release (),
                                   [peers = shared_from_this (), &device] (void *memory) {
                                     std::unique_ptr<Picture> used (static_cast<Picture *> (memory));

@@ -20,7 +20,7 @@ CudaExpected<> PictureCache::open ()
   return {};
 }
 
-/// Returns the first row of the picture that has a part's pixels.
+/// Returns the first row of the picture that holds a part's pixels.
 static int first_row_of (const PartFrame &frame, const Part &part)
 {
   return frame.image.format.reads_single_pixel () ? part.first_row : 0;
@@ -69,7 +69,7 @@ Expected<Picture *> PictureCache::fetch (const PartFrame &frame, const Part &par
   return &picture;
 }
 
-/// Forgets a picture's pixels, once nobody reads them.
+/// Forgets a picture's pixels, once no slot reads them.
 CudaExpected<> PictureCache::forget (Picture &picture)
 {
   picture.first_row = -1;
@@ -84,7 +84,7 @@ CudaExpected<PicturePlanes> PictureCache::stage_in (Picture &picture, const Pict
   return planes.stage (picture.staging.get ());
 }
 
-/// Enlarges a buffer of all pictures at once, so that only one frame pays for it.
+/// Enlarges one buffer of all pictures at once, so that only one frame pays for it.
 template <class Memory>
 CudaExpected<> PictureCache::reserve (Memory Picture::*which, std::size_t bytes)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pictures on a device. Parts of a frame read the same picture, which stays until its memory is
-// the next in turn.
+// Pictures on a device. The parts of a frame read the same picture, which stays until a later
+// picture reuses its memory.
 #pragma once
 
 #include <atomic>
@@ -24,15 +24,15 @@ struct Picture {
   inthist::cuda::GrowingDeviceMemory memory;
   inthist::cuda::EventOwner upload_started, arrived;
   guint64 frame = 0;
-  int first_row = -1;    // none yet
+  int first_row = -1;    // no picture yet
   bool timed = false;    // measured, and not in the statistics yet
   inthist::Image image;  // of what the memory holds
 };
 
-/// Pictures in turn. One thread uses them, with the context current.
+/// Pictures that take turns. One thread uses them, with the context current.
 class PictureCache {
 public:
-  /// Waits until nobody reads a picture.
+  /// Waits until no slot reads a picture.
   using AwaitReaders = std::function<inthist::cuda::CudaExpected<> (const Picture &)>;
 
   /// Makes a cache of `n` pictures that are `width` pixels wide.
@@ -43,16 +43,16 @@ public:
   }
   inthist::cuda::CudaExpected<> open ();
 
-  /// Returns a part's picture; null where it is neither on the device nor being uploaded.
+  /// Returns a part's picture; null if it is neither on the device nor being uploaded.
   Picture *find (const PartFrame &frame, const Part &part);
-  /// Returns the picture whose memory the next fetch () takes.
+  /// Returns the picture whose memory the next fetch () overwrites.
   Picture &next () { return (*pictures_)[n_fetched_ % pictures_->size ()]; }
   /// Enqueues the copy of a part's rows to the device, from the host or another device.
   Expected<Picture *> fetch (const PartFrame &frame, const Part &part, bool measured);
   /// Returns the stream of the copies; null before open ().
   cudaStream_t stream () const { return stream_->get (); }
 
-  // Any thread may ask these.
+  // Any thread may call these.
   guint64 bytes_up () const { return bytes_up_; }
   guint64 bytes_staged () const { return bytes_staged_; }
 

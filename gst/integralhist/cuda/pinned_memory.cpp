@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// An allocator of pinned host memory for pools: system memory with a qdata of its pinned block.
+// An allocator of pinned host memory for pools: system memory whose qdata is the pinned block.
 #include "pinned_memory.hpp"
 
 #include <cstring>
@@ -18,7 +18,7 @@ struct Block {
   std::size_t bytes;
 };
 
-/// Allocates with the context current. The error is `no_memory` where no more can be pinned.
+/// Allocates with the context current. The error is `no_memory` if no more can be pinned.
 Expected<inthist::cuda::PinnedMemory> pin (const CudaContext &context, std::size_t bytes)
 {
   return on (context, [&] () -> Expected<inthist::cuda::PinnedMemory> {

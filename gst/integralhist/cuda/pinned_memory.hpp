@@ -12,10 +12,10 @@ namespace integralhist {
 /// Allocates pinned memory for all devices.
 Expected<HostMemory> allocate_pinned (std::shared_ptr<CudaContext> context, std::size_t bytes,
                                       const NoMemoryMessage &message);
-/// Makes an allocator of pinned memory, which a device reads and writes in place. It makes plain
-/// memory where no more can be pinned. (transfer full)
+/// Makes an allocator of pinned memory, which a device reads and writes in place. If no more can be
+/// pinned, it allocates plain memory. (transfer full)
 GstAllocator *new_pinned_allocator (std::shared_ptr<CudaContext> context);
-/// Returns whether the bytes lie in memory of such an allocator.
+/// Returns whether the bytes lie in memory of a pinned allocator.
 bool is_pinned (GstMemory *memory, const void *data, std::size_t bytes);
 
 }  // namespace integralhist

@@ -27,8 +27,9 @@ void for_inputs (const inthist::Shape &shape, Query &query, Array &&array)
   visit (query.totals, query.n_totals ());
 }
 
-/// Calls `array (pointer, bytes, goes_up, comes_back)` for each carried and answered array. Those
-/// that go up lie together, as do those that come back. Null `answers` do not come back.
+/// Calls `array (pointer, bytes, goes_up, comes_back)` for each array of carried values or answers.
+/// Arrays that go up lie together, and arrays that come back lie together. Null `answers` do not
+/// come back.
 template <class Array>
 void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &&array)
 {
@@ -50,8 +51,8 @@ void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &
       array (query.answers, inthist::answer_bytes (shape, query), false, false);
 }
 
-/// The most bytes of answers that kernels write to the host's memory themselves: a copy of a few
-/// would take longer to start than they take to arrive. Judged; 900 bytes were measured.
+/// The most bytes of answers that kernels write directly to host memory: for a few bytes, starting
+/// a copy would take longer than the direct writes. Judged; 900 bytes were measured.
 constexpr std::size_t kMaxPinnedAnswers = 16 << 10;
 
 /// Places arrays in one block, each aligned to 16 bytes.
@@ -74,7 +75,7 @@ private:
 CudaExpected<> QueryBuffers::reserve (std::size_t inputs_bytes, std::size_t answers_bytes,
                                       std::size_t host_answers_bytes)
 {
-  // a little more, since the next queries may be a little larger, and allocating takes long
+  // a quarter more, because the next queries may be a little larger, and allocating takes long
   const auto grow = [] (auto &memory, std::size_t bytes) -> CudaExpected<> {
     return bytes <= memory.bytes () ? CudaExpected<> () : memory.reserve (bytes + bytes / 4);
   };
@@ -99,7 +100,7 @@ void QueryBufferReturn::operator() (QueryBuffers *buffers) const
     return;
   }
   const CudaContext::Scope scope (*pool->context_);
-  cudaDeviceSynchronize ();  // kernels of any stream may use them
+  cudaDeviceSynchronize ();  // kernels of any stream may use the buffers
   owner.reset ();
 }
 
@@ -135,7 +136,7 @@ Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inth
                    }
                  });
 
-  // kernels read what is carried, and find_best what it compares
+  // kernels read carried values, and find_best reads what it compares
   staged.in_host_answers_ =
       staged.up_end_ == 0 && staged.back_begin_ == 0 && staged.back_end_ == outputs.bytes ()
       && outputs.bytes () <= kMaxPinnedAnswers

@@ -20,7 +20,7 @@ using inthist::Query;
 /// A stream, and buffers for the queries of one call at a time.
 struct QueryBuffers {
   inthist::cuda::StreamOwner stream;
-  inthist::cuda::EventOwner done;  // with all use of the buffers
+  inthist::cuda::EventOwner done;  // fires after all use of the buffers
   inthist::cuda::GrowingPinnedMemory host_inputs, host_answers;
   inthist::cuda::GrowingDeviceMemory inputs, answers;
 
@@ -28,21 +28,21 @@ struct QueryBuffers {
 
   inthist::cuda::CudaExpected<> reserve (std::size_t inputs_bytes, std::size_t answers_bytes,
                                          std::size_t host_answers_bytes);
-  /// Records `done` behind what `on` has been given by now, which is all use of the buffers.
+  /// Records `done` after the work that `on` has now, which includes all use of the buffers.
   inthist::cuda::CudaExpected<> end (cudaStream_t on);
 };
 
 class QueryBufferPool;
 
-/// Gives buffers back to the pool. If their use has no end, because a call failed, waits for the
-/// device, and drops them with the context current.
+/// Gives buffers back to the pool. If a call failed and the end of their use is unknown, waits for
+/// the device, and drops the buffers with the context current.
 struct QueryBufferReturn {
   QueryBufferPool *pool = nullptr;
   void operator() (QueryBuffers *buffers) const;
 };
 using QueryLease = std::unique_ptr<QueryBuffers, QueryBufferReturn>;
 
-/// Buffers that one call after another takes. The pool outlives the leases.
+/// Buffers that one call after another uses. The pool outlives the leases.
 class QueryBufferPool {
 public:
   explicit QueryBufferPool (Context context) : context_ (context), idle_ (std::move (context)) {}
@@ -57,12 +57,13 @@ private:
   InContext<IdleList<std::unique_ptr<QueryBuffers>>> idle_;
 };
 
-/// The queries of one call, which point to arrays in the device's buffers. Only small answers are
+/// The queries of one call, with pointers to arrays in the device's buffers. Only small answers are
 /// in pinned host memory.
 class StagedQueries {
 public:
-  /// Copies inputs to the host buffers. With `answers` so are carried values, and answers come back
-  /// to where the queries say; else both are arrays on the device already.
+  /// Copies inputs to the host buffers. If `answers`, carried values are copied as well, and
+  /// answers come back to the addresses in the queries; otherwise both are arrays that are already
+  /// on the device.
   static Expected<StagedQueries> create (QueryBufferPool &pool, const inthist::Shape &shape,
                                          std::span<const Query> queries, bool answers);
 
@@ -71,9 +72,9 @@ public:
   /// Enqueue copies of the buffers.
   inthist::cuda::CudaExpected<> upload (cudaStream_t stream) const;
   inthist::cuda::CudaExpected<> download (cudaStream_t stream) const;
-  /// Copies answers, which are on the host now, to where they belong.
+  /// Copies answers, which are on the host now, to the addresses in the queries.
   void copy_answers () const;
-  /// Ends the use of the buffers with what `stream` has been given by now.
+  /// Ends the use of the buffers after the work that `stream` has now.
   inthist::cuda::CudaExpected<> end (cudaStream_t stream) { return buffers_->end (stream); }
 
 private:
@@ -88,9 +89,9 @@ private:
   QueryLease buffers_;
   std::vector<Query> queries_;
   std::vector<Copy> copies_;
-  // of the buffers: inputs, what goes up of the answers, and what comes back of them
+  // offsets in the buffers: inputs, the answers that go up, and the answers that come back
   std::size_t inputs_bytes_ = 0, up_end_ = 0, back_begin_ = SIZE_MAX, back_end_ = 0;
-  bool in_host_answers_ = false;  // kernels write answers to pinned memory, which nothing copies
+  bool in_host_answers_ = false;  // kernels write answers to pinned memory; no copy is needed
 };
 
 }  // namespace integralhist

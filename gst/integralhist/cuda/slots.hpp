@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames in flight on a device. A slot has what one frame takes there besides its tensor, and is
-// free once the frame is done.
+// Frames in flight on a device. A slot holds the resources that one frame needs besides its tensor,
+// and is free once the frame is done.
 #pragma once
 
 #include <mutex>
@@ -18,16 +18,16 @@ namespace integralhist {
 struct Slot {
   inthist::cuda::StreamOwner stream;
   inthist::cuda::DeviceMemory pixels, workspace;
-  std::optional<inthist::Shape> workspace_shape;                // what the workspace was used for
-  inthist::cuda::EventOwner ready, computed, downloaded;        // the stream has done its part
+  std::optional<inthist::Shape> workspace_shape;          // the shape that last used the workspace
+  inthist::cuda::EventOwner ready, computed, downloaded;  // the stream has done its part
   inthist::cuda::EventOwner compute_started, download_started;  // recorded in measured frames
-  const Picture *picture = nullptr;  // null where pixels are read in place
+  const Picture *picture = nullptr;                             // null if pixels are read in place
   bool busy = false, measured = false, upload_measured = false, downloads = false;
 
   cudaEvent_t done () const { return downloads ? downloaded.get () : computed.get (); }
 };
 
-/// Slots in turn. One thread takes them; others may call stats (). The context is current.
+/// Slots that take turns. One thread takes them; others may call stats (). The context is current.
 class Slots {
 public:
   Slots (Context context, unsigned n) : slots_ (std::move (context), n) {}
@@ -39,10 +39,11 @@ public:
   /// Waits until no slot reads the picture.
   inthist::cuda::CudaExpected<> await_readers (const Picture &picture);
   bool has_readers (const Picture &picture);
-  /// Counts a frame that the slot has from now on.
+  /// Counts a frame that the slot holds from now on.
   void start (Slot &slot, guint64 bytes_down);
 
-  /// Returns frames, those in flight, bytes down, and times of measured frames.
+  /// Returns the numbers of frames and of those in flight, bytes down, and times of measured
+  /// frames.
   Stats stats ();
 
   auto begin () { return slots_->begin (); }
@@ -52,9 +53,9 @@ private:
   Slot &at_turn () { return (*slots_)[stats_.frames % slots_->size ()]; }
   inthist::cuda::CudaExpected<> make_free (Slot &slot);
 
-  std::mutex mutex_;  // guards stats_ and Slot::busy; nothing waits with it held
+  std::mutex mutex_;  // guards stats_ and Slot::busy; never held during a wait
   Stats stats_;
-  InContext<std::vector<Slot>> slots_;  // while a slot is busy, no other member of it changes
+  InContext<std::vector<Slot>> slots_;  // while a slot is busy, none of its other members changes
 };
 
 }  // namespace integralhist

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What answers cost, to choose the cheapest way: nanoseconds. Only their ratios matter.
+// The costs of answers, to choose the cheapest way: nanoseconds. Only their ratios matter.
 #pragma once
 
 #include <kernels/query.hpp>
@@ -8,16 +8,16 @@
 namespace integralhist {
 
 struct AnswerCost {
-  /// Of what is never done.
+  /// The cost of work that this device never does.
   static constexpr double kNever = -1;
 
   double pixel,  // to count a pixel of a window, on one core
       window,    // for each window that is counted, besides its pixels
       bin,       // for each bin of such a window
-      lookup,    // of a bin of a window in a tensor that is there
+      lookup,    // of a bin of a window in a computed tensor
       element,   // to compute an element of a tensor
       tensor,    // to start a tensor
-      at_once;   // share of the whole tensor's cost: above, that had better be computed at once
+      at_once;   // share of the whole tensor's cost; above it, compute the whole tensor at once
 
   double of_tensor (const inthist::Region &box, int bins) const
   {
@@ -26,7 +26,7 @@ struct AnswerCost {
 };
 
 /// Two cores of an AMD EPYC (Zen 4), 2026-11-25. tests/benchmarks/probes/answer_costs.cpp measures
-/// them again, but for those of bins and lookups. These, and a small window's, are judged.
+/// them again, except for bins and lookups. Those two, and a small window's cost, are judged.
 inline constexpr AnswerCost kCpuCost = { .pixel = 0.6,
                                          .window = 20,
                                          .bin = 0.3,
@@ -35,8 +35,8 @@ inline constexpr AnswerCost kCpuCost = { .pixel = 0.6,
                                          .tensor = 14000,
                                          .at_once = 1 };
 
-/// A GPU, which counts no pixels: on an H100 1920x1080x32 takes 90 us, and a small tensor 10. Who
-/// asks waits for a box, but not for a whole tensor that was computed meanwhile.
+/// A GPU, which counts no pixels: on an H100 1920x1080x32 takes 90 us, and a small tensor 10. The
+/// calling thread waits for a box, but not for a whole tensor that was computed in advance.
 inline constexpr AnswerCost kGpuCost = { .pixel = AnswerCost::kNever,
                                          .window = 0,
                                          .bin = 0,

@@ -9,8 +9,9 @@
 namespace integralhist {
 
 /// A hold on an input buffer that is read after it has left the element: a reference, which keeps
-/// the buffer out of its pool and makes it unwritable. An element downstream that wants to write to
-/// it copies it; where that copies no memory, the buffer's pool must allocate another.
+/// the buffer out of its pool and makes it unwritable. An element downstream copies the buffer
+/// before it writes to it; if the copy shares the memory, the buffer's pool must allocate another
+/// buffer.
 class BufferHold {
 public:
   BufferHold () = default;
@@ -22,7 +23,7 @@ public:
     tensor_->flags->buffer_held = true;
   }
 
-  /// Ends the hold but for the reference. Returns whether the buffer was copied because of it.
+  /// Ends the hold except for the reference. Returns whether the buffer was copied because of it.
   bool end ()
   {
     if (!buffer_)
@@ -32,7 +33,7 @@ public:
   }
 
 private:
-  /// Returns the buffer to its pool if nobody else holds it.
+  /// Returns the buffer to its pool if no one else holds it.
   struct Unref {
     void operator() (GstBuffer *buffer) const { gst_buffer_unref (buffer); }
   };

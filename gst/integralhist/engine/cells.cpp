@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Cells (kernels/cells.hpp) of a tensor. Edges fall on whole places or between two: the rectangles
-// between such places have whole pixels, and a cell has all or a part of each. They share no pixel.
+// Sums of cells (kernels/cells.hpp) from a tensor. An edge falls on a whole position or between
+// two. The rectangles between whole positions have whole pixels and share none; a cell has all or a
+// part of each.
 #include <algorithm>
 #include <vector>
 
@@ -14,13 +15,13 @@ using inthist::Cells;
 using inthist::kCellParts;
 using inthist::Region;
 
-/// A strip between neighbouring places that lies in a cell, and how much of its width does.
+/// A strip between neighbouring positions, and the share of its width that lies in a cell.
 struct Share {
   std::size_t strip;
   std::int64_t part;  // in 1/kCellParts
 };
 
-/// The places along an axis, and what cells have of the strips between them.
+/// The whole positions along an axis, and each cell's shares of the strips between them.
 struct Axis {
   std::vector<int> places;
   std::vector<std::vector<Share>> cells;
@@ -65,7 +66,8 @@ struct Axes {
   }
 };
 
-/// Adds n numbers times kCellParts, or a part of it. Most are of whole pixels, which is a shift.
+/// Adds n numbers times kCellParts, or a part of it. Most strips have whole pixels: that is a
+/// shift.
 template <class Number>
 void add_share (const Number *__restrict from, std::int64_t part, std::size_t n,
                 std::int64_t *__restrict to)
@@ -78,7 +80,7 @@ void add_share (const Number *__restrict from, std::int64_t part, std::size_t n,
       to[i] += std::int64_t (from[i]) * part;
 }
 
-/// Writes what the cells have of their rectangles' sums. Returns where the next cells go.
+/// Writes each cell's share of its rectangles' sums. Returns where the next cells go.
 std::int64_t *write_cells (const Axes &axes, const guint64 *sums, std::size_t planes,
                            std::int64_t *to)
 {
@@ -98,7 +100,7 @@ std::int64_t *write_cells (const Axes &axes, const guint64 *sums, std::size_t pl
   return to;
 }
 
-/// Asks what rectangles have of each plane.
+/// Asks for the sums of rectangles in each plane.
 Expected<> ask_sums (Tensor &tensor, const std::vector<Region> &rectangles, guint64 *sums)
 {
   const Query query = {
@@ -109,7 +111,7 @@ Expected<> ask_sums (Tensor &tensor, const std::vector<Region> &rectangles, guin
   return tensor.ask ({ &query, 1 });
 }
 
-/// Asks for the scores of rectangles: their histograms, some at a time.
+/// Asks for the scores of rectangles: computes their histograms, some at a time.
 Expected<> ask_scores (Tensor &tensor, const std::vector<Region> &rectangles,
                        inthist::Scores scores, guint64 *sums)
 {
@@ -143,7 +145,7 @@ Expected<> ask_by_rectangles (Tensor &tensor, const CellsQuery &query)
   }
   const std::size_t planes = query.scores.empty () ? std::size_t (tensor.shape.bins) : 1;
   std::vector<guint64> sums (rectangles.size () * planes);
-  if (!rectangles.empty ())  // else all cells are empty
+  if (!rectangles.empty ())  // otherwise all cells are empty
     TRY (query.scores.empty () ? ask_sums (tensor, rectangles, sums.data ())
                                : ask_scores (tensor, rectangles, query.scores, sums.data ()));
   const guint64 *from = sums.data ();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Drawing on frames in a GPU's memory (kernels/blend.hpp): what is drawn goes there, and no frame
-// comes back.
+// Draws on frames in a GPU's memory (kernels/blend.hpp): the drawings are uploaded, and no frame is
+// downloaded.
 #pragma once
 
 #include <memory>
@@ -16,13 +16,13 @@ namespace integralhist {
 
 class CudaContext;
 
-/// The drawings of a frame that lie over one another in their order, and all their pixels.
+/// The drawings of a frame, each over the ones before it, and all their pixels.
 struct Drawings {
   std::span<const inthist::Drawing> all;
   std::span<const inthist::Argb> pixels;
 };
 
-/// A map of levels over a box of the frame, as inthist::LevelMap.
+/// A map of levels over a box of the frame, like inthist::LevelMap.
 struct LevelPicture {
   std::span<const std::uint8_t> levels;
   int stride;
@@ -31,22 +31,23 @@ struct LevelPicture {
   int x, y;
 };
 
-/// Draws on frames of a context, one after another. One thread at a time may call it.
+/// Draws on frames of a context, one after another. Only one thread at a time may call it.
 class DeviceCanvas {
 public:
   virtual ~DeviceCanvas () = default;
-  /// Enqueues on `stream`; where that is null, behind the legacy default stream, and returns when
-  /// all is drawn. The picture's planes lie in the context's memory, the rest in the host's, which
-  /// may change afterwards. A map comes first where there is one.
+  /// Enqueues the drawing on `stream`. If `stream` is null, draws after the legacy default stream,
+  /// and returns when all is drawn. The picture's planes lie in the context's memory, the other
+  /// arguments in the host's, which may change after the call. The map, if there is one, is drawn
+  /// first.
   virtual Expected<> draw (const inthist::Canvas &picture, const LevelPicture *map,
                            const Drawings &drawings, inthist::Stream stream) = 0;
 };
 
-/// Makes one for a context. Fails in builds without CUDA.
+/// Makes a canvas for a context. Fails in builds without CUDA.
 Expected<std::unique_ptr<DeviceCanvas>> make_device_canvas (std::shared_ptr<CudaContext> context);
 
-/// Returns for each drawing how many others, each over the one before, it must come after: drawings
-/// of the same layer have no pixel in common.
+/// Returns the layer of each drawing: the length of the longest chain of drawings below it that
+/// overlap. Drawings of the same layer share no pixel.
 std::vector<int> layers_of (std::span<const inthist::Drawing> drawings);
 
 }  // namespace integralhist

@@ -7,9 +7,10 @@
 //   Tensor::wait, ask, host     wait for the fence; submit waits only for a slot and a tensor
 //
 // An engine has `async-depth` slots, one for each frame in flight. A tensor stays out of the pool
-// while somebody holds it; only a tensor may outlive its engine. A PartEngine also computes some of
-// a frame's bins or rows. A sharded engine distributes frames over several part engines, or
-// computes in rounds what does not fit one device. Failures are returned as an Error (error.hpp).
+// while a consumer holds it; only a tensor may outlive its engine. A PartEngine also computes some
+// of a frame's bins or rows. A sharded engine distributes frames over several part engines. If a
+// frame does not fit one device, the engine computes it in rounds. Failures are returned as an
+// Error (error.hpp).
 #pragma once
 
 #include <algorithm>
@@ -25,19 +26,19 @@ namespace integralhist {
 
 class CudaContext;
 
-/// Where a frame's pixels lie. Pixels in host memory are copied before submit returns. Pinned host
-/// memory and device memory are read later, in place.
+/// The memory of a frame's pixels. Pixels in host memory are copied before submit returns. Pinned
+/// host memory and device memory are read later, in place.
 enum class PixelLocation { host, pinned, device };
 
 struct Frame {
   inthist::Image image;
   PixelLocation location = PixelLocation::host;
-  // For pixels on a device: the stream that writes them; null if they are written.
+  // For pixels on a device: the stream that writes them; null if they are already written.
   inthist::Stream producer = nullptr;
-  // For pixels on a device: their context, if that may be another than the engine's.
+  // For pixels on a device: their context, if it may differ from the engine's.
   std::shared_ptr<CudaContext> context = nullptr;
   // For a summed-area table: the scores of this frame's values, if they are not the engine's LUT.
-  // Each frame may have others, and the engine stays.
+  // Each frame may have its own, without a new engine.
   std::shared_ptr<const inthist::Lut> lut = nullptr;
 
   const inthist::Lut &lut_or (const inthist::Lut &engines) const { return lut ? *lut : engines; }
@@ -54,7 +55,7 @@ struct Duration {
   }
 };
 
-/// The reason of a schedule that the stream does not change.
+/// The reason for a schedule that the stream cannot change.
 inline constexpr const char *kScheduleSet = "set, or needed by other settings";
 
 struct Stats {
@@ -79,7 +80,7 @@ struct Stats {
   };
   std::vector<DeviceParts> parts;  // parts that each device of a sharded engine computed
 
-  /// Adds what another engine on the same devices has counted, but for frames on demand.
+  /// Adds the counts of another engine on the same devices, except for frames on demand.
   void add (const Stats &other)
   {
     device = std::max (device, other.device);
@@ -102,8 +103,8 @@ struct Stats {
 struct SubmittedFrame {
   std::shared_ptr<Tensor> tensor;
   /// Holds the frame's buffer until its pixels have been read: the engine's reference makes the
-  /// buffer unwritable. If `wait`, waits for that instead, unless this thread is cancelled. To be
-  /// called while the engine lives, before another element may write to the buffer.
+  /// buffer unwritable. If `wait`, waits for that instead, unless this thread is cancelled. Call
+  /// this while the engine lives, before another element may write to the buffer.
   std::function<Expected<> (GstBuffer *, bool wait)> hold = [] (GstBuffer *, bool) {
     return Expected<> ();
   };
@@ -116,12 +117,12 @@ public:
   /// Returns the frame's tensor before it is computed, or an Error::Kind::flushing.
   virtual Expected<SubmittedFrame> submit (const Frame &frame) = 0;
   /// Waits until all frames are computed, and returns the first failure since the last call. If
-  /// this thread is cancelled (cancel.hpp), does not wait. On CUDA it returns at once: failures
-  /// come with the next frame, or with the tensor.
+  /// this thread is cancelled (cancel.hpp), does not wait. A CUDA engine returns at once: it
+  /// reports failures with the next frame, or with the tensor.
   virtual Expected<> finish () { return {}; }
-  /// Returns whether a failure ended the engine: it computes no further frame.
+  /// Returns whether a failure ended the engine: it computes no more frames.
   virtual bool has_failed () { return false; }
-  /// Drops frames whose tensors nobody holds, and calls none of the options' functions any more.
+  /// Drops frames whose tensors no consumer holds. Afterwards calls none of the options' functions.
   /// This is the last call before the engine is dropped.
   virtual void abandon () {}
   virtual Stats stats () = 0;

@@ -12,8 +12,8 @@
 
 namespace integralhist {
 
-/// The place of a part's tensor in the frame's tensor in host memory. Parts of u8-tiled have all
-/// rows.
+/// The place of a part's tensor in the frame's tensor in host memory. Parts of u8-tiled tensors
+/// have all rows.
 struct HostDestination {
   std::byte *tensor = nullptr;
   inthist::Shape shape;  // of the whole frame
@@ -49,14 +49,14 @@ class EngineTensor : public Tensor {
 public:
   using Tensor::Tensor;
 
-  /// Takes a shape that fits the memory. Engines call this before anybody else has the tensor.
+  /// Takes a shape that fits the memory. Engines call this before any other code has the tensor.
   void set_shape (const inthist::Shape &of)
   {
     shape = of;
     layout = inthist::layout_of (of);
   }
 
-  /// Starts the copy to a host destination. The function that it returns waits for that.
+  /// Starts the copy to a host destination. The returned function waits for the copy.
   virtual Expected<std::function<Expected<> ()>> start_copy (const HostDestination &to)
   {
     to.copy (static_cast<const std::byte *> (TRY (host ())));
@@ -65,10 +65,10 @@ public:
   /// Waits until a part is computed and in its host destination, if it has one.
   virtual Expected<> wait_for_copy (GstClockTime timeout) { return wait (timeout); }
 
-  /// Returns whether all work on the tensor is done. The tensor remembers that it is: the next
-  /// frame need not wait for that work then.
+  /// Returns whether all work on the tensor is done. The tensor remembers that, so that the next
+  /// frame need not wait.
   virtual bool check_idle () { return true; }
-  /// Tells the tensor that nobody holds it any more.
+  /// Tells the tensor that no consumer holds it any more.
   virtual void released () {}
 };
 

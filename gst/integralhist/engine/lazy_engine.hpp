@@ -11,14 +11,14 @@
 
 namespace integralhist {
 
-/// An engine that is made when it is first needed, and again after it was dropped. Its counts stay.
+/// An engine that is made when it is first needed, and again after it was dropped. Counts persist.
 class LazyEngine {
 public:
   using Make = std::function<Expected<std::shared_ptr<Engine>> ()>;
 
   explicit LazyEngine (Make make) : make_ (std::move (make)) {}
 
-  /// Returns the engine, and makes it if there is none. One thread at a time calls this.
+  /// Returns the engine, and makes it if necessary. One thread at a time calls this.
   Expected<std::shared_ptr<Engine>> get ()
   {
     if (const auto engine = this->engine ())
@@ -28,7 +28,7 @@ public:
     engine_ = made;
     return made;
   }
-  /// Drops the engine as an element does (retire.hpp); a cancelled thread hurries that.
+  /// Drops the engine as an element does (retire.hpp); a cancelled thread waits less.
   void drop ()
   {
     std::unique_lock lock (mutex_);
@@ -44,13 +44,13 @@ public:
 
   // Any thread may call these.
 
-  /// Returns the engine; null where there is none.
+  /// Returns the engine; null if it does not exist.
   std::shared_ptr<Engine> engine () const
   {
     const std::lock_guard lock (mutex_);
     return engine_;
   }
-  /// Returns what all engines so far have counted.
+  /// Returns the counts of all engines so far.
   Stats stats ()
   {
     const std::lock_guard lock (mutex_);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The planes of a picture, which is copied to a staging buffer or to a device.
+// The planes of a picture, for copies to a staging buffer or to a device.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace integralhist {
 
-/// The rows of a plane, and where they are copied to.
+/// The rows of a plane, and where to copy them.
 struct PictureRows {
   const std::byte *data;
   int n;
@@ -23,17 +23,18 @@ struct PictureRows {
 
 class PicturePlanes {
 public:
-  /// Takes `n` rows of an image, `width` pixels wide; all of the frame's where the image's feature
-  /// reads more than a pixel of the first plane. A stride that suits the kernels stays: one copy
-  /// uploads all rows. Rows that overlap are copied one by one. With `keep_strides` all stay.
+  /// Takes `n` rows of an image, `width` pixels wide; all rows of the frame if the image's feature
+  /// reads more than one pixel of the first plane. A stride that suits the kernels stays, so that
+  /// one copy uploads all rows. Rows that overlap are copied one by one. With `keep_strides` all
+  /// strides stay.
   PicturePlanes (const inthist::Image &image, int width, int n, bool keep_strides = false);
 
   std::span<const PictureRows> all () const { return { rows_, std::size_t (n_) }; }
   /// Returns the bytes of the copy.
   std::size_t size () const { return rows_[n_ - 1].offset + rows_[n_ - 1].size (); }
-  /// Returns the bytes that are copied.
+  /// Returns the number of bytes to copy.
   std::size_t bytes () const;
-  /// Returns the image of the copy, which lies in `memory`.
+  /// Returns the image of the copy in `memory`.
   inthist::Image image_in (const std::byte *memory) const;
   /// Copies the planes to size () bytes of pinned memory, and returns them there.
   PicturePlanes stage (std::byte *to) const;
@@ -44,10 +45,9 @@ private:
   PictureRows rows_[3];
 };
 
-/// Returns the most bytes of `n` rows of a picture on a device, whoever has allocated it and
-/// however the frame is cropped: at least PicturePlanes::size (), and rows as far apart as
-/// cudaMallocPitch has them. The frame has `rows` rows, and all count where the feature reads more
-/// than a pixel of the first plane.
+/// Returns the most bytes of `n` rows of a picture on a device, for any allocator and any crop: at
+/// least PicturePlanes::size (), and rows with the pitch of cudaMallocPitch. The frame has `rows`
+/// rows, and all count if the feature reads more than one pixel of the first plane.
 std::size_t most_picture_bytes (const inthist::PixelFormat &format, int width, int n, int rows);
 
 }  // namespace integralhist

@@ -16,7 +16,7 @@ using inthist::Shape;
 
 using Seconds = std::chrono::duration<double>;
 
-/// Locks measuring: two measurements at once would both be wrong. The lock is not owned if
+/// Locks measuring, because two measurements at once would both be wrong. The lock is not owned if
 /// `cancelled` was set first.
 std::unique_lock<std::mutex> turn (const std::atomic<bool> *cancelled)
 {

@@ -16,8 +16,8 @@ struct Plan {
   std::string description;      // the origin with figures, for the log
 };
 
-/// Returns `set` with its defaults unless it is null. Otherwise returns the built-in choice, or
-/// with `milliseconds` the strategy that tune () finds in about that time. `tensor` is device
+/// Returns `set` with its defaults unless it is null. Otherwise returns the built-in choice, or, if
+/// `milliseconds` is not 0, the strategy that tune () finds in about that time. `tensor` is device
 /// memory for a tensor, which measuring overwrites. One caller measures at a time. The error is
 /// `failed` if no strategy takes the shape, and `flushing` soon after `cancelled` is set.
 Expected<Plan> plan_for (inthist::Device device, const inthist::Shape &shape,

@@ -10,7 +10,8 @@
 namespace integralhist {
 namespace {
 
-/// Counts the engines being dropped. The process's end waits for them: they use other libraries.
+/// Counts the engines being dropped. The process waits for them at its end: they use other
+/// libraries.
 struct Retired {
   std::atomic<unsigned> n = 0;
 

@@ -22,7 +22,7 @@ using inthist::Query;
 struct Shard;
 class DeviceFeatureImage;
 
-/// What CUDA callers need; all null for a tensor in host memory.
+/// Values for CUDA callers; all null for a tensor in host memory.
 struct CudaView {
   guint64 pointer = 0;
   void *event = nullptr, *context = nullptr;
@@ -36,10 +36,9 @@ public:
   virtual CudaView cuda () = 0;
   /// Enqueues queries as Tensor::ask_on () does.
   virtual Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) = 0;
-  /// Keeps the tensor as it is until the work enqueued on `stream`, of its context, is done.
+  /// Keeps the tensor unchanged until the work enqueued on `stream`, of its context, is done.
   virtual Expected<> add_reader (inthist::Stream stream) = 0;
-  /// Keeps the tensor as it is until the work that all streams of its context have been given
-  /// before this call is done.
+  /// Keeps the tensor unchanged until the work that all streams of its context have now is done.
   virtual void add_all_readers () = 0;
   /// Lets `stream`, of any context, wait until the tensor is computed.
   virtual Expected<> wait_on (inthist::Stream stream) = 0;
@@ -48,8 +47,8 @@ protected:
   ~DeviceTensor () = default;
 };
 
-/// Asks for cells of several grids: [cell][plane] in 1/kCellParts^2 pixel, or with scores of an
-/// integral histogram's bins a number a cell (kernels/cells.hpp).
+/// Asks for cells of several grids: [cell][plane] in 1/kCellParts^2 pixel. With scores of an
+/// integral histogram's bins, asks for one number per cell (kernels/cells.hpp).
 struct CellsQuery {
   std::span<const inthist::Cells> grids;
   inthist::Scores scores;
@@ -57,7 +56,7 @@ struct CellsQuery {
 };
 
 class Tensor;
-/// Answers by rectangles of whole pixels.
+/// Answers from rectangles of whole pixels.
 Expected<> ask_cells_by_rectangles (Tensor &tensor, std::span<const CellsQuery> queries);
 
 /// One frame's tensor. Any thread may query it; queries wait for the fence.
@@ -74,14 +73,14 @@ public:
   Tensor (const Tensor &) = delete;
   Tensor &operator= (const Tensor &) = delete;
 
-  /// Waits at most `timeout` nanoseconds, then returns an Error::Kind::timeout.
+  /// Waits at most `timeout` nanoseconds; then returns an Error::Kind::timeout.
   virtual Expected<> wait (GstClockTime timeout) = 0;
   /// Runs queries. Their answers and carried values lie in host memory. If `answers` is null, only
   /// the best window is written.
   virtual Expected<> ask (std::span<const Query> queries) = 0;
-  /// Announces queries about these regions, which lie in the frame, so that the work that they
-  /// share is done once. If a GPU answers them, so that many queries should come in one call,
-  /// returns the feature image of the frame on that GPU, which lives as long as the tensor. Else
+  /// Announces queries about these regions, which lie in the frame, so that work that the queries
+  /// share is done once. If a GPU answers them, returns the feature image of the frame on that GPU,
+  /// which lives as long as the tensor; many queries should then come in one call. Otherwise
   /// returns null.
   virtual Expected<DeviceFeatureImage *> prepare (std::span<const inthist::Region> /*regions*/)
   {
@@ -92,8 +91,8 @@ public:
   {
     return ask_cells_by_rectangles (*this, queries);
   }
-  /// Enqueues queries on `stream`, which is of the tensor's context. Answers and carried values lie
-  /// in device memory. The inputs lie in host memory and are read before this returns.
+  /// Enqueues queries on `stream`, which belongs to the tensor's context. Answers and carried
+  /// values lie in device memory. The inputs lie in host memory and are read before this returns.
   virtual Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries)
   {
     if (DeviceTensor *const device = TRY (device_tensor ()))
@@ -106,15 +105,15 @@ public:
   /// Returns the whole tensor in a GPU's memory, which lives as long as this one. Computes it if it
   /// is not computed yet. Returns null for a tensor in host memory.
   virtual Expected<DeviceTensor *> device_tensor () { return nullptr; }
-  /// Waits for the shards and returns them in the order of bins; none if the tensor is whole.
+  /// Waits for the shards and returns them in the order of bins; empty if the tensor is whole.
   virtual Expected<std::span<const Shard>> shards () { return std::span<const Shard> (); }
   std::size_t bytes () const { return inthist::tensor_bytes (shape, layout); }
 
   struct Flags {
     /// About the buffer that the tensor is computed from: whether a BufferHold holds it, and
-    /// whether it was copied since then into a buffer that shares its memory.
+    /// whether it was then copied into a buffer that shares its memory.
     std::atomic<bool> buffer_held = false, buffer_copied = false;
-    /// Tells that Options::failed has been called for this tensor's failure.
+    /// Whether Options::failed has been called for this tensor's failure.
     std::atomic<bool> failure_reported = false;
   };
   /// All tensors that forward to this one share these flags.
@@ -128,7 +127,7 @@ protected:
   }
 };
 
-/// Returns what CUDA callers need of a tensor; all null if the tensor has none or fails.
+/// Returns the values for CUDA callers; all null if the tensor has none or fails.
 inline CudaView cuda_view_of (Tensor &tensor)
 {
   const auto device = tensor.device_tensor ();

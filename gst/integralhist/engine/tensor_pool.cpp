@@ -42,8 +42,8 @@ Expected<> TensorPool::await_room (std::unique_lock<std::mutex> &lock)
   });
 }
 
-/// Makes a tensor, without the lock, and puts it in front of the idle ones. Where there is no
-/// memory for it, succeeds all the same if another is idle.
+/// Makes a tensor, without the lock, and puts it in front of the idle ones. If there is no memory
+/// for it, succeeds if another tensor is idle.
 Expected<> TensorPool::grow (std::unique_lock<std::mutex> &lock)
 {
   const unsigned alive = alive_++;
@@ -86,7 +86,7 @@ Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire ()
 Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire (MemoryReturns &returns)
 {
   for (;;) {
-    // what came back meanwhile may have been the missing memory
+    // memory that came back since the failure may be enough
     const guint64 before = returns.n_returned ();
     auto tensor = acquire ();
     if (tensor || tensor.error ().kind != Error::Kind::no_memory

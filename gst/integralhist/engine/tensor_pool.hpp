@@ -18,22 +18,22 @@ public:
   using Make = std::function<Expected<std::unique_ptr<EngineTensor>> (unsigned alive)>;
 
   /// Makes the first tensor at once, so that a shape that does not fit fails now. At most
-  /// options.max_tensors exist. acquire makes another where all are out. Up to
-  /// options.async_depth it also makes one where the device still works on those that came back,
-  /// so that frames in flight do not wait for each other's memory. The pool keeps as many for reuse
-  /// as were out at once of late.
+  /// options.max_tensors exist. If all are out, acquire makes another. Up to options.async_depth,
+  /// acquire also makes another if the device still works on the returned ones, so that frames in
+  /// flight do not wait for each other's memory. The pool keeps as many for reuse as were recently
+  /// out at once.
   static Expected<std::shared_ptr<TensorPool>> create (Make make, const Options &options);
 
-  /// Returns a tensor. At the limit it waits for one, unless this thread is cancelled. Without
-  /// options.waits_for_tensors it returns an Error::Kind::no_memory instead.
+  /// Returns a tensor. At the limit, waits for one, unless this thread is cancelled. Without
+  /// options.waits_for_tensors, returns an Error::Kind::no_memory instead.
   Expected<std::shared_ptr<EngineTensor>> acquire ();
-  /// Does the same, and where memory is short tries again as long as some comes back.
+  /// Returns a tensor. If memory is short, tries again while more may come back.
   Expected<std::shared_ptr<EngineTensor>> acquire (MemoryReturns &returns);
   /// Returns how many tensors are held.
   unsigned n_out ();
   /// Returns whether acquire would wait; false if this thread is cancelled.
   bool is_exhausted ();
-  /// Ends reuse: tensors that come back from now on are freed at once.
+  /// Ends reuse: tensors that come back later are freed at once.
   void close ();
 
 private:
@@ -47,7 +47,7 @@ private:
   void give_back (EngineTensor *tensor);
 
   const Make make_;
-  const unsigned limit_;  // 0 for none
+  const unsigned limit_;  // 0 for no limit
   const bool waits_;      // at the limit
   const std::function<void (unsigned)> still_waiting_;
   std::mutex mutex_;  // guards all below
@@ -55,7 +55,7 @@ private:
   std::deque<std::unique_ptr<EngineTensor>> idle_;  // the longest idle in front
   unsigned alive_ = 0;
   const unsigned min_retained_;
-  unsigned grow_below_;    // with fewer, acquire makes one rather than wait for the device
+  unsigned grow_below_;    // below this number, acquire makes one rather than wait for the device
   unsigned retain_limit_;  // with more, one that comes back is freed
   unsigned acquired_ = 0, most_out_ = 0;  // most of the last kRecent calls of acquire
 };

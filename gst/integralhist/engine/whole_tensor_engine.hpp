@@ -8,11 +8,11 @@
 
 namespace integralhist {
 
-/// Computes whole tensors of frames on demand, with an engine of its own, one frame at a time. No
-/// caller waits for a tensor that another one holds. Any thread may call.
+/// Computes whole tensors of frames on demand, with its own engine, one frame at a time. No caller
+/// waits for a tensor that another caller holds. Any thread may call.
 class WholeTensorEngine {
 public:
-  /// `make` makes an engine on devices of this kind that does not wait for tensors to come back.
+  /// `make` makes an engine, on devices of this kind, that does not wait for tensors to come back.
   WholeTensorEngine (LazyEngine::Make make, inthist::Device device)
       : device (device), engine_ (std::move (make))
   {
@@ -21,7 +21,7 @@ public:
   const inthist::Device device;
 
   /// Computes a frame's tensor, and returns it when it is done, or an error if this thread is
-  /// cancelled before. If the engine fails, the next call makes another.
+  /// cancelled first. If the engine fails, the next call makes another.
   Expected<std::shared_ptr<Tensor>> compute (const inthist::Image &image)
   {
     std::unique_lock lock (mutex_);
@@ -49,10 +49,11 @@ public:
     changed_.notify_one ();
     return tensor;
   }
-  /// Says that the stream has ended. Each later call makes an engine for its frame, and drops it.
+  /// Says that the stream has ended. Each later call makes an engine for its frame, and then drops
+  /// it.
   void end ()
   {
-    ended_ = true;  // first, so that an engine that is made meanwhile is dropped
+    ended_ = true;  // first, so that an engine that is being made is also dropped
     engine_.drop ();
   }
   Stats stats () { return engine_.stats (); }

@@ -8,18 +8,18 @@ EnginePlan choose (const EngineRequest &request)
   const EnginePlan at_once = {};
   if (request.compute == Compute::eager)
     return at_once;
-  // The CPU turns to an eager engine while frames stream: nothing is measured then.
+  // On the CPU, an eager engine may take over while frames stream: nothing is measured then.
   if (request.is_plain_cpu ())
     return { .on_demand = true, .measures = false };
 
   const bool automatic = request.compute == Compute::automatic,
              whole_gpu = request.on_gpu && !request.in_parts && !request.is_limited,
              weighs = request.content == inthist::Content::weights,
-             // else eager engines say what is wrong, and the CPU computes frames in host memory
+             // if not, eager engines report why, and the CPU computes frames in host memory
       computes = !request.on_gpu || request.gpu_takes_shape;
   const bool stays_on_gpu = whole_gpu && computes && !weighs;
-  // Automatic computes at once what takes several devices or rounds, pixels with weights on a GPU,
-  // what is downloaded anyway, and frames of a device whose memory is short.
+  // Automatic computes at once if a frame needs several devices or rounds, if pixels have weights
+  // on a GPU, if tensors are downloaded anyway, and if the memory of a device is short.
   if (automatic && (!stays_on_gpu || request.downloads || !request.has_room_to_change_schedule))
     return at_once;
   return { .on_demand = true,
@@ -32,7 +32,7 @@ EagerEngine choose_eager (const EngineRequest &request, unsigned room, unsigned 
 {
   if (request.is_plain_cpu ())
     return EagerEngine::cpu;
-  // Without a limit one tensor is enough; waits for tensors held downstream are warned about.
+  // Without a limit one tensor is enough; a warning covers waits for tensors held downstream.
   return !request.in_parts && room >= (request.is_limited ? least : 1) ? EagerEngine::one_device
                                                                        : EagerEngine::sharded;
 }

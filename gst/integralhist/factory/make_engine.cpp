@@ -16,7 +16,7 @@
 namespace integralhist {
 namespace {
 
-/// Has the engine take the built-in choice.
+/// Returns options with which the engine takes the built-in choice.
 Options untuned (Options options)
 {
   options.tuning_time = 0;
@@ -24,11 +24,11 @@ Options untuned (Options options)
 }
 
 /// Returns whether a GPU has room for the tensors of an eager engine and of frames on demand. Both
-/// are there while the schedule changes from one to the other.
+/// exist while the schedule changes.
 Expected<bool> has_room_to_change_schedule (const inthist::Shape &shape, const Options &options,
                                             const CudaContext &context)
 {
-  constexpr unsigned kHeld = 4;  // by consumers, besides those in flight; or kept for the next
+  constexpr unsigned kHeld = 4;  // by consumers, besides those in flight; or kept for reuse
   return room_for (shape, TRY (context.free_memory ()), 0) >= 2 * (options.async_depth + kHeld);
 }
 
@@ -51,7 +51,7 @@ Expected<EngineRequest> request_of (const inthist::Shape &shape, const Options &
   };
 }
 
-/// The inputs that engines are made from.
+/// The inputs for making engines.
 struct EngineInputs {
   inthist::Shape shape;
   inthist::Lut lut;
@@ -82,7 +82,7 @@ Expected<std::unique_ptr<Engine>> EngineInputs::eager (const Options &options) c
   switch (choose_eager (request, room, least_resident (options))) {
     case EagerEngine::cpu: return make_cpu_engine (shape, lut, options);
     case EagerEngine::one_device: {
-      // The memory of the built-in choice was counted.
+      // The memory was counted for the built-in choice.
       Options alone = request.is_limited ? untuned (options) : options;
       if (request.is_limited && (options.max_tensors == 0 || options.max_tensors > room))
         alone.max_tensors = room;
@@ -94,11 +94,11 @@ Expected<std::unique_ptr<Engine>> EngineInputs::eager (const Options &options) c
   return make_sharded_engine (shape, options, std::move (all), functions, format);
 }
 
-/// Returns options of an engine for queries, one at a time and also after a stop. Errors go to the
-/// caller of the query.
+/// Returns options of an engine for queries, which come one at a time and also after a stop. Errors
+/// go to the caller of the query.
 Options for_queries (Options options)
 {
-  options.async_depth = 2;  // one that was given up may still be computed
+  options.async_depth = 2;  // a cancelled frame may still be computed
   options.waits_for_tensors = false;
   options.failed = nullptr;
   options.still_waiting = nullptr;
@@ -131,7 +131,7 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
   if (plan.has_whole) {
     EngineInputs of_kept = inputs;
     if (shape.content == inthist::Content::sums)
-      of_kept.lut = inthist::uniform_lut (256);  // what is kept of a table are scores already
+      of_kept.lut = inthist::uniform_lut (256);  // what is kept of a table is already scores
     whole_engine = std::make_shared<WholeTensorEngine> (later (of_kept, for_queries (options)),
                                                         request.on_gpu ? inthist::Device::cuda
                                                                        : inthist::Device::cpu);

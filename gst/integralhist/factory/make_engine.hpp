@@ -6,16 +6,16 @@
 
 namespace integralhist {
 
-/// Where frames are computed.
+/// The devices that compute frames.
 struct Devices {
-  std::vector<std::shared_ptr<CudaContext>> contexts;  // none: the CPU computes
+  std::vector<std::shared_ptr<CudaContext>> contexts;  // if empty, the CPU computes
   std::vector<int> ids;  // as the user lists them; on the CPU they are pretended
 
   bool are_several () const { return contexts.size () > 1 || ids.size () > 1; }
 };
 
-/// Makes the engine for a shape: a sharded one for several devices, or where the settings or the
-/// memory need rounds. Pictures of the input are no larger than those of `format`.
+/// Makes the engine for a shape: a sharded engine for several devices, or if the settings or the
+/// memory require rounds. Pictures of the input are no larger than those of `format`.
 Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, const inthist::Lut &lut,
                                                const Options &options, const Devices &devices,
                                                const inthist::PixelFormat &format);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Histograms and tables on the CPU. The streaming thread turns pixels into bin indices in 1 % of
-// the time; then the buffer is no longer needed. A worker thread fills the tensor on all cores.
+// the time; then it releases the buffer. A worker thread fills the tensor on all cores.
 #include "cpu_engine.hpp"
 
 #include <deque>
@@ -30,7 +30,7 @@ public:
   {
   }
 
-  /// Allocates what frames in flight need, chooses the strategy, and starts the worker.
+  /// Allocates memory for frames in flight, chooses the strategy, and starts the worker.
   Expected<> open (const Options &options)
   {
     const auto make = [shape = largest_part_] (unsigned alive) {
@@ -219,12 +219,12 @@ private:
       idle_.push_back (slot);
       changed_.notify_all ();
       lock.unlock ();
-      tensor.reset ();  // frees much memory, maybe
+      tensor.reset ();  // may free much memory
       lock.lock ();
     }
   }
 
-  const inthist::Shape shape_, largest_part_;  // shape_ is the whole frame
+  const inthist::Shape shape_, largest_part_;  // shape_ is that of the whole frame
   const inthist::Lut lut_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> above_;  // the worker's: H in the row above the next strip

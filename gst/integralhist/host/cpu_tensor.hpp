@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tensor in host memory, which the CPU computes.
+// A tensor that the CPU computes, in host memory.
 #pragma once
 
 #include <gst/integralhist/engine/engine_tensor.hpp>

@@ -11,7 +11,7 @@
 
 namespace integralhist {
 
-/// Returns the timeout, cut to what can be added to a time without overflow.
+/// Returns the timeout, limited so that adding it to a time does not overflow.
 std::chrono::nanoseconds duration_of (GstClockTime timeout);
 /// Returns the error of a wait that has reached its timeout.
 tl::unexpected<Error> not_ready ();
@@ -20,7 +20,7 @@ class HostFence {
 public:
   /// Begins work.
   void reset ();
-  /// Ends all waits with the outcome of the work. The first outcome counts.
+  /// Ends all waits with the outcome of the work. Only the first outcome counts.
   void signal (const Expected<> &outcome);
   /// Waits at most `timeout` nanoseconds, and returns the outcome.
   Expected<> wait (GstClockTime timeout);

@@ -44,7 +44,8 @@ struct GroupFiles {
   const char *folder, *limit, *used, *reclaimable;
 };
 
-/// Applies the limits of the process's group and those around it. Page cache counts as free.
+/// Applies the limits of the process's group and of the enclosing groups. Page cache counts as
+/// free.
 void lower_by_groups (Available *available, const std::string &root, std::string group,
                       const GroupFiles &files)
 {
@@ -68,7 +69,7 @@ void lower_by_groups (Available *available, const std::string &root)
   constexpr GroupFiles kV1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
                                "memory.usage_in_bytes", "total_inactive_file" };
   constexpr GroupFiles kV2 = { "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file" };
-  // in a container the path may be the host's; the mount's root is then our group
+  // in a container the path may be the host's; the root of the mount is then our group
   lower_by_groups (available, root, "/", kV2);
   lower_by_groups (available, root, "/", kV1);
   std::ifstream groups (root + "/proc/self/cgroup");
@@ -135,7 +136,7 @@ Available available_memory (const std::string &root)
 
 Expected<HostMemory> allocate_on_host (std::size_t bytes, const NoMemoryMessage &message)
 {
-  constexpr std::size_t kSmall = 64 << 10;  // faster than looking up free memory
+  constexpr std::size_t kSmall = 64 << 10;  // allocating is faster than the check
   const Available available = bytes <= kSmall ? Available{ SIZE_MAX, "" } : available_memory ();
   const HostMemory memory = bytes <= available.bytes ? allocate (bytes) : nullptr;
   TRY (CancelScope::check ());

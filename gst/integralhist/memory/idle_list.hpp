@@ -8,8 +8,8 @@
 
 namespace integralhist {
 
-/// Things that serve one user after another, as memory and streams do: what comes back is kept for
-/// the next. Any thread may use it. T owns a thing, or is null.
+/// Things that serve one user after another, such as memory and streams: a returned thing is kept
+/// for the next user. Any thread may use the list. T owns a thing, or is null.
 template <class T>
 class IdleList {
 public:
@@ -39,8 +39,8 @@ public:
     return taken;
   }
 
-  /// Keeps one for the next. If they are too many then, returns the longest idle, else null: the
-  /// caller drops it, without the lock.
+  /// Keeps one for the next user. If there are then too many, returns the longest idle; otherwise
+  /// null. The caller drops the result, without the lock.
   T give_back (T one)
   {
     const std::lock_guard lock (mutex_);
@@ -52,7 +52,7 @@ public:
     return oldest;
   }
 
-  /// Returns all.
+  /// Removes and returns all.
   std::vector<T> take_all ()
   {
     const std::lock_guard lock (mutex_);

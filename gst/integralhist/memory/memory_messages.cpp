@@ -5,7 +5,7 @@
 
 namespace integralhist {
 
-/// Returns what g_format_size returns, with a plain space instead, so that users can search for it.
+/// Returns g_format_size () with a plain space, so that users can search for the text.
 static std::string size_text (double size)
 {
   constexpr const char *kUnits[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };

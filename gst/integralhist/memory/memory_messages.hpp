@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Messages for memory that is short: what takes how much, how much there is, and the remedy.
+// Messages about memory that is short: what needs how much, how much is free, and the remedy.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ std::string no_memory (const std::string &what, std::size_t bytes, const Availab
 /// Returns "WHAT takes x GiB, and LIMIT is y GiB".
 std::string no_memory_within (const std::string &what, std::size_t bytes, const char *limit,
                               std::size_t value);
-/// Returns no_memory () of a tensor and what makes it smaller; `alive` others exist.
+/// Returns no_memory () for a tensor and what makes it smaller; `alive` other tensors exist.
 std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes,
                                   const Available &available, unsigned alive);
 

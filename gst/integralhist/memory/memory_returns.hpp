@@ -5,13 +5,13 @@
 
 namespace integralhist {
 
-/// Where memory comes back from while frames are in flight.
+/// A source of memory that comes back while frames are in flight.
 class MemoryReturns {
 public:
   virtual ~MemoryReturns () = default;
   /// Returns how often memory has come back so far.
   virtual guint64 n_returned () = 0;
-  /// Waits until that is more than `before`. Returns false where nothing can come back.
+  /// Waits until that is more than `before`. Returns false if nothing can come back.
   virtual Expected<bool> await_more (guint64 before) = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A part of a frame: some of its bins in some of its rows. A device computes parts one by one.
+// A part of a frame: some of its bins in some of its rows. A device computes one part at a time.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ inline inthist::Shape part_of (inthist::Shape shape, int bins, int rows)
   return shape;
 }
 
-/// The largest part of an engine: at most so many bins and rows, 0 for all.
+/// The largest part of an engine: at most this many bins and rows; 0 for all.
 struct PartLimit {
   int bins = 0, rows = 0;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What an engine allocates for parts of frames besides tensors. overhead_of counts it.
+// The memory that an engine allocates for parts of frames besides tensors. overhead_of counts it.
 #pragma once
 
 #include "part.hpp"
@@ -12,7 +12,7 @@ struct PartMemory {
   std::size_t above = 0;  // bytes for H in the row above the next strip, if there are strips
 };
 
-/// Returns what parts of at most this shape take.
+/// Returns the memory for parts of at most this shape.
 inline PartMemory memory_of (const inthist::Shape &most, const inthist::Strategy *strategy,
                              const inthist::Tuning &tuning)
 {
@@ -21,7 +21,8 @@ inline PartMemory memory_of (const inthist::Shape &most, const inthist::Strategy
            sizeof (std::uint32_t) * most.bins * most.width };
 }
 
-/// Pictures on a device besides one for each part in flight: the next frame's, uploaded ahead.
+/// Pictures on a device besides one for each part in flight: that of the next frame, uploaded
+/// early.
 constexpr unsigned kPicturesAhead = 1;
 
 }  // namespace integralhist

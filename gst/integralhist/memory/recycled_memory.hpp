@@ -10,8 +10,8 @@
 
 namespace integralhist {
 
-/// Host memory that is taken again and again in a few sizes. Pieces that come back are kept for
-/// the next taker, as touching new pages costs time.
+/// Host memory that is taken again and again in a few sizes. Returned pieces are kept for the next
+/// caller, because touching new pages costs time.
 class RecycledMemory : public std::enable_shared_from_this<RecycledMemory> {
 public:
   explicit RecycledMemory (AllocateHost allocate = allocate_on_host, std::size_t most_idle = 4)
@@ -19,7 +19,7 @@ public:
   {
   }
 
-  /// Returns memory that comes back when nobody has it any more.
+  /// Returns memory that comes back when its last holder drops it.
   Expected<HostMemory> take (std::size_t bytes, const NoMemoryMessage &message)
   {
     Idle idle = idle_.take (
@@ -35,19 +35,19 @@ public:
     bytes_ += bytes;
     return returning (std::move (piece));
   }
-  /// Frees what nobody has taken.
+  /// Frees the memory that no caller holds.
   void free_idle ()
   {
     for (const Idle &idle : idle_.take_all ())
       bytes_ -= idle.bytes;
   }
-  /// Returns the bytes that are taken or idle.
+  /// Returns the bytes that are in use or idle.
   std::size_t bytes () const { return bytes_; }
 
 private:
   struct Idle {
     HostMemory memory;
-    std::size_t bytes = 0;  // at least those that were asked for
+    std::size_t bytes = 0;  // at least the requested bytes
   };
 
   HostMemory returning (Idle piece)

@@ -11,7 +11,7 @@ namespace integralhist {
 
 namespace {
 
-// products of two int64_t, which standard C++ has no type for
+// products of two int64_t; standard C++ has no type for them
 __extension__ using Wide = __int128;
 
 Wide gcd (Wide a, Wide b)
@@ -53,7 +53,8 @@ GstVideoRectangle rectangle (const Range &columns, const Range &rows)
            whole (rows.to) - whole (rows.from) };
 }
 
-/// Returns the input's coordinate of an output's, where a range of the one fills one of the other.
+/// Returns the map from an output's coordinate to the input's, if a range of the input fills a
+/// range of the output.
 AxisMap filling (int in, int in_length, int out, int out_length, bool mirrored)
 {
   const std::int64_t common = std::gcd (in_length, out_length), n = in_length / common,
@@ -84,8 +85,8 @@ AxisMap AxisMap::inverse () const
 
 std::optional<AxisMap> AxisMap::after (const AxisMap &first) const
 {
-  // far below what int64_t holds, so that these three products never overflow, nor an offset that
-  // is the sum of two
+  // far below the limit of int64_t, so that neither these three products nor an offset, which is
+  // the sum of two, ever overflow
   constexpr Wide kMax = Wide (1) << 62;
   Wide s = Wide (scale) * first.scale, d = Wide (divisor) * first.divisor,
        o = Wide (scale) * first.offset + Wide (offset) * first.divisor;
@@ -112,7 +113,7 @@ std::optional<FrameGeometry> FrameGeometry::after (const FrameStep &step) const
     if (r.w <= 0 || r.h <= 0 || std::max (r.w, r.h) > kMaxPixels
         || std::max (std::abs (std::int64_t (r.x)), std::abs (std::int64_t (r.y))) > kMaxPixels)
       return std::nullopt;
-  // a column and a row of the input, from the output's
+  // maps a column and a row of the output to the input
   const AxisMap column = turns ? filling (in.x, in.w, out.y, out.h, mirrors_columns)
                                : filling (in.x, in.w, out.x, out.w, mirrors_columns);
   const AxisMap row = turns ? filling (in.y, in.h, out.x, out.w, mirrors_rows)
@@ -126,7 +127,7 @@ std::optional<FrameGeometry> FrameGeometry::after (const FrameStep &step) const
   now.row_ = *new_row;
   now.is_turned_ = is_turned_ != turns;
   const int across = now.is_turned_ ? height : width, down = now.is_turned_ ? width : height;
-  // what was shown, of that what the filter read, of that what fell into its output
+  // the part that was shown, that the filter read, and that fell into the filter's output
   const Range read_columns = is_turned_ ? mapped (column_, in.y, std::int64_t (in.y) + in.h)
                                         : mapped (column_, in.x, std::int64_t (in.x) + in.w);
   const Range read_rows = is_turned_ ? mapped (row_, in.x, std::int64_t (in.x) + in.w)

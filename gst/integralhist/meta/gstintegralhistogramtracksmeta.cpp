@@ -57,7 +57,7 @@ std::unordered_set<guint> ids_of_regions (GstBuffer *buffer)
   return ids;
 }
 
-/// The tracks of a frame. docs/pipelines.md has their bytes.
+/// The tracks of a frame. docs/pipelines.md has the format of the bytes.
 struct Tracks {
   static constexpr char kName[] = "GstIntegralHistogramTracksMeta", kWhat[] = "tracks";
   static constexpr auto get_api = gst_integral_histogram_tracks_meta_api_get_type;
@@ -116,8 +116,8 @@ struct Tracks {
     return tracks;
   }
 
-  /// Adds the regions of interest that integralhisttrack had added, unless they are there. Of a
-  /// track that a crop took away there is none.
+  /// Adds the regions of interest that integralhisttrack had added, unless they exist. A track that
+  /// a crop removed gets no region.
   void arrive (GstBuffer *buffer) const
   {
     const auto present = ids_of_regions (buffer);

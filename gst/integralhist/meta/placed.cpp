@@ -48,8 +48,8 @@ inthist::Expected<Placed, std::string> after (const Placed &placed, const FrameG
 }
 
 #if GST_CHECK_VERSION(1, 28, 0)
-/// Reads a step from its matrix. Rectangles say where the picture lies, as integers; the matrix, of
-/// floats, says how it is turned. Its places are of edges, or of pixels where it mirrors.
+/// Reads a step from its matrix. Rectangles say where the picture lies, as integers; the matrix, in
+/// floats, says how it is turned. Its positions are edges, or pixels if it mirrors.
 std::optional<FrameStep> step_of (const GstVideoMetaTransformMatrix &transform)
 {
   const auto &m = transform.matrix;
@@ -57,7 +57,7 @@ std::optional<FrameStep> step_of (const GstVideoMetaTransformMatrix &transform)
   const bool is_upright = m[0][1] == 0 && m[1][0] == 0, is_turned = m[0][0] == 0 && m[1][1] == 0;
   if (is_upright == is_turned || m[2][0] != 0 || m[2][1] != 0 || m[2][2] != 1)
     return std::nullopt;
-  // whether it fills the output's length with the input's, to a pixel
+  // whether the input's length fills the output's, to a pixel
   const auto fills = [] (float scale, float offset, int in_length, int out_length) {
     const double a = offset, b = double (scale) * in_length + offset;
     return std::fabs (std::min (a, b)) < 1.5 && std::fabs (std::max (a, b) - out_length) < 1.5;

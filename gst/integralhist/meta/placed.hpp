@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The metas of places in a frame: how they follow what GStreamer's elements do with it.
+// The place of metas in a frame, and how it follows the changes that GStreamer's elements make.
 #pragma once
 
 #include <optional>
@@ -14,30 +14,30 @@
 
 namespace integralhist {
 
-/// The size of the frame that carries a meta, and what was done to it besides scaling.
+/// The size of the frame that carries a meta, and the changes to it besides scaling.
 struct Placed {
   guint width, height;
-  std::optional<FrameGeometry> geometry;  // null where the frame shows all of the original, upright
+  std::optional<FrameGeometry> geometry;  // null if the frame shows all of the original, upright
 
   FrameGeometry geometry_of (int original_width, int original_height) const;
 };
 
 /// Returns whether a scaled frame shows the whole original and nothing else. Scalers that keep the
-/// picture's shape add borders where the aspect ratio changes, and do not say so.
+/// picture's shape add borders if the aspect ratio changes, and do not say so.
 bool same_aspect (const GstVideoInfo &in, const GstVideoInfo &out);
 
-/// Returns the place after a GstMeta's transformation, of a meta whose original has this size.
-/// Where the meta must not go along, the error is the reason, or empty.
+/// Returns the place after a GstMeta's transformation, for a meta whose original has this size. If
+/// the meta must be dropped, the error is the reason, or empty.
 inthist::Expected<Placed, std::string> transformed (const Placed &placed, int original_width,
                                                     int original_height, GQuark type,
                                                     gpointer data);
 
-/// Returns where the pixels of the frame that carries the meta come from.
+/// Returns the geometry of the frame that carries the meta.
 FrameGeometry geometry_of (const GstIntegralHistogramMeta *meta);
 /// Returns whether that frame shows all that was computed, upright and without borders.
 bool shows_all (const GstIntegralHistogramMeta *meta);
 
-/// Returns the first meta with a histogram of what is visible that is wanted; null for none.
+/// Returns the first wanted meta whose histogram matches what is visible, or null.
 template <class IsWanted>
 GstIntegralHistogramMeta *find_meta (GstBuffer *buffer, IsWanted &&is_wanted)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Metas of places in a frame that follow its crops, scaling and turns, and go across processes as
-// bytes. What they are about is their Content.
+// Metas of places in a frame that follow crops, scaling and turns, and are sent to other processes
+// as bytes. The Content holds the places.
 #pragma once
 
 #include <utility>
@@ -14,20 +14,19 @@
 
 namespace integralhist {
 
-/// Why bytes are none of a meta.
+/// The reason why bytes are not a valid meta.
 using BadBytes = tl::unexpected<const char *>;
 
-/// What the C struct `Meta`, { GstMeta meta; gpointer priv; }, points to. A Content has
+/// The object that the C struct `Meta`, { GstMeta meta; gpointer priv; }, points to. A Content has
 ///   kName, kWhat               name of the meta, and of its content in errors,
 ///   get_api, get_info          functions of the C API,
-///   width, height              of the frame that its places are in,
-///   kLatest, version ()        the latest version of its bytes, and that of this content's: a
-///   later
-///                              one where older readers would take them for something else,
-///   write (writer, placed)     its bytes, with places in the frame that carries the meta,
-///   read (reader, version)     a Content from such bytes, or why there is none,
-///   arrive (buffer)            what else it adds to the buffer where it was read; optional.
-/// Without an argument it is of a frame of one pixel, and has nothing in it.
+///   width, height              size of the frame that its places are in,
+///   kLatest, version ()        the latest version of the bytes, and the version of this content:
+///                              a later one if older readers would misread the bytes,
+///   write (writer, placed)     writes the bytes, with places in the frame that carries the meta,
+///   read (reader, version)     returns a Content from such bytes, or the reason why it cannot,
+///   arrive (buffer)            adds further items to the buffer after reading; optional.
+/// A default Content is of a frame of one pixel, and is empty.
 template <class Meta, class Content>
 struct PlacedMeta {
   Content content;
@@ -35,7 +34,7 @@ struct PlacedMeta {
 
   static PlacedMeta &of (const Meta *meta) { return *static_cast<PlacedMeta *> (meta->priv); }
 
-  /// Returns where a rectangle of the content is in the frame that carries the meta.
+  /// Returns the rectangle in the frame that carries the meta for one of the content.
   GstVideoRectangle in_frame (const GstVideoRectangle &r) const
   {
     return placed.geometry_of (content.width, content.height).in_frame (r);
@@ -73,7 +72,7 @@ struct PlacedMeta {
     return gst_meta_api_type_register (joined (Content::kName, "API").c_str (), tags);
   }
 
-  /// From GStreamer 1.24 on with the functions that make bytes of it.
+  /// From GStreamer 1.24 on, with the functions that serialise the meta.
   static const GstMetaInfo *register_meta ()
   {
 #if GST_CHECK_VERSION(1, 24, 0)
@@ -129,7 +128,7 @@ private:
 
   // functions of the GstMetaInfo
 
-  /// With what add () gives, or, where others add the meta, with nothing in it.
+  /// Takes the argument of add (); if other code adds the meta, the content is empty.
   static gboolean init (GstMeta *meta, gpointer value, GstBuffer *)
   {
     cast (meta)->priv = value ? new PlacedMeta (std::move (*static_cast<PlacedMeta *> (value)))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What regions of a frame count or add up to.
+// The counts or sums of a frame's regions.
 #pragma once
 
 #include <condition_variable>
@@ -16,7 +16,7 @@
 
 namespace integralhist {
 
-/// Regions of a frame, and what the numbers asked about them are.
+/// Regions of a frame, and the kind of numbers asked about them.
 struct RegionQuery {
   int width = 1, height = 1;               // of the frame
   std::vector<GstVideoRectangle> regions;  // of a histogram's frame within it
@@ -27,28 +27,28 @@ struct RegionQuery {
   guint weight_unit = 1;
 
   RegionQuery () = default;
-  /// Of a histogram; regions are clipped to its frame.
+  /// Makes a query about a histogram; regions are clipped to its frame.
   RegionQuery (GstIntegralHistogram *histogram, std::span<const GstVideoRectangle> of_frame);
 
-  /// Returns how many numbers answer it.
+  /// Returns how many numbers the answer has.
   std::size_t n_values () const { return regions.size () * planes; }
 };
 
-/// A query about a frame's regions, and its answer. It is asked once, by whoever wants it first:
-/// a message, or who reads a meta or a tensor. The histogram is held until then.
+/// A query about a frame's regions, and its answer. The first consumer that needs the answer asks
+/// the query: a message, or a reader of a meta or a tensor. The histogram is held until then.
 class RegionAnswers {
 public:
   RegionAnswers (GstIntegralHistogram *histogram, std::span<const GstVideoRectangle> regions);
-  /// An answer that is known.
+  /// Makes a query with a known answer.
   RegionAnswers (RegionQuery query, std::vector<guint64> values);
   RegionAnswers (const RegionAnswers &) = delete;
   RegionAnswers &operator= (const RegionAnswers &) = delete;
 
   const RegionQuery asked;
 
-  /// Returns the answer, a value for each plane of each region, region by region. Asks, unless that
-  /// is done. Waits for the tensor, and for another thread that asks; an CancelScope ends both.
-  /// After an error the next one asks again.
+  /// Returns the answer, a value for each plane of each region, region by region. If it is not
+  /// known, asks and waits for the tensor, or waits for another thread that asks; a CancelScope
+  /// ends both waits. After an error the next caller asks again.
   Expected<std::span<const guint64>> ask ();
 
 private:
@@ -58,12 +58,12 @@ private:
   std::condition_variable changed_;
   enum class State { open, asking, answered } state_;
 
-  // of the thread that asks, and constant once answered
+  // written by the thread that asks, and constant once answered
   HistogramRef histogram_;
   std::vector<guint64> values_;
 };
 
-/// Attaches them as a GstIntegralHistogramRegionsMeta.
+/// Attaches the answers as a GstIntegralHistogramRegionsMeta.
 void add_regions_meta (GstBuffer *buffer, std::shared_ptr<RegionAnswers> answers);
 
 }  // namespace integralhist

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tracks, as the plugin gives them to their meta.
+// Tracks, in the form in which the plugin passes them to their meta.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@
 
 namespace integralhist {
 
-/// The type of regions of interest, and of object detections, that are tracks; and the name of the
+/// The type of regions of interest and object detections that are tracks; also the name of the
 /// parameter that such regions have.
 inline constexpr char kTrackType[] = "track";
 
@@ -23,15 +23,15 @@ struct Track {
   GstVideoRectangle box = {};  // where it is, or was last
   double confidence = 0;
   bool is_lost = false;
-  std::string kind;  // of the last detection, as "person"; empty where there was none
+  std::string kind;  // of the last detection, such as "person"; empty if there was none
   std::optional<double> detection_confidence;
 };
 
-/// Returns whether a name of a class can be sent: text of 1024 bytes at most.
+/// Returns whether the name of a class can be sent: text of at most 1024 bytes.
 bool is_class (const std::string &kind);
 
-/// Attaches tracks, as a meta and, unless they are lost, as regions of interest, whose parameter
-/// has the confidence and what the detection said.
+/// Attaches tracks as a meta and, unless they are lost, as regions of interest. The parameter of a
+/// region has the confidence and the values of the detection.
 GstIntegralHistogramTracksMeta *add_tracks (GstBuffer *buffer, int width, int height,
                                             std::vector<Track> tracks);
 

@@ -17,11 +17,11 @@ using inthist::QueryKind;
 /// as much as the last box and this many boxes of the query's own windows: between windows far
 /// apart lie too many pixels that no query needs.
 constexpr double kMaxToSpan = 2;
-/// A box costs at most this share of the whole tensor. Else that is computed: it costs little more,
-/// and never has to grow.
+/// A box costs at most this share of the whole tensor. Above it the whole tensor is computed: that
+/// costs little more, and never has to grow.
 constexpr double kMaxOfWhole = 0.7;
 
-/// The pixels from the first to before the last, anywhere.
+/// The pixels from the first to just before the last, also outside the frame.
 struct Extent {
   std::int64_t x0 = INT64_MAX, y0 = INT64_MAX, x1 = INT64_MIN, y1 = INT64_MIN;
 
@@ -31,7 +31,7 @@ struct Extent {
     y0 = std::min (y0, y), y1 = std::max (y1, y + height);
   }
   bool is_empty () const { return x1 <= x0 || y1 <= y0; }
-  /// Returns what of it lies in the frame; a pixel at least.
+  /// Returns the part that lies in the frame; at least one pixel.
   Region within (const inthist::Shape &frame) const
   {
     const int x = inthist::between (0, x0, frame.width - 1),
@@ -46,8 +46,8 @@ bool is_most (const Region &region, const inthist::Shape &frame)
   return double (region.width) * region.height > kMaxOfWhole * frame.width * frame.height;
 }
 
-/// Returns the region of the frame around all windows of a query, or the frame where that is most
-/// of it; one pixel if they all lie outside.
+/// Returns the region of the frame around all windows of a query, or the whole frame if the region
+/// is most of it; one pixel if all windows lie outside.
 Region around (const Query &query, const inthist::Shape &shape)
 {
   const inthist::Windows &windows = query.windows;
@@ -78,7 +78,7 @@ Region around (const Query &query, const inthist::Shape &shape)
   return all.is_empty () ? Region{ 0, 0, 1, 1 } : all.within (shape);
 }
 
-/// Returns the smallest region that holds both regions. If a has no width, that is b.
+/// Returns the smallest region that holds both regions. If `a` has no width, returns `b`.
 Region around_both (const Region &a, const Region &b)
 {
   if (a.width == 0)
@@ -88,7 +88,7 @@ Region around_both (const Region &a, const Region &b)
            std::max (a.y + a.height, b.y + b.height) - y0 };
 }
 
-/// Returns the pixels of all windows, as often as they are in one.
+/// Returns the number of pixels in all windows; overlaps count several times.
 double pixels_of (const Query &query, const inthist::Shape &shape)
 {
   double pixels = 0;
@@ -99,7 +99,7 @@ double pixels_of (const Query &query, const inthist::Shape &shape)
   return pixels;
 }
 
-/// Tells whether a query can be moved. A vote's window counts before it is clipped.
+/// Returns whether a query can be moved. A vote's window counts before it is clipped.
 bool can_move (const Query &query, const Region &to)
 {
   const inthist::Grid &grid = query.windows.grid;
@@ -157,7 +157,7 @@ bool Demand::choose_counting (std::span<const CellsQuery> queries)
   Region asked;
   double pixels = 0, n = 0;
   for (const CellsQuery &query : queries) {
-    // of histograms there are scores alone: many bins of a cell are 0
+    // only scores are counted from histograms: many bins of a cell are 0
     if ((shape_.content == inthist::Content::bins) == query.scores.empty ())
       return false;
     for (const inthist::Cells &cells : query.grids) {

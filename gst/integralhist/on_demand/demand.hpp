@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Chooses the cheapest way to answer what is asked of a frame. All give the same numbers:
+// Chooses the cheapest way to answer a query about a frame. All ways give the same numbers:
 //
 //   pixels   a few small windows are counted pixel by pixel
 //   box      windows near each other have a tensor of the box around them, which is kept for the
 //            next query
-//   whole    all else, and everything afterwards
+//   whole    for all other queries, and for every query after that
 //
-// In all, a frame costs at most twice what its tensor costs.
+// In total, a frame costs at most twice as much as its tensor.
 #pragma once
 
 #include <optional>
@@ -42,14 +42,14 @@ public:
   {
   }
 
-  /// Returns the region of the frame to answer a query from: what the last tensor is of, or what to
-  /// compute a tensor of. Returns nothing if the query's windows are to be counted from pixels.
+  /// Returns the region of the frame to answer a query from: that of the last tensor, or that of a
+  /// tensor to compute. Returns nothing if the query's windows are to be counted from pixels.
   std::optional<Region> choose_tensor (const Query &query);
-  /// Returns whether cells are to be counted from pixels: those of a grid share none.
+  /// Returns whether to count cells from pixels: the cells of a grid share no pixels.
   bool choose_counting (std::span<const CellsQuery> queries);
   /// Notes that a tensor of this region has replaced the last one.
   void note_computed (const Region &region);
-  /// Returns whether the frame had better been computed at once, and whole.
+  /// Returns whether it would have been better to compute the whole frame at once.
   bool is_for_all () const
   {
     return is_within (frame_, box_) || spent_in_all_ > answer_cost_->at_once * cost_of (frame_);
@@ -67,8 +67,8 @@ private:
   inthist::Shape shape_;
   const AnswerCost *answer_cost_;
   Region frame_;
-  Region box_;  // of the last tensor
-  // Windows that were counted from pixels since: what is around them, and their cost.
+  Region box_;  // the region of the last tensor
+  // Windows that were counted from pixels since then: the region around them, and their cost.
   Region asked_;
   double spent_ = 0;
   double spent_in_all_ = 0;  // on pixels and tensors of this frame

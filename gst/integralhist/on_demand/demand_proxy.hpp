@@ -9,7 +9,7 @@
 
 namespace integralhist {
 
-/// Forwards to an eager engine's tensor, and notes what, on demand, would have been computed.
+/// Forwards to an eager engine's tensor, and notes what a tensor on demand would have computed.
 class DemandProxy final : public TensorProxy {
 public:
   DemandProxy (std::shared_ptr<OnDemandContext> context, std::shared_ptr<Tensor> tensor,
@@ -30,7 +30,7 @@ public:
       const std::lock_guard lock (mutex_);
       return demand_.choose_counting (queries);
     }();
-    // Tensor's asks the cells as regions of this tensor, whose ask () notes them
+    // Tensor::ask_cells asks for the cells as regions of this tensor, whose ask () notes them
     return would_count ? tensor_->ask_cells (queries) : Tensor::ask_cells (queries);
   }
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override

@@ -10,8 +10,8 @@
 
 namespace integralhist {
 
-/// A tensor of a frame in a GPU's memory, with the frame's feature image there, for many queries at
-/// once. The image is made if such queries were announced for an earlier frame.
+/// A tensor of a frame in a GPU's memory, with the frame's feature image on that GPU, for many
+/// queries at once. The image is made if such queries were announced for an earlier frame.
 class FeatureImageProxy final : public TensorProxy {
 public:
   FeatureImageProxy (std::shared_ptr<OnDemandContext> context, std::shared_ptr<Tensor> tensor,

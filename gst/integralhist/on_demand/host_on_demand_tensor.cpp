@@ -17,7 +17,7 @@
 namespace integralhist {
 namespace {
 
-/// A region's tensor in host memory, computed.
+/// The computed tensor of a region, in host memory.
 class HostBox final : public Tensor {
 public:
   HostBox (const inthist::Shape &of, HostMemory memory) : Tensor (of), memory_ (std::move (memory))
@@ -60,7 +60,7 @@ void HostOnDemandTensor::released ()
   OnDemandTensor::released ();
 }
 
-// A GPU.
+// The way by a GPU.
 
 Expected<DeviceFeatureImage *> HostOnDemandTensor::prepare (std::span<const Region> regions)
 {
@@ -78,10 +78,10 @@ Expected<DeviceFeatureImage *> HostOnDemandTensor::prepare (std::span<const Regi
 /// Makes the values on the GPU, if that is worth it. Returns whether the GPU has them.
 Expected<bool> HostOnDemandTensor::prepare_device_image (std::span<const Region> regions)
 {
-  // The regions' pixels that pay for an upload: a number, and a share of the frame, as all of it is
-  // uploaded. Half is enough if the GPU had the last frame, so that consumers do not change sides
-  // all the time. Measured on an H100 with one box tracked in 352x288 and 100 in 1920x1080, and
-  // judged between.
+  // The regions' pixels from which an upload pays off: a number, and a share of the frame, because
+  // the whole frame is uploaded. Half is enough if the GPU had the last frame, so that consumers do
+  // not switch back and forth. Measured on an H100 with one box tracked in 352x288 and 100 in
+  // 1920x1080, and judged in between.
   constexpr double kEnough = 8000, kEnoughOfFrame = 1.0 / 8;
   double pixels = 0;
   for (const Region &region : regions)
@@ -126,7 +126,7 @@ Expected<bool> HostOnDemandTensor::ask_device (Ask &&ask)
   return false;
 }
 
-// Pixels, an engine and a box.
+// The ways by pixels, an engine and a box.
 
 Expected<> HostOnDemandTensor::ask (std::span<const Query> queries)
 {
@@ -215,7 +215,7 @@ Expected<> HostOnDemandTensor::count_cells (std::unique_lock<std::mutex> locked,
   context_->pixel_answers++;
 
   const inthist::Binning binning = kept_.binning ({});
-  // small grids share a task, and a large one is cut into several by add_up_cells
+  // small grids share a task, and add_up_cells cuts a large one into several
   const int tasks = std::clamp (int (pixels / inthist::cpu::kPixelsOfATask), 1, std::max (n, 1));
   return in_parallel (n, tasks, [&] (int i) -> Expected<> {
     const CellTask &task = cell_tasks[std::size_t (i)];
@@ -272,7 +272,7 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
   return box;
 }
 
-/// Returns the whole tensor of the engine. Has it computed without the lock, if it must.
+/// Returns the whole tensor of the engine. If it must be computed, does so without the lock.
 Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::whole (std::unique_lock<std::mutex> &lock)
 {
   if (whole_)
@@ -319,7 +319,7 @@ Expected<const void *> HostOnDemandTensor::host ()
 
 Expected<std::span<const Shard>> HostOnDemandTensor::shards ()
 {
-  std::span<const Shard> all;  // none of a whole tensor
+  std::span<const Shard> all;  // empty for a whole tensor
   TRY (ask_whole (
       [&] (Tensor &tensor) -> Expected<> {
         all = TRY (tensor.shards ());

@@ -21,10 +21,10 @@ public:
   static Expected<std::unique_ptr<EngineTensor>>
   create (const std::shared_ptr<OnDemandContext> &context);
 
-  /// Keeps a frame. The engine calls this before it gives the tensor out.
+  /// Keeps a frame. The engine calls this before it hands out the tensor.
   Expected<> keep (const Frame &frame)
   {
-    // a consumer on a GPU need not have waited for the copy of the last frame
+    // a consumer on a GPU may not have waited for the copy of the last frame
     if (std::exchange (is_device_image_current_, false))
       TRY (device_image_->await_kept ());
     return kept_.keep (frame);
@@ -44,13 +44,13 @@ private:
   {
   }
 
-  /// Makes the missing values of n regions. The lock is released for that time.
+  /// Makes the missing values of n regions. The lock is released during that time.
   template <class RegionOf>
   Expected<> ensure_values (std::unique_lock<std::mutex> &lock, int n, RegionOf &&region);
   Expected<bool> prepare_device_image (std::span<const Region> regions);
   /// Returns whether the GPU has the values of this frame.
   Expected<bool> is_device_image_current ();
-  /// Has the GPU answer; it is not asked again after a failure.
+  /// Lets the GPU answer; after a failure the GPU is not asked again.
   template <class Ask>
   Expected<bool> ask_device (Ask &&ask);
   Expected<> answer_from_pixels (std::unique_lock<std::mutex> locked, const Query &query);
@@ -58,15 +58,15 @@ private:
   Expected<> count_cells (std::unique_lock<std::mutex> locked, std::span<const CellsQuery> queries);
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override;
   Expected<std::shared_ptr<Tensor>> whole (std::unique_lock<std::mutex> &lock);
-  /// Calls `ask` with the whole tensor of an engine, if there is one, unless a box is whole.
-  /// Another way may answer if the engine fails, or if `ask` does in one of these ways.
+  /// Calls `ask` with the whole tensor of an engine, if there is one, unless a box is whole. If the
+  /// engine fails, or `ask` fails with one of these kinds, another way may answer.
   template <class Ask>
   Expected<bool> ask_whole (Ask &&ask, std::span<const Error::Kind> recoverable);
 
   KeptFrame kept_;
-  std::shared_ptr<Tensor> whole_;  // of the engine; guarded by mutex_
+  std::shared_ptr<Tensor> whole_;  // the engine's; guarded by mutex_
   std::size_t device_bytes_ = 0;
-  std::unique_ptr<DeviceFeatureImage> device_image_;  // null before it is wanted
+  std::unique_ptr<DeviceFeatureImage> device_image_;  // null until it is needed
   bool is_device_image_current_ = false;  // it has this frame's values; guarded by mutex_
 };
 

@@ -15,12 +15,12 @@
 
 namespace integralhist {
 
-/// The state that the tensors of an engine share, with their reports to the engine. It outlives the
+/// The state that the tensors of an engine share, and their reports to the engine. It outlives the
 /// engine while tensors are out.
 class OnDemandContext {
 public:
-  /// `whole_engine` computes whole frames, of what is kept; if it is null, or fails, the caller
-  /// does. `assist` is a GPU for many queries at once, if there is one.
+  /// `whole_engine` computes whole frames from the kept values; if it is null, or fails, the
+  /// calling thread does. `assist` is a GPU for many queries at once, if there is one.
   OnDemandContext (const inthist::Shape &shape, const inthist::Lut &lut, const Plan &plan,
                    std::shared_ptr<WholeTensorEngine> whole_engine, std::optional<GpuAssist> assist)
       : shape (shape), lut (lut), plan (plan), whole_engine (std::move (whole_engine)),
@@ -29,7 +29,7 @@ public:
   }
 
   const inthist::Shape shape;
-  const inthist::Lut lut;  // from what is kept to bins; of a table, its scores by default
+  const inthist::Lut lut;  // from kept values to bins; for a table, its default scores
   const Plan plan;
   const std::shared_ptr<WholeTensorEngine> whole_engine;
   const std::optional<GpuAssist> assist;
@@ -38,13 +38,13 @@ public:
 
   std::atomic<guint64> pixel_answers = 0, device_answers = 0, part_tensors = 0,
                        tensors = 0;                // as in Stats
-  std::atomic<bool> assist_failed = false;         // once, and it is left alone from then on
+  std::atomic<bool> assist_failed = false;         // once it has failed, it is not used
   std::atomic<bool> assist_was_used = false;       // for the last frame
   std::atomic<bool> feature_image_wanted = false;  // of frames in a GPU's memory
   std::atomic<unsigned> computing = 0;             // tensors, now
   std::atomic<guint64> value_bytes = 0;            // of frames that are kept
 
-  /// Returns the LUT that makes the bytes which are kept of a frame: values, or a table's scores.
+  /// Returns the LUT that makes the kept bytes of a frame: values, or a table's scores.
   const inthist::Lut &kept_by (const Frame &frame) const
   {
     return shape.content == inthist::Content::sums ? frame.lut_or (lut) : identity;
@@ -71,7 +71,7 @@ public:
     drop (std::move (feature_image));
     return tl::make_unexpected (kept.error ());
   }
-  /// Takes the feature image of a tensor that is gone, for another frame.
+  /// Takes the feature image of a released tensor, for another frame.
   void give_back (std::unique_ptr<DeviceFeatureImage> feature_image)
   {
     idle_feature_images_.give_back (std::move (feature_image));
@@ -82,12 +82,12 @@ public:
     value_bytes -= feature_image->bytes ();
   }
 
-  /// Returns the memory that frames hold, or keep for the next, but for tensors on a device.
+  /// Returns the memory that frames hold, or keep for reuse, except for tensors on a device.
   guint64 bytes () const { return value_bytes + memory->bytes (); }
 
-  /// Counts a tensor that was computed.
+  /// Counts a computed tensor.
   void count (bool whole) { (whole ? tensors : part_tensors)++; }
-  /// Adds the time that one took.
+  /// Adds the time that a tensor took.
   void add_time (guint64 nanoseconds)
   {
     const std::lock_guard lock (mutex_);
@@ -99,7 +99,7 @@ public:
     return time_;
   }
 
-  /// How many of the last released frames, in a row, had queries for (nearly) all of them, or
+  /// How many of the last released frames, in a row, had queries for (nearly) all of the frame, or
   /// for less (Demand::is_for_all). One of the two is 0.
   struct Streak {
     unsigned all = 0, less = 0;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Histograms and tables on the CPU when somebody asks (on_demand_tensor.hpp). The streaming thread
-// copies a byte a pixel; then the buffer is no longer needed. Who asks computes.
+// Histograms and tables that are computed when a consumer asks (on_demand_tensor.hpp). The
+// streaming thread copies a byte a pixel, and then releases the buffer. On the CPU, the calling
+// thread computes the answer.
 //
-// Where consumers ask for whole tensors, frame after frame, an eager engine computes the next frame
-// while they look at this one. What they ask of its tensors tells when that ends. On a GPU it
-// computes the first frames, too, and all those that come in host memory.
+// If consumers ask for whole tensors, frame after frame, an eager engine computes the next frame
+// while they look at this one. The queries of its tensors show when that should end. On a GPU the
+// eager engine also computes the first frames, and all frames that arrive in host memory.
 #include "on_demand_engine.hpp"
 
 #include <chrono>
@@ -24,7 +25,7 @@
 namespace integralhist {
 namespace {
 
-/// Why frames are computed at once or on demand.
+/// The reason why frames are computed at once or on demand.
 enum class Reason {
   first_frames,
   host_memory,
@@ -78,7 +79,7 @@ public:
       }
       if (engine.error ().kind != Error::Kind::no_memory)
         return tl::make_unexpected (engine.error ());
-      begins_eager_ = false;  // frames in host memory wait for queries, too
+      begins_eager_ = false;  // frames in host memory wait for queries as well
       stay_on_demand (engine.error ());
       choose (Reason::eager_failed);
     }
@@ -105,7 +106,7 @@ public:
 
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
-    // with Compute::automatic it is the tensors that tell what is asked
+    // with Compute::automatic the tensors note which queries come
     const bool may_have_feature_image = frame.location == PixelLocation::device && !automatic_
                                         && context_->assist && !frame.context
                                         && !context_->assist_failed;
@@ -113,7 +114,7 @@ public:
       return submit_tensor (frame);
     auto feature_image = context_->feature_image_wanted ? take_feature_image (frame) : nullptr;
     Frame read = frame;
-    // who waits for the stream that makes the values has them read the pixels, too
+    // a stream that waits for the values also waits until their pixels have been read
     if (feature_image)
       read.producer = feature_image->stream ();
     auto submitted = submit_tensor (read);
@@ -154,7 +155,7 @@ public:
       if (context_->whole_engine->device == inthist::Device::cuda)
         stats.backend = "cuda";
       Stats asked = context_->whole_engine->stats ();
-      asked.frames = 0;  // they are counted here
+      asked.frames = 0;  // this engine counts the frames
       stats.add (asked);
     }
     if (device_store_)
@@ -184,7 +185,7 @@ private:
   static constexpr unsigned kLess = 8;    // end that: a short pause of the consumers does not
   static constexpr unsigned kIdle = 256;  // free the engine's memory: it takes long to make again
 
-  /// Makes the values of a frame in the GPU's memory; null where there is no room for them.
+  /// Makes the values of a frame in the GPU's memory; null if there is no room for them.
   std::unique_ptr<DeviceFeatureImage> take_feature_image (const Frame &frame)
   {
     auto feature_image = context_->feature_image_for (frame);
@@ -199,7 +200,7 @@ private:
   Expected<SubmittedFrame> submit_tensor (const Frame &frame)
   {
     const bool on_device = frame.location == PixelLocation::device;
-    // The pixels of other devices would have to be fetched.
+    // The pixels of other devices would have to be copied.
     if (on_device ? !device_store_ || !device_store_->takes (frame) : begins_eager_) {
       TRY (eager_.get ());
       choose (on_device ? Reason::other_devices : Reason::host_memory);
@@ -248,7 +249,7 @@ private:
     return submitted;
   }
 
-  /// Returns whether this frame is computed at once, by the frames before.
+  /// Returns whether this frame is computed at once, judged by the frames before it.
   Expected<bool> choose_schedule ()
   {
     if (!automatic_ || stays_on_demand_) {
@@ -283,12 +284,12 @@ private:
                  schedule.reason);
   }
 
-  /// To compute ahead is to be faster, no more: if it fails, frames wait for queries.
+  /// Computing ahead only saves time: if it fails, frames wait for queries.
   void stay_on_demand (const Error &why)
   {
     GST_INFO ("to compute ahead fails: %s", why.message.c_str ());
     stays_on_demand_ = true;
-    (void) drop_eager ();  // what failed is told by its frames
+    (void) drop_eager ();  // the frames report failures
   }
 
   /// Frees the eager engine's memory, once its frames are done.
@@ -303,9 +304,9 @@ private:
   const bool automatic_;
   LazyEngine eager_;
   const std::unique_ptr<DeviceStore> device_store_;
-  bool begins_eager_;  // and stays so for frames in host memory; set before the first frame
+  bool begins_eager_;  // constant for frames in host memory; set before the first frame
   std::shared_ptr<OnDemandContext> context_;
-  std::shared_ptr<TensorPool> pool_, device_pool_;  // the streaming thread's
+  std::shared_ptr<TensorPool> pool_, device_pool_;  // used by the streaming thread
   bool stays_on_demand_ = false;                    // the streaming thread's
   std::atomic<Reason> reason_;  // of the next frame; the streaming thread chooses
 

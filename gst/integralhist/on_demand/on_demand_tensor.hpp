@@ -20,7 +20,7 @@
 //          ├─ a box                      box_of () ──► compute (): a tensor of that region
 //          └─ pixels again               if the box finds no memory
 //
-// The tensors of an engine share an OnDemandContext. Demand (demand.hpp) counts what a frame cost.
+// The tensors of an engine share an OnDemandContext. Demand (demand.hpp) counts a frame's costs.
 #pragma once
 
 #include <algorithm>
@@ -79,8 +79,8 @@ protected:
   }
   static constexpr Error::Kind kBroken[] = { Error::Kind::failed },
                                kBrokenOrFull[] = { Error::Kind::failed, Error::Kind::no_memory };
-  /// Returns whether the outcome is a failure of one of these kinds, after which another way may
-  /// answer. The log says so.
+  /// Returns whether the outcome is a failure of one of these kinds, so that another way may
+  /// answer. Writes that to the log.
   template <class T>
   static bool falls_through (const Expected<T> &outcome,
                              std::span<const Error::Kind> kinds = kBrokenOrFull)
@@ -90,10 +90,10 @@ protected:
       note_failure (outcome.error ());
     return does;
   }
-  /// Returns the tensor of a region that `demand_` has named. Computes it, if it must.
+  /// Returns the tensor of a region that `demand_` has chosen. Computes it if necessary.
   Expected<std::shared_ptr<const Box>> box_of (std::unique_lock<std::mutex> &lock,
                                                const Region &region);
-  /// Calls `ask` with a box's tensor, and with the query moved there.
+  /// Calls `ask` with a box's tensor, and with the query moved to the box.
   template <class Ask>
   Expected<> ask_box (const Box &box, const Query &query, Ask &&ask)
   {
@@ -107,7 +107,7 @@ protected:
 
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
-  bool computing_ = false;  // without the lock; no other thread uses the rest then
+  bool computing_ = false;  // without the lock; no other thread uses the members below then
   std::shared_ptr<const Box> box_;
   Demand demand_;
 

@@ -9,7 +9,7 @@
 
 namespace integralhist {
 
-/// Forwards to another tensor what a subclass does not decide: ask, ask_cells and prepare.
+/// Forwards to another tensor, except for ask, ask_cells and prepare, which subclasses define.
 class TensorProxy : public Tensor {
 public:
   explicit TensorProxy (std::shared_ptr<Tensor> tensor)

@@ -7,7 +7,7 @@ namespace integralhist {
 
 namespace {
 
-// What the thread waits for without being woken, and how long it goes without looking
+// How long the thread waits before it looks again for events that do not wake it
 constexpr std::chrono::microseconds kPartPoll (50), kSlotPoll (1000);  // a part, a slot or pixels
 constexpr GstClockTime kLastPart = 100 * GST_USECOND;                  // as many parts as may be
 constexpr std::chrono::milliseconds kMemoryPoll (20);                  // memory of others
@@ -21,7 +21,7 @@ Expected<> DeviceWorker::start ()
   return {};
 }
 
-/// Takes the next task whenever the device is free, and ends the parts that are done.
+/// Takes the next task when the device is free, and ends the parts that are done.
 void DeviceWorker::work ()
 {
   auto lock = queue_.lock ();
@@ -42,14 +42,14 @@ void DeviceWorker::work ()
       engine_->expect (fetching_->frame);
       lock.lock ();
     } else if (!running_.empty ()) {
-      // there may be a task to take, or pixels to fetch, meanwhile
+      // a task may have come, or pixels to fetch
       lock.unlock ();
       end_oldest (may_take ? 0 : kLastPart);
       lock.lock ();
       if (may_take && !running_.empty ())
         queue_.wait_for (lock, kPartPoll);
     } else if (!queue_.is_empty (lock) || fetching_) {
-      queue_.wait_for (lock, kSlotPoll);  // its memory is held
+      queue_.wait_for (lock, kSlotPoll);  // others hold the memory
     } else if (queue_.is_stopping (lock)) {
       return;
     } else {
@@ -58,8 +58,8 @@ void DeviceWorker::work ()
   }
 }
 
-/// Takes the frame whose pixels the device should fetch, unless it was announced already. Strips
-/// are fetched when they are computed. Returns false where there is none.
+/// Takes the frame whose pixels the device should fetch, unless it was already announced. Strips
+/// are fetched when they are computed. Returns false if there is no such frame.
 bool DeviceWorker::take_next_to_fetch (const FrameQueue::Lock &lock)
 {
   if (partition_.strips > 1 || fetching_)
@@ -86,8 +86,8 @@ void DeviceWorker::start_parts (const Task &task)
   }
 }
 
-/// Submits a part. Its memory was counted when the engine was made; where others have taken it
-/// since, this waits while some may come back.
+/// Submits a part. Its memory was counted when the engine was made; if other programs have taken it
+/// since, waits while some may come back.
 Expected<std::shared_ptr<EngineTensor>> DeviceWorker::submit_part (const PendingFrame &pending,
                                                                    const Part &part)
 {

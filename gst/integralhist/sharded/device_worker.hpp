@@ -17,7 +17,7 @@ namespace integralhist {
 /// their parts to the device's engine.
 class DeviceWorker {
 public:
-  /// The part with the number `faulty` fails; 0 for none.
+  /// The part with the number `faulty` fails; 0 for no fault.
   DeviceWorker (int device, std::unique_ptr<PartEngine> engine, const inthist::Shape &shape,
                 const Partition &partition, TensorPool &pool, FrameQueue &queue, int faulty)
       : device_ (device), faulty_ (faulty), shape_ (shape), partition_ (partition), pool_ (pool),
@@ -40,7 +40,7 @@ private:
     Task task;
     Part part;
     std::shared_ptr<EngineTensor> tensor;
-    bool last;  // of its task's parts
+    bool last;  // the last part of the task
   };
 
   void work ();
@@ -59,11 +59,11 @@ private:
   std::atomic<guint64> n_parts_ = 0;
   const std::unique_ptr<PartEngine> engine_;
 
-  // The thread's.
+  // Used by the worker's thread only.
   int n_started_ = 0;
   std::list<RunningPart> running_;
-  guint64 announced_ = 0;                   // the last frame announced to the device
-  std::shared_ptr<PendingFrame> fetching_;  // that frame, until its pixels are there
+  guint64 announced_ = 0;                   // the number of the last frame announced to the device
+  std::shared_ptr<PendingFrame> fetching_;  // the announced frame, until its pixels have arrived
 
   Thread thread_;
 };

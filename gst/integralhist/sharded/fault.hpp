@@ -17,7 +17,7 @@ struct Fault {
   bool operator== (const Fault &) const = default;
 };
 
-/// Returns none where the text is empty.
+/// Returns nothing if the text is empty.
 inline Expected<std::optional<Fault>> parse_fault (std::string_view text)
 {
   if (text.empty ())

@@ -120,7 +120,7 @@ std::shared_ptr<PendingFrame> FrameQueue::take_next_to_fetch (const Lock &, guin
       tasks_, [&] (const Task &task) { return task.pending->frame.number > announced; });
   if (next == tasks_.end () || next->pending->frame.number > first + 1)
     return nullptr;
-  next->pending->users++;  // until the pixels are there, whichever device computes the frame
+  next->pending->users++;  // until the pixels have arrived, whichever device computes the frame
   return next->pending;
 }
 
@@ -128,7 +128,7 @@ void FrameQueue::end_use (PendingFrame &pending)
 {
   std::shared_ptr<ShardedTensor> tensor;
   {
-    // dropped in the reverse order, all before a waiting thread is woken
+    // dropped in reverse order, all before a waiting thread is woken
     BufferHold hold;
     HostMemory staging;
     std::shared_ptr<void> uploaded;  // waits for the upload, which reads the buffers
@@ -153,7 +153,7 @@ void FrameQueue::fail (const Task &task, const Error &failure)
 {
   std::list<Task> dropped;
   failing_ = true;
-  const bool reported = reports_.fail (failure);  // before anybody else learns of it
+  const bool reported = reports_.fail (failure);  // before any waiting thread learns of it
   {
     const std::lock_guard lock (mutex_);
     if (!failure_)

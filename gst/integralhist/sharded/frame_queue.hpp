@@ -25,7 +25,7 @@ namespace integralhist {
 struct PendingFrame {
   PartFrame frame;
   std::shared_ptr<ShardedTensor> tensor;
-  HostMemory staging;              // with the pixels, where they were not pinned
+  HostMemory staging;              // a copy of the pixels, if they were not pinned
   BufferHold hold;                 // on the buffer with the pixels
   std::shared_ptr<void> uploaded;  // keeps the pixels on a device; reads the buffer until then
   int users = 0;                   // unfinished tasks, and devices that fetch the pixels
@@ -39,12 +39,12 @@ struct Task {
 
 /// Memory that a frame waits for.
 struct AwaitedMemory {
-  bool may_come;  // other frames may return some before this one is done
-  unsigned held;  // tensors that somebody holds
+  bool may_come;  // other frames may return memory before this one is done
+  unsigned held;  // tensors that consumers hold
 };
 
-/// What an engine's threads tell the application: the first failure, and waits for tensors that
-/// take long. Nothing is told after end (), which waits for what is being told.
+/// Reports an engine's events to the application: the first failure, and long waits for tensors.
+/// Nothing is reported after end (), which waits for running reports.
 class Reports {
 public:
   explicit Reports (const Options &options)
@@ -52,20 +52,20 @@ public:
   {
   }
 
-  /// Reports the first failure. Returns whether it, or an earlier one, was reported.
+  /// Reports the first failure. Returns whether this failure, or an earlier one, was reported.
   bool fail (const Error &failure)
   {
     const std::lock_guard lock (mutex_);
     if (!failed_)
       return false;
     if (!std::exchange (reported_, true)) {
-      const auto failed = failed_;  // may be reset meanwhile
+      const auto failed = failed_;  // the callback may reset failed_
       failed (failure);
     }
     return true;
   }
 
-  /// Warns of a frame that waits for one of at most so many tensors.
+  /// Warns of a frame that waits for a tensor; at most `most` may exist.
   void warn_of_wait (unsigned most)
   {
     const std::lock_guard lock (mutex_);
@@ -81,13 +81,13 @@ public:
   }
 
 private:
-  std::recursive_mutex mutex_;  // guards all below; the functions may stop the element, and so end
+  std::recursive_mutex mutex_;  // guards all below; a callback may call end ()
   std::function<void (const Error &)> failed_;
   std::function<void (unsigned)> still_waiting_;
   bool reported_ = false;
 };
 
-/// The frames in flight and their tasks. Frames that are finished return memory.
+/// The frames in flight and their tasks. Finished frames return memory.
 class FrameQueue final : public MemoryReturns {
 public:
   using Lock = std::unique_lock<std::mutex>;
@@ -99,7 +99,7 @@ public:
 
   /// Waits until a frame may be added: fewer than options.async_depth are in flight.
   Expected<> await_room ();
-  /// Numbers a frame, and queues its tasks: as many as it has users.
+  /// Numbers a frame, and queues as many of its tasks as the frame has users.
   Expected<> add (const std::shared_ptr<PendingFrame> &pending);
   /// Holds a frame's buffer until its pixels have been read.
   void hold (PendingFrame &pending, GstBuffer *buffer, bool wait,
@@ -107,7 +107,7 @@ public:
   /// Waits until no frame is in flight.
   Expected<> finish ();
   bool has_failed ();
-  /// Drops frames whose tensors nobody holds, and reports nothing any more.
+  /// Drops frames whose tensors no consumer holds, and reports nothing from then on.
   void abandon ();
   /// Tells the devices' threads to end once the queue is empty.
   void stop ();
@@ -117,7 +117,7 @@ public:
   guint64 n_returned () override;
   Expected<bool> await_more (guint64 before) override;
 
-  // A device's thread decides with the lock what it does next, and does it without.
+  // A device's thread decides its next step with the lock, and does it without the lock.
 
   Lock lock () { return Lock (mutex_); }
   bool is_empty (const Lock &) const { return tasks_.empty (); }
@@ -126,7 +126,7 @@ public:
   void wait_for (Lock &lock, std::chrono::microseconds time) { changed_.wait_for (lock, time); }
   Task take (const Lock &);
   /// Returns the frame of the next tasks or the one after it, if its number is above `announced`;
-  /// else null. The caller has become a user of the frame.
+  /// otherwise null. The caller becomes a user of the frame.
   std::shared_ptr<PendingFrame> take_next_to_fetch (const Lock &, guint64 announced);
 
   // A device's thread calls these without the lock.
@@ -135,8 +135,8 @@ public:
   void end_use (PendingFrame &pending);
   /// Ends all tasks with the first failure.
   void fail (const Task &task, const Error &failure);
-  /// Returns what the frame may wait for: frames that somebody holds, or older ones on other
-  /// devices. `out` tensors are out of the pool.
+  /// Returns what memory the frame may wait for: that of frames that a consumer holds, or of older
+  /// frames on other devices. `out` tensors are out of the pool.
   AwaitedMemory awaited_memory (const PendingFrame &pending, unsigned out);
   void warn_of_wait (unsigned held) { reports_.warn_of_wait (held); }
 
@@ -144,7 +144,7 @@ private:
   Expected<> no_failure () const;
 
   const unsigned depth_;
-  const bool waits_;                   // for tensors that somebody holds
+  const bool waits_;                   // for tensors that consumers hold
   Reports reports_;                    // never called with mutex_ held
   std::atomic<bool> failing_ = false;  // set before the failure is reported, failure_ after it
 

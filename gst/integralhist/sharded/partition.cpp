@@ -13,17 +13,19 @@
 namespace integralhist {
 namespace {
 
-// Bins of a task: fewer keep devices of unequal speed closer together, but each task counts the
-// picture's columns anew. 8192x8192 on an H200: tasks of 8, 16 and 32 bins make 2950, 3480 and 3810
-// GB/s, all 128 bins 4040 GB/s. Downloads wait for the link of 55 GB/s anyway: small tasks start
-// them sooner, and devices that share host memory end closer together (docs/measurements).
+// Bins of a task. With fewer bins, devices of unequal speed finish closer together, but each task
+// counts the picture's columns again. 8192x8192 on an H200: tasks of 8, 16 and 32 bins make 2950,
+// 3480 and 3810 GB/s, all 128 bins 4040 GB/s. Downloads wait for the link of 55 GB/s anyway: small
+// tasks start them sooner, and devices that share host memory end closer together
+// (docs/measurements).
 constexpr int kTaskBins = 32, kDownloadedTaskBins = 8;
 constexpr int kStripBins = 8, kStripRows = 64;  // bins of a strip, while it has so many rows
 
 using inthist::divide_up;
 
-/// Divides frames: into shards that stay, else into rounds of groups of bins, else into rounds of
-/// strips of groups. Tiles are not cut into strips, as nothing can be added to them.
+/// Divides frames into shards that stay, or else into rounds of groups of bins, or else into rounds
+/// of strips of groups. Tiled tensors are not cut into strips, because nothing can be added to
+/// tiles.
 class Divider {
 public:
   Divider (const inthist::Shape &shape, std::span<const ShardDevice> devices,
@@ -63,7 +65,7 @@ private:
     return inthist::tensor_bytes (part, inthist::layout_of (part));
   }
 
-  /// Returns how many parts fit the device besides `more` bytes.
+  /// Returns how many parts fit the device in addition to `more` bytes.
   unsigned fit (const ShardDevice &device, int bins, int rows, std::size_t more = 0) const
   {
     return room_for (part_of (shape_, bins, rows), device.memory, overhead_ (bins, rows) + more);
@@ -81,7 +83,7 @@ private:
     return divide_up (shape_.bins, std::clamp (tasks, 1, shape_.bins));
   }
 
-  /// Returns so many tasks or somewhat more, the same number for each device.
+  /// Returns `tasks` or slightly more, the same number for each device.
   int even (int tasks) const { return divide_up (tasks, n_) * n_; }
 
   Partition into (bool resident, int bins, int rows) const
@@ -139,7 +141,7 @@ private:
                                       : no_memory (what, needed, { memory, "device memory" });
   }
 
-  /// Returns the error where parts of the fewest bins in so many rows do not fit.
+  /// Returns the error if parts of the fewest bins in this many rows do not fit.
   tl::unexpected<Error> too_small (const char *part, int rows, const char *remedy) const
   {
     return error (

@@ -35,25 +35,25 @@ struct Partition {
   }
 };
 
-/// Returns the bytes that a device needs besides tensors for such parts.
+/// Returns the bytes that a device needs for such parts in addition to tensors.
 using Overhead = std::function<std::size_t (int bins, int rows)>;
 
-/// Returns how many tensors of this shape fit `memory` bytes besides `needed` bytes.
+/// Returns how many tensors of this shape fit `memory` bytes in addition to `needed` bytes.
 unsigned room_for (const inthist::Shape &shape, std::size_t memory, std::size_t needed);
 
 /// Returns how many whole tensors must fit so that tensors stay on the devices.
 unsigned least_resident (const Options &options);
 
-/// Divides frames over the devices. Shards stay there where two whole tensors fit, one held and one
-/// in flight; one is enough with options.max_tensors 1 or download=never. Each device then also has
-/// `pictures` bytes of pictures. A task has at most options.task_bins bins. Returns an error where
-/// a device is too small for anything.
+/// Divides frames over the devices. Shards stay on a device if two whole tensors fit, one held and
+/// one in flight; one is enough with options.max_tensors 1 or download=never. Each device also has
+/// `pictures` bytes of pictures. A task has at most options.task_bins bins. Returns an error if a
+/// device is too small for any part.
 Expected<Partition> divide (const inthist::Shape &shape, std::span<const ShardDevice> devices,
                             const Options &options, const Overhead &overhead,
                             std::size_t pictures = 0);
 
-/// Returns the most bytes that an engine needs besides tensors, with the built-in choice, parts of
-/// this shape, pictures of so many bytes for each, and so many parts in flight.
+/// Returns the most bytes that an engine needs in addition to tensors, with the built-in choice,
+/// parts of this shape, pictures of this many bytes for each part, and this many parts in flight.
 std::size_t overhead_of (const inthist::Shape &part, const Options &options, inthist::Device kind,
                          std::size_t picture, unsigned parts);
 

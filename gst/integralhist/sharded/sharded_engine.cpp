@@ -43,7 +43,7 @@ public:
   {
     const auto fault = TRY (wanted_fault ());
     Options of_frames = options;
-    // Lets every task of an accepted frame find room.
+    // Ensures that every task of an accepted frame finds room.
     if (partition_.frames > 0
         && (options.max_tensors == 0 || options.max_tensors > partition_.frames))
       of_frames.max_tensors = partition_.frames;
@@ -62,7 +62,7 @@ public:
     of_parts.waits_for_tensors = true;     // for parts before
     of_parts.still_waiting = nullptr;
     of_parts.failed = nullptr;
-    of_parts.tuning_time = 0;  // the built-in choice, whose memory was counted
+    of_parts.tuning_time = 0;  // the built-in choice, for which memory was counted
     for (std::size_t d = 0; d < devices.size (); d++) {
       of_parts.max_tensors = partition_.tensors[d];
       auto engine =
@@ -149,7 +149,7 @@ public:
   }
 
 private:
-  /// Returns whether a picture is uploaded once, and copied from device to device.
+  /// Returns whether a picture is uploaded once, and then copied from device to device.
   bool peers_copy () const { return partition_.resident && functions_.peers_copy (shape_); }
 
   /// Stops the threads once all promised tensors are computed.
@@ -163,7 +163,7 @@ private:
       pool_->close ();
   }
 
-  /// Returns a free tensor. Where there is no memory for another, it waits for a frame in flight.
+  /// Returns a free tensor. If there is no memory for another, waits for a frame in flight.
   Expected<std::shared_ptr<ShardedTensor>> next_tensor ()
   {
     return std::static_pointer_cast<ShardedTensor> (TRY (pool_->acquire (queue_)));
@@ -186,11 +186,11 @@ private:
   const inthist::Shape shape_;
   const Partition partition_;
   const DeviceFunctions functions_;
-  const std::shared_ptr<RecycledMemory> staging_;  // of pixels that are not pinned
+  const std::shared_ptr<RecycledMemory> staging_;  // for pixels that are not pinned
   std::shared_ptr<TensorPool> pool_;
   FrameQueue queue_;
   std::vector<std::unique_ptr<DeviceWorker>> workers_;
-  std::atomic<guint64> bytes_up_ = 0, bytes_staged_ = 0;  // besides the devices' own
+  std::atomic<guint64> bytes_up_ = 0, bytes_staged_ = 0;  // in addition to the devices' counts
 };
 
 }  // namespace

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames distributed over several devices, or computed in rounds where they do not fit one.
+// Frames distributed over several devices, or computed in rounds if they do not fit one device.
 // Poostchi et al. (2017, section 4.6) keep the bins in a queue, from which each GPU takes the next
 // when it is free, so that GPUs of unequal speed finish together. Here the queue spans the frames
 // of a stream:
 //
 //   submit ──► tasks: groups of bins ──► one queue ──► a thread for each device
 //
-// Each thread has a part engine. The parts stay on the devices as shards of the tensor where there
-// is room. Otherwise they are downloaded to one tensor in host memory: groups of bins are rounds,
-// and one is downloaded while the next is computed. Where not even one bin's plane fits, a group's
-// rows are computed in strips.
+// Each thread has a part engine. If there is room, the parts stay on the devices as shards of the
+// tensor. Otherwise they are downloaded to one tensor in host memory: groups of bins are rounds,
+// and one is downloaded while the next is computed. If not even the plane of one bin fits, the rows
+// of a group are computed in strips.
 #pragma once
 
 #include "sharded_tensor.hpp"
 
 namespace integralhist {
 
-/// What the devices have in common.
+/// Functions that all devices share.
 struct DeviceFunctions {
   inthist::Device kind = inthist::Device::cpu;
   AllocateHost allocate = allocate_on_host;
@@ -26,10 +26,10 @@ struct DeviceFunctions {
     return Expected<> ();
   };
   /// Uploads a frame's pixels from (pinned) host memory to one device; the others make peer copies.
-  /// The result keeps them there. Null where each device had better upload them itself.
+  /// The result keeps the pixels there. Null if each device should upload them itself.
   std::function<Expected<std::shared_ptr<void>> (PartFrame &frame, int width, int height)> upload =
       nullptr;
-  /// Peer copies cost more for smaller pictures. 32 bins on four H200s: 0.6 times the frames a
+  /// Peer copies are slower for small pictures. 32 bins on four H200s: 0.6 times the frames a
   /// second at 1280x720, as many at 1920x1080, 1.35 times at 4096x3072, 1.7 times at 8192x8192.
   std::size_t least_copied = 1 << 20;  // pixels
 

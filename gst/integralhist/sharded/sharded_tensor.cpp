@@ -88,7 +88,7 @@ Expected<> ShardedTensor::download ()
   std::vector<std::function<Expected<> ()>> running;
   Expected<> outcome;
   for (const Shard &shard : shards_) {
-    // every shard is of an engine
+    // every shard belongs to an engine
     auto started =
         static_cast<EngineTensor &> (*shard.tensor)
             .start_copy ({ host_.get (),
@@ -99,7 +99,7 @@ Expected<> ShardedTensor::download ()
     else
       outcome = tl::make_unexpected (started.error ());
   }
-  for (const auto &await : running)  // even where others failed
+  for (const auto &await : running)  // even if others failed
     if (auto copied = await (); !copied)
       outcome = std::move (copied);
   return outcome;

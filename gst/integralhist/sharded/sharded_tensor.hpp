@@ -13,7 +13,7 @@ namespace integralhist {
 
 class ShardedTensor final : public EngineTensor {
 public:
-  /// Makes a tensor; one in host memory gets its memory here.
+  /// Makes a tensor; a tensor in host memory allocates its memory here.
   static Expected<std::unique_ptr<EngineTensor>> create (const inthist::Shape &shape,
                                                          const Partition &partition,
                                                          Download download, AllocateHost allocate,
@@ -22,20 +22,21 @@ public:
   Expected<> wait (GstClockTime timeout) override { return computed_.wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override;
   Expected<const void *> host () override;
-  /// Returns that of the only shard; several have no common stream.
+  /// Returns the device tensor of the only shard; several shards have no common stream.
   Expected<DeviceTensor *> device_tensor () override;
   Expected<std::span<const Shard>> shards () override;
   void released () override { shards_.clear (); }
 
   // The engine calls these.
 
-  /// Starts a new frame, none of whose parts is computed.
+  /// Starts a new frame, of which no part is computed yet.
   void begin ();
-  /// Returns the parts' host destination; null where they stay on the devices.
+  /// Returns the parts' host destination; null if they stay on the devices.
   std::byte *host_destination () const { return is_on_host_ ? host_.get () : nullptr; }
-  /// Ends a task. `shard` is kept where shards stay, and dropped where it is in host memory.
+  /// Ends a task. `shard` is kept if shards stay on the devices, and dropped if the parts go to
+  /// host memory.
   void finish (int group, const Part &part, std::shared_ptr<EngineTensor> shard);
-  /// Ends all waits with `failure`; `reported` is whether the application knows of it.
+  /// Ends all waits with `failure`; `reported` says whether the application knows of it.
   void fail (const Error &failure, bool reported);
 
 private:
@@ -54,7 +55,7 @@ private:
   const Partition partition_;
   const Download download_;
   const AllocateHost allocate_;
-  // in the order of bins; empty where the tensor is in host memory
+  // in the order of bins; empty if the tensor is in host memory
   std::vector<Shard> shards_;
   HostFence computed_;
   std::mutex mutex_;  // guards tasks_left_, and shards_ until all tasks are done

@@ -22,14 +22,14 @@ Expected<HostMemory> bytes (std::size_t n)
   });
 }
 
-/// Returns whether each shard answers its own bins, a part of each window's answer.
+/// Returns whether each shard answers for its own bins, with a part of each window's answer.
 bool is_per_bin (const Query &query)
 {
   return query.kind == QueryKind::counts || query.kind == QueryKind::sums;
 }
 
-/// Returns the totals that a query of weights divides by, which all shards add up to; empty for
-/// others.
+/// Returns the totals by which a query of weights divides, added up over all shards; empty for
+/// other queries.
 Expected<HostMemory> totals_of (const Shape &whole, std::span<const Shard> shards, Query query)
 {
   if (whole.content != inthist::Content::weights || is_per_bin (query))
@@ -50,7 +50,7 @@ Expected<HostMemory> totals_of (const Shape &whole, std::span<const Shard> shard
   return totals;
 }
 
-/// Returns columns `first` to `first + n` of `rows` rows of `all` columns.
+/// Returns columns `first` to `first + n - 1` of `rows` rows of `all` columns.
 std::vector<float> cut (const float *numbers, int rows, int all, int first, int n)
 {
   std::vector<float> part;
@@ -65,7 +65,7 @@ std::vector<float> cut (const float *numbers, int rows, int all, int first, int 
 Expected<> ask_shards (const Shape &whole, std::span<const Shard> shards,
                        std::span<const Query> queries)
 {
-  std::vector<HostMemory> carried (queries.size ());  // from shard to shard
+  std::vector<HostMemory> carried (queries.size ());  // from one shard to the next
   std::vector<HostMemory> totals (queries.size ());
   for (std::size_t i = 0; i < queries.size (); i++) {
     totals[i] = TRY (totals_of (whole, shards, queries[i]));

@@ -13,8 +13,8 @@ struct Shard {
 };
 
 /// Answers queries like Tensor::ask of a tensor with all bins, bit for bit. The shards have all
-/// bins, in order. Each shard gets all queries at once, one shard after another. Where bins have
-/// weights, shards are first asked, query by query, what these add up to.
+/// bins, in order. Each shard gets all queries at once, one shard after another. If bins have
+/// weights, shards first return, query by query, the sums of these weights.
 Expected<> ask_shards (const inthist::Shape &whole, std::span<const Shard> shards,
                        std::span<const Query> queries);
 
