@@ -6,8 +6,8 @@
 
 namespace integralhist {
 
-/// Takes a frame through the list's functions in their order (target_list.cpp). `colours` is the
-/// tensor that tells targets apart; `follow` calls the method of targets of type T.
+/// Passes a frame through the list's functions in their order (target_list.cpp). `colours` is the
+/// tensor that tells targets apart; `follow` calls the method for targets of type T.
 template <typename T, typename Follow>
 Expected<>
 StreamTracker::step (const TargetFrame &frame, std::span<GstIntegralHistogram *const> tensors,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tracks the targets of one stream. Clients bring the tensors, the detections and the options of
-// each frame, from a pipeline's buffers or from anywhere else.
+// Tracks the targets of one stream. The caller provides the tensors, the detections and the options
+// of each frame, from a pipeline's buffers or from another source.
 #pragma once
 
 #include <span>
@@ -19,11 +19,11 @@ struct Point {
   double x, y;
 };
 
-/// The input of a frame's step besides pixels.
+/// The input of a frame's step in addition to pixels.
 struct StepInput {
   ListOptions options = {};
   std::vector<Detection> detections = {};
-  std::vector<Point> clicked = {};            // drops the targets there
+  std::vector<Point> clicked = {};            // drops the targets at these points
   std::vector<GstVideoRectangle> drawn = {};  // starts targets
 };
 
@@ -36,13 +36,13 @@ public:
   }
 
   /// Waits for the tensors of the next frame, and follows the targets there by the correlation
-  /// filter. A target is lost after so many bad frames in a row; 0 for never.
+  /// filter. A target is lost after `lost_after` bad frames in a row; 0 for never.
   Expected<> follow (const TargetFrame &frame, const FrameTensors &tensors, unsigned lost_after,
                      const StepInput &input);
-  /// Does so by the fragments of targets, in the frame's histogram.
+  /// Follows the targets by their fragments, in the frame's histogram.
   Expected<> follow (const TargetFrame &frame, const FragmentsSettings &settings,
                      unsigned lost_after, const StepInput &input);
-  /// Returns the targets after that (target_list.hpp).
+  /// Returns the targets after that step (target_list.hpp).
   std::vector<TrackedBox> tracks (const TargetFrame &frame, bool confirmed = true) const
   {
     return targets_.tracks (frame, confirmed);
@@ -50,7 +50,7 @@ public:
 
   /// Drops all targets; the next step starts the configured ones.
   void clear () { targets_.clear (); }
-  /// Forgets all, as before the first frame.
+  /// Forgets everything, as before the first frame.
   void reset ()
   {
     targets_.reset ();

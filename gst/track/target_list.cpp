@@ -3,11 +3,11 @@
 // A frame calls fit (), configure (), drop_at () and start (), detect (), prepare_steps (),
 // note_followed (), end () and tracks (), in this order. A target has these states:
 //
-//   unconfirmed   it has no id. A sure detection confirms it, or a second one, or a look at its box
+//   unconfirmed   it has no id. A sure detection confirms it, or a second detection, or its look
 //                 between detections; detect () drops it if it becomes hopeless
-//   seen          its box looks like it,
-//   coasting      or it is probably hidden, and moves on at its velocity,
-//   absent        or neither (note_presence ())
+//   seen          its box looks like the target
+//   coasting      it is probably hidden, and moves on at its velocity
+//   absent        it is neither seen nor coasting (note_presence ())
 //   waiting       it is not searched for until a detection matches it (note_presence (),
 //                 note_tracked (), end ())
 //   yielding      a surer target is on its spot (yield_on_one_spot ())
@@ -28,16 +28,16 @@
 namespace integralhist {
 
 static constexpr guint kMaxTargets = 1000;
-// Confidence of a detection that starts a target alone. One without any confidence does not.
+// Confidence from which on a single detection confirms a target. Without a confidence it does not.
 static constexpr double kStartAloneConfidence = 0.85;
-static constexpr double kCommon = 0.7;     // the most of what is common that is taken away
+static constexpr double kCommon = 0.7;     // the largest share of the common part to subtract
 static constexpr double kMatchIou = 0.55;  // overlap with the target that it is
-// A target without a detection is there if its box looks like it, and others cover little of it.
+// A target without a detection is present if its box looks like it, and others cover little of it.
 static constexpr double kPresenceSimilarity = 0.35, kPresenceSimilarityBetweenRuns = 0.2;
 static constexpr double kCovers = 0.4;
-static constexpr double kCoversView = 0.35;    // share from which on a view of it is not learned
-static constexpr guint kMaxUnseenFrames = 10;  // in a row without being seen
-static constexpr guint kRecentRuns = 4;        // of the detector
+static constexpr double kCoversView = 0.35;         // from this share on its view is not learned
+static constexpr guint kMaxUnseenFrames = 10;       // in a row without being seen
+static constexpr guint kRecentRuns = 4;             // of the detector
 static constexpr guint kMaxFramesOnSharedSpot = 5;  // then a target yields
 
 TargetList::TargetList (gpointer logged_as, Warn warn)
@@ -84,7 +84,7 @@ bool are_equal (const GstVideoRectangle &a, const GstVideoRectangle &b)
   return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
 }
 
-/// Returns boxes as users write them, "x,y,width,height;...".
+/// Returns boxes in the form that users write, "x,y,width,height;...".
 std::string text_of (const std::vector<GstVideoRectangle> &boxes)
 {
   std::string text;
@@ -170,7 +170,7 @@ void TargetList::warn_of_confidence (const std::vector<Detection> &detections)
 }
 
 /// Forgets the detections of the last frame, once the detector's pace has been noted. Without a
-/// detector, those that wait for one are searched for again.
+/// detector, targets that wait for one are searched for again.
 void TargetList::begin_frame ()
 {
   for (const auto &tracked : targets_) {
@@ -181,7 +181,7 @@ void TargetList::begin_frame ()
   }
 }
 
-/// Returns how many targets are seen on the spot of a box.
+/// Returns how many visible targets are on the spot of a box.
 std::ptrdiff_t TargetList::n_seen_at (const TargetBox &box) const
 {
   return std::ranges::count_if (targets_, [&] (const auto &tracked) {
@@ -229,7 +229,7 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
   return {};
 }
 
-/// Updates a target with the detection that matches it, which may confirm the target.
+/// Updates a target with the matching detection, which may confirm the target.
 void TargetList::apply_detection (TrackedTarget &tracked, const Measurement &measurement,
                                   const TargetFrame &frame)
 {
@@ -242,8 +242,8 @@ void TargetList::apply_detection (TrackedTarget &tracked, const Measurement &mea
     confirm (tracked, frame);
 }
 
-/// Returns what an appearance has beside what is common to the targets. The fewer there are, the
-/// more of that is their own.
+/// Returns an appearance without what is common to the targets. The fewer targets there are, the
+/// more of the common part is their own.
 Appearance TargetList::own_appearance (const Appearance &appearance) const
 {
   const auto n = std::ranges::count_if (targets_, [] (const auto &tracked) {
@@ -253,7 +253,7 @@ Appearance TargetList::own_appearance (const Appearance &appearance) const
 }
 
 /// Returns the expected and the detected box of each confirmed target that has a detection in this
-/// frame, and had one in the last frame.
+/// frame and had one in the last frame.
 std::vector<Displacement> TargetList::displacements (std::span<const Prediction> targets,
                                                      std::span<const Measurement> detections,
                                                      std::span<const int> detection_of) const
@@ -265,8 +265,8 @@ std::vector<Displacement> TargetList::displacements (std::span<const Prediction>
   return all;
 }
 
-/// Returns the target of each detection, null if it has none. A target with a detection goes on
-/// from there; the detector has missed the others so many times.
+/// Returns the target of each detection, or null. A target with a detection continues
+/// from there; the detector has missed the other targets `detector_runs` times.
 std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement> detections,
                                                     unsigned detector_runs,
                                                     const TargetFrame &frame)
@@ -312,7 +312,8 @@ void TargetList::note_misses (unsigned detector_runs)
     }
 }
 
-/// Returns whether a detection without a target starts one. A second box of what is there does not.
+/// Returns whether a detection without a target starts one. A second box of a known target does
+/// not.
 bool TargetList::starts_target (const Measurement &detection, const TargetFrame &frame) const
 {
   return detection.is_sure && is_in_area (frame.in_frame (detection.box))
@@ -322,7 +323,7 @@ bool TargetList::starts_target (const Measurement &detection, const TargetFrame 
             });
 }
 
-/// Returns whether no target that was there lately covers much of this one.
+/// Returns whether no recently visible target covers much of this one.
 bool TargetList::is_clear_view (const TrackedTarget &tracked) const
 {
   return std::ranges::none_of (targets_, [&] (const auto &other) {
@@ -331,7 +332,7 @@ bool TargetList::is_clear_view (const TrackedTarget &tracked) const
   });
 }
 
-/// Returns how much of a target those cover that were detected in this frame.
+/// Returns the largest share of a target that another target, detected in this frame, covers.
 double TargetList::covered_share_of (const TrackedTarget &tracked) const
 {
   double most = 0;
@@ -342,16 +343,16 @@ double TargetList::covered_share_of (const TrackedTarget &tracked) const
 }
 
 /// Returns whether a target that does not look like itself is probably hidden, not gone: the
-/// detector does not run on this frame, its last run found the target, and nearly all runs
-/// before did.
+/// detector does not run on this frame, its last run found the target, and so did nearly all runs
+/// before.
 bool TargetList::may_coast (const TrackedTarget &tracked) const
 {
   return !detector_ran_ && tracked.misses == 0 && tracked.unseen_frames < kMaxUnseenFrames
          && tracked.existence.is_certain () && tracked.motion.has_velocity ();
 }
 
-/// Notes which targets without a detection are there: their boxes look like them. One that was
-/// detected once, and then is seen in a frame that the detector leaves out, is confirmed.
+/// Notes which targets without a detection are present: their boxes look like them. A target that
+/// was detected once, and is then seen in a frame that the detector leaves out, is confirmed.
 Expected<> TargetList::note_presence (GstIntegralHistogram *colours, const TargetFrame &frame)
 {
   std::vector<TrackedTarget *> unmatched;
@@ -434,7 +435,7 @@ void TargetList::note_tracked (const TargetFrame &frame)
         warn_of_empty (*tracked, frame);
       tracked->lost_frames++;
       tracked->motion.miss ();
-      // the detector tells better than a search of the frame where it is
+      // the detector finds it better than a search of the frame
       if (tracked->is_detected () && pace_.is_known () && !tracked->waits ())
         tracked->begin_wait (TrackedTarget::Wait::for_detector);
     } else {
@@ -450,14 +451,15 @@ void TargetList::note_tracked (const TargetFrame &frame)
 
 namespace {
 
-/// A target that may have to yield, and the others on its spot that it did not begin with.
+/// A target that may have to yield, and the other targets that have come to its spot.
 struct Contender {
   TrackedTarget *target;
   TargetBox box;
-  std::vector<std::size_t> rivals = {};  // in the list of all
+  std::vector<std::size_t> rivals = {};  // indices in the list of all
 };
 
-/// Finds the rivals of each. Boxes that begin behind the end of another do not overlap it.
+/// Finds the rivals of each contender. A box that begins after the end of another does not overlap
+/// it.
 void find_rivals (std::vector<Contender> &all)
 {
   std::ranges::sort (all, {},
@@ -476,9 +478,9 @@ void find_rivals (std::vector<Contender> &all)
 
 }  // namespace
 
-/// Has a target yield to a more confident one on its spot, of those that no detector has seen, and
-/// so cannot bring back. It is lost as long as it is there, give or take some frames, and is
-/// followed on.
+/// Makes a target yield to a more confident one on its spot, if no detector has seen it and so none
+/// can bring it back. It is lost while the other stays there, give or take some frames, and is
+/// still followed.
 void TargetList::yield_on_one_spot ()
 {
   std::vector<Contender> all;
@@ -496,7 +498,8 @@ void TargetList::yield_on_one_spot ()
     } else if (target->frames_on_shared_spot > 0 && --target->frames_on_shared_spot == 0) {
       target->confidence_on_shared_spot = 0;
     }
-  // who yields stays behind, else the most confident one comes first, and of equals the older one
+  // targets that yield come last; otherwise the most confident comes first, and among equals the
+  // older
   std::vector<std::size_t> order (all.size ());
   std::iota (order.begin (), order.end (), 0);
   std::ranges::sort (order, {}, [&] (std::size_t i) {

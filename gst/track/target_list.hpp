@@ -31,7 +31,7 @@ struct ListOptions {
   guint forget_after = 100;                // frames; 0 for never
 };
 
-/// The targets of integralhisttrack. Decides which start, restart and end; has them followed.
+/// The targets of integralhisttrack. Decides which of them start, restart and end.
 class TargetList {
 public:
   using Warn = std::function<void (const TrackWarning &)>;
@@ -39,24 +39,24 @@ public:
   TargetList (gpointer logged_as, Warn warn);
   ~TargetList ();
 
-  /// Lets the targets go on in the next frame, before any other call: its tensor may be of another
-  /// size, and `colours`, which tell detections apart, of another feature.
+  /// Prepares the targets for the next frame, before any other call: the frame's tensor may have
+  /// another size, and `colours`, which tells detections apart, another feature.
   void fit (GstIntegralHistogram *colours, const TargetFrame &frame);
-  /// Takes the options. If `targets` are others than before, they start, and those before are
-  /// dropped. A box outside of the frame is an error.
+  /// Takes the options. If `targets` differ from the last ones, the new ones start, and the last
+  /// ones are dropped. A box outside the frame is an error.
   Expected<> configure (const ListOptions &options, const TargetFrame &frame);
-  /// Notes the detections of the next frame, none for most frames of a detector that leaves some
-  /// out. Targets go on from the ones that are theirs, lost ones too; others start targets. What a
-  /// box looks like is asked of `colours`, whose tensor is computed.
+  /// Notes the detections of the next frame; frames that a detector leaves out have no detections.
+  /// Targets continue from their detections, also lost ones; the other detections start targets.
+  /// `colours`, whose tensor is computed, tells how a box looks.
   Expected<> detect (const std::vector<Detection> &detections, GstIntegralHistogram *colours,
                      const TargetFrame &frame);
-  /// Starts a target from a box, unless it lies outside of the frame.
+  /// Starts a target from a box, unless the box lies outside the frame.
   void start (const GstVideoRectangle &box, const TargetFrame &frame);
   /// Drops the targets under a point of the frame.
   void drop_at (double x, double y, const TargetFrame &frame);
 
-  /// Makes all targets ones of a method, and returns those that it looks for in the next frame.
-  /// Targets that another method followed before start again.
+  /// Makes all targets those of a method, and returns those that the method looks for in the next
+  /// frame. Targets that another method followed before start again.
   template <typename T>
   std::vector<Step<T>> prepare_steps ()
   {
@@ -66,19 +66,19 @@ public:
         steps.push_back ({ target, tracked->expected_motion () });
     return steps;
   }
-  /// Notes what the method has found.
+  /// Notes the results of the method.
   Expected<> note_followed (GstIntegralHistogram *colours, const TargetFrame &frame);
-  /// Ends targets whose middle has left the area, those on one spot with another, and, but for the
+  /// Ends targets whose middle has left the area, those on one spot with another, and, except for
   /// configured ones, those that have been lost for long.
   void end (const TargetFrame &frame);
 
-  /// Returns all confirmed targets, lost ones too, in pixels of the frame; or the unconfirmed ones,
-  /// which have no id.
+  /// Returns all confirmed targets, also lost ones, in pixels of the frame; or the unconfirmed
+  /// ones, which have no id.
   std::vector<TrackedBox> tracks (const TargetFrame &frame, bool confirmed = true) const;
 
-  /// Drops all targets; the next configure starts those that it names.
+  /// Drops all targets; the next configure () starts those that the options name.
   void clear ();
-  /// Forgets all, as before the first frame.
+  /// Forgets everything, as before the first frame.
   void reset ();
 
 private:
@@ -110,7 +110,7 @@ private:
   const Warn warn_;
   std::vector<std::unique_ptr<TrackedTarget>> targets_;
   ListOptions options_;
-  std::optional<std::vector<GstVideoRectangle>> configured_;  // whose targets have started
+  std::optional<std::vector<GstVideoRectangle>> configured_;  // boxes whose targets have started
   guint next_id_ = 1;
   guint64 next_serial_ = 1;  // never reset
   DetectorPace pace_;
@@ -118,7 +118,7 @@ private:
   bool detector_ran_ = false;          // on this frame
   int width_ = 0, height_ = 0;         // of the last tensor
   std::optional<HistogramSpec> spec_;  // what the appearances are of
-  bool confidence_warned_ = false;     // of one that is no number
+  bool confidence_warned_ = false;     // of a confidence that is not a number
   bool excess_warned_ = false;         // of more targets than are followed
   bool empty_warned_ = false;          // of one that cannot be followed, since the last configure
 };

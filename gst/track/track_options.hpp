@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The options that any client of the tracker lets its users set, as properties.
+// The options of the tracker that its clients offer to users, as properties.
 #pragma once
 
 #include <gst/properties/properties.hpp>
@@ -14,7 +14,7 @@ struct TrackOptions {
   unsigned lost_after = 5;  // bad frames; 0 for never
 };
 
-/// Returns the properties that set them, but for the boxes of `list`.
+/// Returns the properties for these options, except for the boxes of `list`.
 PropertyTable<TrackOptions> track_properties ();
 
 }  // namespace integralhist

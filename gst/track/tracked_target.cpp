@@ -5,7 +5,7 @@
 
 namespace integralhist {
 
-// How far a target may come from where its velocity takes it in one frame, in sides of its box.
+// How far a target may be from its predicted place after one frame, in sides of its box.
 static constexpr double kMotionSpread = 0.5;
 
 // The standard deviation of the place of a target, in heights of its box.
@@ -16,7 +16,7 @@ static constexpr double kSpreadOfFollowing = 0.01;  // and for each in which it 
 static constexpr double kMaxFollowing = 20;         // the most of these that count
 static constexpr double kMaxSpread = 8;
 static constexpr double kSpreadOfDetection = 0.1;
-static constexpr double kSizeGain = 0.5;  // beside that of the place
+static constexpr double kSizeGain = 0.5;  // in addition to the gain for the place
 
 static double spread_of (double unseen, double undetected)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A target, and what the list of them knows of it besides what its method does.
+// A target, and what the list knows about it in addition to its method.
 #pragma once
 
 #include <algorithm>
@@ -23,11 +23,11 @@ namespace integralhist {
 struct TrackedTarget {
   /// The content of the box in a frame without a detection of the target.
   enum class Presence {
-    seen,      // the target, or its method knows better
+    seen,      // the target, or its method decides
     coasting,  // something else for a while: it goes on as it moved
     absent     // nothing that looks like it
   };
-  /// The event that ends the search's pause.
+  /// The event that ends a pause of the search.
   enum class Wait {
     none,           // it does not wait
     for_detection,  // a detection
@@ -43,28 +43,28 @@ struct TrackedTarget {
                last_detected = GST_CLOCK_TIME_NONE;
   std::variant<std::monostate, FragmentsTarget, CorrelationTarget> followed = {};
   Target *target = nullptr;  // in `followed`; null before a method follows it
-  TargetBox place = {};      // where it was seen last, or where it starts
+  TargetBox place = {};      // where it was last seen, or where it starts
 
   Presence presence = Presence::seen;
   Wait wait = Wait::none;
-  bool yields = false;                       // to a target on its spot, as long as both are there
+  bool yields = false;                       // to a target on its spot, while both stay
   bool is_hidden = false;                    // no pixel of the frame shows it
   guint lost_frames = 0, unseen_frames = 0;  // in a row; unseen: coasting or absent
   TargetBox extrapolated = {};               // where it coasts
 
   // From detections.
   guint n_detections = 0;
-  bool is_matched = false;  // with one of this frame
+  bool is_matched = false;  // with a detection of this frame
   Existence existence = {};
-  guint misses = 0;                                 // runs of the detector without one, in a row
+  guint misses = 0;                                 // runs without a detection, in a row
   std::string kind = {};                            // of the last detection
   std::optional<double> detection_confidence = {};  // of the last detection
   std::optional<std::size_t> detection = {};        // the index of the one of this frame
   MeanAppearance appearance{ 16 };                  // of clear views
   Motion motion = {};
 
-  // Others on its spot.
-  std::vector<guint> ids_at_start = {};  // of those there when it started: they may stay there
+  // Other targets on its spot.
+  std::vector<guint> ids_at_start = {};  // of targets that were there at its start, and may stay
   guint frames_on_shared_spot = 0;       // counts up in frames with another target, else down
   double confidence_on_shared_spot = 0;  // the sum over these frames
 
@@ -74,12 +74,12 @@ struct TrackedTarget {
   bool is_confirmed () const { return id > 0; }
   bool is_detected () const { return n_detections > 0; }
   TargetBox box () const { return coasts () ? extrapolated : last_seen_box (); }
-  /// Returns where it is, or was when it was seen last.
+  /// Returns its box, or the box where it was last seen.
   TargetBox last_seen_box () const
   {
     return waits () || presence != Presence::seen || !target ? place : target->box ();
   }
-  /// Returns whether nothing is followed.
+  /// Returns whether it is not followed at present.
   bool is_gone () const { return waits () || (target && target->is_lost ()); }
   bool is_lost () const
   {
@@ -95,14 +95,14 @@ struct TrackedTarget {
 
   /// Notes that a detection of this frame belongs to the target, at this place of the tensor.
   void note_detection (const Detection &detection, const TargetBox &box, GstClockTime time);
-  /// Notes that its box, which is at this place, shows it.
+  /// Notes that the box at this place shows the target.
   void note_seen (const TargetBox &at)
   {
     presence = Presence::seen;
     unseen_frames = 0;
     place = at;
   }
-  /// Has it go on as it moved when it was detected.
+  /// Makes it continue at the velocity known from its detections.
   void begin_coasting ()
   {
     presence = Presence::coasting;
@@ -140,8 +140,9 @@ struct TrackedTarget {
     extrapolated = resized (extrapolated, x_factor, y_factor);
     motion.resize (x_factor, y_factor);
   }
-  /// Makes the target one of a method, and returns it; null while it waits. If it was of another it
-  /// starts again, or waits if it is lost: nothing is known by which to look for it.
+  /// Makes the target one of a method, and returns it; null while it waits. If it belonged to
+  /// another method it starts again, or waits if it is lost, because the method has nothing to look
+  /// for.
   template <typename T>
   T *ensure_target ()
   {
@@ -153,11 +154,11 @@ struct TrackedTarget {
     }
     return waits () ? nullptr : &std::get<T> (followed);
   }
-  /// Returns where it is expected in the next frame, by what follows it and by its detections.
+  /// Returns the places expected in the next frame, from following and from detections.
   std::vector<ExpectedPlace> expected_places () const;
-  /// Returns the box between the one at which it is expected in this frame and the detected one.
+  /// Returns a box between the expected box in this frame and the detected one.
   TargetBox corrected (const TargetBox &found, const ExpectedPlace &at) const;
-  /// Returns what its detections tell its method of how it moves.
+  /// Returns the motion known from its detections, for its method.
   ExpectedMotion expected_motion () const;
 };
 

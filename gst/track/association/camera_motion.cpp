@@ -9,8 +9,9 @@
 namespace integralhist {
 
 static constexpr std::size_t kMinTargets = 4;
-// The share of targets that must agree with the median displacement, the distance at which they do,
-// and the least displacement: a shorter one may be their own motion. Both in heights of a target.
+// The share of targets that must agree with the median displacement, the distance within which they
+// agree, and the least displacement: a shorter one may be the targets' own motion. Both lengths are
+// in heights of a target.
 static constexpr double kShare = 0.7, kAgree = 0.08, kShortest = 0.06;
 
 static double median (std::vector<double> values)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Estimates how far a jerk of the camera has shifted the picture: the median distance between the
-// places at which targets were expected and those at which they were detected, if most targets
-// agree. A steady motion of the camera is part of the targets' velocities. Other trackers of boxes
-// register two pictures for this (N. Aharon, R. Orfaig and B.-Z. Bobrovsky, "BoT-SORT: Robust
-// associations multi-pedestrian tracking", 2022); here no pixel is read.
+// expected and the detected places of targets, if most targets agree. A steady motion of the camera
+// is part of the targets' velocities. Other trackers of boxes register two pictures for this (N.
+// Aharon, R. Orfaig and B.-Z. Bobrovsky, "BoT-SORT: Robust associations multi-pedestrian tracking",
+// 2022); this code reads no pixel.
 #pragma once
 
 #include <optional>
@@ -14,21 +14,21 @@
 
 namespace integralhist {
 
-/// In pixels of the tensor.
+/// A shift in pixels of the tensor.
 struct Shift {
   double x, y;
 };
 
-/// The place at which a target was expected, and the one at which it was found.
+/// The place at which a target was expected, and the place at which it was found.
 struct Displacement {
   TargetBox expected, found;
 };
 
-/// Returns the shift that most targets have in common; nothing if they are few or do not agree, or
-/// if it is so short that it may be their own motion.
+/// Returns the shift that most targets have in common; nothing if they are few, if they do not
+/// agree, or if the shift is so short that it may be their own motion.
 std::optional<Shift> camera_shift (std::span<const Displacement> targets);
 
-/// Returns where the shift takes a box.
+/// Returns the box moved by the shift.
 inline TargetBox shifted (const TargetBox &box, const Shift &by)
 {
   return { box.x + by.x, box.y + by.y, box.width, box.height };

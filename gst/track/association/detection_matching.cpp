@@ -14,30 +14,30 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity ();
 
-// The likeness of a target with itself after a second, and how much less it is with each e-fold of
-// the time; with others; and the standard deviations of both. Looks of two frames depend on each
-// other, so that they say less than their distributions do: with the 16 views that a target has at
-// most, the weight is 1.1 x 16 / 26 = 0.68.
+// The mean likeness of a target with itself after a second, and how much that falls with each
+// e-fold of the time; the mean likeness with others; and the standard deviations of both. Looks of
+// two frames depend on each other, so they say less than their distributions: with 16 views, the
+// most that a target has, the weight is 1.1 x 16 / 26 = 0.68.
 constexpr double kSame = 0.58, kSamePerTime = 0.06, kSameSpread = 0.15;
 constexpr double kOther = -0.05, kOtherSpread = 0.2;
 constexpr double kAppearanceWeight = 1.1;
 // The probability that a detection of the target shows another object, such as one in front.
 constexpr double kOccluded = 0.2;
-// The mean of few views says less: that of this many half as much as that of very many.
+// The mean of few views says less: the mean of this many says half as much as that of very many.
 constexpr double kFewViews = 10;
 constexpr double kShortest = 0.02, kLongest = 60;  // seconds
 constexpr double kSizeSpread = 0.25;               // of the logarithm of the height
-// The prior of a target that was not detected in more runs than these. It falls to its least
-// value over so many seconds.
+// The prior of a target that was not detected in more runs than kRecentRuns. It falls to kAway over
+// kAwayAfter seconds.
 constexpr unsigned kRecentRuns = 3;
 constexpr double kAway = -3, kAwayAfter = 5;
-// A detection with little confidence is paired only with a target that it overlaps so much, and
-// that was detected within so many runs.
+// A detection with little confidence is paired only with a target that it overlaps by kWeakOverlap
+// and that was detected within the last kWeakRuns runs.
 constexpr double kWeakOverlap = 0.35;
 constexpr unsigned kWeakRuns = 5;
 
-/// The ratio of place: a normal distribution around an expected place, to detections that are
-/// spread evenly over the frame.
+/// The ratio for the place: a normal distribution around an expected place, compared with
+/// detections spread evenly over the frame.
 class PlaceRatio {
 public:
   PlaceRatio (const ExpectedPlace &place, double density)
@@ -65,7 +65,7 @@ struct Position {
   double x, y, log_height;
 };
 
-/// The ratios of a target to detections.
+/// The ratios for one target and all detections.
 class TargetRatios {
 public:
   TargetRatios (const Prediction &target, double density)
@@ -91,13 +91,14 @@ public:
         place_ratio + prior_ - 0.5 * squared ((at.log_height - log_height_) / kSizeSpread);
     if (without_appearance + most_of_appearance_ <= 0
         || !are_of_one_kind (target_.kind, detection.kind))
-      return kNever;  // most pairs, which are too far apart for any likeness
+      return kNever;  // most pairs are too far apart for any likeness
     return without_appearance + appearance_ratio (detection);
   }
 
 private:
-  /// Returns the ratio of two normal distributions of the likeness, one of the same target and one
-  /// of others. Nothing is gained from being still less alike than the usual other.
+  /// Returns the ratio of two normal distributions of the likeness: of the same target, and of
+  /// others. Below the usual likeness of others, the term for others stays at 0, so that the ratio
+  /// does not rise again.
   double ratio_of_likeness (double alike) const
   {
     return -0.5 * squared (std::min (alike - same_, 0.0) / kSameSpread)
@@ -105,8 +106,8 @@ private:
            - std::log (kSameSpread / kOtherSpread);
   }
 
-  /// Returns the ratio of appearance. A detection may be of the target and show something else, so
-  /// that being unlike it speaks against it only up to a limit.
+  /// Returns the ratio for the appearance. A detection may belong to the target and show another
+  /// object, so being unlike the target counts only up to a limit.
   double appearance_ratio (const Measurement &detection) const
   {
     if (target_.appearance.empty () || detection.appearance.empty ())

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which detection is of which target. For each pair there is the logarithm of a ratio of
-// likelihoods: that of the detection if it is the target's, to that if it is anything else's. It is
-// the sum of what place, size and appearance say, of each of which the distributions were fitted to
-// labelled detections (docs/tracking.md). Pairs with a sum above 0 are made so that all sums
-// together are largest.
+// Assigns detections to targets. Each pair has the logarithm of a ratio of likelihoods: of the
+// detection if it belongs to the target, and if it belongs to anything else. The logarithm is the
+// sum of the terms for place, size and appearance; the distributions of each were fitted to
+// labelled detections (docs/tracking.md). Pairs have a sum above 0, and are chosen so that the
+// total is largest.
 //
-// Detections with much confidence come first. Those with little continue what is still without
-// one, if they overlap it (ByteTrack: Y. Zhang et al., "ByteTrack: Multi-object tracking by
-// associating every detection box", ECCV 2022).
+// Detections with much confidence come first. Detections with little confidence continue the
+// targets that are still without one, if they overlap (ByteTrack: Y. Zhang et al., "ByteTrack:
+// Multi-object tracking by associating every detection box", ECCV 2022).
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@
 
 namespace integralhist {
 
-/// A place at which a target is expected, and the standard deviation there, in heights of its box.
+/// An expected place of a target, and the standard deviation there, in heights of its box.
 struct ExpectedPlace {
   TargetBox box;
   double spread;
@@ -30,29 +30,29 @@ struct ExpectedPlace {
 
 /// The expected places and appearance of a target in this frame.
 struct Prediction {
-  std::vector<ExpectedPlace> places;  // by one account and by another
+  std::vector<ExpectedPlace> places;  // by different estimates
   Appearance appearance;              // a distinct one,
-  unsigned views;                     // the mean of so many
+  unsigned views;                     // the number of views in the mean
   unsigned runs;                      // of the detector since the last detection, with this one
   double seconds;                     // since then
   bool is_confirmed;                  // it is surely there
   std::string kind;                   // of its last detection; empty if it has none
 };
 
-/// A detection, as targets are compared with it. `kind` is empty if it matches any class.
+/// A detection, in the form that targets are compared with. An empty `kind` matches any class.
 struct Measurement {
   TargetBox box;
-  Appearance appearance;  // a distinct one
+  Appearance appearance;  // a distinct appearance
   std::string kind;
   bool is_sure;  // it may start a target
   const Detection *detection = nullptr;
 };
 
-/// Returns the detection of each target, or -1, in a frame of so many pixels.
+/// Returns the detection of each target, or -1, in a frame of `pixels` pixels.
 std::vector<int> match_detections (std::span<const Prediction> targets,
                                    std::span<const Measurement> detections, double pixels);
 
-/// Returns whether detections of these kinds may be of one target. Any kind goes with an empty one.
+/// Returns whether detections of these kinds may belong to one target. An empty kind fits any kind.
 bool are_of_one_kind (const std::string &a, const std::string &b);
 
 }  // namespace integralhist

@@ -5,9 +5,10 @@
 
 namespace integralhist {
 
-// Confidences: of a detection that may start a target, of any that counts, and of one without any.
+// Confidences: of a detection that may start a target, of any detection that counts, and of a
+// detection without one.
 static constexpr double kStartConfidence = 0.6, kMinConfidence = 0.1, kUnknownConfidence = 0.7;
-// Overlap of two detections of one object, of one class and of two.
+// Overlap of two detections of one object: of the same class, and of two classes.
 static constexpr double kNmsIou = 0.6, kNmsIouOfClasses = 0.8;
 
 double detector_confidence (const Detection &detection)
@@ -30,7 +31,7 @@ select_detections (const std::vector<Detection> &detections, bool merge_classes,
   for (const Detection *const detection : order) {
     const double confidence = detector_confidence (*detection);
     if (selected.size () == most || confidence < kMinConfidence)
-      break;  // the others are less sure
+      break;  // the rest are less sure
     const GstVideoRectangle part = frame.clip (detection->box);
     const TargetBox box = frame.in_tensor (part);
     const std::string kind = merge_classes ? "" : detection->kind;

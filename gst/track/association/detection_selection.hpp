@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Non-maximum suppression: of the detections on one spot the surest counts, or as many as there are
-// targets.
+// Non-maximum suppression: among the detections on one spot, the surest counts, or as many as there
+// are targets.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,12 @@
 
 namespace integralhist {
 
-/// Returns how sure the detector is, 0 to 1; 0 if the confidence that it wrote is not a number.
+/// Returns the detector's confidence, 0 to 1; 0 if the confidence in the meta is not a number.
 double detector_confidence (const Detection &detection);
 
-/// Returns the detections that count, the surest first and at most so many, without appearances and
+/// Returns the detections that count, at most `most`, the surest first, without appearances and
 /// with boxes in pixels of the tensor. `n_targets` counts the targets on the spot of a box. If
-/// `merge_classes` is true they match any class.
+/// `merge_classes` is true, detections match any class.
 std::vector<Measurement>
 select_detections (const std::vector<Detection> &detections, bool merge_classes, std::size_t most,
                    const TargetFrame &frame,

@@ -9,12 +9,12 @@
 namespace integralhist {
 
 static constexpr std::size_t kMinGaps = 3, kMaxGaps = 9;
-// Lengths of a silence, in usual gaps. In a shorter one than kMaxSlowdown the detector may only
-// have become slower. After a longer one than kMaxSilence there is no detector any more.
+// Lengths of a silence, in usual gaps. Up to kMaxSlowdown the detector may only have become slower.
+// Beyond kMaxSilence the detector is gone.
 static constexpr unsigned kMaxSlowdown = 3, kMaxSilence = 20;
 
-/// The usual gap is a median. A pace that has become slower holds from its second gap on: one alone
-/// may be a frame in which nothing was found.
+/// The usual gap is a median. A slower pace counts from its second gap on: a single long gap may be
+/// a frame in which nothing was found.
 void DetectorPace::learn (unsigned gap)
 {
   gaps_.push_back (gap);

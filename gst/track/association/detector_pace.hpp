@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How often a detector upstream has run. A detector that runs on every n-th frame does not say so.
-// A frame in which it finds nothing is like a frame that it leaves out. The pace is the usual gap
-// between frames with detections. In a silence of up to three usual gaps the detector may only have
-// become slower, such as on a busy processor. A longer silence counts as one run for each gap.
-// After many gaps there is no detector any more.
+// How often a detector upstream has run. A detector that runs on every n-th frame does not say so,
+// and a frame in which it finds nothing looks like a frame that it leaves out. The pace is the
+// usual gap between frames with detections. In a silence of up to three usual gaps the detector may
+// only have become slower, such as on a busy processor. A longer silence counts as one run for each
+// gap. After many gaps the detector is gone.
 #pragma once
 
 #include <deque>
@@ -13,17 +13,17 @@ namespace integralhist {
 
 class DetectorPace {
 public:
-  /// Notes the next frame; returns how many runs of the detector up to this frame were not known
-  /// before, as far as can be told.
+  /// Notes the next frame. Returns the estimated number of runs of the detector, up to this frame,
+  /// that were not counted before.
   unsigned note (bool has_detections);
-  /// Returns whether there is a detector that goes on looking.
+  /// Returns whether there is a detector that is still running.
   bool is_known () const { return usual_ > 0; }
 
 private:
   void learn (unsigned gap);
 
   std::deque<unsigned> gaps_;
-  unsigned usual_ = 0;    // gap, in frames; 0 while it is not known
+  unsigned usual_ = 0;    // usual gap, in frames; 0 if unknown
   unsigned silence_ = 0;  // frames since there were detections
   unsigned runs_ = 0;     // that the silence has counted for
   bool has_begun_ = false;

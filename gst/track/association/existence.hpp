@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The logarithm of the odds that a target exists, and is no false box of the detector.
-// Each detection adds to it, and each run of the detector without one takes away, since false
+// The logarithm of the odds that a target exists and is not a false box of the detector. Each
+// detection adds to it, and each run of the detector without a detection takes away, because false
 // boxes come less regularly (D. Musicki, R. Evans and S. Stankovic, "Integrated probabilistic data
 // association", IEEE Transactions on Automatic Control 39, 1994).
 #pragma once
@@ -16,12 +16,12 @@ public:
   void hit (bool is_sure) { log_odds_ = std::min (log_odds_ + (is_sure ? kHit : kWeakHit), kMax); }
   /// Notes runs of the detector without a detection.
   void miss (unsigned runs) { log_odds_ = std::max (log_odds_ - runs * kMiss, kMin); }
-  /// Notes that there is no doubt, at present.
+  /// Notes that the target certainly exists at present.
   void confirm () { log_odds_ = std::max (log_odds_, kConfirmed); }
 
-  /// Returns whether it is surely enough there to be told.
+  /// Returns whether the target is certain enough to be reported.
   bool is_confirmed () const { return log_odds_ >= kConfirmed; }
-  /// Returns whether nearly all of the last runs found it.
+  /// Returns whether nearly all of the last runs found the target.
   bool is_certain () const { return log_odds_ >= kCertain; }
   bool is_likely () const { return log_odds_ >= 0; }
   bool is_hopeless () const { return log_odds_ <= kHopeless; }

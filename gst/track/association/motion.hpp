@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How a box moves: at a constant velocity, in sides of the box a frame, so that it holds for
-// tensors of any size. Where the box is not seen, it slows down.
+// How a box moves: at a constant velocity, in sides of the box per frame, so that it holds for
+// tensors of any size. While the box is not seen, it slows down.
 #pragma once
 
 #include <optional>
@@ -12,21 +12,22 @@ namespace integralhist {
 
 class Motion {
 public:
-  /// Notes where the box is in the next frame: followed there, or detected, which is surer.
+  /// Notes the place of the box in the next frame, from following or, more reliably, from a
+  /// detection.
   void follow (const TargetBox &box);
   void detect (const TargetBox &box);
-  /// Notes a frame in which it is not seen.
+  /// Notes a frame in which the box is not seen.
   void miss ();
-  /// Goes on in a tensor that is so many times as large.
+  /// Converts to a tensor that is larger by these factors.
   void resize (double x_factor, double y_factor);
 
   /// Returns where a box that was last seen at this place is expected in the next frame.
   TargetBox expected (const TargetBox &last) const;
-  /// Returns where it is expected from its detections alone; that place where it had none.
+  /// Returns the place expected from its detections only; `last` if it has none.
   TargetBox expected_by_detections (const TargetBox &last) const;
-  /// Returns whether detections have told its velocity.
+  /// Returns whether the velocity is known from detections.
   bool has_velocity () const { return has_velocity_; }
-  /// Returns the frames since it was seen, and since it was detected.
+  /// Returns the frames since the box was seen, and since it was detected.
   unsigned unseen () const { return unseen_; }
   unsigned undetected () const { return undetected_; }
 
@@ -36,7 +37,7 @@ private:
 
   std::optional<TargetBox> last_, detected_;
   double x_ = 0, y_ = 0;
-  bool has_velocity_ = false;  // by detections
+  bool has_velocity_ = false;  // from detections
   unsigned unseen_ = 0, undetected_ = 0;
 };
 

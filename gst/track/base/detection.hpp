@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The input of a tracker besides pixels, and its output.
+// The input of a tracker in addition to pixels, and the output of a tracker.
 #pragma once
 
 #include <optional>
@@ -16,20 +16,20 @@ struct Detection {
   GstVideoRectangle box;
   std::string kind;  // what was detected, such as "person"; may be empty
   std::optional<double> confidence;
-  std::string bad_confidence = {};   // what stands in its place and is no number
+  std::string bad_confidence = {};   // the text in its place that is not a number
   std::optional<guint> mtd_id = {};  // its id if it is an object detection of GstAnalytics
 };
 
-/// A track, and what is known of its target besides.
+/// A track, and further facts about its target.
 struct TrackedBox {
   Track track;
-  guint64 serial;  // of the target, also before it is confirmed; no other target ever has it
+  guint64 serial;  // the target's, also before it is confirmed; never used again
   guint age;       // frames since the target started
   GstClockTime first_seen, last_seen;
   std::optional<std::size_t> detection = {};  // the index of the target's detection in this frame
 };
 
-/// A warning for users. A tracker gives each kind once.
+/// A warning for users. A tracker gives each kind only once.
 struct TrackWarning {
   enum class Kind { bad_confidence, empty_target } kind;
   std::string message, detail;

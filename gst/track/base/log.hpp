@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The log of trackers, and of the element that has them.
+// The log of trackers, and of the element that uses them.
 #pragma once
 
 #include <gst/gst.h>

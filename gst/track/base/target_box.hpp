@@ -15,7 +15,7 @@ inline double squared (double x)
   return x * x;
 }
 
-/// Returns the area that two boxes share.
+/// Returns the area of the intersection of two boxes.
 inline double shared_area (const TargetBox &a, const TargetBox &b)
 {
   const double w = std::min (a.x + a.width, b.x + b.width) - std::max (a.x, b.x),
@@ -23,21 +23,21 @@ inline double shared_area (const TargetBox &a, const TargetBox &b)
   return w > 0 && h > 0 ? w * h : 0;
 }
 
-/// Returns the area that two boxes share, of what both cover together: 0 to 1.
+/// Returns the intersection of two boxes divided by their union: 0 to 1.
 inline double overlap (const TargetBox &a, const TargetBox &b)
 {
   const double shared = shared_area (a, b);
   return shared > 0 ? shared / (a.width * a.height + b.width * b.height - shared) : 0;
 }
 
-/// Returns the share of a box that another covers: 0 to 1.
+/// Returns the share of a box that another box covers: 0 to 1.
 inline double covered_share (const TargetBox &box, const TargetBox &by)
 {
   const double shared = shared_area (box, by);
   return shared > 0 ? shared / (box.width * box.height) : 0;
 }
 
-/// Returns the box in a tensor that is so many times as large.
+/// Returns the box in a tensor that is larger by these factors.
 inline TargetBox resized (const TargetBox &box, double x_factor, double y_factor)
 {
   return { box.x * x_factor, box.y * y_factor, box.width * x_factor, box.height * y_factor };

@@ -10,12 +10,12 @@
 
 namespace integralhist {
 
-/// A frame to follow targets in. Converts boxes between its pixels and those of its tensor: the
-/// frame may have been scaled, cropped, bordered, mirrored or turned since.
+/// A frame in which targets are followed. Converts boxes between pixels of the frame and of
+/// the tensor: the frame may have been scaled, cropped, bordered, mirrored or turned since.
 class TargetFrame {
 public:
   TargetFrame (GstBuffer *buffer, const GstIntegralHistogramMeta *meta);
-  /// Makes the frame that a tensor was computed of, which nothing has changed since.
+  /// Makes the frame from which a tensor was computed, unchanged since then.
   TargetFrame (GstIntegralHistogram *tensor, GstClockTime at);
 
   GstIntegralHistogram *const histogram;
@@ -25,17 +25,19 @@ public:
   TargetBox in_tensor (const GstVideoRectangle &box) const;
   GstVideoRectangle in_frame (const TargetBox &box) const;
 
-  /// Returns the part of a box in which the frame shows the tensor's; empty where there is none.
+  /// Returns the part of a box where the frame shows the tensor's pixels; empty if there is no such
+  /// part.
   GstVideoRectangle clip (const GstVideoRectangle &box) const;
-  /// Returns that part, or the visible pixel that is nearest to the box if that part is empty.
+  /// Returns that part. If it is empty, returns the visible pixel that is nearest to the box.
   GstVideoRectangle nearest (const GstVideoRectangle &box) const;
 
 private:
   const FrameGeometry geometry_;
-  const GstVideoRectangle visible_;  // what the frame shows of the tensor's, in its pixels
+  const GstVideoRectangle visible_;  // where the frame shows the tensor, in frame pixels
 };
 
-/// Returns the nearest whole pixel, clamped far outside of any frame: differences stay integers.
+/// Returns the nearest whole pixel, clamped far outside any frame, so that differences are
+/// integers.
 gint whole_pixel (double at);
 
 }  // namespace integralhist

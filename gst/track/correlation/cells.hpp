@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Cells of a target's surroundings, and what a correlation filter sees of them.
+// Cells of a target's surroundings, and the channels that a correlation filter gets from them.
 //
 // Cells lie anywhere and have any size (kernels/cells.hpp), so no picture is resampled. Edges of
 // large cells are rounded to whole pixels, which is faster.
@@ -29,19 +29,19 @@ using inthist::correlation::kGrid;
 class DeviceModels;
 class DeviceFeatureImage;
 
-/// What the tracker asks of a frame. All have the frame's size.
+/// The tensors of a frame that the tracker uses. All have the frame's size.
 struct FrameTensors {
   GstIntegralHistogram *gradients;                 // 18 directions, weighted and soft
   GstIntegralHistogram *colours;                   // hsv, at most 256 bins
   GstIntegralHistogram *luma;                      // a table of sums
-  std::shared_ptr<DeviceModels> models = nullptr;  // of the GPU that has these images; or null
+  std::shared_ptr<DeviceModels> models = nullptr;  // on the GPU that has these images; or null
   DeviceFeatureImage *gradient_image = nullptr, *colour_image = nullptr, *luma_image = nullptr;
 
   int width () const { return int (gst_integral_histogram_get_width (gradients)); }
   int height () const { return int (gst_integral_histogram_get_height (gradients)); }
 };
 
-/// The edges of a grid's cells inside of a frame, in 1/kCellParts pixel.
+/// The edges of a grid's cells inside a frame, in 1/kCellParts pixel.
 struct CellEdges {
   std::vector<int> x, y;
 
@@ -54,7 +54,7 @@ inline CellGrid square_around (double x, double y, double side)
   return CellGrid::around (x, y, side, side, kGrid, kGrid);
 }
 
-/// Returns what makes the sums of a grid's cells mean gray levels a pixel.
+/// Returns the factors that turn the sums of a grid's cells into mean gray levels per pixel.
 inline CellScale cell_scale_of (const FrameTensors &frame, const CellGrid &grid)
 {
   const double unit = gst_integral_histogram_get_weight_unit (frame.gradients),
@@ -62,8 +62,8 @@ inline CellScale cell_scale_of (const FrameTensors &frame, const CellGrid &grid)
   return { float (1 / (pixels * unit)), float (1 / (pixels * 256)) };
 }
 
-/// Gets the channels of such a square from what its cells have of gradients and luma,
-/// [y][x][channel], and fades them out towards its border.
+/// Computes the channels of such a square from the sums of gradients and luma in its cells,
+/// [y][x][channel], and fades them out towards the border.
 void describe (const FrameTensors &frame, const CellGrid &square,
                std::span<const std::int64_t> gradients, std::span<const std::int64_t> luma,
                std::vector<float> &channels);

@@ -36,7 +36,7 @@ void approach (std::vector<double> &shares, std::span<const double> counts, doub
     shares[i] = moved_share (shares[i], counts[i], sum, rate);
 }
 
-/// Returns the edges of cells in whole pixels inside of the frame, in order, each once.
+/// Returns the edges of cells in whole pixels inside the frame, in order, each once.
 std::vector<int> pixel_edges_of (double first, double cell_size, int n_cells, int frame_size)
 {
   std::vector<int> edges (std::size_t (n_cells) + 1);
@@ -51,7 +51,7 @@ std::vector<GstVideoRectangle> ColourModel::boxes (const Place &place)
 {
   const auto &[x, y, width, height] = place;
   const double side = (width + height) / 2;
-  // away from the border, where pixels may be of the surroundings
+  // keeps away from the border, where pixels may belong to the surroundings
   const auto inner = [&] (double length) { return std::max (length - 0.2 * side, length / 2); };
   return { box_around (x, y, inner (width), inner (height)), box_around (x, y, width, height),
            box_around (x, y, width + side, height + side) };

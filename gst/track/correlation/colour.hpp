@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The colours of a target and of its surroundings. A colour's score is the share of the target in
-// both, from 0 to 255; a box's score is the mean of its pixels'. That survives changes of shape,
-// which a correlation filter does not (L. Bertinetto et al., "Staple: complementary learners for
-// real-time tracking", CVPR 2016).
+// The colours of a target and of its surroundings. A colour's score, 0 to 255, is the target's
+// share of that colour in both; a box's score is the mean over its pixels. Scores survive changes
+// of shape, which a correlation filter does not (L. Bertinetto et al., "Staple: complementary
+// learners for real-time tracking", CVPR 2016).
 #pragma once
 
 #include <cstdint>
@@ -20,10 +20,10 @@ namespace integralhist {
 
 class ColourModel {
 public:
-  /// Returns the boxes to learn from, of a target at this place: its inner part, itself and what is
-  /// around it.
+  /// Returns the boxes to learn from, for a target at this place: its inner part, the whole target,
+  /// and the target with its surroundings.
   static std::vector<GstVideoRectangle> boxes (const Place &place);
-  /// Learns from what these have of each bin; the first time wholly.
+  /// Learns from the counts of each bin in these boxes; the first time completely.
   void learn (std::span<const guint32> counts, double rate);
   /// Returns the score of each bin.
   std::span<const std::uint8_t> scores () const { return scores_; }
@@ -44,18 +44,18 @@ private:
   std::vector<std::uint8_t> scores_;
 };
 
-/// Scores of boxes in a part of a frame (kernels/correlation/match.hpp). It is asked once, cell by
-/// cell: each cell's histogram is weighed by the scores.
+/// Scores of boxes in a part of a frame (kernels/correlation/match.hpp). The map asks once, cell by
+/// cell: the scores weigh each cell's histogram.
 class ScoreMap {
 public:
   ScoreMap () = default;
-  /// Its cells have edges of whole pixels, inside of the frame.
+  /// The cells have edges on whole pixels, inside the frame.
   ScoreMap (const CellGrid &grid, int frame_width, int frame_height);
-  /// Asks the colours. If there are no scores it asks nothing, and all are 0.
+  /// Asks for the sums of the scores. If there are no scores, it asks nothing, and all sums are 0.
   void queue_cells (std::span<const std::uint8_t> scores, CellGridQuery &query) const;
   /// Sets the map to the answer, the sum of each cell's scores. Without an answer the map stays 0.
   void set_sums (std::span<const std::int64_t> cell_sums);
-  /// Returns how many cells it asks for.
+  /// Returns how many cells the map asks for.
   std::size_t n_cells () const
   {
     return x_.size () < 2 || y_.size () < 2 ? 0 : (x_.size () - 1) * (y_.size () - 1);
@@ -66,13 +66,13 @@ public:
   {
     return { x_.data (), y_.data (), 1, int (x_.size ()), int (y_.size ()), sums_.data () };
   }
-  /// Returns the mean scores of boxes with their middles in some columns and rows, [row][column].
+  /// Returns the mean scores of boxes whose middles lie in these columns and rows, [row][column].
   std::vector<double> scores (std::span<const double> x, std::span<const double> y, double width,
                               double height) const;
 
 private:
   std::vector<int> x_, y_;    // the edges of the cells, whole pixels
-  std::vector<double> sums_;  // of scores left of and above each corner
+  std::vector<double> sums_;  // sums of the scores left of and above each corner
 };
 
 }  // namespace integralhist

@@ -14,10 +14,10 @@
 namespace integralhist {
 namespace {
 
-constexpr double kSameTargetIou = 0.2;  // overlap from which models are kept
+constexpr double kSameTargetIou = 0.2;  // overlap from which on models are kept
 
-/// Returns the first histogram of what is visible of the frame that has all bins, is as wanted, and
-/// whose pixels lie in the frame as those of `as`, if that is not null.
+/// Returns the first histogram of the visible frame that has all bins and is as wanted. If `as` is
+/// not null, the histogram's pixels must also lie in the frame like those of `as`.
 template <class IsWanted>
 GstIntegralHistogramMeta *find (GstBuffer *buffer, const GstIntegralHistogramMeta *as,
                                 IsWanted &&is_wanted)
@@ -84,7 +84,7 @@ FrameTensors CorrelationMetas::tensors () const
 
 void CorrelationTarget::restart (const TargetBox &box)
 {
-  if (overlap (box, box_) < kSameTargetIou)  // it may have followed something else
+  if (overlap (box, box_) < kSameTargetIou)  // the tracker may have followed another object
     tracker_.reset ();
   box_ = box;
   is_corrected_ = true;
@@ -113,13 +113,13 @@ Expected<CorrelationTracker *> CorrelationTarget::follow (const FrameTensors &fr
 {
   const auto colours =
       std::pair (spec_of (frame.colours), gst_integral_histogram_get_bins (frame.colours));
-  if (tracker_ && colours != colours_) {  // models of other bins are worth nothing
+  if (tracker_ && colours != colours_) {  // models of other bins are useless
     if (is_lost () && !is_corrected_)
       return nullptr;
     tracker_.reset ();
   }
   colours_ = colours;
-  if (tracker_ && !tracker_->has_started ()) {  // a flush came between, or a GPU failed
+  if (tracker_ && !tracker_->has_started ()) {  // a flush came in between, or a GPU failed
     if (is_lost () && !is_corrected_)
       return nullptr;
     tracker_.reset ();
@@ -151,15 +151,15 @@ void CorrelationTarget::update_box ()
            tracker_->width (), tracker_->height () };
 }
 
-/// Returns whether the CPU may go on after an error of a GPU.
+/// Returns whether the CPU may continue after an error of a GPU.
 static bool is_of_device (const Error &error)
 {
   return error.kind == Error::Kind::failed || error.kind == Error::Kind::no_memory;
 }
 
-/// Prepares the tensors for queries about regions, of colours also about the whole frame if some
-/// targets are lost. Finds the models of a GPU that has their images. Returns whether queries had
-/// better come together.
+/// Prepares the tensors for queries about regions; if some targets are lost, colours also for the
+/// whole frame. Finds the models on the GPU that has their images. Returns whether queries should
+/// come together.
 Expected<bool> CorrelationMethod::prepare (FrameTensors &tensors,
                                            std::span<const inthist::Region> regions,
                                            bool some_are_lost)
@@ -173,7 +173,7 @@ Expected<bool> CorrelationMethod::prepare (FrameTensors &tensors,
   tensors.colour_image = TRY (tensor_of (tensors.colours).prepare (of_colours));
   tensors.luma_image = TRY (tensor_of (tensors.luma).prepare (regions));
   if (tensors.gradient_image && tensors.colour_image && tensors.luma_image && !device_failed_) {
-    if constexpr (INTHIST_CUDA)  // else there are no images on a GPU
+    if constexpr (INTHIST_CUDA)  // otherwise there are no images on a GPU
       if (!models_ || !models_->are_with (*tensors.gradient_image))
         models_ = make_device_models (*tensors.gradient_image);
     if (models_ && models_->are_with (*tensors.luma_image)
@@ -206,7 +206,7 @@ Expected<> CorrelationMethod::follow (FrameTensors tensors, unsigned lost_after,
   };
   const int n = int (steps.size ());
   const auto finish_all = [&] () -> Expected<> {
-    // on a GPU a target takes less to begin than a task of its own
+    // on a GPU, beginning a target is cheaper than a separate task
     TRY (in_parallel (n, tensors.models ? 1 : n, begin));
     std::erase (trackers, nullptr);
     return finish (tensors, trackers);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A target of integralhisttrack that the correlation tracker follows, and what of a frame that
-// wants.
+// A target of integralhisttrack that the correlation tracker follows, and the metas of a frame that
+// the tracker needs.
 #pragma once
 
 #include <optional>
@@ -16,10 +16,10 @@
 
 namespace integralhist {
 
-/// The element that gives all that is wanted.
+/// The element that attaches all of these metas.
 inline constexpr char kCorrelationProducer[] = "cudatrackfeatures";
 
-/// What a frame carries of it; null where something is missing, or has other settings.
+/// The metas of a frame; null if one is missing, or has other settings.
 struct CorrelationMetas {
   GstIntegralHistogramMeta *gradients, *colours, *luma;
   bool has_other;                        // of gradients or luma, with other settings
@@ -27,7 +27,7 @@ struct CorrelationMetas {
 
   static CorrelationMetas of (GstBuffer *buffer);
   bool are_complete () const { return gradients && colours && luma; }
-  /// Returns what is missing, for users.
+  /// Returns the text about missing metas, for users.
   std::string missing () const;
   FrameTensors tensors () const;
 };
@@ -36,22 +36,24 @@ class CorrelationTarget final : public Target {
 public:
   explicit CorrelationTarget (const TargetBox &box) : box_ (box) {}
 
-  /// Goes on from this box in the next frame. Of the models half is kept, unless it is elsewhere.
+  /// Goes on from this box in the next frame. Half of the models is kept, unless the box is
+  /// elsewhere.
   void restart (const TargetBox &box) override;
-  /// Returns what of the frame follow () will ask for; the colours of a lost target everywhere.
+  /// Returns the region of the frame that follow () will ask for; colours of a lost target:
+  /// everywhere.
   inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const;
   void resize (double x_factor, double y_factor) override;
-  /// Begins to look for the target in the next frame; a new one starts there. Returns what finishes
-  /// that (tracker.hpp), or null where there is nothing to do.
+  /// Begins to look for the target in the next frame; a new target starts there. Returns the
+  /// tracker that finishes the step (tracker.hpp), or null if there is nothing to do.
   Expected<CorrelationTracker *> follow (const FrameTensors &frame, unsigned lost_after,
                                          const ExpectedMotion &motion = {});
-  /// Goes on where that has failed by a fault of a GPU.
+  /// Continues on the CPU after a GPU has failed.
   void give_up_device ()
   {
     if (tracker_)
       tracker_->give_up_device ();
   }
-  /// Sets the box to the place that the tracker has found, once that is finished.
+  /// Sets the box to the place that the tracker has found, once its step is finished.
   void update_box ();
 
   const TargetBox &box () const override { return box_; }
@@ -62,20 +64,20 @@ private:
   TargetBox box_;
   std::pair<HistogramSpec, unsigned> colours_;  // of the last frame, and their bins
   std::optional<CorrelationTracker> tracker_;
-  bool is_corrected_ = false;  // it goes on from the box
+  bool is_corrected_ = false;  // the tracker goes on from the box
 };
 
-/// Follows targets, with models on a GPU if it can.
+/// Follows targets, with models on a GPU if possible.
 class CorrelationMethod {
 public:
   /// `logged_as` is the object that log lines name.
   explicit CorrelationMethod (gpointer logged_as) : logged_as_ (logged_as) {}
 
-  /// Looks for targets in the tensors of a frame, which are computed; new ones start there. A
-  /// target is lost after so many bad frames in a row; 0 for never.
+  /// Looks for targets in the tensors of a frame, which are computed; new targets start there. A
+  /// target is lost after `lost_after` bad frames in a row; 0 for never.
   Expected<> follow (FrameTensors tensors, unsigned lost_after,
                      std::span<const Step<CorrelationTarget>> steps);
-  /// Frees what it has on a GPU, and forgets that one has failed.
+  /// Frees GPU memory, and forgets that a GPU has failed.
   void reset ()
   {
     models_ = nullptr;
@@ -88,7 +90,7 @@ private:
 
   const gpointer logged_as_;
   std::shared_ptr<DeviceModels> models_;  // of the GPU that had the last images
-  bool device_failed_ = false;            // it has no models any more
+  bool device_failed_ = false;            // it is not used any more
 };
 
 }  // namespace integralhist

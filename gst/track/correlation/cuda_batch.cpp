@@ -100,8 +100,8 @@ void CudaBatch::add (const DeviceQuery &query)
   }
 }
 
-/// Adds a grid to those of an image. Those of colours have the scores of a model. Returns where it
-/// will be on the GPU.
+/// Adds a grid to those of an image. Grids of colours have the scores of a model. Returns the
+/// grid's address on the GPU.
 const CellsOnDevice *CudaBatch::add_grid (CellImage image, const CellGrid &grid, int planes,
                                           const ModelMemory *model)
 {
@@ -136,7 +136,7 @@ CudaBatch::SquareCells CudaBatch::add_square (const Spot &middle, double side)
            cell_scale_of (frame_, square) };
 }
 
-/// Takes memory of an answer, and notes whose it is.
+/// Takes memory for an answer, and notes its query.
 template <class T>
 T *CudaBatch::take_answer (std::vector<Answer> &list, const DeviceQuery &query, std::size_t n)
 {
@@ -208,7 +208,7 @@ void CudaBatch::add_frame_search (const DeviceQuery &query)
   });
 }
 
-/// Copies numbers to the inputs. Returns where they will be on the GPU.
+/// Copies numbers to the inputs. Returns their address on the GPU.
 const float *CudaBatch::put_input (std::span<const float> numbers)
 {
   float *const here = inputs_.take<float> (numbers.size ());

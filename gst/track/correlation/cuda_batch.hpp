@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The jobs of a call to the models on a GPU, and the memory that they need. The same code goes over
-// the requests twice: once to count what there will be, and once to write it.
+// The jobs of a call to the models on a GPU, and the memory that they need. The same code runs over
+// the requests twice: once to count the jobs, and once to write them.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,10 @@
 
 namespace integralhist {
 
-/// The images of a frame: grids of each are laid out side by side.
+/// The images of a frame: the grids of each image are laid out next to each other.
 enum CellImage : std::size_t { kGradientCells, kLumaCells, kColourCells, kCellImages };
 
-/// Memory for arrays side by side. Without memory it only counts the bytes.
+/// Memory for arrays, one after another. Without memory it only counts the bytes.
 class Arena {
 public:
   Arena () = default;
@@ -45,12 +45,12 @@ private:
   std::size_t bytes_ = 0;
 };
 
-/// The memory of a batch: what is uploaded, what kernels work in, and what comes back.
+/// The memory of a batch: uploaded inputs, work memory of kernels, and answers to download.
 struct BatchMemory {
   std::byte *host_inputs, *inputs, *work, *answers;
   std::uint16_t *luma_values;  // ModelTables::values
 
-  /// Returns where on the GPU an array of the host's inputs will be.
+  /// Returns the address on the GPU of an array in the host's inputs.
   template <class T>
   const T *on_device (const T *here) const
   {
@@ -63,7 +63,7 @@ struct BatchMemory {
 template <class Job>
 class JobList {
 public:
-  /// Makes the list of as many jobs as were counted.
+  /// Makes the list for `n` jobs, as counted.
   void place (Arena &inputs, int n, const BatchMemory &memory)
   {
     jobs_ = inputs.take<Job> (std::size_t (n));
@@ -79,7 +79,7 @@ public:
   }
   int size () const { return int (n_); }
   bool empty () const { return n_ == 0; }
-  /// Returns where the jobs are on the GPU.
+  /// Returns the address of the jobs on the GPU.
   const Job *on_device () const { return device_jobs_; }
 
 private:
@@ -92,7 +92,7 @@ class CudaBatch {
 public:
   /// Counts what the requests need.
   CudaBatch (const FrameTensors &frame, std::span<const DeviceQuery> queries);
-  /// Writes the jobs of the same requests, as counted.
+  /// Writes the jobs of the same requests that were counted.
   CudaBatch (const FrameTensors &frame, std::span<const DeviceQuery> queries,
              const CudaBatch &counted, const BatchMemory &memory);
 
@@ -116,10 +116,10 @@ public:
   {
     return memory_.on_device (grid_jobs_);
   }
-  /// Refuses grids that have too many cells for the kernels, or too large ones: only frames of more
-  /// than 4000 pixels have some.
+  /// Refuses grids that have too many cells for the kernels, or too large cells: only frames wider
+  /// or higher than 4000 pixels have such grids.
   Expected<> check () const;
-  /// Takes the answers, which are on the host now.
+  /// Reads the answers, which are on the host now.
   void take_answers (const std::byte *answers) const;
 
   JobList<inthist::correlation::cuda::SearchJob> searches;
@@ -136,7 +136,7 @@ private:
   using SquareCells = inthist::correlation::cuda::SquareCells;
   using ModelMemory = inthist::correlation::cuda::ModelMemory;
   struct Grids {
-    int n = 0, most_columns = 0, most_rows = 0, most_sums = 0;  // of a row
+    int n = 0, most_columns = 0, most_rows = 0, most_sums = 0;  // per row
     double widest = 0;
   };
   struct Answer {
@@ -164,7 +164,7 @@ private:
   const BatchMemory memory_ = {};
   Arena inputs_, work_, answers_;
   std::array<Grids, kCellImages> grids_;
-  std::array<int, kCellImages + 1> first_ = {};  // grids before those of each image
+  std::array<int, kCellImages + 1> first_ = {};  // number of grids before those of each image
   inthist::correlation::cuda::GridJob *grid_jobs_ = nullptr;
   CellsOnDevice *cells_ = nullptr;
   std::vector<Answer> matches_, spots_, responses_;

@@ -13,7 +13,7 @@
 
 namespace integralhist {
 
-/// A model in the memory of a GPU, and what the host knows of it.
+/// A model in the memory of a GPU, and the facts about it that the host knows.
 class CudaModel final : public DeviceModel {
 public:
   using ModelMemory = inthist::correlation::cuda::ModelMemory;
@@ -32,10 +32,10 @@ public:
   /// Returns an address in the GPU's memory, which the host may not read.
   ModelMemory *get () const { return reinterpret_cast<ModelMemory *> (memory_->get ()); }
 
-  std::optional<inthist::correlation::FilterBox> box;  // of the filter, which has started in it
+  std::optional<inthist::correlation::FilterBox> box;  // of the filter, once the filter has started
   SizeCells cells;
   bool has_sizes = false;   // learned from a sample
-  double example_rate = 0;  // of the example that the filter learns from next; 0 for none
+  double example_rate = 0;  // of the example that the filter learns from next; 0 for no example
 
 private:
   InContext<inthist::cuda::DeviceMemory> memory_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A call is one batch. A few launches lay out and add up the cells of all its requests, whatever
-// their stages; then each kind of job has a launch. The host waits only for answers. What comes
-// after them, such as learning, runs while the host decides.
+// A call is one batch. A few launches lay out and add up the cells of all its requests, for all
+// stages; then each kind of job has one launch. The host waits only for answers. Work that follows,
+// such as learning, runs while the host decides.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -119,7 +119,7 @@ public:
       }
       return {};
     });
-    if (!ran)  // examples may not be there
+    if (!ran)  // examples may be missing
       for (const DeviceQuery &query : queries)
         CudaModel::of (query).example_rate = 0;
     return ran;
@@ -146,7 +146,7 @@ private:
   /// Allocates a model, unless too little memory stays free.
   static Expected<> open (CudaModel &model)
   {
-    // for the sums of cells, which are 0.2 MB a target, and for others
+    // for the sums of cells, which take 0.2 MB per target, and for other uses
     constexpr std::size_t kSpareBytes = 256 << 20;
     std::size_t free = 0, total = 0;
     TRY (check (cudaMemGetInfo (&free, &total)));
@@ -173,11 +173,11 @@ private:
     TRY (check (cudaMemcpyAsync (own_->tables.get (), &tables, sizeof tables,
                                  cudaMemcpyHostToDevice, stream.get ())));
     TRY (check (cudaStreamSynchronize (stream.get ())));
-    own_->stream = std::move (stream);  // says that all is there
+    own_->stream = std::move (stream);  // set last, because a stream means that all resources exist
     return {};
   }
 
-  /// Copies what a model has learned; a new one has learned nothing.
+  /// Copies the learned state of a model; a new model has learned nothing.
   CudaExpected<> write (const HostModel &from, CudaModel &to)
   {
     if (!from.filter.has_started ())
@@ -240,13 +240,13 @@ private:
     return to;
   }
 
-  /// Has memory for a batch, and some more for those of the next frames.
+  /// Reserves memory for a batch, and some more for the batches of the next frames.
   Expected<> reserve (const CudaBatch &batch)
   {
     const auto reserve = [&] (GrowingDeviceMemory &memory, std::size_t bytes) -> Expected<> {
       if (bytes <= memory.bytes ())
         return {};
-      TRY (check (cudaStreamSynchronize (stream ())));  // kernels of before may use it
+      TRY (check (cudaStreamSynchronize (stream ())));  // kernels of earlier batches may use it
       auto reserved = memory.reserve (bytes + bytes / 4);
       if (!reserved)
         reserved = memory.reserve (bytes);
@@ -261,15 +261,15 @@ private:
     return reserve (own_->scratch, std::size_t (n_blocks (batch)) * sizeof (BlockScratch));
   }
 
-  /// Returns how many blocks of threads work at once.
+  /// Returns how many blocks of threads run at once.
   int n_blocks (const CudaBatch &batch) const { return std::min (batch.most_jobs (), processors_); }
   Scratch scratch (const CudaBatch &batch) const
   {
     return { reinterpret_cast<BlockScratch *> (own_->scratch.get ()), n_blocks (batch) };
   }
 
-  /// Waits for answers. If the last ones took longer than a wait polls, as with many streams on one
-  /// GPU, polling would only keep a core from others.
+  /// Waits for answers. If the last ones took longer than a wait polls, does not poll: with many
+  /// streams on one GPU, that would only keep a core busy.
   CudaExpected<> await_answers ()
   {
     const auto start = std::chrono::steady_clock::now ();
@@ -293,7 +293,7 @@ private:
     return {};
   }
 
-  /// Enqueues what has answers, and learning of sizes with them; then `answered`.
+  /// Enqueues the jobs with answers, and the learning of sizes with them; then records `answered`.
   CudaExpected<> enqueue_answers (const CudaBatch &batch, QueryBuffers &at)
   {
     if (!batch.searches.empty ())
@@ -312,7 +312,7 @@ private:
     return check (cudaEventRecord (own_->answered.get (), stream ()));
   }
 
-  /// Enqueues what the host does not wait for.
+  /// Enqueues the jobs that the host does not wait for.
   Expected<> enqueue_learning (const FrameTensors &frame, const CudaBatch &batch)
   {
     if (!batch.learners.empty ())
@@ -332,10 +332,10 @@ private:
 
   const Context context_;
   QueryBufferPool buffers_;
-  std::mutex mutex_;  // guards all below, and the order of what is done to models
+  std::mutex mutex_;  // guards all below, and the order of work on models
   bool is_full_ = false;
   bool answers_take_long_ = false;
-  int processors_ = 0;  // of the GPU: so many blocks of threads work at once
+  int processors_ = 0;  // of the GPU: as many blocks of threads run at once
   InContext<Resources> own_;
 };
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tells that a target has suddenly disappeared, such as behind something or with a cut of the film.
-// A target changes little by little, and the filter learns that. Another object in the target's
-// place differs at once. So each frame's evidence is compared with the evidence of the last frames,
-// by the product of three ratios: of the peak's sharpness, of the peak's height, and of the score
-// of the colours.
+// Detects that a target has suddenly disappeared, such as behind an object or with a cut of the
+// film. A target changes little by little, and the filter learns that. Another object in the
+// target's place differs at once. So the evidence of each frame is compared with that of the last
+// frames, by the product of three ratios: of the peak's sharpness, of the peak's height, and of the
+// score of the colours.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +17,8 @@ namespace integralhist {
 
 class Disappearance {
 public:
-  /// Starts from the evidence of a frame that shows the target, so many frames after a box of it
-  /// was given.
+  /// Starts from the evidence of a frame that shows the target, `age` frames after its box was
+  /// given.
   void start (const Evidence &evidence, unsigned age = 0)
   {
     usual_ = logs_of (evidence);
@@ -28,12 +28,13 @@ public:
   /// Notes the evidence of the next frame.
   void note (const Evidence &evidence)
   {
-    constexpr double kRate = 0.3;     // of what is usual
+    constexpr double kRate = 0.3;     // of the running means
     constexpr unsigned kMinAge = 20;  // a new filter's responses fall for some frames
-    constexpr double kGone = -1.4;    // ln 0.25: below it the target has disappeared,
-    constexpr double kBack = -0.7;    // ln 0.5: and above it the target is there again
+    constexpr double kGone = -1.4;    // ln 0.25: below it the target has disappeared
+    constexpr double kBack = -0.7;    // ln 0.5: above it the target is visible again
     const auto now = logs_of (evidence);
-    // of the colours only less is a sign: others may have more of them than the target
+    // for colours, only a lower score is a sign: other objects may have more of the target's
+    // colours
     const double ratio =
         now[0] - usual_[0] + now[1] - usual_[1] + std::min (0.0, now[2] - usual_[2]);
     age_++;
@@ -45,7 +46,7 @@ public:
     for (std::size_t i = 0; i < usual_.size (); i++)
       usual_[i] += kRate * (now[i] - usual_[i]);
   }
-  /// Returns how many frames in a row the target has not been there; 0 if it is.
+  /// Returns for how many frames in a row the target has been gone; 0 if it is visible.
   unsigned frames () const { return frames_; }
   /// Returns how many frames have been compared since a box was given.
   unsigned age () const { return age_; }
@@ -61,7 +62,7 @@ private:
 
   Logs usual_ = {};      // running means
   unsigned age_ = 0;     // in frames, without those in which the target was lost
-  unsigned frames_ = 0;  // in a row that have not
+  unsigned frames_ = 0;  // in a row without the target
 };
 
 }  // namespace integralhist

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The three tensors of a frame that the correlation tracker asks, with the settings that compute
+// The three tensors of a frame that the correlation tracker needs, with the settings that compute
 // them.
 #pragma once
 
@@ -15,7 +15,7 @@ struct FeatureSettings {
   HistogramSpec spec;
   int bins;  // planes of the tensor
 
-  /// Returns whether a histogram counts, or adds up, the same. One of pixels may have other bins.
+  /// Returns whether a histogram has the same contents. A histogram of pixels may have other bins.
   bool match (GstIntegralHistogram *histogram) const
   {
     const Tensor &tensor = tensor_of (histogram);

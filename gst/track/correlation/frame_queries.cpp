@@ -9,7 +9,7 @@
 namespace integralhist {
 namespace {
 
-/// Runs those of these queries that have grids.
+/// Runs those queries that have grids.
 Expected<> query_cells (GstIntegralHistogram *histogram, std::span<CellGridQuery *const> queries)
 {
   Tensor &tensor = tensor_of (histogram);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The queries of a target for one frame, and their results. Those of many targets run together.
+// The queries of a target for one frame, and their results. Queries of many targets run together.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace integralhist {
 
-/// Asks for the sums of the cells of some grids: [grid][cell][bin] in 1/kCellUnit, or with scores
-/// of the bins [grid][cell].
+/// A query for the sums of the cells of some grids: [grid][cell][bin] in 1/kCellUnit, or with
+/// scores of the bins [grid][cell].
 struct CellGridQuery {
   std::vector<CellEdges> grids;
   inthist::Scores scores = {};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The cells and the windows that a target is searched in, and the weights of shifts. Models on both
-// devices take the same.
+// The cells and windows in which a target is searched, and the weights of shifts. Models on the CPU
+// and on a GPU use the same.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace integralhist {
 
-/// Returns the cells whose colours a search in the square with this middle looks at. The boxes of
-/// the outer shifts reach beyond the square.
+/// Returns the cells whose colours a search in the square with this middle reads. The boxes of the
+/// outer shifts reach beyond the square.
 inline CellGrid score_cells (const Place &place, const Spot &middle)
 {
   const double cell = place.cell ();
@@ -32,7 +32,7 @@ inline inthist::correlation::ShiftWeights shift_weights (const ModelRequest &req
       / request.place.cell ());
 }
 
-/// The boxes of a target's size in the whole frame whose colours are compared, and their cells.
+/// The boxes in the whole frame, of a target's size, whose colours are compared, and their cells.
 struct FrameWindows {
   CellGrid cells;
   double first_x, first_y, last_x, last_y;  // of the boxes' middles
@@ -53,12 +53,12 @@ struct FrameWindows {
   /// Return the middles along an axis.
   std::vector<double> x () const { return all (first_x, last_x, cells.width); }
   std::vector<double> y () const { return all (first_y, last_y, cells.height); }
-  /// Return how many there are.
+  /// Return the number of middles along an axis.
   std::size_t n_x () const { return count (first_x, last_x, cells.width); }
   std::size_t n_y () const { return count (first_y, last_y, cells.height); }
 
 private:
-  /// Calls see (middle) for each. The step is added again and again, as the GPU does, so that both
+  /// Calls see (middle) for each middle. The step is added repeatedly, as on the GPU, so that both
   /// round alike.
   template <class See>
   static void for_middles (double first, double last, double step, See &&see)
@@ -80,7 +80,7 @@ private:
   }
 };
 
-/// Returns how far apart spots of the frame are.
+/// Returns the least distance between spots of the frame.
 inline double spot_distance (const Place &place)
 {
   return place.side () / 4;

@@ -87,7 +87,7 @@ void HostModel::queue (const FrameTensors &frame, const ModelRequest &request)
   }
 }
 
-/// Returns the spectra of a square, the which-th that was asked for.
+/// Returns the spectra of a square, the `which`-th that was requested.
 Complexes HostModel::spectra_of_square (const FrameTensors &frame, const CellGrid &square,
                                         std::size_t which) const
 {
@@ -106,7 +106,7 @@ ScaleFilter::Sample HostModel::sample (const FrameTensors &frame, const Place &p
   return sizes.sample (frame, sizes.cells ().grids (place), queries.sizes.sums);
 }
 
-/// Returns the best of all shifts of a search, the which-th of the stage.
+/// Returns the best of all shifts of a search, the `which`-th of the stage.
 Match HostModel::best_match (const FrameTensors &frame, const ModelRequest &request,
                              Searched &searched, std::size_t which) const
 {
@@ -136,8 +136,8 @@ Match HostModel::best_match (const FrameTensors &frame, const ModelRequest &requ
     }
   const int best = int (std::ranges::max_element (combined) - combined.begin ());
   const int row = best / kGrid, column = best % kGrid;
-  // Behind a detector the filter has learned the place lately. Then only the filter tells the part
-  // of a cell: uneven colours would pull the box.
+  // With a detector the filter has recently learned the place. Then only the filter determines the
+  // shift within a cell: uneven colours would pull the box.
   const CellShift shift =
       request.reach > 0
           ? peak_near (row, column,
@@ -154,8 +154,8 @@ Match HostModel::best_match (const FrameTensors &frame, const ModelRequest &requ
   return match;
 }
 
-/// Returns the places with the highest scores of which none is near another. Of equals the first
-/// counts.
+/// Returns the places with the highest scores, of which no two are near each other. Among equals
+/// the first counts.
 std::vector<Spot> HostModel::spots (const Place &place)
 {
   auto &[map, xs, ys] = frame_search_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The model of a target in the host's memory. It has queries of a stage run with those of others
-// (frame_queries.hpp), and takes their results.
+// The model of a target in the host's memory. Its queries for a stage run together with those of
+// other targets (frame_queries.hpp), and it reads their results.
 #pragma once
 
 #include <optional>
@@ -27,7 +27,7 @@ inline inthist::correlation::FilterBox filter_box (const Place &place)
 
 class HostModel {
 public:
-  // What is learned. A filter that learns from an example next has one.
+  // The learned state. The example is set if the filter learns from it next.
   struct Example {
     Complexes spectra;
     double rate;
@@ -41,12 +41,12 @@ public:
 
   /// Sets the queries of a stage.
   void queue (const FrameTensors &frame, const ModelRequest &request);
-  /// Takes their results: answers the request, or learns.
+  /// Reads the results of the queries: answers the request, or learns.
   Expected<> answer (const FrameTensors &frame, ModelRequest &request);
-  /// Frees what only the step needs.
+  /// Frees the memory that only the step needs.
   void end_step () { searched_.clear (); }
 
-  /// Learns from the example. It may run while queries do; renew () comes after both.
+  /// Learns from the example. May run together with queries; renew () comes after both.
   void learn () { filter.learn (example->spectra, example->rate); }
   void renew ()
   {
@@ -59,12 +59,12 @@ private:
     Spot middle;
     Complexes spectra;
     ScoreMap scores;
-    std::size_t first_score;  // in the results
+    std::size_t first_score;  // index in the results
   };
   /// The boxes of the frame whose colours are compared.
   struct FrameSearch {
     ScoreMap scores;
-    std::vector<double> x, y;  // their middles, in columns and rows
+    std::vector<double> x, y;  // the middles of the boxes, in columns and rows
   };
 
   void queue_square (const FrameTensors &frame, const CellGrid &square);
@@ -83,7 +83,7 @@ private:
   void learn_size (const FrameTensors &frame, const ModelRequest &request);
 
   std::vector<Searched> searched_;
-  std::size_t n_before_ = 0;  // searched in stages before, in this frame
+  std::size_t n_before_ = 0;  // squares searched in earlier stages of this frame
   FrameSearch frame_search_;
   ScaleFilter::Sample sample_;  // that the size was found by
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the stages of a tracker's step (tracker.hpp) ask of the model of its target: the correlation
-// filter, the filter of sizes and the colours that were learned. A model is in the host's memory
+// The requests of the stages of a tracker's step (tracker.hpp) to the model of its target: the
+// learned correlation filter, filter of sizes and colours. A model is in the host's memory
 // (host_model.hpp) or in a GPU's (device_models.hpp). Both give the same answers, to the bit.
 #pragma once
 
@@ -21,10 +21,10 @@ using inthist::correlation::Spot;
 struct Place {
   double x, y, width, height;
 
-  /// Returns the side of the square around it that is searched, and learned from.
+  /// Returns the side of the square around the place that is searched, and learned from.
   double side () const
   {
-    constexpr double kPadding = 4;  // sides of the square, for one of the target's
+    constexpr double kPadding = 4;  // sides of the square, in sides of the target
     return kPadding * std::sqrt (width * height);
   }
   /// Returns the side of a cell of that square.
@@ -33,35 +33,35 @@ struct Place {
 
 enum class Stage { done, start, search, search_elsewhere, learn_place, find_size, learn_size };
 
-/// What a stage asks, and its answer. A place that is learned is where the target is now.
+/// The request of a stage, and its answer. For learning, the place is where the target is now.
 struct ModelRequest {
   Stage stage = Stage::done;
   Place place = {};
 
   // Stage::start
   float kept = 0;          // share of the last filter
-  bool new_sizes = false;  // others than before: the box has another shape
+  bool new_sizes = false;  // the box has another shape than before
 
   // Stage::search and Stage::search_elsewhere, for a box of the size of `place`
   std::vector<Spot> middles = {};  // of the squares
-  double reach = 0;                // of ExpectedMotion: shifts count less from so many sides on
+  double reach = 0;                // from ExpectedMotion: shifts count less from this many sides on
   double per_peak = 1;             // 1 / the usual peak
-  bool whole_frame = false;        // finds spots of the frame with the target's colours, too
+  bool whole_frame = false;        // also finds spots of the frame with the target's colours
 
-  // Learning: by `rate`, above 0 and up to 1
+  // Learning: with the rate `rate`, above 0 and up to 1
   double rate = 0;
-  // Stage::learn_place: the example is the square around the place, or, unless `shift` is null,
-  // what was searched around `searched`, moved by these cells.
+  // Stage::learn_place: the example is the square around the place. If `shift` is set, the example
+  // is the square that was searched around `searched`, moved by these cells.
   Spot searched = {};
   std::optional<CellShift> shift = {};
-  // Stage::learn_size: the sample is that of the place, or, unless `factor` is null, that of the
-  // last stage, made larger by this factor.
+  // Stage::learn_size: the sample is that of the place. If `factor` is set, the sample is that of
+  // the last stage, enlarged by this factor.
   std::optional<double> factor = {};
 
   // Answers
   std::vector<Match> matches = {};  // of the squares
   std::vector<Spot> spots = {};     // at most kMaxSpots
-  double size_factor = 1;  // of Stage::find_size: how much larger the target is than its box
+  double size_factor = 1;  // for Stage::find_size: how much larger the target is than its box
 };
 
 }  // namespace integralhist

@@ -11,10 +11,10 @@ namespace {
 
 using namespace inthist::correlation;
 
-constexpr int kCells = 64;                  // of a box, about
+constexpr int kCells = 64;                  // of a box, approximately
 constexpr int kMinSide = 3, kMaxSide = 21;  // cells
 
-/// Returns the most cells that a box has.
+/// Returns the most cells of a box.
 constexpr int most_cells ()
 {
   int most = 0;
@@ -30,7 +30,7 @@ double angle (int i)
   return 2 * std::numbers::pi * (i % kSizes) / kSizes;
 }
 
-/// Sets the spectrum of the wanted response, a peak one size wide at the middle.
+/// Sets the spectrum of the desired response, a peak that is one size wide, at the middle.
 void set_wanted (SizeTables &tables)
 {
   for (int k = 0; k < kSizes; k++) {
@@ -44,8 +44,8 @@ void set_wanted (SizeTables &tables)
   }
 }
 
-/// Returns the spectra of a sample along its sizes, [frequency][channel]. It is faded out towards
-/// both ends.
+/// Returns the spectra of a sample along its sizes, [frequency][channel]. The sample is faded out
+/// towards both ends.
 Complexes faded_spectra (const ScaleFilter::Sample &sample)
 {
   const std::size_t channels = sample.size () / kSizes;

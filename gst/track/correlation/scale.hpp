@@ -21,40 +21,40 @@ namespace integralhist {
 
 using inthist::correlation::Complexes;
 
-/// Returns what all filters of sizes share.
+/// Returns the tables that all filters of sizes share.
 const inthist::correlation::SizeTables &size_tables ();
 
-/// The cells of a box: some 64, about as wide as high.
+/// The cells of a box: about 64, about as wide as high.
 struct SizeCells {
   int columns = 0, rows = 0;
 
-  /// Returns the cells of a box of these sides.
+  /// Returns the cells for a box with these sides.
   static SizeCells of (double width, double height);
   /// Returns the cells of kSizes sizes of the box at a place.
   std::array<CellGrid, inthist::correlation::kSizes> grids (const Place &place) const;
 };
 
-/// Returns by how much the target is larger than its box, from the responses to all sizes.
+/// Returns how much larger the target is than its box, from the responses to all sizes.
 double size_factor_of (std::span<const double> response);
-/// Returns how many sizes larger a box becomes by a factor; null if it is more than one each way.
+/// Returns by how many sizes a box grows with a factor; null if that is more than one either way.
 std::optional<double> sizes_in (double factor);
 
 class ScaleFilter {
 public:
-  /// Chooses the cells for a box of these sides, and forgets what was learned.
+  /// Chooses the cells for a box with these sides, and forgets the learned state.
   void start (double width, double height);
   const SizeCells &cells () const { return cells_; }
-  /// What kSizes sizes look like: [size][channel].
+  /// The channels of all kSizes sizes: [size][channel].
   using Sample = std::vector<float>;
-  /// Returns it, from what the cells have of gradients.
+  /// Returns the sample, from the sums of gradients in the cells.
   Sample sample (const FrameTensors &frame, std::span<const CellGrid> grids,
                  std::span<const std::int64_t> cell_sums) const;
-  /// Returns by how much the target is larger than the sample's box; 1 if it is as large.
+  /// Returns how much larger the target is than the sample's box; 1 if it is as large.
   double find (const Sample &sample) const;
-  /// Makes it the sample of a box that is larger by this factor, from neighbouring sizes. The
-  /// factor is up to a size each way.
+  /// Changes the sample to that of a box enlarged by this factor, from neighbouring sizes. The
+  /// factor is at most one size either way.
   static void resize (Sample &sample, double factor);
-  /// Learns from a sample of the target's box; the first time wholly.
+  /// Learns from a sample of the target's box; the first time completely.
   void learn (const Sample &sample, double rate);
 
   // For a copy on a GPU.

@@ -8,8 +8,8 @@
 
 #include <gst/integralhist/base/tasks.hpp>
 
-// A step has these stages. Each one requests what it needs of the model; run_round () has the
-// requests of all trackers answered together, and go_on () takes the answers and enters the next
+// A step has these stages. Each stage requests something from the model. run_round () gets the
+// requests of all trackers answered together, and go_on () reads the answers and enters the next
 // stage:
 //
 //   start             learns the filter, the sizes and the colours of a box ──► done
@@ -21,8 +21,8 @@
 //   find_size         finds the size of the box ──► learn_size
 //   learn_size        learns the sizes and the colours ──► done
 //
-// The constants were chosen on sixteen sequences, and kColourWeight and what makes a confidence on
-// thirty; docs/measurements says how, and what it is worth.
+// The constants were chosen on sixteen sequences; kColourWeight and the constants of the confidence
+// on thirty. docs/measurements says how, and how well they work.
 namespace integralhist {
 namespace {
 
@@ -34,11 +34,11 @@ constexpr double kFullLearning = 0.7;          // and from here on with the whol
 constexpr double kResponseThreshold = 0.35;    // from here on the target moves
 constexpr double kRedetectionThreshold = 0.6;  // above it a lost target is found again
 constexpr double kConfidenceThreshold = 0.12;  // below it a frame may lose the target
-constexpr double kColourThreshold = 0.5;       // of the usual one
+constexpr double kColourThreshold = 0.5;       // of the usual score of the colours
 constexpr double kAverageRate = 0.02;          // of what is usual
-constexpr float kKeptShare = 0.5;              // of the filter, when corrected
-constexpr double kAspectThreshold = 1.25;      // of its sides' ratio: other cells
-constexpr double kElsewhereGain = 1.2;         // elsewhere than where it was lost
+constexpr float kKeptShare = 0.5;              // of the filter, after a correction
+constexpr double kAspectThreshold = 1.25;      // change of the box's shape that needs other cells
+constexpr double kElsewhereGain = 1.2;         // a peak elsewhere must be higher by this factor
 constexpr double kMinScale = 0.2, kMaxScale = 5, kMinSize = 4;  // of the first size; pixels
 
 }  // namespace
@@ -48,7 +48,7 @@ bool CorrelationTracker::matches_colours (const Match &match) const
   return match.score > kColourThreshold * usual_score_;
 }
 
-/// Enters a stage, and returns its request. The memory of the last answers stays.
+/// Enters a stage, and returns its request. Keeps the memory of the last answers.
 ModelRequest &CorrelationTracker::enter_stage (Stage next)
 {
   request_.stage = next;
@@ -79,8 +79,8 @@ Expected<> CorrelationTracker::correct (const FrameTensors &frame, double x, dou
   return {};
 }
 
-/// Moves the model to the GPU of these models, if there are any and it has memory for another, or
-/// else to the host.
+/// Moves the model to the GPU of these models, if there is one and it has memory for another model;
+/// otherwise to the host.
 Expected<> CorrelationTracker::enter (const std::shared_ptr<DeviceModels> &models)
 {
   if (device_ && models_ == models)
@@ -98,7 +98,7 @@ Expected<> CorrelationTracker::enter (const std::shared_ptr<DeviceModels> &model
   return {};
 }
 
-/// Moves the model to the host. If it cannot be read, the tracker has not started.
+/// Moves the model to the host. If the model cannot be read, the tracker has not started.
 Expected<> CorrelationTracker::leave_device ()
 {
   auto read = models_->read (*device_);
@@ -117,7 +117,7 @@ Expected<> CorrelationTracker::leave_device ()
 void CorrelationTracker::give_up_device ()
 {
   if (request_.stage == Stage::start)
-    has_started_ = false;  // the model may be that of the last box, or of none
+    has_started_ = false;  // the model may be that of the last box, or of no box
   request_.stage = Stage::done;
   if (device_)
     (void) leave_device ();
@@ -155,7 +155,7 @@ double CorrelationTracker::assess_match (const Match &match)
   if (age_ == 1)
     rate = 1;
   evidence_ = { match.sharpness, share, match.score / std::max (0.05, usual_score_) };
-  // a target that never is lost must learn what it looks like now
+  // a target that is never lost must learn its present appearance
   if (age_ == 1 || lost_after_ == 0)
     disappearance_.start (evidence_);
   else if (!lost_)
@@ -217,7 +217,7 @@ void CorrelationTracker::on_candidate_results (const FrameTensors &frame)
   apply_match (frame, best);
 }
 
-/// Decides where the target is, and asks for what is learned.
+/// Decides where the target is, and requests the learning.
 void CorrelationTracker::apply_match (const FrameTensors &frame, const Found &found)
 {
   const Match &match = found.match;
@@ -232,7 +232,7 @@ void CorrelationTracker::apply_match (const FrameTensors &frame, const Found &fo
     end_step ();
 }
 
-/// Ends the step, and frees what only the step needs.
+/// Ends the step, and frees memory that only the step needs.
 void CorrelationTracker::end_step ()
 {
   request_.stage = Stage::done;
@@ -240,7 +240,7 @@ void CorrelationTracker::end_step ()
     host_->end_step ();
 }
 
-/// The filter and the sizes take turns; after a new box the filter is first.
+/// Lets the filter and the sizes learn in turns; after a new box the filter comes first.
 void CorrelationTracker::request_learning (const Found &found)
 {
   constexpr double kMaxMoved = 2;  // cells
@@ -252,8 +252,8 @@ void CorrelationTracker::request_learning (const Found &found)
   }
   ModelRequest &request = enter_stage (Stage::learn_place);
   request.rate = rate_;
-  // The target's surroundings are what was searched, moved, where it is not far from the middle:
-  // the border is faded out.
+  // If the target is near the middle of the searched square, the example is that square, moved.
+  // Farther away it is not, because the border is faded out.
   const double cell = place ().cell ();
   const CellShift shift = { (found.middle.x - place_.x) / cell,
                             (found.middle.y - place_.y) / cell };
@@ -267,7 +267,7 @@ void CorrelationTracker::on_size (double factor)
 {
   const double before = scale_;
   scale_ = std::clamp (scale_ * factor, kMinScale, kMaxScale);
-  // a first box that is smaller than that may stay as small
+  // a first box that is smaller than kMinSize may stay as small
   scale_ = std::max ({ scale_, std::min (1.0, kMinSize / place_.width),
                        std::min (1.0, kMinSize / place_.height) });
   ModelRequest &request = enter_stage (Stage::learn_size);
@@ -292,7 +292,7 @@ void CorrelationTracker::go_on (const FrameTensors &frame)
 
 namespace {
 
-/// The models of trackers whose step is not done, on either side.
+/// The models of trackers whose step is not done, on the host and on a device.
 struct Round {
   std::vector<CorrelationTracker *> on_host, on_device;
 
@@ -336,7 +336,7 @@ Expected<> answer_on_device (const FrameTensors &frame,
   return {};
 }
 
-/// Has all requests answered, and goes on with the answers. Returns whether there were any.
+/// Gets all requests answered, and continues with the answers. Returns whether there were requests.
 Expected<bool> run_round (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
 {
   const Round round (trackers);

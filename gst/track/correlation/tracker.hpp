@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Follows a target by a correlation filter on cells of gradients (kernels/correlation/filter.hpp),
-// by its colours (colour.hpp), and by a filter of its size (scale.hpp). All three ask integral
-// histograms, as much of a large target as of a small one.
+// by its colours (colour.hpp), and by a filter of its size (scale.hpp). All three query integral
+// histograms, with the same effort for a large target as for a small one.
 //
 // In each frame the filter and the colours have a response for each shift by a cell; the target is
-// where their sum is largest. The better the filter's response there, beside the usual one, the
-// more is learned; nothing is while the target may be hidden, since a filter learns what hides it.
-// A target of which there is little confidence (confidence.hpp) for some frames is lost. It is
-// looked for where it was, and at the places of the whole frame that have its colours.
+// where their sum is largest. The better the filter's response there, compared with the usual one,
+// the more is learned. Nothing is learned while the target may be hidden, because the filter would
+// learn the object in front. A target with little confidence (confidence.hpp) for some frames is
+// lost. The tracker looks for a lost target where it was, and at the places of the whole frame that
+// have its colours.
 //
-// The tracker decides. What was learned is a model, in the host's memory or in a GPU's.
+// The tracker decides. The learned state is a model, in the host's memory or in a GPU's.
 #pragma once
 
 #include <memory>
@@ -25,8 +26,8 @@
 
 namespace integralhist {
 
-/// A frame is a step of some stages: the request () of each is answered by the model, and go_on ()
-/// takes the answer, until there is none. finish () does that for many targets at once.
+/// A frame is a step of some stages: the model answers the request () of each stage, and go_on ()
+/// reads the answer, until no request is left. finish () does that for many targets at once.
 class CorrelationTracker {
 public:
   /// Takes the middle and the size of the target's box. start () learns the target.
@@ -35,34 +36,35 @@ public:
   {
   }
 
-  // What begins a step.
-  /// Learns what is in the box.
+  // The functions that begin a step.
+  /// Learns the contents of the box.
   Expected<> start (const FrameTensors &frame);
-  /// Looks for the target in the next frame. It is lost after so many frames in a row of little
-  /// confidence; 0 for never.
+  /// Looks for the target in the next frame. The target is lost after `lost_after` frames in a row
+  /// with little confidence; 0 for never.
   Expected<> follow (const FrameTensors &frame, unsigned lost_after,
                      const ExpectedMotion &motion = {});
-  /// Goes on from the box that has this middle and size in the next frame. It learns the target
-  /// anew there, and keeps half of what it knew: the box may show what hides the target.
+  /// Continues from the box with this middle and size in the next frame. Learns the target again
+  /// there, and keeps half of the learned state: the box may show an object in front of the target.
   Expected<> correct (const FrameTensors &frame, double x, double y, double width, double height);
 
-  /// Returns what to ask of the model; null if the step is done.
+  /// Returns the request to the model; null if the step is done.
   ModelRequest *request () { return request_.stage == Stage::done ? nullptr : &request_; }
   void go_on (const FrameTensors &frame);
 
-  /// Return the model. Exactly one of both is not null.
+  /// Return the model. Exactly one of the two is not null.
   HostModel *host_model () { return host_.get (); }
   DeviceModel *device_model () { return device_.get (); }
-  /// Returns whether something was learned.
+  /// Returns whether the tracker has learned anything.
   bool has_started () const { return has_started_; }
 
-  /// Ends the step, and goes on without a GPU that has failed: from the model there, if that can
-  /// still be read. If not, or if it was to start, the tracker has not started.
+  /// Ends the step, and continues without a GPU that has failed: from the model there, if it can
+  /// still be read. If not, or if the tracker was about to start, the tracker has not started.
   void give_up_device ();
 
-  /// Returns what of the frame follow () will ask for; the colours of a lost target everywhere.
+  /// Returns the region of the frame that follow () will ask for; colours of a lost target:
+  /// everywhere.
   inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const;
-  /// Goes on in frames of another size.
+  /// Converts the place to frames of another size.
   void resize (double x_factor, double y_factor);
 
   double x () const { return place_.x; }  // the middle
@@ -70,7 +72,7 @@ public:
   double width () const { return place_.width * scale_; }
   double height () const { return place_.height * scale_; }
   bool is_lost () const { return lost_; }
-  /// Returns how likely the place is right (confidence.hpp); 1 in the first frame, 0 when lost.
+  /// Returns how likely the place is right (confidence.hpp); 1 in the first frame, 0 if lost.
   double confidence () const { return lost_ ? 0 : age_ == 0 ? 1 : match_confidence (evidence_); }
   const Evidence &evidence () const { return evidence_; }
 
@@ -95,13 +97,13 @@ private:
   void on_size (double factor);
 
   Place place_;       // its size is that of the first box
-  double scale_ = 1;  // of that
+  double scale_ = 1;  // of the size in place_
   unsigned age_ = 0;  // frames since the first
   bool has_started_ = false;
   std::unique_ptr<HostModel> host_;
   std::unique_ptr<DeviceModel> device_;
   std::shared_ptr<DeviceModels> models_;  // of the device's model
-  double shape_ = 0;  // of the box whose cells the sizes have, its width by its height
+  double shape_ = 0;                      // width / height of the box whose cells the sizes use
   double usual_peak_ = 0, usual_score_ = 0;
   Evidence evidence_;
   unsigned unsure_ = 0;  // frames in a row
@@ -110,12 +112,12 @@ private:
 
   // of the step
   ModelRequest request_;
-  Found lost_at_ = {};  // the best of the places around where it was lost
+  Found lost_at_ = {};  // the best of the places around the place of the loss
   unsigned lost_after_ = 0;
   double rate_ = 0;  // of learning
 };
 
-/// Has the steps of some targets done, whose models are asked together.
+/// Finishes the steps of some targets, and asks their models together.
 Expected<> finish (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers);
 
 }  // namespace integralhist

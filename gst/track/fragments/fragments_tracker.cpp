@@ -18,10 +18,10 @@ namespace {
 constexpr double kBadCost = 1.8, kBadShare = 0.9, kSuspiciousCost = 1.3, kSuspiciousShare = 0.8;
 constexpr unsigned kMinGood = 5, kMaxGood = 30;  // costs of the median
 constexpr double kRedetectionShare = 0.5;        // of the way from the usual to the lost cost
-// Positions each way of a search for a lost target: enough, and the most.
+// Positions in each direction of a search for a lost target: enough, and the most.
 constexpr int kCoarse = 31, kMaxCoarse = 128;
 constexpr int kCandidates = 8;
-// Costs that differ by less (a share, or of 1) are equal: measures are no more exact.
+// Costs that differ by less (a share, or of 1) are equal: measures are not more exact than this.
 constexpr double kCostTolerance = 1e-5;
 constexpr double kScaleStep = 1.05, kScaleGain = 0.95;  // other scales must cost less
 
@@ -37,7 +37,7 @@ double median (std::vector<double> values)
   return *middle;
 }
 
-/// Returns p: 0 where one position stands out, 1 where none does.
+/// Returns p: 0 if one position stands out, 1 if none does.
 double share_of_median (double cost, double middle)
 {
   return middle - cost <= kCostTolerance * std::max (1.0, middle) ? 1 : cost / middle;
@@ -68,7 +68,8 @@ Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
   const auto costs_more = [&] (double times) {
     return usual && costs.least > times * *usual + kCostTolerance;
   };
-  // At least half of the positions of a search away from the border tell.
+  // The costs tell if there are at least half as many positions as in a search away from the
+  // border.
   const double side = 2.0 * settings.search_range + 1;
   const bool telling = double (costs.positions) >= side * side / 2;
   const bool all_same = share == 1 && !costs_more (kBadCost);
@@ -151,7 +152,7 @@ private:
     }
   }
 
-  /// Adds as many whole strips of the box as fit, in its middle.
+  /// Adds as many whole strips as fit into the box, centred.
   static void tile (std::vector<Patch> &patches, int width, int height, int patch_width,
                     int patch_height)
   {
@@ -165,7 +166,7 @@ private:
                              double (y + (j + 1) * h) });
   }
 
-  /// Takes patches and models from this tensor, also again where its bins are of something else.
+  /// Takes patches and models from this tensor; again if the bins have another meaning.
   Expected<> start (FragmentsTarget &target)
   {
     const int width = std::max (1, lrint_of (target.box_.width)),
@@ -209,7 +210,8 @@ private:
     return std::all_of (shares, shares + bins_, [] (float share) { return share == 0; });
   }
 
-  /// Returns the patches of the box at `scale` in pixels, relative to its corner or `absolute`.
+  /// Returns the patches of the box at `scale` in pixels, relative to the box's corner or
+  /// `absolute`.
   static std::vector<GstVideoRectangle> patches_at (const FragmentsTarget &target, double scale,
                                                     bool absolute)
   {
@@ -226,7 +228,7 @@ private:
     return rectangles;
   }
 
-  /// Returns normalised histograms; one without a pixel that counts is 0.
+  /// Returns normalised histograms; a histogram without a pixel that counts is 0.
   Expected<std::vector<float>> histograms (const std::vector<GstVideoRectangle> &rectangles) const
   {
     std::vector<guint64> counts (rectangles.size () * bins_);
@@ -290,8 +292,8 @@ private:
     return (scale > 1 || (width >= kMin && height >= kMin)) && width <= width_ && height <= height_;
   }
 
-  /// Returns the search for a lost target. A target is found from a quarter of its width and an
-  /// eighth of its height; steps are no longer, unless that makes too many positions.
+  /// Returns the search for a lost target. A target is found within a quarter of its width and an
+  /// eighth of its height; steps are no longer than that, unless there are too many positions.
   Search look_everywhere (FragmentsTarget &target) const
   {
     target.radius_ =
@@ -334,8 +336,9 @@ private:
     return {};
   }
 
-  /// Returns the position of least cost, of equals the nearest to the search's middle: a target on
-  /// uniform ground stays. The tensor's own answer takes the grid's middle, another at the border.
+  /// Returns the position of least cost; among equals, the one nearest to the search's middle, so
+  /// that a target on uniform ground stays. The tensor's own answer uses the middle of the grid,
+  /// which differs at the border.
   static int least (const Search &search)
   {
     const auto distance = [&] (int i) {
@@ -364,7 +367,7 @@ private:
         patch = { patch.x0 * scale, patch.y0 * scale, patch.x1 * scale, patch.y1 * scale };
   }
 
-  /// Returns the search at the box's own scale, the first, unless another costs clearly less.
+  /// Returns the search at the box's own scale, the first, unless another one costs clearly less.
   static const Search &best_of (std::span<const Search> scales)
   {
     const Search &same = scales[0];
@@ -387,7 +390,8 @@ private:
     return apply (target, best, usual.value_or (0), verdict);
   }
 
-  /// Moves the target to the best position and keeps its state: good costs, or bad frames and loss.
+  /// Moves the target to the best position and updates its state: good costs, or bad frames and
+  /// loss.
   Expected<> apply (FragmentsTarget &target, const Search &best, double usual,
                     const Verdict &verdict)
   {
@@ -445,7 +449,7 @@ private:
                               grid.step_y - 1, 1, 1));
     TRY (ask (fine));
     const Search &best = *std::ranges::min_element (fine, {}, &Search::cost);
-    // The measure has changed: take the cost without the target.
+    // The measure has changed: use the cost without the target.
     if (target.lost_cost_ < 0) {
       target.usual_ = 0;
       target.lost_cost_ = best.cost ();
@@ -461,7 +465,7 @@ private:
     return {};
   }
 
-  /// Updates the models of the patches that are no further from theirs than the box's cost.
+  /// Updates the models of the patches whose distance is at most the box's cost.
   Expected<> update (FragmentsTarget &target, double cost)
   {
     const auto now = TRY (histograms (patches_at (target, 1, true)));

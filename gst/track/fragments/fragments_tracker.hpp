@@ -5,19 +5,19 @@
 //
 // A target is a box, cut into patches: ten strips along each side, each half as long as the other
 // side. Each patch has a model, its histogram in the first frame. In the next frame every nearby
-// position of the box is a window. Each patch is compared with its model there. A quantile combines
-// the patches' distances into the position's cost, so that hidden patches have no vote. The target
-// is at the position of least cost. One query to the tensor answers all of that.
+// position of the box is a window, and each patch there is compared with its model. A quantile of
+// the patches' distances is the position's cost, so that hidden patches have no vote. The target is
+// at the position of least cost. One query to the tensor answers all of that.
 //
-// Beyond the paper, a target is lost when no position stands out; a cost alone does not tell. Let V
-// be the least cost, p its share of the median cost of the positions, and m the median cost of the
-// last good frames. A frame is bad where p > 1 - min_confidence, or where V > 1.8 m and p > 0.9.
+// Beyond the paper, a target is lost if no position stands out; a cost alone does not show that.
+// Let V be the least cost, p its share of the median cost of the positions, and m the median cost
+// of the last good frames. A frame is bad if p > 1 - min_confidence, or if V > 1.8 m and p > 0.9.
 // With few positions to compare, or equal costs, V > 1.8 m decides. After lost_after bad frames in
-// a row the target is lost: its box returns to where it was before them. The search area around it
-// then grows by the search range each frame, until a cost is nearer to m than to the cost at the
-// loss. Patches without a pixel that counts, as gray ones have no hue, have no vote; a target of
-// such patches alone is lost from the start. Optional are a search for another scale, and updates
-// of the models: of patches that agree, and never in a suspicious frame.
+// a row the target is lost: its box returns to its place before those frames. The search area
+// around it then grows by the search range each frame, until a cost is nearer to m than to the cost
+// at the loss. Patches without a pixel that counts, such as gray ones for hue, have no vote; a
+// target with only such patches is lost from the start. A search for another scale is optional, and
+// so are updates of the models: only of patches that agree, and never in a suspicious frame.
 #pragma once
 
 #include <cstddef>
@@ -48,25 +48,25 @@ struct Verdict {
   enum class Frame { good, suspicious, bad } frame;
 };
 
-/// Returns the verdict by the rule above; a frame is suspicious if V > 1.3 m and p > 0.8. Without
-/// `usual`, which is m, every frame is good. With `lost_after` 0 no frame is bad.
+/// Returns the verdict by the rule above; a frame is suspicious if V > 1.3 m and p > 0.8. If
+/// `usual`, which is m, is not set, every frame is good. If `lost_after` is 0, no frame is bad.
 Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
                     const FragmentsSettings &settings, unsigned lost_after);
 
 class FragmentsTarget final : public Target {
 public:
-  /// Makes a target of the part of the box inside the frame; there must be one. Its corner is
-  /// whole from the first tensor on.
+  /// Makes a target of the part of the box inside the frame, which must not be empty. Its corner is
+  /// a whole pixel from the first tensor on.
   explicit FragmentsTarget (const TargetBox &box) : box_ (box) {}
 
-  /// Starts again from this box in the next tensor; its costs are as usual then as they were.
+  /// Starts again from this box in the next tensor; keeps the usual costs.
   void restart (const TargetBox &box) override;
   void resize (double x_factor, double y_factor) override;
 
   const TargetBox &box () const override { return box_; }
   bool is_lost () const override { return lost_; }
   bool is_empty () const override { return is_started_ && models_.empty (); }
-  /// Returns how much the best position stood out: 1 - p, from 0 to 1; 0 when lost.
+  /// Returns how much the best position stood out: 1 - p, from 0 to 1; 0 if lost.
   double confidence () const override { return confidence_; }
 
 private:
@@ -83,7 +83,7 @@ private:
   bool is_placed_ = false;      // its corner is whole, and inside of the tensor
   bool is_started_ = false;     // it has models of its box
   unsigned bins_ = 0;           // of the last models, and of the costs
-  HistogramSpec spec_;          // what these bins are of
+  HistogramSpec spec_;          // the meaning of these bins
   GstIntegralHistogramMeasure measure_ = {};
   double quantile_ = 0;            // of the costs
   std::deque<double> good_costs_;  // of the last good frames
@@ -95,8 +95,8 @@ private:
   double confidence_ = 1;
 };
 
-/// Looks for targets in the tensor of a frame, which is computed; new ones start there. A target is
-/// lost after so many bad frames in a row; 0 for never.
+/// Looks for targets in the tensor of a frame, which is computed; new targets start there. A target
+/// is lost after `lost_after` bad frames in a row; 0 for never.
 Expected<> follow_fragments (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
                              unsigned lost_after, std::span<const Step<FragmentsTarget>> steps);
 
