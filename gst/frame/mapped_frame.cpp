@@ -34,14 +34,14 @@ Expected<> check_video_meta (const GstVideoMeta *meta, const GstVideoInfo &info)
   return {};
 }
 
-/// The bytes of a plane that rows take: `bytes` from byte `first` of each row on.
+/// The bytes of a plane that some rows use: `bytes` bytes from byte `first` of each row.
 struct Rows {
   gint64 first_row, rows, first, bytes;
 };
 
 Expected<> check_rows (const GstVideoFrame &frame, guint plane, const Rows &r)
 {
-  const bool mapped_apart = frame.meta;  // else one mapping has all planes
+  const bool mapped_apart = frame.meta;  // otherwise one mapping has all planes
   const GstMapInfo &map = frame.map[mapped_apart ? plane : 0];
   const gint64 stride = GST_VIDEO_FRAME_PLANE_STRIDE (&frame, plane);
   const gint64 start =
@@ -125,7 +125,7 @@ Expected<inthist::Image> MappedFrame::image (const inthist::PixelFormat &format)
 {
   inthist::Image image = { .data = nullptr, .stride = 0, .format = format, .rows = area.h };
   gint x = area.x, y = area.y;
-  if (format.reads_colours ()) {  // from the first pixel that has a sample of chroma for itself
+  if (format.reads_colours ()) {  // begin at a pixel that has a chroma sample of its own
     if (!has_fields (video_))
       for (inthist::Channel &channel : image.format.channel)
         channel.interlaced = false;
@@ -157,7 +157,7 @@ Expected<inthist::Image> MappedFrame::image (const inthist::PixelFormat &format)
   return image;
 }
 
-/// Refuses unaligned words and rows from the bottom up, on which GStreamer's converters crash.
+/// Refuses unaligned words, and rows from the bottom up: GStreamer's converters crash on them.
 static Expected<> check_words (const GstVideoFrame &frame, guint plane, gint pixel)
 {
   const gint word = pixel & -pixel, stride = GST_VIDEO_FRAME_PLANE_STRIDE (&frame, plane);
@@ -169,8 +169,8 @@ static Expected<> check_words (const GstVideoFrame &frame, guint plane, gint pix
                     " bytes want them at a positive multiple of ", word, ", as their first byte");
 }
 
-/// Returns how many rows of its plane a component has. In an interlaced picture each field has rows
-/// of its own, which may be one more in all than the format says.
+/// Returns how many rows a component has in its plane. In an interlaced picture each field has
+/// separate rows, which may be one more in total than the format says.
 static gint64 rows_of (const GstVideoFrame &frame, guint component)
 {
   const inthist::Channel rows = { .log2_subsample_y = guint8 (
@@ -183,7 +183,7 @@ Expected<> check_planes (const GstVideoFrame &frame)
 {
   const GstVideoFormatInfo *const format = frame.info.finfo;
   if (GST_VIDEO_FORMAT_INFO_IS_TILED (format))
-    return {};  // strides are of tiles
+    return {};  // strides count tiles
   GstVideoInfo usual;
   gst_video_info_set_format (&usual, GST_VIDEO_FORMAT_INFO_FORMAT (format),
                              guint (frame.info.width), guint (frame.info.height));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A mapped video buffer whose planes are checked to lie in its memory. As for sinks, the frame is
+// A mapped video buffer whose planes are checked to lie in its memory. As in sinks, the frame is
 // the part of the picture that GstVideoCropMeta leaves visible.
 #pragma once
 
@@ -17,12 +17,12 @@
 
 namespace integralhist {
 
-/// Returns the frame within the buffer's picture, in pixels: what GstVideoCropMeta says, else what
-/// the caps say. Returns an error where the metas contradict each other or the caps.
+/// Returns the frame within the buffer's picture, in pixels: from GstVideoCropMeta, or else from
+/// the caps. Returns an error if the metas contradict each other or the caps.
 Expected<GstVideoRectangle> frame_area (GstBuffer *buffer, const FrameFormat &format);
 
-/// Returns whether a buffer has a picture. A gap may have no bytes. The frames that videorate and
-/// livesync repeat are marked as gaps and have a picture.
+/// Returns whether a buffer has a picture. A gap may have no bytes, but the frames that videorate
+/// and livesync repeat are marked as gaps and have a picture.
 inline bool has_picture (GstBuffer *buffer)
 {
   return !GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP) || gst_buffer_get_size (buffer) > 0;
@@ -30,8 +30,8 @@ inline bool has_picture (GstBuffer *buffer)
 
 class MappedFrame {
 public:
-  /// `flags` are of GstMapFlags and GstVideoFrameMapFlags. The pixels of an NVMM frame may lie in a
-  /// GPU's memory, as its surface says.
+  /// `flags` has values of GstMapFlags and GstVideoFrameMapFlags. The pixels of an NVMM frame may
+  /// lie in a GPU's memory; the frame's surface says so.
   static Expected<MappedFrame> map (GstBuffer *buffer, const FrameFormat &format, int flags);
   /// Returns the frame that fills a surface.
   static Expected<MappedFrame> map (const NvmmSurface &surface, const GstVideoInfo &info);
@@ -46,12 +46,13 @@ public:
       gst_video_frame_unmap (&video_);
   }
 
-  const GstVideoRectangle area;  // of the frame within the picture
+  const GstVideoRectangle area;  // the frame within the picture
 
   GstVideoFrame &video () { return video_; }
   /// Returns the surface of an NVMM frame.
   const std::optional<NvmmSurface> &surface () const { return surface_; }
-  /// Returns the frame as a format's feature reads it. Refuses rows past the mapped memory.
+  /// Returns the frame in the form that a format's feature reads. Refuses rows past the mapped
+  /// memory.
   Expected<inthist::Image> image (const inthist::PixelFormat &format) const;
 
 private:
@@ -67,7 +68,7 @@ private:
   GstVideoFrame video_;
 };
 
-/// Refuses rows of the picture past the mapped memory, in all planes.
+/// Refuses rows of the picture past the mapped memory, in any plane.
 Expected<> check_planes (const GstVideoFrame &frame);
 
 }  // namespace integralhist

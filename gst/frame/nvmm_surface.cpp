@@ -8,7 +8,7 @@
 namespace integralhist {
 namespace {
 
-// The layouts, as far as they are read.
+// The layouts, up to the last field that is read.
 
 struct Parameters {  // of a surface
   guint32 width, height, pitch;
@@ -33,14 +33,14 @@ struct Descriptor {
 };
 static_assert (offsetof (Descriptor, memory) == 16 && sizeof (Descriptor) == 32);
 
-constexpr gsize kDescriptorSizes[] = { 64, 72 };  // up to 7.1, from 8.0 on
+constexpr gsize kDescriptorSizes[] = { 64, 72 };  // up to 7.1, and from 8.0 on
 
 constexpr int kPitchLayout = 0;
 
-// The numbers of a memory: 0 in a request, and then what the platform has.
+// Numbers of a kind of memory: 0 in a request; otherwise the kind that the platform has.
 enum : gint32 { kDefault, kPinned, kDevice, kUnified, kSurfaceArray, kHandle, kSystem, kCudaArray };
 
-/// The numbers that a format has: one for each colorimetry and range, and 0 for none.
+/// The numbers of a format: one for each colorimetry and range, 0 for a missing one.
 struct ColourFormats {
   GstVideoFormat format;
   std::array<gint32, 5> numbers;
@@ -106,7 +106,7 @@ Expected<> check_colour_format (gint32 number, GstVideoFormat format)
                       gst_video_format_to_string (format));
 }
 
-/// Returns the bytes that a row of a plane has.
+/// Returns the number of bytes in a row of a plane.
 guint64 row_bytes (const GstVideoInfo &info, guint plane)
 {
   const GstVideoFormatInfo *const format = info.finfo;
@@ -193,7 +193,7 @@ Expected<NvmmSurface> nvmm_surface_of (GstBuffer *buffer, const GstVideoInfo &in
 
 void keep_original (GstBuffer *copy, GstBuffer *original)
 {
-  // a small frame of other memory may be as large: to keep it does no harm
+  // a small frame of another memory may have the same size: keeping it does no harm
   if (std::ranges::count (kDescriptorSizes, gst_buffer_get_size (original)) > 0)
     gst_buffer_add_parent_buffer_meta (copy, original);
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames of video/x-raw(memory:NVMM), which NVIDIA's elements for DeepStream and Jetson hand out.
+// Frames of video/x-raw(memory:NVMM), which NVIDIA's elements for DeepStream and Jetson produce.
 // The memory of such a buffer has no pixels but a descriptor, which points to a list of surfaces;
-// each says where its pixels lie. GstVideoMeta of such a buffer is of other memory, and is not
-// read.
+// each surface says where its pixels lie. The GstVideoMeta of such a buffer describes other memory,
+// and is not read.
 //
-// A copy of the buffer copies the descriptor alone. Its pixels are written again once the original
-// is back in its pool, which has four or five of them.
+// A copy of the buffer copies only the descriptor. The pixels are overwritten once the original is
+// back in its pool, which has four or five buffers.
 //
-// Nothing of NVIDIA's is needed for this. The layout is that of DeepStream 4.0 to 9.1; it and the
-// numbers are facts from NVIDIA's documentation and headers (docs/deepstream.md).
+// This code needs nothing from NVIDIA. The layout is that of DeepStream 4.0 to 9.1; the layout and
+// the numbers are facts from NVIDIA's documentation and headers (docs/deepstream.md).
 #pragma once
 
 #include <array>
@@ -21,14 +21,14 @@
 
 namespace integralhist {
 
-/// The feature of the caps of such frames.
+/// The caps feature of such frames.
 #define INTEGRALHIST_NVMM_FEATURE "memory:NVMM"
 
 struct NvmmSurface {
   enum class Memory {
-    pinned,   // the host's, which the GPU reads, too
+    pinned,   // the host's; the GPU reads it as well
     device,   // the GPU's
-    unified,  // that of both
+    unified,  // shared by both
     host
   };
   struct Plane {
@@ -36,22 +36,22 @@ struct NvmmSurface {
   };
 
   Memory memory = Memory::device;
-  int device = 0;  // the GPU that has the pixels, or reads them
+  int device = 0;  // the GPU that holds the pixels, or reads them
   int width = 0, height = 0;
-  std::byte *data = nullptr;  // of the pixels
+  std::byte *data = nullptr;  // the pixels
   gsize bytes = 0;
   std::array<Plane, GST_VIDEO_MAX_PLANES> planes = {};
 
-  /// Returns whether a GPU reads the pixels where they lie; `has_gpu` is whether there is one.
+  /// Returns whether a GPU reads the pixels in place; `has_gpu` says whether there is a GPU.
   bool is_on_device (bool has_gpu) const
   {
     return memory == Memory::device || (memory == Memory::unified && has_gpu);
   }
 };
 
-/// Returns the surface of a buffer with one frame of this format, which has pixels as long as the
-/// buffer lives. Returns an error for users if there are several frames, if the memory cannot be
-/// read, or if the surface contradicts itself or the caps.
+/// Returns the surface of a buffer with one frame of this format. The pixels exist as long as the
+/// buffer. Returns an error for users if there are several frames, if the memory cannot be read, or
+/// if the surface contradicts itself or the caps.
 Expected<NvmmSurface> nvmm_surface_of (GstBuffer *buffer, const GstVideoInfo &info);
 
 /// Returns the surface with these parameters (NvBufSurfaceParams), in memory of a GPU or of the
@@ -59,13 +59,13 @@ Expected<NvmmSurface> nvmm_surface_of (GstBuffer *buffer, const GstVideoInfo &in
 Expected<NvmmSurface> nvmm_surface_of (const void *parameters, NvmmSurface::Memory memory,
                                        int device, const GstVideoInfo &info);
 
-/// Returns whether caps are of such frames.
+/// Returns whether caps describe such frames.
 bool is_nvmm (const GstCaps *caps);
 
-/// Has the copy of a buffer keep the original out of its pool, if it may be one of such frames: the
-/// copy has the original's pixels.
+/// Makes a copy of a buffer keep the original out of its pool, if the original may be an NVMM
+/// frame, because the copy uses the original's pixels.
 void keep_original (GstBuffer *copy, GstBuffer *original);
-/// Does what gst_buffer_make_writable () does, and keeps the original of a copy.
+/// Does what gst_buffer_make_writable () does; if it copies, the copy keeps the original.
 GstBuffer *make_writable (GstBuffer *buffer);
 
 }  // namespace integralhist

@@ -37,7 +37,7 @@ struct Shares {
   gdouble green () const { return 1 - red - blue; }
 };
 
-/// Bits 0..9, 10..19 and 20..29, which the format info does not say.
+/// Returns whether components are bits 0..9, 10..19 and 20..29, which the format info does not say.
 bool has_10_bits_of_32 (const GstVideoInfo &info)
 {
   return GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_RGB10A2_LE
@@ -61,7 +61,7 @@ inthist::Channel channel_of (const GstVideoInfo &info, int component)
   const int words = GST_VIDEO_FORMAT_INFO_DEPTH (format, component) > 8 ? 2 : 1;
   int offset = packed ? 0 : GST_VIDEO_FORMAT_INFO_POFFSET (format, component);
   if (words == 2 && offset % 2 == 1)
-    offset *= 2;  // GStreamer 1.22 counts words where P010_10LE and P016_LE have Cr
+    offset *= 2;  // GStreamer 1.22 counts words for Cr in P010_10LE and P016_LE
   return { .plane = guint8 (GST_VIDEO_FORMAT_INFO_PLANE (format, component)),
            .bytes = guint8 (packed ? 4 : words),
            .step = guint8 (GST_VIDEO_FORMAT_INFO_PSTRIDE (format, component)),
@@ -75,7 +75,7 @@ inthist::Channel channel_of (const GstVideoInfo &info, int component)
 
 using Factors = gdouble[3][3];
 
-/// Makes the transform of `factors` and, before them, of what is subtracted from each colour.
+/// Makes the transform from `factors` and from the values subtracted from each colour before them.
 inthist::ColourTransform transform_of (const Factors &factors, const gdouble (&before)[3],
                                        const gdouble (&after)[3])
 {
