@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame of a batch, whichever release of nvtracker has written it.
+// A frame of a batch, from any release of nvtracker.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@ namespace integralhist::nvmot {
 
 enum class Release { r80, r91 };
 
-/// Returns the release of the element in this process, by the registry; nothing if it has none. An
-/// error is that of a release that is too old.
+/// Returns the release of the element in this process, from the registry; nothing if there is no
+/// element. Returns an error if the release is too old.
 Expected<std::optional<Release>> release_of_element ();
 
-/// Returns the release that has written a batch, by its first frame. The function reads no byte
-/// that a frame of another release does not have. `known` is the release by the registry, or by an
-/// earlier batch: a frame of another one is an error.
+/// Returns the release that wrote a batch, judged by its first frame. Reads only bytes that a frame
+/// of every release has. `known` is the release from the registry, or from an earlier batch: a
+/// frame of another release is an error.
 Expected<Release> release_of_frame (const void *first, std::optional<Release> known);
 
 struct BatchFrame {
@@ -32,7 +32,7 @@ struct BatchFrame {
   void *surface;                   // NvBufSurfaceParams
   std::span<InputObject> objects;  // at most `max_targets`
 
-  /// Reads frame `index` of an array. Refuses one that contradicts itself.
+  /// Reads frame `index` of an array. Refuses a frame that contradicts itself.
   static Expected<BatchFrame> read (const void *frames, std::size_t index, Release release,
                                     guint max_targets);
 };

@@ -13,8 +13,8 @@ namespace {
 
 constexpr guint kMaxSide = 1 << 14;  // pixels
 constexpr guint kMaxStreams = 1024;
-// Streams that a context knows. Without a limit a muxer that renumbers its pads and never says that
-// a stream has ended would fill the memory.
+// Streams that a context remembers. A muxer may renumber its pads and never report the end of a
+// stream; without a limit, the memory would fill.
 constexpr std::size_t kMinKnown = 16, kKnownPerSource = 4;
 
 Expected<GstVideoInfo> info_of (const Config &config)
@@ -103,8 +103,8 @@ void Context::remove_stream (guint64 stream)
   streams_.erase (stream);
 }
 
-/// Drops the streams that have been absent longest until there are few enough. The batch is smaller
-/// than the limit, so its own streams stay.
+/// Drops the streams that have been absent longest, down to the limit. A batch is smaller than the
+/// limit, so the streams of the batch stay.
 void Context::drop_absent_streams ()
 {
   while (streams_.size () > max_known_) {
@@ -116,7 +116,7 @@ void Context::drop_absent_streams ()
   }
 }
 
-/// Reads a batch, and makes the streams that are new.
+/// Reads a batch, and creates new streams.
 Expected<std::vector<Context::Task>> Context::read (const ProcessParams &params,
                                                     const OutputBatch &output)
 {
@@ -148,7 +148,7 @@ Expected<std::vector<Context::Task>> Context::read (const ProcessParams &params,
     auto &[stream, last_batch] = streams_[task.frame.stream];
     last_batch = n_batches_;
     if (!stream) {
-      // ids stay below 2^63, and the value 2^64 - 1 is of no target
+      // ids stay below 2^63; no target has the value 2^64 - 1
       stream = std::make_unique<Stream> (next_number_++ & G_MAXINT32);
       GST_DEBUG ("stream %" G_GUINT64_FORMAT " begins", task.frame.stream);
     }

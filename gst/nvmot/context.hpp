@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A context of nvtracker: the streams of a batch, which are tracked at the same time.
+// A context of nvtracker: the streams of a batch, which are tracked in parallel.
 #pragma once
 
 #include <map>
@@ -16,28 +16,27 @@
 
 namespace integralhist::nvmot {
 
-/// Returns whether CUDA computes with this backend. An error is that it cannot, and must.
+/// Returns whether CUDA computes with this backend. Returns an error if it must but cannot.
 Expected<bool> uses_cuda (Backend backend);
 
-/// Any thread may call.
+/// Any thread may call the functions.
 class Context {
 public:
-  /// Makes a context with options that were read.
+  /// Makes a context with these options.
   static Expected<std::unique_ptr<Context>> make (const Config &config, LibraryOptions options);
 
-  /// Tracks the targets of all frames of a batch. After an error all lists that can be written to
-  /// are empty.
+  /// Tracks the targets of all frames of a batch. After an error all writable lists are empty.
   Expected<> process (const ProcessParams &params, OutputBatch &output);
   void remove_stream (guint64 stream);
-  /// Changes the options of the tracker that the text of a file has, from the next batch on. A text
-  /// with an error changes nothing. `backend` and `max-targets` hold as long as the context.
+  /// Changes the tracker's options to those in the text of a file, from the next batch on. A text
+  /// with an error changes nothing. `backend` and `max-targets` cannot change in a context.
   Expected<> update (const std::string &text);
   LibraryOptions options ();
 
 private:
   Context (const GstVideoInfo &info, guint max_streams, Devices devices, LibraryOptions options);
 
-  /// A frame of a batch, and where it goes.
+  /// A frame of a batch, and the destination of its tracks.
   struct Task {
     BatchFrame frame;
     Stream *stream;
@@ -45,7 +44,7 @@ private:
   };
   struct KnownStream {
     std::unique_ptr<Stream> stream;
-    guint64 last_batch;  // number of the last batch that has the stream
+    guint64 last_batch;  // number of the last batch with the stream
   };
   void drop_absent_streams ();
   Expected<std::vector<Task>> read (const ProcessParams &params, const OutputBatch &output);
@@ -58,10 +57,10 @@ private:
 
   std::mutex mutex_;  // guards all below
   LibraryOptions options_;
-  std::optional<Release> release_;          // by the registry, and then by the first frame
+  std::optional<Release> release_;          // from the registry, and then from the first frame
   std::map<guint64, KnownStream> streams_;  // by nvtracker's id, at most max_known_
   guint64 n_batches_ = 0;
-  guint32 next_number_;  // of a stream
+  guint32 next_number_;  // for the next stream
 };
 
 }  // namespace integralhist::nvmot

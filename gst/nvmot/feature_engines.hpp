@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The engines of the three tensors that the correlation tracker asks, for frames of one size.
+// The engines of the three tensors that the correlation tracker needs, for frames of one size.
 #pragma once
 
 #include <array>
@@ -17,7 +17,7 @@ class FeatureEngines {
 public:
   static Expected<FeatureEngines> make (const GstVideoInfo &info, const Devices &devices);
 
-  /// The tensors of a frame. Its pixels must stay until await_read ().
+  /// The tensors of a frame. The pixels must stay unchanged until await_read ().
   class Submitted {
   public:
     FrameTensors tensors () const
@@ -33,7 +33,7 @@ public:
     std::array<HistogramRef, 3> histograms_ = {};
     std::array<SubmittedFrame, 3> frames_ = {};
   };
-  /// Submits a frame to all engines; after an error, await_read () of what was submitted is done.
+  /// Submits a frame to all engines. After an error, has waited until no device reads the pixels.
   Expected<Submitted> submit (const MappedFrame &frame, PixelLocation location);
 
 private:

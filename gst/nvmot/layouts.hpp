@@ -2,8 +2,8 @@
 //
 // The memory that nvtracker and a tracker library of DeepStream 8.0 to 9.1 share. The names here
 // are ours; sizes, offsets and numbers are facts from NVIDIA's documentation and headers, and no
-// other file has them. The library neither reads nor writes members that are called `unused`. Flags
-// that nvtracker writes are bytes here, since a bool must not be another byte than 0 or 1.
+// other file has them. The library neither reads nor writes members called `unused`. Flags that
+// nvtracker writes are bytes here, because a bool must be 0 or 1.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct InputObject {
   Box box;
   float confidence;  // below 0 if the detector gives none
   guint8 does_track;
-  void *data;  // of the caller
+  void *data;  // for the caller
 };
 static_assert (offsetof (InputObject, box) == 4 && offsetof (InputObject, confidence) == 20);
 static_assert (offsetof (InputObject, data) == 32 && sizeof (InputObject) == 40);
@@ -45,9 +45,9 @@ struct Frame91 {
   struct {
     guint32 number_again;
     guint64 frame, local;  // nanoseconds
-    guint8 is_valid;       // of the frame
+    guint8 is_valid;       // of the frame time
   } time;
-  guint32 width, height;  // of the frame before it was scaled
+  guint32 width, height;  // of the frame before scaling
   guint8 does_track, is_reset;
   guint8 n_surfaces;
   void **surfaces;  // NvBufSurfaceParams (gst/frame/nvmm_surface.hpp)
@@ -92,7 +92,7 @@ struct OutputObject {
   float confidence;
   guint32 age;                 // frames
   InputObject *associated;     // this frame's detection of the target, or null
-  std::byte unused[376 - 48];  // outputs that Capabilities do not promise
+  std::byte unused[376 - 48];  // outputs that Capabilities does not promise
 };
 static_assert (offsetof (OutputObject, id) == 8 && offsetof (OutputObject, box) == 16);
 static_assert (offsetof (OutputObject, confidence) == 32 && offsetof (OutputObject, age) == 36);
@@ -125,14 +125,14 @@ struct Transform {
 static_assert (offsetof (Transform, width) == 4 && sizeof (Transform) == 20);
 
 struct Config {
-  guint8 compute;  // never set, like `n_transforms`
+  guint8 compute;  // never set, as is `n_transforms`
   guint32 max_streams;
   guint32 max_surfaces;
   guint8 n_transforms;
   Transform *transforms;
   guint32 gpu;
   guint16 path_length;
-  char *path;  // of the property ll-config-file
+  char *path;  // from the property ll-config-file
 };
 static_assert (offsetof (Config, max_streams) == 4 && offsetof (Config, transforms) == 16);
 static_assert (offsetof (Config, gpu) == 24 && offsetof (Config, path_length) == 28);
@@ -151,7 +151,7 @@ inline constexpr gint32 kNv12 = 6;
 inline constexpr gint32 kPinnedMemory = 1, kDeviceMemory = 2;
 inline constexpr gint32 kBatches = 1;
 
-/// The library's answers about itself, which nvtracker has zeroed.
+/// The library's answers about itself; nvtracker has set them to zero.
 struct Capabilities {
   guint8 compute, n_transforms;
   gint32 colour_format;

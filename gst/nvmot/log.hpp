@@ -10,7 +10,7 @@ namespace integralhist::nvmot {
 /// Returns the category "integralhist-nvmot".
 GstDebugCategory *log_category ();
 
-/// Writes an error to the log, and to the console: users of DeepStream seldom have a log.
+/// Writes an error to the log and to the console, because users of DeepStream seldom have a log.
 void report (const Error &error, const char *doing);
 
 }  // namespace integralhist::nvmot

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The functions that nvtracker of NVIDIA DeepStream looks up in its low-level tracker library:
-// integralhisttrack's tracker behind them, with the features of cudatrackfeatures.
+// The functions that nvtracker of NVIDIA DeepStream looks up in its low-level tracker library. They
+// run integralhisttrack's tracker with the features of cudatrackfeatures.
 //
 // nvtracker calls Init and then Query, Process for each batch, RemoveStreams and UpdateParams
 // between batches, and DeInit, from several threads. A second Init without DeInit makes a second
-// context. Nothing is kept but in contexts.
+// context. All state is in contexts.
 //
-// nvtracker catches no exceptions, and code without exceptions (all other files here) would let
-// std::bad_alloc of the standard library pass. This file is compiled with them, so that `noexcept`
-// ends the process instead.
+// nvtracker catches no exceptions. All other files are compiled without exceptions and would let
+// std::bad_alloc of the standard library pass. This file is compiled with exceptions, so that
+// `noexcept` ends the process instead.
 #include <cstring>
 #include <string>
 
@@ -36,7 +36,7 @@ Status reported (const Expected<> &outcome, const char *doing)
   return Status::error;
 }
 
-/// Returns whether GStreamer runs in this process. An error is reported.
+/// Returns whether GStreamer runs in this process. Reports an error.
 bool has_gstreamer (const char *doing)
 {
   GError *problem = nullptr;
@@ -48,7 +48,7 @@ bool has_gstreamer (const char *doing)
   return false;
 }
 
-/// Returns the options that a query is about: those of its context, or of a file.
+/// Returns the options for a query: those of its context, or of a file.
 Expected<LibraryOptions> options_of (const Capabilities &query, const std::string &path,
                                      bool &is_missing)
 {
@@ -111,7 +111,7 @@ EXPORT Status NvMOT_Query (guint16 path_length, const char *path, Capabilities *
   query->compute = *cuda ? kComputeGpu | kComputeCpu : kComputeCpu;
   query->n_transforms = 1;
   query->colour_format = kNv12;
-  // Jetson's own type has no address for CUDA
+  // Jetson's own type has no address that CUDA can use
   query->memory = *cuda ? kDeviceMemory : kPinnedMemory;
   query->max_targets = options->max_targets;
   query->batch_mode = kBatches;
@@ -126,8 +126,8 @@ EXPORT Status NvMOT_Process (void *handle, const ProcessParams *params,
   return reported (static_cast<Context *> (handle)->process (*params, *output), "Process");
 }
 
-/// Removes the stream that has this id. NVIDIA's header calls the id a mask, by which 0, the first
-/// stream, would be all; nvtracker passes the id of one stream.
+/// Removes the stream with this id. NVIDIA's header calls the id a mask, so that 0, the first
+/// stream, would mean all streams; nvtracker passes the id of one stream.
 EXPORT Status NvMOT_RemoveStreams (void *handle, guint64 stream) noexcept
 {
   if (!handle)

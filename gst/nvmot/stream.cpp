@@ -9,8 +9,8 @@
 namespace integralhist::nvmot {
 namespace {
 
-/// Returns the detections of a frame, whose ids are the indices of the objects. Those whose box is
-/// no area are left out.
+/// Returns the detections of a frame; their ids are the indices of the objects. Boxes without area
+/// are left out.
 std::vector<Detection> detections_of (std::span<const InputObject> objects)
 {
   std::vector<Detection> detections;
@@ -70,7 +70,7 @@ Expected<> Stream::track (const BatchFrame &frame, const FrameTensors &tensors,
   const StepInput input = { .options = options.list, .detections = detections_of (frame.objects) };
   TRY (tracker_.follow (in, tensors, options.lost_after, input));
 
-  // A detection whose target is not confirmed yet stays visible as that target's.
+  // If a target is not confirmed yet, its detection stays visible as that target's.
   std::vector<TrackedBox> tracks = tracker_.tracks (in), others = tracker_.tracks (in, false);
   std::erase_if (others, [] (const TrackedBox &track) { return !track.detection; });
   tracks.insert (tracks.end (), others.begin (), others.end ());
@@ -78,7 +78,7 @@ Expected<> Stream::track (const BatchFrame &frame, const FrameTensors &tensors,
   for (TrackedBox &track : tracks)
     if (track.detection)
       track.detection = std::size_t (input.detections[*track.detection].id);
-  // those with a detection always have room
+  // tracks with a detection always have room
   std::ranges::stable_partition (
       tracks, [] (const TrackedBox &track) { return track.detection.has_value (); });
   write (frame, tracks, output);

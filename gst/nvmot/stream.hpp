@@ -15,11 +15,11 @@ namespace integralhist::nvmot {
 
 class Stream {
 public:
-  /// `number` is the high half of the ids of its targets.
+  /// `number` is the high half of the ids of the stream's targets.
   explicit Stream (guint32 number);
 
-  /// Tracks in the next frame, which is as large as `info` says, and writes the tracks. The pixels
-  /// are not read after that.
+  /// Tracks targets in the next frame, whose size is that of `info`, and writes the tracks. On
+  /// return the pixels are no longer read.
   Expected<> process (const BatchFrame &frame, const MappedFrame &pixels, const GstVideoInfo &info,
                       const Devices &devices, const TrackOptions &options, OutputList &output);
 
@@ -31,7 +31,7 @@ private:
 
   const guint32 number_;
   StreamTracker tracker_;
-  std::optional<FeatureEngines> engines_;  // from the first frame on
+  std::optional<FeatureEngines> engines_;  // set from the first frame on
 };
 
 }  // namespace integralhist::nvmot
