@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// An element's properties as a table: name, range, text, and the member of a struct that keeps the
-// value. The table installs, sets, gets and checks them.
+// An element's properties as a table: name, range, text, and the member of a struct that holds the
+// value. The table installs, sets, gets and checks the properties.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +19,12 @@
 
 namespace integralhist {
 
-/// When a property may change: in NULL and READY, or while frames pass, too.
+/// When a property may change: only in NULL and READY, or also while frames pass.
 enum Mutability { kReady = GST_PARAM_MUTABLE_READY, kPlaying = GST_PARAM_MUTABLE_PLAYING };
 
-/// Returns a spec that passes values out of range, too, so that the element can fail with an error;
-/// GObject would warn on the console and keep the old value. Number: int, guint, guint64 or double.
+/// Returns a spec that also accepts values out of range, so that the element can fail with an
+/// error; GObject would warn on the console and keep the old value. Number: int, guint, guint64 or
+/// double.
 template <class Number>
 GParamSpec *number_spec (const char *name, const char *blurb, Number min, Number max,
                          Number by_default, Mutability when);
@@ -33,20 +34,20 @@ GParamSpec *text_spec (const char *name, const char *blurb, const std::string &b
 GParamSpec *choice_spec (const char *name, const char *blurb, GType type, int by_default,
                          Mutability when);
 
-/// Returns an error for users where the property's value is out of its range.
+/// Returns an error for users if the property's value is out of range.
 template <class Number>
 Expected<> check_range (const char *name, Number value, Number min, Number max);
 
-/// Initializes `value` from the text of such a property, as a launch line has it.
+/// Initializes `value` from the text of such a property, in the form of a launch line.
 Expected<> parse_value (const GParamSpec *spec, const std::string &text, GValue *value);
 
-/// Returns whether the element runs, and reads the property at its start only. The caller holds the
-/// object lock.
+/// Returns whether the element is running and reads the property only at its start. The caller
+/// holds the object lock.
 bool is_fixed (GstElement *element, const GParamSpec *spec);
-/// Posts a warning that such a property keeps its value, unless it is the same.
+/// Posts a warning that such a property keeps its value, unless the value is the same.
 void warn_of_fixed (GstElement *element, GParamSpec *spec, const GValue *value);
 
-/// The functions that get a value out of a GValue and put one in.
+/// The functions that read a value from a GValue and write it to one.
 template <class T>
 constexpr std::nullptr_t kAccess = nullptr;
 template <>
@@ -58,7 +59,7 @@ inline const auto kAccess<guint64> = std::pair (&g_value_get_uint64, &g_value_se
 template <>
 inline const auto kAccess<double> = std::pair (&g_value_get_double, &g_value_set_double);
 
-/// A text, and what it says or why it says nothing.
+/// A text, and its parsed value or the reason why it cannot be parsed.
 template <class T>
 struct ParsedText {
   std::string text;
@@ -66,7 +67,7 @@ struct ParsedText {
   guint64 set_count = 0;  // how often it was set
 };
 
-/// The properties in a struct P. A `field` returns a P's member, const or not.
+/// The properties in a struct P. A `field` returns a member of P, const or not.
 template <class P>
 class PropertyTable {
 public:
@@ -74,7 +75,7 @@ public:
   using Get = std::function<void (const P &, GValue *)>;
   using Check = std::function<Expected<> (const P &)>;
 
-  /// `before` stands before the text of each property.
+  /// `before` is put in front of the text of each property.
   explicit PropertyTable (const P &by_default = {}, std::string before = "")
       : by_default_ (by_default), before_ (std::move (before))
   {
@@ -100,7 +101,7 @@ public:
         [=] (const P &p, GValue *value) { g_value_set_boolean (value, field (p)); });
   }
 
-  /// Adds a text of any content.
+  /// Adds a text property with any content.
   template <class Field>
   void text (const char *name, Field field, Mutability when, const std::string &blurb)
   {
@@ -113,7 +114,8 @@ public:
         [=] (const P &p, GValue *value) { g_value_set_string (value, field (p).c_str ()); });
   }
 
-  /// Adds a ParsedText, which is parsed when it is set. Without `check` an error of `parse` is one.
+  /// Adds a ParsedText, which is parsed when it is set. Without `check`, an error of `parse` is the
+  /// error.
   template <class Field, class Parse>
   void parsed (const char *name, Field field, Mutability when, const std::string &blurb,
                Parse parse, Check check = nullptr)
@@ -133,7 +135,7 @@ public:
         std::move (check));
   }
 
-  /// Adds a value of the enumeration `type`; `check` may refuse some.
+  /// Adds a value of the enumeration `type`; `check` may refuse some values.
   template <class Field>
   void choice (const char *name, Field field, GType type, Mutability when, const std::string &blurb,
                Check check = nullptr)
@@ -162,7 +164,7 @@ public:
           [=] (const P &p) { return row.check ? row.check (field (p)) : Expected<> (); });
   }
 
-  /// Leaves out all others than these; before the table is installed.
+  /// Removes all other properties; call this before the table is installed.
   void keep (std::initializer_list<std::string_view> names)
   {
     std::erase_if (rows_, [&] (const Row &row) {
@@ -183,8 +185,8 @@ public:
   }
 
   void set (P &p, guint id, const GValue *value) const { rows_[id - 1].set (p, value); }
-  /// Sets the property that has this name, from a text. Returns an error for users if there is no
-  /// such property, or if the text is not of its type; check () finds all others.
+  /// Sets the property with this name from a text. Returns an error for users if there is no such
+  /// property, or if the text does not fit its type; check () finds all other errors.
   Expected<> set_text (P &p, const std::string &name, const std::string &text) const
   {
     const auto row = std::ranges::find (
@@ -204,7 +206,7 @@ public:
   }
   void get (const P &p, guint id, GValue *value) const { rows_[id - 1].get (p, value); }
 
-  /// Returns an error for users where a value is out of range, or a text cannot be parsed.
+  /// Returns an error for users if a value is out of range, or a text cannot be parsed.
   Expected<> check (const P &p) const
   {
     for (const Row &row : rows_)
@@ -234,7 +236,7 @@ private:
   const std::string before_;
 };
 
-/// Returns a function that finds a member of a struct; FIELD (options.async_depth), for instance.
+/// Returns a function that finds a member of a struct, such as FIELD (options.async_depth).
 #define FIELD(path) \
   [](auto &properties) -> auto & \
   { \
