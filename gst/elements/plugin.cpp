@@ -10,8 +10,8 @@ GST_ELEMENT_REGISTER_DECLARE (integralhistlikelihood)
 GST_ELEMENT_REGISTER_DECLARE (integralhistoverlay)
 GST_ELEMENT_REGISTER_DECLARE (integralhisttrack)
 
-/// Makes metas that come from other processes known: from GStreamer 1.28 on to all of this one, as
-/// the registry then loads the plugin for them.
+/// Registers metas, so that this process can read them when another process sends them. From
+/// GStreamer 1.28 on, the registry loads the plugin for that.
 static gboolean register_meta (GstPlugin *plugin, const GstMetaInfo *info)
 {
 #if GST_CHECK_VERSION(1, 28, 0)
@@ -23,7 +23,7 @@ static gboolean register_meta (GstPlugin *plugin, const GstMetaInfo *info)
 
 static gboolean plugin_init (GstPlugin *plugin)
 {
-  integralhist::log_category ();  // which --gst-debug-help then lists
+  integralhist::log_category ();  // so that --gst-debug-help lists it
   if (!register_meta (plugin, gst_integral_histogram_regions_meta_get_info ())
       || !register_meta (plugin, gst_integral_histogram_tracks_meta_get_info ()))
     return FALSE;

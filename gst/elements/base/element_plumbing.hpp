@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the GObjects of all elements share: properties that any thread may set, and the end of a
+// Shared parts of all elements' GObjects: properties that any thread may set, and the end of the
 // state.
 #pragma once
 
@@ -14,8 +14,8 @@
 
 namespace integralhist {
 
-/// Declares and defines the final type of an element, with the members at the end, and how it is
-/// registered. Its parent's class is Element::parent_class ().
+/// Declares and defines the final type of an element, with the members in the last arguments, and
+/// its registration. The parent's class is Element::parent_class ().
 #define INTEGRALHIST_ELEMENT(Type, type, TYPE, Parent, PARENT_TYPE, nick, ...) \
   G_DECLARE_FINAL_TYPE (Type, type, GST, TYPE, Parent) \
   struct _##Type { \
@@ -34,8 +34,8 @@ struct ElementDescription {
 /// Adds pads and metadata to an element's class.
 void describe (gpointer klass, const ElementDescription &description);
 
-/// What ElementPlumbing wants of an element whose final type Object has a member `state`, a
-/// pointer. kMakeTable makes the table of its properties.
+/// Connects ElementPlumbing to an element whose final type Object has a member `state`, a pointer.
+/// kMakeTable makes the table of the element's properties.
 template <class Object, auto kMakeTable>
 struct ElementAccess {
   using State = std::remove_pointer_t<decltype (Object::state)>;
@@ -50,8 +50,7 @@ struct ElementAccess {
   static void take_transition (gpointer, GstStateChange) {}
 };
 
-/// The functions of an element's class, which are those of Element, and of all elements. Element
-/// has
+/// The class functions that all elements share, added to those of Element. Element has
 ///
 ///   - state_of (element): its state, made with new, whose `properties` are an std::shared_ptr to a
 ///     constant struct; the object lock guards the pointer;
@@ -60,7 +59,7 @@ struct ElementAccess {
 template <class Element>
 class ElementPlumbing : public Element {
 public:
-  /// Returns the properties of now. A property that is set later makes another struct.
+  /// Returns the current properties. Setting a property later makes another struct.
   static auto properties_of (gpointer element)
   {
     GST_OBJECT_LOCK (element);
@@ -69,7 +68,7 @@ public:
     return properties;
   }
 
-  /// Sets the functions that subclasses inherit; `klass` is the class of the Element itself.
+  /// Sets the functions that subclasses inherit; `klass` is the class of Element itself.
   static void init_class (gpointer klass)
   {
     parent_class_ = g_type_class_peek_parent (klass);
@@ -79,7 +78,7 @@ public:
 
   static gpointer parent_class () { return parent_class_; }
 
-  /// Installs the properties of a class, which its subclasses do not inherit. Returns the id after
+  /// Installs the properties of a class; its subclasses do not inherit them. Returns the id after
   /// the last.
   template <class Table>
   static guint install_properties (gpointer klass, const Table &table)
@@ -90,14 +89,14 @@ public:
     return table.install (object_class);
   }
 
-  /// Gets a property of the table; a class that has another calls it for the rest.
+  /// Gets a property of the table. A class with other properties calls this for the rest.
   static void get_property (GObject *object, guint id, GValue *value, GParamSpec *)
   {
     Element::table_of (object).get (*properties_of (object), id, value);
   }
 
-  /// Sets a property of the table. If the element runs and reads the property at its start only,
-  /// returns false and posts a warning.
+  /// Sets a property of the table. If the element is running and reads the property only at the
+  /// start, returns false and posts a warning.
   static bool take_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
   {
     GST_OBJECT_LOCK (object);

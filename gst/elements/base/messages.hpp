@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the elements tell the application: errors, and the times of a frame.
+// Messages from the elements to the application: errors, and the times of a frame.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
@@ -10,25 +10,25 @@
 
 namespace integralhist {
 
-/// Posts an element error with `doing` in front, by its kind; nothing for an Error::Kind::flushing.
+/// Posts an element error with `doing` in front, by its kind; no error for Error::Kind::flushing.
 void post_error (gpointer element, const Error &error, const char *doing = "");
 
-/// Posts an error unless the frame's producer has posted why there is no histogram. Returns
-/// flow_of ().
+/// Posts an error, unless the frame's producer has already posted why there is no histogram.
+/// Returns flow_of ().
 GstFlowReturn post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
                                       const char *doing = "");
 
-/// Returns the flow of a streaming thread that hit an error.
+/// Returns the flow for a streaming thread that met an error.
 GstFlowReturn flow_of (const Error &error);
 
-/// Times of a frame; each may be unknown.
+/// The times of a frame; each may be unknown.
 struct FrameTimes {
   GstClockTime timestamp, stream_time, running_time, duration;
 
   static FrameTimes of (GstBaseTransform *trans, GstBuffer *buffer);
 };
 
-/// Returns an element message's structure with the known times, in nanoseconds: `timestamp`,
+/// Returns the structure of an element message with the known times, in nanoseconds: `timestamp`,
 /// `stream-time`, `running-time`, `duration`.
 GstStructure *frame_message (const char *name, const FrameTimes &times);
 /// Posts an element message.
@@ -56,7 +56,7 @@ GValue gvalue_array (std::size_t n, Element &&element)
   return values;
 }
 
-/// Sets a field to such an array.
+/// Sets a field to a gvalue_array ().
 template <class Element>
 void set_array (GstStructure *structure, const char *field, std::size_t n, Element &&element)
 {

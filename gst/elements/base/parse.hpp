@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Parsers of properties' texts. Each takes any bytes and refuses a text with an
-// Error::Kind::bad_setting that quotes it and says what to write.
+// Parsers of properties' texts. Each accepts any bytes, and refuses a text with an
+// Error::Kind::bad_setting that quotes the text and says what to write.
 #pragma once
 
 #include <optional>
@@ -21,11 +21,11 @@ namespace integralhist {
 Expected<std::vector<GstVideoRectangle>> parse_regions (std::string_view text,
                                                         const char *name = "regions");
 
-/// Parses a consumer's `feature`: none, or a feature's nick.
+/// Parses a consumer's `feature`: empty, or a feature's nick.
 Expected<std::optional<inthist::Feature>> parse_feature (std::string_view text);
 
 /// Parses the parts of a joint feature's values, "16,4,4", of the property `name`; empty for the
-/// default. A feature that is not joint has none.
+/// default. A feature that is not joint has no parts.
 Expected<inthist::Quantization> parse_quantization (std::string_view text, inthist::Feature feature,
                                                     const char *name = "quantization");
 
@@ -36,12 +36,12 @@ struct ParsedLut {
 };
 
 /// Parses the property `name`, a LUT from values to bins, or to the scores that summed-area tables
-/// add up: 1 to 256 numbers of 0 to 255, separated by a comma or white space. Values that it has no
-/// number for are in no bin, or have score 0.
+/// add up: 1 to 256 numbers of 0 to 255, separated by a comma or white space. Values without a
+/// number are in no bin, or have score 0.
 Expected<ParsedLut> parse_lut (std::string_view text, const char *name,
                                inthist::Content content = inthist::Content::bins);
 
-/// Parses "0,1,2": CUDA devices, each once.
+/// Parses CUDA devices, such as "0,1,2", each once.
 Expected<std::vector<int>> parse_device_ids (std::string_view text);
 
 }  // namespace integralhist

@@ -45,11 +45,11 @@ GstBuffer *MapMemory::take (gsize bytes)
 
 using namespace integralhist;
 
-// memory that is filled when it is read
+// memory that is filled when it is first read
 
 namespace {
 
-/// The answers as a tensor's elements: sums as they are, counts in 32 bits, weights as numbers.
+/// The answers as a tensor's elements: sums unchanged, counts in 32 bits, weights as numbers.
 struct AnswerMemory {
   GstMemory memory;
   std::shared_ptr<RegionAnswers> answers;
@@ -146,7 +146,7 @@ GstBuffer *promised_values (const std::shared_ptr<RegionAnswers> &answers)
   return buffer;
 }
 
-/// Returns a tensor in rows; `data` is transferred.
+/// Returns a tensor in rows; `data` is (transfer full).
 GstTensor *tensor_in_rows (const char *id, GstTensorDataType type, GstBuffer *data,
                            std::vector<gsize> dims)
 {
@@ -160,8 +160,8 @@ GstTensor *text_tensor (const char *id, const std::string &text)
                          gst_buffer_new_memdup (text.data (), text.size ()), { text.size () });
 }
 
-/// Adds a meta, also where there is one: gst_buffer_add_tensor_meta () returned another element's
-/// before 1.26.6, and setting that would free its tensors.
+/// Adds a meta even if there is one: before 1.26.6, gst_buffer_add_tensor_meta () returned another
+/// element's meta, and setting that would free its tensors.
 void add_meta (GstBuffer *buffer, const std::vector<GstTensor *> &tensors)
 {
   auto *const meta = reinterpret_cast<GstTensorMeta *> (
@@ -265,7 +265,7 @@ GstFlowReturn prepare_with_tensors (GstBaseTransform *trans, GstBuffer *in, GstB
     keep_original (*out, in);
   gpointer state = nullptr;
   while (const GstMeta *meta = gst_buffer_iterate_meta (in, &state))
-    if (has_tensors (meta) && !meta->info->transform_func)  // else GStreamer has copied it
+    if (has_tensors (meta) && !meta->info->transform_func)  // otherwise GStreamer has copied it
       copy_tensors (*out, meta);
   return flow;
 }

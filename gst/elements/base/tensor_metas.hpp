@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tensors of GstAnalytics (GStreamer 1.26): what regions count, and likelihood maps, for those who
-// know nothing of this library. docs/metas.md has their names, which are promises. Built with an
-// older GStreamer, these functions attach nothing.
+// Tensors of GstAnalytics (GStreamer 1.26): the counts of regions, and likelihood maps, for
+// programs that do not know this library. docs/metas.md has the names of the tensors, which are
+// promises. Built with an older GStreamer, these functions attach nothing.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@
 
 namespace integralhist {
 
-/// Attaches what regions have, a GstTensorMeta of its own. Nothing is computed for it: whoever maps
-/// the tensor first asks, unless a message has done so.
+/// Attaches the numbers of regions as a separate GstTensorMeta. Nothing is computed for it in
+/// advance: the first reader that maps the tensor asks, unless a message has already asked.
 void attach_region_tensors (GstBuffer *buffer, const std::shared_ptr<RegionAnswers> &answers);
 
-/// Memory for the values of likelihood maps. It is used again once nobody reads it any more.
+/// Memory for the values of likelihood maps. It is reused once all readers have released it.
 class MapMemory {
 public:
   MapMemory () = default;
@@ -25,9 +25,9 @@ public:
   MapMemory (const MapMemory &) = delete;
   MapMemory &operator= (const MapMemory &) = delete;
 
-  /// Returns a buffer of this size (transfer full), or null without memory.
+  /// Returns a buffer of this size (transfer full), or null if there is no memory.
   GstBuffer *take (gsize bytes);
-  /// Lets go of what is kept.
+  /// Frees the idle memory.
   void clear ();
 
 private:
@@ -35,25 +35,25 @@ private:
   gsize bytes_ = 0;
 };
 
-/// The windows of a map. That of row r and column c is width x height pixels of the frame, from
-/// (x + c * x_step, y + r * y_step) on.
+/// The windows of a map. The window of row r and column c is width x height pixels of the frame,
+/// from (x + c * x_step, y + r * y_step) on.
 struct MapWindows {
   gsize rows, columns;
   double x, y, x_step, y_step, width, height;
 };
 
-/// Attaches a map, a GstTensorMeta of its own. `values` is a float for each window, row by row.
+/// Attaches a map as a separate GstTensorMeta. `values` has a float for each window, row by row.
 void attach_map_tensors (GstBuffer *buffer, GstBuffer *values, const MapWindows &windows,
                          const char *measure);
 
 /// Returns whether a meta has tensors.
 bool has_tensors (const GstMeta *meta);
 
-/// Copies a meta that has tensors: GStreamer does so from 1.28 on.
+/// Copies a meta that has tensors; GStreamer itself does so from 1.28 on.
 void copy_tensors (GstBuffer *to, const GstMeta *meta);
 
-/// What elements do instead of the base class's prepare_output_buffer: a buffer that is copied
-/// keeps its tensors, and the pixels of an NVMM frame.
+/// Replaces the base class's prepare_output_buffer, so that a copied buffer keeps its tensors, and
+/// the pixels of an NVMM frame.
 GstFlowReturn prepare_with_tensors (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out);
 
 }  // namespace integralhist

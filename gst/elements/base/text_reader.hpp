@@ -14,7 +14,7 @@
 
 namespace integralhist {
 
-/// Returns the text to show users, shortened and printable.
+/// Returns the text in a form for users, shortened and printable.
 inline std::string quoted (std::string_view text)
 {
   constexpr std::size_t kMax = 200;
@@ -22,7 +22,7 @@ inline std::string quoted (std::string_view text)
   return joined ("\"", valid, text.size () > kMax ? "...\"" : "\"");
 }
 
-/// A text read from left to right, with the property's error.
+/// A text that is read from left to right, with errors that name the property.
 class TextReader {
 public:
   TextReader (std::string_view text, const char *property, const char *remedy)
@@ -34,7 +34,7 @@ public:
 
   bool is_at_end () const { return at_ == end_; }
 
-  /// Skips `c` and the spaces behind it, if it is next.
+  /// Skips `c` and the spaces after it, if `c` is next.
   bool take (char c)
   {
     if (is_at_end () || *at_ != c)
@@ -44,7 +44,7 @@ public:
     return true;
   }
 
-  /// Reads up to `c`, and skips it and the spaces behind it. Returns nothing if the text has no
+  /// Reads up to `c`, and skips `c` and the spaces after it. Returns nothing if the text has no
   /// `c`.
   std::optional<std::string_view> take_before (char c)
   {
@@ -57,7 +57,7 @@ public:
     return before;
   }
 
-  /// Reads a number and the spaces behind it.
+  /// Reads a number and the spaces after it.
   template <class Number>
   Expected<Number> number ()
   {
@@ -75,7 +75,7 @@ public:
     return number;
   }
 
-  /// Skips the comma before another number. At the end, or at `stop`, it is the number that is
+  /// Skips the comma before another number. At the end, or at `stop`, the error is that a number is
   /// missing.
   Expected<> comma (char stop = ',')
   {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The plumbing of a consumer's GObject.
+// The GObject part of a consumer.
 #pragma once
 
 #include <type_traits>
@@ -16,7 +16,7 @@
 
 namespace integralhist {
 
-/// What ElementPlumbing wants of a consumer.
+/// Connects ElementPlumbing to a consumer.
 template <class Object, auto kMakeTable>
 struct ConsumerAccess : ElementAccess<Object, kMakeTable> {
   static void take_transition (gpointer element, GstStateChange transition)
@@ -25,8 +25,8 @@ struct ConsumerAccess : ElementAccess<Object, kMakeTable> {
   }
 };
 
-/// Object is a final type whose member `state` points to a State. It has `properties`, a
-/// HistogramConsumer `consumer`, and the functions `take_event (event)`, of events from upstream,
+/// Object is a final type whose member `state` points to a State. State has `properties`, a
+/// HistogramConsumer `consumer`, and the functions `take_event (event)`, for events from upstream,
 /// and `stop ()`. kMakeTable makes the table of the properties.
 template <class Object, auto kMakeTable>
 class ConsumerElement : public ElementPlumbing<ConsumerAccess<Object, kMakeTable>> {

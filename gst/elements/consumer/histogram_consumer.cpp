@@ -12,13 +12,13 @@
 
 namespace integralhist {
 
-// Frames without a histogram, from the start on, are too many if all of these hold:
+// Frames without a histogram, counted from the start, are too many if all of these hold:
 //   - there are kPatience of them,
 //   - they span kPatientIntervals intervals of the producer,
 //   - the producer has attached kPatientIntervals histograms, which takes longer under load.
 static constexpr guint kPatience = 100, kPatientIntervals = 10;
 
-/// Returns whether one of so many frames should have carried a histogram of the producer.
+/// Returns whether one of this many frames should have carried a histogram of the producer.
 static bool has_attached_enough (const Producer &producer, guint frames)
 {
   return producer.attached >= kPatientIntervals && frames >= kPatience
@@ -60,7 +60,7 @@ void HistogramConsumer::take_event (GstBaseTransform *element, GstEvent *event)
 
 void HistogramConsumer::take_transition (GstStateChange transition)
 {
-  // pads cannot be deactivated while the streaming thread waits here
+  // pads cannot be deactivated while the streaming thread waits in this element
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
     cancel_.set_stopping (true);
 }
@@ -99,7 +99,7 @@ Expected<> HistogramConsumer::check_size (GstBuffer *buffer,
                                           const GstIntegralHistogramMeta *meta) const
 {
   if (!input_.info.finfo)
-    return {};  // no raw video, whose size is unknown
+    return {};  // not raw video, so the size is unknown
   const GstVideoRectangle area = TRY (frame_area (buffer, input_));
   if (meta->width == guint (area.w) && meta->height == guint (area.h))
     return {};
@@ -126,7 +126,7 @@ Expected<> HistogramConsumer::note_missing (GstBaseTransform *element)
                     setting = feature_.empty () ? "" : " feature=" + feature_;
   const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (element), feature_);
   if (!producer) {
-    missing_ = 0;  // the end of the stream says nothing more
+    missing_ = 0;  // no second warning at the end of the stream
     return error (Error::Kind::no_histogram, "The frames carry no integral histogram",
                   feature_.empty () ? "" : " of", setting, ": put cudaintegralhist", setting,
                   " before ", name, ", as in \"... ! cudaintegralhist", setting, " bins=16 ! ",
@@ -151,7 +151,7 @@ bool HistogramConsumer::note_incomplete (GstBaseTransform *element, std::span<co
     if (const auto producer =
             find_producer (GST_BASE_TRANSFORM_SINK_PAD (element), feature, content);
         !producer || has_attached_enough (*producer, missing_)) {
-      missing_ = 0;  // the end of the stream says nothing more
+      missing_ = 0;  // no second warning at the end of the stream
       return false;
     }
   return true;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What consumers share: which of a frame's histograms they use, waits, which a flush or a stop
+// Shared parts of consumers: the choice among a frame's histograms, waits that a flush or a stop
 // ends, and a limit on frames without a histogram.
 #pragma once
 
@@ -19,60 +19,61 @@
 
 namespace integralhist {
 
-/// Of the property `feature`.
+/// The blurb of the property `feature`.
 inline constexpr char kFeatureBlurb[] =
     "Which of the frame's integral histograms to use, where cudaintegralhist elements in a row "
     "attach several: the nick of its feature, as \"hue\". Empty takes the first, of pixels rather "
     "than of weights";
 
-/// The property `feature`: the nick of one, or empty for any.
+/// The property `feature`: the nick of a feature, or empty for any.
 using FeatureText = ParsedText<std::optional<inthist::Feature>>;
 
 class HistogramConsumer {
 public:
   /// Resets the counts at the start of a stream.
   void start ();
-  /// Does so where something else is wanted from now on.
+  /// Resets the counts because the element now needs other histograms.
   void start_again ();
   /// Notes an event from upstream before it is handled, or a change of state. Warns at the end of a
-  /// stream that wanted histograms and had none.
+  /// stream if histograms were needed and no frame had one.
   void take_event (GstBaseTransform *element, GstEvent *event);
   void take_transition (GstStateChange transition);
 
   /// Returns the frame's first histogram of the feature with this nick, or of any feature if the
   /// nick is empty; a histogram of pixels comes before one of weights. Returns null if there is
-  /// none, and an error for users if it has only some of its bins and earlier frames had no more.
+  /// none of these, and an error for users if it has only some of its bins and earlier frames had
+  /// no more.
   Expected<GstIntegralHistogramMeta *> find (GstBuffer *buffer, const FeatureText &feature);
-  /// Refuses a histogram of another size than the frame: NVIDIA's converter copies metas as they
-  /// are when it scales.
+  /// Refuses a histogram whose size differs from the frame's: NVIDIA's converter copies metas
+  /// unchanged when it scales.
   Expected<> check_size (GstBuffer *buffer, const GstIntegralHistogramMeta *meta) const;
 
-  /// Notes that a frame has what is wanted.
+  /// Notes that a frame has the needed histogram.
   void note_found () { found_ = true; }
-  /// Notes that, and waits for the tensor, within a cancel_scope ().
+  /// Does what note_found () does, and waits for the tensor, within a cancel_scope ().
   Expected<> await (GstIntegralHistogram *histogram);
-  /// Returns whether a frame had what is wanted, since the start.
+  /// Returns whether a frame has had the needed histogram since the start.
   bool has_found () const { return found_; }
-  /// Lets a flush or a stop cancel what this thread asks, as long as the result lives.
+  /// Lets a flush or a stop cancel the queries of this thread, while the result lives.
   CancelScope cancel_scope () const { return CancelScope (cancel_.flag ()); }
 
-  /// Counts a frame in which `find` found none. Returns an error with a launch
-  /// line, unless frames had one before or a producer upstream leaves frames out.
+  /// Counts a frame in which `find` found nothing. Returns an error with a launch line, unless
+  /// earlier frames had a histogram or a producer upstream leaves frames out.
   Expected<> note_missing (GstBaseTransform *element);
-  /// A tensor that the consumer needs: of which feature, and with which content.
+  /// A tensor that the consumer needs: its feature and its content.
   struct Wanted {
     const char *feature;
     inthist::Content content;
   };
   /// Counts a frame that lacks some of these tensors, as note_missing () does. Returns whether
-  /// later frames may have all of them: because earlier frames had, or because a producer of each
-  /// is upstream and leaves frames out.
+  /// later frames may have all of them: because earlier frames had them, or because upstream has a
+  /// producer of each that leaves frames out.
   bool note_incomplete (GstBaseTransform *element, std::span<const Wanted> all);
 
 private:
   CancelSource cancel_;
   FrameFormat input_;
-  std::string feature_;  // last looked for
+  std::string feature_;  // the feature of the last find ()
   bool found_ = false;
   guint missing_ = 0;  // frames since the start
 };

@@ -4,8 +4,8 @@
  * @title: cudaintegralhist
  *
  * Computes the integral histogram of every frame, on a GPU or on the CPU, and attaches it to the
- * buffer as a #GstIntegralHistogramMeta. The frame itself passes through untouched and at once;
- * whoever asks the meta for a histogram waits until it is there.
+ * buffer as a #GstIntegralHistogramMeta. The frame itself passes through untouched and at once; a
+ * consumer that queries the meta waits until the histogram is computed.
  *
  * ## Example launch line
  * |[

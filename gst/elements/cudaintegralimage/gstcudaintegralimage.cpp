@@ -5,13 +5,13 @@
  * @see_also: cudaintegralhist
  *
  * Computes the summed-area table (integral image) of every frame, on a GPU or on the CPU, and
- * attaches it to the buffer as a #GstIntegralHistogramMeta. It adds up the luma, another
- * #GstCudaIntegralImage:feature, or the scores that #GstCudaIntegralImage:lut gives its values; an
- * element downstream may change the scores from frame to frame
- * (gst_integral_image_lut_event_new()). With #GstCudaIntegralImage:squared
- * there is a second table of the squares, so that any rectangle's variance follows too (Viola and
- * Jones 2001). The frame itself passes through untouched and at once; whoever asks the meta for the
- * sum of a rectangle (gst_integral_histogram_region_sums()) waits until it is there.
+ * attaches it to the buffer as a #GstIntegralHistogramMeta. The table adds up the luma, another
+ * #GstCudaIntegralImage:feature, or the scores that #GstCudaIntegralImage:lut gives to the
+ * feature's values; an element downstream may change the scores from frame to frame
+ * (gst_integral_image_lut_event_new()). With #GstCudaIntegralImage:squared there is a second table
+ * of the squares, which gives the variance of any rectangle (Viola and Jones 2001). The frame
+ * itself passes through untouched and at once; a consumer that asks the meta for the sum of a
+ * rectangle (gst_integral_histogram_region_sums()) waits until the table is computed.
  *
  * ## Example launch line
  * |[

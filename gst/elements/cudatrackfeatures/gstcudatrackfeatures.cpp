@@ -4,19 +4,18 @@
  * @title: cudatrackfeatures
  * @see_also: integralhisttrack
  *
- * Attaches all that `integralhisttrack` follows targets by with its
- * #integralhisttrack:method `correlation`, the default: integral histograms of weighted gradients
- * and of colours, and an integral image of luma. The frame itself passes through untouched and at
- * once. What is around the targets is computed, when the tracker asks: of frames in CUDA memory by
- * their GPU, and of those in host memory by a GPU, if there is one and the targets are a good part
- * of the frame, or else by the CPU.
+ * Attaches the tensors that `integralhisttrack` needs for #integralhisttrack:method `correlation`,
+ * the default: integral histograms of weighted gradients and of colours, and an integral image of
+ * luma. The frame itself passes through untouched and at once. Values around the targets are
+ * computed when the tracker asks: frames in CUDA memory by their GPU; frames in host memory by a
+ * GPU if there is one and the targets cover a good part of the frame, otherwise by the CPU.
  *
  * It is a bin with three elements in a row: `gradients`, which is `cudaintegralhist
  * feature=signed-gradient bins=18 weight=gradient soft=true`, `colours`, which is `cudaintegralhist
- * feature=hsv`, and `luma`, which is `cudaintegralimage`. Its properties are set in all three. What
- * they limit, as #cudatrackfeatures:max-tensors, each of them has for itself; `luma` computes on
- * the first of #cudatrackfeatures:cuda-device-ids, and has no limit of memory. Other properties of
- * one of them are set by its name: `cudatrackfeatures colours::counter=u8-tiled`.
+ * feature=hsv`, and `luma`, which is `cudaintegralimage`. The bin's properties are set in all
+ * three. Limits such as #cudatrackfeatures:max-tensors apply to each of them separately. `luma`
+ * computes on the first of #cudatrackfeatures:cuda-device-ids, and has no limit of memory. Set
+ * other properties of an element by its name: `cudatrackfeatures colours::counter=u8-tiled`.
  *
  * ## Example launch line
  * |[
@@ -36,12 +35,12 @@
 
 using namespace integralhist;
 
-// Its elements are owned by the bin.
+// The bin owns the three elements.
 INTEGRALHIST_ELEMENT (GstCudaTrackFeatures, gst_cuda_track_features, CUDA_TRACK_FEATURES, GstBin,
                       GST_TYPE_BIN, cudatrackfeatures, GstElement *gradients, *colours, *luma;)
 
-/// Sets the device of the luma, which has one alone, to the first of the others'. Where these are
-/// none, the others say what is wrong.
+/// Sets the only device of `luma` to the first device of the other elements. If their device ids
+/// are invalid, the other elements report the error.
 static void follow_device_ids (GstCudaTrackFeatures *self)
 {
   g_autofree gchar *text = nullptr;
@@ -76,7 +75,7 @@ static void gst_cuda_track_features_get_property (GObject *object, guint, GValue
   g_object_get_property (G_OBJECT (GST_CUDA_TRACK_FEATURES (object)->gradients), spec->name, value);
 }
 
-/// Has a pad of the bin be that of a child.
+/// Makes a pad of the bin from a pad of a child.
 static void add_pad (GstCudaTrackFeatures *self, const char *name, GstElement *child)
 {
   g_autoptr (GstPad) target = gst_element_get_static_pad (child, name);
@@ -107,7 +106,7 @@ static void gst_cuda_track_features_init (GstCudaTrackFeatures *self)
   add_pad (self, "sink", self->gradients);
   add_pad (self, "src", self->luma);
   g_autoptr (GstPad) sink = gst_element_get_static_pad (GST_ELEMENT (self), "sink");
-  // the elements in the bin never see caps that the bin's pad refuses
+  // the elements in the bin do not receive caps that the bin's pad refuses
   probe_caps (sink, [] (GstElement *bin, const GstCaps *, const Expected<> &checked) {
     if (!checked)
       post_error (bin, checked.error ());

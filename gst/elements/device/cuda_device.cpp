@@ -32,7 +32,7 @@ const int kMapCuda = GST_MAP_CUDA;
 
 void CudaDevice::set_context (GstElement *element, GstContext *context, int device_id)
 {
-  // libgstcuda aborts where there is no driver
+  // libgstcuda aborts if there is no driver
   if (g_strcmp0 (gst_context_get_context_type (context), GST_CUDA_CONTEXT_TYPE) != 0
       || !CudaContext::device_count () || !gst_cuda_load_library ())
     return;
@@ -40,8 +40,9 @@ void CudaDevice::set_context (GstElement *element, GstContext *context, int devi
   gst_cuda_handle_set_context (element, context, device_id, &context_);
 }
 
-/// Returns the device's primary context, one object for the process. Kernels of several contexts
-/// take turns; those of one run side by side, also with an application's on the CUDA runtime.
+/// Returns the device's primary context, one object per process. Kernels of several contexts take
+/// turns; kernels of one context run side by side, also with those of an application on the CUDA
+/// runtime.
 static Expected<GstCudaContext *> shared_context (int device)
 {
   struct Known {
@@ -49,7 +50,7 @@ static Expected<GstCudaContext *> shared_context (int device)
     Known () { g_weak_ref_init (&context, nullptr); }
   };
   static std::mutex mutex;
-  // Never destroyed: contexts may outlive static objects at the end of the process.
+  // Never destroyed: contexts may outlive static objects when the process ends.
   static auto &all = *new std::map<int, Known>;
   const std::lock_guard lock (mutex);
   Known &known = all[device];
@@ -106,8 +107,8 @@ bool CudaDevice::answer_query (GstElement *element, GstQuery *query, std::option
   if (!gst_query_parse_context_type (query, &type) || g_strcmp0 (type, GST_CUDA_CONTEXT_TYPE) != 0)
     return false;
   if (!is_open () && device_id) {
-    // An upstream element opens its device before this one does: it shall not make a context of its
-    // own, which an application's kernels could not read.
+    // An upstream element opens its device before this one does. It must not make another context,
+    // which an application's kernels could not read.
     const auto devices = CudaContext::device_count ();
     const bool is_clear = devices && *device_id < *devices && (*device_id >= 0 || *devices == 1);
     if (!is_clear || !gst_cuda_load_library ())
@@ -126,8 +127,8 @@ bool CudaDevice::is_open ()
   return context_;
 }
 
-/// Asks downstream, upstream and the application like gst_cuda_ensure_element_context (). Answers
-/// come to set_context (), which may refuse them.
+/// Asks downstream, upstream and the application, as gst_cuda_ensure_element_context () does.
+/// Answers arrive in set_context (), which may refuse them.
 void CudaDevice::ask_for_context (GstElement *element)
 {
   for (const auto each_pad : { gst_element_foreach_src_pad, gst_element_foreach_sink_pad }) {
@@ -158,7 +159,7 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *element, in
     return error (Error::Kind::no_device, "libgstcuda found no driver");
   gst_cuda_memory_init_once ();  // pools need this
   if (!is_open ())
-    ask_for_context (element);  // without the lock: a neighbour may be asking us
+    ask_for_context (element);  // without the lock, because a neighbour may be asking this element
   DeviceUse use;
   if (!is_open ()) {
     use = use_device (device_id, devices);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The element's CUDA context, shared with the pipeline's other CUDA elements through libgstcuda
-// where this build has it, and the CUDA memory in buffers. Other builds have no_gstcuda.cpp.
+// The element's CUDA context, and the CUDA memory in buffers. If this build has libgstcuda, the
+// element shares the context with the pipeline's other CUDA elements. Other builds use
+// no_gstcuda.cpp.
 #pragma once
 
 #include <memory>
@@ -14,7 +15,7 @@
 
 #include "device_use.hpp"
 
-typedef struct _GstCudaContext GstCudaContext;  // of libgstcuda
+typedef struct _GstCudaContext GstCudaContext;  // from libgstcuda
 
 namespace integralhist {
 
@@ -23,22 +24,22 @@ public:
   CudaDevice () = default;
   ~CudaDevice () { clear (); }
 
-  /// Shares contexts with the pipeline: GstElement::set_context and the CONTEXT query. A neighbour
-  /// that asks before open () gets what open () would take where it is clear which: of the named
-  /// device, or of the only one (-1); none of no device.
+  /// Shares contexts with the pipeline: GstElement::set_context and the CONTEXT query. If the
+  /// choice is clear, a neighbour that asks before open () gets the context that open () would
+  /// take: of the named device, or of the only one (-1). For no device it gets nothing.
   void set_context (GstElement *element, GstContext *context, int device_id);
   bool answer_query (GstElement *element, GstQuery *query, std::optional<int> device_id);
 
-  /// Opens a context on the device: the neighbours', the application's, or the primary one. -1 is
-  /// any of the devices: the neighbours' or the process's least used.
+  /// Opens a context on the device: the neighbours', the application's, or the primary one. -1
+  /// means any device: the neighbours', or the one that the process uses least.
   Expected<std::shared_ptr<CudaContext>> open (GstElement *element, int device_id, int devices);
   void clear ();
   /// Returns the number of the open device.
   int device () const { return *use_; }
 
-  /// Opens the context of the buffer's CUDA memory, where that is another context than the open one
-  /// and on a device that the element may use; or the primary one, where the buffer is in host
-  /// memory and the open context is a neighbour's. Returns null otherwise.
+  /// Opens the context of the buffer's CUDA memory, if that is not the open one and is on a device
+  /// that the element may use. If the buffer is in host memory and the open context is a
+  /// neighbour's, opens the primary one. Otherwise returns null.
   Expected<std::shared_ptr<CudaContext>> follow (GstBuffer *buffer, int device_id);
   /// Opens the primary context of a device. Returns null if it is the open one.
   Expected<std::shared_ptr<CudaContext>> follow_primary (int device);
@@ -55,14 +56,14 @@ private:
   bool is_open ();
   void ask_for_context (GstElement *element);
 
-  // Guards all below but use_; any thread may set contexts, also within open ().
+  // Guards all below except use_; any thread may set contexts, even within open ().
   std::recursive_mutex mutex_;
   GstCudaContext *context_ = nullptr;
   bool is_neighbours_ = false;  // whether a neighbour has made context_
   DeviceUse use_;
 };
 
-extern const char *const kReadableCaps;  // what an element can read, for pad templates
+extern const char *const kReadableCaps;  // the caps that an element can read, for pad templates
 extern const char *const kCanvasCaps;    // memory of a GPU that it can draw on
 extern const int kMapCuda;               // the flag that maps CUDA memory where it lies
 

@@ -5,11 +5,11 @@
 
 namespace integralhist {
 
-/// The number of the device that an element uses. Those alive are counted for each device, so that
+/// The number of the device that an element uses. Live objects are counted for each device, so that
 /// elements that may use any device spread over all.
 using DeviceUse = std::shared_ptr<const int>;
 
-/// Takes a device; for -1 the first of the devices 0 to devices - 1 that the fewest elements use.
+/// Takes a device; for -1, the first of devices 0 to devices - 1 that the fewest elements use.
 DeviceUse use_device (int device, int devices = 0);
 
 }  // namespace integralhist

@@ -37,7 +37,7 @@ void draw_on_host (const inthist::Canvas &canvas, const LevelPicture *map, const
     });
 }
 
-/// Returns whether no other element has the buffer, or an original that it is a copy of.
+/// Returns whether no other element holds the buffer, or an original of which it is a copy.
 bool is_alone (GstBuffer *buffer, int copies = 0)
 {
   constexpr int kMostCopies = 100;
@@ -67,7 +67,7 @@ Expected<> CanvasDrawing::draw (GstBuffer *buffer, const FrameFormat &format,
 {
   MappedFrame frame = TRY (MappedFrame::map (
       buffer, format, int (GST_MAP_READWRITE) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF) | kMapCuda));
-  if (!frame.surface ())  // of which map () has checked that
+  if (!frame.surface ())  // map () has already checked a surface
     TRY (check_planes (frame.video ()));
   const inthist::Canvas canvas = canvas_of (frame.video ());
   if (const auto &surface = frame.surface ()) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Draws on frames where they lie: CUDA memory, and NVMM in the memory of a GPU or the host.
+// Draws on frames in place: in CUDA memory, and in NVMM in the memory of a GPU or the host.
 #pragma once
 
 #include <memory>
@@ -15,9 +15,9 @@ namespace integralhist {
 
 class CanvasDrawing {
 public:
-  /// Draws on the frame of a writable buffer, which is in CUDA memory or NVMM; a map comes first if
-  /// there is one. Readers of CUDA memory on its stream see it. Before GStreamer 1.24, and on NVMM,
-  /// it is drawn on return.
+  /// Draws on the frame of a writable buffer in CUDA memory or NVMM; the map, if there is one,
+  /// comes first. Readers of CUDA memory on its stream see the drawing. Before GStreamer 1.24, and
+  /// for NVMM, all is drawn on return.
   Expected<> draw (GstBuffer *buffer, const FrameFormat &format, const LevelPicture *map,
                    const Drawings &drawings);
   void clear ();
@@ -26,14 +26,15 @@ private:
   Expected<> open (std::shared_ptr<CudaContext> context);
 
   std::shared_ptr<CudaContext> context_;
-  std::unique_ptr<DeviceCanvas> canvas_;  // of this context
+  std::unique_ptr<DeviceCanvas> canvas_;  // for this context
 };
 
-/// Refuses an NVMM frame that other elements have: a copy of its buffer has the same pixels.
-/// `element` is the name of the element that draws.
+/// Refuses an NVMM frame that other elements hold, because a copy of its buffer has the same
+/// pixels. `element` is the name of the element that draws.
 Expected<> check_alone (GstBuffer *buffer, const FrameFormat &format, const char *element);
 
-/// Returns the caps, which it takes, and behind them those of other memory that can be drawn on.
+/// Returns `others` (transfer full), followed by the caps of other memory on which drawing is
+/// possible.
 GstCaps *with_canvas_caps (GstCaps *others);
 
 }  // namespace integralhist

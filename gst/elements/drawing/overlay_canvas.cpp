@@ -9,22 +9,21 @@
 namespace integralhist {
 namespace {
 
-/// The part of the picture around a place as a picture of its own, and the place in it: blending
-/// unpacks and packs whole rows of what it blends to.
+/// Returns the part of the picture around a place as a separate picture, and the place in that
+/// part: blending unpacks and packs whole rows of its target.
 GstVideoFrame part_of (const GstVideoFrame &frame, GstVideoRectangle &place)
 {
-  constexpr int kStep = 16;  // a multiple of what the samples of any chroma plane cover
+  constexpr int kStep = 16;  // a multiple of the pixels that a sample of any chroma plane covers
   GstVideoFrame part = frame;
   const GstVideoFormatInfo *format = frame.info.finfo;
-  // an unused byte would be taken for alpha, which the formula for premultiplied pixels does not
-  // look at
+  // an unused byte would be read as alpha; the formula for premultiplied pixels ignores it
   if (!GST_VIDEO_FORMAT_INFO_HAS_ALPHA (format))
     part.info.flags = GstVideoFlags (part.info.flags | GST_VIDEO_FLAG_PREMULTIPLIED_ALPHA);
   const bool is_plain =
       std::all_of (format->pixel_stride, format->pixel_stride + format->n_components,
                    [] (int bytes) { return bytes > 0; });
   if (GST_VIDEO_FORMAT_INFO_IS_COMPLEX (format) || !is_plain)
-    return part;  // its pixels are not one after another
+    return part;  // the pixels are not consecutive
   const int x = place.x / kStep * kStep, y = place.y / kStep * kStep;
   for (guint p = 0; p < GST_VIDEO_FORMAT_INFO_N_PLANES (format); p++)
     for (guint c = 0; c < GST_VIDEO_FORMAT_INFO_N_COMPONENTS (format); c++)
@@ -59,7 +58,7 @@ bool can_paint (GstVideoFormat format)
   return info->pack_func && info->unpack_func && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info);
 }
 
-/// One of the two fields of a picture, as a picture of its own.
+/// Returns one of the two fields of a picture as a separate picture.
 static GstVideoFrame field_of (const GstVideoFrame &picture, int field)
 {
   GstVideoFrame part = picture;
@@ -73,12 +72,12 @@ static GstVideoFrame field_of (const GstVideoFrame &picture, int field)
   return part;
 }
 
-/// Lays the rows of each field over that field: GstVideo takes all pictures for progressive.
+/// Blends the rows of each field onto that field: GstVideo treats all pictures as progressive.
 Expected<> SystemCanvas::blend_fields (std::span<const inthist::Argb> pixels,
                                        const GstVideoRectangle &place)
 {
   for (const int field : { 0, 1 }) {
-    const int first = (place.y ^ field) & 1;  // of the rows to lay over
+    const int first = (place.y ^ field) & 1;  // the first of the rows to blend
     std::vector<inthist::Argb> rows;
     for (int y = first; y < place.h; y += 2) {
       const auto row = pixels.subspan (gsize (y) * gsize (place.w), gsize (place.w));
@@ -100,7 +99,7 @@ Expected<> SystemCanvas::blend (std::span<const inthist::Argb> pixels,
     return blend_fields (pixels, place);
   GstVideoRectangle at = place;
   GstVideoFrame part = part_of (picture_, at);
-  // GstVideo reads the pixels only, and while this function runs
+  // GstVideo only reads the pixels, and only while this function runs
   g_autoptr (GstBuffer) buffer = gst_buffer_new_wrapped_full (
       GST_MEMORY_FLAG_READONLY, const_cast<inthist::Argb *> (pixels.data ()), pixels.size_bytes (),
       0, pixels.size_bytes (), nullptr, nullptr);
@@ -111,7 +110,7 @@ Expected<> SystemCanvas::blend (std::span<const inthist::Argb> pixels,
   };
   g_autoptr (GstVideoOverlayRectangle) rectangle =
       rectangle_of (buffer, GST_VIDEO_OVERLAY_FORMAT_FLAG_PREMULTIPLIED_ALPHA);
-  // GstVideo's sums of premultiplied pixels pass 32 bits here
+  // GstVideo's sums of premultiplied pixels exceed 32 bits here
   const GstVideoFormatInfo *format = picture_.info.finfo,
                            *unpacked = gst_video_format_get_info (format->unpack_format);
   if (GST_VIDEO_FORMAT_INFO_IS_RGB (format) && GST_VIDEO_FORMAT_INFO_HAS_ALPHA (format)

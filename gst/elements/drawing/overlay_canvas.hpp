@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What an OverlayPainter draws on: a picture in system memory, by GstVideo, or one in a GPU's.
+// The targets of an OverlayPainter: a picture in system memory, by GstVideo, or one in a GPU's
+// memory.
 #pragma once
 
 #include <vector>
@@ -14,13 +15,13 @@ namespace integralhist {
 class OverlayCanvas {
 public:
   virtual ~OverlayCanvas () = default;
-  /// Lays pixels over a rectangle inside of the picture, row by row without gaps: premultiplied, as
-  /// cairo's.
+  /// Blends pixels over a rectangle inside the picture, row by row without gaps: premultiplied, as
+  /// in cairo.
   virtual Expected<> blend (std::span<const inthist::Argb> pixels,
                             const GstVideoRectangle &place) = 0;
 };
 
-/// Returns whether GstVideo can blend to this format without touching the pixels beside.
+/// Returns whether GstVideo can blend onto this format without changing neighbouring pixels.
 bool can_paint (GstVideoFormat format);
 
 /// A picture in system memory that is mapped for reading and writing.
@@ -36,7 +37,7 @@ private:
   const GstVideoFrame &picture_;
 };
 
-/// Keeps what is drawn until a GPU draws it.
+/// Keeps drawings until a GPU draws them.
 class DrawingList final : public OverlayCanvas {
 public:
   Expected<> blend (std::span<const inthist::Argb> pixels, const GstVideoRectangle &place) override

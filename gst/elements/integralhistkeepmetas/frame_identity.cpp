@@ -14,7 +14,7 @@
 namespace integralhist {
 namespace {
 
-/// The mark of a frame, of the bin with this number.
+/// The mark of a frame, made by the bin with this number.
 struct MarkMeta {
   GstMeta meta;
   guint64 bin;
@@ -62,8 +62,8 @@ void add_mark (GstBuffer *buffer, guint64 bin, FrameMetasRef frame)
   *mark->frame = std::move (frame);
 }
 
-/// Returns the frame that a buffer is of; null for a buffer without a mark, and for one with the
-/// marks of several frames.
+/// Returns the frame that a buffer belongs to; null if the buffer has no mark, or marks of several
+/// frames.
 FrameMetasRef frame_of (GstBuffer *buffer, guint64 bin)
 {
   FrameMetasRef frame;
@@ -77,7 +77,7 @@ FrameMetasRef frame_of (GstBuffer *buffer, guint64 bin)
   return frame;
 }
 
-/// Returns the frame that all buffers of a list are of; null if they are of several.
+/// Returns the frame that all buffers of a list belong to; null if there are several frames.
 FrameMetasRef frame_of (GstBufferList *list, guint64 bin)
 {
   FrameMetasRef frame;
@@ -129,13 +129,13 @@ guint64 next_bin ()
   return ++last;
 }
 
-/// The knowledge of one element. A frame goes in as one buffer of raw video, or as packets in a
-/// row.
+/// The state of one watched element. A frame goes in as one buffer of raw video, or as several
+/// packets in a row.
 struct Watch {
   explicit Watch (GstElement *of) : element (GST_OBJECT_NAME (of)) {}
 
   const std::string element;
-  bool is_trusted = true;  // gave each frame at once
+  bool is_trusted = true;  // it has given each frame at once
   bool takes_raw = false;
 
   bool has_frame = false;  // the last buffer that went in had a mark
@@ -145,7 +145,7 @@ struct Watch {
   GstClockTime pts = GST_CLOCK_TIME_NONE;
   std::thread::id thread;  // that brought the buffer, or an event after it
 
-  /// Forgets the buffer, which a flush may have ended.
+  /// Forgets the buffer, because a flush may have discarded it.
   void drop ()
   {
     has_frame = has_given = false;
@@ -170,8 +170,8 @@ struct Watch {
     last = its;
     frame = std::move (its);
   }
-  /// Notes a buffer that comes out, with the frame of its mark. Returns the frame that it is of;
-  /// null if that is unknown.
+  /// Notes a buffer that comes out, with the frame of its mark. Returns the frame that the buffer
+  /// belongs to; null if that is unknown.
   FrameMetasRef give (const FrameMetasRef &marked, GstClockTime its_pts)
   {
     const FrameMetasRef current = last.lock ();
@@ -188,7 +188,7 @@ struct Watch {
 struct FrameIdentity::Watches {
   const guint64 bin = next_bin ();
 
-  mutable std::mutex mutex;  // guards what follows
+  mutable std::mutex mutex;  // guards the members below
   std::vector<std::shared_ptr<Watch>> all;
   std::string losing_element;
 };
@@ -205,13 +205,13 @@ struct FrameIdentity::Probe {
       GstBuffer *const buffer = GST_PAD_PROBE_INFO_BUFFER (info);
       watch->open (frame_of (buffer, watches->bin), GST_BUFFER_PTS (buffer));
     } else if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER_LIST) {
-      // its buffers may follow one by one
+      // the list's buffers may follow one by one
       GstBufferList *const list = GST_PAD_PROBE_INFO_BUFFER_LIST (info);
       const bool are_frames = watch->takes_raw && gst_buffer_list_length (list) > 1;
       watch->open (are_frames ? nullptr : frame_of (list, watches->bin), pts_of (list));
     } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_FLUSH_STOP) {
       watch->drop ();
-      watch->is_trusted = true;  // what was held back is gone
+      watch->is_trusted = true;  // frames that were held back are gone
     } else if (gst_event_type_get_flags (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)))
                & GST_EVENT_TYPE_SERIALIZED) {
       watch->close ();
@@ -235,7 +235,7 @@ struct FrameIdentity::Probe {
       if (!is && losing.empty () && (watch->has_frame || !watch->is_trusted))
         losing = watch->element;
       else if (is && losing == watch->element)
-        losing.clear ();  // the buffer before was a header
+        losing.clear ();  // the buffer before this one was a header
       if (is != marked) {
         buffer = make_writable (buffer);
         add_mark (buffer, watches->bin, is);
@@ -252,7 +252,7 @@ struct FrameIdentity::Probe {
   }
 };
 
-/// Returns the element's only pad of a list; null if the list has no pad or several.
+/// Returns the only pad of a list; null if the list has no pad or several.
 static GstPad *only_pad (const GList *pads)
 {
   return pads && !pads->next ? GST_PAD (pads->data) : nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Which frame a buffer is of, behind elements that make new buffers. Each buffer has a mark, a meta
-// without tags, which GStreamer's elements copy with the frame.
+// Finds the frame that a buffer belongs to, after elements that make new buffers. Each buffer has a
+// mark: a meta without tags, which GStreamer's elements copy with the frame.
 #pragma once
 
 #include <memory>
@@ -19,28 +19,29 @@ struct FrameMetas {
 
 using FrameMetasRef = std::shared_ptr<const FrameMetas>;
 
-/// The marks of one bin. Elements inside that lose marks are watched: an element that gives each
-/// frame at once, in the thread that hands it over and with the frame's timestamp, keeps its mark.
-/// An element that once left a frame out, or gave one late, no longer does: which frames come out
-/// of it is then unknown. Functions may be called in any thread.
+/// The marks of one bin. Elements inside that lose marks are watched: an element keeps the mark of
+/// a frame if it gives each frame at once, in the thread that hands it over and with the frame's
+/// timestamp. After an element has once left a frame out, or given one late, the frames that come
+/// out of it are unknown. Any thread may call the functions.
 class FrameIdentity {
 public:
   FrameIdentity ();
 
   /// Watches an element, if it has one sink pad and one src pad. The watch ends with the element.
   void watch (GstElement *element);
-  /// Forgets the elements that were watched.
+  /// Forgets the watched elements.
   void forget_elements ();
-  /// Lets the elements lose their frames, and trusts all of them again, at the end of a stream.
+  /// Makes the elements forget their frames, and trusts all of them again, at the end of a stream.
   void reset ();
 
-  /// Marks the buffer (transfer full) as one of the frame, and returns it or a copy.
+  /// Marks the buffer (transfer full) as part of the frame, and returns it or a copy.
   GstBuffer *mark (GstBuffer *buffer, FrameMetasRef frame);
-  /// Takes the marks off a buffer that leaves the bin, which becomes a copy if it is shared.
-  /// Returns its frame; null if that is unknown. The elements hold that frame no longer.
+  /// Removes the marks from a buffer that leaves the bin; a shared buffer is copied first. Returns
+  /// the buffer's frame; null if unknown. The elements no longer hold that frame.
   FrameMetasRef take (GstBuffer **buffer);
 
-  /// Returns the name of the first element that made frames unknown; empty if none did.
+  /// Returns the name of the first element that made frames unknown; empty if there was no such
+  /// element.
   std::string losing_element () const;
 
 private:

@@ -3,20 +3,19 @@
  * SECTION:element-integralhistkeepmetas
  * @title: integralhistkeepmetas
  *
- * Runs elements that drop metas, and puts these on what comes out: `cudaupload`, `cudadownload`,
- * `cudaconvert`, `cudascale`, `gldownload` and others hand on no meta that is about places in the
- * picture. Those are integral histograms, #GstVideoRegionOfInterestMeta and the relations of
- * GstAnalytics; and tensors, which GStreamer 1.26 does not copy.
+ * Runs elements that drop metas, and puts the metas back on their output: `cudaupload`,
+ * `cudadownload`, `cudaconvert`, `cudascale`, `gldownload` and others drop metas about places in
+ * the picture. Such metas are integral histograms, #GstVideoRegionOfInterestMeta, the relations of
+ * GstAnalytics, and tensors, which GStreamer 1.26 does not copy.
  *
- * It is a bin around #integralhistkeepmetas:element, an element or several as in `gst-launch-1.0`,
- * that show the whole picture, as it is or scaled. They may queue frames, drop them, repeat them
- * and give them other timestamps. A frame is recognised by a meta without tags, which most elements
- * copy. An element that copies no such meta must push each frame before it takes the next. Frames
- * that are not recognised get no metas, and a warning says so once a stream. The metas of scaled
+ * The bin runs #integralhistkeepmetas:element: one element, or several as in `gst-launch-1.0`, that
+ * show the whole picture, unchanged or scaled. They may queue frames, drop them, repeat them and
+ * change their timestamps. A frame is recognised by a meta without tags, which most elements copy.
+ * An element that copies no such meta must push each frame before it takes the next. Frames that
+ * are not recognised get no metas, and a warning says so once per stream. The metas of scaled
  * frames are scaled. If the aspect ratio changes, there may be borders, and metas are dropped,
- * except for tensors, which are never scaled. A kind of meta that the elements copy by themselves
- * stays as they made it, unless NVMM frames are scaled: NVIDIA's converter copies metas as they
- * are.
+ * except for tensors, which are never scaled. Metas that the elements copy themselves stay
+ * unchanged, unless NVMM frames are scaled, because NVIDIA's converter does not scale metas.
  *
  * ## Example launch line
  * |[
@@ -75,13 +74,13 @@ struct State {
 
   FrameIdentity identity;
 
-  std::mutex mutex;  // guards what follows
+  std::mutex mutex;  // guards the members below
   FrameFormat in, out;
   bool has_metas = false;    // a frame of this stream had some
-  bool loss_warned = false;  // of frames that came out unknown
+  bool loss_warned = false;  // about frames that came out unknown
 };
 
-/// Returns whether a meta is about places in the picture, and not about the memory.
+/// Returns whether a meta is about places in the picture, not about the memory.
 bool is_about_places (GType api)
 {
   const auto has = [api] (const char *tag) {
@@ -117,8 +116,8 @@ bool same_size (const GstVideoInfo &a, const GstVideoInfo &b)
   return a.width == b.width && a.height == b.height;
 }
 
-/// Drops metas about places of the kinds that a frame had: NVIDIA's converter copies them as they
-/// are when it scales.
+/// Drops the metas about places of the kinds that the frame had: NVIDIA's converter copies them
+/// unchanged when it scales.
 void drop_copies (GstBuffer *buffer, GstBuffer *frame)
 {
   gst_buffer_foreach_meta (
@@ -132,7 +131,7 @@ void drop_copies (GstBuffer *buffer, GstBuffer *frame)
       frame);
 }
 
-/// Puts what the frame had on what became of it.
+/// Puts the metas of the input frame on the output buffer.
 void put_metas (GstBuffer *to, const FrameMetas &frame, const FrameFormat &output)
 {
   GstBuffer *const from = frame.metas.get ();
@@ -159,7 +158,7 @@ void put_metas (GstBuffer *to, const FrameMetas &frame, const FrameFormat &outpu
   });
 }
 
-/// Returns why an element may show another picture, or nothing.
+/// Returns the reason why an element may show another picture, or nothing.
 std::string refusal_of (GstElement *element)
 {
   const auto has = [element] (const char *name) {
@@ -210,7 +209,7 @@ bool has_metas (GstBuffer *buffer)
 
 GstBuffer *take_in (State &state, GstBuffer *buffer)
 {
-  // a buffer without memory, which others may want back
+  // a buffer without memory, so that the memory can return to its pool
   auto frame = std::make_shared<FrameMetas> (
       FrameMetas{ {}, { gst_buffer_new (), [] (GstBuffer *its) { gst_buffer_unref (its); } } });
   each_meta (buffer, [&] (GstMeta *meta) { copy_meta (frame->metas.get (), meta, buffer); });
@@ -222,7 +221,7 @@ GstBuffer *take_in (State &state, GstBuffer *buffer)
   return state.identity.mark (buffer, std::move (frame));
 }
 
-/// Says once a stream that metas are lost.
+/// Warns once per stream that metas are lost.
 void warn_of_loss (GstIntegralHistKeepMetas *self)
 {
   State &state = *self->state;
@@ -325,7 +324,7 @@ void set_target (GstIntegralHistKeepMetas *self, const char *name)
   gst_ghost_pad_set_target (GST_GHOST_PAD (pad), target);
 }
 
-/// Returns whether a line ends in caps, behind which GStreamer's parser wants an element.
+/// Returns whether a line ends in caps; GStreamer's parser needs an element after caps.
 bool ends_in_caps (const std::string &description)
 {
   const std::size_t begin = description.find_first_not_of (" \"", description.rfind ('!') + 1);
@@ -336,7 +335,7 @@ bool ends_in_caps (const std::string &description)
   return type.find ('/') != std::string::npos && type.find ('=') == std::string::npos;
 }
 
-/// Calls `visit` for each element of a bin and of the bins in it; again for all when some change.
+/// Calls `visit` for each element of a bin and of the bins in it; again for all if some change.
 template <class Visit>
 void each_inside (GstElement *bin, Visit &&visit)
 {
@@ -352,7 +351,7 @@ void each_inside (GstElement *bin, Visit &&visit)
     gst_iterator_resync (all);
 }
 
-/// Puts the elements inside, in place of others.
+/// Puts the elements into the bin, in place of the present ones.
 Expected<> fill (GstIntegralHistKeepMetas *self, const std::string &description)
 {
   State &state = Element::state_of (self);
@@ -387,7 +386,7 @@ Expected<> check_inside (GstIntegralHistKeepMetas *self)
   State &state = Element::state_of (self);
   const std::string description = Element::properties_of (self)->element;
   if (!state.inner)
-    TRY (fill (self, description));  // says why there is none
+    TRY (fill (self, description));  // returns the error
   if (!state.inner)
     return error (Error::Kind::bad_setting,
                   "There is nothing to run: set element to what drops metas, as in "
@@ -418,7 +417,7 @@ static void gst_integral_hist_keep_metas_set_property (GObject *object, guint id
 {
   if (!Element::take_property (object, id, value, spec))
     return;  // the elements inside run
-  // what goes wrong is reported when the elements are wanted
+  // errors are reported when the elements are needed
   (void) fill (GST_INTEGRAL_HIST_KEEP_METAS (object), Element::properties_of (object)->element);
 }
 

@@ -7,8 +7,8 @@
 
 namespace integralhist {
 
-/// Calls `change` for the buffer or the list of a probe. It takes each buffer, and returns it or
-/// another one in its place.
+/// Calls `change` for the buffer or for each buffer of a probe's list. `change` takes each buffer,
+/// and returns it or a replacement.
 template <class Change>
 void change_buffers (GstPadProbeInfo *info, Change &&change)
 {

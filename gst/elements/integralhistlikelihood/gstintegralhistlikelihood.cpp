@@ -3,41 +3,42 @@
  * SECTION:element-integralhistlikelihood
  * @title: integralhistlikelihood
  *
- * Shows where a frame looks like a model: for every position the histogram of the window around it
- * is compared with the model's, and what comes out is a picture of the frame's size, the brighter
- * the more alike. The frame must carry a #GstIntegralHistogramMeta, as cudaintegralhist attaches
- * it; one that carries none shows the last map again.
+ * Shows where a frame looks like a model. For every position, the element compares the histogram of
+ * the window around it with the model's. The output is a picture of the frame's size, the brighter
+ * the more alike. The frame must carry a #GstIntegralHistogramMeta, which cudaintegralhist
+ * attaches; a frame without it shows the last map again.
  *
- * The model is the histogram of a region of the first frame, or is given as numbers. It is taken
- * anew after a flush, with a new stream, when it is set, and when `bins` changes. A histogram of
- * another feature, quantization or table than the model's is an error.
+ * The model is the histogram of a region of the first frame, or a list of numbers. It is taken
+ * again after a flush, with a new stream, when it is set, and when `bins` changes. A histogram
+ * whose feature, quantization or table differs from the model's is an error.
  *
- * A window is centred on its pixel, its first column being width / 2 before it, and has the pixels
- * that are inside of the frame. Windows lie `step` pixels apart, and every pixel shows the nearest
- * one. On a frame that was scaled behind cudaintegralhist, they are windows of the original.
+ * A window is centred on its pixel: its first column is width / 2 before the pixel. Only pixels
+ * inside the frame count. Windows lie `step` pixels apart, and every pixel shows the nearest one.
+ * If the frame was scaled after cudaintegralhist, windows are those of the original.
  *
- * Frames in CUDA memory and NVMM are drawn on where they lie, in their own format: with mode=gray
- * and mode=heat the map covers them.
+ * Frames in CUDA memory and NVMM are drawn on in place, in their own format: with mode=gray and
+ * mode=heat the map covers them.
  *
- * With mode=blend the colours are laid over the frame: the more alike, the more of them. There and
- * with mode=heat a small bar shows which colour is 0 and which is 1.
+ * With mode=blend the colours are laid over the frame: the more alike, the stronger. With
+ * mode=blend and mode=heat a small bar shows which colour is 0 and which is 1.
  *
- * The brightness of a pixel is 0 to 1, whatever the measure:
+ * The brightness of a pixel is 0 to 1 for every measure:
  *
  * - A similarity (intersection, correlation, linear) is the brightness itself, clipped to 0 to 1.
- * - A distance d that has a bound gives 1 - d / bound. The bound is 1 for bhattacharyya and
+ * - A distance d with a bound gives 1 - d / bound. The bound is 1 for bhattacharyya and
  *   kolmogorov-smirnov, 2 for l1, the root of 2 for l2, 4 for chi-square-alt, and one less than the
  *   number of bins for emd.
- * - A distance d that has no bound (chi-square, kullback-leibler) gives 1 / (1 + d).
+ * - A distance d without a bound (chi-square, kullback-leibler) gives 1 / (1 + d).
  *
- * With measure=linear the model has a weight for each bin, and a window's value is the mean of its
- * pixels' weights. `histogram` then takes any numbers, also below 0; a region gives its histogram,
- * the largest bin being 1: the mean of the histogram's back projection (Swain and Ballard 1991).
+ * With measure=linear the model has a weight for each bin, and the value of a window is the mean
+ * weight of its pixels. `histogram` then takes any numbers, also below 0. If the model is a region,
+ * the weights are the region's histogram, scaled so that the largest bin is 1: the map is the mean
+ * of the histogram's back projection (Swain and Ballard 1991).
  *
- * With `messages`, each map's best window goes out as an element message
+ * With `messages`, the element posts each map's best window as an element message
  * `integral-histogram-likelihood`: `timestamp`, `stream-time`, `running-time`, `duration`
- * (#guint64), `x`, `y`, `width`, `height`
- * (#gint, in pixels of the frame, and maybe over its border), `value` (#gdouble, of the measure).
+ * (#guint64), `x`, `y`, `width`, `height` (#gint, in pixels of the frame; the window may extend
+ * over the border), `value` (#gdouble, of the measure).
  *
  * ## Example launch line
  * |[
@@ -76,7 +77,7 @@ namespace {
 
 enum class Mode { gray, heat, blend };
 
-/// Numbers read as counts, and as weights of any sign.
+/// Numbers, read both as counts and as weights of any sign.
 struct WrittenNumbers {
   Expected<WrittenHistogram> counts, weights;
 };
@@ -100,13 +101,13 @@ struct State {
       std::make_shared<LikelihoodProperties> ();
   HistogramConsumer consumer;
 
-  // of the streaming thread
+  // used by the streaming thread
   LikelihoodModel model;
-  guint64 known_changes = 0;  // LikelihoodProperties::model_changes () when it was taken
+  guint64 known_changes = 0;  // LikelihoodProperties::model_changes () for the current model
   MapMemory memory;
   LikelihoodPicture picture;
   FrameFormat input;
-  CanvasDrawing canvas;  // of frames in other memory than the system's
+  CanvasDrawing canvas;  // for frames that are not in system memory
 
   void take_event (GstEvent *event)
   {
@@ -225,7 +226,7 @@ const char *nick_of (GstIntegralHistogramMeasure measure)
   return g_enum_get_value (klass, measure)->value_nick;
 }
 
-/// Maps a buffer as long as it lives.
+/// Maps a buffer while this object lives.
 class Written {
 public:
   explicit Written (GstBuffer *buffer)
@@ -240,7 +241,7 @@ public:
   Written (const Written &) = delete;
   Written &operator= (const Written &) = delete;
 
-  /// Returns null where there is no memory, or it could not be mapped.
+  /// Returns null if there is no memory, or if mapping failed.
   gfloat *values () const { return is_mapped_ ? reinterpret_cast<gfloat *> (map_.data) : nullptr; }
 
 private:
@@ -249,7 +250,7 @@ private:
   const bool is_mapped_;
 };
 
-/// Returns the grid of windows that have the size that is set, else the model's.
+/// Returns the grid of windows; their size is the property's, or else the model's.
 MapGrid grid_of (const LikelihoodProperties &properties, const LikelihoodModel &model,
                  GstIntegralHistogram *histogram, int width, int height)
 {
@@ -286,7 +287,7 @@ Expected<> renew_model (State &state, const LikelihoodProperties &properties,
   return {};
 }
 
-/// Computes the value of each window, and has the picture show them.
+/// Computes the value of each window, and sets the map of the picture.
 Expected<> fill_map (State &state, const LikelihoodProperties &properties,
                      GstIntegralHistogram *histogram, const MapGrid &grid, GstBuffer *values,
                      GstIntegralHistogramBest *best)
@@ -330,8 +331,8 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProp
 
 // GstVideoFilter
 
-/// Computes the map of a frame that carries a histogram, and attaches it to `out`. Returns false
-/// where there is none to show yet.
+/// Computes the map of a frame that carries a histogram, and attaches it to `out`. Returns false if
+/// there is no map to show yet.
 static Expected<bool> make_map (GstIntegralHistLikelihood *self,
                                 const LikelihoodProperties &properties, GstBuffer *buffer,
                                 GstBuffer *out, const GstVideoRectangle &area)
@@ -366,7 +367,7 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
   const GstVideoRectangle area = TRY (frame_area (in->buffer, state.input));
   if (!TRY (make_map (self, properties, in->buffer, out->buffer, area)))
     return GST_BASE_TRANSFORM_FLOW_DROPPED;
-  // the caps decide, as the mode may just have changed
+  // the caps decide, because the mode may just have changed
   if (GST_VIDEO_FRAME_FORMAT (out) == GST_VIDEO_FORMAT_GRAY8) {
     state.picture.paint_gray (*out);
     return GST_FLOW_OK;
@@ -414,13 +415,13 @@ static GstFlowReturn gst_integral_hist_likelihood_transform_frame (GstVideoFilte
   return post_error_of_consumer (filter, in->buffer, flow.error ());
 }
 
-/// Refuses a frame that contradicts the caps or cannot be mapped. GstVideoFilter would warn, and
-/// hand on a picture without pixels.
+/// Refuses a frame that contradicts the caps or cannot be mapped. GstVideoFilter would only warn,
+/// and push a picture without pixels.
 static GstFlowReturn gst_integral_hist_likelihood_transform (GstBaseTransform *trans, GstBuffer *in,
                                                              GstBuffer *out)
 {
   if (!has_picture (in))
-    return GST_FLOW_OK;  // it is the output, too
+    return GST_FLOW_OK;  // the input is also the output
   constexpr int kFlags = int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF);
   if (const auto mapped = MappedFrame::map (in, Element::state_of (trans).input, kFlags); !mapped) {
     post_error (trans, mapped.error ());
@@ -487,7 +488,7 @@ static GstCaps *gst_integral_hist_likelihood_transform_caps (GstBaseTransform *t
   return in_place;
 }
 
-/// Offers no pool for NVMM: the elements upstream have their own.
+/// Offers no pool for NVMM, because upstream elements have their own.
 static gboolean gst_integral_hist_likelihood_propose_allocation (GstBaseTransform *trans,
                                                                  GstQuery *decide_query,
                                                                  GstQuery *query)
@@ -517,13 +518,13 @@ static GstFlowReturn gst_integral_hist_likelihood_prepare_output_buffer (GstBase
   return GST_FLOW_OK;
 }
 
-/// Keeps metas about places in the frame, which hold for the picture too.
+/// Keeps metas about places in the frame, which also hold for the picture.
 static gboolean gst_integral_hist_likelihood_transform_meta (GstBaseTransform *trans,
                                                              GstBuffer *out, GstMeta *meta,
                                                              GstBuffer *in)
 {
   if (meta->info->api == GST_VIDEO_CROP_META_API_TYPE)
-    return FALSE;  // the picture shows what it leaves
+    return FALSE;  // the picture shows only what the crop leaves
   static const char *const kept[] = { GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
                                       GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr };
   const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);

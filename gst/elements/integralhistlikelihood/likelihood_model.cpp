@@ -29,7 +29,7 @@ static Expected<std::vector<gfloat>> count_region (GstIntegralHistogramMeta *met
   return bins;
 }
 
-/// Refuses numbers that are said to be of something else than the frame's histogram.
+/// Refuses numbers whose text names a feature or parts that the frame's histogram does not have.
 static Expected<> check_numbers (const WrittenHistogram &written, const HistogramSpec &spec)
 {
   HistogramSpec of = spec;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What integralhistlikelihood looks for: a region of the frame, or a histogram.
+// The model of integralhistlikelihood: a region of the frame, or a histogram.
 #pragma once
 
 #include <string>
@@ -17,21 +17,21 @@
 
 namespace integralhist {
 
-/// The property `model`: none or one region.
+/// The property `model`: empty, or one region.
 using ModelText = ParsedText<std::optional<GstVideoRectangle>>;
 
 struct LikelihoodModel {
-  std::vector<gfloat> bins;      // empty before there is one
+  std::vector<gfloat> bins;      // empty before the model is taken
   HistogramSpec spec;            // what they are of
   double width = 0, height = 0;  // of its region, as a share of the frame's
 };
 
-/// Makes the model from the two properties for a frame of this size; empty ones mean its middle.
-/// The largest bin of a region's histogram is 1.
+/// Makes the model from the two properties for a frame of this size; if both are empty, from the
+/// middle of the frame. The largest bin of a region's histogram is 1.
 Expected<LikelihoodModel> take_model (const ModelText &text, const WrittenHistogram &written,
                                       GstIntegralHistogramMeta *meta, int width, int height);
 
-/// Refuses a frame whose histogram is of something else than the model.
+/// Refuses a frame whose histogram has other settings than the model's.
 Expected<> check_feature (const LikelihoodModel &model, const GstIntegralHistogram *histogram);
 
 }  // namespace integralhist

@@ -14,9 +14,9 @@ namespace {
 /// The bytes of a pixel of BGRx.
 using Bgrx = std::array<guint8, 4>;
 
-/// 256 colours from dark blue over green to yellow, each lighter than the one before and about as
-/// far from it as from the next; the colour-blind see the same order, and so does a gray print.
-/// Between ten colours of viridis (van der Walt and Smith 2015).
+/// 256 colours from dark blue over green to yellow, each lighter than the one before, in about
+/// equal steps. Colour-blind viewers and gray prints show the same order. Interpolated between ten
+/// colours of viridis (van der Walt and Smith 2015).
 constexpr std::array<Bgrx, 256> colour_map ()
 {
   constexpr double kControl[][3] = { { 68, 1, 84 },    { 72, 40, 120 },  { 62, 74, 137 },
@@ -38,13 +38,13 @@ constexpr std::array<Bgrx, 256> colour_map ()
 
 constexpr std::array<Bgrx, 256> kColours = colour_map ();
 
-/// Returns the pixel of a line of `to` pixels that lies where `at` lies in one of `from`.
+/// Returns the pixel in a line of `to` pixels that corresponds to `at` in a line of `from` pixels.
 int scaled (int at, int from, int to)
 {
   return int ((2 * gint64 (at) + 1) * to / (2 * gint64 (from)));
 }
 
-/// Returns how alike, from 0 to 1.
+/// Returns the likeness from 0 to 1.
 double brightness (GstIntegralHistogramMeasure measure, double value, int bins)
 {
   const auto below = [value] (double bound) { return 1 - value / bound; };
@@ -69,7 +69,7 @@ void copy_row (guint8 *out, const guint8 *row, gsize bytes)
   std::copy_n (row, bytes, out);
 }
 
-/// Mixes pixels with a row whose fourth bytes say how much of it is seen.
+/// Blends a row over pixels; the fourth byte of each pixel of the row is its opacity.
 void mix_row (guint8 *out, const guint8 *row, gsize bytes)
 {
   for (gsize i = 0; i < bytes; i += 4)
@@ -89,7 +89,7 @@ inthist::Argb opaque (const Bgrx &colour)
   return argb (colour, 255);
 }
 
-/// Returns how much of a level's colour is seen, 0 to 255.
+/// Returns the opacity of a level's colour, 0 to 255.
 guint8 opacity_of (double opacity, int level)
 {
   return guint8 (std::lround (opacity * level));
@@ -133,7 +133,7 @@ MapSide::MapSide (int pixels, int of_frame, guint window_of_frame, guint step_of
     return std::llround (double (length) * pixels / of_frame);
   };
   window = int (CLAMP (in_original (window_of_frame), 1,
-                       2 * gint64 (pixels) + 1));  // a larger one has the same pixels
+                       2 * gint64 (pixels) + 1));  // a larger size has the same pixels
   step = int (CLAMP (in_original (step_of_frame), 1, pixels));
   first = (pixels - 1) % step / 2;
   windows = (pixels - 1) / step + 1;
@@ -160,8 +160,8 @@ void LikelihoodPicture::set_map (const MapSide &x, const MapSide &y, std::span<c
   });
 }
 
-/// Calls `paint` for every row of the frame with that row's pixels, each made from its level by
-/// `pixel_of`.
+/// Calls `paint` for every row of the frame with the pixels of that row; `pixel_of` makes each
+/// pixel from its level.
 template <class Pixel, class PixelOf, class Paint>
 void LikelihoodPicture::each_row (GstVideoFrame &frame, PixelOf &&pixel_of, Paint &&paint) const
 {
@@ -239,7 +239,7 @@ std::optional<LevelScale> LevelScale::of (int width, int height)
 {
   if (width < 160 || height < 120)
     return {};
-  // the digits, of three by five points each, the left one of a row in the highest bit
+  // the digits, three by five points each; the left point of a row is the highest bit
   constexpr int kZero[] = { 7, 5, 5, 5, 7 }, kOne[] = { 2, 6, 2, 2, 7 };
   constexpr inthist::Argb kPanel = 0xff282828, kInk = 0xffffffff;
   const int dot = std::clamp (height / 240, 1, width / 84), gap = 3 * dot, tall = 5 * dot,

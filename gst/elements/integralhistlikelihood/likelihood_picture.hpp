@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A likelihood map as a picture: in gray, in colours, or over the frame. Knows nothing of elements
-// and metas.
+// A likelihood map as a picture: in gray, in colours, or over the frame. This code knows neither
+// elements nor metas.
 #pragma once
 
 #include <array>
@@ -17,14 +17,14 @@
 
 namespace integralhist {
 
-/// The windows of a map along a side of the frame, in pixels of the original. The first is
-/// as far from its border as the last from its own.
+/// The windows of a map along a side of the frame, in pixels of the original. The first and the
+/// last window are equally far from their borders.
 struct MapSide {
   int pixels = 0, window = 0, step = 1, first = 0, windows = 0;
 
   MapSide () = default;
-  /// Takes the original's length, and those of the frame, a window and a step in the frame's
-  /// pixels.
+  /// Takes the length of the original; and, in pixels of the frame, the length of the frame, of a
+  /// window and of a step.
   MapSide (int pixels, int of_frame, guint window_of_frame, guint step_of_frame);
 
   /// Returns the pixel of a side of `length` pixels that is the centre of a window.
@@ -33,39 +33,39 @@ struct MapSide {
   int nearest (int pixel, int length) const;
 };
 
-/// Pixels to lay over a frame for each level.
+/// The pixels that are laid over a frame, for each level.
 using LevelColours = std::array<inthist::Argb, 256>;
 LevelColours gray_levels ();
 LevelColours heat_levels ();
 LevelColours blend_levels (double opacity);
 
-/// A bar with the colours of 0 to 1, and where it lies on a frame.
+/// A bar with the colours of 0 to 1, and its place on a frame.
 struct LevelScale {
   GstVideoRectangle place;
   std::vector<inthist::Argb> pixels;
 
-  /// Returns none for a frame that is too small.
+  /// Returns nothing for a frame that is too small.
   static std::optional<LevelScale> of (int width, int height);
 };
 
 class LikelihoodPicture {
 public:
-  /// Takes the map to paint from now on: a value of each window, row by row.
+  /// Takes the map to paint from now on: the value of each window, row by row.
   void set_map (const MapSide &x, const MapSide &y, std::span<const gfloat> values,
                 GstIntegralHistogramMeasure measure, int bins);
   bool has_map () const { return !levels_.empty (); }
 
-  /// Paint the map on a frame of GRAY8, or in colours on one of BGRx.
+  /// Paint the map on a frame of GRAY8, or in colours on a frame of BGRx.
   void paint_gray (GstVideoFrame &out) const;
   void paint_heat (GstVideoFrame &out) const;
-  /// Converts the `area` of a picture to BGRx, and lays the colours over it: `opacity` of them
-  /// where it is wholly alike, elsewhere less.
+  /// Converts the `area` of a picture to BGRx, and lays the colours over it: with `opacity` if
+  /// fully alike, elsewhere with less.
   Expected<> paint_blend (const GstVideoFrame &in, const GstVideoRectangle &area, double opacity,
                           GstVideoFrame &out);
-  /// Forgets the formats of frames, which new caps change.
+  /// Forgets the formats of frames, because caps have changed.
   void forget_formats () { converter_.reset (); }
 
-  /// Returns the map to lay over a rectangle of a frame, until the next one is made.
+  /// Returns the map to lay over a rectangle of a frame. It is valid until the next call.
   LevelPicture over (const GstVideoRectangle &area, const LevelColours &colours);
 
   /// Draws the scale on a frame of BGRx.
@@ -76,7 +76,7 @@ private:
   void each_row (GstVideoFrame &frame, PixelOf &&pixel_of, Paint &&paint) const;
 
   MapSide x_, y_;
-  std::vector<guint8> levels_;       // how alike the windows are, row by row
+  std::vector<guint8> levels_;       // the likeness of the windows, row by row
   std::vector<int> columns_, rows_;  // of each pixel of an area
   std::unique_ptr<GstVideoConverter, void (*) (GstVideoConverter *)> converter_ = {
     nullptr, gst_video_converter_free

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The colours that a histogram's bins stand for.
+// The colours that the bins of a histogram stand for.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,8 @@
 
 namespace integralhist {
 
-/// Returns the colour in the middle of each bin; nothing where bins are no colours, or a lut made
-/// them.
+/// Returns the colour in the middle of each bin; empty if the bins are not colours, or if a lut
+/// made the bins.
 std::vector<Colour> bin_colours (const HistogramSpec &spec, int bins);
 
 }  // namespace integralhist

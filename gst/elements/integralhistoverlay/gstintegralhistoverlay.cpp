@@ -3,12 +3,11 @@
  * SECTION:element-integralhistoverlay
  * @title: integralhistoverlay
  *
- * Draws on raw video, in place, also in CUDA memory and NVMM: each
- * #GstVideoRegionOfInterestMeta of a frame
- * as a box with its type, its id and the confidence of a tracker, and where tracks have been of
- * late. Bar charts of the boxes' histograms stand side by side along an edge, where the frame
- * carries a #GstIntegralHistogramMeta; bars of hue, hue-saturation, hsv, rgb and ycbcr have the
- * colours of their bins. A frame with nothing to draw passes as it is.
+ * Draws on raw video, in place, also in CUDA memory and NVMM. Each #GstVideoRegionOfInterestMeta of
+ * a frame becomes a box with its type, its id and the confidence of a tracker; a trail shows where
+ * each track has been recently. If the frame carries a #GstIntegralHistogramMeta, bar charts of the
+ * boxes' histograms stand side by side along an edge; bars of hue, hue-saturation, hsv, rgb and
+ * ycbcr have the colours of their bins. A frame with nothing to draw passes unchanged.
  *
  * ## Example launch line
  * |[
@@ -83,36 +82,36 @@ PropertyTable<OverlayProperties> make_table ()
 /// The centres of a track, the newest last.
 struct Trail {
   std::vector<Point> points;
-  guint64 seen = 0;  // the last frame with it
+  guint64 seen = 0;  // the last frame with this track
 };
 
 struct Mark {
   Box box;
   Colour colour;
-  std::string name, label;  // what its chart is called, and what is written next to it
+  std::string name, label;  // the title of its chart, and the text next to it
 };
 
 struct State {
   std::shared_ptr<const OverlayProperties> properties = std::make_shared<OverlayProperties> ();
   HistogramConsumer consumer;
 
-  // of the streaming thread
+  // used by the streaming thread
   FrameFormat input;
-  CanvasDrawing canvas;          // of frames in other memory than the system's
+  CanvasDrawing canvas;          // for frames that are not in system memory
   std::map<gint, Trail> trails;  // by id
   guint64 frames = 0;
   bool absence_logged = false;  // of histograms
-  int undrawn = 0;              // frames in a row from the first, until one is drawn on
+  int undrawn = 0;              // consecutive frames from the first on without a drawing
 
-  // what is to be drawn on the frame that is on its way
+  // the drawings for the current frame
   bool draws = false;
-  GstVideoRectangle area = {};  // of the picture, that is the frame
+  GstVideoRectangle area = {};  // the part of the picture that is the frame
   std::shared_ptr<const OverlayProperties> current;
   std::vector<Mark> marks;
 
   void take_event (GstEvent *event)
   {
-    // what comes now may be from another place of the stream; one follows every flush too
+    // a new segment may come from another place of the stream; every flush is followed by one
     if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
       trails.clear ();
   }
@@ -125,7 +124,7 @@ struct State {
   }
 };
 
-// Okabe and Ito's colours, which the colour-blind can tell apart, without black
+// Okabe and Ito's colours without black, which colour-blind viewers can tell apart
 constexpr Colour kPalette[] = { { 0.90, 0.62, 0.00 }, { 0.34, 0.71, 0.91 }, { 0.00, 0.62, 0.45 },
                                 { 0.94, 0.89, 0.26 }, { 0.00, 0.45, 0.70 }, { 0.84, 0.37, 0.00 },
                                 { 0.80, 0.47, 0.65 } };
@@ -143,10 +142,10 @@ INTEGRALHIST_ELEMENT (GstIntegralHistOverlay, gst_integral_hist_overlay, INTEGRA
 
 using Element = ConsumerElement<GstIntegralHistOverlay, make_table>;
 
-// what is to be drawn
+// the drawings of a frame
 
-/// Calls `visit` for each region of interest. Regions that hang over the left or the upper border
-/// have coordinates below zero, in an unsigned field.
+/// Calls `visit` for each region of interest. Regions that extend over the left or upper border
+/// have negative coordinates, in an unsigned field.
 template <class Visit>
 static void each_roi (GstBuffer *buffer, Visit &&visit)
 {
@@ -165,8 +164,8 @@ static std::string name_of (GstVideoRegionOfInterestMeta *roi)
   return joined (valid, " ", roi->id);
 }
 
-/// Returns the name, and how sure a tracker is. A confidence of 1 is left out: targets start with
-/// it.
+/// Returns the name, and the confidence of a tracker. A confidence of 1 is left out, because
+/// targets start with it.
 static std::string label_of (GstVideoRegionOfInterestMeta *roi)
 {
   const GstStructure *track = gst_video_region_of_interest_meta_get_param (roi, kTrackType);
@@ -207,7 +206,7 @@ static bool is_in_frame (const State &state, const Trail &trail)
          });
 }
 
-/// Decides what to draw on the frame; returns false where that is nothing.
+/// Decides what to draw on the frame. Returns false if there is nothing to draw.
 static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
 {
   State &state = *self->state;
@@ -240,7 +239,7 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
 
 // drawing
 
-/// Returns what is written behind the charts: a feature other than luma, and weights.
+/// Returns the text after the charts: a feature other than luma, and weights.
 static std::string note_of (const HistogramSpec &spec)
 {
   const char *const nick = inthist::info_of (spec.feature).nick;
@@ -255,7 +254,7 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
   State &state = *self->state;
   const auto found = state.consumer.find (buffer, state.current->feature);
   if (!found && state.marks.empty ())
-    return {};  // nothing is drawn of it
+    return {};  // no chart would be drawn
   GstIntegralHistogramMeta *const meta = TRY (found);
   if (!meta) {
     if (!state.current->feature.text.empty () && !state.marks.empty ())
@@ -336,9 +335,9 @@ static gboolean gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, Gst
   return TRUE;
 }
 
-constexpr int kFramesBeforeAdvice = 30;  // a detector may find nothing in some
+constexpr int kFramesBeforeAdvice = 30;  // a detector may find nothing in some frames
 
-/// Warns of a tracker behind the element, whose tracks it cannot draw.
+/// Warns of a tracker after this element, whose tracks cannot be drawn.
 static void check_order (GstBaseTransform *trans)
 {
   if (finds_tracker (GST_BASE_TRANSFORM_SRC_PAD (trans))
@@ -350,7 +349,7 @@ static void check_order (GstBaseTransform *trans)
                          (nullptr));
 }
 
-/// Decides here what is to be drawn, so that a frame on which nothing is need not be writable.
+/// Decides here what to draw, so that a frame without drawings need not be writable.
 static GstFlowReturn gst_integral_hist_overlay_prepare_output_buffer (GstBaseTransform *trans,
                                                                       GstBuffer *in,
                                                                       GstBuffer **out)
@@ -369,7 +368,7 @@ static GstFlowReturn gst_integral_hist_overlay_prepare_output_buffer (GstBaseTra
     state.draws = *planned;
   }
   if (state.draws)
-    state.undrawn = kFramesBeforeAdvice;  // what comes before the element is drawn
+    state.undrawn = kFramesBeforeAdvice;  // a frame was drawn on, so no advice is needed
   else if (state.undrawn < kFramesBeforeAdvice && ++state.undrawn == kFramesBeforeAdvice)
     check_order (trans);
   if (state.draws)

@@ -7,11 +7,11 @@
 namespace integralhist {
 namespace {
 
-/// The most pixels a side of what is drawn at once; cairo ends at 32767.
+/// The most pixels per side that are drawn at once; cairo's limit is 32767.
 constexpr gint64 kTile = 2048;
-/// The same for trails, which leave most of their surroundings as they are.
+/// The most pixels per side for trails, which leave most of their surroundings unchanged.
 constexpr gint64 kTrailTile = 64;
-constexpr double kFar = 1e6;  // pixels; cairo's coordinates end at eight million
+constexpr double kFar = 1e6;  // pixels; the limit of cairo's coordinates is eight million
 constexpr Colour kBlack = { 0, 0, 0 }, kWhite = { 1, 1, 1 }, kPanel = { 0.2, 0.2, 0.2 };
 
 double stretch_of (const GstVideoInfo &info)
@@ -40,7 +40,7 @@ void set_colour (cairo_t *cr, const Colour &colour, double opacity = 1)
   cairo_set_source_rgba (cr, colour.red, colour.green, colour.blue, opacity);
 }
 
-/// Moves what is not larger than the frame into it.
+/// Moves a box that is not larger than the frame into the frame.
 gint64 inside (gint64 at, gint64 size, gint64 frame_size)
 {
   return std::max<gint64> (std::min (at, frame_size - size), 0);
@@ -51,18 +51,18 @@ bool overlap (const Box &a, const Box &b)
   return a.x < b.right () && b.x < a.right () && a.y < b.bottom () && b.y < a.bottom ();
 }
 
-/// The most bars of a chart. A bar is then at least a sixteenth as wide as the chart is high, which
-/// eyes can tell from its neighbours.
+/// The most bars of a chart. A bar is then at least a sixteenth as wide as the chart is high, wide
+/// enough to tell it from its neighbours.
 constexpr gint64 kMaxBars = 32;
 
-/// The mean count of neighbouring bins, and the one of them that has most.
+/// The mean count of neighbouring bins, and the bin with the largest count.
 struct Bar {
   double height;
   std::size_t bin;
 };
 
-/// Returns a bar for each count. If there are more counts than bars have room, each bar is the mean
-/// of neighbours.
+/// Returns a bar for each count. If there are more counts than there is room for bars, each bar is
+/// the mean of neighbouring counts.
 std::vector<Bar> bars_of (std::span<const guint64> counts, gint64 columns)
 {
   std::vector<Bar> bars (std::min (counts.size (), std::size_t (std::min (columns, kMaxBars))));
@@ -76,7 +76,7 @@ std::vector<Bar> bars_of (std::span<const guint64> counts, gint64 columns)
   return bars;
 }
 
-/// Calls `visit` for boxes of at most `size` pixels a side that make up the box.
+/// Calls `visit` for boxes of at most `size` pixels per side that together cover the box.
 template <class Visit>
 void each_tile (const Box &box, gint64 size, Visit &&visit)
 {
@@ -111,7 +111,7 @@ void OverlayPainter::outline (const Box &box, const Colour &colour)
   const Box within = { box.x + along, box.y + across, box.width - 2 * along,
                        box.height - 2 * across };
   frame (box, line_, colour, 1);
-  frame (within, (line_ + 1) / 2, kBlack, 0.5);  // sets it off from a picture of its own colour
+  frame (within, (line_ + 1) / 2, kBlack, 0.5);  // sets it off from a picture of the same colour
 }
 
 void OverlayPainter::frame (const Box &box, gint64 across, const Colour &colour, double opacity)
@@ -199,7 +199,7 @@ void OverlayPainter::chart (const Box &place, const Chart &chart, gint64 bar_hei
       };
       fill_to (height, chart.bins.empty () ? chart.colour : chart.bins[bar.bin]);
       if (!chart.bins.empty ())
-        fill_to (std::min (margin, height), chart.colour);  // dark bins show, too
+        fill_to (std::min (margin, height), chart.colour);  // dark bins stay visible
     }
     set_colour (cr, chart.colour);
     if (measure (caption))
@@ -239,7 +239,7 @@ void OverlayPainter::label (const Box &box, const Colour &colour, const std::str
   });
 }
 
-/// Returns whether nothing is there and the place is inside of the frame. A place that is wider
+/// Returns whether the place is free and inside the frame. A place that is wider than the frame
 /// starts at the left border.
 bool OverlayPainter::is_free (const Box &place) const
 {
@@ -252,7 +252,7 @@ std::optional<Box> OverlayPainter::free_place (const Box &wish) const
   for (gint64 away = 0; away < height_; away += std::max<gint64> (wish.height / 2, 1))
     for (const gint64 y : { wish.y + away, wish.y - away }) {
       Box place = { wish.x, y, wish.width, wish.height };
-      // past whatever is in the way, to the right and then to the left
+      // moves past the obstacle, to the right and then to the left
       for (const bool right : { true, false }) {
         place.x = wish.x;
         const auto in_the_way = [&] {
@@ -331,7 +331,7 @@ void OverlayPainter::trail (std::span<const Point> points, const Colour &colour,
     paint (tile, [&] (cairo_t *cr) {
       cairo_set_line_width (cr, double (line_));
       cairo_set_line_cap (cr, CAIRO_LINE_CAP_ROUND);
-      // where pieces meet, the newer one, and not the sum of both
+      // where pieces overlap, the newer one is drawn, not the sum of both
       cairo_set_operator (cr, CAIRO_OPERATOR_SOURCE);
       for (const Segment &s : segments)
         if (touches (s)) {

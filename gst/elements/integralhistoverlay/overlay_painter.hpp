@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Outlines, labels, bar charts and trails on a video frame, with cairo. Knows nothing of elements
-// and metas.
+// Outlines, labels, bar charts and trails on a video frame, with cairo. This code knows neither
+// elements nor metas.
 #pragma once
 
 #include <cmath>
@@ -28,7 +28,7 @@ struct Point {
   double x, y;
 };
 
-/// A box in pixels; it may lie outside of the frame.
+/// A box in pixels; it may lie outside the frame.
 struct Box {
   gint64 x, y, width, height;
 
@@ -36,41 +36,41 @@ struct Box {
   gint64 bottom () const { return y + height; }
 };
 
-/// The bar chart of a histogram, and what is written above it.
+/// The bar chart of a histogram, and the text above it.
 struct Chart {
   Colour colour;
-  std::string caption;          // may be empty; where it is too wide, its last word is written
+  std::string caption;          // may be empty; if it is too wide, only its last word is written
   std::vector<guint64> counts;  // or weights
   std::vector<Colour> bins;     // of the bars, which then end in a line of `colour`; may be empty
 };
 
-/// Returns the part of the box inside a frame of this size; all zero where there is none.
+/// Returns the part of the box inside a frame of this size; all zero if it lies outside.
 Box visible (const Box &box, gint64 width, gint64 height);
 
-/// Draws on one frame: the `area` of a picture.
+/// Draws on one frame, which is the `area` of a picture.
 class OverlayPainter {
 public:
-  /// The info says how wide pixels are. With a `line_width` of 0 lines are as wide as the frame's
-  /// height asks for.
+  /// `info` gives the shape of pixels. With a `line_width` of 0 the width of lines follows the
+  /// frame's height.
   OverlayPainter (OverlayCanvas &canvas, const GstVideoInfo &info, const GstVideoRectangle &area,
                   unsigned line_width);
 
-  /// Returns the first failure, after which nothing is drawn.
+  /// Returns the first failure; after it nothing is drawn.
   const Expected<> &outcome () const { return outcome_; }
 
   /// Outlines the box, inside its border, with a dark seam.
   void outline (const Box &box, const Colour &colour);
-  /// Draws the chart that `chart_of` gives for each box, in a row along the lower edge of the
-  /// frame, or along the upper one where that hides less of the boxes. The highest bar of each is
-  /// its largest count. Where not all fit, the row ends with how many are left out, which
-  /// `chart_of` is not called for, and with the note, where there is room. `has_captions` leaves
-  /// room for captions.
+  /// Draws a chart for each box, from `chart_of`, in a row along the lower edge of the frame, or
+  /// along the upper edge if that hides less of the boxes. The highest bar of each chart is the
+  /// chart's largest count. If not all charts fit, the row ends with the number of charts left out,
+  /// for which `chart_of` is not called. If there is room, the note comes last. `has_captions`
+  /// reserves room for captions.
   Expected<> charts (std::span<const Box> boxes, bool has_captions, const std::string &note,
                      const std::function<Expected<Chart> (std::size_t)> &chart_of);
-  /// Writes valid UTF-8 above the box, else below or in it, else as near as there is room: labels
-  /// hide neither each other nor charts. Writes nothing without room or without a font.
+  /// Writes valid UTF-8 above the box, or else below or in it, or else as near as there is room.
+  /// Labels hide neither each other nor charts. Writes nothing if there is no room or no font.
   void label (const Box &box, const Colour &colour, const std::string &text);
-  /// Draws a line from the oldest point, the faintest, to the newest.
+  /// Draws a line from the oldest point, which is the faintest, to the newest.
   void trail (std::span<const Point> points, const Colour &colour, double opacity);
 
 private:
@@ -84,27 +84,27 @@ private:
   double text_margin () const { return std::round (font_size_ / 4) * stretch_; }
   void frame (const Box &box, gint64 across, const Colour &colour, double opacity);
   void fill (const Box &box, const Colour &colour, double opacity);
-  /// Returns the size of a line of text with its margins; nothing where there is no font.
+  /// Returns the size of a line of text with its margins; nothing if there is no font.
   std::optional<TextSize> measure (const std::string &text);
   void write (cairo_t *cr, const Box &place, const std::string &text) const;
   void chart (const Box &place, const Chart &chart, gint64 bar_height);
   bool is_free (const Box &place) const;
-  /// Returns the free place nearest to the wish.
+  /// Returns the free place nearest to `wish`.
   std::optional<Box> free_place (const Box &wish) const;
-  /// Calls `draw`, in coordinates of the frame, and keeps what falls into the box.
+  /// Calls `draw`, in coordinates of the frame, and keeps only what falls into the box.
   void paint (const Box &box, const Draw &draw);
   Expected<> paint_tile (const Box &tile, const Draw &draw);
 
   OverlayCanvas &canvas_;
-  const GstVideoRectangle area_;  // of the picture, that is the frame
+  const GstVideoRectangle area_;  // the part of the picture that is the frame
   const int width_, height_;      // of the frame
   const double stretch_;          // pixels that are as wide as one is high
   const gint64 line_;
   const double font_size_;
   Expected<> outcome_;
-  // there from the first text
+  // loaded with the first text
   std::unique_ptr<cairo_scaled_font_t, void (*) (cairo_scaled_font_t *)> font_;
-  std::vector<Box> taken_;        // by charts and labels
+  std::vector<Box> taken_;        // the places of charts and labels
   gint64 too_wide_ = G_MAXINT64;  // a label for which there is no room, nor for wider ones
 };
 

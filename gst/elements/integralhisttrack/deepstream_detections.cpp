@@ -9,11 +9,11 @@
 namespace integralhist {
 namespace {
 
-// The layouts, as far as they are read.
+// The layouts, up to the last field that is read.
 
-/// The head of all of them.
+/// The head of all layouts.
 struct Base {
-  void *batch;  // the one that it belongs to
+  void *batch;  // the batch that it belongs to
   gint32 type;
   gpointer context, copy, release;
 };
@@ -58,7 +58,7 @@ struct Holder {
 static_assert (offsetof (Holder, type) == 32);
 
 constexpr gint32 kBatchType = 4097;
-constexpr gint kMostObjects = 10000;  // of a frame
+constexpr gint kMostObjects = 10000;  // per frame
 
 Batch *batch_of (GstBuffer *buffer)
 {
@@ -95,7 +95,7 @@ Detection detection_of (const Object &object, gint number)
 void read_deepstream_detections (GstBuffer *buffer, std::vector<Detection> &detections)
 {
   Batch *const batch = batch_of (buffer);
-  // what does not name its batch has another layout
+  // a batch whose head does not point back to it has another layout
   if (!batch || batch->base.batch != batch)
     return;
   g_rec_mutex_lock (&batch->mutex);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Detections of NVIDIA's DeepStream: nvinfer puts them into a list behind the meta that nvstreammux
-// attaches (NvDsBatchMeta). Nothing of NVIDIA's is needed to read it. The layout is that of
-// DeepStream 5.0 to 9.1, facts from its documentation and headers (docs/deepstream.md).
+// Detections of NVIDIA's DeepStream. nvinfer puts them into a list in the meta that nvstreammux
+// attaches (NvDsBatchMeta). Reading it needs nothing from NVIDIA. The layout is that of DeepStream
+// 5.0 to 9.1; it comes from the documentation and headers (docs/deepstream.md).
 #pragma once
 
 #include <vector>
@@ -13,8 +13,8 @@
 
 namespace integralhist {
 
-/// Appends the detections of a buffer with the meta of one frame. Their class is the class's
-/// number: where its name lies differs from release to release.
+/// Appends the detections of a buffer with the meta of one frame. The class of a detection is the
+/// number of its class, because the place of the name differs between releases.
 void read_deepstream_detections (GstBuffer *buffer, std::vector<Detection> &detections);
 
 }  // namespace integralhist

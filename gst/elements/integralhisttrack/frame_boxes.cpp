@@ -15,15 +15,15 @@
 
 namespace integralhist {
 
-/// Returns a class; empty for a name that is none.
+/// Returns the name of a class; empty if the name cannot be sent.
 static std::string name_of (GQuark quark)
 {
   const char *const text = g_quark_to_string (quark);
   return text && is_class (text) ? text : "";
 }
 
-/// Takes the first number that is a confidence among the region's parameters, as detectors write
-/// them.
+/// Takes the first number that is a confidence among the region's parameters, where detectors write
+/// it.
 static void read_confidence (const GstVideoRegionOfInterestMeta *roi, Detection &detection)
 {
   for (const GList *param = roi->params; param && !detection.confidence; param = param->next)
@@ -100,7 +100,7 @@ static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &o
     relate (*detection->mtd_id, mtd.id);
   if (track.kind.empty ())
     return;
-  // DL Streamer wants the detection's own type among its classes
+  // DL Streamer needs the detection's own type among its classes
   gfloat levels[] = { gfloat (track.detection_confidence.value_or (1)), 0 };
   GQuark classes[] = { g_quark_from_string (track.kind.c_str ()),
                        g_quark_from_static_string (kTrackType) };
@@ -112,7 +112,7 @@ static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &o
 void write_analytics (GstBuffer *buffer, const std::vector<TrackedBox> &tracks,
                       const std::vector<Detection> &detections)
 {
-  // a meta that grows is copied again and again: it has room for all tracks
+  // reserves room for all tracks, because a meta that grows is copied again and again
   GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (buffer);
   GstAnalyticsRelationMetaInitParams room = { 3 * tracks.size (), 256 * tracks.size () };
   if (!relations)

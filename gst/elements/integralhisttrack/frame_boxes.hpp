@@ -9,12 +9,12 @@
 
 namespace integralhist {
 
-/// Returns all boxes of a frame but those of tracks.
+/// Returns all boxes of a frame except those of tracks.
 std::vector<Detection> read_detections (GstBuffer *buffer);
 
-/// Writes tracks for GstAnalytics: each is an object detection of type "track", where it is or was
-/// last, with a tracking mtd that it relates to, as this frame's detection of it does; and a
-/// classification mtd of its class. `detections` are those of the frame.
+/// Writes tracks for GstAnalytics. Each track is an object detection of type "track" at its present
+/// or last place, related to a tracking mtd, to which this frame's detection of the target also
+/// relates; and a classification mtd with its class. `detections` are those of the frame.
 void write_analytics (GstBuffer *buffer, const std::vector<TrackedBox> &tracks,
                       const std::vector<Detection> &detections);
 

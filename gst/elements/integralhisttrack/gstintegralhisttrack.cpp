@@ -4,36 +4,38 @@
  * @title: integralhisttrack
  *
  * Follows targets from frame to frame by a correlation filter on cells of gradients, by their
- * colours, and by a filter of their size. What that wants of a frame `cudatrackfeatures` attaches.
+ * colours, and by a filter of their size. `cudatrackfeatures` attaches the tensors that this needs.
  *
- * With #integralhisttrack:method `fragments` it follows them by the histograms of their fragments
- * (Adam, Rivlin and Shimshoni, CVPR 2006), which wants one integral histogram, as
- * `cudaintegralhist bins=16` attaches it. With a histogram on a GPU the search is done there. Where
- * elements in a row attached several, #integralhisttrack:feature says which one it is.
+ * With #integralhisttrack:method `fragments` it follows targets by the histograms of their
+ * fragments (Adam, Rivlin and Shimshoni, CVPR 2006). This needs one integral histogram, such as
+ * `cudaintegralhist bins=16` attaches. If the histogram is on a GPU, the search runs there. If
+ * several elements have attached histograms, #integralhisttrack:feature selects one.
  *
  * A target starts from the property #integralhisttrack:targets, from each
- * #GstVideoRegionOfInterestMeta or object detection of GstAnalytics that is no target's yet, or
- * from a box that is drawn with the mouse in a video window; a click drops the target under it,
- * until upstream detects it again. Each later detection of a target, also of a lost one, says where
- * it is and how large. A target without any goes on as long as its box looks like it, and for up to
- * 10 frames between two runs of the detector if it does not. It keeps its id for
- * #integralhisttrack:remember seconds. Every frame with an integral histogram then carries,
- * for each target, a #GstVideoRegionOfInterestMeta of the type `track` with the target's id, the id
- * of what it was started from as its parent, and a parameter `track` with a field `confidence`;
- * where GstAnalytics is there, a tracking mtd with an object detection of the type `track` as well.
- * And for each frame with targets there is an element message `integral-histogram-track` with
+ * #GstVideoRegionOfInterestMeta or object detection of GstAnalytics that does not match a target
+ * yet, or from a box that is drawn with the mouse in a video window. A click drops the target under
+ * it, until upstream detects it again. Each later detection of a target, also of a lost one, gives
+ * its place and size. A target without a detection continues as long as its box looks like it; if
+ * it does not, it continues for up to 10 frames between two runs of the detector. It keeps its id
+ * for #integralhisttrack:remember seconds.
+ *
+ * Every frame with an integral histogram then carries, for each target, a
+ * #GstVideoRegionOfInterestMeta of the type `track` with the target's id, the id of the box that
+ * started it as its parent, and a parameter `track` with a field `confidence`. If GstAnalytics is
+ * available, the frame also carries a tracking mtd with an object detection of the type `track`.
+ * For each frame with targets the element posts a message `integral-histogram-track` with
  * `timestamp`, `stream-time`, `running-time`, `duration` and `tracks`, an array of structures with
  * `id`, `parent`, `x`, `y`, `width`, `height`, `confidence` and `lost`. A target that was detected
- * has the fields `class` and `detection-confidence` in both, of its last detection, as far as that
- * says so.
+ * also has the fields `class` and `detection-confidence` in both, from its last detection, if that
+ * has them.
  *
- * A lost target has no region of interest, and its message says so, with the place where it was
- * last; it is searched for in a growing area, and starts again where it is detected. One that was
- * detected before, by a detector that goes on, is not searched for. After a seek the targets of the
- * property start again, and the others are gone. Where the histograms become those of another
- * feature, or have other bins, or the method changes, targets start again where they are, and lost
- * ones stay lost until they are detected. A target without a pixel that counts, as a gray one by
- * its hue, is lost from the start, and a warning says so.
+ * A lost target has no region of interest; its message says that it is lost, and where it was last.
+ * The tracker searches for it in a growing area, and it starts again if it is detected. If it was
+ * detected before, and the detector is still running, the tracker does not search for it. After a
+ * seek the targets of the property start again, and all others are dropped. If the method, the
+ * feature or the number of bins changes, targets start again where they are, and lost ones stay
+ * lost until they are detected. A target without a pixel that counts, such as a gray target with
+ * feature=hue, is lost from the start, and a warning says so.
  *
  * ## Example launch line
  * |[
@@ -73,7 +75,7 @@ using namespace integralhist;
 
 namespace {
 
-constexpr GstClockTime kContinues = GST_SECOND;  // no seek: segments are nearer than this
+constexpr GstClockTime kContinues = GST_SECOND;  // not a seek: segments are nearer than this
 constexpr double kMinDrag = 4;                   // pixels each way; less is a click
 
 enum class Method { fragments, correlation };
@@ -159,7 +161,7 @@ struct State {
 
   HistogramConsumer consumer;
 
-  // of the streaming thread
+  // used by the streaming thread
   StreamTracker tracker;
   Method method = Method::correlation;  // of the last frame
   bool cost_warned = false;             // of histograms that take long to compare
@@ -170,7 +172,7 @@ struct State {
   std::vector<GstVideoRectangle> drawn;
   std::vector<Point> clicked;
 
-  /// Lets the next frame start the configured targets.
+  /// Makes the next frame start the configured targets.
   void restart ()
   {
     tracker.clear ();
@@ -187,7 +189,7 @@ void State::take_event (GstEvent *event)
     case GST_EVENT_STREAM_START:
     case GST_EVENT_FLUSH_STOP: restart (); break;
     case GST_EVENT_SEGMENT:
-      // a segment may go on where the last one ended
+      // a segment may continue where the last one ended
       gst_event_parse_segment (event, &segment);
       if (!(segment->format == GST_FORMAT_TIME && GST_CLOCK_TIME_IS_VALID (last_stream_time)
             && std::llabs (gint64 (segment->time) - gint64 (last_stream_time))
@@ -240,8 +242,8 @@ void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &fra
   post_message (trans, message);
 }
 
-/// Returns what the tracker takes besides pixels: the properties, the frame's detections, and what
-/// the mouse says since the last frame.
+/// Returns the tracker's input in addition to pixels: the properties, the frame's detections, and
+/// the mouse input since the last frame.
 Expected<StepInput> step_input (State &state, const TrackProperties &properties, GstBuffer *buffer)
 {
   StepInput input = { .options = properties.track.list };
@@ -255,7 +257,7 @@ Expected<StepInput> step_input (State &state, const TrackProperties &properties,
   return input;
 }
 
-/// Has the targets followed, and publishes the tracks. `of_method` is the input of the method.
+/// Follows the targets, and publishes the tracks. `of_method` is the input of the method.
 template <typename MethodInput>
 Expected<> follow_targets (GstBaseTransform *trans, State &state, const TrackProperties &properties,
                            GstBuffer *buffer, const TargetFrame &frame,
@@ -276,8 +278,8 @@ Expected<> follow_targets (GstBaseTransform *trans, State &state, const TrackPro
 
 // GstBaseTransform
 
-/// Follows the targets with method=correlation. A frame that lacks something is left out where
-/// producers may leave it out.
+/// Follows the targets with method=correlation. A frame that lacks something is skipped if the
+/// producers may leave frames out.
 static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
                                    const TrackProperties &properties, GstBuffer *buffer)
 {
@@ -286,7 +288,7 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
     if (metas.range_meta && !state.consumer.has_found ())
       TRY (check_all_bins (metas.range_meta->histogram));
     static constexpr auto wanted = [] (const FeatureSettings &settings) {
-      // a producer of weights says bins
+      // a producer of weights announces bins
       return HistogramConsumer::Wanted{ inthist::info_of (settings.spec.feature).nick,
                                         settings.content == inthist::Content::sums
                                             ? inthist::Content::sums
@@ -310,7 +312,7 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
                          metas.tensors ());
 }
 
-/// Warns once of a search by the histograms that cudatrackfeatures makes for the other method.
+/// Warns once of a search with the histograms that cudatrackfeatures makes for the other method.
 static void warn_of_cost (GstBaseTransform *trans, State &state, GstBuffer *buffer,
                           const GstIntegralHistogramMeta *meta)
 {
@@ -359,7 +361,7 @@ static GstFlowReturn gst_integral_hist_track_transform_ip (GstBaseTransform *tra
   return post_error_of_consumer (trans, buffer, tracked.error (), "Tracking failed: ");
 }
 
-/// Takes the mouse, in pixels of the output frames.
+/// Takes mouse events, in pixels of the output frames.
 static void take_navigation (State &state, GstEvent *event)
 {
   gint button;

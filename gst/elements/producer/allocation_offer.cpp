@@ -17,7 +17,7 @@ struct Request {
   gboolean needs_pool = FALSE;
   guint frame_bytes = 0;
 
-  /// Returns nothing where the query is not of video frames.
+  /// Returns nothing if the query is not about video frames.
   static std::optional<Request> of (GstQuery *query)
   {
     Request request;
@@ -34,7 +34,7 @@ struct Request {
   }
 };
 
-/// The first pool of a query, if any, and its buffers; `most` is 0 without a limit.
+/// The first pool of a query, if any, and its buffers; `most` is 0 if there is no limit.
 struct PoolOffer {
   std::unique_ptr<GstBufferPool, void (*) (gpointer)> pool = { nullptr, gst_object_unref };
   guint bytes = 0, least = 0, most = 0;
@@ -45,7 +45,7 @@ bool is_ordinary (GstAllocator *allocator)
   return !allocator || g_strcmp0 (allocator->mem_type, GST_ALLOCATOR_SYSMEM) == 0;
 }
 
-/// Returns whether the pool is of plain system memory, which many elements offer without need.
+/// Returns whether the pool has plain system memory, which many elements offer without need.
 bool is_ordinary (GstBufferPool *pool)
 {
   if (G_OBJECT_TYPE (pool) != GST_TYPE_VIDEO_BUFFER_POOL
@@ -58,7 +58,7 @@ bool is_ordinary (GstBufferPool *pool)
          && !gst_buffer_pool_config_has_option (config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
 }
 
-/// Returns what downstream offers, with `in_flight` more buffers.
+/// Returns the pool that downstream offers, with `in_flight` more buffers.
 PoolOffer first_pool (GstQuery *query, unsigned in_flight)
 {
   PoolOffer offer;
@@ -72,7 +72,7 @@ PoolOffer first_pool (GstQuery *query, unsigned in_flight)
   return offer;
 }
 
-/// Puts `allocator` first unless downstream wants a special one. Sets `params` to its parameters.
+/// Puts `allocator` first unless downstream needs a special one. Sets `params` to its parameters.
 bool put_first (GstQuery *query, GstAllocator *allocator, GstAllocationParams *params)
 {
   gst_allocation_params_init (params);
@@ -99,7 +99,7 @@ void put_first (GstQuery *query, const PoolOffer &offer)
     gst_query_add_allocation_pool (query, offer.pool.get (), offer.bytes, offer.least, offer.most);
 }
 
-/// Offers a new pool (transfer full, nullable). Returns false where it cannot make the frames.
+/// Offers a new pool (transfer full, nullable). Returns false if the pool cannot make the frames.
 bool offer_pool (PoolOffer &offer, const Request &request, GstBufferPool *pool,
                  GstAllocator *allocator = nullptr, const GstAllocationParams *params = nullptr)
 {
@@ -120,8 +120,8 @@ bool offer_pool (PoolOffer &offer, const Request &request, GstBufferPool *pool,
   return true;
 }
 
-/// Offers pinned memory. Returns false where downstream wants a special one, or no pool can make
-/// it.
+/// Offers pinned memory. Returns false if downstream needs a special memory, or if no pool can make
+/// pinned memory.
 bool offer_pinned (GstQuery *query, PoolOffer &offer, const Request &request,
                    const std::shared_ptr<CudaContext> &context)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The memory that an element offers to the element upstream, so that frames arrive in memory that a
-// GPU reads fast.
+// GPU reads quickly.
 #pragma once
 
 #include <memory>
@@ -10,8 +10,8 @@
 
 namespace integralhist {
 
-/// Completes an ALLOCATION query for so many frames in flight: offers a pool of the device's CUDA
-/// memory, or memory that is pinned in the context, where downstream wants no special memory.
+/// Completes an ALLOCATION query for this many frames in flight. If downstream needs no special
+/// memory, offers a pool of the device's CUDA memory, or memory that is pinned in the context.
 void offer_allocation (GstQuery *query, CudaDevice &device,
                        const std::shared_ptr<CudaContext> &context, unsigned in_flight);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The devices of an element: the CPU, a CUDA device, or several. Every build has it.
+// The devices of an element: the CPU, a CUDA device, or several. All builds use this code.
 #pragma once
 
 #include <gst/elements/device/cuda_device.hpp>
@@ -13,17 +13,17 @@ namespace integralhist {
 
 class ComputeDevices {
 public:
-  /// Picks and opens the devices. Returns what they are, for the log.
+  /// Chooses and opens the devices. Returns a description of them, for the log.
   Expected<std::string> open (GstElement *element, const ProducerProperties &properties);
   void close ();
 
   /// Returns the open devices, for make_engine ().
   const Devices &all () const { return devices_; }
-  /// Goes on in the context of the buffer's pixels, if that is another one and on a device that the
-  /// element may use (-1 for any). Returns that device, if any. An NVMM frame in the memory of
-  /// a device that the element may not use is an error.
+  /// Switches to the context of the buffer's pixels, if that is not the open one and is on a device
+  /// that the element may use (-1 for any). Returns that device, if any. An NVMM frame in the
+  /// memory of a device that the element may not use is an error.
   Expected<std::optional<int>> follow (GstBuffer *buffer, const FrameFormat &input, int device_id);
-  /// Maps a buffer where its pixels lie, and sets `frame` to them.
+  /// Maps a buffer in place, and sets `frame` to the mapped pixels.
   Expected<MappedFrame> map (GstBuffer *buffer, const FrameFormat &input,
                              const inthist::PixelFormat &format, Frame &frame);
 
@@ -33,14 +33,14 @@ public:
     cuda_.set_context (element, context, device_id);
   }
   bool answer_query (GstElement *element, GstQuery *query, const ProducerProperties &properties);
-  /// Completes an ALLOCATION query for so many frames in flight. Returns false on the CPU.
+  /// Completes an ALLOCATION query for this many frames in flight. Returns false on the CPU.
   bool propose_allocation (GstQuery *query, unsigned in_flight);
 
 private:
-  /// Opens the devices, or returns why there is no context. Fails only where the settings name a
+  /// Opens the devices, or returns why there is no context. Fails only if the settings name a
   /// device that is missing.
   Expected<std::string> open_cuda (GstElement *element, const ProducerProperties &properties);
-  /// Opens the context of the device with an NVMM frame, if that is another than the open one.
+  /// Opens the context of the device with an NVMM frame, if that is not the open one.
   Expected<std::shared_ptr<CudaContext>> follow (GstBuffer *buffer, const NvmmSurface &surface,
                                                  int device_id);
   Expected<> locate (const NvmmSurface &surface, Frame &frame) const;
@@ -48,7 +48,7 @@ private:
   CudaDevice cuda_;                // the first device, and the pipeline's contexts
   std::vector<DeviceUse> others_;  // all devices but the first
   Devices devices_;
-  std::string why_cpu_;  // if CUDA may be used, and cannot
+  std::string why_cpu_;  // the reason if CUDA is allowed but not possible
 };
 
 }  // namespace integralhist

@@ -8,11 +8,11 @@
 
 namespace integralhist {
 
-/// Returns whether the source is live, as the elements before a sink pad say.
+/// Returns whether the source is live, according to the elements before a sink pad.
 bool is_live (GstPad *sink);
 
-/// Returns what the load shedder wants to know of a buffer of such video, which an element gets
-/// `now`; `latency` is the pipeline's.
+/// Returns the load shedder's input about a buffer of such video, which an element gets at `now`;
+/// `latency` is the pipeline's.
 LoadShedder::Arrival arrival_of (GstBaseTransform *element, GstBuffer *buffer,
                                  const GstVideoInfo &info, GstClockTime latency, bool live,
                                  const LoadShedder::Moment &now);

@@ -29,17 +29,17 @@ namespace {
 struct State {
   std::shared_ptr<const ProducerProperties> properties = std::make_shared<ProducerProperties> ();
 
-  // Set in start and stop, used by the streaming thread. Of the properties that the element runs
-  // with only sync, interval, regions, qos and a table's lut change later.
+  // Set in start and stop, used by the streaming thread. While the element runs, only the
+  // properties sync, interval, regions, qos and a table's lut change.
   ProducerProperties started;
-  BinRange range;               // the bins that are made, of a histogram
+  BinRange range;               // the bins that a histogram has
   inthist::Lut lut;             // from the pixels' values to these bins, or to scores
   ScoreTable scores;            // of a summed-area table
   inthist::Shape shape;         // of the last frame; 0x0 before
   FrameFormat input;            // of the frames
   inthist::PixelFormat format;  // and how their pixels are read
   guint64 frames = 0;
-  std::atomic<int> feature = -1;  // of the frames from start to stop, for any thread; else -1
+  std::atomic<int> feature = -1;  // of the frames from start to stop, for any thread; otherwise -1
   bool live = false;              // by the last latency query
   ReportedRegions regions;
   ComputeDevices devices;
@@ -104,7 +104,7 @@ static std::shared_ptr<Engine> engine_of (State &state)
   return state.engine;
 }
 
-/// Posts an error unless another thread has posted the same trouble.
+/// Posts an error unless another thread has posted the same error.
 static void post_error_once (GstCudaIntegral *self, const Error &error, const char *doing = "")
 {
   if (error.kind != Error::Kind::flushing && !Element::state_of (self).error_posted.exchange (true))
@@ -117,7 +117,7 @@ static void report (GstCudaIntegral *self, const Expected<> &outcome)
     post_error_once (self, outcome.error ());
 }
 
-/// Lets the engine finish; the next frame gets a new one.
+/// Lets the engine finish; the next frame gets a new engine.
 static void drop_engine (State &state)
 {
   std::shared_ptr<Engine> last;
@@ -139,15 +139,15 @@ static Expected<> finish (State &state)
   return engine ? engine->finish () : Expected<> ();
 }
 
-/// Forgets the frames and the failures before the end of a flush.
+/// Forgets frames and failures before the end of a flush.
 static void flush (State &state)
 {
-  state.cancel.set_flushing (true);  // no FLUSH_START may have come
+  state.cancel.set_flushing (true);  // there may have been no FLUSH_START
   if (state.reporter)
     state.reporter->flush ();
-  (void) finish (state);  // which forgets failures, and waits for nothing
+  (void) finish (state);  // forgets failures; waits for nothing, because of the flush
   if (auto engine = engine_of (state); engine && engine->has_failed ()) {
-    engine.reset ();  // the last reference waits for what is computed
+    engine.reset ();  // the last reference waits for running work
     drop_engine (state);
   }
   state.cancel.set_flushing (false);
@@ -196,7 +196,7 @@ static Expected<> start (GstCudaIntegral *self)
   TRY (state.started.check (content_of (self)));
   const BinLut bin_lut = TRY (state.started.lut_of_content (content_of (self)));
   state.range = content_of (self) == inthist::Content::bins ? state.started.range () : BinRange ();
-  // a range is computed as other parts of a frame are: its bins are all that there are
+  // a range is computed like a part of a frame: its bins are the only ones
   state.lut = lut_of_part (bin_lut.lut, { .bins = state.range.all_bins },
                            { .first_bin = state.range.first_bin, .bins = state.range.bins });
   if (bin_lut.n_outside > 0)
@@ -242,7 +242,7 @@ static gboolean gst_cuda_integral_stop (GstBaseTransform *trans)
   return TRUE;
 }
 
-/// Returns what is counted; before the start, what would be.
+/// Returns the feature that is counted; before the start, that of the properties.
 static inthist::Feature feature_of (gpointer self)
 {
   const int running = Element::state_of (self).feature;
@@ -271,7 +271,8 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
     return FALSE;
   }
   const GstVideoInfo &info = input->info;
-  // The first frame shows whether the new size works: it fails once, not at each negotiation.
+  // The first frame shows whether the new size works, so that an error is posted once, not at each
+  // negotiation.
   const inthist::PixelFormat format = state.started.format (content_of (self), info);
   const auto picture_bytes = [&shape = state.shape] (const inthist::PixelFormat &of) {
     return shape.width > 0 ? most_picture_bytes (of, shape.width, shape.height, shape.height) : 0;
@@ -299,7 +300,7 @@ static gboolean take_scores (GstCudaIntegral *self, GstEvent *event)
   return bool (taken);
 }
 
-/// Measures how long the thread is in the element and behind it, so that only this delay sheds.
+/// Measures how long the thread is in the element and after it: only this delay causes shedding.
 static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
 {
   auto *self = GST_CUDA_INTEGRAL (parent);
@@ -317,14 +318,14 @@ static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, Gs
   return flow;
 }
 
-// a frame
+// the way of a frame
 
 /// Returns whether a frame gets a tensor: each `interval`-th that has a picture and is not late.
 static Expected<bool> admit (GstCudaIntegral *self, const ProducerProperties &properties,
                              GstBuffer *buffer)
 {
   State &state = Element::state_of (self);
-  if (properties.interval == 0)  // set since the start, which checks the other properties
+  if (properties.interval == 0)  // set after the start, which checks all properties
     TRY (properties.check (content_of (self)));
   const guint64 number = state.frames++;
   if (number % properties.interval != 0 || !has_picture (buffer))
@@ -336,7 +337,7 @@ static Expected<bool> admit (GstCudaIntegral *self, const ProducerProperties &pr
   return false;
 }
 
-/// Returns the engine for the size of the frame and the device with its pixels.
+/// Returns the engine for the size of the frame and the device that has its pixels.
 static Expected<std::shared_ptr<Engine>>
 prepare_engine (GstCudaIntegral *self, const ProducerProperties &properties, GstBuffer *buffer)
 {
@@ -355,7 +356,7 @@ prepare_engine (GstCudaIntegral *self, const ProducerProperties &properties, Gst
   if (!engine_of (state)) {
     TRY (renew_engine (self));
     if (state.attached == 0)
-      state.shedder.ignore_service ();  // the first frame takes longer than those to come
+      state.shedder.ignore_service ();  // the first frame takes longer than later ones
   }
   return engine_of (state);
 }
@@ -370,7 +371,7 @@ static Expected<SubmittedFrame> submit_frame (State &state, Engine &engine, GstB
   return engine.submit (frame);
 }
 
-/// Attaches the tensor and the answers about regions, which also go out as a message.
+/// Attaches the tensor and the answers about regions, which are also posted as a message.
 static void attach (GstCudaIntegral *self, GstBuffer *buffer, const std::shared_ptr<Tensor> &tensor,
                     const FrameScores &scores)
 {
@@ -406,8 +407,8 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   const auto computed = properties->sync ? await (*tensor) : Expected<> ();
   if (computed)
     attach (self, buffer, tensor, scores);
-  // Elements downstream copy a buffer that is held, and a copy of NVMM shares the pixels. This also
-  // comes behind a failure: other devices than the failed one may still read the buffer.
+  // Elements downstream copy a buffer that is held, and a copy of NVMM shares the pixels. The hold
+  // is also needed after a failure: devices other than the failed one may still read the buffer.
   auto held = hold (buffer, state.input.memory == FrameMemory::nvmm);
   return computed ? held : computed;
 }
@@ -435,7 +436,7 @@ static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent 
       break;
     case GST_EVENT_SEGMENT: state.shedder.forget_times (); break;
     case GST_EVENT_STREAM_START:
-      // An upstream that asks what is possible sends no caps if they do not suit.
+      // An upstream element that asks for the possible caps sends no caps if none suit.
       if (g_autoptr (GstCaps) caps =
               inthist::info_of (feature_of (self)).format
                   ? gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SINK_PAD (trans), nullptr)
@@ -510,7 +511,7 @@ void ProducerAccess::take_transition (gpointer element, GstStateChange transitio
   // pads cannot be deactivated while the streaming thread waits for a tensor
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
     state_of (element).cancel.set_stopping (true);
-  // a frame that waits in a paused sink delays nothing
+  // a frame that waits in a paused sink causes no delay
   if (transition == GST_STATE_CHANGE_PAUSED_TO_PLAYING
       || transition == GST_STATE_CHANGE_PLAYING_TO_PAUSED)
     state_of (element).shedder.reset ();
@@ -521,7 +522,7 @@ void ProducerAccess::take_transition (gpointer element, GstStateChange transitio
 static GstStructure *stats_of (GstCudaIntegral *self)
 {
   State &state = Element::state_of (self);
-  // Without a reference: it might be the last, dropped in any thread.
+  // Without a reference: it might be the last one, dropped in any thread.
   std::unique_lock lock (state.mutex);
   const Stats stats = state.engine ? state.engine->stats () : Stats ();
   const Plan plan = state.engine ? state.engine->plan () : Plan ();

@@ -21,7 +21,7 @@
 
 G_BEGIN_DECLS
 
-/* What the elements have in common: each frame passes at once, and carries the promise of a tensor.
+/* The base class of both elements: each frame passes at once, and carries the promise of a tensor.
  * A subclass calls gst_cuda_integral_class_compute() in its class_init. */
 
 #define GST_TYPE_CUDA_INTEGRAL (gst_cuda_integral_get_type ())
@@ -39,7 +39,7 @@ struct _GstCudaIntegralClass {
   GstDebugCategory *category;
 };
 
-/* Has the elements compute such content, with the properties that go with it. */
+/* Makes the elements of a class compute this content, with the properties for it. */
 void gst_cuda_integral_class_compute (GstCudaIntegralClass *klass, inthist::Content content,
                                       GstDebugCategory *category, const char *name,
                                       const char *summary);

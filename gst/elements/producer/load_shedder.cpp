@@ -18,7 +18,7 @@ constexpr int kShedFramesToLearn = 64;                   // what a frame without
 constexpr int kMeanWeight = 8;                           // a new interval is 1/8 of the mean
 constexpr GstClockTime kTimeToTrust = GST_SECOND;        // of a clock that must run
 
-/// Adds a signed difference, within the valid times.
+/// Adds a signed difference, and stays within the valid times.
 GstClockTime add_clamped (GstClockTime time, GstClockTimeDiff difference)
 {
   return difference < 0
@@ -99,8 +99,8 @@ GstClockTime LoadShedder::allowance () const
   return std::max (3 * mean_interval_, kMinAllowance);
 }
 
-/// Returns the time between this frame and the last one at the source: by their timestamps, or the
-/// mean interval if the timestamps jump.
+/// Returns the time between this frame and the last one at the source: from their timestamps, or
+/// the mean interval if the timestamps jump.
 GstClockTime LoadShedder::interval_before (const Arrival &frame, GstClockTime elapsed)
 {
   if (GST_CLOCK_TIME_IS_VALID (frame.duration) && frame.duration > 0)
@@ -116,9 +116,9 @@ GstClockTime LoadShedder::interval_before (const Arrival &frame, GstClockTime el
   const GstClockTime interval = now - last,
                      per_frame = interval / (1 + std::exchange (equal_timestamps_, 0)),
                      in_advance = std::exchange (advance_, 0);
-  // No frame can be had before its time, so this one is at most as far from the last one as that
-  // one's wait and the time since then. Else the timestamps jump, and what is known by the old ones
-  // moves with them.
+  // No frame exists before its time. So the distance to the last frame is at most the wait of that
+  // frame plus the time since then. Otherwise the timestamps jump, and times that are known by the
+  // old timestamps move with them.
   if (now < last || interval > std::max (2 * mean_interval_, backlog_ + elapsed + mean_interval_)) {
     if (now < last)
       late_until_ = GST_CLOCK_TIME_NONE;
@@ -149,7 +149,7 @@ void LoadShedder::update_backlog (const Arrival &frame, const Moment &now)
   const GstClockTime gap = minus (now.wall, left_->wall),
                      upstream = std::min (gap, minus (now.cpu, left_->cpu));
   thread_waited_ = gap - upstream >= mean_interval_ / 4 * 3;
-  // A timestamp ahead of the clock means nothing unless a sink waits for it.
+  // A timestamp ahead of the clock means nothing unless a sink waits for the clock.
   const bool in_time = frame.early && *frame.early > 0
                        && (sink_waits_ || *frame.early <= GstClockTimeDiff (frame.latency));
   if (thread_waited_ || in_time) {
@@ -159,7 +159,7 @@ void LoadShedder::update_backlog (const Arrival &frame, const Moment &now)
     return;
   }
   if (std::exchange (is_extra_frame_, false))
-    return;  // the last frame made up for what was not counted
+    return;  // the last frame made up for time that was not counted
   backlog_ = minus (backlog_ + service_ + upstream, interval);
   foreign_backlog_ =
       minus (foreign_backlog_ + upstream + std::min (service_, foreign_service_), interval);
@@ -233,13 +233,14 @@ void LoadShedder::leave (const Moment &now)
 {
   const std::lock_guard lock (mutex_);
   if (!arrived_)
-    return;  // reset since then
+    return;  // it was reset in the meantime
   service_ = minus (now.wall, arrived_->wall);
   if (!clock_runs_)
     service_ = GST_CLOCK_TIME_IS_VALID (now.clock) && GST_CLOCK_TIME_IS_VALID (arrived_->clock)
                    ? std::min (service_, minus (now.clock, arrived_->clock))
                    : 0;
-  // A sink that waits for the clock does so for each frame; one frame may meet its time by chance.
+  // A sink that waits for the clock does so for each frame; a single frame may be on time by
+  // chance.
   const bool on_time =
       frame_.early && std::abs (GstClockTimeDiff (service_) - *frame_.early) <= kClockTolerance;
   if (std::exchange (was_on_time_, on_time) && on_time)

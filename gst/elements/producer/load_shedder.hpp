@@ -1,32 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Decides which frames of a stream that cannot keep up pass without a histogram. This bounds the
-// delay of the stream.
+// Decides which frames pass without a histogram if a stream cannot keep up. This bounds the delay
+// of the stream.
 //
 // Only the delay that the element causes counts. A frame's service is the time that the streaming
-// thread spends in the element and in the elements behind it, without the wait of a sink for the
-// clock. Until the pipeline's clock has run for a second, the service is at most what passed on it:
-// the clock of a test may stand still, and one that jumps back does so for a while. The backlog is
-// Lindley's recursion for the waiting time in a queue (1952):
+// thread spends in the element and in the elements after it, without a sink's wait for the clock.
+// Until the pipeline's clock has run for a second, the service is at most the time that passed on
+// that clock, because the clock of a test may stand still; the same holds for a while after a clock
+// jumps back. The backlog is Lindley's recursion for the waiting time in a queue (1952):
 //
 //   backlog = max (0, backlog + service - interval)
 //
-// `interval` is the time between two frames at the source, by their timestamps. Bursts, stalls, and
-// timestamps that jump change when frames arrive, but not the service, so they shed nothing. If the
-// thread waits for the source, nothing is queued and the backlog is 0.
+// `interval` is the time between two frames at the source, from their timestamps. Bursts, stalls,
+// and timestamps that jump change when frames arrive, but not the service, so they shed nothing. If
+// the thread waits for the source, nothing is queued and the backlog is 0.
 //
-// The timestamps of a clock that drifts make the backlog too small. So up to 4 % of the frames are
-// shed beyond the backlog, until the thread waits.
+// If the timestamps' clock drifts, the backlog is too small. So up to 4 % of the frames are shed
+// beyond the backlog, until the thread waits.
 //
 // The thread's work upstream, such as decoding, is added to the service, because it leaves less of
-// the interval. A second backlog counts foreign work alone: that, and what frames without a
-// histogram take behind the element. If foreign work alone cannot keep up, frames without a
-// histogram do not help, and none is shed.
+// the interval. A second backlog counts only foreign work: that upstream work, and the time that
+// frames without a histogram take after the element. If foreign work alone cannot keep up, frames
+// without a histogram do not help, and no frame is shed.
 //
-// A sink that reports late frames (a QoS event) sheds as in GstBaseTransform. For a live source the
-// part of the lateness that a frame had when it arrived is subtracted first.
+// If a sink reports late frames (a QoS event), frames are shed as in GstBaseTransform. For a live
+// source, the lateness that a frame already had on arrival is subtracted first.
 //
-// One frame a second is computed anyway, or fewer if one frame takes longer than half a second.
+// One frame per second is always computed; fewer if one frame takes longer than half a second.
 #pragma once
 
 #include <array>
@@ -39,8 +39,8 @@ namespace integralhist {
 
 class LoadShedder {
 public:
-  /// A time on the monotonic clock, which never jumps; of the calling thread's processor time; and
-  /// on the pipeline's clock, which may jump or stand still.
+  /// A time on three clocks: the monotonic clock, which never jumps; the calling thread's processor
+  /// time; and the pipeline's clock, which may jump or stand still.
   struct Moment {
     GstClockTime wall, cpu, clock;
     static Moment now (GstElement *element);
@@ -48,7 +48,7 @@ public:
 
   struct Arrival {
     GstClockTime running_time = GST_CLOCK_TIME_NONE;  // of the frame
-    GstClockTime duration = GST_CLOCK_TIME_NONE;      // of the frame, by its buffer or caps
+    GstClockTime duration = GST_CLOCK_TIME_NONE;      // of the frame, from its buffer or caps
     std::optional<GstClockTimeDiff> early;            // time until a sink shows the frame
     GstClockTime latency = 0;                         // of the pipeline
     bool live = false;
@@ -56,7 +56,7 @@ public:
 
   void reset ();
 
-  /// Forgets timestamps and what sinks said, for those of another segment. The backlog stays.
+  /// Forgets timestamps and QoS events, because another segment begins. The backlog stays.
   void forget_times ();
 
   /// Notes a QoS event: the frame of this running time came `late` nanoseconds too late.
@@ -65,13 +65,13 @@ public:
   /// Notes that a frame arrives.
   void arrive (const Arrival &frame, const Moment &now);
 
-  /// Returns whether the frame that arrived last passes without a histogram.
+  /// Returns whether the last frame that arrived passes without a histogram.
   bool sheds ();
 
-  /// Lets the service of the frame that arrived last not count.
+  /// Excludes the service of the last frame that arrived.
   void ignore_service ();
 
-  /// Notes that the frame that arrived last has left, downstream too.
+  /// Notes that the last frame that arrived has left, and downstream has handled it.
   void leave (const Moment &now);
 
 private:
@@ -88,7 +88,7 @@ private:
   Arrival frame_;
   std::optional<Moment> arrived_, left_;
   std::optional<Moment> first_;  // arrival
-  bool clock_runs_ = false;      // the pipeline's, as the monotonic one does
+  bool clock_runs_ = false;      // the pipeline's clock runs like the monotonic one
   GstClockTime service_ = 0;
   bool was_on_time_ = true;  // the last frame left when a sink shows it
 
@@ -100,7 +100,7 @@ private:
   guint equal_timestamps_ = 0;                       // frames in a row
 
   GstClockTime backlog_ = 0, foreign_backlog_ = 0;
-  bool is_shed_ = false, is_ignored_ = false;  // the frame in service
+  bool is_shed_ = false, is_ignored_ = false;  // about the frame in service
 
   GstClockTime foreign_service_ = 0;  // ns that a frame without a histogram takes
   GstClockTime min_shed_service_ = GST_CLOCK_TIME_NONE;  // ns, of the last n_shed_frames_ frames

@@ -31,7 +31,8 @@ GType backend_get_type ()
   return type;
 }
 
-/// Returns whether the strategy refuses some shape of this content; users are then told its limit.
+/// Returns whether the strategy refuses some shapes of this content, so that the blurb names a
+/// limit.
 bool is_limited (const inthist::Strategy &strategy, inthist::Content content)
 {
   using inthist::Content, inthist::Type;
@@ -118,8 +119,8 @@ int value_of (const inthist::Strategy *strategy)
   return strategy ? int (strategy - inthist::strategies ().data ()) + 1 : 0;
 }
 
-/// Returns the quantization of each joint feature that users do not set: "6,6,6 of rgb, 4,8,8 of
-/// ycbcr and 16,4,4 of hsv".
+/// Returns the default quantization of each joint feature: "6,6,6 of rgb, 4,8,8 of ycbcr and 16,4,4
+/// of hsv".
 std::string default_quantizations ()
 {
   std::vector<std::string> all;
@@ -132,7 +133,7 @@ std::string default_quantizations ()
   return text;
 }
 
-/// Adds what says of each pixel where it is counted, or what is added up.
+/// Adds the properties that say what is counted or added up of each pixel.
 void add_feature (PropertyTable<ProducerProperties> &table, Content content)
 {
   const bool bins = content == Content::bins;
@@ -259,7 +260,7 @@ void add_weight_properties (PropertyTable<ProducerProperties> &table)
                 "Type of the tensor's elements; region queries are exact with all");
 }
 
-/// Adds the properties of bins that are shared out over devices, and of the memory's limits.
+/// Adds the properties that distribute bins over devices, and the limits of memory.
 void add_sharing_properties (PropertyTable<ProducerProperties> &table)
 {
   table.parsed (
@@ -282,7 +283,7 @@ void add_sharing_properties (PropertyTable<ProducerProperties> &table)
                        "is set");
 }
 
-/// Makes the table in the order in which gst-inspect lists properties.
+/// Makes the table, in the order in which gst-inspect lists properties.
 PropertyTable<ProducerProperties> make_table (Content content,
                                               const ProducerProperties &by_default = {})
 {
@@ -442,7 +443,7 @@ BinRange ProducerProperties::range () const
   return { first, n_bins > 0 ? int (n_bins) : all - first, all };
 }
 
-/// Reads a file with a LUT, and no more of it than a LUT has.
+/// Reads a file with a LUT, up to the size that a LUT may have.
 static Expected<std::string> read_table (const std::string &path)
 {
   constexpr std::size_t kMaxBytes = 64 << 10;
@@ -462,11 +463,11 @@ static Expected<std::string> read_table (const std::string &path)
 Expected<BinLut> ProducerProperties::lut_of_content (Content content) const
 {
   if (soft)
-    return BinLut{ inthist::uniform_lut (256) };  // bins are the frame's
+    return BinLut{ inthist::uniform_lut (256) };  // the frame's values are bins
   if (!has_lut ()) {
     if (content == Content::bins)
       return BinLut{ inthist::lut_of_feature (inthist::Feature (feature), int (bins)) };
-    // the values themselves, and nothing of pixels that have none
+    // the values themselves; pixels without a value add nothing
     BinLut values = {};
     for (int value = 0; value < inthist::info_of (inthist::Feature (feature)).n_values; value++)
       values.lut[value] = std::uint8_t (value);
@@ -512,14 +513,14 @@ int ProducerProperties::first_device () const
 {
   const auto &ids = cuda_device_ids.value;
   if (!ids)
-    return -1;  // check () reports what is wrong
+    return -1;  // check () reports the error
   return ids->empty () ? cuda_device_id : ids->front ();
 }
 
 inthist::Shape ProducerProperties::shape (Content content) const
 {
   using inthist::Type;
-  // the third is u16-anchored, an alias
+  // the third is u16-anchored, an alias of u16
   constexpr Type kTypes[] = { Type::u32, Type::u16, Type::u16, Type::u8_tiled };
   if (content == Content::bins) {
     const int n = range ().bins;

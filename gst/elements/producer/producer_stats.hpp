@@ -11,8 +11,8 @@ namespace integralhist {
 
 GParamSpec *producer_stats_spec ();
 
-/// Returns the value: what an engine counted and chose, and how many frames passed without a
-/// histogram.
+/// Returns the value of the property: counts and choices of an engine, and the number of frames
+/// that passed without a histogram.
 GstStructure *producer_stats (const Stats &stats, const Plan &plan, guint64 skipped);
 
 }  // namespace integralhist

@@ -92,8 +92,8 @@ void RegionReporter::work ()
 
 namespace {
 
-/// Adds what the bins are of: the feature, the parts of a joint one, and which bins, where they are
-/// not all.
+/// Adds the settings of the bins: the feature, the parts of a joint feature, and, if not all bins
+/// were made, which ones.
 void add_feature (GstStructure *structure, const HistogramSpec &spec)
 {
   gst_structure_set (structure, "feature", G_TYPE_STRING, inthist::info_of (spec.feature).nick,
@@ -108,7 +108,7 @@ void add_feature (GstStructure *structure, const HistogramSpec &spec)
                        G_TYPE_UINT, guint (range->all_bins), nullptr);
 }
 
-/// Adds for each region an array with each plane's number.
+/// Adds an array for each region, with a number for each plane.
 template <class T>
 void add_planes (GstStructure *structure, const char *field, const RegionQuery &asked,
                  std::span<const guint64> values, GType type, void (*set) (GValue *, T))
@@ -183,7 +183,7 @@ bool RegionReporter::post (const Frame &frame, guint flushes)
     const std::lock_guard lock (mutex_);
     return flushes != flushes_ || stopping_ || CancelScope::is_cancelled ();
   };
-  (void) await (tensor_of (frame.histogram.get ()));  // the answers tell what failed
+  (void) await (tensor_of (frame.histogram.get ()));  // the answers report a failure
   if (is_stale ())
     return true;
   const auto asked = frame.answers->ask ();

@@ -15,8 +15,9 @@
 
 namespace integralhist {
 
-/// Posts the element message `integral-histogram` with regions' histograms, or `integral-image`
-/// with sums, for each frame. Its thread waits for the tensors, so that frames travel on meanwhile.
+/// Posts for each frame the element message `integral-histogram` with regions' histograms, or
+/// `integral-image` with sums. A separate thread waits for the tensors, so that frames need not
+/// wait.
 class RegionReporter {
 public:
   struct Frame {
@@ -35,12 +36,12 @@ public:
   /// Drops the frames that still wait.
   ~RegionReporter ();
 
-  /// Adds a frame; waits while the queue is full, so that frames do not pile up behind a slow
-  /// application. Drops the frame if this thread is cancelled.
+  /// Adds a frame. If the queue is full, waits, so that a slow application does not let frames pile
+  /// up. Drops the frame if this thread is cancelled.
   void push (Frame frame);
   /// Drops all frames after a flush, before `cancelled` is reset.
   void flush ();
-  /// Lets frames in again after an error.
+  /// Accepts frames again after an error.
   void forget_failure ();
   /// Waits until all messages are posted, or until this thread is cancelled.
   void drain ();
@@ -54,8 +55,8 @@ private:
   }
 
   void work ();
-  /// Asks and posts, unless a flush or a stop drops the frame: `flushes` counts the flushes before
-  /// it left the queue. Returns false after an element error.
+  /// Asks and posts, unless a flush or a stop drops the frame. `flushes` is the number of flushes
+  /// before the frame left the queue. Returns false after an element error.
   bool post (const Frame &frame, guint flushes);
 
   GstElement *const element_;

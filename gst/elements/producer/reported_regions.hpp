@@ -16,8 +16,7 @@ namespace integralhist {
 
 class ReportedRegions {
 public:
-  /// Clips the regions if they have been set again. A frame of another size needs another
-  /// object.
+  /// Clips the regions if the property was set again. A frame of another size needs another object.
   Expected<> update (const ParsedText<std::vector<GstVideoRectangle>> &set,
                      const inthist::Shape &shape)
   {

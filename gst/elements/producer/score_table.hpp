@@ -14,14 +14,14 @@ namespace integralhist {
 /// The scores that a summed-area table adds up.
 struct FrameScores {
   std::shared_ptr<const inthist::Lut> lut;
-  guint32 seqnum = GST_SEQNUM_INVALID;  // of the event that brought them
+  guint32 seqnum = GST_SEQNUM_INVALID;  // of the event that brought the scores
   guint64 lut_sets = 0;                 // how often the property had been set by then
 };
 
-/// The scores of each frame, by the property lut and by events: what came last holds.
+/// The scores of each frame, from the property lut or from events: the latest one applies.
 class ScoreTable {
 public:
-  /// Begins with the LUT of the properties that the element runs with.
+  /// Begins with the LUT of the properties at the element's start.
   void start (const ProducerProperties &started, const inthist::Lut &lut)
   {
     started_ = started;
@@ -30,7 +30,7 @@ public:
     const std::lock_guard lock (mutex_);
     sent_ = {};
   }
-  /// Returns the scores of the next frame. The properties are of now.
+  /// Returns the scores of the next frame. `properties` are the current ones.
   Expected<FrameScores> next (const ProducerProperties &properties)
   {
     constexpr inthist::Content kContent = inthist::Content::sums;
@@ -38,9 +38,9 @@ public:
       ProducerProperties changed = started_;
       changed.lut = properties.lut;
       if (!changed.lut.text.empty ())
-        changed.lut_location.clear ();  // what came last holds
+        changed.lut_location.clear ();  // the latest setting applies
       TRY (changed.check (kContent));
-      auto lut = started_lut_;  // of the file, which was read at the start
+      auto lut = started_lut_;  // from the file, which was read at the start
       if (changed.lut_location.empty ())
         lut = std::make_shared<const inthist::Lut> (TRY (changed.lut_of_content (kContent)).lut);
       set_ = { lut, GST_SEQNUM_INVALID, properties.lut.set_count };
@@ -48,8 +48,8 @@ public:
     const std::lock_guard lock (mutex_);
     return sent_.lut && sent_.lut_sets >= set_.lut_sets ? sent_ : set_;
   }
-  /// Takes the scores of an event, from the next frame on; any thread may. Returns the error that
-  /// leaves them as they are.
+  /// Takes the scores of an event, from the next frame on. Any thread may call this. After an error
+  /// the scores stay unchanged.
   Expected<> take (GstEvent *event, guint64 lut_sets)
   {
     g_autoptr (GError) problem = nullptr;
@@ -65,10 +65,10 @@ public:
   }
 
 private:
-  // of the streaming thread
+  // used by the streaming thread
   ProducerProperties started_;
   std::shared_ptr<const inthist::Lut> started_lut_;
-  FrameScores set_;  // by the properties
+  FrameScores set_;  // from the properties
 
   std::mutex mutex_;  // guards all below
   FrameScores sent_;  // by the last event
