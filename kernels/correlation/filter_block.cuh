@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// What the kernels of correlation filters share (device_model.hpp). A block works for one target
+// after another, with scratch memory of its own. There are as many channels as lanes in a warp: a
+// warp has a cell or a frequency, and a lane a channel. A thread transforms a row or a column of a
+// pair of channels in its registers.
+#pragma once
+
+#include <algorithm>
+#include <type_traits>
+
+#include <cuda_runtime.h>
+
+#include "device_model.hpp"
+#include "fft.cuh"
+
+namespace inthist::correlation::cuda {
+
+inline constexpr int kThreads = 512, kWarps = kThreads / 32;
+inline constexpr unsigned kAllLanes = 0xffffffff;
+static_assert (kChannels == 32 && kGrid * kPairs == kThreads);
+
+__device__ inline int lane ()
+{
+  return int (threadIdx.x) % 32;
+}
+__device__ inline int warp ()
+{
+  return int (threadIdx.x) / 32;
+}
+
+// A processor runs only one block, so few threads hide the latency of memory. For that reason each
+// thread has several loads under way at once.
+
+/// Calls store (i, load (i)) for each i of a thread, up to n. Several loads are under way at once:
+/// no store may write what a later load reads.
+template <int kAtOnce = 4, class Load, class Store>
+__device__ void for_all (int first, int step, int n, Load &&load, Store &&store)
+{
+  decltype (load (0)) values[kAtOnce];
+  int i = first;
+  for (; i + (kAtOnce - 1) * step < n; i += kAtOnce * step) {
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++)
+      values[k] = load (i + k * step);
+#pragma unroll
+    for (int k = 0; k < kAtOnce; k++)
+      store (i + k * step, values[k]);
+  }
+#pragma unroll
+  for (int k = 0; k < kAtOnce; k++)
+    if (i + k * step < n)
+      values[k] = load (i + k * step);
+#pragma unroll
+  for (int k = 0; k < kAtOnce; k++)
+    if (i + k * step < n)
+      store (i + k * step, values[k]);
+}
+/// Calls store (i, load (i)) for n numbers, shared among the threads of the block.
+template <int kAtOnce = 4, class Load, class Store>
+__device__ void for_numbers (int n, Load &&load, Store &&store)
+{
+  for_all<kAtOnce> (int (threadIdx.x), kThreads, n, load, store);
+}
+/// Calls store (i, load (i)) for n frequencies, shared among the warps of the block; each lane has
+/// a channel.
+template <int kAtOnce = 4, class Load, class Store>
+__device__ void for_warps (int n, Load &&load, Store &&store)
+{
+  for_all<kAtOnce> (warp (), kWarps, n, load, store);
+}
+
+/// Complex numbers in device memory.
+struct Complexes {
+  float *re, *im;
+
+  __device__ Number at (int i) const { return { re[i], im[i] }; }
+  __device__ void set (int i, Number number) const { re[i] = number.re, im[i] = number.im; }
+};
+__device__ inline Complexes spectrum (FilterSpectrum &of)
+{
+  return { of, of + kFilterNumbers };
+}
+/// A spectrum that is only read.
+__device__ inline Complexes spectrum (const FilterSpectrum &of)
+{
+  return spectrum (const_cast<FilterSpectrum &> (of));
+}
+
+/// The scratch memory of a block, and the tables of all models.
+struct Workspace {
+  decltype (BlockScratch::filter) &scratch;
+  const ModelTables &tables;
+  Complexes pairs;
+
+  __device__ Workspace (BlockScratch *all, const ModelTables &tables)
+      : scratch (all[blockIdx.x].filter),
+        tables (tables), pairs{ scratch.pairs, scratch.pairs + kFilterCells * kPairs }
+  {
+  }
+};
+
+__device__ inline void load (const Complexes &from, int first, int step, Number (&numbers)[kGrid])
+{
+#pragma unroll
+  for (int i = 0; i < kGrid; i++)
+    numbers[i] = from.at (first + i * step);
+}
+__device__ inline void store (const Number (&numbers)[kGrid], const Complexes &to, int first,
+                              int step)
+{
+#pragma unroll
+  for (int i = 0; i < kGrid; i++)
+    to.set (first + i * step, numbers[i]);
+}
+
+/// Transforms rows, or columns, of pictures side by side: [y][x][picture].
+template <int kPictures>
+__device__ void transform_lines (const Complexes &pictures, bool rows, const ModelTables &tables)
+{
+  if (threadIdx.x < kGrid * kPictures) {
+    const int line = int (threadIdx.x) / kPictures, picture = int (threadIdx.x) % kPictures,
+              first = line * (rows ? kGrid : 1) * kPictures + picture,
+              step = (rows ? 1 : kGrid) * kPictures;
+    Number numbers[kGrid];
+    load (pictures, first, step, numbers);
+    transform_grid (numbers, tables);
+    store (numbers, pictures, first, step);
+  }
+  __syncthreads ();
+}
+
+// Two channels, a pair, are transformed as one complex number. At x = 0 and x = kGrid / 2 the CPU
+// writes (x, y) and then (x, -y) to the same place. On the GPU only the frequency with the larger y
+// is written, so that both devices have the same bits.
+
+struct Frequency {
+  int k, m;     // the frequency's place in pairs, and the place of the conjugate
+  bool only;    // the frequency is its own conjugate
+  bool counts;  // the frequency is written (see above)
+
+  __device__ static Frequency of (int f)
+  {
+    const int y = f / kHalf, x = f % kHalf;
+    const bool edge = x == 0 || x == kGrid / 2, middle = y == 0 || y == kGrid / 2;
+    return { y * kGrid + x, (kGrid - y) % kGrid * kGrid + (kGrid - x) % kGrid, edge && middle,
+             !edge || middle || y > kGrid / 2 };
+  }
+};
+
+__device__ inline void unpack (const Complexes &pairs, const Complexes &spectra)
+{
+  const int c = lane (), pair = c % kPairs;
+  const bool second = c >= kPairs;
+  for_warps (
+      kFrequencies,
+      [&] (int f) {
+        const Frequency at = Frequency::of (f);
+        const Number there = pairs.at (at.k * kPairs + pair),
+                     mirrored = pairs.at (at.m * kPairs + pair);
+        return first_of_pair (second ? there.times_minus_i () : there,
+                              second ? mirrored.times_minus_i () : mirrored);
+      },
+      [&] (int f, Number number) { spectra.set (f * kChannels + c, number); });
+  __syncthreads ();
+}
+
+__device__ inline void pack (const Complexes &spectra, const Complexes &pairs)
+{
+  const int c = lane () % kPairs;
+  const bool mirrored = lane () >= kPairs;
+  const float sign = mirrored ? -1 : 1;
+  for_warps (
+      kFrequencies,
+      [&] (int f) {
+        const int at = f * kChannels + c;
+        return pair_of (spectra.at (at), spectra.at (at + kPairs), sign);
+      },
+      [&] (int f, Number number) {
+        const Frequency at = Frequency::of (f);
+        if (at.counts && (!at.only || mirrored))
+          pairs.set ((mirrored ? at.m : at.k) * kPairs + c, number);
+      });
+  __syncthreads ();
+}
+
+/// Returns the sum over all lanes: adds the upper half of the lanes to the lower half, and so on.
+__device__ inline float sum_of (float value)
+{
+#pragma unroll
+  for (int half = kChannels / 2; half > 0; half /= 2)
+    value += __shfl_down_sync (kAllLanes, value, half);
+  return __shfl_sync (kAllLanes, value, 0);
+}
+
+/// Replaces each number by the mean of the number and its neighbours along an axis.
+__device__ inline void smooth (const float *from, float *to, bool along_x)
+{
+  const int step = (along_x ? 1 : kGrid) * kCellValues;
+  for_numbers<8> (
+      kFilterCells * kCellValues,
+      [&] (int i) {
+        const int cell = i / kCellValues, at = along_x ? cell % kGrid : cell / kGrid;
+        const bool has_before = at > 0, has_after = at < kGrid - 1;
+        const float before = from[has_before ? i - step : i],
+                    after = from[has_after ? i + step : i];
+        return smoothed (has_before ? before : 0.0F, from[i], has_after ? after : 0.0F);
+      },
+      [&] (int i, float number) { to[i] = number; });
+  __syncthreads ();
+}
+
+/// Computes the channels of all cells, and writes them as pairs.
+__device__ inline void describe (const SquareCells &square, const Workspace &work)
+{
+  auto &filter = work.scratch;
+  const CellsOnDevice gradients = *square.gradients;
+  const SquareSums sums = { gradients.x,       gradients.y,        gradients.sums,
+                            square.luma->sums, square.luma_planes, square.scale };
+  constexpr int kCorners = (kGrid + 1) * (kGrid + 1);
+  static_assert (kFilterCells * kCellValues <= std::extent_v<
+                     FilterSpectrum> && kFilterCells + kCorners <= std::extent_v<FilterSpectrum>);
+  float *const cells = filter.v, *const other = filter.g, *const energies = filter.h,
+               *const norms = filter.h + kFilterCells;
+  for_numbers<6> (
+      kFilterCells * kDirections, [&] (int i) { return sums.direction (i); },
+      [&] (int i, float value) { cells[i / kDirections * kCellValues + i % kDirections] = value; });
+  for (int cell = threadIdx.x; cell < kFilterCells; cell += kThreads)
+    cells[cell * kCellValues + kDirections] = sums.luma_of (cell);
+  __syncthreads ();
+  smooth (cells, other, true);
+  smooth (other, cells, false);
+  for (int cell = threadIdx.x; cell < kFilterCells; cell += kThreads)
+    energies[cell] = energy_of (cells + cell * kCellValues);
+  __syncthreads ();
+  for (int i = threadIdx.x; i < kCorners; i += kThreads)
+    norms[i] = block_norm (energies, kGrid, kGrid, i % (kGrid + 1), i / (kGrid + 1));
+  __syncthreads ();
+  const auto fade_of = [&] (int cell) {
+    return work.tables.window[cell / kGrid] * work.tables.window[cell % kGrid];
+  };
+  const auto write = [&] (int cell, int c, float channel) {
+    (c < kPairs ? work.pairs.re : work.pairs.im)[cell * kPairs + c % kPairs] = channel;
+  };
+  constexpr int kValues = kDirections + kOrientations, kBlocks = 4;
+  for_numbers (
+      kFilterCells * kValues,
+      [&] (int i) {
+        const int cell = i / kValues, c = i % kValues;
+        const bool is_direction = c < kDirections;
+        const float *const at = cells + cell * kCellValues + (is_direction ? c : c - kDirections);
+        const float value = at[0], opposite = at[is_direction ? 0 : kOrientations];
+        const BlockNorms around (norms, kGrid, cell / kGrid, cell % kGrid);
+        return shares_of (is_direction ? value : value + opposite, around.at, fade_of (cell));
+      },
+      [&] (int i, float channel) { write (i / kValues, i % kValues, channel); });
+  for_numbers<2> (
+      kFilterCells * kBlocks,
+      [&] (int i) {
+        const int cell = i / kBlocks, block = i % kBlocks;
+        const float *const values = cells + cell * kCellValues;
+        const float norm =
+            norms[(cell / kGrid + block / 2) * (kGrid + 1) + cell % kGrid + block % 2];
+        float sum = 0;
+        for (int v = 0; v < kDirections; v++)
+          sum += clipped (values[v], norm);
+        return kBlockShare * fade_of (cell) * sum;
+      },
+      [&] (int i, float channel) { write (i / kBlocks, kValues + i % kBlocks, channel); });
+  for (int cell = threadIdx.x; cell < kFilterCells; cell += kThreads)
+    write (cell, kChannels - 1, cells[cell * kCellValues + kDirections] * fade_of (cell));
+  __syncthreads ();
+}
+
+/// Computes the spectra of a square.
+__device__ inline void describe_spectra (const SquareCells &square, const Workspace &work,
+                                         const Complexes &to)
+{
+  describe (square, work);
+  transform_lines<kPairs> (work.pairs, true, work.tables);
+  transform_lines<kPairs> (work.pairs, false, work.tables);
+  unpack (work.pairs, to);
+}
+
+/// Launches a kernel for n targets.
+template <class Job>
+int launch (void (*kernel) (const Job *, int, const ModelTables *, BlockScratch *), const Job *jobs,
+            int n, const ModelTables *tables, const Scratch &scratch, Stream stream)
+{
+  kernel<<<unsigned (std::min (n, scratch.n)), kThreads, 0, stream>>> (jobs, n, tables,
+                                                                       scratch.blocks);
+  return cudaGetLastError ();
+}
+
+}  // namespace inthist::correlation::cuda
