@@ -33,7 +33,6 @@ import collections
 import concurrent.futures
 import csv
 import ctypes
-import glob
 import importlib
 import io
 import os
@@ -52,7 +51,9 @@ except ImportError as error:
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../inthist-check/peers"))
+sys.path.insert(0, HERE)
 import pytorch  # noqa: E402
+from peers_gpu import CUDA_FOLDERS, Gpu, Missing, library  # noqa: E402
 
 TABLE, HISTOGRAM, MEDIAN = "integral image", "integral histogram", "median"
 BINS, WINDOW = 32, 15
@@ -61,15 +62,10 @@ SIZES = {TABLE: [(640, 480), (1920, 1080), (4096, 4096), (8192, 8192)],
          MEDIAN: [(1920, 1080)]}
 QUICK_SIZES = {TABLE: [(64, 48), (203, 131)], HISTOGRAM: [(67, 45)], MEDIAN: [(67, 45)]}
 FRAMES_A_LAP, LEAST_LAPS = 20, 10
-CUDA_FOLDERS = [os.environ.get("CUDA_HOME", "/usr/local/cuda"), "/usr/local/cuda"]
 
 # frame() computes, fetch() gives the last result as an array of NumPy; device is CPU or CUDA
 Candidate = collections.namedtuple("Candidate", "who device frame fetch")
 Row = collections.namedtuple("Row", "what size who device us")
-
-
-class Missing(Exception):
-    """Names a thing that a peer needs and that this machine does not have"""
 
 
 class Wrong(Exception):
@@ -133,92 +129,6 @@ def module(name, package):
         return importlib.import_module(name)
     except ImportError as error:
         raise Missing(f"no {package} ({error})") from None
-
-
-def library(name):
-    """A shared library of the CUDA toolkit, or of NVIDIA's packages for Python"""
-    folders = [""] + [os.path.join(cuda, "lib64") for cuda in CUDA_FOLDERS]
-    folders += [found for path in sys.path for found in glob.glob(f"{path}/nvidia/*/lib")]
-    reasons = []
-    for folder in folders:
-        names = glob.glob(os.path.join(folder, name + ".so*")) if folder else [name + ".so"]
-        for path in sorted(names, reverse=True):
-            try:
-                return ctypes.CDLL(path, ctypes.RTLD_GLOBAL)
-            except OSError as error:
-                reasons.append(str(error))
-    raise Missing(reasons[-1])
-
-
-class Gpu:
-    """Memory and times of the first GPU, by the driver's API, in the context that CUDA's runtime
-    shares among all libraries. The stream is the default one."""
-
-    def __init__(self):
-        try:
-            self.driver = ctypes.CDLL("libcuda.so.1")
-        except OSError:
-            raise Missing("there is no NVIDIA driver") from None
-        device, context = ctypes.c_int(), ctypes.c_void_p()
-        if self.driver.cuInit(0) != 0:
-            raise Missing("the NVIDIA driver sees no device")
-        self.call("cuDeviceGet", ctypes.byref(device), 0)
-        self.call("cuDevicePrimaryCtxRetain", ctypes.byref(context), device)
-        self.call("cuCtxSetCurrent", context)
-        self.device, self.taken = device, []
-        self.start, self.stop = ctypes.c_void_p(), ctypes.c_void_p()
-        for event in (self.start, self.stop):
-            self.call("cuEventCreate", ctypes.byref(event), 0)
-        name = ctypes.create_string_buffer(256)
-        self.call("cuDeviceGetName", name, len(name), device)
-        self.name = name.value.decode()
-
-    def call(self, name, *arguments):
-        status = getattr(self.driver, name)(*arguments)
-        if status != 0:
-            raise RuntimeError(f"{name}: CUDA error {status}")
-
-    def attribute(self, number):
-        """An attribute of the device, by its number in cuda.h"""
-        value = ctypes.c_int()
-        self.call("cuDeviceGetAttribute", ctypes.byref(value), number, self.device)
-        return value.value
-
-    def allocate(self, size):
-        """The address of memory on the GPU, which holds no earlier result; free() frees it"""
-        address = ctypes.c_uint64()
-        self.call("cuMemAlloc_v2", ctypes.byref(address), ctypes.c_size_t(size))
-        self.call("cuMemsetD8_v2", address, ctypes.c_ubyte(0xa5), ctypes.c_size_t(size))
-        self.taken.append(address)
-        return ctypes.c_void_p(address.value)
-
-    def put(self, array):
-        address = self.allocate(array.nbytes)
-        self.call("cuMemcpyHtoD_v2", ctypes.c_uint64(address.value),
-                  array.ctypes.data_as(ctypes.c_void_p), ctypes.c_size_t(array.nbytes))
-        return address
-
-    def get(self, address, shape, dtype):
-        array = numpy.empty(shape, dtype)
-        self.call("cuMemcpyDtoH_v2", array.ctypes.data_as(ctypes.c_void_p),
-                  ctypes.c_uint64(address.value), ctypes.c_size_t(array.nbytes))
-        return array
-
-    def free(self):
-        for address in self.taken:
-            self.call("cuMemFree_v2", address)
-        self.taken = []
-
-    def lap(self, frame, frames):
-        """Seconds of a frame"""
-        milliseconds = ctypes.c_float()
-        self.call("cuEventRecord", self.start, None)
-        for _ in range(frames):
-            frame()
-        self.call("cuEventRecord", self.stop, None)
-        self.call("cuEventSynchronize", self.stop)
-        self.call("cuEventElapsedTime", ctypes.byref(milliseconds), self.start, self.stop)
-        return milliseconds.value / 1e3 / frames
 
 
 def cpu_lap(frame, frames):

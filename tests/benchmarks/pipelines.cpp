@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Times whole pipelines: a source of ready-made frames ! cudaintegralhist ! a sink that counts.
-// Every line is a pipeline that ran for a while after a warm-up. Above the lines of a size are its
-// ceilings, measured in the same run: copies between pinned memory and the device, cudaMemset of
-// the tensor, and only the algorithm.
+// Every line is a pipeline that ran for a while after a warm-up. Above the lines of a size are the
+// ceilings of that size, measured in the same run: copies between pinned memory and the device,
+// cudaMemset of the tensor, and only the algorithm.
 //
 //   pipelines --help
 #include <algorithm>
@@ -15,9 +15,8 @@
 #include <thread>
 #include <vector>
 
-#include <sys/resource.h>
-
 #include "../support/command_line.hpp"
+#include "../support/processor_time.hpp"
 #include "ends.hpp"
 
 #include <kernels/inthist.hpp>
@@ -57,16 +56,6 @@ inthist::Shape shape_of (const Run &run)
 double now ()
 {
   return double (g_get_monotonic_time ()) / 1e6;
-}
-
-double processor_seconds ()
-{
-  rusage usage;
-  getrusage (RUSAGE_SELF, &usage);
-  const auto seconds = [] (const timeval &t) {
-    return double (t.tv_sec) + double (t.tv_usec) / 1e6;
-  };
-  return seconds (usage.ru_utime) + seconds (usage.ru_stime);
 }
 
 /// One pipeline, from its first frame to its last.

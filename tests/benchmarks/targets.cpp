@@ -22,9 +22,9 @@
 #include <gst/app/gstappsrc.h>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/video/video.h>
-#include <sys/resource.h>
 
 #include "../support/command_line.hpp"
+#include "../support/processor_time.hpp"
 
 namespace {
 
@@ -219,16 +219,6 @@ private:
   std::atomic<int> frames_ = 0;
   GstBuffer *last_ = nullptr;
 };
-
-double processor_seconds ()
-{
-  rusage usage;
-  getrusage (RUSAGE_SELF, &usage);
-  const auto seconds = [] (const timeval &t) {
-    return double (t.tv_sec) + double (t.tv_usec) / 1e6;
-  };
-  return seconds (usage.ru_utime) + seconds (usage.ru_stime);
-}
 
 /// Measures, and prints a line. Returns false after an error.
 bool measure (const Run &run, const std::vector<Sample> &video)
