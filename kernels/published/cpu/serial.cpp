@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// serial: Algorithm 1 of Poostchi et al. 2017 on one thread, as in the paper: each element from its
-// three neighbours. It stays slow and obvious, because strategies are checked against it.
+// serial: Algorithm 1 of Poostchi et al. 2017 on one thread: each element from
+// three neighbours, by the paper's formula. It stays slow and obvious, because strategies are
+// checked against it.
 #include <cerrno>
 
 #include "../element_types.hpp"
