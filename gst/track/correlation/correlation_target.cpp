@@ -95,9 +95,8 @@ inthist::Region CorrelationTarget::region (const FrameTensors &frame,
 {
   if (tracker_ && !is_corrected_)
     return tracker_->region (frame, motion);
-  const CorrelationTracker there (box_.x + box_.width / 2, box_.y + box_.height / 2, box_.width,
-                                  box_.height);
-  return there.region (frame, {});
+  return CorrelationTracker::region (
+      frame, { box_.x + box_.width / 2, box_.y + box_.height / 2, box_.width, box_.height }, {});
 }
 
 void CorrelationTarget::resize (double x_factor, double y_factor)

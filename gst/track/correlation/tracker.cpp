@@ -131,10 +131,9 @@ void CorrelationTracker::resize (double x_factor, double y_factor)
   place_.height *= y_factor;
 }
 
-inthist::Region CorrelationTracker::region (const FrameTensors &frame,
-                                            const ExpectedMotion &motion) const
+inthist::Region CorrelationTracker::region (const FrameTensors &frame, const Place &now,
+                                            const ExpectedMotion &motion)
 {
-  const Place now = place ();
   const double x = now.x + motion.x, y = now.y + motion.y, beyond = 2 * now.cell ();
   const auto edge = [] (double at, int most) { return int (std::clamp (at, 0.0, double (most))); };
   const double across = (now.side () + now.width) / 2 + beyond,

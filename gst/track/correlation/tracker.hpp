@@ -63,7 +63,13 @@ public:
 
   /// Returns the region of the frame that follow () will ask for; colours of a lost target:
   /// everywhere.
-  inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const;
+  inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const
+  {
+    return region (frame, place (), motion);
+  }
+  /// Returns the same for a target at a place.
+  static inthist::Region region (const FrameTensors &frame, const Place &now,
+                                 const ExpectedMotion &motion);
   /// Converts the place to frames of another size.
   void resize (double x_factor, double y_factor);
 
