@@ -14,11 +14,13 @@ papers/*.toml has a paper each. An experiment has the commands to run, the figur
 for, and claims, which are what the paper's text states, with the place:
 
   commands            of inthist-check, or of devices; what gives a wrong tensor is left out
-  where               columns of the CSV and their values, for the table
+  where               columns of the CSV and their values, for the table and the plot
+  shown               more of these, for the table only
   rows, columns       columns of the CSV that name the table's rows ("name") and columns; "size" is
                       the frame's, "table" the types
   rate, best          frames a second instead of microseconds; the fastest of a column is bold
   sentence            what agrees, what does not and why; {id} is a claim's value here
+  unread              what is not compared, if the page needs to say it
   claims              said, at: what is stated, and where
       published       a value, beside ours; or the range `least` to `most` of a ratio
       over, under     rows by columns of the CSV ("alone" where no mode is given). The claim's value
@@ -273,10 +275,10 @@ def column_name(row, experiment):
     return 'x'.join(row[key] for key in experiment['columns'])
 
 
-def series(experiment, data):
-    """{row: {column: microseconds or frames a second}}"""
+def series(experiment, data, more=None):
+    """{row: {column: microseconds or frames a second}} of the experiment's `where`, and of more"""
     lines = {}
-    for row in data.select(experiment.get('where', {})):
+    for row in data.select({**experiment.get('where', {}), **(more or {})}):
         us = float(row['median_us'])
         line = lines.setdefault(row_name(row, experiment), {})
         line[column_name(row, experiment)] = 1e6 / us if experiment.get('rate') else us
@@ -323,31 +325,25 @@ def measured_on(data):
 
 def section(label, experiment, data, usual):
     """Lines of the page; `usual` is where most experiments were measured"""
-    lines = [f'### {experiment["figure"]}', '', *wrapped(experiment['about']), '', '```sh']
-    for command in experiment['commands']:
-        words = shlex.join(programs('build').get(word, word) for word in shlex.split(command))
-        kept = re.sub(r'(--(?:size|bins|table|tile|threads|device)) ', '\\1\0', words)
-        lines += ' \\\n    '.join(wrapped(kept, 92)).replace('\0', ' ').splitlines()
-    lines += ['```', '']
+    lines = [f'### {experiment["figure"]}', '', *wrapped(experiment['about'])]
     values = [data and data.value(claim) for claim in experiment['claims']]
-    if data:
-        where = measured_on(data)
-        lines += wrapped((where if where != usual else '') +
-                         f' [The data](measurements/papers/{label}.csv).') + ['']
-        lines += table_of(experiment, series(experiment, data)) + ['']
-        lines += [f'![{experiment["figure"]}, here and published](images/papers/{label}.png)', '']
-    else:
-        lines += ['Not measured yet.', '']
-    lines += ['| what the paper states | where | published | here | agrees |', '|---' * 5 + '|']
-    for claim, value in zip(experiment['claims'], values):
-        lines.append(f'| {claim["said"]} | {claim.get("at", "this project")} | {published(claim)} '
-                     f'| {range_of(value) if value else "-"} | {verdict(claim, value)} |')
-    lines += ['', *wrapped(experiment['unread'])]
     if data:
         texts = {claim['id']: text_of(claim, value)
                  for claim, value in zip(experiment['claims'], values) if 'id' in claim}
-        lines += ['', *wrapped(experiment['sentence'].format(**texts))]
-    return lines + ['']
+        lines += ['', *wrapped(experiment['sentence'].format(**texts) + ' ' +
+                               experiment.get('unread', ''))]
+    lines += ['', '| time or rate | where | published | here | agrees |',
+              '|---' * 5 + '|']
+    for claim, value in zip(experiment['claims'], values):
+        lines.append(f'| {claim["said"]} | {claim.get("at", "this project")} | {published(claim)} '
+                     f'| {range_of(value) if value else "-"} | {verdict(claim, value)} |')
+    if not data:
+        return lines + ['', 'Not measured yet.', '']
+    where = measured_on(data)
+    return lines + [
+        '', *table_of(experiment, series(experiment, data, experiment.get('shown', {}))), '',
+        *wrapped((where if where != usual else '') + f' [Data](measurements/papers/{label}.csv).'),
+        '', f'![{experiment["figure"]}](images/papers/{label}.png)', '']
 
 
 def plot(path, experiment, data):
@@ -393,20 +389,22 @@ def text_of_page(found, data_of):
     places = [measured_on(data) for data in data_of.values()]
     usual = max(places, key=places.count, default='')
     lines = ['<!-- SPDX-License-Identifier: LGPL-2.1-or-later -->', '# The papers, reproduced', '',
-             *wrapped('This page compares what five papers report with what this project measures. '
-                      'All their algorithms are built in. One command measures everything and '
-                      'writes this page:'),
+             *wrapped('This page says what five papers describe, and compares their figures with '
+                      'what this project measures. All their algorithms are [built in](elements.md'
+                      '#cudaintegralhist). This measures again and writes this page:'),
              '', '```sh', 'tests/benchmarks/papers.py', '```', '',
-             *wrapped('"Published" is what a text states in words or tables. A range agrees if it '
-                      f'does within a factor of {NEAR}, because the GPUs differ; "more than" and '
-                      '"up to" are strict. `inthist-check` times one frame after another, from '
-                      'pixels on the GPU to the tensor, and verifies every output. `devices` keeps '
-                      'frames in flight, uploads each, and verifies nothing. Transfers use pinned '
-                      'memory.'),
-             '', *wrapped(f'{usual} Sections of other machines name them.' if usual else ''), '']
+             *wrapped('"Published" is what a text states; curves without numbers are not compared. '
+                      f'A range agrees if it does within a factor of {NEAR}, because the GPUs '
+                      'differ; "more than" and "up to" are strict. `inthist-check` times one frame '
+                      'after another, from pixels on the GPU to the tensor, and verifies every '
+                      'output. `devices` keeps frames in flight, uploads each, and verifies '
+                      'nothing. Transfers use pinned memory. The data have all rows, and the '
+                      'commands at their head.'),
+             '', *wrapped(f'{usual}' if usual else ''), '']
     for name, paper in found.items():
-        lines += [f'## {paper["title"]}', '', *wrapped(f'{paper["reference"]}.'), '',
-                  *wrapped(f'Their machines: {paper["machines"]}.'), '']
+        lines += [f'## {paper["title"]}', '', *wrapped(
+            f'{paper["reference"]}. {paper.get("describes", "")} Machines: {paper["machines"]}.'),
+            '']
         for experiment in paper['experiment']:
             label = f'{name}-{experiment["name"]}'
             lines += section(label, experiment, data_of.get(label), usual)
