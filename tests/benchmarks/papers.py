@@ -15,7 +15,7 @@ for, and claims, which are what the paper's text states, with the place:
 
   commands            of inthist-check, or of devices; what gives a wrong tensor is left out
   where               columns of the CSV and their values, for the table and the plot
-  shown               more of these, for the table only
+  shown               more of these, for the table only; false if the plot is enough
   rows, columns       columns of the CSV that name the table's rows ("name") and columns; "size" is
                       the frame's, "table" the types
   rate, best          frames a second instead of microseconds; the fastest of a column is bold
@@ -339,10 +339,12 @@ def section(label, experiment, data, usual):
                      f'| {range_of(value) if value else "-"} | {verdict(claim, value)} |')
     if not data:
         return lines + ['', 'Not measured yet.', '']
+    if experiment.get('shown', True):
+        lines += ['', *table_of(experiment, series(experiment, data, experiment.get('shown')))]
     where = measured_on(data)
     return lines + [
-        '', *table_of(experiment, series(experiment, data, experiment.get('shown', {}))), '',
-        *wrapped((where if where != usual else '') + f' [Data](measurements/papers/{label}.csv).'),
+        '', *wrapped((where if where != usual else '') +
+                     f' [Data](measurements/papers/{label}.csv).'),
         '', f'![{experiment["figure"]}](images/papers/{label}.png)', '']
 
 
@@ -397,9 +399,8 @@ def text_of_page(found, data_of):
                       f'A range agrees if it does within a factor of {NEAR}, because the GPUs '
                       'differ; "more than" and "up to" are strict. `inthist-check` times one frame '
                       'after another, from pixels on the GPU to the tensor, and verifies every '
-                      'output. `devices` keeps frames in flight, uploads each, and verifies '
-                      'nothing. Transfers use pinned memory. The data have all rows, and the '
-                      'commands at their head.'),
+                      'output. Transfers use pinned memory. The data have the commands at their '
+                      'head.'),
              '', *wrapped(f'{usual}' if usual else ''), '']
     for name, paper in found.items():
         lines += [f'## {paper["title"]}', '', *wrapped(
