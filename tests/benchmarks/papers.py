@@ -323,29 +323,31 @@ def measured_on(data):
     return f'Measured on {head["date"]}, commit {head["commit"]}: {where}.'
 
 
+def claims_of(experiment, data):
+    """Rows of the table of claims"""
+    rows = []
+    for claim in experiment['claims']:
+        value = data and data.value(claim)
+        rows.append(f'| {claim["said"]} | {claim.get("at", "this project")} | {published(claim)} '
+                    f'| {range_of(value) if value else "-"} | {verdict(claim, value)} |')
+    return rows
+
+
 def section(label, experiment, data, usual):
-    """Lines of the page; `usual` is where most experiments were measured"""
-    lines = [f'### {experiment["figure"]}', '', *wrapped(experiment['about'])]
-    values = [data and data.value(claim) for claim in experiment['claims']]
-    if data:
-        texts = {claim['id']: text_of(claim, value)
-                 for claim, value in zip(experiment['claims'], values) if 'id' in claim}
-        lines += ['', *wrapped(experiment['sentence'].format(**texts) + ' ' +
-                               experiment.get('unread', ''))]
-    lines += ['', '| time or rate | where | published | here | agrees |',
-              '|---' * 5 + '|']
-    for claim, value in zip(experiment['claims'], values):
-        lines.append(f'| {claim["said"]} | {claim.get("at", "this project")} | {published(claim)} '
-                     f'| {range_of(value) if value else "-"} | {verdict(claim, value)} |')
+    """Lines about an experiment; `usual` is where most experiments were measured"""
+    about = f'**{experiment["figure"]}:** {experiment["about"]}'
     if not data:
-        return lines + ['', 'Not measured yet.', '']
+        return [*wrapped(f'{about} Not measured yet.'), '']
+    texts = {claim['id']: text_of(claim, data.value(claim))
+             for claim in experiment['claims'] if 'id' in claim}
+    where = measured_on(data)
+    lines = wrapped(' '.join((
+        about, experiment['sentence'].format(**texts), experiment.get('unread', ''),
+        where if where != usual else '',
+        f'[Data](measurements/papers/{label}.csv), [plot](images/papers/{label}.png).')))
     if experiment.get('shown', True):
         lines += ['', *table_of(experiment, series(experiment, data, experiment.get('shown')))]
-    where = measured_on(data)
-    return lines + [
-        '', *wrapped((where if where != usual else '') +
-                     f' [Data](measurements/papers/{label}.csv).'),
-        '', f'![{experiment["figure"]}](images/papers/{label}.png)', '']
+    return lines + ['']
 
 
 def plot(path, experiment, data):
@@ -395,7 +397,7 @@ def text_of_page(found, data_of):
                       'what this project measures. All their algorithms are [built in](elements.md'
                       '#cudaintegralhist). This measures again and writes this page:'),
              '', '```sh', 'tests/benchmarks/papers.py', '```', '',
-             *wrapped('"Published" is what a text states; curves without numbers are not compared. '
+             *wrapped('"Published" is what a text states. Curves without numbers are not compared. '
                       f'A range agrees if it does within a factor of {NEAR}, because the GPUs '
                       'differ; "more than" and "up to" are strict. `inthist-check` times one frame '
                       'after another, from pixels on the GPU to the tensor, and verifies every '
@@ -406,8 +408,12 @@ def text_of_page(found, data_of):
         lines += [f'## {paper["title"]}', '', *wrapped(
             f'{paper["reference"]}. {paper.get("describes", "")} Machines: {paper["machines"]}.'),
             '']
-        for experiment in paper['experiment']:
-            label = f'{name}-{experiment["name"]}'
+        labels = {f'{name}-{experiment["name"]}': experiment for experiment in paper['experiment']}
+        lines += ['| time or rate | where | published | here | agrees |', '|---' * 5 + '|']
+        for label, experiment in labels.items():
+            lines += claims_of(experiment, data_of.get(label))
+        lines.append('')
+        for label, experiment in labels.items():
             lines += section(label, experiment, data_of.get(label), usual)
     return '\n'.join(lines).rstrip('\n') + '\n'
 
