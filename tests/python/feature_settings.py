@@ -81,6 +81,29 @@ class Errors(unittest.TestCase):
         self.check(('lut and lut-location are both set', 'set one of them'),
                    lut='1', lut_location='/nowhere')
 
+    def test_ignored_bins(self):
+        """bins that a feature ignores are one warning, and the histogram has the feature's bins"""
+        for settings, bins, said in (
+                ('feature=hsv bins=8', 256, 'bins=8 is ignored: feature=hsv has 256 bins. '
+                 'Leave bins out, or set quantization.'),
+                ('feature=rgb quantization=2,2,2 bins=16', 8, 'feature=rgb has 8 bins'),
+                ('feature=uniform-lbp bins=64', 59, 'bins=64 is ignored: feature=uniform-lbp has '
+                 '59 bins. Leave bins out.'),
+                ('feature=lbp bins=256', 256, None),
+                ('feature=hsv', 256, None),
+                ('feature=hsv quantization=2,2,2 bins=3 lut=0,1,2', 3, None),
+                ('feature=gradient bins=9', 9, None)):
+            with self.subTest(settings), playing(
+                    'videotestsrc num-buffers=2 ! video/x-raw,format=NV12,width=20,height=10 ! '
+                    f'cudaintegralhist backend=cpu {settings} ! appsink name=sink') as pipeline:
+                histogram = GstIntegralHist.integral_histogram(pull(pipeline))
+                self.assertEqual(histogram.get_bins(), bins)
+                warnings, bus = [], pipeline.get_bus()
+                while message := bus.pop_filtered(Gst.MessageType.WARNING):
+                    warnings.append(message.parse_warning()[0].message)
+                self.assertEqual(len(warnings), 1 if said else 0, warnings)
+                self.assertIn(said or '', ''.join(warnings))
+
     def test_lut_location(self):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, 'table')

@@ -126,10 +126,13 @@ Expected<> HistogramConsumer::note_missing (GstBaseTransform *element)
                     setting = feature_.empty () ? "" : " feature=" + feature_;
   const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (element), feature_);
   if (!producer) {
+    const auto feature = parse_feature (feature_).value_or (std::nullopt);
+    const bool is_own = feature && has_own_bins (*feature);  // its number of bins
     missing_ = 0;  // no second warning at the end of the stream
     return error (Error::Kind::no_histogram, "The frames carry no integral histogram",
                   feature_.empty () ? "" : " of", setting, ": put cudaintegralhist", setting,
-                  " before ", name, ", as in \"... ! cudaintegralhist", setting, " bins=16 ! ",
+                  " before ", name, ", such as \"... ! cudaintegralhist", setting,
+                  is_own ? "" : " bins=16", " ! ",
                   factory ? GST_OBJECT_NAME (factory) : name.c_str (), setting,
                   " ! ...\", with nothing between them that drops it");
   }

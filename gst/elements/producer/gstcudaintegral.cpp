@@ -205,6 +205,8 @@ static Expected<> start (GstCudaIntegral *self)
   state.shape = state.started.shape (content_of (self));
   const std::string description = TRY (state.devices.open (GST_ELEMENT (self), state.started));
   INFO (self, "backend: %s", description.c_str ());
+  if (const std::string ignored = state.started.describe_ignored_bins (); !ignored.empty ())
+    GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS, ("%s", ignored.c_str ()), (nullptr));
   state.feature = state.started.feature;
   state.frames = state.attached = state.skipped = 0;
   state.scores.start (state.started, state.lut);

@@ -366,7 +366,7 @@ Expected<> ProducerProperties::check_range () const
 {
   const guint all = guint (all_bins ());
   const inthist::FeatureInfo &info = inthist::info_of (inthist::Feature (feature));
-  const bool are_set = has_lut () || (info.bins == 0 && !info.is_joint ());
+  const bool are_set = has_lut () || !has_own_bins (inthist::Feature (feature));
   const std::string whole =
       are_set ? joined ("bins=", all)
               : joined ("feature=", info.nick,
@@ -405,6 +405,17 @@ inthist::PixelFormat ProducerProperties::format (Content content, const GstVideo
   if (of.soft)
     format.soft = inthist::SoftBins::of (of.feature, all_bins ());
   return format;
+}
+
+std::string ProducerProperties::describe_ignored_bins () const
+{
+  if (has_lut () || !has_own_bins (inthist::Feature (feature)) || bins == ProducerProperties ().bins
+      || int (bins) == all_bins ())
+    return "";
+  const HistogramSpec used = spec ();
+  return joined ("bins=", bins, " is ignored: feature=", inthist::info_of (used.feature).nick,
+                 " has ", all_bins (), " bins. Leave bins out",
+                 text_of (used.quantization).empty () ? "" : ", or set quantization", ".");
 }
 
 std::string ProducerProperties::describe_wait (unsigned most) const

@@ -65,6 +65,8 @@ struct ProducerProperties {
   HistogramSpec spec () const;
   /// Returns how to read the pixels of such video.
   inthist::PixelFormat format (inthist::Content content, const GstVideoInfo &info) const;
+  /// Returns a warning for users if `bins` is set and the feature ignores it; empty if not.
+  std::string describe_ignored_bins () const;
   /// Returns a text for users: all `most` tensors are held downstream, and what to do.
   std::string describe_wait (unsigned most) const;
   /// Returns the LUT from values to bins, or to scores. Reads the file that has it. If no value has

@@ -26,6 +26,13 @@ inline std::string text_of (const inthist::Quantization &quantization)
   return text;
 }
 
+/// Returns whether the feature has its own number of bins, so that the property `bins` is ignored.
+inline bool has_own_bins (inthist::Feature feature)
+{
+  const inthist::FeatureInfo &info = inthist::info_of (feature);
+  return info.bins > 0 || info.is_joint ();
+}
+
 /// Returns the properties of cudaintegralhist, "feature=hue-saturation quantization=16,8".
 inline std::string settings_of (const HistogramSpec &spec)
 {

@@ -35,6 +35,8 @@ from integralhist.container import Container  # noqa: E402
 IDLE = 10      # seconds without a reading thread, for a file that has had no frame
 STALLED = 300  # seconds without another frame of a file, or for the histogram of a picture
 RANGES = 10    # ranges of frames without a histogram that a message lists
+# features with a number of bins of their own, which ignore the property bins unless lut is set
+OWN_BINS = 'rgb', 'ycbcr', 'hue-saturation', 'hsv', 'lbp', 'uniform-lbp'
 # number: 0 for the first; pts: ns, or None; time: ns since 1970 of a live frame, or None
 # regions: [((x, y, width, height), counts of each bin)]; tracks: [GstIntegralHist.Track]
 Frame = collections.namedtuple('Frame', 'number pts time regions tracks')
@@ -104,7 +106,8 @@ def add_arguments(parser, with_regions=False):
                  GstIntegralHist.IntegralHistogramFeature.__enum_values__.values()]
         parser.add_argument('--feature', default='luma', choices=nicks, metavar='NICK',
                             help='what of a pixel is counted (luma)')
-        parser.add_argument('--bins', type=int, default=16, help='bins of a histogram (16)')
+        parser.add_argument('--bins', type=int, default=16, help='bins of a histogram (16); '
+                            'features of several values, and patterns, have their own number')
 
 
 def source_of(options):
@@ -205,7 +208,9 @@ class Stream:
                 raise StreamError(f'there is no feature {options.feature}, only '
                                   f'{", ".join(features)}')
             self.feature = features[options.feature]
-            self.counting = (f'cudaintegralhist feature={options.feature} bins={options.bins} '
+            is_own = options.feature in OWN_BINS and 'lut=' not in counting
+            bins = '' if is_own else f'bins={options.bins} '
+            self.counting = (f'cudaintegralhist feature={options.feature} {bins}'
                              f'interval={interval} {counting}')
             elements.append(self.counting)
         if self.wants_tracks:
