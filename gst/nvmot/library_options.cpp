@@ -28,7 +28,7 @@ const PropertyTable<LibraryOptions> &table ()
     auto *const table = new PropertyTable<LibraryOptions>;
     auto &made = *table;
     made.part (track_properties (), FIELD (track));
-    made.parsed ("backend", FIELD (backend), kReady, "Where to compute", parse_backend);
+    made.parsed ("backend", FIELD (backend), kReady, "Device that computes", parse_backend);
     made.number<guint> ("max-targets", FIELD (max_targets), 1, kMaxTargets, kReady,
                         "Most detections and tracks of a stream in a frame");
     return table;

@@ -7,25 +7,20 @@ PropertyTable<TrackOptions> track_properties ()
 {
   PropertyTable<TrackOptions> table;
   table.number<guint> ("max-misses", FIELD (list.max_misses), 0, G_MAXUINT, kPlaying,
-                       "A target that was detected is lost once so many frames in a row had "
-                       "detections, but not of it; if no frame has any for more than three usual "
-                       "intervals, each interval counts; 0 for never: then looks decide");
-  table.flag (
-      "merge-classes", FIELD (list.merge_classes), kPlaying,
-      "Pair detections with targets of any class, and merge boxes of different classes on one "
-      "spot, for a detector that changes the class of an object between frames. If false, a "
-      "detection of another class starts another target");
-  table.number<guint> (
-      "lost-after", FIELD (lost_after), 0, 1000, kPlaying,
-      "After how many bad frames in a row a target is lost; 0: none are too many. A frame "
-      "is bad with a confidence below 0.12, and after the target has suddenly disappeared; "
-      "with method=fragments with a confidence below min-confidence");
+                       "Frames in a row with detections, but not of the target, after which it is "
+                       "lost; 0 = never; see docs/tracking.md");
+  table.flag ("merge-classes", FIELD (list.merge_classes), kPlaying,
+              "Ignore classes when detections are paired and merged; false = another class starts "
+              "another target");
+  table.number<guint> ("lost-after", FIELD (lost_after), 0, 1000, kPlaying,
+                       "Bad frames in a row after which a target is lost; 0 = never; "
+                       "docs/tracking.md says what a bad frame is");
   table.number<guint> ("forget-after", FIELD (list.forget_after), 0, G_MAXUINT, kPlaying,
-                       "After how many frames a lost target is given up, unless it is one of the "
-                       "property targets; 0 for never. Behind a detector, remember counts");
-  table.number<double> ("remember", FIELD (list.remember), 0, 86400, kPlaying,
-                        "For how many seconds a detector's target that is lost keeps its id: one "
-                        "that comes back until then goes on with it");
+                       "Frames after which a lost target is given up, unless it is one of targets; "
+                       "0 = never; after a detector see remember");
+  table.number<double> (
+      "remember", FIELD (list.remember), 0, 86400, kPlaying,
+      "Seconds for which a lost target of a detector keeps its id, in case it comes back");
   return table;
 }
 

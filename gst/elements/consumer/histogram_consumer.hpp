@@ -20,10 +20,8 @@
 namespace integralhist {
 
 /// The blurb of the property `feature`.
-inline constexpr char kFeatureBlurb[] =
-    "Which of the frame's integral histograms to use, where cudaintegralhist elements in a row "
-    "attach several: the nick of its feature, as \"hue\". Empty takes the first, of pixels rather "
-    "than of weights";
+inline constexpr char kFeatureBlurb[] = "Feature of the integral histogram to use, such as "
+                                        "\"hue\"; empty = the first histogram of pixels";
 
 /// The property `feature`: the nick of a feature, or empty for any.
 using FeatureText = ParsedText<std::optional<inthist::Feature>>;

@@ -121,10 +121,8 @@ static void gst_cuda_track_features_class_init (GstCudaTrackFeaturesClass *klass
   shared_producer_properties ().install (object_class);
 
   g_autoptr (GstCaps) caps = gst_caps_from_string (kReadableCaps);
-  describe (
-      klass,
-      { "Features for tracking", "Filter/Analyzer/Video/Hardware",
-        "Attaches what integralhisttrack follows targets by (three GstIntegralHistogramMeta), "
-        "computed with CUDA or on the CPU",
-        caps, caps });
+  describe (klass, { "Features for tracking", "Filter/Analyzer/Video/Hardware",
+                     "Attaches what integralhisttrack needs (three GstIntegralHistogramMeta), "
+                     "computed with CUDA or on the CPU",
+                     caps, caps });
 }

@@ -62,9 +62,9 @@ PropertyTable<KeepProperties> make_table ()
 {
   PropertyTable<KeepProperties> table;
   table.text ("element", FIELD (element), kReady,
-              "The element that drops metas, or several as in gst-launch-1.0, such as "
-              "\"cudadownload\" or \"cudascale ! video/x-raw(memory:CUDAMemory),width=640\"; they "
-              "show the whole picture, as it is or scaled");
+              "Elements that drop metas, in the form of gst-launch-1.0, such as \"cudadownload\"; "
+              "they must "
+              "show the whole picture");
   return table;
 }
 
@@ -458,6 +458,6 @@ static void gst_integral_hist_keep_metas_class_init (GstIntegralHistKeepMetasCla
   GST_ELEMENT_CLASS (klass)->change_state = gst_integral_hist_keep_metas_change_state;
   g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw(ANY)");
   describe (klass, { "Keeper of metas", "Filter/Video",
-                     "Runs elements that drop metas about places, and puts these on what comes out",
+                     "Runs elements that drop metas about places, and puts the metas on the output",
                      caps, caps });
 }

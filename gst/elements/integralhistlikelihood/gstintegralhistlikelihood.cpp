@@ -127,10 +127,10 @@ struct State {
 GType mode_get_type ()
 {
   static const GEnumValue values[] = {
-    { int (Mode::gray), "The map in gray, bright where it is alike", "gray" },
-    { int (Mode::heat), "The map in colours from dark blue over green to yellow, where it is alike",
+    { int (Mode::gray), "The map in gray; bright means alike", "gray" },
+    { int (Mode::heat), "The map in colours, from dark blue to green to yellow, which means alike",
       "heat" },
-    { int (Mode::blend), "These colours over the frame, the more of them the more alike", "blend" },
+    { int (Mode::blend), "The colours of heat over the frame, more opaque if more alike", "blend" },
     { 0, nullptr, nullptr },
   };
   static const GType type = g_enum_register_static ("GstIntegralHistLikelihoodMode", values);
@@ -147,21 +147,16 @@ Expected<WrittenHistogram> written_histogram (const LikelihoodProperties &proper
 PropertyTable<LikelihoodProperties> make_table ()
 {
   PropertyTable<LikelihoodProperties> table;
-  table.choice ("mode", FIELD (mode), mode_get_type (), kPlaying, "What is shown");
+  table.choice ("mode", FIELD (mode), mode_get_type (), kPlaying, "Picture to show");
   table.parsed ("feature", FIELD (feature), kPlaying, kFeatureBlurb, parse_feature);
-  table.parsed (
-      "model", FIELD (model), kPlaying,
-      "Region \"x,y,width,height\" in pixels of the first frame whose histogram is looked "
-      "for; empty is the quarter of width and height in the middle. Setting it takes it "
-      "anew, from the next frame",
-      parse_model);
+  table.parsed ("model", FIELD (model), kPlaying,
+                "Region of the next frame to look for, \"x,y,width,height\" in pixels; empty = a "
+                "quarter of each side in the middle",
+                parse_model);
   table.parsed (
       "histogram", FIELD (histogram), kPlaying,
-      "The histogram to look for, a number for each bin, separated by commas; what they "
-      "sum up to does not matter. The feature may stand before them, and its parts, as in "
-      "\"hue-saturation 2,2: 5,0,1,0\": another one of the frames is an error then. Empty "
-      "takes that of model, of which otherwise only the size counts. With measure=linear "
-      "they are weights, of any sign, which are taken as they are",
+      "Histogram to look for, a number for each bin, separated by commas; empty = that of model; "
+      "see docs/properties.md",
       [] (const std::string &text) -> Expected<WrittenNumbers> {
         return WrittenNumbers{ parse_histogram (text), parse_histogram (text, true) };
       },
@@ -170,29 +165,23 @@ PropertyTable<LikelihoodProperties> make_table ()
         return {};
       });
   table.number<guint> ("window-width", FIELD (window_width), 0, G_MAXINT, kPlaying,
-                       "Columns of the windows, in pixels; 0 takes the model's, and scales with "
-                       "the frame");
+                       "Width of a window in pixels; 0 = that of model, scaled with the frame");
   table.number<guint> ("window-height", FIELD (window_height), 0, G_MAXINT, kPlaying,
-                       "Rows of the windows, in pixels; 0 takes the model's, and scales with the "
-                       "frame");
-  table.number<guint> ("step", FIELD (step), 1, 64, kPlaying,
-                       "Pixels from one window to the next; the pixels between show the nearest. "
-                       "The work goes down with its square");
-  table.choice (
-      "measure", FIELD (measure), GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, kPlaying,
-      "How to compare. Brightness is 0 to 1: a similarity s gives max (0, s), and linear, "
-      "whose values are not bounded, 1 from there on; a distance d gives 1 - d / its bound, and "
-      "one without a bound (chi-square, "
-      "kullback-leibler) 1 / (1 + d)");
+                       "Height of a window in pixels; 0 = that of model, scaled with the frame");
+  table.number<guint> (
+      "step", FIELD (step), 1, 64, kPlaying,
+      "Pixels from one window to the next; twice the step takes a quarter of the time");
+  table.choice ("measure", FIELD (measure), GST_TYPE_INTEGRAL_HISTOGRAM_MEASURE, kPlaying,
+                "How to compare windows with the model; docs/tracking.md says how a value becomes "
+                "brightness");
   table.number<double> ("opacity", FIELD (opacity), 0, 1, kPlaying,
-                        "With mode=blend, how much of the colours is seen where the frame is "
-                        "wholly alike; elsewhere less, in proportion. 0 shows the frame alone");
-  table.flag ("scale", FIELD (scale), kPlaying,
-              "With mode=heat and mode=blend, show which colour is 0 and which is 1, in frames of "
-              "at least 160x120");
+                        "Opacity of the colours in places that are wholly alike, with mode=blend; "
+                        "0 = show only the frame");
+  table.flag (
+      "scale", FIELD (scale), kPlaying,
+      "Draw the scale of colours, with mode=heat and mode=blend, in frames of at least 160x120");
   table.flag ("messages", FIELD (messages), kPlaying,
-              "Post the best window of each map as an element message "
-              "\"integral-histogram-likelihood\"");
+              "Post the best window of each map as a message integral-histogram-likelihood");
   return table;
 }
 

@@ -58,24 +58,19 @@ PropertyTable<OverlayProperties> make_table ()
   PropertyTable<OverlayProperties> table;
   table.parsed ("feature", FIELD (feature), kPlaying, kFeatureBlurb, parse_feature);
   table.parsed ("regions", FIELD (regions), kPlaying,
-                "Rectangles \"x,y,width,height;...\" in pixels to draw on every frame; what lies "
-                "outside of it is not drawn",
+                "Rectangles to draw on every frame, \"x,y,width,height;...\" in pixels",
                 [] (const std::string &text) { return parse_regions (text); });
-  table.number<guint> ("trail", FIELD (trail), 0, 1000, kPlaying,
-                       "How many of its last positions a track draws behind itself, and after how "
-                       "many frames without it they vanish; 0 draws none");
-  table.flag ("labels", FIELD (labels), kPlaying,
-              "Write type, id and confidence of a region of interest next to it, and type and id "
-              "above its histogram; rectangles of the property regions are numbered");
+  table.number<guint> (
+      "trail", FIELD (trail), 0, 1000, kPlaying,
+      "Last positions of each track to draw, and frames after which they vanish; 0 = draw none");
+  table.flag (
+      "labels", FIELD (labels), kPlaying,
+      "Write type, id and confidence at regions of interest, and numbers at rectangles of regions");
   table.flag ("histograms", FIELD (histograms), kPlaying,
-              "Draw a bar chart of every region's histogram, where the frame carries its integral "
-              "histogram: side by side along the lower edge, or the upper one where that hides "
-              "less; +n says how many do not fit. Bars of hue, hue-saturation, hsv, rgb and ycbcr "
-              "have the colours of their bins; with labels another feature than luma is named "
-              "behind the charts, and weights are");
+              "Draw a bar chart of each region's histogram along the lower or upper edge; see "
+              "docs/tracking.md");
   table.number<guint> ("line-width", FIELD (line_width), 0, 32, kPlaying,
-                       "Pixels that lines are wide; 0 goes by the height of the frame, and takes "
-                       "at least 2");
+                       "Width of lines in pixels; 0 = by the height of the frame, at least 2");
   return table;
 }
 

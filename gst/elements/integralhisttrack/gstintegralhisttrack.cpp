@@ -95,11 +95,11 @@ GType method_get_type ()
 {
   static const GEnumValue values[] = {
     { int (Method::fragments),
-      "By the histograms of its fragments; wants cudaintegralhist before it, as with bins=16",
+      "By histograms of patches; needs an element such as cudaintegralhist bins=16 before it",
       "fragments" },
     { int (Method::correlation),
-      "By a correlation filter on gradients, its colours, and a filter of its size; wants "
-      "cudatrackfeatures before it",
+      "By correlation filters of gradients and sizes, and by colours; needs cudatrackfeatures "
+      "before it",
       "correlation" },
     { 0, nullptr, nullptr },
   };
@@ -111,29 +111,23 @@ PropertyTable<TrackProperties> make_table ()
 {
   PropertyTable<TrackProperties> table;
   table.choice ("method", FIELD (method), method_get_type (), kPlaying,
-                "How to follow targets. When it is set later, they start again where they are");
+                "How to follow targets; if you change it, targets start again where they are");
   table.parsed ("feature", FIELD (feature), kPlaying, joined (kOfFragments, kFeatureBlurb),
                 parse_feature);
   table.parsed ("targets", FIELD (targets), kPlaying,
-                "Boxes \"x,y,width,height;...\" in pixels of the first frame to follow from there, "
-                "as far as they lie in it; one outside is an error. When it is set later, the "
-                "targets that it gave before are dropped, and these start in the next frame",
+                "Boxes to follow from the next frame on, \"x,y,width,height;...\" in pixels; a new "
+                "value replaces them",
                 [] (const std::string &text) { return parse_regions (text, "targets"); });
   table.flag ("detections", FIELD (detections), kPlaying,
-              "Follow each region of interest of a frame, with GStreamer 1.24 or newer each object "
-              "detection of GstAnalytics, and each object of NVIDIA's DeepStream. One that is a "
-              "target's, also a lost one's, says "
-              "where that target is and how large; another starts a target");
+              "Follow the detections that frames carry: regions of interest, and objects of "
+              "GstAnalytics and DeepStream");
   table.part (track_properties (), FIELD (track));
-  table.parsed (
-      "area", FIELD (area), kPlaying,
-      "Regions \"x,y,width,height;...\" in pixels of the frame: detections with their "
-      "middle outside start nothing, and a target whose middle leaves them ends; empty for "
-      "the whole frame",
-      [] (const std::string &text) { return parse_regions (text, "area"); });
+  table.parsed ("area", FIELD (area), kPlaying,
+                "Regions that the middle of a target must not leave, \"x,y,width,height;...\" in "
+                "pixels; empty = the whole frame",
+                [] (const std::string &text) { return parse_regions (text, "area"); });
   table.flag ("navigation", FIELD (navigation), kPlaying,
-              "Follow what the mouse draws a box around in a video window; a click on a target "
-              "drops it, until upstream detects it again");
+              "Follow boxes that the mouse draws in a video window; a click on a target drops it");
   table.part (fragments_properties (kOfFragments), FIELD (fragments));
   return table;
 }
@@ -423,12 +417,11 @@ static void gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass
   track_log ();  // for gst-launch-1.0 --gst-debug-help
   g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw(ANY)");
   Element::init_class (
-      klass, { "Integral histogram tracker", "Filter/Analyzer/Video",
-               "Follows targets by what cudatrackfeatures or cudaintegralhist attaches. Posts "
-               "the element message integral-histogram-track, and attaches a "
-               "GstVideoRegionOfInterestMeta of the type track for each target, and a "
-               "GstIntegralHistogramTracksMeta",
-               caps, caps });
+      klass,
+      { "Integral histogram tracker", "Filter/Analyzer/Video",
+        "Follows targets. Posts integral-histogram-track, and attaches a "
+        "GstVideoRegionOfInterestMeta of the type track and a GstIntegralHistogramTracksMeta",
+        caps, caps });
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
   trans_class->transform_ip = GST_DEBUG_FUNCPTR (gst_integral_hist_track_transform_ip);
   trans_class->query = GST_DEBUG_FUNCPTR (gst_integral_hist_track_query);

@@ -22,8 +22,8 @@ constexpr guint kMaxAsyncDepth = 64, kMaxTuningTime = 60000, kMaxTaskBins = 256,
 GType backend_get_type ()
 {
   static const GEnumValue values[] = {
-    { int (Backend::automatic), "CUDA when a device answers, else the CPU", "auto" },
-    { int (Backend::cuda), "CUDA, or an error", "cuda" },
+    { int (Backend::automatic), "CUDA if a device is available, else the CPU", "auto" },
+    { int (Backend::cuda), "CUDA; an error if no device is available", "cuda" },
     { int (Backend::cpu), "The CPU", "cpu" },
     { 0, nullptr, nullptr },
   };
@@ -50,8 +50,9 @@ bool is_limited (const inthist::Strategy &strategy, inthist::Content content)
 /// Returns auto (0) and the strategies for such content (1 + the row in the table of strategies).
 std::vector<GEnumValue> strategy_values (const inthist::Shape &example)
 {
-  std::vector<GEnumValue> values = { { 0, "The built-in choice, or with tuning-time the fastest",
-                                       "auto" } };
+  std::vector<GEnumValue> values = {
+    { 0, "The built-in choice, or the fastest if tuning-time is set", "auto" }
+  };
   inthist::Shape tiled = example;
   tiled.counter = inthist::Type::u8_tiled;
   int row = 0;
@@ -85,9 +86,9 @@ GType strategy_get_type (inthist::Content content)
 GType download_get_type ()
 {
   static const GEnumValue values[] = {
-    { int (Download::lazy), "Copy the tensor to the host when somebody maps it", "lazy" },
-    { int (Download::eager), "Start the copy right behind the computation", "eager" },
-    { int (Download::never), "Leave the tensor on the GPU; region queries still work", "never" },
+    { int (Download::lazy), "When a caller asks for the whole tensor in host memory", "lazy" },
+    { int (Download::eager), "Right after the computation", "eager" },
+    { int (Download::never), "Never; regions and other questions still work", "never" },
     { 0, nullptr, nullptr },
   };
   static const GType type = g_enum_register_static ("GstCudaIntegralDownload", values);
@@ -98,11 +99,12 @@ GType compute_get_type ()
 {
   static const GEnumValue values[] = {
     { int (Compute::automatic),
-      "When somebody asks, and as much as is asked; at once while consumers keep asking for all, "
-      "and on a GPU for frames in host memory",
+      "On demand, but at once while consumers ask for whole tensors, or if a GPU gets frames in "
+      "host memory",
       "auto" },
-    { int (Compute::eager), "At once, while the frame is passed on", "eager" },
-    { int (Compute::on_demand), "When somebody asks, and as much as is asked", "on-demand" },
+    { int (Compute::eager), "At once, while the frame goes downstream", "eager" },
+    { int (Compute::on_demand), "When a consumer asks, and only the part that it asks for",
+      "on-demand" },
     { 0, nullptr, nullptr },
   };
   static const GType type = g_enum_register_static ("GstCudaIntegralCompute", values);
@@ -119,61 +121,39 @@ int value_of (const inthist::Strategy *strategy)
   return strategy ? int (strategy - inthist::strategies ().data ()) + 1 : 0;
 }
 
-/// Returns the default quantization of each joint feature: "6,6,6 of rgb, 4,8,8 of ycbcr and 16,4,4
-/// of hsv".
-std::string default_quantizations ()
-{
-  std::vector<std::string> all;
-  for (const inthist::FeatureInfo &info : inthist::kFeatures)
-    if (info.is_joint ())
-      all.push_back (text_of (info.quantization) + " of " + info.nick);
-  std::string text = all.front ();
-  for (std::size_t i = 1; i < all.size (); i++)
-    text += (i + 1 < all.size () ? ", " : " and ") + all[i];
-  return text;
-}
-
 /// Adds the properties that say what is counted or added up of each pixel.
 void add_feature (PropertyTable<ProducerProperties> &table, Content content)
 {
   const bool bins = content == Content::bins;
   table.choice ("feature", FIELD (feature), GST_TYPE_INTEGRAL_HISTOGRAM_FEATURE, kReady,
-                bins ? "What of a pixel is counted"
-                     : "What of a pixel is added up, or is given a score by lut");
+                bins ? "Value of each pixel to count; see docs/features.md"
+                     : "Value of each pixel to add up, or to look up in lut; see docs/features.md");
   table.text (
       "quantization", FIELD (quantization), kReady,
-      joined ("Into how many parts a joint feature divides each of its values, \"16,4,4\"; ",
-              bins ? "the bins are all combinations" : "lut has the scores of all combinations",
-              ", at most 256. Empty takes ", default_quantizations ()));
-  table.parsed (
-      "lut", FIELD (lut), bins ? kReady : kPlaying,
-      bins
-          ? "Table from the feature's values to bins: up to 256 numbers, separated by commas, each "
-            "a bin; the first is that of value 0. bins, at most 255, is then set as well; values "
-            "whose bin is "
-            "bins or more count nowhere. Gradients then have 180 values, of one degree each, "
-            "or of two"
-          : "Table from the feature's values to scores, which are added up instead: up to 256 "
-            "scores of 0 to 255, the first of value 0, separated by commas; others are 0. "
-            "Gradients have 180 values, of one degree each, or of two. It may change from "
-            "frame to frame, as elements downstream may change it by an event "
-            "\"integral-image-lut\"; what came last holds",
-      [content] (const std::string &text) {
-        return text.empty () ? ParsedLut () : parse_lut (text, "lut", content);
-      });
+      "Parts of each value of a joint feature, such as \"16,4,4\"; empty = the feature's own; "
+      "see docs/features.md");
+  table.parsed ("lut", FIELD (lut), bins ? kReady : kPlaying,
+                bins ? "Bin of each value of the feature, separated by commas, from value 0 on; "
+                       "set bins too; see docs/features.md"
+                     : "Score (0 to 255) of each value of the feature, separated by commas, from "
+                       "value 0 on; see docs/features.md",
+                [content] (const std::string &text) {
+                  return text.empty () ? ParsedLut () : parse_lut (text, "lut", content);
+                });
   table.text ("lut-location", FIELD (lut_location), kReady,
-              "File with such a table, read when the element goes to PAUSED");
+              "File with the numbers of lut, read when the element goes to PAUSED");
 }
 
 /// Adds the properties of the device and of the algorithm.
 void add_device_properties (PropertyTable<ProducerProperties> &table, Content content)
 {
   const bool bins = content == Content::bins;
-  table.choice ("backend", FIELD (backend), backend_get_type (), kReady, "Where to compute");
+  table.choice ("backend", FIELD (backend), backend_get_type (), kReady,
+                "Device that computes: a GPU or the CPU");
   table.add (
       choice_spec ("strategy",
-                   bins ? "Algorithm; all give the same counts"
-                        : "Algorithm; all give the same sums",
+                   bins ? "Algorithm to use; all give the same counts"
+                        : "Algorithm to use; all give the same sums",
                    strategy_get_type (content), 0, kReady),
       [] (ProducerProperties &p, const GValue *value) {
         p.options.strategy = strategy_of (g_value_get_enum (value));
@@ -182,10 +162,10 @@ void add_device_properties (PropertyTable<ProducerProperties> &table, Content co
         g_value_set_enum (value, value_of (p.options.strategy));
       });
   table.number<int> ("cuda-device-id", FIELD (cuda_device_id), -1, G_MAXINT, kReady,
-                     "CUDA device, an error where it is not there; -1 follows the input's memory, "
-                     "else takes the one that the fewest elements of this process use");
+                     "CUDA device to compute on; -1 = that of the input's memory, else the device "
+                     "that the fewest elements use");
   table.choice ("download", FIELD (options.download), download_get_type (), kReady,
-                "When a tensor on a GPU is copied to the host");
+                "When to copy a tensor from the GPU to host memory");
 }
 
 /// Adds the properties of the schedule: when tensors are computed, and of which frames.
@@ -193,36 +173,30 @@ void add_schedule_properties (PropertyTable<ProducerProperties> &table, Content 
 {
   const bool bins = content == Content::bins;
   table.choice ("compute", FIELD (options.compute), compute_get_type (), kReady,
-                "When tensors are computed");
+                "When to compute tensors; see docs/pipelines.md");
   table.number<guint> ("async-depth", FIELD (options.async_depth), 1, kMaxAsyncDepth, kReady,
-                       "Frames, and so tensors, that may be in flight at once; the next waits for "
+                       "Most frames, and so tensors, in flight at once; the next frame waits for "
                        "the oldest");
   table.number<guint> ("max-tensors", FIELD (options.max_tensors), 0, G_MAXUINT, kReady,
-                       "Most tensors of one frame size alive at once, 0 for no limit; at the limit "
-                       "the element waits until one is released. A sink keeps its last frame, so 1 "
-                       "wants its enable-last-sample=false");
+                       "Most tensors of one frame size at once; at the limit the element waits "
+                       "until one is released; 0 = no limit");
   table.flag ("sync", FIELD (sync), kPlaying,
-              "Wait for each frame's tensor before pushing it, where it is computed at once");
+              "Wait for each tensor before pushing its frame; no effect on demand");
   table.number<guint> ("interval", FIELD (interval), 1, G_MAXINT, kPlaying,
                        "Compute every n-th frame; the others pass without the meta");
   table.parsed ("regions", FIELD (regions), kPlaying,
-                bins ? "Regions \"x,y,width,height;...\" in pixels whose histograms go out as an "
-                       "element message \"integral-histogram\" for each frame; one partly outside "
-                       "of the frame is clipped to it, one wholly outside is an error"
-                     : "Regions \"x,y,width,height;...\" in pixels whose sum and mean, and with "
-                       "squared their sum of squares and variance, go out as an element message "
-                       "\"integral-image\" for each frame; one partly outside of the frame is "
-                       "clipped to it, one wholly outside is an error",
+                bins ? "Post the histograms of these regions as messages integral-histogram: "
+                       "\"x,y,width,height;...\" in pixels"
+                     : "Post the sums of these regions as messages integral-image: "
+                       "\"x,y,width,height;...\" in pixels",
                 [] (const std::string &text) { return parse_regions (text); });
   table.number<guint> ("tuning-time", FIELD (options.tuning_time), 0, kMaxTuningTime, kReady,
-                       "Measure for about so many milliseconds which strategy is the fastest, each "
-                       "time the frame size changes, unless a strategy is set. With 0 the "
-                       "built-in choice is taken. The CPU measures only with compute=eager");
+                       "Milliseconds to measure which strategy is fastest, at each new frame size; "
+                       "0 = take the built-in choice");
   table.add (
       flag_spec ("qos",
-                 "Let a frame that is late pass without a histogram, so that the stream's "
-                 "delay stays bounded. As long as nothing sets it, it is true for live sources "
-                 "and false for all others",
+                 "Let late frames pass without a histogram; if unset, true for live sources and "
+                 "false for all others",
                  true, kPlaying),
       [] (ProducerProperties &p, const GValue *value) { p.qos = g_value_get_boolean (value); },
       [] (const ProducerProperties &p, GValue *value) {
@@ -233,54 +207,43 @@ void add_schedule_properties (PropertyTable<ProducerProperties> &table, Content 
 /// Adds the properties of the number of bins, and of which bins are made.
 void add_bin_properties (PropertyTable<ProducerProperties> &table)
 {
-  table.number<guint> (
-      "bins", FIELD (bins), 1, kMaxBins, kReady,
-      "Number of histogram bins; a pixel's bin is value * bins / 256, with "
-      "feature=hue value * bins / 180. The property quantization gives the number for "
-      "joint features, and patterns have 256 or 59");
-  table.number<guint> (
-      "first-bin", FIELD (first_bin), 0, kMaxBins - 1, kReady,
-      "First of the bins that are made, where elements of several processes share the bins of a "
-      "frame; pixels of other bins count nowhere. An error where it is bins or more");
+  table.number<guint> ("bins", FIELD (bins), 1, kMaxBins, kReady,
+                       "Number of bins; ignored, with a warning, if feature has its own number "
+                       "(joint features, patterns)");
+  table.number<guint> ("first-bin", FIELD (first_bin), 0, kMaxBins - 1, kReady,
+                       "First bin to compute, if several processes share the bins of a frame; see "
+                       "docs/several-gpus.md");
   table.number<guint> (
       "n-bins", FIELD (n_bins), 0, kMaxBins, kReady,
-      "Number of bins that are made, from first-bin on: the tensor has so many planes; 0 for all "
-      "from first-bin on. An error where they reach beyond bins");
+      "Number of bins to compute, from first-bin on; 0 = all of them; see docs/several-gpus.md");
 }
 
 /// Adds the properties of a pixel's weight, and of the type of counts.
 void add_weight_properties (PropertyTable<ProducerProperties> &table)
 {
   table.choice ("weight", FIELD (weight), GST_TYPE_INTEGRAL_HISTOGRAM_WEIGHT, kReady,
-                "What a pixel adds to its bin");
+                "Number that each pixel adds to its bin");
   table.flag ("soft", FIELD (soft), kReady,
-              "Share a pixel's weight between the two bins whose middles its value lies between, "
-              "in parts of 1/256. Not with patterns, labels, joint features and a lut");
+              "Share each pixel between its two nearest bins, in parts of 1/256; not with "
+              "patterns, labels, joint features or a lut");
   table.choice ("counter", FIELD (counter), GST_TYPE_INTEGRAL_HISTOGRAM_COUNTER, kReady,
-                "Type of the tensor's elements; region queries are exact with all");
+                "Type of the tensor's elements; answers for regions are exact with all types");
 }
 
 /// Adds the properties that distribute bins over devices, and the limits of memory.
 void add_sharing_properties (PropertyTable<ProducerProperties> &table)
 {
-  table.parsed (
-      "cuda-device-ids", FIELD (cuda_device_ids), kReady,
-      "Devices \"0,1,2,3\" that the bins of each frame are shared out over, each taking "
-      "the next few bins when it is free. One alone is like cuda-device-id, which is not "
-      "to be set as well. With backend=cpu they are pretend devices, to try this without a "
-      "GPU",
-      parse_device_ids);
-  table.number<guint64> (
-      "max-device-memory", FIELD (options.max_device_memory), 0, G_MAXUINT64, kReady,
-      "Bytes that may be taken of each device (on the CPU: of its memory) for tensors and what "
-      "they are computed in, 0 for what is free. No more tensors are alive at once than fit; where "
-      "two do not fit, or one with max-tensors=1 or download=never, frames are computed in rounds, "
-      "each downloaded while the next is computed, and tensors lie in host memory");
+  table.parsed ("cuda-device-ids", FIELD (cuda_device_ids), kReady,
+                "CUDA devices that share the bins of each frame, such as \"0,1,2,3\", instead of "
+                "cuda-device-id; see docs/several-gpus.md",
+                parse_device_ids);
+  table.number<guint64> ("max-device-memory", FIELD (options.max_device_memory), 0, G_MAXUINT64,
+                         kReady,
+                         "Most bytes on each device for tensors and working memory; 0 = all free "
+                         "memory; see docs/several-gpus.md");
   table.number<guint> ("task-bins", FIELD (options.task_bins), 0, kMaxTaskBins, kReady,
-                       "Most bins that a device takes at once, of frames that are shared out or "
-                       "computed in rounds; 0 for what suits, at most 32, or 8 that are "
-                       "downloaded. A single device computes frames in such tasks, too, where this "
-                       "is set");
+                       "Most bins of a frame that a device computes at once; 0 = automatic; see "
+                       "docs/several-gpus.md");
 }
 
 /// Makes the table, in the order in which gst-inspect lists properties.
@@ -294,8 +257,8 @@ PropertyTable<ProducerProperties> make_table (Content content,
     add_bin_properties (table);
   else
     table.flag ("squared", FIELD (squared), kReady,
-                "Adds a second table, of the squares of the values, or of the scores. Its elements "
-                "are modulo 2^32; region queries are exact with both");
+                "Add a table of the squares of the values or scores, so that messages of regions "
+                "have the variance");
   add_feature (table, content);
   if (content == Content::bins) {
     add_weight_properties (table);

@@ -7,22 +7,11 @@ namespace integralhist {
 
 GParamSpec *producer_stats_spec ()
 {
-  return g_param_spec_boxed (
-      "stats", nullptr,
-      "Since the frame size last changed: frames, frames in flight, backend, strategy with its "
-      "tile and threads (0 for its own defaults) and where that choice is from (tuning), "
-      "compute (whether the next frame is computed at once or on demand) and compute-reason, "
-      "of frames on demand "
-      "pixel-answers and device-answers (questions answered without a tensor, by the CPU and by a "
-      "GPU), part-tensors and tensors (of a region of a frame, and of all of it) and "
-      "bytes-on-demand "
-      "(of memory, which they hold or "
-      "keep for the next), device, microseconds of upload, compute and download, "
-      "bytes each way, bytes-staged of "
-      "those up that were copied to pinned memory first; skipped, how many late frames passed "
-      "without a histogram; where frames are shared out also devices, and parts, how many "
-      "parts of frames each has computed",
-      GST_TYPE_STRUCTURE, GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
+  return g_param_spec_boxed ("stats", nullptr,
+                             "Counters and times since the frame size last changed; "
+                             "docs/pipelines.md has a table of the fields",
+                             GST_TYPE_STRUCTURE,
+                             GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
 }
 
 GstStructure *producer_stats (const Stats &stats, const Plan &plan, guint64 skipped)

@@ -26,13 +26,13 @@ GType gst_integral_histogram_counter_get_type (void)
 {
   static const GEnumValue values[] = {
     { GST_INTEGRAL_HISTOGRAM_COUNTER_U32, "32 bits, exact below 2^32 pixels", "u32" },
-    { GST_INTEGRAL_HISTOGRAM_COUNTER_U16, "16 bits, counts modulo 65536; region queries stay exact",
-      "u16" },
-    { GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED,
-      "An alias of u16, for pipelines of 0.2; u8-tiled is exact in one step", "u16-anchored" },
+    { GST_INTEGRAL_HISTOGRAM_COUNTER_U16,
+      "16 bits, counts modulo 65536; answers for regions stay exact", "u16" },
+    { GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED, "Alias of u16, for pipelines of 0.2",
+      "u16-anchored" },
     { GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED,
-      "8 bits and a few more, in tiles of 16x16: exact in one step, and little more than a quarter "
-      "of u32's bytes to write, keep and download (limit: 2^20 columns and rows)",
+      "8 bits and a few more, in tiles of 16x16: a quarter of the bytes of u32 (limit: 2^20 "
+      "columns and rows)",
       "u8-tiled" },
     { 0, nullptr, nullptr },
   };
@@ -100,8 +100,8 @@ GType gst_integral_histogram_weight_get_type (void)
 {
   static const GEnumValue values[] = {
     { GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE, "1: pixels are counted", "one" },
-    { GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT, "The length of luma's gradient, in eighths",
-      "gradient" },
+    { GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT,
+      "Length of luma's gradient, in eighths of a gray level", "gradient" },
     { 0, nullptr, nullptr },
   };
   static const GType type = g_enum_register_static ("GstIntegralHistogramWeight", values);
