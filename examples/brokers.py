@@ -34,8 +34,8 @@ def parse(url):
         if not parts.hostname or parts.path.strip('/') or parts.query or parts.fragment:
             raise ValueError
     except (KeyError, ValueError):
-        raise ValueError('this is no broker: give mqtt://HOST:PORT or nats://HOST:PORT; of a user '
-                         'and a password, / is written %2F, @ is %40, and so on') from None
+        raise ValueError('this is not a broker: give mqtt://HOST:PORT or nats://HOST:PORT, and in '
+                         'user and password %2F for /, %40 for @, and so on') from None
     user, password = (text and urllib.parse.unquote(text)
                       for text in (parts.username, parts.password))
     return Address(parts.scheme, parts.hostname, port, user, password)

@@ -33,7 +33,7 @@ def row_of(data):
         raise ValueError(str(problem)) from None
     if not (isinstance(name, str) and isinstance(camera, str) and isinstance(frame, int)
             and 0 <= frame < 2 ** 63):
-        raise ValueError('id, camera or frame is of another type')
+        raise ValueError('id, camera or frame is of another type: let publish.py write it')
     return name, camera, frame, text
 
 

@@ -36,7 +36,7 @@ done
 input=${rest[0]:-}
 if [ -n "${rest[1]:-}" ]; then
   [[ ${rest[1]} =~ ^-?[0-9]+,-?[0-9]+,[0-9]+,[0-9]+$ ]] ||
-    die "the target ${rest[1]} is no box: give x,y,width,height in pixels"
+    die "the target ${rest[1]} is not a box: give x,y,width,height in pixels"
   target=("--target=${rest[1]}")
 fi
 case $input in

@@ -312,7 +312,7 @@ int main (int argc, char **argv)
   g_auto (GStrv) inputs = NULL;
   const GOptionEntry entries[] = {
     { "feature", 0, 0, G_OPTION_ARG_STRING, &feature,
-      "What is counted, as hue; see gst-inspect-1.0 cudaintegralhist (luma)", "NICK" },
+      "Feature to count, such as hue; see gst-inspect-1.0 cudaintegralhist (luma)", "NICK" },
     { "bins", 'b', 0, G_OPTION_ARG_INT, &bins, "Bins of the histograms, 1 to 256 (32)", "N" },
     { "frames", 'n', 0, G_OPTION_ARG_INT, &frames,
       "Stop after N frames, 0 for never (150 of a camera or --test, else 0)", "N" },
@@ -341,8 +341,9 @@ int main (int argc, char **argv)
     return 2;
   }
   if (feature && !is_feature (feature)) {
-    g_printerr ("histquery: --feature %s is none; gst-inspect-1.0 cudaintegralhist lists them\n",
-                feature);
+    g_printerr (
+        "histquery: --feature %s is not a feature: use one of gst-inspect-1.0 cudaintegralhist\n",
+        feature);
     return 2;
   }
   if (frames < 0 && frames != UNSET) {

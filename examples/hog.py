@@ -196,8 +196,9 @@ def people_detector():
         import cv2
         return cv2.HOGDescriptor_getDefaultPeopleDetector().ravel()
     except (ImportError, AttributeError) as error:
-        sys.exit(f'hog.py: {error}: the classifier of people is that of OpenCV with its objdetect '
-                 'or xobjdetect module (python3-opencv, or PyPI\'s opencv-contrib-python-headless)')
+        sys.exit(f'hog.py: {error}: install OpenCV with its objdetect or xobjdetect module, which '
+                 'has the classifier of people (python3-opencv, or PyPI\'s '
+                 'opencv-contrib-python-headless)')
 
 
 class Frame:

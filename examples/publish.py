@@ -85,7 +85,7 @@ def open_spool(path, settings):
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # the kernel unlocks it at the end
     except OSError:
-        raise SpoolError(f'{path}: another publish.py uses it') from None
+        raise SpoolError(f'{path}: another publish.py uses it: give another --spool') from None
     spool = Spool(path)
     begun = json.loads(spool.get('settings') or 'null')
     if begun is None:

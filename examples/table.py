@@ -51,7 +51,8 @@ class Output:
         try:
             fcntl.flock(self.lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            raise TableError(f'{folder}: another table.py writes there') from None
+            raise TableError(f'{folder}: another table.py writes there: '
+                             'give another folder') from None
         try:
             with open(self.path, encoding='utf-8') as file:
                 self.state = json.load(file)
@@ -88,7 +89,8 @@ class Parquet(Output):
             if not match:
                 continue
             if int(match[1]) != self.next:
-                raise TableError(f'{folder}: frames {self.next} to {int(match[1]) - 1} are missing')
+                raise TableError(f'{folder}: frames {self.next} to {int(match[1]) - 1} are '
+                                 'missing: give a new folder')
             self.next = int(match[2]) + 1
 
     def commit(self, end, rows, bins):
@@ -228,7 +230,7 @@ def main():
     if not (options.regions or options.grid or options.targets or options.detections):
         parser.error('nothing is asked: give --regions, --grid, --targets or --detections')
     if options.part < 1 or not 1 <= options.bins <= 256:
-        parser.error('--part is 1 or more, and --bins 1 to 256')
+        parser.error('set --part to 1 or more, and --bins to 1 to 256')
     columns, rows = options.grid or (0, 0)
     regions = len(options.regions) + columns * rows
     if regions * options.part > MOST_ROWS:

@@ -92,7 +92,7 @@ static gboolean demonstrate (const Job *job, const char *folder, GError **error)
   if (gst_registry_check_feature_version (registry, "cudaintegralhist", 0, 0, 0)
       && !gst_registry_check_feature_version (registry, "integralhistoverlay", 0, 0, 0)) {
     g_set_error (error, GST_CORE_ERROR, GST_CORE_ERROR_MISSING_PLUGIN,
-                 "the element integralhistoverlay is missing, as the plugin was built without "
+                 "the element integralhistoverlay is missing, because the plugin was built without "
                  "cairo. Install libcairo2-dev, and build "
                  "again: meson configure build -Doverlay=enabled && meson compile -C build");
     return FALSE;
@@ -133,18 +133,18 @@ int main (int argc, char **argv)
   g_auto (GStrv) inputs = NULL;
   const GOptionEntry entries[] = {
     { "target", 't', 0, G_OPTION_ARG_STRING, &target,
-      "What to follow from the first frame on (what moves first)", "X,Y,WIDTH,HEIGHT" },
+      "Box to follow from the first frame on (else what moves first)", "X,Y,WIDTH,HEIGHT" },
     { "feature", 0, 0, G_OPTION_ARG_STRING, &feature,
-      "Follow it by the fragments tracker and this feature, as hue-saturation; see "
+      "Follow it by the fragments tracker and this feature, such as hue-saturation; see "
       "gst-inspect-1.0 cudaintegralhist",
       "NICK" },
     { "output", 'o', 0, G_OPTION_ARG_FILENAME, &folder,
-      "Write files there, also where there is a display (the current folder)", "FOLDER" },
+      "Write files there, also with a display (the current folder)", "FOLDER" },
     { "frames", 'n', 0, G_OPTION_ARG_INT, &frames,
       "Stop after N frames, 0 for never (150 of a camera, else 0); a file has ten seconds at most",
       "N" },
-    { "test", 0, 0, G_OPTION_ARG_NONE, &test,
-      "Take a street that is drawn, with somebody who walks there; 150 frames", NULL },
+    { "test", 0, 0, G_OPTION_ARG_NONE, &test, "Take a drawn street with a walker; 150 frames",
+      NULL },
     { "write-test", 0, 0, G_OPTION_ARG_FILENAME, &clip,
       "Write the street as a video (WebM), to try other pipelines on, and do nothing else",
       "FILE" },
@@ -175,12 +175,13 @@ int main (int argc, char **argv)
     return 2;
   }
   if (target && !parse_box (target, &box)) {
-    g_printerr ("trackdemo: --target %s is no box: give X,Y,WIDTH,HEIGHT in pixels\n", target);
+    g_printerr ("trackdemo: --target %s is not a box: give X,Y,WIDTH,HEIGHT in pixels\n", target);
     return 2;
   }
   if (feature && !is_feature (feature)) {
-    g_printerr ("trackdemo: --feature %s is none; gst-inspect-1.0 cudaintegralhist lists them\n",
-                feature);
+    g_printerr (
+        "trackdemo: --feature %s is not a feature: use one of gst-inspect-1.0 cudaintegralhist\n",
+        feature);
     return 2;
   }
   if (frames < 0 && frames != UNSET) {

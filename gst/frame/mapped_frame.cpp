@@ -15,7 +15,8 @@ std::string size_text (gint64 width, gint64 height)
 template <class... Parts>
 tl::unexpected<Error> bad_frame (const Parts &...why)
 {
-  return error (Error::Kind::bad_frame, "The frame cannot be read: ", why...);
+  return error (Error::Kind::bad_frame, "The frame cannot be read: ", why...,
+                ". Correct the element that makes these frames");
 }
 
 Expected<> check_video_meta (const GstVideoMeta *meta, const GstVideoInfo &info)
@@ -166,7 +167,8 @@ static Expected<> check_words (const GstVideoFrame &frame, guint plane, gint pix
              == 0)
     return {};
   return bad_frame ("plane ", plane, " has rows ", stride, " bytes apart, and pixels of ", pixel,
-                    " bytes want them at a positive multiple of ", word, ", as their first byte");
+                    " bytes need a positive multiple of ", word,
+                    " for this and for their first byte");
 }
 
 /// Returns how many rows a component has in its plane. In an interlaced picture each field has

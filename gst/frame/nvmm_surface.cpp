@@ -72,6 +72,7 @@ constexpr ColourFormats kColourFormats[] = {
 };
 
 constexpr char kToSystemMemory[] = ": put \"nvvideoconvert ! video/x-raw\" before this element";
+constexpr char kCorrect[] = ". Correct the element that makes these frames";
 
 template <class... Parts>
 tl::unexpected<Error> bad_surface (const Parts &...why)
@@ -103,7 +104,7 @@ Expected<> check_colour_format (gint32 number, GstVideoFormat format)
       && std::ranges::count (row->numbers, number) > 0)
     return {};
   return bad_surface ("its surface has the colour format ", number, ", which is not ",
-                      gst_video_format_to_string (format));
+                      gst_video_format_to_string (format), kCorrect);
 }
 
 /// Returns the number of bytes in a row of a plane.
@@ -128,11 +129,11 @@ Expected<NvmmSurface> read (const Parameters &parameters, NvmmSurface::Memory me
   if (parameters.width < guint (info.width) || parameters.height < guint (info.height)
       || parameters.width > kLargest || parameters.height > kLargest)
     return bad_surface ("its surface has ", parameters.width, "x", parameters.height,
-                        " pixels, and the frame has ", info.width, "x", info.height);
+                        " pixels, and the frame has ", info.width, "x", info.height, kCorrect);
   const guint n_planes = GST_VIDEO_INFO_N_PLANES (&info);
   if (parameters.planes.n != n_planes)
     return bad_surface ("its surface has ", parameters.planes.n, " planes, and ",
-                        GST_VIDEO_INFO_NAME (&info), " has ", n_planes);
+                        GST_VIDEO_INFO_NAME (&info), " has ", n_planes, kCorrect);
   if (!parameters.data)
     return bad_surface ("its surface has no address of pixels", kToSystemMemory);
   NvmmSurface surface = { .memory = memory,
@@ -146,7 +147,7 @@ Expected<NvmmSurface> read (const Parameters &parameters, NvmmSurface::Memory me
     const guint64 wanted = row_bytes (info, p);
     if (stride < wanted || stride > G_MAXINT32)
       return bad_surface ("plane ", p, " has rows ", stride, " bytes apart, and a row takes ",
-                          wanted);
+                          wanted, kCorrect);
     surface.planes[p] = { offset, stride };  // MappedFrame checks that it lies in the memory
   }
   return surface;
@@ -167,7 +168,7 @@ Expected<NvmmSurface> nvmm_surface_of (GstBuffer *buffer, const GstVideoInfo &in
   GstMapInfo map;
   if (gst_buffer_n_memory (buffer) != 1 || !gst_buffer_map (buffer, &map, GST_MAP_READ))
     return bad_surface ("its buffer has ", gst_buffer_n_memory (buffer),
-                        " memories, and an NVMM buffer has one, which can be mapped");
+                        " memories, and an NVMM buffer has one, which can be mapped", kCorrect);
   const bool is_known = std::ranges::count (kDescriptorSizes, map.size) > 0;
   const gsize size = map.size;
   Descriptor descriptor = {};
@@ -185,9 +186,9 @@ Expected<NvmmSurface> nvmm_surface_of (GstBuffer *buffer, const GstVideoInfo &in
                         "nvtracker and the library of this project for it");
   if (n_filled != 1 || batch_size < 1 || batch_size > kMostFrames || !surfaces)
     return bad_surface ("its descriptor says ", n_filled, " frames of at most ", batch_size,
-                        surfaces ? "" : ", and has no list of them");
+                        surfaces ? "" : ", and has no list of them", kCorrect);
   if (gpu > kMostGpus)
-    return bad_surface ("its descriptor says GPU ", gpu);
+    return bad_surface ("its descriptor says GPU ", gpu, kCorrect);
   return nvmm_surface_of (surfaces, TRY (memory_of_number (memory)), int (gpu), info);
 }
 

@@ -132,7 +132,8 @@ Expected<FrameFormat> frame_format_of (GstCaps *caps)
   GstVideoInfo info;
   if (!gst_video_info_from_caps (&info, caps)) {
     g_autofree char *text = gst_caps_to_string (caps);
-    return error (Error::Kind::bad_setting, "The caps are not raw video: ", text);
+    return error (Error::Kind::bad_setting, "The caps are not raw video: ", text,
+                  ". Put a decoder before this element");
   }
   switch (GST_VIDEO_INFO_INTERLACE_MODE (&info)) {
     case GST_VIDEO_INTERLACE_MODE_PROGRESSIVE:
@@ -141,7 +142,7 @@ Expected<FrameFormat> frame_format_of (GstCaps *caps)
     default:
       return error (Error::Kind::bad_setting, "interlace-mode=",
                     gst_video_interlace_mode_to_string (GST_VIDEO_INFO_INTERLACE_MODE (&info)),
-                    " has the fields of a frame apart. Frames can be progressive, interleaved or "
+                    " has the fields of a frame apart. Frames must be progressive, interleaved or "
                     "mixed: put an element such as deinterlace before this one");
   }
 }

@@ -52,7 +52,8 @@ bool has_surface (const void *frame)
 template <class... Parts>
 tl::unexpected<Error> bad_frame (const Parts &...why)
 {
-  return error (Error::Kind::bad_frame, "The batch cannot be read: ", why...);
+  return error (Error::Kind::bad_frame, "The batch cannot be read: ", why...,
+                "; use DeepStream 8.0 to 9.1");
 }
 
 template <class Layout>
@@ -116,7 +117,7 @@ Expected<BatchFrame> BatchFrame::read (const void *frames, std::size_t index, Re
   if (input.n_filled > input.n_allocated || input.n_filled > max_targets
       || (input.n_filled > 0 && !input.objects))
     return bad_frame ("frame ", index, " says ", input.n_filled, " of ", input.n_allocated,
-                      " objects, and at most ", max_targets, " are possible");
+                      " objects, and at most ", max_targets, " are possible: raise max-targets");
   frame.objects = { input.objects, input.n_filled };
   return frame;
 }

@@ -68,8 +68,8 @@ Expected<std::unique_ptr<Context>> Context::make (const Config &config, LibraryO
   const auto release = TRY (release_of_element ());
   const GstVideoInfo info = TRY (info_of (config));
   if (config.max_streams < 1 || config.max_streams > kMaxStreams)
-    return error (Error::Kind::bad_setting, config.max_streams, " streams: 1 to ", kMaxStreams,
-                  " are possible");
+    return error (Error::Kind::bad_setting, config.max_streams,
+                  " streams are too many or too few: use 1 to ", kMaxStreams);
   Devices devices = TRY (devices_of (config, *options.backend.value));
   std::unique_ptr<Context> context (
       new Context (info, config.max_streams, std::move (devices), std::move (options)));
@@ -121,7 +121,8 @@ Expected<std::vector<Context::Task>> Context::read (const ProcessParams &params,
                                                     const OutputBatch &output)
 {
   const auto refuse = [] (const auto &...why) {
-    return error (Error::Kind::bad_frame, "The batch cannot be read: ", why...);
+    return error (Error::Kind::bad_frame, "The batch cannot be read: ", why...,
+                  "; use DeepStream 8.0 to 9.1");
   };
   const guint32 n = params.n_frames;
   if (n > max_streams_)

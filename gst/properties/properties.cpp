@@ -120,7 +120,7 @@ Expected<> parse_value (const GParamSpec *spec, const std::string &text, GValue 
     return {};
   g_autofree gchar *valid = g_utf8_make_valid (text.c_str (), -1);
   return error (Error::Kind::bad_setting, spec->name, "=", valid, " is not of the type ",
-                g_type_name (spec->value_type));
+                g_type_name (spec->value_type), ": write a value of this type");
 }
 
 bool is_fixed (GstElement *element, const GParamSpec *spec)

@@ -195,7 +195,8 @@ public:
       std::string names;
       for (const Row &one : rows_)
         names += (names.empty () ? "" : ", ") + std::string (one.spec->name);
-      return error (Error::Kind::bad_setting, "there is no property ", name, ": there are ", names);
+      return error (Error::Kind::bad_setting, "there is no property ", name, ": use one of ",
+                    names);
     }
     GValue value = G_VALUE_INIT;
     const auto parsed = parse_value (row->spec, text, &value);

@@ -163,7 +163,7 @@ void TargetList::warn_of_confidence (const std::vector<Detection> &detections)
   if (bad == detections.end () || std::exchange (confidence_warned_, true))
     return;
   warn_ ({ TrackWarning::Kind::bad_confidence,
-           joined ("The confidence of a detection is no finite number but ", bad->bad_confidence,
+           joined ("The confidence of a detection is not a finite number but ", bad->bad_confidence,
                    ": such a detection counts as the least sure. Let the detector write a number, "
                    "such as confidence=(double)0.75."),
            joined ("it is at ", text_of ({ bad->box })) });
@@ -411,9 +411,9 @@ void TargetList::warn_of_empty (const TrackedTarget &tracked, const TargetFrame 
   const GstVideoRectangle box = frame.in_frame (tracked.box ());
   warn_ ({ TrackWarning::Kind::empty_target,
            joined ("Target ", tracked.id,
-                   " has no pixel that counts, and is lost: set targets to a box that has some, or "
-                   "feature of cudaintegralhist to one that counts its pixels, as hue-saturation "
-                   "counts gray ones, which have no hue."),
+                   " has no pixel in any bin, and is lost: set targets to another box, or feature "
+                   "of cudaintegralhist to one that counts its pixels; hue-saturation also counts "
+                   "gray pixels, which have no hue."),
            joined ("it is at ", text_of ({ box }), ", and counted is ",
                    settings_of (spec_of (frame.histogram))) });
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // With a GstVideoCropMeta every element takes the visible part of the picture as the frame. The
-// truth is counted pixel by pixel, or is what the element does with a frame of only these pixels.
+// truth is counted pixel by pixel, or comes from the element and a frame of only these pixels.
 #include <algorithm>
 
 #include "alone.hpp"

@@ -90,7 +90,7 @@ TEST (bad_settings)
   check_one_error ("backend=cpu cuda-device-ids=0,1,0", { "device 0 is listed twice" });
   check_one_error ("backend=cpu cuda-device-ids=0,,1",
                    { "a number is missing at \",1\"", "0,1,2,3" });
-  check_one_error ("backend=cpu cuda-device-ids=0,-1", { "-1 is no device" });
+  check_one_error ("backend=cpu cuda-device-ids=0,-1", { "-1 is not a device number" });
   check_one_error ("backend=cpu cuda-device-ids=one", { "a number is missing at \"one\"" });
   check_one_error ("backend=cpu cuda-device-ids=\"0, 1 2\"", { "a comma is missing at \"2\"" });
   check_one_error ("backend=cpu cuda-device-ids=0,1 cuda-device-id=1", { "both set" });

@@ -67,7 +67,7 @@ TEST (made_and_read)
   fail_unless (!gst_integral_image_lut_event_parse (other, &error));
   fail_unless (g_error_matches (error, GST_INTEGRAL_HISTOGRAM_ERROR,
                                 GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION)
-               && strstr (error->message, "none of a LUT"));
+               && strstr (error->message, "the event has no LUT"));
 }
 
 /// The scores of an event hold from the next frame on, until another event or the property comes.

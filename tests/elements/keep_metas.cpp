@@ -275,7 +275,7 @@ TEST (refused)
   const auto expect = [] (const std::string &said, const char *part) {
     fail_unless (strstr (said.c_str (), part) != nullptr, "%s instead of %s", said.c_str (), part);
   };
-  expect (refusal ("integralhistkeepmetas"), "set element to what drops metas");
+  expect (refusal ("integralhistkeepmetas"), "set element to one that drops metas");
   expect (refusal (keep ("nosuchelement")), "nosuchelement");
   expect (refusal (keep ("videocrop left=2")), "videocrop0 crops the picture");
   expect (refusal (keep ("gdppay ! gdpdepay ! videobox top=4")), "videobox0 crops the picture");

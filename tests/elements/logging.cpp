@@ -110,7 +110,7 @@ TEST (decisions)
   const long few = run (2);
   for (const auto &[category, text] :
        { std::pair ("integralhist",
-                    "64x48 pixels with 8 bins (u32): frames are computed when somebody asks"),
+                    "64x48 pixels with 8 bins (u32): frames are computed on demand"),
          std::pair ("integralhist", "strategy rows, tile "),
          std::pair ("integralhist", "tensor 4: made"),
          std::pair ("integralhist", "dropping an engine"),

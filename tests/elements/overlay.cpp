@@ -264,7 +264,7 @@ TEST (in_place)
   GstBuffer *in = noise (overlay.info, 1);
   fail_unless (!overlay.leaves_alone (gst_buffer_ref (in)));
   GstBuffer *same = noise (overlay.info, 1);
-  fail_unless (bytes_of (in) == bytes_of (same), "the frame of somebody else is drawn on");
+  fail_unless (bytes_of (in) == bytes_of (same), "a shared frame is drawn on");
   gst_buffer_unref (in);
   GstMemory *memory = gst_buffer_peek_memory (same, 0);
   g_autoptr (GstBuffer) out = overlay.pass (same);

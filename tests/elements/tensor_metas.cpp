@@ -165,7 +165,7 @@ TEST (nobody_asks)
   fail_unless (metas_of (buffer).empty ());
 }
 
-/// Weights are in units of whole pixels, tables are sums. The truth is what the library says of the
+/// Weights are in units of whole pixels, tables are sums. The truth is the library's answer for the
 /// same frame, divided by its unit, and added pixels.
 TEST (weights_and_sums)
 {

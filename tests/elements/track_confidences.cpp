@@ -156,7 +156,7 @@ TEST_EACH (surest, 2)
     }
     fail_unless (std::ranges::count (said, '\n') == (are_numbers ? 0 : 1), "%s: %s", less,
                  said.c_str ());
-    fail_unless (are_numbers || said.find ("is no finite number but") != std::string::npos, "%s",
+    fail_unless (are_numbers || said.find ("is not a finite number but") != std::string::npos, "%s",
                  said.c_str ());
   }
 }

@@ -255,7 +255,7 @@ TEST (bad_settings)
     { "quantile=7", "quantile=7 is out of range: set it to 0 to 1" },
     { "search-range=0", "search-range=0 is out of range: set it to 1 to 256" },
     { "strips=99", "strips=99 is out of range" },
-    { "measure=linear", "set another measure, as bhattacharyya" },
+    { "measure=linear", "set another measure, such as bhattacharyya" },
     { "targets=1,1,0,4", "is empty" },
     { "area=1,2,3", "area=\"1,2,3\": a number is missing at the end" }
   };

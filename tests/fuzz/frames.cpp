@@ -189,7 +189,7 @@ private:
         || (setup_.strategy != "auto" && has ("strategy="))
         || (setup_.limited && has ("emory"))
         // a flat region has no gradient to look for
-        || (!is_alone () && setup_.weighted && has ("no pixel that counts"))
+        || (!is_alone () && setup_.weighted && has ("no pixel in any bin"))
         || (!is_alone () && frame.lacks_a_row && has ("plane ") && has ("reaches past"))
         // an element behind maps the frames itself, and has GStreamer convert them, which takes
         // words

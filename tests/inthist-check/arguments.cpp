@@ -96,7 +96,7 @@ std::size_t one_of (const char *option, std::string_view value,
       return i;
     all += (i ? ", " : "") + names[i];
   }
-  usage_error (text ("%s: \"%.*s\" is none of %s", option, int (value.size ()), value.data (),
+  usage_error (text ("%s: \"%.*s\" is not one of %s", option, int (value.size ()), value.data (),
                      all.c_str ()));
 }
 

@@ -52,7 +52,7 @@ std::string name_of (const Shape &shape);
 /// A shape of each kind: one pixel of every combination of types that exists, histograms first.
 std::vector<Shape> kinds ();
 
-/// The first frame of $INTHIST_TEST_FRAMES, 768x576 GRAY8. Throws if there is none.
+/// The first frame of $INTHIST_TEST_FRAMES, 768x576 GRAY8. Throws if it is missing.
 Bytes first_test_frame ();
 
 /// Small cases are for sanitizers, which slow each launch.

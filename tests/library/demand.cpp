@@ -137,7 +137,7 @@ TEST (cells_until_a_box_is_cheaper)
   fail_unless (!counts (several, { part, part, part, part }));
   for (int i = 0; i < 7; i++)
     fail_unless (counts (border, { part, outside }), "question %d", i);
-  fail_unless (!counts (border, { part, outside }), "nothing outside is asked");
+  fail_unless (!counts (border, { part, outside }), "windows outside cost something");
   // cells of whole histograms, and all cells on a GPU, come from tensors
   Demand never (shape, kNoPixels), of_histograms (of_bins, kCost), of_scores (of_bins, kCost);
   fail_unless (!counts (never, { part }));

@@ -266,7 +266,7 @@ BACKEND_TEST (many_windows)
   // more windows than a device has memory for
   const std::vector<Grid> too_many (2000, grid);
   std::vector<Best> bests (too_many.size ());
-  expect_failure (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, "ask in parts",
+  expect_failure (GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY, "ask for fewer",
                   gst_integral_histogram_likelihood_maps, frame.histogram, too_many.data (),
                   guint (too_many.size ()), &model, GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION,
                   nullptr, bests.data ());

@@ -32,10 +32,11 @@ BACKEND_TEST (models)
   Answers to;
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN (),
                   kInfinity = std::numeric_limits<float>::infinity ();
-  for (const auto &[model, why] : { std::pair (Model{ 0, 0, 0, 0 }, "empty"),
-                                    std::pair (Model{ 1, -1, 1, 1 }, "0 or more, not -1"),
-                                    std::pair (Model{ 1, 1, 1, kNan }, "nan"),
-                                    std::pair (Model{ 1, kInfinity, 1, 1 }, "inf") }) {
+  for (const auto &[model, why] :
+       { std::pair (Model{ 0, 0, 0, 0 }, "empty"),
+         std::pair (Model{ 1, -1, 1, 1 }, "-1.000000: pass numbers of 0 or more"),
+         std::pair (Model{ 1, 1, 1, kNan }, "nan"),
+         std::pair (Model{ 1, kInfinity, 1, 1 }, "inf") }) {
     expect_refusal (why, gst_integral_histogram_likelihoods, frame.histogram, &kRectangle, 1,
                     model.data (), kMeasure, to.values, nullptr);
     expect_refusal (why, gst_integral_histogram_likelihood_maps, frame.histogram, &kGrid, 1,
@@ -63,8 +64,8 @@ BACKEND_TEST (weights)
   for (const float bad :
        { std::numeric_limits<float>::quiet_NaN (), -std::numeric_limits<float>::infinity () }) {
     const Model model = { 1, bad, 1, 1 };
-    expect_refusal ("a model's bins are numbers, not", gst_integral_histogram_likelihoods,
-                    frame.histogram, &kRectangle, 1, model.data (), kLinear, to.values, nullptr);
+    expect_refusal ("pass finite numbers", gst_integral_histogram_likelihoods, frame.histogram,
+                    &kRectangle, 1, model.data (), kLinear, to.values, nullptr);
   }
 }
 
@@ -79,13 +80,12 @@ BACKEND_TEST (grids)
     return changed;
   };
   for (const auto &[bad, why] :
-       { std::pair (with ([] (Grid &g) { g.window_width = 0; }),
-                    "window_width is at least 1, not 0"),
+       { std::pair (with ([] (Grid &g) { g.window_width = 0; }), "window_width is 0: set it to 1"),
          std::pair (with ([] (Grid &g) { g.window_height = -1; }),
-                    "window_height is at least 1, not -1"),
+                    "window_height is -1: set it to 1"),
          std::pair (with ([] (Grid &g) { g.step_x = 0; }), "step_x"),
          std::pair (with ([] (Grid &g) { g.step_y = 0; }), "step_y"),
-         std::pair (with ([] (Grid &g) { g.columns = 0; }), "columns is at least 1, not 0"),
+         std::pair (with ([] (Grid &g) { g.columns = 0; }), "columns is 0: set it to 1"),
          std::pair (with ([] (Grid &g) { g.rows = G_MININT; }), "rows"),
          std::pair (with ([] (Grid &g) { g.columns = 1 << 14, g.rows = 1 << 14; }), "too large"),
          std::pair (with ([] (Grid &g) { g.columns = G_MAXINT, g.rows = G_MAXINT; }),
@@ -101,7 +101,7 @@ BACKEND_TEST (grids)
                     to.values, nullptr);
     expect_refusal (why, gst_integral_histogram_query_grid, frame.histogram, &bad);
   }
-  expect_refusal ("too many", gst_integral_histogram_likelihoods, frame.histogram, &kRectangle,
+  expect_refusal ("ask for fewer", gst_integral_histogram_likelihoods, frame.histogram, &kRectangle,
                   G_MAXUINT, kModel.data (), kMeasure, to.values, nullptr);
 }
 
@@ -110,9 +110,10 @@ BACKEND_TEST (searches)
   const Frame frame (kFourBins, backend);
   Answers to;
   for (const auto &[search, why] :
-       { std::pair (Search{ kGrid, &kRectangle, 0, kModel.data (), 0 }, "1 to 4096 patches, not 0"),
+       { std::pair (Search{ kGrid, &kRectangle, 0, kModel.data (), 0 },
+                    "0 patches: pass 1 to 4096"),
          std::pair (Search{ kGrid, &kRectangle, 4097, kModel.data (), 0 },
-                    "1 to 4096 patches, not 4097"),
+                    "4097 patches: pass 1 to 4096"),
          std::pair (Search{ kGrid, &kRectangle, 1, kModel.data (), 1 }, "rank 1"),
          std::pair (Search{ kGrid, &kRectangle, 1, kModel.data (), G_MAXUINT }, "rank 4294967295"),
          std::pair (Search{ kGrid, nullptr, 1, kModel.data (), 0 }, "no patches"),
@@ -126,8 +127,8 @@ BACKEND_TEST (quantiles)
   const Frame frame (kFourBins, backend);
   Answers to;
   for (const double quantile : { -0.01, 1.01, std::numeric_limits<double>::quiet_NaN () })
-    expect_refusal ("a quantile is 0 to 1, not", gst_integral_histogram_quantile_maps,
-                    frame.histogram, &kGrid, 1, quantile, to.quantiles);
+    expect_refusal ("pass 0 to 1", gst_integral_histogram_quantile_maps, frame.histogram, &kGrid, 1,
+                    quantile, to.quantiles);
 }
 
 BACKEND_TEST (measures)
@@ -166,16 +167,16 @@ BACKEND_TEST (bindings)
 {
   const Frame frame (kFourBins, backend);
   for (const gsize n : { 0, 3, 5 })
-    expect_refusal ("numbers are no model: it takes 4", gst_integral_histogram_query_likelihood_map,
+    expect_refusal ("numbers are not a model: pass 4", gst_integral_histogram_query_likelihood_map,
                     frame.histogram, &kGrid, n ? kModel.data () : nullptr, n, kMeasure, nullptr);
   const gint numbers[8] = {};
-  expect_refusal ("6 numbers are no list of patches: it takes 4",
+  expect_refusal ("6 numbers are not a list of patches: pass 4",
                   gst_integral_histogram_query_vote_map, frame.histogram, &kGrid, numbers, 6,
                   kModel.data (), 4, 0, kMeasure, nullptr);
-  expect_refusal ("4 numbers are no list of models: it takes 8",
+  expect_refusal ("4 numbers are not a list of models: pass 8",
                   gst_integral_histogram_query_vote_map, frame.histogram, &kGrid, numbers, 8,
                   kModel.data (), 4, 0, kMeasure, nullptr);
-  expect_refusal ("1 to 4096 patches, not 0", gst_integral_histogram_query_vote_map,
+  expect_refusal ("0 patches: pass 1 to 4096", gst_integral_histogram_query_vote_map,
                   frame.histogram, &kGrid, nullptr, 0, nullptr, 0, 0, kMeasure, nullptr);
 }
 

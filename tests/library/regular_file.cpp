@@ -68,11 +68,11 @@ TEST (refusals)
   const struct {
     std::string name, why;
   } cases[] = {
-    { folder / "fifo", "no regular file" },
-    { folder / "to-fifo", "no regular file" },
-    { folder / ".", "no regular file" },
-    { "/dev/zero", "no regular file" },
-    { "/dev/null", "no regular file" },
+    { folder / "fifo", "not a regular file" },
+    { folder / "to-fifo", "not a regular file" },
+    { folder / ".", "not a regular file" },
+    { "/dev/zero", "not a regular file" },
+    { "/dev/null", "not a regular file" },
     { folder / "loop", "" },
     { written (folder / "large", std::string (kMax + 1, 'x')), "more than 1000 bytes" },
   };

@@ -35,9 +35,9 @@ class Settings(archive_truth.Archive):
                 ('[regions]\ngrid = "8x6"', '[regions] grid: give [columns, rows], as [8, 6]'),
                 ('[regions]\nboxes = [[1, 2, 3]]', '[regions] boxes: give [[x, y, width, '),
                 ('[regions]\nbox = 1',
-                 'settings.toml:2: [regions] box: there is no such setting, only boxes, grid'),
+                 'settings.toml:2: [regions] box: there is no such setting: use boxes, grid'),
                 ('[region]\nboxes = []',
-                 'settings.toml:1: [region]: there are source, histogram, tracks, '),
+                 'settings.toml:1: [region]: there is no such section: use source, '),
                 ('[tracks]', '[tracks]: give targets or detections'),
                 (regions + '[source]\nmemory = "gpu"', '[source] memory: gpu is neither "system" '),
                 ('[[likelihood]]\nname = "a"\nwindow = [1, 1]', '1 histogram: give a number for '),
@@ -87,8 +87,8 @@ class Settings(archive_truth.Archive):
         for text, key, said in (
                 ('bins = 300', 'bins', 'give a whole number from 1 to 256'),
                 ('quantization = "99,99,99"', 'quantization', 'feature=luma is not joint'),
-                ('lut = "x"', 'lut', '"x" is no bin'),
-                ('compute = "never"', 'compute', '"never" is none of '),
+                ('lut = "x"', 'lut', '"x" is not a bin'),
+                ('compute = "never"', 'compute', '"never" is not one of '),
                 ('soft = 1', 'soft', 'give true or false'),
                 ('max-tensors = -1', 'max-tensors', 'give 0 or 2 and more'),
                 ('max-device-memory = 99999999999999999999', 'max-device-memory',
@@ -98,7 +98,7 @@ class Settings(archive_truth.Archive):
             self.refuse(f'{REGIONS}[histogram]\n\n{text}\n', 5, f'[histogram] {key}: ')
             self.assertIn(said, self.said())
         tracks = '[tracks]\ntargets = [[1, 2, 30, 40]]\n'
-        self.refuse(tracks + 'method = "magic"', 3, '[tracks] method: "magic" is none of ')
+        self.refuse(tracks + 'method = "magic"', 3, '[tracks] method: "magic" is not one of ')
         self.refuse(tracks + 'search = 3', 3, 'no property "search" in element "integralhisttrack"')
         self.refuse(MODEL.replace('[1, 1]', '[1, 1, 1]'), 5, '[[likelihood]] 1 histogram: ')
         self.refuse(MODEL + 'measure = "smell"', 7, '[[likelihood]] 1 measure: ')

@@ -102,7 +102,8 @@ class Consumers(unittest.TestCase):
                           run.errors[0])
             run = Run(row_of(HUE), f'{consumer} feature=hues')
             self.assertEqual(len(run.errors), 1)
-            self.assertIn('feature="hues" is no feature: leave it empty, or set it to one of luma',
+            self.assertIn('feature="hues" is not a feature: leave it empty, or set it to one of '
+                          'luma',
                           run.errors[0])
 
     def test_interval(self):

@@ -207,7 +207,8 @@ class Demo(FolderTest):
         seen = re.search(r'^  seen +(\d+) +(\d+) ', said, re.M)
         self.assertGreaterEqual(int(seen[2]), 0.7 * int(seen[1]), said)
         self.assertIn('Following ', self.demo('--feature', 'gradient', self.clip))
-        self.assertIn('--feature hues is none', self.demo('--feature', 'hues', '--test', status=2))
+        self.assertIn('--feature hues is not a feature',
+                      self.demo('--feature', 'hues', '--test', status=2))
 
     def test_one_frame(self):
         launch('videotestsrc num-buffers=1 ! video/x-raw,width=321,height=241 ! videoconvert !',

@@ -186,7 +186,7 @@ class Arrays(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, 'there is no stream'):
                 histogram.__dlpack__(stream=stream)
         for why, arguments in (('without a copy', {'copy': True}),
-                               ('host memory, .1, 0., only', {'dl_device': (2, 0)})):
+                               ('ask for .1, 0., which is host memory', {'dl_device': (2, 0)})):
             with self.assertRaisesRegex(BufferError, why):
                 histogram.__dlpack__(**arguments)
         for arguments in ({'stream': None}, {'stream': 1}, {'stream': -1}, {'dl_device': (1, 0)},

@@ -48,9 +48,9 @@ class Errors(unittest.TestCase):
         for feature, text, words in (
                 ('hsv', '1', ('a number is missing at the end', THREE)),
                 ('hsv', '1,2,3,4', ('hsv has 3 values', THREE)),
-                ('rgb', '0,1,1', ('0 is no number of parts from 1 to 255', THREE)),
-                ('rgb', '256,1,1', ('256 is no number of parts from 1 to 255', THREE)),
-                ('rgb', '6,-6,6', ('-6 is no number', THREE)),
+                ('rgb', '0,1,1', ('0 is not a number of parts from 1 to 255', THREE)),
+                ('rgb', '256,1,1', ('256 is not a number of parts from 1 to 255', THREE)),
+                ('rgb', '6,-6,6', ('-6 is not a number', THREE)),
                 ('ycbcr', 'many', ('a number is missing', THREE)),
                 ('ycbcr', '16,16,2', ('512 bins', 'at most 256', THREE)),
                 ('hsv', '255,255,255', ('16581375 bins', 'at most 256')),
@@ -66,19 +66,19 @@ class Errors(unittest.TestCase):
                        feature=feature, bins=181)
 
     def test_lut(self):
-        self.check(('"x" is no bin from 0 to 255', BINS), lut='1,2,x')
-        self.check(('"256" is no bin', BINS), lut='256')
-        self.check(('"-1" is no bin', BINS), lut='-1')
-        self.check(('"1.5" is no bin', BINS), lut='1.5')
+        self.check(('"x" is not a bin from 0 to 255', BINS), lut='1,2,x')
+        self.check(('"256" is not a bin', BINS), lut='256')
+        self.check(('"-1" is not a bin', BINS), lut='-1')
+        self.check(('"1.5" is not a bin', BINS), lut='1.5')
         for text, empty in ((',', 1), ('1,,2', 2), ('1, \n ,2', 2), (',1', 1), ('1,2,', 3)):
             self.check((f'number {empty}, the bin of value {empty - 1}, is empty', BINS), lut=text)
         self.check(('no number', BINS), lut=' ')
         self.check(('more than 256 numbers', BINS), lut=','.join(['1'] * 257))
         self.check(('at most 255', 'set bins=255 or less'), lut='1', bins=256)
         for text, bins in ('3,7 9', 3), ('255', 255), ('1', 1):
-            self.check(('lut: ', f'no number is below bins={bins}', 'every pixel counts nowhere',
-                        f'write bins from 0 to {bins - 1}'), lut=text, bins=bins)
-        self.check(('lut and lut-location are both set', 'set one of them'),
+            self.check(('lut: ', f'no number is below bins={bins}', 'no pixel is in a bin',
+                        f'Write bins from 0 to {bins - 1}'), lut=text, bins=bins)
+        self.check(('lut="1" and lut-location="/nowhere" are both set', 'set only one of them'),
                    lut='1', lut_location='/nowhere')
 
     def test_ignored_bins(self):
@@ -111,11 +111,11 @@ class Errors(unittest.TestCase):
             fifo = os.path.join(folder, 'fifo')
             os.mkfifo(fifo)  # nobody writes: to open it would wait for ever
             for other in folder, '/dev/zero', fifo:
-                self.check((other, 'it is no regular file', FILE), lut_location=other)
+                self.check((other, 'it is not a regular file', FILE), lut_location=other)
             self.check(('/proc/kmsg',) if os.getuid() else ('no number', BINS),
                        lut_location='/proc/kmsg')  # a regular file that waits for messages
             for content, words in ((b'1, ' * 22000, ('more than 65536 bytes', FILE)),
-                                   (b'\xff\0junk', ('is no bin', BINS)),
+                                   (b'\xff\0junk', ('is not a bin', BINS)),
                                    (b'', ('no number', BINS)),
                                    (b'1,,2', ('number 2', 'is empty', BINS)),
                                    (b'32', ('no number is below bins=32',)),

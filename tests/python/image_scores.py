@@ -263,7 +263,7 @@ class Scores(unittest.TestCase):
                     self.assertFalse(stream.pipeline.send_event(bad))
                     message = bus.timed_pop_filtered(Gst.SECOND, Gst.MessageType.WARNING)
                     text = message.parse_warning()[0].message
-                    self.assertIn('The scores stay as they are', text)
+                    self.assertIn('The scores of lut stay as they are', text)
                     self.assertIn(words, text)
                     self.assertIn('gst_integral_image_lut_event_new', text)
                     check(stream.histogram(picture), lut[picture.luma], words)
@@ -280,7 +280,7 @@ class Scores(unittest.TestCase):
         for n in 255, 257:
             with self.assertRaises(ValueError):
                 GstIntegralHist.integral_image_lut_event_new([0] * n)
-        with self.assertRaisesRegex(GLib.Error, 'the event is none of a LUT'):
+        with self.assertRaisesRegex(GLib.Error, 'the event has no LUT'):
             GstIntegralHist.integral_image_lut_event_parse(Gst.Event.new_eos())
 
     def test_likelihood(self):
@@ -312,10 +312,11 @@ class Scores(unittest.TestCase):
         scores = 'write 1 to 256 scores, the first of value 0, separated by commas'
         picture = Picture('GRAY8', Variant(40, 30), numpy.random.default_rng(SEED))
         for properties, words in (
-                ('lut="1,256"', ('"256" is no score from 0 to 255', scores)),
-                ('lut="1,-1"', ('"-1" is no score', scores)),
+                ('lut="1,256"', ('"256" is not a score from 0 to 255', scores)),
+                ('lut="1,-1"', ('"-1" is not a score', scores)),
                 (f'lut="{text_of([1] * 257)}"', ('more than 256 numbers', scores)),
-                ('lut=1 lut-location=/nowhere', ('lut and lut-location are both set',)),
+                ('lut=1 lut-location=/nowhere',
+                 ('lut="1" and lut-location="/nowhere" are both set',)),
                 ('lut-location=/nowhere', ('/nowhere', 'No such file')),
                 ('feature=hsv quantization=1,2', ('a number is missing',)),
                 ('feature=hue quantization=6,6,6', ('feature=hue is not joint',))):
@@ -326,7 +327,7 @@ class Scores(unittest.TestCase):
         with stream_of('') as stream:
             stream.histogram(picture)
             stream.element.set_property('lut', 'many')
-            self.assertIn('"many" is no score from 0 to 255', self.error_of(stream, picture))
+            self.assertIn('"many" is not a score from 0 to 255', self.error_of(stream, picture))
 
 
 if __name__ == '__main__':

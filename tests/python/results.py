@@ -174,7 +174,7 @@ class Table(Results):
         shutil.rmtree(self.path('out/000000000007-000000000013'))
         self.assertEqual(self.run_script('table.py', *self.asked('out', 'parquet'), status=1,
                                          python=VENV_PYTHON),
-                         'table.py: out: frames 7 to 13 are missing')
+                         'table.py: out: frames 7 to 13 are missing: give a new folder')
 
     def test_live(self):
         """Frame numbers go on after a restart, and no number comes twice"""
@@ -364,7 +364,7 @@ class Table(Results):
         for status, arguments, said in (
                 (1, ('nothing.avi', 'out', *csv_grid), 'table.py: nothing.avi: no such file'),
                 (1, ('text.avi', 'out', *csv_grid), 'table.py: text.avi: '),
-                (1, ('/dev/video99', 'out', *csv_grid), 'table.py: no camera at /dev/video99'),
+                (1, ('/dev/video99', 'out', *csv_grid), 'table.py: no camera at /dev/video99: '),
                 (1, ('out', *csv_grid), 'table.py: give VIDEO or --launch'),
                 (1, (self.video, 'other', *csv_grid), 'table.py: other has other files'),
                 (1, ('--launch', 'videotestsrc num-buffers=3', 'begun', *csv_grid, '--bins', '9'),
@@ -375,11 +375,11 @@ class Table(Results):
                 (1, ('--launch', 'videotestsrc ! video/x-raw,width=64,height=48', 'out4',
                      '--format', 'csv', '--grid', '65x2'),
                  'table.py: videotestsrc ! video/x-raw,width=64,height=48: grid 65x2 has parts '
-                 'without pixels: frames are 64x48'),
+                 'without pixels, because frames are 64x48: give fewer'),
                 (1, ('--launch', 'videotestsrc ! video/x-raw,width=64,height=48', 'out5',
                      '--format', 'csv', '--regions', '0,0,9,9;64,0,9,9'),
                  'table.py: videotestsrc ! video/x-raw,width=64,height=48: region 64,0,9,9 is '
-                 'outside of the frame, which is 64x48'),
+                 'outside of the 64x48 frame: give one that overlaps it'),
                 (2, (self.video, 'out', '--grid', '400x300'),
                  'table.py: error: 120000 regions of 300 frames are 36000000 rows, and a part has '
                  '1000000 at most: set --part 8'),
@@ -388,15 +388,15 @@ class Table(Results):
                  'has 1000000 at most: ask for fewer'),
                 (2, (self.video, 'out'), 'table.py: error: nothing is asked'),
                 (2, (self.video, 'out', '--grid', '0x2'),
-                 'table.py: error: argument --grid: "0x2" is no grid'),
+                 'table.py: error: argument --grid: "0x2" is not a grid'),
                 (2, (self.video, 'out', '--regions', '1,2,3'),
-                 'table.py: error: argument --regions: "1,2,3" is no box')):
+                 'table.py: error: argument --regions: "1,2,3" is not a box')):
             line = self.run_script('table.py', *arguments, status=status)
             self.assertEqual(line[:len(said)], said)
         with self.start('table.py', '--launch', LIVE, 'out3', *csv_grid):
             wait_for(lambda: os.path.exists(self.path('out3/state.json')), 'out3')
             self.run_script('table.py', '--launch', LIVE, 'out3', *csv_grid, status=1)
-            self.assertIn('table.py: out3: another table.py writes there\n', self.said('table.py'))
+            self.assertIn('table.py: out3: another table.py writes there: ', self.said('table.py'))
 
 
 if __name__ == '__main__':

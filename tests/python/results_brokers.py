@@ -425,7 +425,7 @@ class Publish(Results):
             wait_for(lambda: 'the broker is away' in self.said('publish.py'), 'the complaint')
             wait_for(lambda: os.path.exists(self.path('gate.spool')), 'the spool')
             self.run_script('publish.py', self.video, *self.arguments(broker), status=1)
-            self.assertIn('publish.py: gate.spool: another publish.py uses it\n',
+            self.assertIn('publish.py: gate.spool: another publish.py uses it: ',
                           self.said('publish.py'))
             broker.start()
             self.addCleanup(broker.kill)
@@ -442,7 +442,7 @@ class Publish(Results):
                  'publish.py: error: --camera a b: take letters'),
                 (2, (self.video, '--camera', 'a'), 'publish.py: error: nothing is followed'),
                 (2, (self.video, '--camera', 'a', '--targets', TARGET, '--broker', 'kafka://b'),
-                 'publish.py: error: argument --broker: this is no broker: give mqtt://')):
+                 'publish.py: error: argument --broker: this is not a broker: give mqtt://')):
             line = self.run_script('publish.py', *arguments, status=status)
             self.assertEqual(line[:len(said)], said)
         for url in ('kafka://me:secret@b', 'mqtt://me:secret', 'mqtt://me:secret/@b', 'mqtt://[b',
@@ -451,7 +451,7 @@ class Publish(Results):
                     ('consume.py', ('got.db',)),
                     ('publish.py', (self.video, '--camera', 'a', '--targets', TARGET))):
                 said = self.run_script(script, *arguments, '--broker', url, status=2)
-                self.assertIn('this is no broker', said)
+                self.assertIn('this is not a broker', said)
                 self.assertNotIn('secret', self.said(script))
 
 

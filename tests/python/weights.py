@@ -272,11 +272,11 @@ class Weights(unittest.TestCase):
     def test_settings(self):
         """Settings that exclude each other are one error that says what to set."""
         for properties, word in (
-                ('weight=gradient counter=u16', 'weight=gradient wants elements of 32 bits'),
-                ('soft=true counter=u8-tiled', 'soft=true wants elements of 32 bits'),
+                ('weight=gradient counter=u16', 'weight=gradient needs elements of 32 bits'),
+                ('soft=true counter=u8-tiled', 'soft=true needs elements of 32 bits'),
                 ('soft=true feature=lbp', 'soft=true with feature=lbp'),
                 ('soft=true feature=hsv', 'soft=true with feature=hsv'),
-                ('soft=true bins=3 lut=0,1,2', 'soft=true with a lut'),
+                ('soft=true bins=3 lut=0,1,2', 'soft=true with lut'),
                 ('soft=true bins=256', 'set bins=255 or less'),
                 ('weight=gradient strategy=wavefront', 'it takes no weights')):
             with self.subTest(properties):

@@ -51,7 +51,7 @@ inline std::string alive (GstTracer *tracer)
 inline void fail_on_leaks ()
 {
   g_autoptr (GstTracer) tracer = leaks_tracer ();
-  fail_unless (tracer != nullptr, "the leaks tracer is not there");
+  fail_unless (tracer != nullptr, "GStreamer has no tracer of leaks");
   const gint64 end = g_get_monotonic_time () + 20 * G_USEC_PER_SEC;
   std::string left;
   while (left = alive (tracer), !left.empty () && g_get_monotonic_time () < end)

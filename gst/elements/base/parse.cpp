@@ -27,7 +27,7 @@ Expected<GstVideoRectangle> read_region (TextReader &reader)
 
 Expected<std::vector<GstVideoRectangle>> parse_regions (std::string_view text, const char *name)
 {
-  TextReader reader (text, name, "a region is x,y,width,height");
+  TextReader reader (text, name, "write each region as x,y,width,height");
   std::vector<GstVideoRectangle> regions;
   while (!reader.is_at_end ()) {
     regions.push_back (TRY (read_region (reader)));
@@ -50,7 +50,7 @@ Expected<std::optional<inthist::Feature>> parse_feature (std::string_view text)
   for (const inthist::FeatureInfo &one : inthist::kFeatures)
     nicks += joined (nicks.empty () ? "" : ", ", one.nick);
   return error (Error::Kind::bad_setting, "feature=", quoted (text),
-                " is no feature: leave it empty, or set it to one of ", nicks);
+                " is not a feature: leave it empty, or set it to one of ", nicks);
 }
 
 Expected<inthist::Quantization> parse_quantization (std::string_view text, inthist::Feature feature,
@@ -74,7 +74,7 @@ Expected<inthist::Quantization> parse_quantization (std::string_view text, inthi
       TRY (reader.comma ());
     const int number = TRY (reader.number<int> ());
     if (number < 1 || number > kMaxBins - 1)
-      return reader.refuse (reader.last (), " is no number of parts from 1 to ", kMaxBins - 1);
+      return reader.refuse (reader.last (), " is not a number of parts from 1 to ", kMaxBins - 1);
     parts[i] = std::uint8_t (number);
     bins *= number;
   }
@@ -109,7 +109,7 @@ Expected<ParsedLut> parse_lut (std::string_view text, const char *name, inthist:
     if (problem != std::errc () || bin < 0 || bin > 255
         || (after != end && *after != ',' && !g_ascii_isspace (*after)))
       return refuse (quoted ({ at, std::min<std::size_t> (8, end - at) }),
-                     bins ? " is no bin" : " is no score", " from 0 to 255");
+                     bins ? " is not a bin" : " is not a score", " from 0 to 255");
     if (n == int (parsed.lut.size ()))
       return refuse ("it has more than 256 numbers");
     parsed.lut[std::size_t (n++)] = std::uint8_t (bin);
@@ -135,7 +135,7 @@ Expected<std::vector<int>> parse_device_ids (std::string_view text)
   do {
     const int id = TRY (reader.number<int> ());
     if (id < 0)
-      return reader.refuse (reader.last (), " is no device");
+      return reader.refuse (reader.last (), " is not a device number");
     if (std::ranges::find (ids, id) != ids.end ())
       return reader.refuse ("device ", id, " is listed twice");
     ids.push_back (id);

@@ -108,8 +108,8 @@ private:
   }
 
   static bool is_separator (char c) { return c == ' ' || c == ',' || c == ';' || c == ':'; }
-  static const char *is_no (int) { return " is no whole number"; }
-  static const char *is_no (float) { return " is no number"; }
+  static const char *is_no (int) { return " is not a whole number"; }
+  static const char *is_no (float) { return " is not a number"; }
   static std::string range_of (int) { return joined (" (", INT_MIN, " to ", INT_MAX, ")"); }
   static std::string range_of (float) { return ""; }
 

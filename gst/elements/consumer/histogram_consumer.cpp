@@ -41,12 +41,13 @@ void HistogramConsumer::start_again ()
 void HistogramConsumer::take_event (GstBaseTransform *element, GstEvent *event)
 {
   if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && !found_ && missing_ > 0)
-    GST_ELEMENT_WARNING (element, STREAM, FAILED,
-                         ("The stream ended, and none of its %u frames carried an integral "
-                          "histogram: something between cudaintegralhist and %s drops the meta, or "
-                          "the stream is too short for its interval.",
-                          std::exchange (missing_, 0), GST_OBJECT_NAME (element)),
-                         (nullptr));
+    GST_ELEMENT_WARNING (
+        element, STREAM, FAILED,
+        ("The stream ended, and not one of its %u frames carried an integral histogram: an element "
+         "before %s drops the meta, or interval of cudaintegralhist is too large for the stream. "
+         "Put %s right behind cudaintegralhist, or set interval=1.",
+         std::exchange (missing_, 0), GST_OBJECT_NAME (element), GST_OBJECT_NAME (element)),
+        (nullptr));
   if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
     GstCaps *caps;
     gst_event_parse_caps (event, &caps);
@@ -106,7 +107,7 @@ Expected<> HistogramConsumer::check_size (GstBuffer *buffer,
   return error (Error::Kind::no_histogram, "The frames are ", area.w, "x", area.h,
                 ", and their integral histogram is for frames of ", meta->width, "x", meta->height,
                 ": an element between has scaled them and copied the meta as it is, such as "
-                "nvvideoconvert. Put it into integralhistkeepmetas, as element=\"nvvideoconvert\", "
+                "nvvideoconvert. Put it into integralhistkeepmetas element=\"nvvideoconvert\", "
                 "or before cudaintegralhist");
 }
 
@@ -138,9 +139,9 @@ Expected<> HistogramConsumer::note_missing (GstBaseTransform *element)
   }
   if (!has_attached_enough (*producer, missing_))
     return {};
-  return error (Error::Kind::no_histogram, "None of ", std::exchange (missing_, 0),
+  return error (Error::Kind::no_histogram, "Not one of ", std::exchange (missing_, 0),
                 " frames carried an integral histogram, and cudaintegralhist has attached ",
-                producer->attached, ": something between it and ", name,
+                producer->attached, ": an element between it and ", name,
                 " drops the meta, or each frame that has one. Put ", name,
                 " right behind cudaintegralhist");
 }

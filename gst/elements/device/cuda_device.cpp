@@ -60,7 +60,8 @@ static Expected<GstCudaContext *> shared_context (int device)
   GstCudaContext *context =
       gst_cuda_context_new_wrapped (static_cast<CUcontext> (primary->handle ()), device);
   if (!context)
-    return error (Error::Kind::no_device, "CUDA device ", device, " gave no context");
+    return error (Error::Kind::no_device, "CUDA device ", device,
+                  " gave no context: set another cuda-device-id");
   if (g_object_is_floating (context))
     gst_object_ref_sink (context);
   g_object_set_data_full (
@@ -156,7 +157,7 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *element, in
                                                          int devices)
 {
   if (!gst_cuda_load_library ())
-    return error (Error::Kind::no_device, "libgstcuda found no driver");
+    return error (Error::Kind::no_device, "libgstcuda found no driver: install the NVIDIA driver");
   gst_cuda_memory_init_once ();  // pools need this
   if (!is_open ())
     ask_for_context (element);  // without the lock, because a neighbour may be asking this element
@@ -168,7 +169,7 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *element, in
   const std::lock_guard lock (mutex_);
   if (!context_)
     return error (Error::Kind::no_device, "CUDA device ", std::max (device_id, 0),
-                  " gave no context");
+                  " gave no context: set another cuda-device-id");
   use_ = use_device (device_of (context_));
   return wrapped (context_);
 }

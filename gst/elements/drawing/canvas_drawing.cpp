@@ -82,7 +82,8 @@ Expected<> CanvasDrawing::draw (GstBuffer *buffer, const FrameFormat &format,
   auto context = TRY (CudaDevice::context_of (buffer));
   if (!context)
     return error (Error::Kind::bad_frame,
-                  "The frame cannot be drawn on: its caps say CUDA memory, and it is in another");
+                  "The frame cannot be drawn on: its caps say CUDA memory, but it is in other "
+                  "memory. Correct the element that makes these frames");
   TRY (open (std::move (context)));
   return canvas_->draw (canvas, map, drawings, CudaDevice::producer_stream (buffer));
 }
@@ -97,12 +98,12 @@ Expected<> check_alone (GstBuffer *buffer, const FrameFormat &format, const char
 {
   if (format.memory != FrameMemory::nvmm || is_alone (buffer))
     return {};
-  return error (Error::Kind::bad_frame,
-                "The NVMM frame cannot be drawn on: another element has it, as behind a tee. "
-                "Put ",
-                element,
-                " before the tee, or before it nvvideoconvert to another format, such as "
-                "\"nvvideoconvert ! video/x-raw(memory:NVMM),format=RGBA\"");
+  return error (
+      Error::Kind::bad_frame,
+      "The NVMM frame cannot be drawn on: another element has it too, such as behind a tee. Put ",
+      element,
+      " before the tee, or put nvvideoconvert with another format before it, such as "
+      "\"nvvideoconvert ! video/x-raw(memory:NVMM),format=RGBA\"");
 }
 
 GstCaps *with_canvas_caps (GstCaps *others)

@@ -231,13 +231,12 @@ void warn_of_loss (GstIntegralHistKeepMetas *self)
       return;
   }
   const std::string name = state.identity.losing_element ();
-  GST_ELEMENT_WARNING (
-      self, STREAM, FAILED,
-      ("Frames pass without their metas: %s makes new buffers, and not one for each frame at once "
-       "with its timestamp, so it is unknown which frames they are. Attach the metas behind it, or "
-       "take it out of element.",
-       name.empty () ? "An element inside" : name.c_str ()),
-      (nullptr));
+  GST_ELEMENT_WARNING (self, STREAM, FAILED,
+                       ("Frames pass without their metas: %s makes new buffers, but not one at "
+                        "once for each frame with the frame's timestamp, so it is unknown which "
+                        "frames they are. Attach the metas behind it, or take it out of element.",
+                        name.empty () ? "An element inside" : name.c_str ()),
+                       (nullptr));
 }
 
 GstBuffer *let_out (GstIntegralHistKeepMetas *self, GstBuffer *buffer)
@@ -369,8 +368,8 @@ Expected<> fill (GstIntegralHistKeepMetas *self, const std::string &description)
         gst_object_unref (gst_object_ref_sink (inner));
       const std::string why = problem ? problem->message : "it is none";
       g_clear_error (&problem);
-      return error (Error::Kind::bad_setting, "element=\"", description,
-                    "\" cannot be made: ", why);
+      return error (Error::Kind::bad_setting, "element=\"", description, "\" cannot be made: ", why,
+                    "; write elements as in gst-launch-1.0, and install what is missing");
     }
     state.inner = inner;
     gst_bin_add (GST_BIN (self), inner);
@@ -389,13 +388,13 @@ Expected<> check_inside (GstIntegralHistKeepMetas *self)
     TRY (fill (self, description));  // returns the error
   if (!state.inner)
     return error (Error::Kind::bad_setting,
-                  "There is nothing to run: set element to what drops metas, as in "
+                  "element=\"\" names no element: set element to one that drops metas, such as "
                   "integralhistkeepmetas element=cudadownload");
   for (const char *name : { "sink", "src" }) {
     g_autoptr (GstPad) pad = gst_element_get_static_pad (state.inner, name);
     if (!pad)
       return error (Error::Kind::bad_setting, "element=\"", description, "\" has no ", name,
-                    " pad that is always there: name elements that take frames and give them");
+                    " pad that always exists: name elements that take frames and give frames");
   }
   std::string refusal;
   each_inside (state.inner, [&] (GstElement *element) {

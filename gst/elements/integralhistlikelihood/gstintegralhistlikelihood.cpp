@@ -333,7 +333,7 @@ static Expected<bool> make_map (GstIntegralHistLikelihood *self,
     return error (Error::Kind::no_histogram,
                   "The frames were cropped, mirrored, turned or got borders behind "
                   "cudaintegralhist: put ",
-                  GST_OBJECT_NAME (self), " before what does that");
+                  GST_OBJECT_NAME (self), " before the element that does that");
   if (meta)
     TRY (compute (self, properties, buffer, out, meta, area.w, area.h));
   else

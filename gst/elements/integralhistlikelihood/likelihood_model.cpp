@@ -19,10 +19,9 @@ static Expected<std::vector<gfloat>> count_region (GstIntegralHistogramMeta *met
     return take_gerror (problem, "The histogram of the model failed: ");
   const guint64 most = *std::max_element (counts, counts + n);
   if (most == 0)
-    return error (
-        Error::Kind::bad_setting,
-        "the model has no pixel that counts: set model to a larger region, or to one that has the "
-        "feature, as gray pixels have no hue");
+    return error (Error::Kind::bad_setting,
+                  "the model has no pixel in any bin: set model to a larger region, or to one that "
+                  "has the feature; gray pixels have no hue");
   std::vector<gfloat> bins (n);
   std::transform (counts, counts + n, bins.begin (),
                   [most] (guint64 count) { return gfloat (double (count) / double (most)); });

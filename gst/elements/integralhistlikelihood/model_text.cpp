@@ -25,7 +25,7 @@ static Expected<WrittenHistogram> read_header (const TextReader &reader, std::st
   const auto info = std::ranges::find (inthist::kFeatures, nick, &inthist::FeatureInfo::nick);
   if (info == std::end (inthist::kFeatures))
     return reader.refuse (quoted (nick),
-                          " is no feature, as hue or \"hsv 16,4,4\" before a colon is");
+                          " is not a feature, such as hue or \"hsv 16,4,4\" before a colon");
   const auto feature = inthist::Feature (info - inthist::kFeatures);
   WrittenHistogram written = { {}, feature, {} };
   if (parts.find_first_not_of (' ') != parts.npos)
@@ -63,7 +63,7 @@ Expected<WrittenHistogram> parse_histogram (std::string_view text, bool any_numb
   }
   if (!numbers.empty () && !any_numbers
       && std::ranges::all_of (numbers, [] (gfloat number) { return number == 0; }))
-    return reader.refuse ("it is empty, as all of its numbers are 0");
+    return reader.refuse ("all of its numbers are 0");
   return written;
 }
 

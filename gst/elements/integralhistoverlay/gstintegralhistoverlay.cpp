@@ -338,7 +338,7 @@ static void check_order (GstBaseTransform *trans)
   if (finds_tracker (GST_BASE_TRANSFORM_SRC_PAD (trans))
       && !finds_tracker (GST_BASE_TRANSFORM_SINK_PAD (trans)))
     GST_ELEMENT_WARNING (trans, STREAM, FAILED,
-                         ("There is nothing to draw on a frame, and integralhisttrack comes behind "
+                         ("There is nothing to draw on a frame, but integralhisttrack comes behind "
                           "%s, which cannot draw its tracks: put %s behind integralhisttrack.",
                           GST_OBJECT_NAME (trans), GST_OBJECT_NAME (trans)),
                          (nullptr));

@@ -162,7 +162,8 @@ Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const FrameFormat 
   if (is_cuda_memory) {
     if (!std::ranges::all_of (planes.all (), is_upright))
       return error (Error::Kind::bad_frame,
-                    "The frame cannot be read: in CUDA memory its rows go from the bottom up");
+                    "The frame cannot be read: in CUDA memory its rows go from the bottom up. Put "
+                    "\"cudadownload ! videoconvert\" before this element");
     frame.location = PixelLocation::device;
     frame.producer = CudaDevice::producer_stream (buffer);
   } else if (on_cuda && std::ranges::all_of (planes.all (), is_pinned_plane)) {

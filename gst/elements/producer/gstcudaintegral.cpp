@@ -296,9 +296,9 @@ static gboolean take_scores (GstCudaIntegral *self, GstEvent *event)
   if (taken)
     DEBUG (self, "scores of event %u, from the next frame on", gst_event_get_seqnum (event));
   else
-    GST_ELEMENT_WARNING (self, STREAM, FAILED,
-                         ("The scores stay as they are: %s.", taken.error ().message.c_str ()),
-                         (nullptr));
+    GST_ELEMENT_WARNING (
+        self, STREAM, FAILED,
+        ("The scores of lut stay as they are: %s.", taken.error ().message.c_str ()), (nullptr));
   return bool (taken);
 }
 

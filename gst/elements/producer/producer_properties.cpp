@@ -296,28 +296,28 @@ Expected<> ProducerProperties::check (Content content) const
   if (!TRY (cuda_device_ids.value).empty () && cuda_device_id >= 0)
     return error (Error::Kind::bad_setting, "cuda-device-id=", cuda_device_id,
                   " and cuda-device-ids=\"", cuda_device_ids.text,
-                  "\" are both set: set one of them");
+                  "\" are both set: set only one of them");
   TRY (parse_quantization (quantization, inthist::Feature (feature)));
   if (!lut.text.empty () && !lut_location.empty ())
-    return error (Error::Kind::bad_setting, "lut and lut-location are both set: set one of them");
+    return error (Error::Kind::bad_setting, "lut=\"", lut.text.substr (0, 32),
+                  "\" and lut-location=\"", lut_location, "\" are both set: set only one of them");
   if (content != Content::bins)
     return {};
   if (has_lut () && bins > inthist::kNoValue)
-    return error (Error::Kind::bad_setting, "bins=", bins, " with a lut: at most ",
+    return error (Error::Kind::bad_setting, "bins=", bins, " with lut: at most ",
                   int (inthist::kNoValue), " are possible, as bin ", int (inthist::kNoValue),
-                  " is of pixels that count nowhere; set bins=", int (inthist::kNoValue),
-                  " or less");
+                  " is for pixels in no bin; set bins=", int (inthist::kNoValue), " or less");
   const inthist::FeatureInfo &info = inthist::info_of (inthist::Feature (feature));
   if (is_weighted () && counter != GST_INTEGRAL_HISTOGRAM_COUNTER_U32)
     return error (Error::Kind::bad_setting, soft ? "soft=true" : "weight=gradient",
-                  " wants elements of 32 bits: set counter=u32");
+                  " needs elements of 32 bits: set counter=u32");
   if (soft && (has_lut () || !info.can_be_shared ()))
     return error (Error::Kind::bad_setting, "soft=true with ",
-                  has_lut () ? "a lut" : joined ("feature=", info.nick),
-                  ": these bins have no order in which two are neighbours; set soft=false");
+                  has_lut () ? "lut" : joined ("feature=", info.nick),
+                  ": these bins have no order in which two are neighbours. Set soft=false");
   if (soft && bins > guint (inthist::SoftBins::kMax))
     return error (Error::Kind::bad_setting, "soft=true with bins=", bins,
-                  ": set bins=", int (inthist::SoftBins::kMax), " or less");
+                  " has too many bins: set bins=", int (inthist::SoftBins::kMax), " or less");
   const auto most = guint (info.n_values);
   if (info.bins == 0 && bins > most && !has_lut ())
     return error (Error::Kind::bad_setting, "feature=", info.nick, " has at most ", most,
@@ -458,7 +458,7 @@ Expected<BinLut> ProducerProperties::lut_of_content (Content content) const
       std::ranges::count_if (numbers, [this] (int bin) { return bin >= int (bins); });
   if (outside == parsed.n)
     return error (Error::Kind::bad_setting, name, ": no number is below bins=", bins,
-                  ", so that every pixel counts nowhere; write bins from 0 to ", bins - 1,
+                  ", so no pixel is in a bin. Write bins from 0 to ", bins - 1,
                   ", or raise bins above the numbers, to at most ", int (inthist::kNoValue));
   return BinLut{ parsed.lut, int (outside) };
 }

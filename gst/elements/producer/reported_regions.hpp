@@ -27,8 +27,8 @@ public:
       const inthist::Region clipped = inthist::clip ({ r.x, r.y, r.w, r.h }, shape);
       if (clipped.width == 0)
         return error (Error::Kind::bad_setting, "regions=\"", set.text, "\": ", r.x, ",", r.y, ",",
-                      r.w, ",", r.h, " lies wholly outside of the ", shape.width, "x", shape.height,
-                      " frame: set regions that have pixels of it, x,y,width,height");
+                      r.w, ",", r.h, " lies outside of the ", shape.width, "x", shape.height,
+                      " frame: set regions that overlap the frame, as x,y,width,height");
       r = { clipped.x, clipped.y, clipped.width, clipped.height };
     }
     regions_ = std::move (regions);

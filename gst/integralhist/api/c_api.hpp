@@ -44,7 +44,8 @@ inline Expected<inthist::Windows> windows_of (const GstVideoRectangle *rectangle
                  && offsetof (Region, width) == offsetof (GstVideoRectangle, w)
                  && offsetof (Region, height) == offsetof (GstVideoRectangle, h));
   if (n > kMaxWindows)
-    return error (Error::Kind::bad_question, n, " rectangles at once are too many: ask in parts");
+    return error (Error::Kind::bad_question, n, " rectangles are more than ", kMaxWindows,
+                  ": ask for fewer in each call");
   return inthist::Windows{ reinterpret_cast<const Region *> (rectangles), int (n), {} };
 }
 
@@ -54,7 +55,8 @@ Expected<Answer *> answers_for (std::size_t n)
 {
   if (Answer *const answers = g_try_new (Answer, std::max<std::size_t> (n, 1)))
     return answers;
-  return error (Error::Kind::no_memory, "there is no memory for what is asked: ask in parts");
+  return error (Error::Kind::no_memory, "there is no memory for ", n,
+                " answers: ask for fewer in each call");
 }
 
 }  // namespace integralhist

@@ -180,7 +180,7 @@ static Expected<GBytes *> add_up_bytes (Tensor &tensor, const gint *values, gsiz
 {
   if (n_values % 4 != 0)
     return error (Error::Kind::bad_question, n_values,
-                  " numbers are no list of rectangles: each is x, y, width, height");
+                  " numbers are not a list of rectangles: pass x, y, width, height of each");
   static_assert (sizeof (GstVideoRectangle) == 4 * sizeof (gint));
   const gsize n = n_values / 4, n_answers = n * tensor.shape.bins;
   g_autofree Answer *answers = TRY (answers_for<Answer> (n_answers));
@@ -219,7 +219,7 @@ static Expected<guint32> element_in (const Tensor &tensor, GstBuffer *buffer, gu
   const inthist::Shape &shape = tensor.shape;
   if (!has_place (shape, bin, x, y))
     return error (Error::Kind::bad_question, "there is no element ", x, ",", y, " of bin ", bin,
-                  ": there are ", shape.width, "x", shape.height, " of ", shape.bins, " bins");
+                  ": read one of ", shape.width, "x", shape.height, " of ", shape.bins, " bins");
   GstMapInfo map;
   if (!gst_buffer_map (buffer, &map, GST_MAP_READ))
     return error (Error::Kind::failed, "the buffer could not be mapped");
@@ -228,7 +228,8 @@ static Expected<guint32> element_in (const Tensor &tensor, GstBuffer *buffer, gu
   gst_buffer_unmap (buffer, &map);
   if (!fits)
     return error (Error::Kind::bad_question,
-                  "the buffer is none of this histogram: pass what get_buffer has returned");
+                  "the buffer does not belong to this histogram: pass the one that "
+                  "gst_integral_histogram_get_buffer has returned");
   return element;
 }
 

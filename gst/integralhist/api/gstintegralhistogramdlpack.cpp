@@ -62,7 +62,7 @@ Expected<dlpack::Array> place_of (Tensor &tensor, guint flags, gint64 stream)
       if (!view.is_primary)
         return error (
             Error::Kind::bad_question,
-            "the tensor is in a CUDA context of another element's, and "
+            "the tensor is in the CUDA context of another element, and "
             "kernels of PyTorch, CuPy and Numba, which use the primary one of device ",
             view.device,
             ", cannot read it: give the pipeline the primary context (GST_MESSAGE_NEED_CONTEXT, "
@@ -88,8 +88,9 @@ Expected<void *> exported (GstIntegralHistogram *histogram, guint flags, gint64 
   const inthist::Layout &layout = tensor.layout;
   const dlpack::DataType type = TRY (type_of (shape, flags & GST_INTEGRAL_HISTOGRAM_DLPACK_SIGNED));
   if (stream == 0 || stream < -1)
-    return error (Error::Kind::bad_question, "there is no stream ", stream,
-                  ": 1 is the legacy default stream, 2 the per-thread one, -1 none");
+    return error (
+        Error::Kind::bad_question, "there is no stream ", stream,
+        ": pass 1 for the legacy default stream, 2 for the per-thread one, or -1 for none");
   dlpack::Array array = TRY (place_of (tensor, flags, stream));
 
   using Own = Exported<Managed>;

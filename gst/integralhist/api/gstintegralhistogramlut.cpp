@@ -16,7 +16,7 @@ static Expected<GBytes *> scores_in (GstEvent *event)
   constexpr const char *kRemedy = ": make it with gst_integral_image_lut_event_new";
   if (GST_EVENT_TYPE (event) != GST_EVENT_CUSTOM_UPSTREAM
       || !gst_event_has_name (event, GST_INTEGRAL_IMAGE_LUT_EVENT))
-    return error (Error::Kind::bad_question, "the event is none of a LUT", kRemedy);
+    return error (Error::Kind::bad_question, "the event has no LUT", kRemedy);
   const GValue *const field = gst_structure_get_value (gst_event_get_structure (event), "lut");
   if (!field || !G_VALUE_HOLDS (field, G_TYPE_BYTES) || !g_value_get_boxed (field))
     return error (Error::Kind::bad_question,

@@ -32,10 +32,10 @@ Expected<inthist::Windows> windows_of_grid (const Grid &grid)
          std::pair ("step_y", grid.step_y), std::pair ("columns", grid.columns),
          std::pair ("rows", grid.rows) })
     if (value < 1)
-      return refuse ("a grid's ", name, " is at least 1, not ", value);
+      return refuse ("a grid's ", name, " is ", value, ": set it to 1 or more");
   if (gint64 (grid.columns) * grid.rows > kMaxWindows)
     return refuse ("a grid of ", grid.columns, "x", grid.rows,
-                   " windows is too large: ", kMaxWindows, " are the most");
+                   " windows is too large: ask for at most ", kMaxWindows, " windows");
   return inthist::Windows{ nullptr,
                            0,
                            { grid.window_width, grid.window_height, grid.x, grid.y, grid.step_x,
@@ -54,7 +54,7 @@ guint number_of (const GstIntegralHistogramMeasure &measure)
 Expected<Measure> measure_of (guint number)
 {
   if (number >= inthist::kMeasures)
-    return refuse ("there is no measure number ", number);
+    return refuse ("there is no measure number ", number, ": pass a GstIntegralHistogramMeasure");
   return Measure (number);  // the order is the same: checked below
 }
 
@@ -81,7 +81,7 @@ public:
     if (!inthist::compares_histograms (measure)) {
       for (const float number : all)
         if (!std::isfinite (number))
-          return refuse ("a model's bins are numbers, not ", number);
+          return refuse ("a model has the bin ", number, ": pass finite numbers");
       return all.data ();
     }
     for (std::size_t m = 0; m < n; m++) {
@@ -89,12 +89,13 @@ public:
       double sum = 0;
       for (float &bin : model) {
         if (!(bin >= 0) || !std::isfinite (bin))
-          return refuse ("a model's bins are numbers of 0 or more, not ", bin,
-                         "; with measure linear they may be below 0");
+          return refuse ("a model has the bin ", bin,
+                         ": pass numbers of 0 or more, or use the measure linear");
         sum += bin;
       }
       if (sum <= 0)
-        return refuse ("a model is empty: all of its bins are 0");
+        return refuse (
+            "a model is empty, because all of its bins are 0: pass one with pixels in a bin");
       for (float &bin : model)
         bin = float (bin / sum);
       inthist::prepare (measure, model);
@@ -130,8 +131,8 @@ public:
                 : fits (grid.window_width, grid.window_height));
     if (!all_fit)
       return refuse ("weights of windows of more than ", most,
-                     " pixels may not fit 32 bits: ask gst_integral_histogram_regions_sums, or in "
-                     "parts");
+                     " pixels may not fit 32 bits: ask gst_integral_histogram_regions_sums, or use "
+                     "smaller windows");
     add ({ .kind = QueryKind::counts, .windows = windows }, counts, nullptr);
     return {};
   }
@@ -169,7 +170,7 @@ gboolean ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **
   const auto answer = [&] () -> Expected<> {
     Tensor &tensor = tensor_of (histogram);
     if (tensor.shape.content == inthist::Content::sums)
-      return refuse ("this is no integral histogram but a summed-area table: ask "
+      return refuse ("this is not an integral histogram but a summed-area table: ask "
                      "gst_integral_histogram_regions_sums, or use cudaintegralhist");
     QueryBuilder builder (tensor);
     TRY (build (builder));
@@ -238,7 +239,7 @@ gboolean ask_quantile_maps (GstIntegralHistogram *histogram, const Grid *grids, 
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
     TRY (check_shares (histogram));
     if (!(quantile >= 0 && quantile <= 1))
-      return refuse ("a quantile is 0 to 1, not ", quantile);
+      return refuse ("the quantile is ", quantile, ": pass 0 to 1");
     for (guint i = 0; i < n_grids; i++)
       builder.add ({ .kind = QueryKind::quantiles,
                      .windows = TRY (windows_of_grid (grids[i])),
@@ -251,12 +252,13 @@ gboolean ask_quantile_maps (GstIntegralHistogram *histogram, const Grid *grids, 
 Expected<> check (const Search &search)
 {
   if (search.n_patches < 1 || search.n_patches > inthist::kMaxPatches)
-    return refuse ("a search has 1 to ", inthist::kMaxPatches, " patches, not ", search.n_patches);
+    return refuse ("a search has ", search.n_patches, " patches: pass 1 to ", inthist::kMaxPatches);
   if (search.rank >= search.n_patches)
-    return refuse ("of ", search.n_patches, " patches none has rank ", search.rank,
-                   ": ranks go from 0 to ", search.n_patches - 1);
+    return refuse ("a search of ", search.n_patches, " patches has the rank ", search.rank,
+                   ": pass 0 to ", search.n_patches - 1);
   if (!search.patches || !search.models)
-    return refuse ("a search has no ", search.patches ? "models" : "patches");
+    return refuse ("a search has no ", search.patches ? "models" : "patches",
+                   ": pass patches and models");
   return {};
 }
 
@@ -302,7 +304,7 @@ gboolean check_length (bool is_right, gsize n, const char *what, const std::stri
 {
   if (!is_right)
     set_gerror (error, Error (Error::Kind::bad_question,
-                              joined (n, " numbers are no ", what, ": it takes ", wanted)));
+                              joined (n, " numbers are not a ", what, ": pass ", wanted)));
   return is_right;
 }
 

@@ -54,7 +54,7 @@ inline Expected<> check_all_bins (const GstIntegralHistogram *histogram)
     return {};
   return error (Error::Kind::bad_setting, "The frames' integral histogram of ",
                 inthist::info_of (spec.feature).nick, " has ", describe (*spec.range),
-                ", and this element wants all: set first-bin=0 n-bins=0 of cudaintegralhist");
+                ", but this element needs all: set first-bin=0 n-bins=0 of cudaintegralhist");
 }
 
 }  // namespace integralhist

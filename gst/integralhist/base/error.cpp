@@ -52,7 +52,9 @@ Expected<> check_host (int result)
 {
   switch (result) {
     case 0: return {};
-    case ENOMEM: return error (Error::Kind::no_memory, "the host has not enough memory to compute");
+    case ENOMEM:
+      return error (Error::Kind::no_memory,
+                    "the host has too little memory to compute: use smaller frames or fewer bins");
     case ECANCELED: return error (Error::Kind::flushing, "computing was given up");
     default: return error (Error::Kind::no_threads, no_threads (g_strerror (result)));
   }
@@ -70,7 +72,7 @@ tl::unexpected<Error> take_gerror (GError *taken, const char *doing)
 {
   const std::unique_ptr<GError, void (*) (GError *)> owner (taken, g_error_free);
   return taken ? error (kind_of (taken), doing, taken->message)
-               : error (Error::Kind::failed, doing, "the integral histogram could not be asked");
+               : error (Error::Kind::failed, doing, "the integral histogram gives no answer");
 }
 
 std::string describe (const inthist::Shape &shape)

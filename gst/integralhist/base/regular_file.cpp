@@ -17,7 +17,7 @@ static Expected<std::string> read_open_file (int fd, std::size_t most_bytes)
   if (fstat (fd, &status) != 0)
     return fail (g_strerror (errno));
   if (!S_ISREG (status.st_mode))
-    return fail ("it is no regular file");
+    return fail ("it is not a regular file");
   if (status.st_size > off_t (most_bytes))
     return fail ("it has more than ", most_bytes, " bytes");
   std::string text (std::size_t (status.st_size), '\0');

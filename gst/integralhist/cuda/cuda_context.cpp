@@ -59,7 +59,8 @@ private:
     find (driver.copy_peer, "cuMemcpyPeerAsync");
     find (driver.get_error_name, "cuGetErrorName");
     if (!missing.empty ())
-      return error (Error::Kind::no_device, "the NVIDIA driver has no ", missing);
+      return error (Error::Kind::no_device, "the NVIDIA driver has no ", missing,
+                    ": install driver 525 or newer");
     driver.record_context =
         reinterpret_cast<decltype (driver.record_context)> (dlsym (library, "cuCtxRecordEvent"));
     return driver;

@@ -131,7 +131,7 @@ Expected<const void *> CudaTensor::host ()
 {
   if (download_ == Download::never)
     return error (Error::Kind::not_downloaded,
-                  "the tensor stays on the GPU, as download=never says; ask regions, or set "
+                  "the tensor stays on the GPU, as download=never says: ask for regions, or set "
                   "download to lazy or eager");
   const std::lock_guard lock (host_mutex_);
   return on (*context_, [&] () -> Expected<const void *> {

@@ -151,8 +151,8 @@ Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inth
     if (reserved.error ().code != cudaErrorMemoryAllocation)
       return tl::make_unexpected (reserved.error ());
     return error (Error::Kind::no_memory,
-                  no_memory_on_device ("what is asked or answered", reserved.error ()),
-                  ": ask in parts");
+                  no_memory_on_device ("a question and its answer", reserved.error ()),
+                  ": ask for fewer windows in each call");
   }
   staged.put_inputs (shape);
   if (answers)

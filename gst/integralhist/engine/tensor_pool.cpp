@@ -66,7 +66,8 @@ Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire ()
 {
   std::unique_lock lock (mutex_);
   if (!waits_ && idle_.empty () && !may_grow ())
-    return error (Error::Kind::no_memory, "all ", alive_, " tensors are held");
+    return error (Error::Kind::no_memory, "all ", alive_,
+                  " tensors are held: set max-tensors to a larger number, or release one");
   TRY (await_room (lock));
   TRY (CancelScope::check ());
   if (idle_.empty () || (may_grow () && alive_ < grow_below_ && !idle_.front ()->check_idle ()))

@@ -117,7 +117,7 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
   if (!plan.on_demand)
     return inputs.eager (options);
 
-  GST_DEBUG ("%s: frames are computed when somebody asks", describe (shape).c_str ());
+  GST_DEBUG ("%s: frames are computed on demand", describe (shape).c_str ());
   const auto later = [] (const EngineInputs &of, const Options &with) -> LazyEngine::Make {
     return [=] () -> Expected<std::shared_ptr<Engine>> { return TRY (of.eager (with)); };
   };

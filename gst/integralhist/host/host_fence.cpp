@@ -13,7 +13,7 @@ std::chrono::nanoseconds duration_of (GstClockTime timeout)
 
 tl::unexpected<Error> not_ready ()
 {
-  return error (Error::Kind::timeout, "the integral histogram is not ready yet");
+  return error (Error::Kind::timeout, "the integral histogram is not ready yet: wait longer");
 }
 
 void HostFence::reset ()

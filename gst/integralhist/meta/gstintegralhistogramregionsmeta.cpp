@@ -145,7 +145,7 @@ Expected<guint64 *> values_of (RegionAnswers &answers, guint index)
 {
   const RegionQuery &asked = answers.asked;
   if (index >= asked.regions.size ())
-    return error (Error::Kind::bad_question, "there is no region ", index, ": there are ",
+    return error (Error::Kind::bad_question, "there is no region ", index, ": ask for one of ",
                   asked.regions.size ());
   const auto values = TRY (answers.ask ());
   guint64 *const copy = TRY (answers_for<guint64> (asked.planes));

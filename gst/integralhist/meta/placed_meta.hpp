@@ -119,8 +119,8 @@ private:
     if (content && !reader.is_done ())
       content = BadBytes ("they are cut off, or too many");
     if (!content)
-      return error (Error::Kind::bad_question, "these bytes are no ", Content::kWhat, ": ",
-                    content.error ());
+      return error (Error::Kind::bad_question, "these bytes are not ", Content::kWhat, ": ",
+                    content.error (), "; pass all bytes that to_bytes has returned");
     if constexpr (requires { content->arrive (buffer); })
       content->arrive (buffer);
     return add (buffer, std::move (*content));

@@ -192,7 +192,7 @@ private:
     if (feature_image)
       return std::move (*feature_image);
     context_->assist_failed = true;
-    GST_WARNING ("the GPU keeps no values of frames, and answers from tensors alone: %s",
+    GST_WARNING ("the GPU keeps no values of frames, and answers only from tensors: %s",
                  feature_image.error ().message.c_str ());
     return nullptr;
   }

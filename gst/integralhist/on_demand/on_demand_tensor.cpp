@@ -25,7 +25,7 @@ Expected<Query> OnDemandTensor::moved (Query query, const Region &to, const inth
     list.reset (new (std::nothrow) Region[query.windows.n]);
     if (!list)
       return error (Error::Kind::no_memory, "the host has no memory for ", query.windows.n,
-                    " windows: ask in parts");
+                    " windows: ask for fewer in each call");
     for (int i = 0; i < query.windows.n; i++) {
       list[i] = window_of (query.windows, i, frame);
       list[i].x -= to.x, list[i].y -= to.y;

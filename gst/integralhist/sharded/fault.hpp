@@ -30,8 +30,9 @@ inline Expected<std::optional<Fault>> parse_fault (std::string_view text)
     if (wrong_part == std::errc () && after == end && fault.device >= 0 && fault.part >= 1)
       return std::optional (fault);
   }
-  return error (Error::Kind::bad_setting, "INTEGRALHIST_FAULT=\"", text,
-                "\" is no fault: set it to DEVICE:N, such as 0:1, for the N-th part on a device");
+  return error (
+      Error::Kind::bad_setting, "INTEGRALHIST_FAULT=\"", text,
+      "\" is not a fault: set it to DEVICE:N, such as 0:1, for the N-th part on a device");
 }
 
 }  // namespace integralhist

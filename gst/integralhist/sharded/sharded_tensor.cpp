@@ -37,7 +37,7 @@ Expected<const void *> ShardedTensor::host ()
 {
   if (download_ == Download::never)
     return error (Error::Kind::not_downloaded,
-                  "the tensor stays on the GPUs, as download=never says; ask regions, or set "
+                  "the tensor stays on the GPUs, as download=never says: ask for regions, or set "
                   "download to lazy or eager");
   TRY (wait (GST_CLOCK_TIME_NONE));
   const std::lock_guard lock (host_mutex_);

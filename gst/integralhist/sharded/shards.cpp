@@ -18,7 +18,8 @@ namespace {
 Expected<HostMemory> bytes (std::size_t n)
 {
   return allocate_on_host (n, [n] (const Available &available) {
-    return no_memory ("what is asked of shards", n, available) + ": ask in parts";
+    return no_memory ("a question to the shards", n, available)
+           + ": ask for fewer windows in each call";
   });
 }
 

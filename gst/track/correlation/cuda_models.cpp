@@ -63,7 +63,8 @@ public:
   {
     const std::lock_guard lock (mutex_);
     if (is_full_)
-      return error (Error::Kind::no_memory, "the GPU has no memory for more targets");
+      return error (Error::Kind::no_memory,
+                    "the GPU has no memory for more targets: follow fewer targets");
     return on (*context_, [&] () -> Expected<std::unique_ptr<DeviceModel>> {
       if (!own_->stream)
         TRY (open ());
@@ -158,8 +159,8 @@ private:
       }
     }
     return error (Error::Kind::no_memory, "the GPU has no memory for another target, which takes ",
-                  sizeof (ModelMemory) / 1024, " KiB, beside ", kSpareBytes >> 20,
-                  " MiB that stay free");
+                  sizeof (ModelMemory) / 1024, " KiB, besides ", kSpareBytes >> 20,
+                  " MiB that stay free: follow fewer targets");
   }
 
   CudaExpected<> open ()

@@ -11,8 +11,8 @@ PropertyTable<FragmentsSettings> fragments_properties (const char *before)
                 [] (const FragmentsSettings &settings) -> Expected<> {
                   if (settings.measure == GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR)
                     return error (Error::Kind::bad_setting,
-                                  "measure=linear: it adds up weights, and compares no histograms: "
-                                  "set another measure, as bhattacharyya");
+                                  "measure=linear adds up weights and compares no histograms: set "
+                                  "another measure, such as bhattacharyya");
                   return {};
                 });
   table.number<double> ("quantile", FIELD (quantile), 0, 1, kPlaying,

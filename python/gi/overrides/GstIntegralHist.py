@@ -99,7 +99,7 @@ def _pair(value, what):
         x, y = map(operator.index, (value, value) if _is_whole(value) else value)
     except (TypeError, ValueError):
         raise ValueError(
-            f'{what} is a whole number of pixels or two, not {value!r}') from None
+            f'{what} is {value!r}: pass a whole number of pixels, or two') from None
     return x, y
 
 
@@ -108,8 +108,8 @@ def _rectangles(rectangles, numpy):
     if len(boxes.shape) and len(boxes) == 0:  # of any type: frames without a detection
         return boxes.reshape(0, 4).astype(int)
     if boxes.ndim != 2 or boxes.shape[1] != 4 or boxes.dtype.kind not in 'iu':
-        raise ValueError('rectangles are rows of x, y, width, height in whole pixels, not an array '
-                         f'{boxes.shape} of {boxes.dtype}')
+        raise ValueError(f'rectangles are an array {boxes.shape} of {boxes.dtype}: pass rows of '
+                         'x, y, width, height in whole pixels')
     return boxes
 
 
@@ -121,7 +121,7 @@ def _by_nick(value, kind, what):
     values = kind.__enum_values__.values() if hasattr(kind, '__enum_values__') else kind
     nicks = {each.value_nick: each for each in values}
     if value not in nicks:
-        raise ValueError(f"there is no {what} '{value}': there are {', '.join(nicks)}")
+        raise ValueError(f"there is no {what} '{value}': use one of {', '.join(nicks)}")
     return nicks[value]
 
 
@@ -270,7 +270,7 @@ class IntegralHistogram(_Histogram):
         step_x, step_y = _pair(step, 'step')
         x, y = _pair(origin, 'origin')
         if min(step_x, step_y) < 1:
-            raise ValueError(f'step is at least 1, not {step!r}')
+            raise ValueError(f'step is {step!r}: pass 1 or more')
         # all windows that lie in the frame
         if columns is None:
             columns = (self.get_width() - x - width) // step_x + 1
@@ -278,7 +278,7 @@ class IntegralHistogram(_Histogram):
             rows = (self.get_height() - y - height) // step_y + 1
         if columns < 1 or rows < 1:
             raise ValueError(f'no window of {width}x{height} pixels from {x},{y} on is in a frame '
-                             f'of {self.get_width()}x{self.get_height()}')
+                             f'of {self.get_width()}x{self.get_height()}: use a smaller one')
         return IntegralHistogramGrid(width, height, x, y, step_x, step_y, columns, rows)
 
     def regions(self, rectangles: typing.Any) -> typing.Any:
@@ -333,7 +333,8 @@ class IntegralHistogram(_Histogram):
         if isinstance(model, _Grid):
             grid, (model, measure) = model, (measure, *more) if more else (measure, 'bhattacharyya')
         elif more:
-            raise TypeError('likelihood_maps () takes a model and a measure, and keywords')
+            raise TypeError('likelihood_maps () takes a model and a measure: pass the rest as '
+                            'keywords')
         if grid is not None:
             return _Histogram.likelihood_maps(self, grid, model, _measure(measure))
         numpy = _numpy()
@@ -359,7 +360,7 @@ class IntegralHistogram(_Histogram):
         if isinstance(quantile, _Grid):
             grid, quantile = quantile, more[0] if more else 0.5
         elif more:
-            raise TypeError('quantile_maps () takes a quantile, and keywords')
+            raise TypeError('quantile_maps () takes a quantile: pass the rest as keywords')
         if grid is not None:
             return _Histogram.quantile_maps(self, grid, quantile)
         numpy = _numpy()
@@ -427,7 +428,7 @@ def _documented(function, name, qualified):
         for parameter, value in (*zip(parameters or (), arguments), *named.items()):
             # PyGObject would cut off the digits after the point
             if parameter in _PIXELS and hasattr(value, '__float__') and not _is_whole(value):
-                raise ValueError(f'{parameter} is a whole number of pixels, not {value!r}')
+                raise ValueError(f'{parameter} is {value!r}: pass a whole number of pixels')
         return function(*arguments, **named)
 
     call.__name__, call.__qualname__ = name, qualified

@@ -87,19 +87,19 @@ def export(device, pointer, *, stream=None, max_version=None, dl_device=None, co
     raises. The other arguments are those of __dlpack__ in the array API standard.
     """
     if stream is not None and (not isinstance(stream, int) or stream == 0 or stream < -1):
-        raise ValueError(f'there is no stream {stream!r}: 1 is the legacy default stream, 2 the '
-                         'per-thread one, -1 none')
+        raise ValueError(f'there is no stream {stream!r}: pass 1 for the legacy default stream, 2 '
+                         'for the per-thread one, or -1 for none')
     versioned = max_version is not None and max_version[0] >= 1
     flags = (0 if versioned else UNVERSIONED) | (SIGNED if signed else 0)
     if copy:
-        raise BufferError('the tensor is given without a copy: ask with copy=None, and copy what '
-                          'comes, such as by .clone() or .copy()')
+        raise BufferError('the tensor is given without a copy: pass copy=None, and copy the array, '
+                          'such as by .clone() or .copy()')
     if dl_device is not None and tuple(map(int, dl_device)) != tuple(device):
         if tuple(map(int, dl_device)) != (CPU, 0):
-            raise BufferError(f'the tensor is on device {tuple(device)}, and is copied to host '
-                              f'memory, (1, 0), only: not to {tuple(dl_device)}')
+            raise BufferError(f'the tensor is on device {tuple(device)} and cannot be copied to '
+                              f'{tuple(dl_device)}: ask for (1, 0), which is host memory')
         if copy is False:
-            raise BufferError('the tensor is on a GPU: without a copy (copy=False) it is not in '
-                              'host memory')
+            raise BufferError('the tensor is on a GPU and not in host memory: ask without '
+                              'copy=False')
         flags |= HOST
     return capsule(pointer(flags, 1 if stream is None else stream), versioned)

@@ -67,9 +67,10 @@ def boxes(text):
             x, y, width, height = map(int, part.split(','))
         except ValueError:
             raise argparse.ArgumentTypeError(
-                f'"{part.strip()}" is no box: give x,y,width,height in whole pixels') from None
+                f'"{part.strip()}" is not a box: give x,y,width,height in whole pixels') from None
         if width < 1 or height < 1:
-            raise argparse.ArgumentTypeError(f'"{part.strip()}" has no pixels')
+            raise argparse.ArgumentTypeError(f'"{part.strip()}" has no pixels: give width '
+                                             'and height of 1 or more')
         found.append((x, y, width, height))
     if not found:
         raise argparse.ArgumentTypeError('there is no box: give x,y,width,height;...')
@@ -83,7 +84,7 @@ def grid(text):
     except ValueError:
         columns = rows = 0
     if columns < 1 or rows < 1:
-        raise argparse.ArgumentTypeError(f'"{text}" is no grid: give COLUMNSxROWS, as in 8x6')
+        raise argparse.ArgumentTypeError(f'"{text}" is not a grid: give COLUMNSxROWS, such as 8x6')
     return columns, rows
 
 
@@ -120,7 +121,7 @@ def source_of(options):
         raise StreamError('give VIDEO or --launch; --help has more')
     if video.startswith('/dev/') and not os.path.isfile(video):
         if not os.path.exists(video):
-            raise StreamError(f'no camera at {video}')
+            raise StreamError(f'no camera at {video}: give another device')
         return f'v4l2src device={video} ! decodebin', video, {'video': video}
     is_uri = Gst.uri_is_valid(printable(video))
     if is_uri and not video.startswith('file:'):
@@ -205,7 +206,7 @@ class Stream:
             features = {value.value_nick: value for value in
                         GstIntegralHist.IntegralHistogramFeature.__enum_values__.values()}
             if options.feature not in features:
-                raise StreamError(f'there is no feature {options.feature}, only '
+                raise StreamError(f'there is no feature {options.feature}: use one of '
                                   f'{", ".join(features)}')
             self.feature = features[options.feature]
             is_own = options.feature in OWN_BINS and 'lut=' not in counting
@@ -308,8 +309,9 @@ class Stream:
         if self.grid:
             columns, rows = self.grid
             if columns > width or rows > height:
-                raise StreamError(f'{self.name}: grid {columns}x{rows} has parts without pixels: '
-                                  f'frames are {width}x{height}', bad=True)
+                raise StreamError(f'{self.name}: grid {columns}x{rows} has parts without pixels, '
+                                  f'because frames are {width}x{height}: give fewer',
+                                  bad=True)
             xs = [width * i // columns for i in range(columns + 1)]
             ys = [height * i // rows for i in range(rows + 1)]
             self.rectangles += [(x, y, right - x, bottom - y)
@@ -345,7 +347,8 @@ class Stream:
         x, y = max(x, 0), max(y, 0)
         if right <= x or bottom <= y:
             raise StreamError(f'{self.name}: region {",".join(map(str, box))} is outside of the '
-                              f'frame, which is {frame_width}x{frame_height}', bad=True)
+                              f'{frame_width}x{frame_height} frame: give one that overlaps it',
+                              bad=True)
         return x, y, right - x, bottom - y
 
     def frame(self, sample, number):

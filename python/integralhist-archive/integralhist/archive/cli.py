@@ -107,7 +107,7 @@ def drive(options, items, total, settings=None, bad_too=False):
     if engine.slots() == 0:
         engine.close()
         raise Failure('the cluster has no ' + ('GPU' if options.gpus_per_file else 'core')
-                      + ' for a job')
+                      + ' for a job: wait for one, or take another --address')
     if settings is not None:
         commit.prepare(options.out)
     with Lease(options.out, 'driver'):
@@ -161,7 +161,7 @@ def retry(options):
 
 def need(out):
     if not os.path.isdir(os.path.join(out, '_done')):
-        raise Failure(f'{out}: no run was begun there')
+        raise Failure(f'{out}: no run was begun there. Give the --out of a run')
 
 
 def status(options):
@@ -219,7 +219,7 @@ def shard(text):
     except ValueError:
         part = parts = -1
     if not 0 <= part < parts:
-        raise argparse.ArgumentTypeError(f'"{text}" is no shard: give I/N, with I from 0 to N-1')
+        raise argparse.ArgumentTypeError(f'"{text}" is not a shard: give I/N, with I from 0 to N-1')
     return part, parts
 
 
@@ -288,11 +288,11 @@ def main():
     options = parser.parse_args()
     options.out = os.path.abspath(options.out)
     if getattr(options, 'address', None) and options.engine != 'ray':
-        parser.error('--address is for --engine ray')
+        parser.error('--address is for --engine ray: give both, or leave it out')
     if getattr(options, 'address', None) and not re.fullmatch(r'\S+:\d+', options.address):
         parser.error(f'--address {options.address}: give HOST:PORT')
     if getattr(options, 'python', None) and not shutil.which(options.python):
-        parser.error(f'--python {options.python}: there is no such program')
+        parser.error(f'--python {options.python}: there is no such program. Give a path to Python')
     try:
         return options.run(options)
     except (EngineGone, Failure, PlanError) as problem:

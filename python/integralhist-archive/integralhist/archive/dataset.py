@@ -24,7 +24,8 @@ class Archive:
             settings = commit.marker(out, '', '_settings')
             if settings is None:
                 raise FileNotFoundError(errno.ENOENT, 'no run was begun there, or its settings are '
-                                        'damaged', os.path.join(out, '_settings.json'))
+                                        'damaged: give the settings',
+                                        os.path.join(out, '_settings.json'))
         elif isinstance(settings, (str, os.PathLike)):
             settings = read_settings(settings)
         self.out, self.settings, self.others = out, settings, 0
@@ -41,8 +42,9 @@ class Archive:
         paths = [os.path.join(self.out, path) for marker in self.videos
                  for path in marker['files'] if path.startswith(f'{name}/')]
         if not paths:
-            raise LookupError(f'{self.out} has no {name} of these settings, which '
-                              f'{len(self.videos)} videos are done with; {self.others} others are')
+            raise LookupError(f'{self.out} has no {name} of these settings: '
+                              f'{len(self.videos)} videos are done with them, and {self.others} '
+                              'with others. Use the settings of the run')
         return pyarrow.dataset.dataset(paths, format='parquet')
 
     def to_pandas(self, name, **arguments):

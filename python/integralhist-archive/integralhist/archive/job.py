@@ -50,8 +50,8 @@ def read_detections(path):
                         f'{path}:{number}: write frame,x,y,width,height in whole numbers',
                         bad=True) from None
                 if min(x, y) < 0 or min(width, height) < 1 or max(box) >= 2 ** 31:
-                    raise frames.StreamError(f'{path}:{number}: a box lies inside of the frame, '
-                                             'and has pixels', bad=True)
+                    raise frames.StreamError(f'{path}:{number}: write a box with pixels, inside '
+                                             'of the frame', bad=True)
                 found.setdefault(frame, []).append((x, y, width, height))
     return found
 
@@ -108,7 +108,8 @@ class Video(frames.Stream):
         if self.decoder:
             factory = Gst.ElementFactory.find(self.decoder)
             if not factory:
-                raise frames.StreamError(f'there is no decoder {self.decoder} on this machine')
+                raise frames.StreamError(f'there is no decoder {self.decoder} on this machine: '
+                                         'install its plugin')
             factory.set_rank(Gst.Rank.PRIMARY + 1000)
 
     def put_in_place(self, old, new):
@@ -123,7 +124,7 @@ class Video(frames.Stream):
     def find_out(self, sample):
         super().find_out(sample)
         if self.live:
-            raise frames.StreamError(f'{self.name} is live: it has no end', bad=True)
+            raise frames.StreamError(f'{self.name} is live and has no end: leave it out', bad=True)
         found = []
         self.pipeline.iterate_recurse().foreach(found.append)
         for element in found:
@@ -134,8 +135,8 @@ class Video(frames.Stream):
                 self.decoders.append(f'{factory.get_name()} {plugin.get_version()}')
         self.decoders.sort()
         if self.decoder and not any(text.split()[0] == self.decoder for text in self.decoders):
-            raise frames.StreamError(f'{self.name}: {self.decoder} does not decode it; '
-                                     f'{", ".join(self.decoders)} would', bad=True)
+            raise frames.StreamError(f'{self.name}: {self.decoder} does not decode it: '
+                                     f'use {", ".join(self.decoders)}', bad=True)
 
     def uri(self):
         """The URI of the source; None for a FIFO"""
@@ -289,11 +290,11 @@ def check_properties(section, name, values):
     for key, value in values.items():
         spec = element.find_property(key)
         if spec is None or not spec.flags & GObject.ParamFlags.WRITABLE:
-            raise Wrong(f'no property "{key}" in element "{name}"', section, key)
+            raise Wrong(f'no property "{key}" in element "{name}": leave it out', section, key)
         kind = spec.value_type
         if kind.is_a(GObject.TYPE_ENUM):
             nicks = [each.value_nick for each in spec.enum_class.__enum_values__.values()]
-            is_right, text = value in nicks, f'"{value}" is none of {", ".join(nicks)}'
+            is_right, text = value in nicks, f'"{value}" is not one of {", ".join(nicks)}'
         elif kind == GObject.TYPE_BOOLEAN:
             is_right, text = isinstance(value, bool), 'give true or false'
         elif kind in (GObject.TYPE_FLOAT, GObject.TYPE_DOUBLE):

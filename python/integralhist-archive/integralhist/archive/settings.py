@@ -97,10 +97,10 @@ def check_section(name, section, number=1):
     known = SCHEMA[name]
     for key, value in section.items():
         if key not in known and None not in known:
-            raise Wrong(f'there is no such setting, only {", ".join(sorted(known))}', name, key,
+            raise Wrong(f'there is no such setting: use {", ".join(sorted(known))}', name, key,
                         number)
         if name == 'histogram' and key in REFUSED:
-            raise Wrong('that is not for archives', name, key)
+            raise Wrong('that is not for archives: leave it out', name, key)
         is_right, text = known.get(key) or known[None]
         if not is_right(value):
             raise Wrong(text.format(value=value), name, key, number)
@@ -113,7 +113,7 @@ def check(settings):
     """Raises Wrong for errors that can be found without GStreamer"""
     for name, section in settings.items():
         if name not in SCHEMA:
-            raise Wrong(f'there are {", ".join(SCHEMA)}', name)
+            raise Wrong(f'there is no such section: use {", ".join(SCHEMA)}', name)
         if name != 'likelihood':
             check_section(name, section)
             continue
@@ -132,7 +132,7 @@ def check(settings):
     if regions is not None and not (regions.get('boxes') or regions.get('grid')):
         raise Wrong('give boxes or a grid', 'regions')
     if 'histogram' in settings and not (regions or models):
-        raise Wrong('it is for [regions] and [[likelihood]], and there is neither', 'histogram')
+        raise Wrong('it is for [regions] and [[likelihood]]: add one of them', 'histogram')
 
 
 def line_of(text, section, number=1, key=None):

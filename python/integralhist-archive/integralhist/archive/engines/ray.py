@@ -62,7 +62,8 @@ class Ray:
             try:
                 socket.create_connection((host, int(port)), 10).close()
             except OSError as problem:
-                raise ConnectionError(f'no cluster answers at {address}: {problem}') from None
+                raise ConnectionError(f'no cluster answers at {address} ({problem}): '
+                                      'start its head') from None
         self.ray, self.python, self.gpus, self.most = ray, python, gpus_per_file, jobs
         try:
             ray.init(address=address or 'local', include_dashboard=None if address else False,
