@@ -6,6 +6,7 @@ sheet independently.
 Environment:
   TRACKDEMO=program   build/examples/trackdemo
   HISTQUERY=program   build/examples/histquery
+  MEDIANS=program     build/examples/medians
 """
 import os
 import re
@@ -18,6 +19,7 @@ from pipelines import DATA, ROOT, FolderTest, decode, launch, overlap
 
 PROGRAM = os.environ.get('TRACKDEMO', '')
 HISTQUERY = os.environ.get('HISTQUERY', '')
+MEDIANS = os.environ.get('MEDIANS', '')
 WIDTH, HEIGHT, FRAMES = 320, 240, 60
 SCENE = 640, 480
 SCENE_FRAMES = 150
@@ -315,6 +317,42 @@ class Histquery(unittest.TestCase):
         times = re.findall(r'^  [a-z ]+ +(\d+) +(\d+)$', said, re.M)
         self.assertTrue(times)
         self.assertNotIn(('0', '0'), times)
+
+
+@unittest.skipUnless(os.path.exists(MEDIANS), 'built without the examples (no MEDIANS)')
+class Medians(FolderTest):
+    def ask(self, *arguments):
+        done = subprocess.run(['timeout', str(TIMEOUT), MEDIANS, *arguments],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        return done.returncode, done.stdout.splitlines(), done.stderr
+
+    def test_medians(self):
+        """The medians are those of the decoded frames"""
+        path = os.path.join(self.folder, 'ball.y4m')
+        launch(f'videotestsrc num-buffers=4 pattern=ball ! video/x-raw,format=I420,width={WIDTH},'
+               f'height={HEIGHT},framerate=30/1 ! y4menc ! filesink location={path}')
+        boxes = [(0, 0, WIDTH, HEIGHT), (140, 10, 40, 41), (300, 200, 64, 64)]
+        status, lines, said = self.ask(path, *(','.join(map(str, box)) for box in boxes))
+        self.assertEqual((status, said), (0, ''))
+        self.assertEqual(len(lines), 4)
+        with open(path, 'rb') as file:
+            file.readline()
+            frames = numpy.frombuffer(file.read(), numpy.uint8).reshape(4, -1)[:, len('FRAME\n'):]
+        for line, frame in zip(lines, frames):
+            picture = frame[:WIDTH * HEIGHT].reshape(HEIGHT, WIDTH)
+            for found, (x, y, width, height) in zip(line.split()[2:], boxes):
+                region = numpy.sort(picture[y:y + height, x:x + width], None)
+                self.assertEqual(int(found), region[(region.size - 1) // 2])
+
+    def test_errors(self):
+        for status, said, arguments in (
+                (2, 'give FILE, URI or --test', ()),
+                (2, '1,2,3 is not a region: give X,Y', ('--test', '1,2,3')),
+                (2, '0,0,0,9 is not a region', ('--test', '0,0,0,9')),
+                (1, 'nothing.avi: ', (os.path.join(self.folder, 'nothing.avi'), '0,0,9,9'))):
+            found, _, error = self.ask(*arguments)
+            self.assertEqual(found, status)
+            self.assertIn(said, error)
 
 
 class Script(unittest.TestCase):
