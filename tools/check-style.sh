@@ -3,9 +3,11 @@
 #
 # tools/check-style.sh: prints what is wrong, and fails if anything is:
 #
-#   - .clang-format holds for every C, C++ and CUDA file; clang-format -i FILE repairs it; - no line
-#   of code or prose is longer than 100 characters, except tables and links in Markdown; - kernels/
-#   knows no GStreamer and no GLib; - a folder knows only the layers below it (tools/check-layers);
+#   - .clang-format holds for every C, C++ and CUDA file; clang-format -i FILE repairs it;
+#   - no line of code or prose is longer than 100 characters, except tables and links in Markdown;
+#   - kernels/ knows no GStreamer and no GLib;
+#   - a folder knows only the layers below it (tools/check-layers);
+#   - the pages are plain English (tools/check-prose);
 #   - an algorithm has the name of its file.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -46,6 +48,7 @@ if grep -rniE 'gst|glib' kernels/; then
   failed=1
 fi
 tools/check-layers || failed=1
+tools/check-prose || { echo "the pages must be plain English; see above" >&2; failed=1; }
 # An algorithm has the name of its file
 for file in $(grep -lE '^extern constinit const Strategy k' -r kernels/); do
   stem=$(basename "${file%.*}" | tr _ -)

@@ -48,8 +48,8 @@ try:
     gi.require_version("Gst", "1.0")
     from gi.repository import GLib, Gst
 except (ImportError, ValueError) as error:
-    sys.exit(f"accuracy: {error}: it wants Python's bindings of GStreamer (python3-gst-1.0), "
-             "with the interpreter that has them (/usr/bin/python3)")
+    sys.exit(f"accuracy: {error}: install Python's bindings of GStreamer (python3-gst-1.0), "
+             "and use the interpreter that has them (/usr/bin/python3)")
 from curves import plot
 from scores import Result, Run, calibration_error, follow_restarting, mean, start_boxes
 from sequences import Clip, find_sequences
@@ -171,7 +171,7 @@ def read_options():
     options.opencv = options.opencv.split(",") if options.opencv else []
     for name in options.opencv:
         if name not in OPENCV:
-            parser.error(f"--opencv: {name} is none of {', '.join(OPENCV)}")
+            parser.error(f"--opencv: {name} is not one of {', '.join(OPENCV)}")
     return options
 
 

@@ -28,8 +28,8 @@ try:
     gi.require_versions({"Gst": "1.0", "GstApp": "1.0", "GstIntegralHist": "1.0"})
     from gi.repository import GLib, Gst, GstApp, GstIntegralHist  # noqa: F401
 except (ImportError, ValueError) as error:
-    sys.exit(f"feature_search: {error}: it wants the build's bindings (meson devenv -C build) and "
-             "python3-gst-1.0, with the interpreter that has them (/usr/bin/python3)")
+    sys.exit(f"feature_search: {error}: use the build's bindings (meson devenv -C build), "
+             "python3-gst-1.0, and the interpreter that has them (/usr/bin/python3)")
 
 SETTINGS = [
     "feature=luma bins=32",

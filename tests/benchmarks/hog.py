@@ -33,7 +33,7 @@ import hog  # noqa: E402
 try:
     import cv2
 except ImportError as error:
-    sys.exit(f"hog: {error}: it wants OpenCV, as build/python-venv of tests/run.sh has it")
+    sys.exit(f"hog: {error}: install OpenCV; build/python-venv of tests/run.sh has it")
 
 LEAST_SCORE = -0.5  # boxes of less are not looked at
 SMALLEST, LARGEST = 5, 16  # pixels of a cell

@@ -73,14 +73,14 @@ class OpenCV:
             import cv2
         except ImportError as error:
             raise RuntimeError(
-                f"--opencv: {error}: it wants PyPI's opencv-contrib-python-headless; "
-                "build/python-venv/bin/python has it where tests/run.sh has run") from None
+                f"--opencv: {error}: install PyPI's opencv-contrib-python-headless; "
+                "build/python-venv/bin/python has it after tests/run.sh") from None
         self.cv2, self.kind = cv2, cv2
         for part in OPENCV[name].split("."):
             self.kind = getattr(self.kind, part, None)
         if self.kind is None:
             raise RuntimeError(f"--opencv: cv2 {cv2.__version__} has no {OPENCV[name]}: "
-                               "it wants PyPI's opencv-contrib-python-headless")
+                               "install PyPI's opencv-contrib-python-headless")
 
     def create(self):
         """A new one"""
