@@ -149,6 +149,7 @@ namespace cpu {
 
 namespace cuda {
 /// Pointers are of the current context. All except `carried` and `best` may be to pinned memory.
+/// `best` is aligned to 8 bytes.
 [[nodiscard]] int answer (TensorView tensor, const Query &query, Stream stream);
 }  // namespace cuda
 

@@ -186,7 +186,8 @@ struct RankedWindow {
   }
 };
 
-INTHIST_HOST_DEVICE inline RankedWindow ranked (const Query &query, int i, float value)
+template <class AnyQuery>
+INTHIST_HOST_DEVICE inline RankedWindow ranked (const AnyQuery &query, int i, float value)
 {
   std::int64_t from_middle = 0;
   if (!query.windows.list) {

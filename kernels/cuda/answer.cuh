@@ -10,6 +10,8 @@
 //   quantiles     a thread a window, which runs through the bins
 //   votes         a block up to kVoteWindows windows (fewer until their votes fit shared memory), a
 //                 thread a patch of a window, neighbours side by side so that loads coalesce
+//
+// Kernels of likelihoods and votes also find the best window (device/queries/best_window.cuh).
 #pragma once
 
 #include <algorithm>
@@ -26,7 +28,8 @@ namespace inthist::cuda {
 // Windows of a block of votes: eight neighbours' u32 fill a sector of 32 bytes. Neither this number
 // nor the threads of this file's blocks were measured against others.
 constexpr int kVoteWindows = 8;
-constexpr std::size_t kVotesBytes = 48 << 10;  // shared memory that every block may use
+// shared memory that every block may use, without that for the best window
+constexpr std::size_t kVotesBytes = (48 << 10) - sizeof (BestWindow<Query>::Shared);
 static_assert (kMaxPatches * sizeof (float) <= kVotesBytes);
 constexpr int kAnswerThreads = 128;  // of a block of quantiles or likelihoods
 // With a bound of 128, likelihoods of a WholeQuery use fewer registers on sm_90, but likelihoods of
@@ -121,14 +124,13 @@ __device__ std::uint64_t divisor_in_warp (const Tensor &tensor, const AnyQuery &
   return pixels_of (window);
 }
 
+/// Compares window i with the model.
 template <Measure kMeasure, class Tensor, class AnyQuery>
-__global__ void __launch_bounds__ (kLikelihoodBound<AnyQuery>)
-likelihoods_kernel (Tensor tensor, AnyQuery query)
+__device__ void compare_window_in_warp (const Tensor &tensor, const AnyQuery &query, int i,
+                                        BestWindow<AnyQuery> &best)
 {
   const Shape &shape = tensor.shape;
-  const int i = blockIdx.x * (blockDim.x / kWarp) + threadIdx.x / kWarp, lane = threadIdx.x % kWarp;
-  if (i >= query.windows.size ())
-    return;
+  const int lane = threadIdx.x % kWarp;
   const Region window = window_of (query.windows, i, shape);
   auto sum = sum_for<kMeasure> (divisor_in_warp (tensor, query, i, window));
   resume (query, i, sum);
@@ -144,8 +146,22 @@ likelihoods_kernel (Tensor tensor, AnyQuery query)
     }
   });
   if (lane == 0)
-    finish (shape, query, i, sum,
-            [&] (float value) { static_cast<float *> (query.answers)[i] = value; });
+    finish (shape, query, i, sum, [&] (float value) {
+      static_cast<float *> (query.answers)[i] = value;
+      best.add (i, value);
+    });
+}
+
+template <Measure kMeasure, class Tensor, class AnyQuery>
+__global__ void __launch_bounds__ (kLikelihoodBound<AnyQuery>)
+likelihoods_kernel (Tensor tensor, AnyQuery query)
+{
+  const int i = blockIdx.x * (blockDim.x / kWarp) + threadIdx.x / kWarp;
+  __shared__ typename BestWindow<AnyQuery>::Shared bests;
+  BestWindow<AnyQuery> best (query);
+  if (i < query.windows.size ())
+    compare_window_in_warp<kMeasure> (tensor, query, i, best);
+  best.publish (bests);
 }
 
 /// Compares a window with a model, which is sum i. Calls `store` with the value if the sum is
@@ -201,13 +217,18 @@ __global__ void votes_kernel (Tensor tensor, AnyQuery query, int run)
   if (query.has_bins_after (shape))
     return;
   __syncthreads ();
+  __shared__ typename BestWindow<AnyQuery>::Shared bests;
+  BestWindow<AnyQuery> best (query);
   for (int i = threadIdx.x; i < run * patches; i += blockDim.x) {
     const int p = i / run, window = first + i % run;
     const auto vote = [&] (int k) { return cast[k * run + i % run]; };
     if (window < query.windows.size ()
-        && has_rank (query.rank, p, patches, is_similarity (kMeasure), vote))
+        && has_rank (query.rank, p, patches, is_similarity (kMeasure), vote)) {
       static_cast<float *> (query.answers)[window] = cast[i];
+      best.add (window, cast[i]);
+    }
   }
+  best.publish (bests);
 }
 
 template <class Sum, class Tensor>
@@ -268,7 +289,7 @@ void launch_comparison (const Tensor &tensor, const AnyQuery &query, Stream stre
   }
 }
 
-/// Launches the kernels that answer the query, except the best window.
+/// Launches the kernels that answer the query.
 template <class Tensor>
 void launch (const Tensor &tensor, const Query &query, Stream stream)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Chains: kChain windows of a column of a map, each of which begins where the one above it ends, so
-// that they share rows of H.
+// Chains of windows of a map along an axis. Each window of a chain begins where the one before it
+// ends, so windows of a chain share elements of H.
 #pragma once
 
 #include <algorithm>
@@ -11,42 +11,42 @@
 
 namespace inthist::cuda {
 
-// Windows of a thread, and bins in flight. On an H200, 640x480x32, windows of 64x64, both numbers
-// together reduced chi-square-alt from 38.4 us to 28.9, and intersection from 25.5 to 17.4
-// (docs/measurements/2026-11-22-questions.md). Other values are not on that page.
-constexpr int kChain = 2, kBinsAhead = 2;
-// Elements of tiles need more registers. This number was not measured against others.
-constexpr int kBinsAheadInTiles = 1;
-
-/// The chains of each of a map's columns, from the top. A chain's windows lie `apart` rows of the
-/// map from each other, so `apart` chains are a set, and the last set may lie partly below the map.
+/// The chains along an axis of a map. A chain's windows lie `apart` places of the map from each
+/// other, so `apart` neighbouring chains are a set. The last set may lie partly beyond the map.
 struct Chains {
   int n, apart;
 };
 
-INTHIST_HOST_DEVICE inline int first_row_of (int chain, int apart)
+/// Returns the place in the map of a chain's first window.
+template <int kLength>
+INTHIST_HOST_DEVICE inline int first_window (int chain, int apart)
 {
-  return chain / apart * kChain * apart + chain % apart;
+  return chain / apart * kLength * apart + chain % apart;
 }
 
-/// Returns the row of H above the windows of a map's row, or -1; the map may end above it.
-INTHIST_HOST_DEVICE inline int row_above (const Grid &grid, const Shape &shape, std::int64_t row)
+/// Returns the row or column of H at an edge of a window: `offset` pixels after the first pixel of
+/// the window at a place of the map, and one before. It is -1 before the frame. `start` and `step`
+/// are those of the grid; the frame has `size` rows or columns.
+INTHIST_HOST_DEVICE inline int edge_at (int start, int step, std::int64_t place, int offset,
+                                        int size)
 {
-  return between (-1, grid.y + row * grid.step_y - 1, shape.height - 1);
+  return between (-1, start + place * step + offset - 1, size - 1);
 }
 
-/// Returns nothing if the windows cannot be chained.
-inline std::optional<Chains> chains_of (const Windows &windows)
+/// Returns the chains of `length` windows along an axis with n windows of `size` pixels. Returns
+/// nothing if no window begins where another one ends.
+inline std::optional<Chains> chains_along (int n, int size, int step, int length)
 {
-  const Grid &grid = windows.grid;
-  if (windows.list || grid.step_y < 1 || grid.window_height % grid.step_y != 0)
+  if (length == 1)
+    return Chains{ n, 1 };
+  if (step < 1 || size % step != 0)
     return {};
-  const int apart = grid.window_height / grid.step_y;
-  const std::int64_t rows_per_set = std::int64_t (apart) * kChain,
-                     sets = divide_up<std::int64_t> (grid.rows, rows_per_set);
-  return Chains{ int ((sets - 1) * apart
-                      + std::min<std::int64_t> (apart, grid.rows - (sets - 1) * rows_per_set)),
-                 apart };
+  const int apart = size / step;
+  const std::int64_t per_set = std::int64_t (apart) * length,
+                     sets = divide_up<std::int64_t> (n, per_set);
+  return Chains{
+    int ((sets - 1) * apart + std::min<std::int64_t> (apart, n - (sets - 1) * per_set)), apart
+  };
 }
 
 }  // namespace inthist::cuda

@@ -1,205 +1,346 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Computes a likelihood map at the speed of memory. A thread has a column of kChain windows, each
-// of which begins where the one above it ends, so they share rows of H: kChain + 1 rows instead of
-// 2 kChain. Two neighbours in a column need only the difference of two elements of a row: at the
-// window's last column, and before the first column. A window's count is the difference of two such
-// differences. Neighbouring threads have neighbouring windows: loads coalesce, and the second of a
-// row hits L1. So the rows of a plane are fetched one and a half times, not four times.
+// Computes a likelihood map. A thread has a block of kChainColumns x kChainRows windows: each
+// begins where the one to its left, and the one above it, ends. So the block needs (kChainColumns +
+// 1) x (kChainRows + 1) elements of each plane, and not four for each window: 12 for 6 windows.
+// Neighbouring threads have neighbouring windows, so loads coalesce.
+//
+// The windows of a row of the block are differences of columns of H, and these are differences of
+// two elements. An element before the frame is zero: its neighbour inside the frame is loaded, and
+// counts 0 times.
 #pragma once
 
 #include <type_traits>
 
+#include "device/queries/best_window.cuh"
 #include "tiled_map.cuh"
 
 namespace inthist::cuda {
 
-/// The elements of a plane for a chain: in each row, at the last column of the windows and before
-/// the first column.
-struct ChainElements {
-  std::uint32_t in[kChain + 1], before[kChain + 1];
+// Blocks of windows of a thread, and bins in flight. On an H200, 32 bins of u32, windows of 64x64,
+// chi-square-alt: blocks of 1x2 windows take 17.6 us at 640x480 and 118.0 at 1920x1080, 2x2 17.3
+// and 99.0, 3x2 17.6 and 92.6, 4x2 18.6 and 91.7, 3x3 18.3 and 99.3. Roots have branches, which
+// need many threads: with 3x2, bhattacharyya takes 35.6 us at 640x480, and with 1x2 19.6
+// (docs/measurements/2026-11-29-maps.md).
+struct SmallBlock {
+  static constexpr int kChainColumns = 1, kChainRows = 2, kBinsAhead = 2;
 };
+struct LargeBlock {
+  static constexpr int kChainColumns = 3, kChainRows = 2, kBinsAhead = 2;
+};
+/// For elements of tiles, which need more registers. It was not measured against others.
+struct TiledBlock {
+  static constexpr int kChainColumns = 1, kChainRows = 2, kBinsAhead = 1;
+};
+template <Measure kMeasure>
+constexpr bool kHasLargeBlocks =
+    kMeasure != Measure::bhattacharyya &&kMeasure != Measure::correlation;
 
-/// The i-th chain, whose windows lie `apart` rows of the map from each other.
-template <Measure kMeasure, class PlaneAccessor, class AnyQuery>
-class Chain {
-public:
-  __device__ Chain (const Shape &shape, const PlaneAccessor &plane, const AnyQuery &query, int i,
-                    int apart)
-      : shape_ (shape), plane_ (plane), query_ (query), grid_ (query.windows.grid),
-        column_ (i % grid_.columns), apart_ (apart),
-        first_row_ (first_row_of (i / grid_.columns, apart))
+/// Elements of type T in the rows of a plane of less than 4 GiB.
+template <class T, class Block>
+struct RowElements : Block {
+  using Element = T;
+  using Place = unsigned;  // bytes from the start of the plane
+  unsigned row_pitch;
+
+  explicit RowElements (const TensorInRows &tensor) : row_pitch (unsigned (tensor.layout.row_pitch))
   {
   }
-
-  __device__ void run (const float *model)
+  __device__ Place place (int y, int x) const
   {
-    if (first_row_ >= grid_.rows)
-      return;
-    place ();
-    start ();
-    add_bins (model);
-    for_each_window ([&] (int k, std::int64_t at) {
-      finish (shape_, query_, at, sums_[k],
-              [&] (float value) { static_cast<float *> (query_.answers)[at] = value; });
+    return unsigned (y) * row_pitch + unsigned (x * sizeof (T));
+  }
+  __device__ T load (const std::uint8_t *plane, Place place) const
+  {
+    return __ldg (reinterpret_cast<const T *> (plane + place));
+  }
+};
+
+/// Elements in the tiles of a plane.
+struct TileElements : TiledBlock {
+  using Element = std::uint32_t;
+  using Place = int2;
+  std::size_t row_pitch;
+  Tiles tiles;
+
+  explicit TileElements (const TensorInTiles &tensor)
+      : row_pitch (tensor.layout.row_pitch), tiles (tensor.tiles)
+  {
+  }
+  __device__ Place place (int y, int x) const { return { x, y }; }
+  __device__ Element load (const std::uint8_t *plane, Place place) const
+  {
+    return TiledElements{ plane, row_pitch, tiles }(place.y, place.x);
+  }
+};
+
+/// The chains of a map, and the blocks of windows in which they lie.
+struct MapChains {
+  Chains columns, rows;
+  int n () const { return columns.n * rows.n; }
+};
+
+/// The windows of a thread.
+template <Measure kMeasure, class Elements, class AnyQuery>
+class WindowBlock {
+public:
+  static constexpr int kColumns = Elements::kChainColumns, kRows = Elements::kChainRows;
+
+  __device__ WindowBlock (const TensorView &tensor, const Elements &elements, const AnyQuery &query,
+                          const MapChains &chains, int i)
+      : tensor_ (tensor), elements_ (elements), query_ (query),
+        first_column_ (first_window<kColumns> (i % chains.columns.n, chains.columns.apart)),
+        first_row_ (first_window<kRows> (i / chains.columns.n, chains.rows.apart)),
+        columns_apart_ (chains.columns.apart), rows_apart_ (chains.rows.apart)
+  {
+    const Grid &grid = query.windows.grid;
+    int x[kColumns + 1], y[kRows + 1];
+    for (int j = 0; j < kColumns; j++)
+      x[j] = edge_at (grid.x, grid.step_x, column (j), 0, tensor.shape.width);
+    for (int k = 0; k < kRows; k++)
+      y[k] = edge_at (grid.y, grid.step_y, row (k), 0, tensor.shape.height);
+    x[kColumns] =
+        edge_at (grid.x, grid.step_x, column (kColumns - 1), grid.window_width, tensor.shape.width);
+    y[kRows] =
+        edge_at (grid.y, grid.step_y, row (kRows - 1), grid.window_height, tensor.shape.height);
+    for (int k = 0; k <= kRows; k++)
+      for (int j = 0; j <= kColumns; j++)
+        places_[k][j] = elements.place (max (y[k], 0), max (x[j], 0));
+    // both elements are the same if both lie before the frame, and then their difference is right
+    for (int j = 0; j < kColumns; j++)
+      column_factors_[j] = x[j] < 0 && x[j + 1] >= 0 ? 0 : ~0u;
+    for (int k = 0; k < kRows; k++)
+      row_factors_[k] = y[k] < 0 && y[k + 1] >= 0 ? 0 : ~0u;
+    start (x, y);
+  }
+
+  __device__ void run (const float *model, BestWindow<AnyQuery> &best)
+  {
+    for_each_bin ([&] (int b, const Windows<std::uint32_t> &counts) {
+      const float q = model[b];
+#pragma unroll
+      for (int k = 0; k < kRows; k++)
+#pragma unroll
+        for (int j = 0; j < kColumns; j++)
+          sums_[k][j].add (query_.bin_of (b), counts[k][j], q);
+    });
+    for_each_window ([&] (int at, int k, int j) {
+      finish (tensor_.shape, query_, at, sums_[k][j], [&] (float value) {
+        static_cast<float *> (query_.answers)[at] = value;
+        best.add (at, value);
+      });
     });
   }
 
 private:
-  /// Calls `body` with the windows that lie in the map, and with their places there.
+  template <class T>
+  using Windows = T[kRows][kColumns];
+  using Corners = typename Elements::Element[kRows + 1][kColumns + 1];
+
+  /// Returns the column of the map in which the j-th windows lie.
+  __device__ std::int64_t column (int j) const
+  {
+    return first_column_ + std::int64_t (j) * columns_apart_;
+  }
+  /// Returns the row of the map in which the k-th windows lie.
+  __device__ std::int64_t row (int k) const
+  {
+    return first_row_ + std::int64_t (k) * rows_apart_;
+  }
+
+  /// Calls `body` with the places in the map of the windows that lie there.
   template <class Body>
   __device__ void for_each_window (Body body)
   {
-    for (int k = 0; k < kChain; k++)
-      if (const std::int64_t row = first_row_ + std::int64_t (k) * apart_; row < grid_.rows)
-        body (k, row * grid_.columns + column_);
-  }
-
-  /// Elements left of the frame and above it are zero: the first element is loaded instead, and
-  /// masked out later.
-  __device__ void place ()
-  {
-    const std::int64_t left = grid_.x + std::int64_t (column_) * grid_.step_x;
-    x0_ = between (-1, left - 1, shape_.width - 1);
-    x1_ = between (-1, left + grid_.window_width - 1, shape_.width - 1);
-    keep_before_ = x0_ < 0 ? 0 : ~0u;
-    for (int k = 0; k <= kChain; k++) {
-      y_[k] = row_above (grid_, shape_, first_row_ + std::int64_t (k) * apart_);
-      keep_[k] = y_[k] < 0 ? 0 : ~0u;
-    }
-  }
-
-  __device__ void start ()
-  {
-    if (shape_.content == Content::weights)
-      start_with_totals ();
-    else
-      for (int k = 0; k < kChain; k++)
-        sums_[k] = sum_for<kMeasure> (std::uint64_t (x1_ - x0_) * (y_[k + 1] - y_[k]));
-    for_each_window ([&] (int k, std::int64_t at) { resume (query_, at, sums_[k]); });
-  }
-
-  /// Totals of windows that are counted at once fit 32 bits.
-  __device__ void start_with_totals ()
-  {
-    if (brings_totals (shape_, query_)) {
-      for_each_window (
-          [&] (int k, std::int64_t at) { sums_[k] = sum_for<kMeasure> (query_.totals[at]); });
-      return;
-    }
-    std::uint32_t totals[kChain] = {};
-    for (int b = 0; b < shape_.bins; b++) {
-      const ChainElements elements = load (b);
+    const Grid &grid = query_.windows.grid;
 #pragma unroll
-      for (int k = 0; k < kChain; k++)
-        totals[k] += row_of (elements, k + 1) - row_of (elements, k);
-    }
-    for (int k = 0; k < kChain; k++)  // windows left of the frame have read its first column
-      sums_[k] = sum_for<kMeasure> (x1_ > x0_ ? totals[k] : 0);
-  }
-
-  /// Returns the counts of the windows in a row and all rows above.
-  __device__ std::uint32_t row_of (const ChainElements &elements, int k) const
-  {
-    return (elements.in[k] - (elements.before[k] & keep_before_)) & keep_[k];
-  }
-
-  __device__ ChainElements load (int bin) const
-  {
-    const auto at = plane_ (min (bin, shape_.bins - 1));
-    ChainElements elements;
+    for (int k = 0; k < kRows; k++)
 #pragma unroll
-    for (int k = 0; k <= kChain; k++) {
-      elements.in[k] = at (max (y_[k], 0), max (x1_, 0));
-      elements.before[k] = at (max (y_[k], 0), max (x0_, 0));
-    }
-    return elements;
+      for (int j = 0; j < kColumns; j++)
+        if (column (j) < grid.columns && row (k) < grid.rows)
+          body (int (row (k) * grid.columns + column (j)), k, j);
   }
 
-  static constexpr int kAhead =
-      std::is_same_v<std::invoke_result_t<PlaneAccessor, int>, TiledElements> ? kBinsAheadInTiles
-                                                                              : kBinsAhead;
-
-  /// Adds all bins up. Loads depend only on where the windows lie, and run kAhead bins ahead.
-  __device__ void add_bins (const float *model)
+  /// Starts the sums. Totals of windows that are counted at once fit 32 bits.
+  __device__ void start (const int (&x)[kColumns + 1], const int (&y)[kRows + 1])
   {
-    const std::uint32_t modulus = shape_.counter == Type::u16 ? 0xffff : ~0u;
-    ChainElements ahead[kAhead];
+    Windows<std::uint32_t> totals;
+    for (int k = 0; k < kRows; k++)
+      for (int j = 0; j < kColumns; j++)
+        totals[k][j] = std::uint32_t (x[j + 1] - x[j]) * std::uint32_t (y[k + 1] - y[k]);
+    if (tensor_.shape.content == Content::weights) {
+      for (int k = 0; k < kRows; k++)
+        for (int j = 0; j < kColumns; j++)
+          totals[k][j] = 0;
+      if (brings_totals (tensor_.shape, query_))
+        for_each_window (
+            [&] (int at, int k, int j) { totals[k][j] = std::uint32_t (query_.totals[at]); });
+      else
+        for_each_bin ([&] (int, const Windows<std::uint32_t> &counts) {
+#pragma unroll
+          for (int k = 0; k < kRows; k++)
+#pragma unroll
+            for (int j = 0; j < kColumns; j++)
+              totals[k][j] += counts[k][j];
+        });
+    }
+    for (int k = 0; k < kRows; k++)
+      for (int j = 0; j < kColumns; j++)
+        sums_[k][j] = sum_for<kMeasure> (totals[k][j]);
+    for_each_window ([&] (int at, int k, int j) { resume (query_, at, sums_[k][j]); });
+  }
+
+  __device__ void load (const std::uint8_t *plane, Corners &corners) const
+  {
+#pragma unroll
+    for (int k = 0; k <= kRows; k++)
+#pragma unroll
+      for (int j = 0; j <= kColumns; j++)
+        corners[k][j] = elements_.load (plane, places_[k][j]);
+  }
+
+  __device__ void count (const Corners &corners, Windows<std::uint32_t> &counts) const
+  {
+#pragma unroll
+    for (int k = 0; k < kRows; k++) {
+      std::uint32_t columns[kColumns + 1];
+#pragma unroll
+      for (int j = 0; j <= kColumns; j++)
+        columns[j] = corners[k + 1][j] + row_factors_[k] * corners[k][j];
+#pragma unroll
+      for (int j = 0; j < kColumns; j++) {
+        counts[k][j] = columns[j + 1] + column_factors_[j] * columns[j];
+        if constexpr (std::is_same_v<typename Elements::Element, std::uint16_t>)
+          counts[k][j] &= 0xffff;
+      }
+    }
+  }
+
+  /// Calls `body` with each bin and its counts of the windows. Loads run kBinsAhead bins ahead. A
+  /// condition on a load would keep several bins from being in flight, so the last plane is loaded
+  /// again.
+  template <class Body>
+  __device__ void for_each_bin (Body body) const
+  {
+    constexpr int kAhead = Elements::kBinsAhead;
+    const int bins = tensor_.shape.bins;
+    const std::uint8_t *plane = tensor_.bytes;
+    const auto load_next = [&] (int bin, Corners &corners) {
+      load (plane, corners);
+      plane += bin + 1 < bins ? tensor_.layout.plane_pitch : 0;
+    };
+    Corners ahead[kAhead];
+#pragma unroll
     for (int a = 0; a < kAhead; a++)
-      ahead[a] = load (a);
-    for (int first = 0; first < shape_.bins; first += kAhead)
+      load_next (a, ahead[a]);
+    for (int first = 0; first < bins; first += kAhead)
 #pragma unroll
       for (int a = 0; a < kAhead; a++) {
-        std::uint32_t row[kChain + 1];
-#pragma unroll
-        for (int k = 0; k <= kChain; k++)
-          row[k] = row_of (ahead[a], k);
-        ahead[a] = load (first + a + kAhead);
-        if (first + a < shape_.bins)
-#pragma unroll
-          for (int k = 0; k < kChain; k++)
-            sums_[k].add (query_.bin_of (first + a), (row[k + 1] - row[k]) & modulus,
-                          model[first + a]);
+        Windows<std::uint32_t> counts;
+        count (ahead[a], counts);
+        load_next (first + a + kAhead, ahead[a]);
+        if (first + a < bins)
+          body (first + a, counts);
       }
   }
 
-  const Shape &shape_;
-  const PlaneAccessor &plane_;
+  const TensorView &tensor_;
+  const Elements &elements_;
   const AnyQuery &query_;
-  const Grid &grid_;
-  const int column_, apart_, first_row_;  // of the map
-  int x0_, x1_, y_[kChain + 1];           // elements before the windows, and the last ones in them
-  std::uint32_t keep_before_, keep_[kChain + 1];  // masks of elements that are not struck out
-  MeasureSum<kMeasure> sums_[kChain];
+  const int first_column_, first_row_, columns_apart_, rows_apart_;  // of the map
+  typename Elements::Place places_[kRows + 1][kColumns + 1];
+  std::uint32_t column_factors_[kColumns], row_factors_[kRows];  // -1, or 0 for what is zero
+  Windows<MeasureSum<kMeasure>> sums_;
 };
 
-// With 8 blocks an SM, so at most 64 registers, correlation, emd and kolmogorov-smirnov take 17 us
-// instead of 24, and the other measures take as long as before
-// (docs/measurements/2026-11-22-questions.md). Kernels that carry have 6 blocks, so 80 registers,
-// with which nine of ten kernels spill no registers on sm_90. The 6 blocks were not timed.
-// kMapThreads, and the blocks for tiles (whose kernels spill nothing either), were not measured
-// against others.
+// Blocks of a multiprocessor: 8 leave a thread 64 registers, 6 leave 80, and 3 leave 168.
 constexpr int kMapThreads = 128;
-template <class Tensor, class AnyQuery>
-constexpr int kMapBlocks = std::is_same_v<Tensor, TensorInTiles>  ? 4
-                           : std::is_same_v<AnyQuery, WholeQuery> ? 8
-                                                                  : 6;
+template <class Elements, class AnyQuery>
+constexpr int kMapBlocks = Elements::kChainColumns > 1              ? 3
+                           : std::is_same_v<Elements, TileElements> ? 4
+                           : std::is_same_v<AnyQuery, WholeQuery>   ? 8
+                                                                    : 6;
 
-template <Measure kMeasure, class Tensor, class AnyQuery>
-__global__ void __launch_bounds__ (kMapThreads, kMapBlocks<Tensor, AnyQuery>)
-map_chains (Tensor tensor, AnyQuery query, int n, int apart)
+template <Measure kMeasure, class Elements, class AnyQuery>
+__global__ void __launch_bounds__ (kMapThreads, kMapBlocks<Elements, AnyQuery>)
+map_windows (TensorView tensor, Elements elements, AnyQuery query, MapChains chains)
 {
-  const Shape &shape = tensor.shape;
   __shared__ float model[256];
-  for (int b = threadIdx.x; b < shape.bins; b += kMapThreads)
+  __shared__ typename BestWindow<AnyQuery>::Shared bests;
+  for (int b = threadIdx.x; b < tensor.shape.bins; b += kMapThreads)
     model[b] = query.models[b];
   __syncthreads ();
   const int i = blockIdx.x * kMapThreads + threadIdx.x;
-  if (i < n)
-    tensor.with_planes ([&] (const auto &plane) {
-      Chain<kMeasure, std::decay_t<decltype (plane)>, AnyQuery> (shape, plane, query, i, apart)
-          .run (model);
-    });
+  BestWindow<AnyQuery> best (query);
+  if (i < chains.columns.n * chains.rows.n)
+    WindowBlock<kMeasure, Elements, AnyQuery> (tensor, elements, query, chains, i)
+        .run (model, best);
+  best.publish (bests);
+}
+
+/// Returns nothing if the windows cannot be chained.
+template <class Block>
+std::optional<MapChains> chains_of (const Grid &grid)
+{
+  const std::optional<Chains> columns = chains_along (grid.columns, grid.window_width, grid.step_x,
+                                                      Block::kChainColumns),
+                              rows = chains_along (grid.rows, grid.window_height, grid.step_y,
+                                                   Block::kChainRows);
+  if (!columns || !rows || std::int64_t (columns->n) * rows->n > 0x7fffffff)
+    return {};
+  return MapChains{ *columns, *rows };
+}
+
+/// Returns how many elements of a plane the blocks load. A large block has some windows beyond a
+/// small map.
+template <class Block>
+std::optional<std::int64_t> loads_of (const Grid &grid)
+{
+  const std::optional<MapChains> chains = chains_of<Block> (grid);
+  if (!chains)
+    return {};
+  return std::int64_t (chains->n ()) * (Block::kChainColumns + 1) * (Block::kChainRows + 1);
+}
+
+template <Measure kMeasure, class Elements, class Tensor, class AnyQuery>
+bool try_launch_blocks (const Tensor &tensor, const AnyQuery &query, Stream stream)
+{
+  const std::optional<MapChains> chains = chains_of<Elements> (query.windows.grid);
+  if (!chains)
+    return false;
+  launch_after_clear (query, tensor.shape, map_windows<kMeasure, Elements, AnyQuery>,
+                      dim3 (divide_up (chains->n (), kMapThreads)), kMapThreads, stream, tensor,
+                      Elements (tensor), query, *chains);
+  return true;
+}
+
+template <Measure kMeasure, class T, class AnyQuery>
+bool try_launch_rows (const TensorInRows &tensor, const AnyQuery &query, Stream stream)
+{
+  if constexpr (kHasLargeBlocks<kMeasure> && std::is_same_v<AnyQuery, WholeQuery>) {
+    const auto large = loads_of<LargeBlock> (query.windows.grid),
+               small = loads_of<SmallBlock> (query.windows.grid);
+    if (large && (!small || *large < *small))
+      return try_launch_blocks<kMeasure, RowElements<T, LargeBlock>> (tensor, query, stream);
+  }
+  return try_launch_blocks<kMeasure, RowElements<T, SmallBlock>> (tensor, query, stream);
 }
 
 /// Returns false, with nothing done, if the windows cannot be chained or their counts overflow.
 template <Measure kMeasure, class Tensor, class AnyQuery>
 bool try_launch_map (const Tensor &tensor, const AnyQuery &query, Stream stream)
 {
-  const std::optional<Chains> chains = chains_of (query.windows);
   const Grid &grid = query.windows.grid;
-  if (!chains
+  if (query.windows.list || tensor.layout.plane_pitch > 0xffffffff
       || std::int64_t (grid.window_width) * grid.window_height > exact_pixels (tensor.shape, 0))
     return false;
   if constexpr (std::is_same_v<Tensor, TensorInTiles>)
-    if (try_launch_quads<kMeasure> (tensor, query, *chains, stream))
-      return true;
-  const std::int64_t n = std::int64_t (chains->n) * grid.columns;
-  if (n > 0x7fffffff)
-    return false;
-  map_chains<kMeasure><<<divide_up (int (n), kMapThreads), kMapThreads, 0, stream>>> (
-      tensor, query, int (n), chains->apart);
-  return true;
+    return try_launch_quads<kMeasure> (tensor, query, stream)
+           || try_launch_blocks<kMeasure, TileElements> (tensor, query, stream);
+  else if (tensor.shape.counter == Type::u16)
+    return try_launch_rows<kMeasure, std::uint16_t> (tensor, query, stream);
+  else
+    return try_launch_rows<kMeasure, std::uint32_t> (tensor, query, stream);
 }
 
 }  // namespace inthist::cuda

@@ -1,29 +1,27 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Computes a likelihood map of a tensor in tiles, of windows that begin at neighbouring pixels.
-// It chains windows as likelihood_map.cuh does, but a thread has four columns of windows, whose
-// elements share loads (device/tiles/quads.cuh): six for four elements, not six for each. The
-// quads of the windows' last columns are aligned. The columns before the windows' first columns
-// need not be aligned: a lane has an aligned quad of these columns, and takes the others from the
-// next lane, so that the last lane of a row has no windows. Rows of lanes that lie below each other
-// meet the same tiles in L1.
+// A thread has four columns of chains of windows (chains.cuh), whose elements share loads
+// (device/tiles/quads.cuh): six for four elements, not six for each. The quads of the windows' last
+// columns are aligned. The columns before the windows' first columns need not be aligned: a lane
+// has an aligned quad of these columns, and takes the others from the next lane, so that the last
+// lane of a row has no windows. Rows of lanes that lie below each other meet the same tiles in L1.
 #pragma once
 
 #include <type_traits>
 
 #include "chains.cuh"
+#include "device/queries/best_window.cuh"
 #include "device/tiles/quads.cuh"
 
 namespace inthist::cuda {
 
-// Lanes of a row. Other values of this constant and of the constants below were not measured. With
-// these values, maps of 64x64 windows take 0.95 to 1.3 times as long as with u32 at 1920x1080x32
-// (H100, docs/measurements/2026-11-25-tiles.md).
+constexpr int kChain = 2;  // windows of a column
+// Lanes of a row were not measured against others. On an H200, 32 bins, windows of 64x64,
+// chi-square-alt, blocks of 64 threads, 8 a multiprocessor, take 34.4 us at 640x480 and 149.4 at
+// 1920x1080; 128 threads and 5 blocks take 43.7 and 161.9 (docs/measurements/2026-11-29-maps.md).
 constexpr int kRowLanes = 16;
-constexpr int kQuadThreads = 128;
-// The most blocks with which no register spills on sm_90.
-template <bool kWide, class AnyQuery>
-constexpr int kQuadBlocks = !kWide && std::is_same_v<AnyQuery, WholeQuery> ? 5 : 4;
+constexpr int kQuadThreads = 64, kQuadBlocks = 8;
 static_assert (kRowLanes <= 32 && kQuadThreads % kRowLanes == 0);
 
 /// How quads lie relative to the windows of a map.
@@ -60,7 +58,7 @@ public:
     keep_left_ = left < 0 ? 0 : ~0u;
     int y[kChain + 1];
     for (int k = 0; k <= kChain; k++) {
-      y[k] = row_above (grid, tensor.shape, row (k));
+      y[k] = edge_at (grid.y, grid.step_y, row (k), 0, tensor.shape.height);
       keep_[k] = y[k] < 0 ? 0 : ~0u;
       right_[k] = { unsigned (tensor.layout.row_pitch), max (y[k], 0), right };
       left_[k] = { unsigned (tensor.layout.row_pitch), max (y[k], 0), max (left, 0) };
@@ -70,15 +68,17 @@ public:
         sums_[k][e] = sum_for<kMeasure> (std::uint64_t (grid.window_width) * (y[k + 1] - y[k]));
   }
 
-  __device__ void run (const float *model)
+  __device__ void run (const float *model, BestWindow<AnyQuery> &best)
   {
-    for_each_window ([&] (std::size_t at, MeasureSum<kMeasure> &sum) { resume (query_, at, sum); });
+    for_each_window ([&] (int at, MeasureSum<kMeasure> &sum) { resume (query_, at, sum); });
     const std::uint8_t *plane = tensor_.bytes;
     for (int b = 0; b < tensor_.shape.bins; b++, plane += tensor_.layout.plane_pitch)
       add_bin (plane, query_.bin_of (b), model[b]);
-    for_each_window ([&] (std::size_t at, MeasureSum<kMeasure> &sum) {
-      finish (tensor_.shape, query_, at, sum,
-              [&] (float value) { static_cast<float *> (query_.answers)[at] = value; });
+    for_each_window ([&] (int at, MeasureSum<kMeasure> &sum) {
+      finish (tensor_.shape, query_, at, sum, [&] (float value) {
+        static_cast<float *> (query_.answers)[at] = value;
+        best.add (at, value);
+      });
     });
   }
 
@@ -96,7 +96,7 @@ private:
 #pragma unroll
       for (int e = 0; e < kQuad; e++)
         if (has_windows_ && row (k) < grid.rows && column_ + e >= 0 && column_ + e < grid.columns)
-          body (std::size_t (row (k)) * grid.columns + column_ + e, sums_[k][e]);
+          body (int (row (k) * grid.columns) + column_ + e, sums_[k][e]);
   }
 
   __device__ void add_bin (const std::uint8_t *plane, int bin, float q)
@@ -142,41 +142,46 @@ private:
 };
 
 template <Measure kMeasure, bool kWide, class AnyQuery>
-__global__ void __launch_bounds__ (kQuadThreads, kQuadBlocks<kWide, AnyQuery>)
+__global__ void __launch_bounds__ (kQuadThreads, kQuadBlocks)
 map_quads (TensorInTiles tensor, AnyQuery query, QuadColumns columns, Chains chains)
 {
   __shared__ float model[256];
+  __shared__ typename BestWindow<AnyQuery>::Shared bests;
   for (int b = threadIdx.x; b < tensor.shape.bins; b += kQuadThreads)
     model[b] = query.models[b];
   __syncthreads ();
   const int lane = threadIdx.x % kRowLanes,
             i = blockIdx.y * (kQuadThreads / kRowLanes) + threadIdx.x / kRowLanes;
+  BestWindow<AnyQuery> best (query);
   // lanes without windows load quads for other lanes
   QuadChain<kMeasure, kWide, AnyQuery> (tensor, query, columns,
                                         blockIdx.x * columns.lanes () + lane,
-                                        first_row_of (min (i, chains.n - 1), chains.apart),
+                                        first_window<kChain> (min (i, chains.n - 1), chains.apart),
                                         chains.apart, lane < columns.lanes () && i < chains.n)
-      .run (model);
+      .run (model, best);
+  best.publish (bests);
 }
 
-/// Returns false, with nothing done, if the windows do not begin at neighbouring pixels or leave
-/// the frame.
+/// Returns false, with nothing done, if the windows do not begin at neighbouring pixels, cannot be
+/// chained, or leave the frame.
 template <Measure kMeasure, class AnyQuery>
-bool try_launch_quads (const TensorInTiles &tensor, const AnyQuery &query, const Chains &chains,
-                       Stream stream)
+bool try_launch_quads (const TensorInTiles &tensor, const AnyQuery &query, Stream stream)
 {
   const Grid &grid = query.windows.grid;
-  if (tensor.layout.plane_pitch > 0xffffffff || grid.step_x != 1 || grid.x < 0
+  const std::optional<Chains> chains =
+      chains_along (grid.rows, grid.window_height, grid.step_y, kChain);
+  if (!chains || grid.step_x != 1 || grid.x < 0
       || std::int64_t (grid.x) + grid.columns - 1 + grid.window_width > tensor.shape.width)
     return false;
   const QuadColumns columns = quad_columns (grid);
   const dim3 blocks (divide_up (columns.n, columns.lanes ()),
-                     divide_up (chains.n, kQuadThreads / kRowLanes));
+                     divide_up (chains->n, kQuadThreads / kRowLanes));
   if (blocks.y > 65535)  // a grid has no more
     return false;
   const auto kernel = tensor.tiles.wide ? map_quads<kMeasure, true, AnyQuery>
                                         : map_quads<kMeasure, false, AnyQuery>;
-  kernel<<<blocks, kQuadThreads, 0, stream>>> (tensor, query, columns, chains);
+  launch_after_clear (query, tensor.shape, kernel, blocks, kQuadThreads, stream, tensor, query,
+                      columns, *chains);
   return true;
 }
 

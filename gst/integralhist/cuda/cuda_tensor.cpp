@@ -86,6 +86,7 @@ Expected<> CudaTensor::ask_on (inthist::Stream stream, std::span<const Query> qu
     const auto enqueued = enqueue (staged, stream);
     TRY (add_reader (stream));  // also for work that was enqueued before a failure
     TRY (enqueued);
+    TRY (staged.copy_bests (stream));
     TRY (staged.end (stream));
     return {};
   });

@@ -135,8 +135,13 @@ Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inth
                      staged.back_end_ = outputs.bytes ();
                    }
                  });
+  else
+    for (const Query &query : queries)
+      if (is_misaligned (query.best))
+        staged.copies_.push_back (
+            { query.best, outputs.add (sizeof *query.best), sizeof *query.best });
 
-  // kernels read carried values, and find_best reads what it compares
+  // kernels read carried values, and the best window found so far
   staged.in_host_answers_ =
       staged.up_end_ == 0 && staged.back_begin_ == 0 && staged.back_end_ == outputs.bytes ()
       && outputs.bytes () <= kMaxPinnedAnswers
@@ -157,6 +162,11 @@ Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inth
   staged.put_inputs (shape);
   if (answers)
     staged.put_answers (shape);
+  else
+    for (auto copy = staged.copies_.begin (); Query & query : staged.queries_)
+      if (is_misaligned (query.best))
+        query.best =
+            reinterpret_cast<inthist::Best *> (staged.buffers_->answers.get () + copy++->offset);
   return staged;
 }
 
@@ -206,6 +216,14 @@ CudaExpected<> StagedQueries::download (cudaStream_t stream) const
   return check (cudaMemcpyAsync (buffers_->host_answers.get () + back_begin_,
                                  buffers_->answers.get () + back_begin_, back_end_ - back_begin_,
                                  cudaMemcpyDeviceToHost, stream));
+}
+
+CudaExpected<> StagedQueries::copy_bests (cudaStream_t stream) const
+{
+  for (const auto &[to, offset, bytes] : copies_)
+    TRY (check (cudaMemcpyAsync (to, buffers_->answers.get () + offset, bytes,
+                                 cudaMemcpyDeviceToDevice, stream)));
+  return {};
 }
 
 void StagedQueries::copy_answers () const

@@ -72,6 +72,8 @@ public:
   /// Enqueue copies of the buffers.
   inthist::cuda::CudaExpected<> upload (cudaStream_t stream) const;
   inthist::cuda::CudaExpected<> download (cudaStream_t stream) const;
+  /// Enqueues copies to the addresses on the device at which no kernel can exchange a Best.
+  inthist::cuda::CudaExpected<> copy_bests (cudaStream_t stream) const;
   /// Copies answers, which are on the host now, to the addresses in the queries.
   void copy_answers () const;
   /// Ends the use of the buffers after the work that `stream` has now.
@@ -83,6 +85,10 @@ private:
     std::size_t offset, bytes;
   };
 
+  static bool is_misaligned (const inthist::Best *best)
+  {
+    return reinterpret_cast<std::uintptr_t> (best) % sizeof (*best) != 0;
+  }
   void put_inputs (const inthist::Shape &shape);
   void put_answers (const inthist::Shape &shape);
 

@@ -89,6 +89,18 @@ __device__ inline std::uint32_t warp_sum (std::uint32_t value)
 #endif
 }
 
+/// Returns the least value of the lanes to every lane.
+__device__ inline std::uint32_t warp_min (std::uint32_t value)
+{
+#if __CUDA_ARCH__ >= 800
+  return __reduce_min_sync (~0u, value);
+#else
+  for (int step = kWarp / 2; step > 0; step /= 2)
+    value = min (value, __shfl_xor_sync (~0u, value, step));
+  return value;
+#endif
+}
+
 /// Adds up each of `values` over the lanes, in an order that never changes. Lane kWarp / kCount * i
 /// gets the i-th sum. Every step halves the number of values of a lane.
 template <int kStep = kWarp / 2, class T, int kCount>
