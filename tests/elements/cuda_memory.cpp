@@ -25,7 +25,9 @@
 
 namespace {
 
-constexpr const char *kRegions = "100,100,64,128;0,0,1,1;-20,-20,3000,3000;300,200,5,7";
+// all of the frame, or a box of it that begins at an odd column
+constexpr const char *kRegions[] = { "100,100,64,128;0,0,1,1;-20,-20,3000,3000;300,200,5,7",
+                                     "101,33,16,12;151,60,8,30" };
 
 /// The numbers of an element's message, as text; empty for any other message.
 std::string numbers (GstMessage *message)
@@ -45,12 +47,12 @@ std::string numbers (GstMessage *message)
 /// Runs `source`, which ends in CUDA memory, and compares the messages of `on_gpu` and of `on_cpu`,
 /// elements with properties, frame by frame. Returns the number of frames.
 std::size_t compare (const std::string &source, const std::string &on_gpu,
-                     const std::string &on_cpu)
+                     const std::string &on_cpu, const char *regions = kRegions[0])
 {
   const std::string line = source + " ! video/x-raw(memory:CUDAMemory) ! tee name=t  t. ! queue ! "
-                           + on_gpu + " name=gpu backend=cuda regions=" + kRegions
+                           + on_gpu + " name=gpu backend=cuda regions=" + regions
                            + " ! fakesink  t. ! queue ! cudadownload ! " + on_cpu
-                           + " name=cpu backend=cpu regions=" + kRegions + " ! fakesink";
+                           + " name=cpu backend=cpu regions=" + regions + " ! fakesink";
   GError *error = nullptr;
   g_autoptr (GstElement) pipeline = gst_parse_launch (line.c_str (), &error);
   fail_unless (!error, "%s", error ? error->message : "");
@@ -116,6 +118,18 @@ TEST (formats)
       for (const auto &[on_gpu, on_cpu] : kElements)
         fail_unless_equals_uint64 (compare (source, on_gpu, on_cpu), 4);
     }
+}
+
+/// Boxes of frames that are kept. Their first pixel is on no vector's border.
+TEST (boxes)
+{
+  if (!have ("boxes in CUDA memory", { "cudaupload", "cudadownload" }))
+    return;
+  for (const auto &[on_gpu, on_cpu] : kElements)
+    fail_unless_equals_uint64 (compare ("videotestsrc num-buffers=4 pattern=snow ! "
+                                        "video/x-raw,format=NV12,width=322,height=242 ! cudaupload",
+                                        on_gpu, on_cpu, kRegions[1]),
+                               4);
 }
 
 TEST (surveillance_video)

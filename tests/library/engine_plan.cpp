@@ -54,6 +54,7 @@ constexpr Rule kRules[] = {
     "bp",
     "GpmT",
     { .on_demand = true, .stays_on_gpu = true, .gpu_assists = true, .has_whole = true } },
+  { "D", "w", "GpmT", { .on_demand = true, .stays_on_gpu = true, .gpu_assists = true } },
   { "D", "bpw", "Gpm", { .on_demand = true, .gpu_assists = true } },
 };
 

@@ -300,6 +300,8 @@ TEST (late_copies)
   const inthist::Region all = { 0, 0, kWidth, kHeight };
   check_cuda (cudaMemcpy (window.data, &all, sizeof all, cudaMemcpyHostToDevice));
   guint32 wanted[kBins];
+  cudaEvent_t read;
+  check_cuda (cudaEventCreateWithFlags (&read, cudaEventDisableTiming));
   integralhist::DeviceFeatureImage *image = nullptr;
   for (const bool is_late : { false, true }) {
     g_autoptr (GstBuffer) out = alone.pass (ramp (false));
@@ -311,18 +313,21 @@ TEST (late_copies)
     if (!is_late)
       expect_answer (gst_integral_histogram_region, histogram_of (out), 0, 0, kWidth, kHeight,
                      wanted);
-    else
+    else {
       fail_unless (image
                        ->count_on (stream.get (), reinterpret_cast<inthist::Region *> (window.data),
                                    1, counts.data)
-                       .has_value ()
-                   && image->add_reader (stream.get ()).has_value ());
+                       .has_value ());
+      check_cuda (cudaEventRecord (read, stream.get ()));
+      fail_unless (image->add_reader (read).has_value ());
+    }
   }
   g_autoptr (GstBuffer) next = alone.pass (ramp (true));
   stream.wait ();
   const auto got = counts.read ();
   for (int b = 0; b < kBins; b++)
     fail_unless_equals_int (got[gsize (b)], wanted[b]);
+  check_cuda (cudaEventDestroy (read));
 }
 
 #else

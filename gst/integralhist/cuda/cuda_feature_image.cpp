@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+#include "cuda_feature_image.hpp"
+
 #include <algorithm>
 #include <cstring>
-#include <memory>
-#include <mutex>
 #include <utility>
 #include <vector>
 
-#include <kernels/cuda/raii.hpp>
-
 #include <gst/integralhist/base/tasks.hpp>
-#include <gst/integralhist/engine/device_feature_image.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
 
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
-#include "in_context.hpp"
 #include "picture_upload.hpp"
 #include "pinned_memory.hpp"
-#include "query_buffers.hpp"
 
 namespace integralhist {
 namespace {
@@ -38,258 +33,241 @@ Expected<> fetch (QueryBuffers &at, std::size_t bytes)
   return {};
 }
 
-class CudaFeatureImage final : public DeviceFeatureImage {
-public:
-  CudaFeatureImage (Context context, std::shared_ptr<QueryBufferPool> buffers,
-                    const inthist::Shape &shape, const inthist::Lut &lut,
-                    std::atomic<guint64> &answers)
-      : context_ (context), buffers_ (std::move (buffers)), shape_ (shape), lut_ (lut),
-        answers_ (answers), own_ (std::move (context))
-  {
-  }
-  Expected<> open ()
-  {
-    return on (*context_, [&] () -> CudaExpected<> {
-      own_->stream = TRY (make_stream ());
-      for (EventOwner *const event : { &own_->values_ready, &own_->read })
-        *event = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
-      return own_->values.reserve (stride () * shape_.height);
-    });
-  }
-
-  Expected<> keep (const inthist::Binning &picture) override
-  {
-    return on (*context_, [&] () -> CudaExpected<> {
-      cudaStream_t stream = own_->stream.get ();
-      const PicturePlanes planes (picture.image, shape_.width, shape_.height);
-      TRY (own_->picture.reserve (planes.size ()));
-      TRY (upload (planes, own_->picture.get (), stream));
-      const inthist::Binning there = { planes.image_in (own_->picture.get ()), picture.lut };
-      TRY (
-          check (inthist::cuda::bin_image (there, shape_.width, shape_.height, values (), stream)));
-      return check (cudaEventRecord (own_->values_ready.get (), stream));
-    });
-  }
-  Expected<> await_kept () override
-  {
-    return on (*context_, [&] { return await (own_->values_ready.get ()); });
-  }
-  Expected<> keep_in_place (const inthist::Binning &picture, inthist::Stream producer) override
-  {
-    return on (*context_, [&] () -> CudaExpected<> {
-      cudaStream_t stream = own_->stream.get ();
-      TRY (wait_for_producer (stream, producer, own_->values_ready.get ()));
-      TRY (check (
-          inthist::cuda::bin_image (picture, shape_.width, shape_.height, values (), stream)));
-      return check (cudaEventRecord (own_->values_ready.get (), stream));
-    });
-  }
-  inthist::Stream stream () const override { return own_->stream.get (); }
-  const Context &context () const override { return context_; }
-  const inthist::Shape &shape () const override { return shape_; }
-  std::size_t bytes () const override { return own_->picture.bytes () + own_->values.bytes (); }
-  bool takes (std::span<const CellsQuery> queries) const override
-  {
-    const bool bins = shape_.content == Content::bins;
-    const std::size_t planes = bins ? 1 : std::size_t (shape_.bins);
-    return input_sizes_of (queries).sums * sizeof (std::int64_t) <= kMaxAnswer
-           && std::ranges::all_of (queries, [&] (const CellsQuery &query) {
-                return bins != query.scores.empty ()
-                       && std::ranges::all_of (query.grids, [&] (const inthist::Cells &cells) {
-                            return cells.columns () * planes <= kMaxCellSums
-                                   && cells.widest () <= inthist::cpu::kMaxCellColumns;
-                          });
-              });
-  }
-  Expected<> add_up_cells (std::span<const CellsQuery> queries) override
-  {
-    const CellInputSizes sizes = input_sizes_of (queries);
-    const std::size_t bytes = sizes.sums * sizeof (std::int64_t);
-    QueryLease at;
-    TRY (on (*context_, [&] () -> Expected<> {
-      at = TRY (buffers_->lease ());
-      TRY (at->reserve (0, bytes, bytes));
-      TRY (enqueue_cells (queries, *at, at->stream.get ()));
-      return fetch (*at, bytes);
-    }));
-    return copy (queries, at->host_answers.get ());
-  }
-  Expected<> count (std::span<const inthist::Region> windows, guint32 *counts) override
-  {
-    const std::size_t bytes = windows.size () * std::size_t (shape_.bins) * sizeof *counts;
-    QueryLease lease;
-    TRY (on (*context_, [&] () -> Expected<> {
-      lease = TRY (buffers_->lease ());
-      QueryBuffers &at = *lease;
-      TRY (at.reserve (windows.size_bytes (), bytes, bytes));
-      std::memcpy (at.host_inputs.get (), windows.data (), windows.size_bytes ());
-      cudaStream_t stream = at.stream.get ();
-      TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), windows.size_bytes (),
-                                   cudaMemcpyHostToDevice, stream)));
-      TRY (count_on (stream, reinterpret_cast<const inthist::Region *> (at.inputs.get ()),
-                     int (windows.size ()), reinterpret_cast<guint32 *> (at.answers.get ())));
-      return fetch (at, bytes);
-    }));
-    std::memcpy (counts, lease->host_answers.get (), bytes);
-    return {};
-  }
-
-  Expected<> add_up_cells_on (inthist::Stream stream, const CellGrids &grids) override
-  {
-    TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
-    TRY (check (inthist::cuda::add_up_cells (values (), shape_, grids, stream)));
-    answers_++;
-    return {};
-  }
-  Expected<> count_on (inthist::Stream stream, const inthist::Region *windows, int n,
-                       guint32 *counts) override
-  {
-    TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
-    TRY (check (
-        inthist::cuda::count_windows (values (), lut_, shape_.bins, windows, n, counts, stream)));
-    answers_++;
-    return {};
-  }
-  Expected<> add_reader (inthist::Stream stream) override
-  {
-    const std::lock_guard lock (read_mutex_);
-    TRY (check (cudaEventRecord (own_->read.get (), stream)));
-    TRY (check (cudaStreamWaitEvent (own_->stream.get (), own_->read.get (), 0)));
-    return {};
-  }
-  const inthist::Lut &lut () const override { return lut_; }
-
-private:
-  /// Enqueues the sums of cells, which stay in the buffers on the GPU, grid after grid. The staged
-  /// inputs begin with a CellsOnDevice for each grid. The context is current.
-  CudaExpected<> enqueue_cells (std::span<const CellsQuery> queries, QueryBuffers &at,
-                                cudaStream_t stream) const
-  {
-    const CellInputSizes sizes = input_sizes_of (queries);
-    TRY (at.reserve (sizes.bytes, sizes.sums * sizeof (std::int64_t), 0));
-    const CellGrids grids = stage (queries, sizes, at);
-    TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), sizes.bytes,
-                                 cudaMemcpyHostToDevice, stream)));
-    TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
-    TRY (check (inthist::cuda::add_up_cells (values (), shape_, grids, stream)));
-    answers_++;
-    return {};
-  }
-  struct Resources {
-    StreamOwner stream;
-    EventOwner values_ready, read;  // the values are computed; a reader has read them
-    GrowingDeviceMemory picture, values;
-
-    ~Resources ()
-    {
-      if (stream)
-        cudaStreamSynchronize (stream.get ());  // some of the work may run
-    }
-  };
-  /// The sizes of a query's inputs: grids, then their edges, then the weights of values.
-  struct CellInputSizes {
-    std::size_t grids = 0, edges = 0, value_weights = 0, sums = 0;  // the number of each
-    std::size_t bytes = 0;
-  };
-
-  std::size_t stride () const
-  {
-    return inthist::bin_stride (shape_.width) * inthist::bytes_of (shape_.pixel);
-  }
-  inthist::PixelPlane values () const
-  {
-    return { reinterpret_cast<std::uint8_t *> (own_->values.get ()), stride () };
-  }
-  std::size_t planes_of (const CellsQuery &query) const
-  {
-    return query.scores.empty () ? std::size_t (shape_.bins) : 1;
-  }
-  CellInputSizes input_sizes_of (std::span<const CellsQuery> queries) const
-  {
-    CellInputSizes sizes;
-    for (const CellsQuery &query : queries) {
-      sizes.grids += query.grids.size ();
-      sizes.value_weights += planes_of (query);
-      for (const inthist::Cells &cells : query.grids) {
-        sizes.edges += cells.x.size () + cells.y.size ();
-        sizes.sums += cells.size () * planes_of (query);
-      }
-    }
-    if (shape_.content == Content::weights)
-      sizes.value_weights = 0;
-    sizes.bytes = sizes.grids * sizeof (CellsOnDevice) + sizes.edges * sizeof (int)
-                  + sizes.value_weights * 256 * sizeof (std::uint16_t);
-    return sizes;
-  }
-  /// Writes the inputs to the staging buffer, with pointers to their addresses on the GPU.
-  CellGrids stage (std::span<const CellsQuery> queries, const CellInputSizes &sizes,
-                   const QueryBuffers &at) const
-  {
-    auto *grid = reinterpret_cast<CellsOnDevice *> (at.host_inputs.get ());
-    auto *edges = reinterpret_cast<int *> (grid + sizes.grids);
-    auto *value_weights = reinterpret_cast<std::uint16_t *> (edges + sizes.edges);
-    const auto there = [&]<class T> (T *here) {
-      return reinterpret_cast<T *> (
-          at.inputs.get () + (reinterpret_cast<std::byte *> (here) - at.host_inputs.get ()));
-    };
-    CellGrids all = { there (grid), int (sizes.grids), 0, 0 };
-    auto *sums = reinterpret_cast<std::int64_t *> (at.answers.get ());
-    for (const CellsQuery &query : queries) {
-      for (const inthist::Cells &cells : query.grids) {
-        int *const x = edges, *const y = std::ranges::copy (cells.x, x).out;
-        edges = std::ranges::copy (cells.y, y).out;
-        *grid++ = { there (x),     there (y),       cells.columns (),
-                    cells.rows (), cells.widest (), there (value_weights),
-                    sums };
-        sums += cells.size () * planes_of (query);
-        all.most_columns = std::max (all.most_columns, cells.columns ());
-        all.most_rows = std::max (all.most_rows, cells.rows ());
-      }
-      if (sizes.value_weights > 0)
-        value_weights = write_value_weights (query, value_weights);
-    }
-    return all;
-  }
-  /// Writes the weight of each value.
-  std::uint16_t *write_value_weights (const CellsQuery &query, std::uint16_t *value_weights) const
-  {
-    for (int v = 0; v < 256; v++) {
-      const std::size_t bin = lut_[v];
-      if (shape_.content == Content::sums) {
-        value_weights[v] = std::uint16_t (v);
-        if (shape_.bins > 1)
-          value_weights[256 + v] = std::uint16_t (v * v);
-      } else {
-        value_weights[v] =
-            bin < std::size_t (shape_.bins) && bin < query.scores.size () ? query.scores[bin] : 0;
-      }
-    }
-    return value_weights + planes_of (query) * 256;
-  }
-  /// Copies the answers to the memory of the callers.
-  Expected<> copy (std::span<const CellsQuery> queries, const std::byte *next) const
-  {
-    std::vector<Copy> copies;
-    for (const CellsQuery &query : queries) {
-      std::size_t bytes = 0;
-      for (const inthist::Cells &cells : query.grids)
-        bytes += cells.size () * planes_of (query) * sizeof (std::int64_t);
-      copies.push_back ({ query.sums, next, bytes });
-      next += bytes;
-    }
-    return copy_in_parallel (copies);
-  }
-
-  const Context context_;
-  const std::shared_ptr<QueryBufferPool> buffers_;
-  const inthist::Shape shape_;
-  const inthist::Lut lut_;
-  std::atomic<guint64> &answers_;
-  std::mutex read_mutex_;  // guards the event `read` between its two uses
-  InContext<Resources> own_;
-};
-
 }  // namespace
+
+CudaFeatureImage::Resources::~Resources ()
+{
+  if (stream)
+    cudaStreamSynchronize (stream.get ());  // some of the work may run
+}
+
+Expected<std::unique_ptr<CudaFeatureImage>>
+CudaFeatureImage::create (Context context, std::shared_ptr<QueryBufferPool> buffers,
+                          const inthist::Shape &shape, const inthist::Lut &lut,
+                          std::atomic<guint64> &answers)
+{
+  std::unique_ptr<CudaFeatureImage> image (
+      new CudaFeatureImage (std::move (context), std::move (buffers), shape, lut, answers));
+  TRY (image->open ());
+  return image;
+}
+
+CudaFeatureImage::CudaFeatureImage (Context context, std::shared_ptr<QueryBufferPool> buffers,
+                                    const inthist::Shape &shape, const inthist::Lut &lut,
+                                    std::atomic<guint64> &answers)
+    : context_ (context), buffers_ (std::move (buffers)), shape_ (shape), lut_ (lut),
+      answers_ (answers), own_ (std::move (context))
+{
+}
+
+Expected<> CudaFeatureImage::open ()
+{
+  return on (*context_, [&] () -> CudaExpected<> {
+    own_->stream = TRY (make_stream ());
+    own_->values_ready = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
+    return own_->values.reserve (stride () * shape_.height);
+  });
+}
+
+Expected<> CudaFeatureImage::keep (const inthist::Binning &picture)
+{
+  return on (*context_, [&] () -> CudaExpected<> {
+    cudaStream_t stream = own_->stream.get ();
+    const PicturePlanes planes (picture.image, shape_.width, shape_.height);
+    TRY (own_->picture.reserve (planes.size ()));
+    TRY (upload (planes, own_->picture.get (), stream));
+    const inthist::Binning there = { planes.image_in (own_->picture.get ()), picture.lut };
+    TRY (check (inthist::cuda::bin_image (there, shape_.width, shape_.height, values (), stream)));
+    return check (cudaEventRecord (own_->values_ready.get (), stream));
+  });
+}
+
+Expected<> CudaFeatureImage::await_kept ()
+{
+  return on (*context_, [&] { return await (own_->values_ready.get ()); });
+}
+
+Expected<> CudaFeatureImage::keep_in_place (const inthist::Binning &picture,
+                                            inthist::Stream producer)
+{
+  return on (*context_, [&] () -> CudaExpected<> {
+    cudaStream_t stream = own_->stream.get ();
+    TRY (wait_for_producer (stream, producer, own_->values_ready.get ()));
+    TRY (
+        check (inthist::cuda::bin_image (picture, shape_.width, shape_.height, values (), stream)));
+    return check (cudaEventRecord (own_->values_ready.get (), stream));
+  });
+}
+
+bool CudaFeatureImage::takes (std::span<const CellsQuery> queries) const
+{
+  const bool bins = shape_.content == Content::bins;
+  const std::size_t planes = bins ? 1 : std::size_t (shape_.bins);
+  return input_sizes_of (queries).sums * sizeof (std::int64_t) <= kMaxAnswer
+         && std::ranges::all_of (queries, [&] (const CellsQuery &query) {
+              return bins != query.scores.empty ()
+                     && std::ranges::all_of (query.grids, [&] (const inthist::Cells &cells) {
+                          return cells.columns () * planes <= kMaxCellSums
+                                 && cells.widest () <= inthist::cpu::kMaxCellColumns;
+                        });
+            });
+}
+
+Expected<> CudaFeatureImage::add_up_cells (std::span<const CellsQuery> queries)
+{
+  const CellInputSizes sizes = input_sizes_of (queries);
+  const std::size_t bytes = sizes.sums * sizeof (std::int64_t);
+  QueryLease at;
+  TRY (on (*context_, [&] () -> Expected<> {
+    at = TRY (buffers_->lease ());
+    TRY (at->reserve (0, bytes, bytes));
+    TRY (enqueue_cells (queries, *at, at->stream.get ()));
+    return fetch (*at, bytes);
+  }));
+  return copy (queries, at->host_answers.get ());
+}
+
+Expected<> CudaFeatureImage::count (std::span<const inthist::Region> windows, guint32 *counts)
+{
+  const std::size_t bytes = windows.size () * std::size_t (shape_.bins) * sizeof *counts;
+  QueryLease lease;
+  TRY (on (*context_, [&] () -> Expected<> {
+    lease = TRY (buffers_->lease ());
+    QueryBuffers &at = *lease;
+    TRY (at.reserve (windows.size_bytes (), bytes, bytes));
+    std::memcpy (at.host_inputs.get (), windows.data (), windows.size_bytes ());
+    cudaStream_t stream = at.stream.get ();
+    TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), windows.size_bytes (),
+                                 cudaMemcpyHostToDevice, stream)));
+    TRY (count_on (stream, reinterpret_cast<const inthist::Region *> (at.inputs.get ()),
+                   int (windows.size ()), reinterpret_cast<guint32 *> (at.answers.get ())));
+    return fetch (at, bytes);
+  }));
+  std::memcpy (counts, lease->host_answers.get (), bytes);
+  return {};
+}
+
+Expected<> CudaFeatureImage::add_up_cells_on (inthist::Stream stream, const CellGrids &grids)
+{
+  TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
+  TRY (check (inthist::cuda::add_up_cells (values (), shape_, grids, stream)));
+  answers_++;
+  return {};
+}
+
+Expected<> CudaFeatureImage::count_on (inthist::Stream stream, const inthist::Region *windows,
+                                       int n, guint32 *counts)
+{
+  TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
+  TRY (check (
+      inthist::cuda::count_windows (values (), lut_, shape_.bins, windows, n, counts, stream)));
+  answers_++;
+  return {};
+}
+
+/// Enqueues the sums of cells, which stay in the buffers on the GPU, grid after grid. The staged
+/// inputs begin with a CellsOnDevice for each grid. The context is current.
+CudaExpected<> CudaFeatureImage::enqueue_cells (std::span<const CellsQuery> queries,
+                                                QueryBuffers &at, cudaStream_t stream) const
+{
+  const CellInputSizes sizes = input_sizes_of (queries);
+  TRY (at.reserve (sizes.bytes, sizes.sums * sizeof (std::int64_t), 0));
+  const CellGrids grids = stage (queries, sizes, at);
+  TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), sizes.bytes,
+                               cudaMemcpyHostToDevice, stream)));
+  TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
+  TRY (check (inthist::cuda::add_up_cells (values (), shape_, grids, stream)));
+  answers_++;
+  return {};
+}
+
+CudaFeatureImage::CellInputSizes
+CudaFeatureImage::input_sizes_of (std::span<const CellsQuery> queries) const
+{
+  CellInputSizes sizes;
+  for (const CellsQuery &query : queries) {
+    sizes.grids += query.grids.size ();
+    sizes.value_weights += planes_of (query);
+    for (const inthist::Cells &cells : query.grids) {
+      sizes.edges += cells.x.size () + cells.y.size ();
+      sizes.sums += cells.size () * planes_of (query);
+    }
+  }
+  if (shape_.content == Content::weights)
+    sizes.value_weights = 0;
+  sizes.bytes = sizes.grids * sizeof (CellsOnDevice) + sizes.edges * sizeof (int)
+                + sizes.value_weights * 256 * sizeof (std::uint16_t);
+  return sizes;
+}
+
+/// Writes the inputs to the staging buffer, with pointers to their addresses on the GPU.
+CellGrids CudaFeatureImage::stage (std::span<const CellsQuery> queries, const CellInputSizes &sizes,
+                                   const QueryBuffers &at) const
+{
+  auto *grid = reinterpret_cast<CellsOnDevice *> (at.host_inputs.get ());
+  auto *edges = reinterpret_cast<int *> (grid + sizes.grids);
+  auto *value_weights = reinterpret_cast<std::uint16_t *> (edges + sizes.edges);
+  const auto there = [&]<class T> (T *here) {
+    return reinterpret_cast<T *> (at.inputs.get ()
+                                  + (reinterpret_cast<std::byte *> (here) - at.host_inputs.get ()));
+  };
+  CellGrids all = { there (grid), int (sizes.grids), 0, 0 };
+  auto *sums = reinterpret_cast<std::int64_t *> (at.answers.get ());
+  for (const CellsQuery &query : queries) {
+    for (const inthist::Cells &cells : query.grids) {
+      int *const x = edges, *const y = std::ranges::copy (cells.x, x).out;
+      edges = std::ranges::copy (cells.y, y).out;
+      *grid++ = { there (x),     there (y),       cells.columns (),
+                  cells.rows (), cells.widest (), there (value_weights),
+                  sums };
+      sums += cells.size () * planes_of (query);
+      all.most_columns = std::max (all.most_columns, cells.columns ());
+      all.most_rows = std::max (all.most_rows, cells.rows ());
+    }
+    if (sizes.value_weights > 0)
+      value_weights = write_value_weights (query, value_weights);
+  }
+  return all;
+}
+
+/// Writes the weight of each value.
+std::uint16_t *CudaFeatureImage::write_value_weights (const CellsQuery &query,
+                                                      std::uint16_t *value_weights) const
+{
+  for (int v = 0; v < 256; v++) {
+    const std::size_t bin = lut_[v];
+    if (shape_.content == Content::sums) {
+      value_weights[v] = std::uint16_t (v);
+      if (shape_.bins > 1)
+        value_weights[256 + v] = std::uint16_t (v * v);
+    } else {
+      value_weights[v] =
+          bin < std::size_t (shape_.bins) && bin < query.scores.size () ? query.scores[bin] : 0;
+    }
+  }
+  return value_weights + planes_of (query) * 256;
+}
+
+/// Copies the answers to the memory of the callers.
+Expected<> CudaFeatureImage::copy (std::span<const CellsQuery> queries, const std::byte *next) const
+{
+  std::vector<Copy> copies;
+  for (const CellsQuery &query : queries) {
+    std::size_t bytes = 0;
+    for (const inthist::Cells &cells : query.grids)
+      bytes += cells.size () * planes_of (query) * sizeof (std::int64_t);
+    copies.push_back ({ query.sums, next, bytes });
+    next += bytes;
+  }
+  return copy_in_parallel (copies);
+}
+
+Expected<> CudaFeatureImage::add_reader (CUevent_st *done)
+{
+  return on (*context_, [&] () -> CudaExpected<> {
+    return check (cudaStreamWaitEvent (own_->stream.get (), done, 0));
+  });
+}
 
 GpuAssist cuda_assist (std::shared_ptr<CudaContext> context)
 {
@@ -304,9 +282,7 @@ GpuAssist cuda_assist (std::shared_ptr<CudaContext> context)
       [context, buffers = std::make_shared<QueryBufferPool> (context)] (
           const inthist::Shape &shape, const inthist::Lut &lut,
           std::atomic<guint64> &answers) -> Expected<std::unique_ptr<DeviceFeatureImage>> {
-    auto values = std::make_unique<CudaFeatureImage> (context, buffers, shape, lut, answers);
-    TRY (values->open ());
-    return values;
+    return TRY (CudaFeatureImage::create (context, buffers, shape, lut, answers));
   };
   return { allocate, make };
 }

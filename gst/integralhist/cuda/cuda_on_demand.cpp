@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Frames in a GPU's memory that are computed on demand (on_demand_tensor.hpp). The engine copies a
-// frame's values on the GPU, a byte a pixel, and then releases the buffer. For a query the GPU
-// computes a tensor of the box around the query's windows, and answers from that tensor.
+// frame's values to a feature image on the GPU, and then releases the buffer. The feature image
+// answers many queries at once. For another query the GPU computes a tensor of the box around the
+// query's windows, and answers from that tensor.
 #include <atomic>
 #include <memory>
 #include <utility>
@@ -14,6 +15,7 @@
 
 #include "buffer_holds.hpp"
 #include "cuda_error.hpp"
+#include "cuda_feature_image.hpp"
 #include "cuda_event.hpp"
 #include "cuda_tensor.hpp"
 
@@ -35,21 +37,25 @@ public:
 
   const Context context;
 
-  /// Enqueues the tensor of this shape, from pixels that are ready once `kept` has fired. `read`
-  /// fires when all work that was enqueued with it has read them. A box gets room for slightly
-  /// larger boxes. The context is current.
-  Expected<std::shared_ptr<CudaTensor>> compute (const inthist::Shape &of, bool is_box,
-                                                 const inthist::Binning &binning, cudaEvent_t kept,
-                                                 cudaEvent_t read)
+  /// Enqueues the tensor of a region of a frame from its feature image. A box gets room for
+  /// slightly larger boxes. The context is current.
+  Expected<std::shared_ptr<CudaTensor>> compute (const inthist::Shape &of, const Region &region,
+                                                 bool is_box, CudaFeatureImage &image)
   {
     std::shared_ptr<CudaTensor> tensor = TRY (take (of, is_box));
     std::unique_ptr<Workplace> place = TRY (take_place ());
-    const auto enqueued = enqueue (*tensor, binning, *place, kept, read);
+    const auto enqueued = enqueue (*tensor, region, *place, image);
     if (!enqueued)
       cudaStreamSynchronize (place->stream.get ());  // some of the work may run
     places_->give_back (std::move (place));
     TRY (enqueued);
     return tensor;
+  }
+  /// Makes the memory for the values of frames.
+  Expected<std::unique_ptr<CudaFeatureImage>> make_image (OnDemandContext &frames) const
+  {
+    return CudaFeatureImage::create (context, queries_, frames.shape, frames.lut,
+                                     frames.device_answers);
   }
   /// Frees the memory of each tensor after its last release. No more frames come.
   void end () { free_all (idle_->close ()); }
@@ -120,32 +126,43 @@ private:
     place->stream = TRY (make_stream ());
     return place;
   }
-  static CudaExpected<> enqueue (CudaTensor &tensor, const inthist::Binning &binning,
-                                 Workplace &place, cudaEvent_t kept, cudaEvent_t read)
+  static Expected<> enqueue (CudaTensor &tensor, const Region &region, Workplace &place,
+                             CudaFeatureImage &image)
   {
     const inthist::Shape &of = tensor.shape;
     cudaStream_t stream = place.stream.get ();
     const inthist::Strategy &strategy = *inthist::preferred_strategy (inthist::Device::cuda, of);
-    const std::size_t stride = inthist::bin_stride (of.width);
-    TRY (place.pixels.reserve (stride * of.height));
+    const std::size_t pixel = inthist::bytes_of (of.pixel),
+                      stride = inthist::bin_stride (of.width) * pixel;
+    inthist::PixelPlane values = image.values ();
+    values.data += std::size_t (region.y) * values.stride + std::size_t (region.x) * pixel;
     TRY (place.workspace.reserve (strategy.workspace_bytes (of, {})));
     TRY (tensor.reuse (stream));
-    for (const cudaEvent_t event : { kept, read })  // the event `read` then stands for both streams
-      TRY (check (cudaStreamWaitEvent (stream, event, 0)));
-    const bool bins = of.content == inthist::Content::bins;
-    TRY (check (inthist::run (
-        strategy, { .shape = of,
-                    .layout = tensor.layout,
-                    .pixels = bins ? inthist::PixelPlane{ reinterpret_cast<std::uint8_t *> (
-                                                              place.pixels.get ()),
-                                                          stride }
-                                   : inthist::plane_of (binning.image),
-                    .tensor = tensor.data (),
-                    .workspace = place.workspace.get (),
-                    .stream = stream,
-                    .binning = bins ? &binning : nullptr })));
+    TRY (check (cudaStreamWaitEvent (stream, image.values_ready (), 0)));
+    const inthist::Binning binning = { { values.data, std::ptrdiff_t (values.stride), {} },
+                                       image.lut () };
+    const bool bins = of.content == inthist::Content::bins,
+               // strategies of weights load whole vectors
+        moves = of.content == inthist::Content::weights
+                && reinterpret_cast<std::uintptr_t> (values.data) % 16 != 0;
+    inthist::PixelPlane pixels = values;
+    if (bins || moves) {
+      TRY (place.pixels.reserve (stride * of.height));
+      pixels = { reinterpret_cast<std::uint8_t *> (place.pixels.get ()), stride };
+    }
+    if (moves)
+      TRY (check (cudaMemcpy2DAsync (pixels.data, stride, values.data, values.stride,
+                                     std::size_t (of.width) * pixel, std::size_t (of.height),
+                                     cudaMemcpyDeviceToDevice, stream)));
+    TRY (check (inthist::run (strategy, { .shape = of,
+                                          .layout = tensor.layout,
+                                          .pixels = pixels,
+                                          .tensor = tensor.data (),
+                                          .workspace = place.workspace.get (),
+                                          .stream = stream,
+                                          .binning = bins ? &binning : nullptr })));
     TRY (tensor.set_computed (stream));
-    return check (cudaEventRecord (read, stream));
+    return image.add_reader (tensor.computed ());
   }
 
   const Download download_;
@@ -155,44 +172,54 @@ private:
   InContext<IdleList<std::unique_ptr<CudaTensor>>> idle_;
 };
 
-/// Values on a GPU, from which the GPU computes tensors of regions.
+/// A frame on a GPU: its feature image, from which the GPU answers many queries at once, and
+/// computes tensors of regions.
 class CudaOnDemandTensor final : public OnDemandTensor {
 public:
   static Expected<std::unique_ptr<EngineTensor>> create (std::shared_ptr<OnDemandContext> shared,
                                                          std::shared_ptr<RegionTensors> tensors)
   {
-    const Context context = tensors->context;
-    return on (*context, [&] () -> Expected<std::unique_ptr<EngineTensor>> {
-      std::unique_ptr<CudaOnDemandTensor> tensor (
-          new CudaOnDemandTensor (std::move (shared), std::move (tensors)));
-      tensor->own_->values = TRY (make_device_memory (tensor->value_bytes ()));
-      for (EventOwner *event : { &tensor->own_->kept, &tensor->own_->read })
-        *event = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
-      return tensor;
-    });
+    auto image = TRY (tensors->make_image (*shared));
+    return std::unique_ptr<EngineTensor> (
+        new CudaOnDemandTensor (std::move (shared), std::move (tensors), std::move (image)));
   }
-  ~CudaOnDemandTensor () override { context_->value_bytes -= value_bytes (); }
+  ~CudaOnDemandTensor () override { context_->value_bytes -= image_->bytes (); }
 
-  cudaEvent_t kept () const { return own_->kept.get (); }
+  /// Fires when the frame has been read.
+  cudaEvent_t kept () const { return image_->values_ready (); }
 
   /// Enqueues the copy of the frame's values. The engine calls this before any other code has the
   /// tensor.
-  CudaExpected<> keep (const Frame &frame, cudaStream_t stream)
+  Expected<> keep (const Frame &frame)
   {
-    TRY (wait_for_producer (stream, frame.producer, kept ()));
-    TRY (check (cudaStreamWaitEvent (stream, own_->read.get (), 0)));
-    TRY (check (inthist::cuda::bin_image ({ frame.image, context_->kept_by (frame) }, shape.width,
-                                          shape.height, { values (), stride () }, stream)));
-    return check (cudaEventRecord (kept (), stream));
+    const bool weighted = frame.image.format.is_weighted ();
+    return image_->keep_in_place (
+        { frame.image, weighted ? context_->lut : context_->kept_by (frame) }, frame.producer);
+  }
+  void released () override
+  {
+    is_prepared_ = false;
+    OnDemandTensor::released ();
   }
 
+  Expected<DeviceFeatureImage *> prepare (std::span<const Region>) override
+  {
+    is_prepared_ = context_->assist.has_value ();
+    return is_prepared_ ? image_.get () : nullptr;
+  }
   Expected<> ask (std::span<const Query> queries) override
   {
     for (const Query &query : queries)
-      TRY (ask_box (
-          *TRY (box_for (query)), query,
-          [] (Tensor &tensor, std::span<const Query> there) { return tensor.ask (there); }));
+      if (!is_prepared_ || !TRY (count_windows (*image_, shape, query)))
+        TRY (ask_box (
+            *TRY (box_for (query)), query,
+            [] (Tensor &tensor, std::span<const Query> there) { return tensor.ask (there); }));
     return {};
+  }
+  Expected<> ask_cells (std::span<const CellsQuery> queries) override
+  {
+    return is_prepared_ && image_->takes (queries) ? image_->add_up_cells (queries)
+                                                   : OnDemandTensor::ask_cells (queries);
   }
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override
   {
@@ -208,29 +235,13 @@ public:
 
 private:
   CudaOnDemandTensor (std::shared_ptr<OnDemandContext> shared,
-                      std::shared_ptr<RegionTensors> tensors)
+                      std::shared_ptr<RegionTensors> tensors,
+                      std::unique_ptr<CudaFeatureImage> image)
       : OnDemandTensor (std::move (shared), kGpuCost), tensors_ (std::move (tensors)),
-        own_ (tensors_->context)
+        image_ (std::move (image))
   {
-    context_->value_bytes += value_bytes ();
+    context_->value_bytes += image_->bytes ();
   }
-
-  /// Resources that are dropped with the last user.
-  struct Resources {
-    DeviceMemory values;
-    EventOwner kept, read;  // the values are here; the computing stream has read them
-
-    ~Resources ()
-    {
-      for (const EventOwner *event : { &kept, &read })
-        if (*event)
-          cudaEventSynchronize (event->get ());
-    }
-  };
-
-  std::size_t stride () const { return inthist::bin_stride (context_->shape.width); }
-  std::size_t value_bytes () const { return stride () * context_->shape.height; }
-  std::uint8_t *values () const { return reinterpret_cast<std::uint8_t *> (own_->values.get ()); }
 
   Expected<std::shared_ptr<const Box>> box_for (const Query &query)
   {
@@ -246,33 +257,29 @@ private:
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override
   {
     return on (*tensors_->context, [&] () -> Expected<std::shared_ptr<Tensor>> {
-      const inthist::Binning binning = {
-        { values () + region.y * stride () + region.x, std::ptrdiff_t (stride ()), {} },
-        context_->lut
-      };
-      const std::shared_ptr<Tensor> tensor = TRY (tensors_->compute (
-          shape_of (region), !is_whole (region), binning, kept (), own_->read.get ()));
+      const std::shared_ptr<Tensor> tensor =
+          TRY (tensors_->compute (shape_of (region), region, !is_whole (region), *image_));
       context_->count (is_whole (region));
       return tensor;
     });
   }
 
   const std::shared_ptr<RegionTensors> tensors_;
-  InContext<Resources> own_;
+  const std::unique_ptr<CudaFeatureImage> image_;
+  std::atomic<bool> is_prepared_ = false;  // for many queries
 };
 
 class CudaStore final : public DeviceStore {
 public:
   CudaStore (Context context, Download download)
-      : tensors_ (std::make_shared<RegionTensors> (std::move (context), download)),
-        stream_ (tensors_->context)
+      : tensors_ (std::make_shared<RegionTensors> (std::move (context), download))
   {
   }
   ~CudaStore () override
   {
     const CudaContext::Scope scope (*tensors_->context);
-    if (*stream_)
-      cudaStreamSynchronize (stream_->get ());  // all held buffers have been read
+    while (holds_ && holds_->drop_oldest ().value_or (false)) {
+    }
     holds_.reset ();
     tensors_->end ();
   }
@@ -291,10 +298,8 @@ public:
   Expected<MemoryReturns *> returns () override
   {
     return on (*tensors_->context, [&] () -> Expected<MemoryReturns *> {
-      if (!holds_) {
-        *stream_ = TRY (make_stream ());
+      if (!holds_)
         holds_ = TRY (BufferHolds::create (tensors_->context));
-      }
       holds_->drop_read ();
       return holds_.get ();
     });
@@ -303,7 +308,7 @@ public:
   Expected<SubmittedFrame> keep (const Frame &frame, std::shared_ptr<EngineTensor> into) override
   {
     const auto tensor = std::static_pointer_cast<CudaOnDemandTensor> (into);
-    TRY (on (*tensors_->context, [&] { return tensor->keep (frame, stream_->get ()); }));
+    TRY (tensor->keep (frame));
     return SubmittedFrame{ tensor, [this, tensor] (GstBuffer *buffer, bool wait) {
                             return holds_->hold_until_read (buffer, wait, tensor, tensor->kept ());
                           } };
@@ -314,7 +319,6 @@ public:
 
 private:
   const std::shared_ptr<RegionTensors> tensors_;
-  InContext<StreamOwner> stream_;
   std::unique_ptr<BufferHolds> holds_;
 };
 

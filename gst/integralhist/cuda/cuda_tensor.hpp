@@ -39,6 +39,8 @@ public:
   /// Lets `stream`, which will write the tensor, wait for all earlier uses.
   inthist::cuda::CudaExpected<> reuse (cudaStream_t stream);
   inthist::cuda::CudaExpected<> set_computed (cudaStream_t stream);
+  /// Fires when the tensor is computed.
+  cudaEvent_t computed () const { return own_->computed.get (); }
   /// Enqueues the download on a stream that waits for the tensor.
   inthist::cuda::CudaExpected<> start_download (cudaStream_t stream);
   inthist::cuda::CudaExpected<> start_copy (const HostDestination &to, cudaStream_t stream);

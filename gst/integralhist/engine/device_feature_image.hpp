@@ -16,6 +16,8 @@
 
 #include "tensor.hpp"
 
+struct CUevent_st;  // cudaEvent_t points to it
+
 namespace integralhist {
 
 class CudaContext;
@@ -50,8 +52,8 @@ public:
   /// Enqueues the counts of n windows of the frame: [window][bin].
   virtual Expected<> count_on (inthist::Stream stream, const inthist::Region *windows, int n,
                                guint32 *counts) = 0;
-  /// Keeps the values until the work that the stream has now is done.
-  virtual Expected<> add_reader (inthist::Stream stream) = 0;
+  /// Keeps the values until the work that was recorded with this event is done.
+  virtual Expected<> add_reader (CUevent_st *done) = 0;
   /// Returns the LUT from values to bins.
   virtual const inthist::Lut &lut () const = 0;
 };

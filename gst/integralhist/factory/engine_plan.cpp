@@ -17,10 +17,11 @@ EnginePlan choose (const EngineRequest &request)
              weighs = request.content == inthist::Content::weights,
              // if not, eager engines report why, and the CPU computes frames in host memory
       computes = !request.on_gpu || request.gpu_takes_shape;
-  const bool stays_on_gpu = whole_gpu && computes && !weighs;
+  const bool stays_on_gpu = whole_gpu && computes;
   // Automatic computes at once if a frame needs several devices or rounds, if pixels have weights
   // on a GPU, if tensors are downloaded anyway, and if the memory of a device is short.
-  if (automatic && (!stays_on_gpu || request.downloads || !request.has_room_to_change_schedule))
+  if (automatic
+      && (!stays_on_gpu || weighs || request.downloads || !request.has_room_to_change_schedule))
     return at_once;
   return { .on_demand = true,
            .stays_on_gpu = stays_on_gpu,

@@ -37,12 +37,11 @@ public:
   const std::shared_ptr<RecycledMemory> memory = std::make_shared<RecycledMemory> ();
 
   std::atomic<guint64> pixel_answers = 0, device_answers = 0, part_tensors = 0,
-                       tensors = 0;                // as in Stats
-  std::atomic<bool> assist_failed = false;         // once it has failed, it is not used
-  std::atomic<bool> assist_was_used = false;       // for the last frame
-  std::atomic<bool> feature_image_wanted = false;  // of frames in a GPU's memory
-  std::atomic<unsigned> computing = 0;             // tensors, now
-  std::atomic<guint64> value_bytes = 0;            // of frames that are kept
+                       tensors = 0;           // as in Stats
+  std::atomic<bool> assist_failed = false;    // once it has failed, it is not used
+  std::atomic<bool> assist_was_used = false;  // for the last frame
+  std::atomic<unsigned> computing = 0;        // tensors, now
+  std::atomic<guint64> value_bytes = 0;       // of frames that are kept
 
   /// Returns the LUT that makes the kept bytes of a frame: values, or a table's scores.
   const inthist::Lut &kept_by (const Frame &frame) const
@@ -54,32 +53,6 @@ public:
   Expected<HostMemory> allocate (std::size_t bytes, const NoMemoryMessage &message) const
   {
     return (assist ? assist->allocate : AllocateHost (allocate_on_host)) (bytes, message);
-  }
-
-  /// Makes the feature image of a frame in the memory of the assisting GPU.
-  Expected<std::unique_ptr<DeviceFeatureImage>> feature_image_for (const Frame &frame)
-  {
-    auto feature_image = idle_feature_images_.take ();
-    if (!feature_image) {
-      feature_image = TRY (assist->make (shape, lut, device_answers));
-      value_bytes += feature_image->bytes ();
-    }
-    const auto kept = feature_image->keep_in_place (
-        { frame.image, frame.image.format.is_weighted () ? lut : kept_by (frame) }, frame.producer);
-    if (kept)
-      return feature_image;
-    drop (std::move (feature_image));
-    return tl::make_unexpected (kept.error ());
-  }
-  /// Takes the feature image of a released tensor, for another frame.
-  void give_back (std::unique_ptr<DeviceFeatureImage> feature_image)
-  {
-    idle_feature_images_.give_back (std::move (feature_image));
-  }
-  /// Frees a feature image, once the GPU has read the frame.
-  void drop (std::unique_ptr<DeviceFeatureImage> feature_image)
-  {
-    value_bytes -= feature_image->bytes ();
   }
 
   /// Returns the memory that frames hold, or keep for reuse, except for tensors on a device.
@@ -116,7 +89,6 @@ public:
   }
 
 private:
-  IdleList<std::unique_ptr<DeviceFeatureImage>> idle_feature_images_;
   std::mutex mutex_;  // guards all below
   Streak streak_;
   Duration time_;

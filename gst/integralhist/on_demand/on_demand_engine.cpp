@@ -19,7 +19,6 @@
 #include <gst/integralhist/engine/plan.hpp>
 
 #include "demand_proxy.hpp"
-#include "feature_image_proxy.hpp"
 #include "host_on_demand_tensor.hpp"
 
 namespace integralhist {
@@ -106,24 +105,20 @@ public:
 
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
-    // with Compute::automatic the tensors note which queries come
-    const bool may_have_feature_image = frame.location == PixelLocation::device && !automatic_
-                                        && context_->assist && !frame.context
-                                        && !context_->assist_failed;
-    if (!may_have_feature_image)
-      return submit_tensor (frame);
-    auto feature_image = context_->feature_image_wanted ? take_feature_image (frame) : nullptr;
-    Frame read = frame;
-    // a stream that waits for the values also waits until their pixels have been read
-    if (feature_image)
-      read.producer = feature_image->stream ();
-    auto submitted = submit_tensor (read);
-    if (submitted)
-      submitted->tensor = std::make_shared<FeatureImageProxy> (
-          context_, std::move (submitted->tensor), std::move (feature_image));
-    else if (feature_image)
-      context_->drop (std::move (feature_image));
-    return submitted;
+    const bool on_device = frame.location == PixelLocation::device;
+    // The pixels of other devices would have to be copied.
+    if (on_device ? !device_store_ || !device_store_->takes (frame) : begins_eager_) {
+      TRY (eager_.get ());
+      choose (on_device ? Reason::other_devices : Reason::host_memory);
+      return eager_.engine ()->submit (frame);
+    }
+    if (TRY (choose_schedule ())) {
+      auto submitted = submit_at_once (frame);
+      if (submitted || submitted.error ().kind != Error::Kind::no_memory)
+        return submitted;
+      stay_on_demand (submitted.error ());
+    }
+    return on_device ? keep_on_device (frame) : keep (frame);
   }
 
   Expected<> finish () override
@@ -184,36 +179,6 @@ private:
   static constexpr unsigned kAll = 4;     // begin to compute at once: one look at a tensor does not
   static constexpr unsigned kLess = 8;    // end that: a short pause of the consumers does not
   static constexpr unsigned kIdle = 256;  // free the engine's memory: it takes long to make again
-
-  /// Makes the values of a frame in the GPU's memory; null if there is no room for them.
-  std::unique_ptr<DeviceFeatureImage> take_feature_image (const Frame &frame)
-  {
-    auto feature_image = context_->feature_image_for (frame);
-    if (feature_image)
-      return std::move (*feature_image);
-    context_->assist_failed = true;
-    GST_WARNING ("the GPU keeps no values of frames, and answers only from tensors: %s",
-                 feature_image.error ().message.c_str ());
-    return nullptr;
-  }
-
-  Expected<SubmittedFrame> submit_tensor (const Frame &frame)
-  {
-    const bool on_device = frame.location == PixelLocation::device;
-    // The pixels of other devices would have to be copied.
-    if (on_device ? !device_store_ || !device_store_->takes (frame) : begins_eager_) {
-      TRY (eager_.get ());
-      choose (on_device ? Reason::other_devices : Reason::host_memory);
-      return eager_.engine ()->submit (frame);
-    }
-    if (TRY (choose_schedule ())) {
-      auto submitted = submit_at_once (frame);
-      if (submitted || submitted.error ().kind != Error::Kind::no_memory)
-        return submitted;
-      stay_on_demand (submitted.error ());
-    }
-    return on_device ? keep_on_device (frame) : keep (frame);
-  }
 
   Expected<SubmittedFrame> submit_at_once (const Frame &frame)
   {

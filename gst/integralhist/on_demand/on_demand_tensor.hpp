@@ -5,14 +5,15 @@
 //
 //   OnDemandEngine::submit (frame)       the streaming thread
 //     ├─ HostOnDemandTensor::keep ()     frame in host memory: KeptFrame copies its values
-//     ├─ DeviceStore::keep ()            frame on a GPU: a CudaOnDemandTensor copies them there
+//     ├─ DeviceStore::keep ()            frame on a GPU: a CudaOnDemandTensor copies them there,
+//     │                                  to a feature image
 //     └─ an eager engine's submit ()     if consumers keep asking for all of each frame, as a
 //                                        DemandProxy notes; with compute=auto on a GPU also the
 //                                        first frames, and those that lie elsewhere
 //
 //   Tensor::ask (query)                  any thread
 //     └─ HostOnDemandTensor::ask_one ()  tries these in order, until one answers (in host memory;
-//                                        a CudaOnDemandTensor has only boxes):
+//                                        a CudaOnDemandTensor has a GPU and boxes):
 //          ├─ a GPU                      DeviceFeatureImage, after Tensor::prepare ()
 //          ├─ pixels                     cpu::answer_pixels (), unless a tensor of a region of
 //          │                             the frame, by Demand::choose_tensor (), costs less

@@ -110,10 +110,10 @@ public:
       TRY (enqueue_sums (frame, batch));
       TRY (enqueue_answers (batch, at));
       TRY (enqueue_learning (frame, batch));
+      TRY (at.end (stream ()));
       for (DeviceFeatureImage *const image :
            { frame.gradient_image, frame.luma_image, frame.colour_image })
-        TRY (image->add_reader (stream ()));
-      TRY (at.end (stream ()));
+        TRY (image->add_reader (at.done.get ()));
       if (batch.answer_bytes () > 0) {
         TRY (await_answers ());
         batch.take_answers (at.host_answers.get ());

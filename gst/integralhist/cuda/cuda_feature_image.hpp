@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The feature image of a frame in the memory of a CUDA context. Its own stream makes the values;
+// other streams wait for them, and it waits for its readers before it makes those of another frame.
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <span>
+
+#include <kernels/cuda/raii.hpp>
+
+#include <gst/integralhist/engine/device_feature_image.hpp>
+
+#include "in_context.hpp"
+#include "query_buffers.hpp"
+
+namespace integralhist {
+
+class CudaFeatureImage final : public DeviceFeatureImage {
+public:
+  static Expected<std::unique_ptr<CudaFeatureImage>>
+  create (Context context, std::shared_ptr<QueryBufferPool> buffers, const inthist::Shape &shape,
+          const inthist::Lut &lut, std::atomic<guint64> &answers);
+
+  Expected<> keep (const inthist::Binning &picture) override;
+  Expected<> await_kept () override;
+  Expected<> keep_in_place (const inthist::Binning &picture, inthist::Stream producer) override;
+  inthist::Stream stream () const override { return own_->stream.get (); }
+  const std::shared_ptr<CudaContext> &context () const override { return context_; }
+  const inthist::Shape &shape () const override { return shape_; }
+  std::size_t bytes () const override { return own_->picture.bytes () + own_->values.bytes (); }
+  bool takes (std::span<const CellsQuery> queries) const override;
+  Expected<> add_up_cells (std::span<const CellsQuery> queries) override;
+  Expected<> count (std::span<const inthist::Region> windows, guint32 *counts) override;
+  Expected<> add_up_cells_on (inthist::Stream stream,
+                              const inthist::cuda::CellGrids &grids) override;
+  Expected<> count_on (inthist::Stream stream, const inthist::Region *windows, int n,
+                       guint32 *counts) override;
+  Expected<> add_reader (CUevent_st *done) override;
+  const inthist::Lut &lut () const override { return lut_; }
+
+  /// Returns the values, which are ready once values_ready () has fired.
+  inthist::PixelPlane values () const
+  {
+    return { reinterpret_cast<std::uint8_t *> (own_->values.get ()), stride () };
+  }
+  cudaEvent_t values_ready () const { return own_->values_ready.get (); }
+
+private:
+  CudaFeatureImage (Context context, std::shared_ptr<QueryBufferPool> buffers,
+                    const inthist::Shape &shape, const inthist::Lut &lut,
+                    std::atomic<guint64> &answers);
+
+  struct Resources {
+    inthist::cuda::StreamOwner stream;
+    inthist::cuda::EventOwner values_ready;
+    inthist::cuda::GrowingDeviceMemory picture, values;
+
+    ~Resources ();
+  };
+  /// The sizes of a query's inputs: grids, then their edges, then the weights of values.
+  struct CellInputSizes {
+    std::size_t grids = 0, edges = 0, value_weights = 0, sums = 0;  // the number of each
+    std::size_t bytes = 0;
+  };
+
+  Expected<> open ();
+  std::size_t stride () const
+  {
+    return inthist::bin_stride (shape_.width) * inthist::bytes_of (shape_.pixel);
+  }
+  std::size_t planes_of (const CellsQuery &query) const
+  {
+    return query.scores.empty () ? std::size_t (shape_.bins) : 1;
+  }
+  inthist::cuda::CudaExpected<> enqueue_cells (std::span<const CellsQuery> queries,
+                                               QueryBuffers &at, cudaStream_t stream) const;
+  CellInputSizes input_sizes_of (std::span<const CellsQuery> queries) const;
+  inthist::cuda::CellGrids stage (std::span<const CellsQuery> queries, const CellInputSizes &sizes,
+                                  const QueryBuffers &at) const;
+  std::uint16_t *write_value_weights (const CellsQuery &query, std::uint16_t *value_weights) const;
+  Expected<> copy (std::span<const CellsQuery> queries, const std::byte *next) const;
+
+  const Context context_;
+  const std::shared_ptr<QueryBufferPool> buffers_;
+  const inthist::Shape shape_;
+  const inthist::Lut lut_;
+  std::atomic<guint64> &answers_;
+  InContext<Resources> own_;
+};
+
+}  // namespace integralhist
