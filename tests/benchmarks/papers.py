@@ -393,16 +393,15 @@ def text_of_page(found, data_of):
     places = [measured_on(data) for data in data_of.values()]
     usual = max(places, key=places.count, default='')
     lines = ['<!-- SPDX-License-Identifier: LGPL-2.1-or-later -->', '# The papers, reproduced', '',
-             *wrapped('This page says what five papers describe, and compares their figures with '
-                      'what this project measures. All their algorithms are [built in](elements.md'
-                      '#cudaintegralhist). This measures again and writes this page:'),
+             *wrapped('This page compares the figures of five papers with what this project '
+                      'measures. All their algorithms are [built in](elements.md#cudaintegralhist). '
+                      'This measures again and writes this page:'),
              '', '```sh', 'tests/benchmarks/papers.py', '```', '',
              *wrapped('"Published" is what a text states. Curves without numbers are not compared. '
-                      f'A range agrees if it does within a factor of {NEAR}, because the GPUs '
-                      'differ; "more than" and "up to" are strict. `inthist-check` times one frame '
-                      'after another, from pixels on the GPU to the tensor, and verifies every '
-                      'output. Transfers use pinned memory. The data have the commands at their '
-                      'head.'),
+                      f'A range agrees within a factor of {NEAR}, because the GPUs differ; "more '
+                      'than" and "up to" are strict. Times are of one frame after another, from '
+                      'pixels on the GPU to the tensor. Transfers use pinned memory. The data have '
+                      'the commands at their head.'),
              '', *wrapped(f'{usual}' if usual else ''), '']
     for name, paper in found.items():
         lines += [f'## {paper["title"]}', '', *wrapped(
