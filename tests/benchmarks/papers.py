@@ -328,7 +328,7 @@ def claims_of(experiment, data):
     rows = []
     for claim in experiment['claims']:
         value = data and data.value(claim)
-        rows.append(f'| {claim["said"]} | {claim.get("at", "this project")} | {published(claim)} '
+        rows.append(f'| {claim["said"]} ({claim.get("at", "this project")}) | {published(claim)} '
                     f'| {range_of(value) if value else "-"} | {verdict(claim, value)} |')
     return rows
 
@@ -408,7 +408,7 @@ def text_of_page(found, data_of):
             f'{paper["reference"]}. {paper.get("describes", "")} Machines: {paper["machines"]}.'),
             '']
         labels = {f'{name}-{experiment["name"]}': experiment for experiment in paper['experiment']}
-        lines += ['| time or rate | where | published | here | agrees |', '|---' * 5 + '|']
+        lines += ['| time or rate | published | here | agrees |', '|---' * 4 + '|']
         for label, experiment in labels.items():
             lines += claims_of(experiment, data_of.get(label))
         lines.append('')

@@ -129,7 +129,7 @@ TEST (resized_sample)
   fail_unless (!sizes_in (1.031) && !sizes_in (0.97));
 }
 
-/// Checks that the confidence is the formula in docs/tracking.md.
+/// Checks that the confidence o / (1 + o) has the odds o = s^1.8 exp (0.75 r + 1.6 c - 6.4).
 static void expect_logistic (double confidence, const Evidence &evidence)
 {
   const double odds = std::pow (std::max (evidence.sharpness, 0.1), 1.8)

@@ -6,7 +6,7 @@
 // 2010); how high the peak is compared with the usual peak; and how much the place has of the
 // target's colours, which a filter that has learned the background does not see. With a confidence
 // of 0.8, eight of ten places should be right: the place overlaps the target by half.
-// docs/tracking.md says how the numbers were found.
+// docs/measurements/2026-11-28-colours-and-confidence.md says how the numbers were found.
 #pragma once
 
 #include <algorithm>
