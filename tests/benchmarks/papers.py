@@ -394,7 +394,7 @@ def text_of_page(found, data_of):
     usual = max(places, key=places.count, default='')
     lines = ['<!-- SPDX-License-Identifier: LGPL-2.1-or-later -->', '# The papers, reproduced', '',
              *wrapped('This page compares the figures of five papers with what this project '
-                      'measures. All their algorithms are [built in](elements.md#cudaintegralhist). '
+                      'measures. All algorithms are [built in](elements.md#cudaintegralhist). '
                       'This measures again and writes this page:'),
              '', '```sh', 'tests/benchmarks/papers.py', '```', '',
              *wrapped('"Published" is what a text states. Curves without numbers are not compared. '
