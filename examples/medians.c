@@ -25,11 +25,18 @@ static GstElement *make_pipeline (const char *input, GError **error)
   if (!test && !uri)
     return NULL;
   g_autofree gchar *launch = g_strdup_printf (
-      "%s ! videoconvert ! cudaintegralhist bins=256 ! appsink name=sink sync=false",
+      "%s ! videoconvert ! cudaintegralhist bins=256 ! "
+      "appsink name=sink sync=false max-buffers=4",
       test ? "videotestsrc num-buffers=3 ! video/x-raw,format=I420,width=640,height=480"
            : "uridecodebin name=source");
-  GstElement *pipeline = gst_parse_launch (launch, error);
-  if (pipeline && uri) {
+  GError *problem = NULL; /* with a missing element there is a pipeline, too */
+  GstElement *pipeline = gst_parse_launch (launch, &problem);
+  if (problem) {
+    g_propagate_error (error, problem);
+    gst_clear_object (&pipeline);
+    return NULL;
+  }
+  if (uri) {
     g_autoptr (GstElement) source = gst_bin_get_by_name (GST_BIN (pipeline), "source");
     g_object_set (source, "uri", uri, NULL);
   }
@@ -60,7 +67,10 @@ static gboolean print_medians (GstSample *sample, const GstIntegralHistogramGrid
   g_autofree gint32 *medians = g_new (gint32, n);
   if (!gst_integral_histogram_quantile_maps (meta->histogram, grids, n, MEDIAN, medians, error))
     return FALSE;
-  g_print ("%8.3f s", (double) GST_BUFFER_PTS (buffer) / GST_SECOND);
+  if (GST_BUFFER_PTS_IS_VALID (buffer))
+    g_print ("%8.3f s", (double) GST_BUFFER_PTS (buffer) / GST_SECOND);
+  else
+    g_print ("         ?");
   for (guint i = 0; i < n; i++)
     g_print ("  %3d", medians[i]);
   g_print ("\n");

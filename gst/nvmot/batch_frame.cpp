@@ -52,8 +52,7 @@ bool has_surface (const void *frame)
 template <class... Parts>
 tl::unexpected<Error> bad_frame (const Parts &...why)
 {
-  return error (Error::Kind::bad_frame, "The batch cannot be read: ", why...,
-                "; use DeepStream 8.0 to 9.1");
+  return error (Error::Kind::bad_frame, "The batch cannot be read: ", why...);
 }
 
 template <class Layout>
@@ -103,7 +102,7 @@ Expected<Release> release_of_frame (const void *first, std::optional<Release> kn
   if (is_91 != is_80)
     return is_91 ? Release::r91 : Release::r80;
   return bad_frame ("its first frame is ", is_91 ? "like those of both layouts" : "not like those",
-                    " of DeepStream 8.0 to 9.1");
+                    " of DeepStream 8.0 to 9.1: use one of these releases");
 }
 
 Expected<BatchFrame> BatchFrame::read (const void *frames, std::size_t index, Release release,
@@ -113,11 +112,13 @@ Expected<BatchFrame> BatchFrame::read (const void *frames, std::size_t index, Re
   BatchFrame frame = release == Release::r91 ? read_frame<Frame91> (frames, index, input)
                                              : read_frame<Frame80> (frames, index, input);
   if (!frame.surface)
-    return bad_frame ("frame ", index, " has no surface");
-  if (input.n_filled > input.n_allocated || input.n_filled > max_targets
-      || (input.n_filled > 0 && !input.objects))
+    return bad_frame ("frame ", index, " has no surface: use DeepStream 8.0 to 9.1");
+  if (input.n_filled > input.n_allocated || (input.n_filled > 0 && !input.objects))
     return bad_frame ("frame ", index, " says ", input.n_filled, " of ", input.n_allocated,
-                      " objects, and at most ", max_targets, " are possible: raise max-targets");
+                      " objects: use DeepStream 8.0 to 9.1");
+  if (input.n_filled > max_targets)
+    return bad_frame ("frame ", index, " has ", input.n_filled, " objects, and at most ",
+                      max_targets, " are possible: raise max-targets");
   frame.objects = { input.objects, input.n_filled };
   return frame;
 }

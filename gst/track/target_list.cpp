@@ -105,7 +105,7 @@ Expected<> TargetList::configure (const ListOptions &options, const TargetFrame 
     if (frame.clip (box).w == 0)
       return error (Error::Kind::bad_setting, "targets=\"", text_of (options.targets),
                     "\": ", text_of ({ box }), " lies outside of the ", frame.width, "x",
-                    frame.height, " frame: set targets that lie in it, x,y,width,height");
+                    frame.height, " frame: set targets that overlap it, as x,y,width,height");
     if (TrackedTarget *const tracked = add (box, frame)) {
       tracked->configured = true;
       confirm (*tracked, frame);

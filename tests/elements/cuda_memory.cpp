@@ -25,9 +25,11 @@
 
 namespace {
 
-// all of the frame, or a box of it that begins at an odd column
+// all of the frame, or a box of it: that begins at an odd column, at the border of a vector, and
+// one that ends in the frame's last corner
 constexpr const char *kRegions[] = { "100,100,64,128;0,0,1,1;-20,-20,3000,3000;300,200,5,7",
-                                     "101,33,16,12;151,60,8,30" };
+                                     "101,33,16,12;151,60,8,30", "100,100,64,128",
+                                     "448,178,64,64" };
 
 /// The numbers of an element's message, as text; empty for any other message.
 std::string numbers (GstMessage *message)
@@ -120,16 +122,18 @@ TEST (formats)
     }
 }
 
-/// Boxes of frames that are kept. Their first pixel is on no vector's border.
+/// Boxes of frames that are kept.
 TEST (boxes)
 {
   if (!have ("boxes in CUDA memory", { "cudaupload", "cudadownload" }))
     return;
-  for (const auto &[on_gpu, on_cpu] : kElements)
-    fail_unless_equals_uint64 (compare ("videotestsrc num-buffers=4 pattern=snow ! "
-                                        "video/x-raw,format=NV12,width=322,height=242 ! cudaupload",
-                                        on_gpu, on_cpu, kRegions[1]),
-                               4);
+  for (const char *const regions : { kRegions[1], kRegions[2], kRegions[3] })
+    for (const auto &[on_gpu, on_cpu] : kElements)
+      fail_unless_equals_uint64 (
+          compare ("videotestsrc num-buffers=4 pattern=snow ! "
+                   "video/x-raw,format=NV12,width=512,height=242 ! cudaupload",
+                   on_gpu, on_cpu, regions),
+          4);
 }
 
 TEST (surveillance_video)

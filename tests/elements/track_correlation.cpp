@@ -276,6 +276,22 @@ TEST (lost_and_detected)
   expect_near (tracks, 0, elsewhere, 4);
 }
 
+/// A value that is refused at the start is refused while frames stream, too.
+TEST (refused_while_it_follows)
+{
+  const Scene scene (160, 120);
+  for (const auto &[property, value] : std::initializer_list<std::pair<const char *, const char *>>{
+           { "lost-after", "5000" }, { "search-range", "0" }, { "update-rate", "2" } }) {
+    Tracking tracking ("method=correlation targets=" + text_of (way (0)), kAll);
+    tracking.set_caps (160, 120);
+    tracking.follow (picture_at (scene, way (0)));
+    tracking.set (property, value);
+    g_autoptr (GstBuffer) buffer = tracking.push (picture_at (scene, way (1)));
+    fail_unless (!buffer, "%s=%s is followed", property, value);
+    expect_parts (tracking.error (), { property });
+  }
+}
+
 /// The track is the same, to the pixel and the bit, whichever device computes each tensor.
 TEST (devices_agree)
 {

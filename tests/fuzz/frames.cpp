@@ -194,7 +194,7 @@ private:
         // an element behind maps the frames itself, and has GStreamer convert them, which takes
         // words
         || (!is_alone ()
-            && (frame.expected != Expected::answer || has ("want them at a positive multiple")));
+            && (frame.expected != Expected::answer || has ("need a positive multiple")));
     REQUIRE (allowed, "%s", messages.c_str ());
   }
 

@@ -20,16 +20,17 @@ REMEDY = re.compile(rf'(?:^|[.:;,}}>] |\b(?:and|or) )(?:{"|".join(VERBS)})\b', r
 BANNED = re.compile(r'\bnone of\b|(?:some|no|any)body|\bwho (?:asks|wants|reads)\b|\bwants?\b|'
                     r'(?<!there )\b(?:is|are) no (?!longer)|\bin parts\b|what is asked|\bis none\b')
 PROPERTY = re.compile(r'[a-z]=|\{\}|\b(?:model|targets|histogram|settings|property)\b')
-CALL = re.compile(r'\b(error|Error|refuse|bad_surface|GST_ELEMENT_(?:ERROR|WARNING)) \(')
+CALL = re.compile(r'\b(error|Error|refuse|bad_frame|bad_surface|GST_ELEMENT_(?:ERROR|WARNING)) \(')
 # Kinds of errors without a remedy: a device, the driver or a library failed, or the pipeline stops
 NO_REMEDY = 'failed', 'flushing'
 # Files whose refuse () or bad_frame () adds the remedy to each text
 REFUSE_HAS_REMEDY = ('elements/base/parse.cpp', 'elements/base/text_reader.hpp',
                      'integralhistlikelihood/model_text.cpp', 'producer/producer_properties.cpp',
-                     'nvmot/context.cpp')
+                     'frame/mapped_frame.cpp')
 EXCEPTIONS = {
     '={}: {}; {}': 'TextReader gets the remedy as an argument',
     'The NVMM frame cannot be read: {}': 'each call of bad_surface () has the remedy',
+    'The batch cannot be read: {}': 'each call of bad_frame () or refuse () has the remedy',
     'The scores of lut stay as they are: %s.': 'the error of the event has the remedy',
     'll-config-file={}: {}': 'the error of the file has the remedy',
     'there is no NVIDIA driver': 'it becomes a part of errors that say what to set',
@@ -63,7 +64,7 @@ def arguments_at(source, at):
 def cpp_texts():
     """where, kind and text of each error in C and C++"""
     for path in sorted((ROOT / 'gst').rglob('*.[ch]pp')):
-        source = re.sub(r'^\s*///?.*$', '', path.read_text(), flags=re.MULTILINE)
+        source = re.sub(r'^\s*///?.*$', '', path.read_text('utf-8'), flags=re.MULTILINE)
         name = str(path.relative_to(ROOT))
         for constant, literal in CONSTANT.findall(source):
             source = re.sub(rf'([,)] ?|, \n *)\b{constant}\b', lambda m: m[1] + literal, source)
@@ -74,7 +75,7 @@ def cpp_texts():
                 kind = arguments.split(',')[2].strip()
                 arguments = arguments_at(arguments, arguments.index('(') + 1)
                 arguments = re.match(r'(?:\s|"(?:[^"\\]|\\.)*")*', arguments)[0]
-            elif match[1] in ('refuse', 'bad_surface'):
+            elif match[1] in ('refuse', 'bad_frame', 'bad_surface'):
                 kind = 'refuse' if not name.endswith(REFUSE_HAS_REMEDY) else 'failed'
             else:
                 if not kind:
@@ -107,11 +108,12 @@ def text_of(node):
 def python_texts():
     """where, function and text of each exception or exit in Python"""
     for path in sorted(file for folder in ('python', 'examples', 'tools')
-                       for file in (ROOT / folder).rglob('*') if file.is_file()):
+                       for file in (ROOT / folder).rglob('*')
+                       if file.is_file() and not {'build', 'venv', '.venv'} & {*file.parts}):
         head = path.read_bytes()[:64].split(b'\n')[0]
         if path.suffix != '.py' and not (head.startswith(b'#!') and b'python' in head):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(ast.parse(path.read_text('utf-8'))):
             call = node.exc if isinstance(node, ast.Raise) else node
             if not isinstance(call, ast.Call):
                 continue

@@ -62,9 +62,8 @@ PropertyTable<KeepProperties> make_table ()
 {
   PropertyTable<KeepProperties> table;
   table.text ("element", FIELD (element), kReady,
-              "Elements that drop metas, in the form of gst-launch-1.0, such as \"cudadownload\"; "
-              "they must "
-              "show the whole picture");
+              "Elements that drop metas, written as in gst-launch-1.0, such as \"cudadownload\"; "
+              "they must not crop or pad");
   return table;
 }
 
@@ -456,7 +455,8 @@ static void gst_integral_hist_keep_metas_class_init (GstIntegralHistKeepMetasCla
   G_OBJECT_CLASS (klass)->set_property = gst_integral_hist_keep_metas_set_property;
   GST_ELEMENT_CLASS (klass)->change_state = gst_integral_hist_keep_metas_change_state;
   g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw(ANY)");
-  describe (klass, { "Keeper of metas", "Filter/Video",
-                     "Runs elements that drop metas about places, and puts the metas on the output",
-                     caps, caps });
+  describe (klass,
+            { "Keeper of metas", "Filter/Video",
+              "Runs elements that drop metas, such as tracks, and puts the metas on the output",
+              caps, caps });
 }

@@ -53,7 +53,8 @@ Expected<> check_feature (const LikelihoodModel &model, const GstIntegralHistogr
   return error (Error::Kind::bad_setting, "the model is of ", settings_of (model.spec),
                 ", and this frame's histogram is of ", settings_of (now),
                 ": set cudaintegralhist to ", settings_of (model.spec),
-                ", or set model (or histogram) again before such frames come");
+                ", or set model (or histogram) again before such frames come. If frames carry "
+                "several histograms, set feature of this element");
 }
 
 Expected<LikelihoodModel> take_model (const ModelText &text, const WrittenHistogram &written,

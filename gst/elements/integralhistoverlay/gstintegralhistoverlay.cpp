@@ -60,9 +60,8 @@ PropertyTable<OverlayProperties> make_table ()
   table.parsed ("regions", FIELD (regions), kPlaying,
                 "Rectangles to draw on every frame, \"x,y,width,height;...\" in pixels",
                 [] (const std::string &text) { return parse_regions (text); });
-  table.number<guint> (
-      "trail", FIELD (trail), 0, 1000, kPlaying,
-      "Last positions of each track to draw, and frames after which they vanish; 0 = draw none");
+  table.number<guint> ("trail", FIELD (trail), 0, 1000, kPlaying,
+                       "Length of each track's trail in frames; 0 = draw none");
   table.flag (
       "labels", FIELD (labels), kPlaying,
       "Write type, id and confidence at regions of interest, and numbers at rectangles of regions");

@@ -123,8 +123,8 @@ PropertyTable<TrackProperties> make_table ()
               "GstAnalytics and DeepStream");
   table.part (track_properties (), FIELD (track));
   table.parsed ("area", FIELD (area), kPlaying,
-                "Regions that the middle of a target must not leave, \"x,y,width,height;...\" in "
-                "pixels; empty = the whole frame",
+                "Regions that must contain the middle of a target, else it is dropped: "
+                "\"x,y,width,height;...\" in pixels; empty = the whole frame",
                 [] (const std::string &text) { return parse_regions (text, "area"); });
   table.flag ("navigation", FIELD (navigation), kPlaying,
               "Follow boxes that the mouse draws in a video window; a click on a target drops it");
@@ -334,12 +334,12 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
     return {};
   if (std::exchange (state.method, current.method) != current.method)
     state.consumer.start_again ();
+  TRY (Element::table ().check (current));
   if (current.method == Method::correlation)
     return correlate_frame (trans, state, current, buffer);
   const GstIntegralHistogramMeta *meta = TRY (state.consumer.find (buffer, current.feature));
   if (!meta && current.feature.value)
     return state.consumer.note_missing (trans);
-  TRY (Element::table ().check (current));
   if (!state.cost_warned && current.feature.text.empty ())
     warn_of_cost (trans, state, buffer, meta);
   return follow_targets (trans, state, current, buffer, TargetFrame (buffer, meta),

@@ -130,11 +130,11 @@ void add_feature (PropertyTable<ProducerProperties> &table, Content content)
                      : "Value of each pixel to add up, or to look up in lut; see docs/features.md");
   table.text (
       "quantization", FIELD (quantization), kReady,
-      "Parts of each value of a joint feature, such as \"16,4,4\"; empty = the feature's own; "
-      "see docs/features.md");
+      "Parts into which each value of a joint feature is divided, such as \"16,4,4\"; empty = the "
+      "feature's own; see docs/features.md");
   table.parsed ("lut", FIELD (lut), bins ? kReady : kPlaying,
-                bins ? "Bin of each value of the feature, separated by commas, from value 0 on; "
-                       "set bins too; see docs/features.md"
+                bins ? "Bin of each value of the feature, from value 0 on, separated by commas; a "
+                       "number of bins or more = no bin; set bins too; see docs/features.md"
                      : "Score (0 to 255) of each value of the feature, separated by commas, from "
                        "value 0 on; see docs/features.md",
                 [content] (const std::string &text) {
@@ -175,13 +175,13 @@ void add_schedule_properties (PropertyTable<ProducerProperties> &table, Content 
   table.choice ("compute", FIELD (options.compute), compute_get_type (), kReady,
                 "When to compute tensors; see docs/pipelines.md");
   table.number<guint> ("async-depth", FIELD (options.async_depth), 1, kMaxAsyncDepth, kReady,
-                       "Most frames, and so tensors, in flight at once; the next frame waits for "
-                       "the oldest");
+                       "Frames that may be computed at the same time, each with a tensor; the next "
+                       "frame waits for the oldest");
   table.number<guint> ("max-tensors", FIELD (options.max_tensors), 0, G_MAXUINT, kReady,
                        "Most tensors of one frame size at once; at the limit the element waits "
                        "until one is released; 0 = no limit");
   table.flag ("sync", FIELD (sync), kPlaying,
-              "Wait for each tensor before pushing its frame; no effect on demand");
+              "Wait for each tensor before pushing its frame; no effect with compute=on-demand");
   table.number<guint> ("interval", FIELD (interval), 1, G_MAXINT, kPlaying,
                        "Compute every n-th frame; the others pass without the meta");
   table.parsed ("regions", FIELD (regions), kPlaying,
@@ -195,8 +195,7 @@ void add_schedule_properties (PropertyTable<ProducerProperties> &table, Content 
                        "0 = take the built-in choice");
   table.add (
       flag_spec ("qos",
-                 "Let late frames pass without a histogram; if unset, true for live sources and "
-                 "false for all others",
+                 "Let late frames pass without a histogram; if unset, true for live sources only",
                  true, kPlaying),
       [] (ProducerProperties &p, const GValue *value) { p.qos = g_value_get_boolean (value); },
       [] (const ProducerProperties &p, GValue *value) {
@@ -222,7 +221,7 @@ void add_bin_properties (PropertyTable<ProducerProperties> &table)
 void add_weight_properties (PropertyTable<ProducerProperties> &table)
 {
   table.choice ("weight", FIELD (weight), GST_TYPE_INTEGRAL_HISTOGRAM_WEIGHT, kReady,
-                "Number that each pixel adds to its bin");
+                "What each pixel adds to its bin: 1, or the strength of the edge there");
   table.flag ("soft", FIELD (soft), kReady,
               "Share each pixel between its two nearest bins, in parts of 1/256; not with "
               "patterns, labels, joint features or a lut");

@@ -15,8 +15,8 @@
 
 #include "buffer_holds.hpp"
 #include "cuda_error.hpp"
-#include "cuda_feature_image.hpp"
 #include "cuda_event.hpp"
+#include "cuda_feature_image.hpp"
 #include "cuda_tensor.hpp"
 
 namespace integralhist {
@@ -132,8 +132,7 @@ private:
     const inthist::Shape &of = tensor.shape;
     cudaStream_t stream = place.stream.get ();
     const inthist::Strategy &strategy = *inthist::preferred_strategy (inthist::Device::cuda, of);
-    const std::size_t pixel = inthist::bytes_of (of.pixel),
-                      stride = inthist::bin_stride (of.width) * pixel;
+    const std::size_t pixel = inthist::bytes_of (of.pixel), stride = inthist::binned_stride (of);
     inthist::PixelPlane values = image.values ();
     values.data += std::size_t (region.y) * values.stride + std::size_t (region.x) * pixel;
     TRY (place.workspace.reserve (strategy.workspace_bytes (of, {})));
@@ -141,10 +140,10 @@ private:
     TRY (check (cudaStreamWaitEvent (stream, image.values_ready (), 0)));
     const inthist::Binning binning = { { values.data, std::ptrdiff_t (values.stride), {} },
                                        image.lut () };
+    // a strategy needs weights to be binned (PixelPlane)
     const bool bins = of.content == inthist::Content::bins,
-               // strategies of weights load whole vectors
-        moves = of.content == inthist::Content::weights
-                && reinterpret_cast<std::uintptr_t> (values.data) % 16 != 0;
+               moves = of.content == inthist::Content::weights
+                       && (region.x > 0 || values.stride != stride);
     inthist::PixelPlane pixels = values;
     if (bins || moves) {
       TRY (place.pixels.reserve (stride * of.height));

@@ -86,7 +86,7 @@ public:
     const bool is_cpu = options.strategy && options.strategy->device == inthist::Device::cpu;
     Plan plan = TRY (plan_for (inthist::Device::cpu, shape, is_cpu ? options.strategy : nullptr, 0,
                                1, nullptr, CancelScope::flag ()));
-    plan.description += ", when somebody asks";
+    plan.description += ", on demand";
     context_ = std::make_shared<OnDemandContext> (shape, lut, plan, std::move (whole_engine),
                                                   std::move (assist));
     pool_ = TRY (TensorPool::create (
@@ -245,7 +245,7 @@ private:
   {
     const Schedule schedule = schedule_of (reason);
     if (reason_.exchange (reason) != reason)
-      GST_DEBUG ("frames are computed %s: %s", schedule.is_eager ? "at once" : "when somebody asks",
+      GST_DEBUG ("frames are computed %s: %s", schedule.is_eager ? "at once" : "on demand",
                  schedule.reason);
   }
 
