@@ -35,14 +35,15 @@ Expected<> check_video_meta (const GstVideoMeta *meta, const GstVideoInfo &info)
   return {};
 }
 
-/// The bytes of a plane that some rows use: `bytes` bytes from byte `first` of each row.
+/// A rectangle of bytes in a plane: `rows` rows from `first_row` on, and in each of them `bytes`
+/// bytes from byte `first` on.
 struct Rows {
   gint64 first_row, rows, first, bytes;
 };
 
 Expected<> check_rows (const GstVideoFrame &frame, guint plane, const Rows &r)
 {
-  const bool mapped_apart = frame.meta;  // otherwise one mapping has all planes
+  const bool mapped_apart = frame.meta;  // if false, one mapping has all planes
   const GstMapInfo &map = frame.map[mapped_apart ? plane : 0];
   const gint64 stride = GST_VIDEO_FRAME_PLANE_STRIDE (&frame, plane);
   const gint64 start =
@@ -158,7 +159,8 @@ Expected<inthist::Image> MappedFrame::image (const inthist::PixelFormat &format)
   return image;
 }
 
-/// Refuses unaligned words, and rows from the bottom up: GStreamer's converters crash on them.
+/// Returns an error if samples of several bytes are unaligned, or if rows are stored from the
+/// bottom up: GStreamer's converters crash on such planes.
 static Expected<> check_words (const GstVideoFrame &frame, guint plane, gint pixel)
 {
   const gint word = pixel & -pixel, stride = GST_VIDEO_FRAME_PLANE_STRIDE (&frame, plane);

@@ -17,12 +17,13 @@
 
 namespace integralhist {
 
-/// Returns the frame within the buffer's picture, in pixels: from GstVideoCropMeta, or else from
-/// the caps. Returns an error if the metas contradict each other or the caps.
+/// Returns the rectangle of the buffer's picture that is the frame, in pixels: from
+/// GstVideoCropMeta, or else from the caps. Returns an error if the metas contradict each other or
+/// the caps.
 Expected<GstVideoRectangle> frame_area (GstBuffer *buffer, const FrameFormat &format);
 
-/// Returns whether a buffer has a picture. A gap may have no bytes, but the frames that videorate
-/// and livesync repeat are marked as gaps and have a picture.
+/// Returns whether a buffer has a picture. A buffer marked as a gap may have no bytes. But
+/// videorate and livesync also mark the frames that they repeat as gaps, and these have a picture.
 inline bool has_picture (GstBuffer *buffer)
 {
   return !GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP) || gst_buffer_get_size (buffer) > 0;
@@ -30,10 +31,10 @@ inline bool has_picture (GstBuffer *buffer)
 
 class MappedFrame {
 public:
-  /// `flags` has values of GstMapFlags and GstVideoFrameMapFlags. The pixels of an NVMM frame may
-  /// lie in a GPU's memory; the frame's surface says so.
+  /// Maps a buffer. `flags` has values of GstMapFlags and GstVideoFrameMapFlags. The pixels of an
+  /// NVMM frame may lie in a GPU's memory; surface () says so.
   static Expected<MappedFrame> map (GstBuffer *buffer, const FrameFormat &format, int flags);
-  /// Returns the frame that fills a surface.
+  /// Returns a mapped frame that fills a surface.
   static Expected<MappedFrame> map (const NvmmSurface &surface, const GstVideoInfo &info);
   MappedFrame (MappedFrame &&other) noexcept
       : area (other.area), surface_ (other.surface_), video_ (std::exchange (other.video_, {}))
@@ -51,8 +52,8 @@ public:
   GstVideoFrame &video () { return video_; }
   /// Returns the surface of an NVMM frame.
   const std::optional<NvmmSurface> &surface () const { return surface_; }
-  /// Returns the frame in the form that a format's feature reads. Refuses rows past the mapped
-  /// memory.
+  /// Returns the frame as an inthist::Image for the feature of `format`. Returns an error if a row
+  /// lies outside the mapped memory.
   Expected<inthist::Image> image (const inthist::PixelFormat &format) const;
 
 private:
@@ -68,7 +69,7 @@ private:
   GstVideoFrame video_;
 };
 
-/// Refuses rows of the picture past the mapped memory, in any plane.
+/// Returns an error if a row of the picture lies outside the mapped memory, in any plane.
 Expected<> check_planes (const GstVideoFrame &frame);
 
 }  // namespace integralhist

@@ -8,7 +8,7 @@
 namespace integralhist {
 namespace {
 
-// The layouts, up to the last field that is read.
+// The layouts of NVIDIA's structs, up to the last field that this code reads.
 
 struct Parameters {  // of a surface
   guint32 width, height, pitch;
@@ -33,14 +33,15 @@ struct Descriptor {
 };
 static_assert (offsetof (Descriptor, memory) == 16 && sizeof (Descriptor) == 32);
 
-constexpr gsize kDescriptorSizes[] = { 64, 72 };  // up to 7.1, and from 8.0 on
+constexpr gsize kDescriptorSizes[] = { 64, 72 };  // DeepStream up to 7.1, and from 8.0 on
 
 constexpr int kPitchLayout = 0;
 
-// Numbers of a kind of memory: 0 in a request; otherwise the kind that the platform has.
+// NVIDIA's numbers for kinds of memory. 0 stands for the default kind, and only in requests: a
+// surface has the number of the kind that the platform chose.
 enum : gint32 { kDefault, kPinned, kDevice, kUnified, kSurfaceArray, kHandle, kSystem, kCudaArray };
 
-/// The numbers of a format: one for each colorimetry and range, 0 for a missing one.
+/// NVIDIA's numbers for a video format: one for each colorimetry and range. 0 fills the array.
 struct ColourFormats {
   GstVideoFormat format;
   std::array<gint32, 5> numbers;
@@ -194,7 +195,7 @@ Expected<NvmmSurface> nvmm_surface_of (GstBuffer *buffer, const GstVideoInfo &in
 
 void keep_original (GstBuffer *copy, GstBuffer *original)
 {
-  // a small frame of another memory may have the same size: keeping it does no harm
+  // A small frame in other memory may have the size of a descriptor too; keeping it does no harm.
   if (std::ranges::count (kDescriptorSizes, gst_buffer_get_size (original)) > 0)
     gst_buffer_add_parent_buffer_meta (copy, original);
 }

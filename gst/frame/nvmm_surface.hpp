@@ -21,7 +21,7 @@
 
 namespace integralhist {
 
-/// The caps feature of such frames.
+/// The caps feature of frames in NVMM memory.
 #define INTEGRALHIST_NVMM_FEATURE "memory:NVMM"
 
 struct NvmmSurface {
@@ -49,23 +49,24 @@ struct NvmmSurface {
   }
 };
 
-/// Returns the surface of a buffer with one frame of this format. The pixels exist as long as the
-/// buffer. Returns an error for users if there are several frames, if the memory cannot be read, or
-/// if the surface contradicts itself or the caps.
+/// Returns the surface of a buffer that has one frame of the format `info`. The pixels exist as
+/// long as the buffer. Returns an error for users if there are several frames, if the memory cannot
+/// be read, or if the surface contradicts itself or the caps.
 Expected<NvmmSurface> nvmm_surface_of (GstBuffer *buffer, const GstVideoInfo &info);
 
-/// Returns the surface with these parameters (NvBufSurfaceParams), in memory of a GPU or of the
-/// host. nvtracker gives such parameters to the tracker library.
+/// Returns the surface that `parameters` (NvBufSurfaceParams) describe, in memory of a GPU or of
+/// the host. nvtracker gives such structs to the tracker library.
 Expected<NvmmSurface> nvmm_surface_of (const void *parameters, NvmmSurface::Memory memory,
                                        int device, const GstVideoInfo &info);
 
-/// Returns whether caps describe such frames.
+/// Returns whether caps describe frames in NVMM memory.
 bool is_nvmm (const GstCaps *caps);
 
-/// Makes a copy of a buffer keep the original out of its pool, if the original may be an NVMM
-/// frame, because the copy uses the original's pixels.
+/// Lets a copy of a buffer hold a reference to the original if the original may be an NVMM frame.
+/// Such a copy uses the original's pixels, so the original must not return to its pool.
 void keep_original (GstBuffer *copy, GstBuffer *original);
-/// Does what gst_buffer_make_writable () does; if it copies, the copy keeps the original.
+/// Like gst_buffer_make_writable (), but if this copies an NVMM frame, the copy keeps the original
+/// out of its pool.
 GstBuffer *make_writable (GstBuffer *buffer);
 
 }  // namespace integralhist

@@ -24,7 +24,7 @@ GstVideoColorMatrix luma_matrix (const GstVideoColorimetry &colorimetry)
   }
 }
 
-/// The shares of red and blue in luma.
+/// The factors of red and blue in luma.
 struct Shares {
   gdouble red, blue;
 
@@ -37,7 +37,8 @@ struct Shares {
   gdouble green () const { return 1 - red - blue; }
 };
 
-/// Returns whether components are bits 0..9, 10..19 and 20..29, which the format info does not say.
+/// Returns whether the components of a pixel are bits 0..9, 10..19 and 20..29 of a 32-bit word.
+/// GstVideoFormatInfo does not say so.
 bool has_10_bits_of_32 (const GstVideoInfo &info)
 {
   return GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_RGB10A2_LE
@@ -75,7 +76,8 @@ inthist::Channel channel_of (const GstVideoInfo &info, int component)
 
 using Factors = gdouble[3][3];
 
-/// Makes the transform from `factors` and from the values subtracted from each colour before them.
+/// Makes a transform: subtracts `before` from the colours, multiplies them by `factors`, and adds
+/// `after`.
 inthist::ColourTransform transform_of (const Factors &factors, const gdouble (&before)[3],
                                        const gdouble (&after)[3])
 {
@@ -204,7 +206,7 @@ inthist::Canvas canvas_of (const GstVideoFrame &picture)
   return canvas;
 }
 
-/// Returns an error for users if an element of this name cannot take video in such caps.
+/// Returns an error for users if the element named `element` cannot read video with these caps.
 static Expected<> check_caps (const GstCaps *caps, const GstCaps *readable, const char *element)
 {
   if (gst_caps_is_empty (caps) || gst_caps_can_intersect (caps, readable))

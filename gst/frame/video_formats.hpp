@@ -17,18 +17,19 @@ namespace integralhist {
   "{ GRAY8, NV12, NV21, I420, YV12, Y42B, Y444, YUY2, UYVY, GRAY16_LE, " \
   "RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, ABGR, RGB10A2_LE, BGR10A2_LE }"
 
-/// The formats above and those of libgstcuda.
+/// The formats of frames in CUDA memory (libgstcuda) that this project can read.
 #define INTEGRALHIST_CUDA_FORMATS \
   "{ NV12, NV21, I420, YV12, Y42B, Y444, P010_10LE, P016_LE, I420_10LE, I422_10LE, I422_12LE, " \
   "Y444_16LE, YUY2, UYVY, " \
   "RGB, BGR, RGBx, BGRx, RGBA, BGRA, ARGB, ABGR, RGB10A2_LE, BGR10A2_LE }"
 
-/// The formats of CUDA memory on which drawing is possible.
+/// The formats of frames in CUDA memory on which this project can draw.
 #define INTEGRALHIST_CANVAS_FORMATS \
   "{ NV12, NV21, I420, YV12, Y42B, Y444, P010_10LE, P016_LE, I420_10LE, I422_10LE, I422_12LE, " \
   "Y444_16LE, YUY2, UYVY, RGB, BGR, RGBx, BGRx, RGBA, BGRA, ARGB, ABGR }"
 
-/// The formats of NVMM, and those on which drawing in place is possible.
+/// The formats of NVMM frames on which this project can draw in place. INTEGRALHIST_NVMM_CAPS has
+/// all that it can read.
 #define INTEGRALHIST_NVMM_CANVAS_FORMATS \
   "NV12, NV21, I420, YV12, Y42B, Y444, P010_10LE, YUY2, UYVY, " \
   "RGB, BGR, RGBx, BGRx, RGBA, BGRA, ARGB, ABGR"
@@ -40,23 +41,23 @@ namespace integralhist {
                                      "{ " INTEGRALHIST_NVMM_CANVAS_FORMATS \
                                      ", GRAY8, GRAY16_LE, xRGB, xBGR, RGB10A2_LE, BGR10A2_LE }")
 
-/// The kind of memory that holds the pixels of frames, from the features of their caps.
+/// The kind of memory that holds the pixels of frames. The features of the caps name it.
 enum class FrameMemory { system, cuda, nvmm };
 
 FrameMemory memory_of (const GstCaps *caps);
 
-/// The contents of frames' caps. For NVMM the strides, offsets and size in `info` are invalid.
+/// What the caps of frames say. For NVMM the strides, offsets and size in `info` are invalid.
 struct FrameFormat {
   GstVideoInfo info = {};
   FrameMemory memory = FrameMemory::system;
 };
 
-/// Returns the contents of caps. Refuses caps that are not raw video, and fields in separate
-/// buffers.
+/// Returns what caps say about frames. Returns an error if the caps are not raw video, or if each
+/// buffer has only one field.
 Expected<FrameFormat> frame_format_of (GstCaps *caps);
 
-/// Returns whether the rows of a picture belong to two fields in turn. In a stream of mixed frames
-/// the buffer's flags decide.
+/// Returns whether the rows of a picture belong to two fields in turn. In a stream of mixed
+/// (interlaced and progressive) frames the buffer's flags decide.
 bool has_fields (const GstVideoFrame &picture);
 
 /// Returns how the kernels read the first plane: luma unchanged (the top 8 bits of deeper samples),
@@ -70,20 +71,22 @@ inthist::PixelFormat pixel_format_of (const GstVideoInfo &info,
                                       inthist::Feature feature = inthist::Feature::luma,
                                       const inthist::Quantization &quantization = {});
 
-/// Returns caps of the only format that has a feature, in any memory; null if all formats have it.
+/// Returns caps with the only format that a feature can be computed from, in any memory. Returns
+/// null if the feature can be computed from all formats.
 GstCaps *caps_of (inthist::Feature feature);
 
-/// Returns an error for users if a feature is not possible with such caps.
+/// Returns an error for users if a feature cannot be computed from frames with these caps.
 Expected<> check_caps (const GstCaps *caps, inthist::Feature feature);
 
-/// Takes the caps of an event. `checked` is an error for users if the pad's template does not allow
-/// the caps.
+/// A function that receives the caps of an event. `checked` is an error for users if the pad's
+/// template does not allow the caps.
 using TakeCaps = void (*) (GstElement *element, const GstCaps *caps, const Expected<> &checked);
 /// Calls `take` with each caps event of a sink pad, before the pad accepts or refuses the caps. If
 /// the pad refuses them, upstream reports only that the negotiation failed.
 void probe_caps (GstPad *sink, TakeCaps take);
 
-/// Returns a mapped picture of INTEGRALHIST_CANVAS_FORMATS to draw on.
+/// Returns a mapped picture as a canvas to draw on. Its format is one of
+/// INTEGRALHIST_CANVAS_FORMATS.
 inthist::Canvas canvas_of (const GstVideoFrame &picture);
 
 }  // namespace integralhist

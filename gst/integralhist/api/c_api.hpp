@@ -10,7 +10,8 @@
 
 namespace integralhist {
 
-/// Returns the value of a C function, or `failed` with the GError set.
+/// For a function of the C API: returns the value of `expected`, or if that is an error, sets the
+/// GError and returns `failed`.
 template <class Result, class T>
 Result to_c (Expected<T> &&expected, Result failed, GError **error)
 {
@@ -24,7 +25,7 @@ Result to_c (Expected<T> &&expected, Result failed, GError **error)
     return std::move (*expected);
 }
 
-/// Stores a value at `to`; the caller may pass null.
+/// Stores a value at `to`, unless `to` is null: C callers may pass null.
 template <class T>
 void store (T *to, std::type_identity_t<T> value)
 {
@@ -32,10 +33,10 @@ void store (T *to, std::type_identity_t<T> value)
     *to = value;
 }
 
-/// The most windows of a query, so that indices of windows and threads fit 32 bits.
+/// The largest number of windows in a query, so that indices of windows and threads fit 32 bits.
 constexpr gint64 kMaxWindows = G_MAXINT / 8;
 
-/// Returns the rectangles, of which there must be at least one, as windows without a copy.
+/// Returns `n` rectangles as windows, without a copy. There must be at least one rectangle.
 inline Expected<inthist::Windows> windows_of (const GstVideoRectangle *rectangles, guint n)
 {
   using inthist::Region;
@@ -49,7 +50,7 @@ inline Expected<inthist::Windows> windows_of (const GstVideoRectangle *rectangle
   return inthist::Windows{ reinterpret_cast<const Region *> (rectangles), int (n), {} };
 }
 
-/// Allocates `n` answers; g_free () releases them.
+/// Allocates an array for `n` answers, which g_free () releases.
 template <class Answer>
 Expected<Answer *> answers_for (std::size_t n)
 {
@@ -61,7 +62,8 @@ Expected<Answer *> answers_for (std::size_t n)
 
 }  // namespace integralhist
 
-/// Defines a function of the C API that returns a value of an `Object`; `otherwise` if it is null.
+/// Defines a function of the C API that returns `value`, read from an `Object`. If the object is
+/// null, the function returns `otherwise`.
 #define C_GETTER(Object, object, Type, name, otherwise, value) \
   Type name (Object *object) \
   { \

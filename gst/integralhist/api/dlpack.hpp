@@ -20,7 +20,7 @@ struct DataType {
   std::uint16_t lanes;
 };
 
-/// An array whose memory another object owns. Strides are in elements.
+/// DLPack's DLTensor: an array whose memory another object owns. Strides are in elements.
 struct Array {
   void *data;
   Device device;
@@ -30,14 +30,14 @@ struct Array {
   std::uint64_t byte_offset;
 };
 
-/// DLManagedTensor: an array with the deleter of its owner.
+/// DLPack's DLManagedTensor: an array with the deleter of its owner.
 struct Unversioned {
   Array array;
   void *owner;
   void (*deleter) (Unversioned *self);
 };
 
-/// DLManagedTensorVersioned: the same with a version and flags.
+/// DLPack's DLManagedTensorVersioned: like DLManagedTensor, with a version and flags.
 struct Versioned {
   static constexpr std::uint32_t kMajor = 1, kMinor = 0;
   static constexpr std::uint64_t kReadOnly = 1;

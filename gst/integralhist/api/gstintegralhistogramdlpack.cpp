@@ -10,15 +10,15 @@
 namespace integralhist {
 namespace {
 
-/// An array with its shape, which holds the histogram.
+/// A DLPack array together with its shape and a reference to the histogram that owns the data.
 template <class Managed>
 struct Exported {
   Managed managed = {};
   std::int64_t shape[3] = {}, strides[3] = {};
   GstIntegralHistogram *histogram = nullptr;
 
-  /// Releases the array. Any thread may call this, even while the process ends: it needs neither
-  /// Python nor a log.
+  /// The deleter of the array. Any thread may call it, even while the process ends: it needs
+  /// neither Python nor a log.
   static void drop (Managed *managed)
   {
     auto *const exported = static_cast<Exported *> (managed->owner);
@@ -50,13 +50,14 @@ Expected<dlpack::DataType> type_of (const inthist::Shape &shape, bool is_signed)
   return dlpack::DataType{ code, std::uint8_t (8 * inthist::bytes_of (shape.counter)), 1 };
 }
 
-/// Returns where the tensor lies, for a consumer of the array, and lets `stream` wait for it.
+/// Describes the tensor's memory for a consumer of the array, and lets `stream` wait until the
+/// tensor is computed.
 Expected<dlpack::Array> place_of (Tensor &tensor, guint flags, gint64 stream)
 {
   dlpack::Array array = {};
   if (!(flags & GST_INTEGRAL_HISTOGRAM_DLPACK_HOST)) {
     TRY (check_one_piece (tensor));
-    const auto device = tensor.device_tensor ();  // wait () returns the error
+    const auto device = tensor.device_tensor ();  // on failure wait () returns the error
     if (device && *device) {
       const CudaView view = (*device)->cuda ();
       if (!view.is_primary)
@@ -122,7 +123,8 @@ Expected<dlpack::Device> device_of (Tensor &tensor)
                       : dlpack::Device{ dlpack::cpu, 0 };
 }
 
-/// Calls the deleter of an array if a capsule of this name still holds it.
+/// The destructor of a Python capsule. Calls the array's deleter, unless a consumer has taken the
+/// array: the capsule then has another name.
 template <class Managed>
 void free_in (void *capsule, const char *name)
 {

@@ -42,7 +42,8 @@ Expected<inthist::Windows> windows_of_grid (const Grid &grid)
                              grid.step_y, grid.columns, grid.rows } };
 }
 
-/// Returns a C caller's number. Reading an invalid number as an enumerator is undefined behaviour.
+/// Returns the number of an enumerator from a C caller, which may be invalid. Reading an invalid
+/// number as an enumerator would be undefined behaviour.
 guint number_of (const GstIntegralHistogramMeasure &measure)
 {
   guint number;
@@ -55,7 +56,7 @@ Expected<Measure> measure_of (guint number)
 {
   if (number >= inthist::kMeasures)
     return refuse ("there is no measure number ", number, ": pass a GstIntegralHistogramMeasure");
-  return Measure (number);  // the order is the same: checked below
+  return Measure (number);  // both enumerations have the same order: checked below
 }
 
 static_assert (int (Measure::intersection) == GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION
@@ -67,13 +68,13 @@ static_assert (int (Measure::intersection) == GST_INTEGRAL_HISTOGRAM_MEASURE_INT
 static_assert (sizeof (Best) == sizeof (inthist::Best)
                && offsetof (Best, index) == offsetof (inthist::Best, index));
 
-/// Builds the queries of one call, with the data that they point to.
+/// Builds the queries for one call of the C API, and owns the data that they point to.
 class QueryBuilder {
 public:
   explicit QueryBuilder (Tensor &tensor) : tensor_ (tensor) {}
 
-  /// Returns copies of `n` models in the form that queries need: each histogram sums up to 1,
-  /// prepared.
+  /// Returns copies of `n` models, prepared as queries need them for `measure`: each histogram sums
+  /// up to 1.
   Expected<const float *> models_for (Measure measure, const gfloat *models, std::size_t n)
   {
     const std::size_t bins = tensor_.shape.bins;
@@ -114,7 +115,8 @@ public:
     queries_.push_back (query);
   }
 
-  /// Adds a query for 32-bit counts; fails if the weights of large windows may not fit.
+  /// Adds a query that answers with 32-bit counts. Returns an error if the weights of large windows
+  /// may exceed 32 bits.
   Expected<> add_counts (const inthist::Windows &windows, guint32 *&counts)
   {
     const inthist::Shape &shape = tensor_.shape;
@@ -151,8 +153,8 @@ private:
   std::vector<Query> queries_;
 };
 
-/// Refuses a tensor with a range of the bins, because shares of the whole cannot be computed from
-/// it.
+/// Returns an error if the tensor has only a range of the bins: a bin's share of all pixels cannot
+/// be computed from a range.
 Expected<> check_shares (const GstIntegralHistogram *histogram)
 {
   if (!histogram->spec.range)
@@ -162,7 +164,7 @@ Expected<> check_shares (const GstIntegralHistogram *histogram)
                  "cudaintegralhist, or ask each range for counts and put these together");
 }
 
-/// Builds and asks queries. Without a `stream`, waits for the answers.
+/// Builds queries and asks the tensor. If `stream` is null, waits for the answers.
 template <class Build>
 gboolean ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **error,
               Build &&build)
@@ -286,7 +288,8 @@ gboolean ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches,
   });
 }
 
-/// Returns the answers of a grid, `a_window` bytes each, for language bindings; `fill` writes them.
+/// For language bindings: returns the answers of a grid as bytes, `a_window` bytes for each window;
+/// `fill` writes them.
 template <class Fill>
 GBytes *bytes_of (const Grid &grid, gsize a_window, GError **error, Fill &&fill)
 {
@@ -298,7 +301,8 @@ GBytes *bytes_of (const Grid &grid, gsize a_window, GError **error, Fill &&fill)
   return answers && fill (answers) ? g_bytes_new_take (g_steal_pointer (&answers), bytes) : nullptr;
 }
 
-/// Returns whether the length is right; `wanted` says what it must be.
+/// If `is_right` is false, sets `error`: the array `what` has `n` values, and should have as many
+/// as `wanted` says. Returns `is_right`.
 gboolean check_length (bool is_right, gsize n, const char *what, const std::string &wanted,
                        GError **error)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The payload of the C API, a reference to a tensor.
+// The struct behind GstIntegralHistogram: a reference to a tensor.
 #pragma once
 
 #include <memory>
@@ -12,14 +12,14 @@
 
 namespace integralhist {
 
-/// A range of a histogram's bins: those for which a tensor has planes.
+/// The range of a histogram's bins for which a tensor has planes.
 struct BinRange {
   int first_bin = 0, bins = 0, all_bins = 0;
 
   bool operator== (const BinRange &) const = default;
 };
 
-/// Returns "bins 8 to 15 of 32".
+/// Returns a text such as "bins 8 to 15 of 32".
 std::string describe (const BinRange &range);
 
 /// The settings that define a histogram's bins.
@@ -28,9 +28,9 @@ struct HistogramSpec {
   inthist::Quantization quantization = {};  // for a joint feature
   inthist::Weight weight = inthist::Weight::one;
   bool soft = false;
-  guint32 lut_seqnum = GST_SEQNUM_INVALID;  // the event that brought a table's scores
+  guint32 lut_seqnum = GST_SEQNUM_INVALID;  // the event that set the scores of a table
   bool has_lut = false;                     // a lut maps values to bins
-  std::optional<BinRange> range = {};       // of the bins, if only some were made
+  std::optional<BinRange> range = {};       // the bins with planes, if not all have one
 
   bool operator== (const HistogramSpec &) const = default;
 };
@@ -41,7 +41,7 @@ struct _GstIntegralHistogram {
   GstMiniObject parent;
   std::shared_ptr<integralhist::Tensor> tensor;
   integralhist::HistogramSpec spec;
-  integralhist::BinRange range;  // also of a shard
+  integralhist::BinRange range;  // the bins with planes, also of a shard
 };
 
 namespace integralhist {

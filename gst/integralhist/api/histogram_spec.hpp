@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Texts and checks for the settings that define a histogram's bins.
+// Texts for, and checks of, the settings that define a histogram's bins (HistogramSpec).
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ inline const HistogramSpec &spec_of (const GstIntegralHistogram *histogram)
   return histogram->spec;
 }
 
-/// Returns the parts as text for the property `quantization`, "16,8", or empty.
+/// Returns the text of a quantization for the property `quantization`, such as "16,8", or an empty
+/// text.
 inline std::string text_of (const inthist::Quantization &quantization)
 {
   std::string text;
@@ -26,14 +27,16 @@ inline std::string text_of (const inthist::Quantization &quantization)
   return text;
 }
 
-/// Returns whether the feature has its own number of bins, so that the property `bins` is ignored.
+/// Returns whether the feature itself defines the number of bins, so that the property `bins` is
+/// ignored.
 inline bool has_own_bins (inthist::Feature feature)
 {
   const inthist::FeatureInfo &info = inthist::info_of (feature);
   return info.bins > 0 || info.is_joint ();
 }
 
-/// Returns the properties of cudaintegralhist, "feature=hue-saturation quantization=16,8".
+/// Returns settings as properties of cudaintegralhist, such as "feature=hue-saturation
+/// quantization=16,8".
 inline std::string settings_of (const HistogramSpec &spec)
 {
   const std::string parts = text_of (spec.quantization);
@@ -46,7 +49,8 @@ inline std::string settings_of (const HistogramSpec &spec)
       spec.has_lut ? " and a lut" : "");
 }
 
-/// Refuses a histogram with only a range of the bins, for elements that compare histograms.
+/// Returns an error for users if the histogram has only a range of the bins. For elements that
+/// compare histograms.
 inline Expected<> check_all_bins (const GstIntegralHistogram *histogram)
 {
   const HistogramSpec &spec = spec_of (histogram);

@@ -18,7 +18,8 @@
 
 namespace integralhist {
 
-/// Any thread may set either reason. The flag is set while at least one reason is set.
+/// The reasons to cancel an element's threads, and their flag. Any thread may set either reason.
+/// The flag is set while at least one reason is set.
 class CancelSource {
 public:
   void set_flushing (bool value) { set (flushing_, value); }
@@ -38,7 +39,8 @@ private:
   bool flushing_ = false, stopping_ = false;
 };
 
-/// Lets a flag cancel the work of this thread while this object lives. The innermost scope counts.
+/// Lets a flag cancel the work of this thread while this object lives. If scopes are nested, only
+/// the innermost has an effect.
 class CancelScope {
 public:
   explicit CancelScope (const std::atomic<bool> &flag);
@@ -49,7 +51,7 @@ public:
   /// Returns this thread's flag, or null.
   static const std::atomic<bool> *flag ();
   static bool is_cancelled () { return flag () && flag ()->load (std::memory_order_relaxed); }
-  /// Returns an error if this thread is cancelled.
+  /// Returns an error of Error::Kind::flushing if this thread is cancelled.
   static Expected<> check ();
 
   /// Waits until `is_over ()`, or until this thread is cancelled.

@@ -41,7 +41,8 @@ struct Error {
       : kind (k), message (std::move (text)), detail (std::move (more))
   {
   }
-  /// Converts another type of error with the to_error () of its namespace (cuda_error.hpp).
+  /// Converts an error of another type, with the to_error () of that type's namespace
+  /// (cuda_error.hpp).
   template <class Other, class = decltype (to_error (std::declval<const Other &> ()))>
   Error (const Other &other) : Error (to_error (other))
   {
@@ -75,17 +76,18 @@ tl::unexpected<Error> error (Error::Kind kind, const Parts &...parts)
 
 /// Returns "FILE.cpp:LINE", for the detail of an Error.
 std::string name_of (const std::source_location &where);
-/// Returns the failure of a CPU kernel, if any (inthist.hpp).
+/// Returns an error if `result` of a CPU kernel is a failure (inthist.hpp).
 Expected<> check_host (int result);
 
 /// Sets `target` unless it is null.
 void set_gerror (GError **target, const Error &error);
-/// Frees a GError of this library and returns it as an Error, with `doing` in front.
+/// Frees a GError and returns it as an Error whose message starts with `doing`. The GError is one
+/// of this library.
 tl::unexpected<Error> take_gerror (GError *taken, const char *doing = "");
 
-/// Returns "the integral histogram of 640x480 pixels with 32 bins (u32)", for messages.
+/// Describes a tensor in messages: "the integral histogram of 640x480 pixels with 32 bins (u32)".
 std::string describe (const inthist::Shape &shape);
-/// Returns the message for a thread that did not start; `why` is the system's reason.
+/// Returns the error message for a thread that could not be started; `why` is the system's reason.
 std::string no_threads (const std::string &why);
 
 }  // namespace integralhist

@@ -12,7 +12,8 @@
 
 namespace integralhist {
 
-/// Returns the number; nothing for null, for other types, for NaN and for infinity.
+/// Returns the number in a GValue of any numeric type. Returns nothing for null, for other types,
+/// for NaN and for infinity.
 inline std::optional<double> number_of (const GValue *value)
 {
   const GType types[] = { G_TYPE_CHAR,  G_TYPE_UCHAR,  G_TYPE_INT,       G_TYPE_UINT,
@@ -27,7 +28,7 @@ inline std::optional<double> number_of (const GValue *value)
   return g_value_get_double (&number);
 }
 
-/// Returns the number if it fits the type.
+/// Returns the number in a GValue if the type `Integer` can represent it.
 template <class Integer>
 std::optional<Integer> integer_of (const GValue *value)
 {

@@ -14,7 +14,7 @@
 
 namespace integralhist {
 
-/// A range from here to the end of the block.
+/// A range in the profiler's timeline, from here to the end of the block.
 class TraceRange {
 public:
 #if HAVE_NVTX

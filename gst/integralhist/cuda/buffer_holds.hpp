@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Holds on the buffers that a device reads. After its event has fired, the next frame drops a hold,
-// or a thread does within 1 ms, because that frame may need the buffer.
+// Holds on the input buffers that a device reads (BufferHold). When the event after the read has
+// fired, the hold is dropped by the next frame, or within 1 ms by a thread, because the next frame
+// may need the buffer.
 #pragma once
 
 #include <atomic>
@@ -39,9 +40,9 @@ public:
     watcher_.join ();
   }
 
-  /// Holds a buffer until `read` fires. If `wait`, or once an element downstream has copied a held
-  /// buffer, waits for `read` instead. `read` may be recorded again only after it has fired and
-  /// drop_read () was called.
+  /// Holds a buffer until the event `read` fires. If `wait` is true, or once an element downstream
+  /// has copied a held buffer, waits for `read` and makes no hold. The caller may record `read`
+  /// again only after it has fired and drop_read () was called.
   Expected<> hold_until_read (GstBuffer *buffer, bool wait, std::shared_ptr<Tensor> tensor,
                               cudaEvent_t read)
   {
@@ -57,14 +58,14 @@ public:
       return {};
     });
   }
-  /// Drops the holds whose buffers have been read; the context must be current.
+  /// Drops the holds on buffers that the device has read; the context must be current.
   void drop_read ()
   {
     for (;;) {
       {
         BufferHold oldest;  // dropped without the lock
         const std::lock_guard lock (mutex_);
-        // after a failure nothing is read any more; the next frame reports it
+        // After a failure the device reads no buffer any more; the next frame reports the failure.
         if (holds_.empty () || !has_fired (holds_.front ().read))
           return;
         oldest = std::move (holds_.front ().hold);
@@ -139,9 +140,9 @@ private:
   std::atomic<bool> cause_copies_ = false;  // an element downstream has copied a held buffer
   std::mutex mutex_;                        // guards all below
   std::condition_variable changed_, dropped_;
-  unsigned dropping_ = 0;  // taken from holds_, reference not dropped yet
+  unsigned dropping_ = 0;  // holds removed from holds_ whose reference is not dropped yet
   guint64 n_dropped_ = 0;
-  std::deque<Entry> holds_;  // the oldest, which is read first, in front
+  std::deque<Entry> holds_;  // the hold whose buffer is read first is in front
   bool asleep_ = false, stopping_ = false;
   Thread watcher_;
 };

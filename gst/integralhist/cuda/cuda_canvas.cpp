@@ -15,14 +15,16 @@ namespace {
 
 using namespace inthist::cuda;
 
-/// Memory for the drawings of a frame. The host overwrites it once the device has read it.
+/// Memory for the drawings of a frame, on the host and on the device. The host overwrites it once
+/// the device has read it (event `drawn`).
 struct Staged {
   GrowingPinnedMemory here;
   GrowingDeviceMemory there;
   EventOwner drawn;
 };
 
-/// Arrays one after another. Each starts at a multiple of 16 bytes, because kernels read words.
+/// Places arrays one after another in one block. Each starts at a multiple of 16 bytes, because
+/// kernels read words.
 class Layout {
 public:
   template <class T, std::size_t kSize>
@@ -68,8 +70,8 @@ private:
     std::size_t turn = 0;
   };
 
-  /// Makes a stream that waits for the legacy default stream: GStreamer 1.22 copies memory there
-  /// before the memory is written to, and does not wait for the copy.
+  /// Makes a stream that waits for the legacy default stream. GStreamer 1.22 makes memory writable
+  /// by copying it on that stream, and does not wait for the copy.
   static CudaExpected<StreamOwner> make_waiting_stream ()
   {
     cudaStream_t stream;
@@ -89,7 +91,7 @@ private:
     else
       staged.drawn = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
 
-    // sorts drawings by layer, so that each layer is one run
+    // Sorts drawings by layer, so that the drawings of a layer are consecutive.
     const std::vector<int> layers = layers_of (drawings.all);
     std::vector<std::size_t> order (layers.size ());
     std::iota (order.begin (), order.end (), 0);
@@ -135,7 +137,8 @@ private:
       return {};
     };
     const auto launched = launch ();
-    // work that was enqueued reads the memory, even if a later call failed
+    // Records the event even if a later call failed: work that was enqueued before reads the
+    // memory.
     TRY (check (cudaEventRecord (staged.drawn.get (), stream)));
     TRY (launched);
     return given ? CudaExpected<> () : await (staged.drawn.get ());

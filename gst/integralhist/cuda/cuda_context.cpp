@@ -27,7 +27,8 @@ struct Driver {
   decltype (&cuGetErrorName) get_error_name;
   CUresult (CUDAAPI *record_context) (CUcontext, CUevent);  // null if the driver is older
 
-  /// Needs a find_it () that succeeded; every CudaContext has called it.
+  /// Returns the driver's functions. Call this only after find_it () has succeeded; every
+  /// CudaContext has called it.
   static const Driver &get () { return *find_it (); }
 
   static const Expected<Driver> &find_it ()
@@ -152,7 +153,8 @@ Expected<> CudaContext::copy_from (const CudaContext &other, const void *from, v
   const auto as_pointer = [] (const void *p) { return reinterpret_cast<CUdeviceptr> (p); };
   const auto context = [] (const CudaContext &c) { return static_cast<CUcontext> (c.handle_); };
   if (other.device_ != device_)
-    // Fails without harm if access is already enabled or impossible.
+    // Lets contexts access each other's memory. This fails without harm if they already can, or
+    // never can.
     Driver::get ().enable_peer (context (other), 0);
   if (const CUresult result = Driver::get ().copy_peer (
           as_pointer (to), context (*this), as_pointer (from), context (other), bytes, stream))

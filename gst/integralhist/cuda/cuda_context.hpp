@@ -7,14 +7,15 @@
 
 namespace integralhist {
 
-/// Says why there is no device, in builds without CUDA.
+/// The text for builds without CUDA that says why there is no device.
 constexpr char kNoCuda[] =
     "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
 
-/// A CUDA context: a device's primary one or an application's. A Scope makes it current.
+/// A CUDA context: a device's primary context, or one that an application made. A Scope makes it
+/// current.
 class CudaContext {
 public:
-  /// Returns the number of devices. Having none is an error.
+  /// Returns the number of devices. If there is none, returns an error.
   static Expected<int> device_count ();
 
   static Expected<std::shared_ptr<CudaContext>> primary (int device);
@@ -29,12 +30,13 @@ public:
   bool is_primary () const;
   Expected<std::size_t> free_memory () const;
   Expected<> synchronize (inthist::Stream stream) const;
-  /// Enqueues a copy from another context to this one, which is current: a peer copy if possible.
+  /// Enqueues a copy of memory of the context `other` to this context, which is current: a peer
+  /// copy if the devices can.
   Expected<> copy_from (const CudaContext &other, const void *from, void *to, std::size_t bytes,
                         inthist::Stream stream) const;
 
-  /// Records an event of this context after all work that its streams have now. Returns false if
-  /// the driver cannot; CUDA 12.5 was the first that can.
+  /// Records an event of this context, which fires after all work that its streams have now.
+  /// Returns false if the driver is older than CUDA 12.5 and cannot do this.
   bool record (void *event) const;
 
   class Scope {
@@ -43,7 +45,7 @@ public:
     ~Scope ();
     Scope (const Scope &) = delete;
     Scope &operator= (const Scope &) = delete;
-    /// Returns false if the context is gone, which happens only when the process ends.
+    /// Returns false if the context no longer exists, which happens only when the process ends.
     explicit operator bool () const { return pushed_; }
 
   private:

@@ -89,7 +89,7 @@ public:
   {
     const CudaContext::Scope scope (*context_);
     if (!is_here (frame) && !pictures_.find (frame, {}) && !slots_.has_readers (pictures_.next ()))
-      // The first part reports a failure again.
+      // Ignores a failure: submitting the first part reports it again.
       (void) pictures_.fetch (frame, { 0, shape_.bins, 0, shape_.height }, measure_now ());
   }
 
@@ -111,7 +111,7 @@ public:
       tensor->set_shape (part_of (shape_, part.bins, part.rows));
       slot.measured = measure_now ();
       if (const auto enqueued = enqueue (frame, part, host, *tensor, slot); !enqueued) {
-        await_streams (slot);  // some of the work may run
+        await_streams (slot);  // some of the work may already run
         return tl::make_unexpected (enqueued.error ());
       }
       last_slot_ = &slot;
@@ -123,7 +123,7 @@ public:
   Stats stats () override
   {
     const CudaContext::Scope scope (*context_);
-    const guint64 staged = pictures_.bytes_staged ();  // read first: never above bytes_up
+    const guint64 staged = pictures_.bytes_staged ();  // before bytes_up, so never above it
     Stats stats = slots_.stats ();
     stats.bytes_staged = staged;
     stats.bytes_up = pictures_.bytes_up ();
@@ -156,7 +156,8 @@ private:
     return {};
   }
 
-  /// Returns a free tensor. If none is left, waits for held buffers, which keep tensors.
+  /// Returns a free tensor. If there is none, waits until buffers that the device still reads are
+  /// released, because each keeps a tensor.
   Expected<std::shared_ptr<CudaTensor>> next_tensor ()
   {
     const TraceRange range ("integral histogram: wait for a tensor");
@@ -165,7 +166,7 @@ private:
     return std::static_pointer_cast<CudaTensor> (TRY (pool_->acquire (*holds_)));
   }
 
-  /// Waits for the slot's streams, even if its frame failed.
+  /// Waits for all work on the streams that the slot uses, even if the slot's frame failed.
   void await_streams (const Slot &slot)
   {
     for (cudaStream_t stream :
@@ -174,8 +175,8 @@ private:
         cudaStreamSynchronize (stream);
   }
 
-  /// Returns whether to measure this frame: at most one per millisecond. At 30 frames per second
-  /// all are measured; at tens of thousands, measuring costs little.
+  /// Returns whether to measure the times of this frame: at most one frame per millisecond is
+  /// measured. At 30 frames per second that is every frame; at tens of thousands it costs little.
   bool measure_now ()
   {
     const gint64 now = g_get_monotonic_time ();
@@ -197,7 +198,7 @@ private:
   }
 
   /// Enqueues the upload of the part's rows, unless they are on the device, and lets the slot's
-  /// stream wait for them. Returns the rows on the device.
+  /// stream wait for them. Returns an image of the rows in the device's memory.
   Expected<inthist::Image> fetch_rows (const PartFrame &frame, const Part &part, Slot &slot)
   {
     slot.picture = nullptr;
@@ -235,7 +236,8 @@ private:
       TRY (check (cudaEventRecord (slot.compute_started.get (), stream)));
     const inthist::PixelPlane pixels = { reinterpret_cast<guint8 *> (slot.pixels.get ()),
                                          inthist::binned_stride (shape_) };
-    // after a failure the contents of the workspace are unknown
+    // The strategy may reuse what its last run left in the workspace, if the shape was equal. After
+    // a failure the contents are unknown.
     const bool kept = std::exchange (slot.workspace_shape, std::nullopt) == tensor.shape;
     TRY (check (inthist::run (*plan_.choice.strategy, { .shape = tensor.shape,
                                                         .layout = tensor.layout,
@@ -248,7 +250,7 @@ private:
                                                         .workspace_kept = kept })));
     slot.workspace_shape = tensor.shape;
     if (part.rows < shape_.height) {
-      // strips run one after another, even if their streams differ
+      // Strips are computed one after another, even if they have different streams.
       if (last_slot_)
         TRY (check (cudaStreamWaitEvent (stream, last_slot_->computed.get (), 0)));
       if (part.first_row == 0)
@@ -261,7 +263,7 @@ private:
     return check (cudaEventRecord (slot.computed.get (), stream));
   }
 
-  /// Enqueues the copy to the host destination or to the tensor's host copy.
+  /// Enqueues the copy of the tensor to `to`, or if that is null, to the tensor's own host copy.
   CudaExpected<> download (CudaTensor &tensor, const HostDestination &to, Slot &slot)
   {
     cudaStream_t stream = download_stream_->get ();
@@ -287,7 +289,7 @@ private:
   InContext<DeviceMemory> above_;  // H in the row above the next strip
   std::unique_ptr<BufferHolds> holds_;
 
-  // used by the thread that submits; stats () reads only the counts
+  // Only the thread that submits uses these members; stats () reads only the counts.
   Slots slots_;
   PictureCache pictures_;
   const Slot *last_slot_ = nullptr;  // the slot of the last part submitted

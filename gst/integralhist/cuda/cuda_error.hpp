@@ -11,16 +11,17 @@
 
 namespace inthist::cuda {
 
-/// Describes a failed call. Error's constructor calls it.
+/// Converts the error of a failed CUDA call. Error's constructor calls this.
 integralhist::Error to_error (const CudaError &error);
 
 }  // namespace inthist::cuda
 
 namespace integralhist {
 
-/// Returns the free memory of the current context.
+/// Returns how much device memory is free in the current context.
 Available free_on_device ();
-/// Returns the message for `what` if it could not be allocated.
+/// Returns the error message for an allocation of device memory that failed; `what` is what needed
+/// it.
 std::string no_memory_on_device (const std::string &what, const inthist::cuda::CudaError &error);
 
 }  // namespace integralhist

@@ -11,24 +11,26 @@
 
 namespace integralhist {
 
-/// Returns whether the event's work is done or has failed; the next use reports a failure.
+/// Returns whether the work before the event is done or has failed. The next CUDA call with it
+/// reports the failure.
 bool has_fired (cudaEvent_t event);
-/// How long a wait polls: a blocked thread wakes up later than a small frame takes.
+/// How long a wait polls before it blocks. Waking a blocked thread takes longer than a small frame.
 inline constexpr std::chrono::microseconds kPolling (50);
-/// How long a wait polls for an answer to the tracker, which asks several times per frame.
+/// How long a wait for an answer to a tracker polls before it blocks. A tracker asks several times
+/// per frame.
 inline constexpr std::chrono::microseconds kAnswerPolling (200);
-/// Waits for an event made with cudaEventBlockingSync.
+/// Waits for an event that was made with cudaEventBlockingSync: polls at first, and then blocks.
 inthist::cuda::CudaExpected<>
 await (cudaEvent_t event, std::chrono::microseconds polling = kPolling,
        inthist::cuda::Location where = inthist::cuda::Location::current ());
 
-/// Lets `stream` wait for the work that the producer's stream has now, by an event recorded there.
-/// Without a producer there is nothing to wait for.
+/// Lets `stream` wait for all work that the stream `producer` has now; `event` is recorded there
+/// for that. Without a producer, `stream` does not wait.
 inthist::cuda::CudaExpected<>
 wait_for_producer (cudaStream_t stream, cudaStream_t producer, cudaEvent_t event,
                    inthist::cuda::Location where = inthist::cuda::Location::current ());
 
-/// Waits at most `timeout` nanoseconds for an event; then returns an Error::Kind::timeout.
+/// Waits for an event. After `timeout` nanoseconds, returns an Error::Kind::timeout.
 Expected<> await (cudaEvent_t event, GstClockTime timeout,
                   inthist::cuda::Location where = inthist::cuda::Location::current ());
 

@@ -22,7 +22,7 @@ using inthist::Content;
 
 constexpr std::size_t kMaxAnswer = 256 << 20;  // bytes
 
-/// Copies answers back, and waits for them.
+/// Enqueues the copy of `bytes` bytes of answers to the host, and waits for it.
 Expected<> fetch (QueryBuffers &at, std::size_t bytes)
 {
   cudaStream_t stream = at.stream.get ();
@@ -38,7 +38,7 @@ Expected<> fetch (QueryBuffers &at, std::size_t bytes)
 CudaFeatureImage::Resources::~Resources ()
 {
   if (stream)
-    cudaStreamSynchronize (stream.get ());  // some of the work may run
+    cudaStreamSynchronize (stream.get ());  // some of the work may already run
 }
 
 Expected<std::unique_ptr<CudaFeatureImage>>
@@ -165,8 +165,8 @@ Expected<> CudaFeatureImage::count_on (inthist::Stream stream, const inthist::Re
   return {};
 }
 
-/// Enqueues the sums of cells, which stay in the buffers on the GPU, grid after grid. The staged
-/// inputs begin with a CellsOnDevice for each grid. The context is current.
+/// Enqueues the kernels that add up cells. The sums stay in the buffers on the GPU, grid after
+/// grid. The staged inputs begin with a CellsOnDevice for each grid. The context is current.
 CudaExpected<> CudaFeatureImage::enqueue_cells (std::span<const CellsQuery> queries,
                                                 QueryBuffers &at, cudaStream_t stream) const
 {
@@ -200,7 +200,8 @@ CudaFeatureImage::input_sizes_of (std::span<const CellsQuery> queries) const
   return sizes;
 }
 
-/// Writes the inputs to the staging buffer, with pointers to their addresses on the GPU.
+/// Writes the inputs of cell queries to the staging buffer. Pointers in them are addresses on the
+/// GPU.
 CellGrids CudaFeatureImage::stage (std::span<const CellsQuery> queries, const CellInputSizes &sizes,
                                    const QueryBuffers &at) const
 {
@@ -230,7 +231,7 @@ CellGrids CudaFeatureImage::stage (std::span<const CellsQuery> queries, const Ce
   return all;
 }
 
-/// Writes the weight of each value.
+/// Writes the weight of each possible value of a pixel to the staging buffer. Returns the end.
 std::uint16_t *CudaFeatureImage::write_value_weights (const CellsQuery &query,
                                                       std::uint16_t *value_weights) const
 {
@@ -248,7 +249,7 @@ std::uint16_t *CudaFeatureImage::write_value_weights (const CellsQuery &query,
   return value_weights + planes_of (query) * 256;
 }
 
-/// Copies the answers to the memory of the callers.
+/// Copies the answers, which begin at `next` in host memory, to the memory of the callers.
 Expected<> CudaFeatureImage::copy (std::span<const CellsQuery> queries, const std::byte *next) const
 {
   std::vector<Copy> copies;

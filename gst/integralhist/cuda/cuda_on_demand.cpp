@@ -24,8 +24,8 @@ namespace {
 
 using namespace inthist::cuda;
 
-/// Computes tensors of regions of frames, one at a time for each thread. It outlives the engine
-/// while tensors are out.
+/// Computes tensors of regions of frames; each thread computes one at a time. While such tensors
+/// are in use, this object may outlive its engine.
 class RegionTensors : public std::enable_shared_from_this<RegionTensors> {
 public:
   RegionTensors (Context context, Download download)
@@ -37,8 +37,8 @@ public:
 
   const Context context;
 
-  /// Enqueues the tensor of a region of a frame from its feature image. A box gets room for
-  /// slightly larger boxes. The context is current.
+  /// Enqueues the computation of a tensor of a region, from the feature image of the frame. If
+  /// `is_box`, the tensor's memory also fits slightly larger regions. The context is current.
   Expected<std::shared_ptr<CudaTensor>> compute (const inthist::Shape &of, const Region &region,
                                                  bool is_box, CudaFeatureImage &image)
   {
@@ -46,32 +46,32 @@ public:
     std::unique_ptr<Workplace> place = TRY (take_place ());
     const auto enqueued = enqueue (*tensor, region, *place, image);
     if (!enqueued)
-      cudaStreamSynchronize (place->stream.get ());  // some of the work may run
+      cudaStreamSynchronize (place->stream.get ());  // some of the work may already run
     places_->give_back (std::move (place));
     TRY (enqueued);
     return tensor;
   }
-  /// Makes the memory for the values of frames.
+  /// Makes a feature image, with memory for the values of a frame.
   Expected<std::unique_ptr<CudaFeatureImage>> make_image (OnDemandContext &frames) const
   {
     return CudaFeatureImage::create (context, queries_, frames.shape, frames.lut,
                                      frames.device_answers);
   }
-  /// Frees the memory of each tensor after its last release. No more frames come.
+  /// Frees idle tensors now, and all others after their last release. No more frames come.
   void end () { free_all (idle_->close ()); }
-  /// Returns the memory of tensors that are out, or kept for reuse.
+  /// Returns the bytes of tensors that are in use or kept for reuse.
   guint64 bytes () const { return bytes_; }
 
 private:
   static constexpr std::size_t kMaxIdle = 4;
 
-  /// A stream, and the memory that a strategy needs on it besides the tensor.
+  /// A stream, and the memory that a strategy needs on that stream besides the tensor.
   struct Workplace {
     StreamOwner stream;
     GrowingDeviceMemory pixels, workspace;
   };
 
-  /// Returns a tensor that comes back after its last release.
+  /// Returns a tensor that returns to the idle ones after its last release.
   Expected<std::shared_ptr<CudaTensor>> take (const inthist::Shape &of, bool is_box)
   {
     constexpr int kUnit = 128;
@@ -92,7 +92,7 @@ private:
                                           all->give_back (std::unique_ptr<CudaTensor> (back));
                                         });
   }
-  /// Makes a tensor; if memory is short, frees the idle ones and tries again.
+  /// Makes a tensor. If memory is short, frees the idle tensors and tries again.
   Expected<std::unique_ptr<CudaTensor>> make (const inthist::Shape &room)
   {
     for (;;) {
@@ -105,7 +105,7 @@ private:
       return tensor;
     }
   }
-  /// Frees idle tensors. Returns whether there were any.
+  /// Frees the tensors in `idle`. Returns whether there were any.
   bool free_all (std::vector<std::unique_ptr<CudaTensor>> idle)
   {
     for (const auto &tensor : idle)
@@ -140,7 +140,7 @@ private:
     TRY (check (cudaStreamWaitEvent (stream, image.values_ready (), 0)));
     const inthist::Binning binning = { { values.data, std::ptrdiff_t (values.stride), {} },
                                        image.lut () };
-    // a strategy needs weights to be binned (PixelPlane)
+    // A strategy needs weights to be binned (PixelPlane): those of a narrower region are copied.
     const bool bins = of.content == inthist::Content::bins,
                moves = of.content == inthist::Content::weights
                        && (region.x > 0 || values.stride != stride);
@@ -184,11 +184,11 @@ public:
   }
   ~CudaOnDemandTensor () override { context_->value_bytes -= image_->bytes (); }
 
-  /// Fires when the frame has been read.
+  /// Returns the event that fires when the frame's values have been copied.
   cudaEvent_t kept () const { return image_->values_ready (); }
 
-  /// Enqueues the copy of the frame's values. The engine calls this before any other code has the
-  /// tensor.
+  /// Enqueues the copy of the frame's values to the feature image. The engine calls this before any
+  /// other code has the tensor.
   Expected<> keep (const Frame &frame)
   {
     const bool weighted = frame.image.format.is_weighted ();
@@ -265,7 +265,7 @@ private:
 
   const std::shared_ptr<RegionTensors> tensors_;
   const std::unique_ptr<CudaFeatureImage> image_;
-  std::atomic<bool> is_prepared_ = false;  // for many queries
+  std::atomic<bool> is_prepared_ = false;  // whether many queries were announced
 };
 
 class CudaStore final : public DeviceStore {
@@ -326,7 +326,8 @@ private:
 std::unique_ptr<DeviceStore> make_cuda_store (std::shared_ptr<CudaContext> context,
                                               Download download)
 {
-  // nothing is downloaded early, because no consumer asks for all of each frame
+  // No tensor is downloaded early, because consumers of these frames do not ask for all of each
+  // frame.
   return std::make_unique<CudaStore> (
       std::move (context), download == Download::never ? Download::never : Download::lazy);
 }

@@ -30,18 +30,19 @@ public:
   CudaView cuda () override;
   Expected<DeviceTensor *> device_tensor () override { return this; }
 
-  // The engine and the pool call these while they alone hold the tensor, with the context current.
+  // The engine and the pool call these functions while no one else has the tensor. The context is
+  // current.
 
   bool check_idle () override;
   void *data () { return own_->memory.get (); }
-  /// Returns the bytes of the largest shape that fits.
+  /// Returns the bytes of the tensor's memory, which limit its shape.
   std::size_t room () const { return room_; }
-  /// Lets `stream`, which will write the tensor, wait for all earlier uses.
+  /// Lets `stream` wait for all earlier uses of the tensor. Work on `stream` may then overwrite it.
   inthist::cuda::CudaExpected<> reuse (cudaStream_t stream);
   inthist::cuda::CudaExpected<> set_computed (cudaStream_t stream);
-  /// Fires when the tensor is computed.
+  /// Returns the event that fires when the tensor is computed.
   cudaEvent_t computed () const { return own_->computed.get (); }
-  /// Enqueues the download on a stream that waits for the tensor.
+  /// Enqueues the download of the tensor to its host copy. `stream` already waits for the tensor.
   inthist::cuda::CudaExpected<> start_download (cudaStream_t stream);
   inthist::cuda::CudaExpected<> start_copy (const HostDestination &to, cudaStream_t stream);
 
@@ -53,22 +54,22 @@ private:
   {
   }
 
-  /// Resources that are dropped with the last user.
+  /// What the last user of the tensor frees.
   struct Resources {
     inthist::cuda::DeviceMemory memory;
     inthist::cuda::PinnedMemory host;  // guarded by host_mutex_
     inthist::cuda::EventOwner computed, downloaded;
-    // One for each stream that reads; guarded by readers_mutex_.
+    // One event for each stream that reads the tensor; guarded by readers_mutex_.
     std::vector<inthist::cuda::EventOwner> readers;
     bool has_unknown_readers = false;  // readers without an event; guarded by readers_mutex_
 
     ~Resources ();
   };
 
-  /// Returns an event for a reader; the caller holds readers_mutex_.
+  /// Returns an event to record after a reader's work; the caller holds readers_mutex_.
   inthist::cuda::CudaExpected<cudaEvent_t> event_for_reader ();
   inthist::cuda::CudaExpected<> copy_blocks (const HostDestination &to, cudaStream_t stream);
-  /// Enqueues queries on the device, after the tensor.
+  /// Enqueues queries on the device; they run after the tensor is computed.
   inthist::cuda::CudaExpected<> enqueue (const StagedQueries &staged, cudaStream_t stream);
 
   const Context context_;

@@ -14,7 +14,7 @@ namespace integralhist {
 
 using Context = std::shared_ptr<CudaContext>;
 
-/// Calls a function with the context current, and returns the function's Expected.
+/// Calls `body` while the context is current, and returns the Expected that `body` returns.
 template <class Body>
 auto on (const CudaContext &context, Body &&body)
     -> Expected<typename decltype (body ())::value_type>
@@ -32,7 +32,7 @@ auto on (const CudaContext &context, Body &&body)
     return std::move (*result);
 }
 
-/// A value that is dropped with its context current.
+/// Owns a value, and makes the context current to destroy it.
 template <class T>
 class InContext {
 public:

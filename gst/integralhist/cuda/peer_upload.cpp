@@ -29,7 +29,7 @@ struct PeerUpload::Device {
 
 namespace {
 
-/// Returns the milliseconds of the fastest of three runs.
+/// Calls `enqueue` three times, and returns the milliseconds of the fastest run.
 template <class Enqueue>
 CudaExpected<float> milliseconds_of (Enqueue &&enqueue)
 {
@@ -48,7 +48,7 @@ CudaExpected<float> milliseconds_of (Enqueue &&enqueue)
   return best;
 }
 
-/// Returns whether a peer copy takes less than half the time of an upload, or an error if that
+/// Returns whether a peer copy takes less than half the time of an upload. Returns an error if that
 /// cannot be measured.
 Expected<bool> is_near (const CudaContext &from, const CudaContext &to)
 {
@@ -81,7 +81,8 @@ std::shared_ptr<PeerUpload>
 PeerUpload::between (const std::vector<std::shared_ptr<CudaContext>> &contexts)
 {
   static std::mutex measuring;
-  // Never destroyed: elements may outlive static objects when the process ends.
+  // Whether devices are near, for pairs that were measured. Never destroyed, because elements may
+  // outlive static objects when the process ends.
   static auto &known = *new std::map<std::pair<int, int>, bool>;
   if (contexts.size () < 2)
     return nullptr;
@@ -129,7 +130,7 @@ Expected<std::shared_ptr<void>> PeerUpload::upload (PartFrame &frame, int width,
                                   [peers = shared_from_this (), &device] (void *memory) {
                                     std::unique_ptr<Picture> used (static_cast<Picture *> (memory));
                                     const CudaContext::Scope scope (*device.context);
-                                    // A dropped frame's upload may still run.
+                                    // Waits because the upload of a dropped frame may still run.
                                     cudaEventSynchronize (used->arrived.get ());
                                     device.idle->give_back (std::move (used));
                                   });

@@ -20,7 +20,8 @@ CudaExpected<> PictureCache::open ()
   return {};
 }
 
-/// Returns the first row of the picture that holds a part's pixels.
+/// Returns the first row that a picture of this part has: that of the part, or 0 if the feature
+/// reads neighbouring pixels.
 static int first_row_of (const PartFrame &frame, const Part &part)
 {
   return frame.image.format.reads_single_pixel () ? part.first_row : 0;
@@ -69,14 +70,14 @@ Expected<Picture *> PictureCache::fetch (const PartFrame &frame, const Part &par
   return &picture;
 }
 
-/// Forgets a picture's pixels, once no slot reads them.
+/// Marks a picture as empty, and waits until no slot reads it.
 CudaExpected<> PictureCache::forget (Picture &picture)
 {
   picture.first_row = -1;
   return await_readers_ (picture);
 }
 
-/// Copies the planes to the picture's staging buffer.
+/// Copies the planes to the picture's staging buffer. Returns the planes there.
 CudaExpected<PicturePlanes> PictureCache::stage_in (Picture &picture, const PicturePlanes &planes)
 {
   const TraceRange range ("integral histogram: copy to pinned memory");
@@ -84,7 +85,8 @@ CudaExpected<PicturePlanes> PictureCache::stage_in (Picture &picture, const Pict
   return planes.stage (picture.staging.get ());
 }
 
-/// Enlarges one buffer of all pictures at once, so that only one frame pays for it.
+/// Enlarges one kind of buffer in all pictures at once, so that only one frame waits for
+/// allocations.
 template <class Memory>
 CudaExpected<> PictureCache::reserve (Memory Picture::*which, std::size_t bytes)
 {

@@ -18,21 +18,22 @@
 
 namespace integralhist {
 
-/// The pixels of a frame, or of a strip of its rows, being uploaded or on the device.
+/// A frame's pixels in the device's memory, or a strip of its rows. They may still be uploading.
 struct Picture {
   inthist::cuda::GrowingPinnedMemory staging;
   inthist::cuda::GrowingDeviceMemory memory;
   inthist::cuda::EventOwner upload_started, arrived;
   guint64 frame = 0;
-  int first_row = -1;    // no picture yet
+  int first_row = -1;    // -1: no picture yet
   bool timed = false;    // measured, and not in the statistics yet
   inthist::Image image;  // of what the memory holds
 };
 
-/// Pictures that take turns. One thread uses them, with the context current.
+/// A fixed number of pictures; each fetch () overwrites the oldest. One thread uses the cache, with
+/// the context current.
 class PictureCache {
 public:
-  /// Waits until no slot reads a picture.
+  /// A function that waits until no slot reads a picture.
   using AwaitReaders = std::function<inthist::cuda::CudaExpected<> (const Picture &)>;
 
   /// Makes a cache of `n` pictures that are `width` pixels wide.
@@ -43,13 +44,14 @@ public:
   }
   inthist::cuda::CudaExpected<> open ();
 
-  /// Returns a part's picture; null if it is neither on the device nor being uploaded.
+  /// Returns the picture with the pixels of a part, even if the upload still runs. Returns null if
+  /// there is none.
   Picture *find (const PartFrame &frame, const Part &part);
   /// Returns the picture whose memory the next fetch () overwrites.
   Picture &next () { return (*pictures_)[n_fetched_ % pictures_->size ()]; }
-  /// Enqueues the copy of a part's rows to the device, from the host or another device.
+  /// Enqueues the copy of a part's rows to the next picture, from the host or another device.
   Expected<Picture *> fetch (const PartFrame &frame, const Part &part, bool measured);
-  /// Returns the stream of the copies; null before open ().
+  /// Returns the stream on which pictures are copied; null before open ().
   cudaStream_t stream () const { return stream_->get (); }
 
   // Any thread may call these.

@@ -7,7 +7,7 @@
 
 namespace integralhist {
 
-/// Enqueues the upload of planes in pinned memory.
+/// Enqueues the upload of planes from pinned memory to `to`, on `stream`.
 inthist::cuda::CudaExpected<> upload (const PicturePlanes &planes, std::byte *to,
                                       cudaStream_t stream);
 

@@ -18,7 +18,8 @@ struct Block {
   std::size_t bytes;
 };
 
-/// Allocates with the context current. The error is `no_memory` if no more can be pinned.
+/// Allocates pinned memory; makes the context current for that. If no more memory can be pinned,
+/// the error is of Error::Kind::no_memory.
 Expected<inthist::cuda::PinnedMemory> pin (const CudaContext &context, std::size_t bytes)
 {
   return on (context, [&] () -> Expected<inthist::cuda::PinnedMemory> {

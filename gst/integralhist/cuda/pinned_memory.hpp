@@ -9,13 +9,13 @@
 
 namespace integralhist {
 
-/// Allocates pinned memory for all devices.
+/// Allocates pinned memory that all devices can use.
 Expected<HostMemory> allocate_pinned (std::shared_ptr<CudaContext> context, std::size_t bytes,
                                       const NoMemoryMessage &message);
 /// Makes an allocator of pinned memory, which a device reads and writes in place. If no more can be
 /// pinned, it allocates plain memory. (transfer full)
 GstAllocator *new_pinned_allocator (std::shared_ptr<CudaContext> context);
-/// Returns whether the bytes lie in memory of a pinned allocator.
+/// Returns whether `bytes` bytes from `data` on lie in memory of an allocator of pinned memory.
 bool is_pinned (GstMemory *memory, const void *data, std::size_t bytes);
 
 }  // namespace integralhist

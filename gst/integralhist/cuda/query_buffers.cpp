@@ -27,9 +27,9 @@ void for_inputs (const inthist::Shape &shape, Query &query, Array &&array)
   visit (query.totals, query.n_totals ());
 }
 
-/// Calls `array (pointer, bytes, goes_up, comes_back)` for each array of carried values or answers.
-/// Arrays that go up lie together, and arrays that come back lie together. Null `answers` do not
-/// come back.
+/// Calls `array (pointer, bytes, goes_up, comes_back)` for each array of answers or of values
+/// carried from one shard to the next. Arrays that are uploaded are consecutive, and so are arrays
+/// that are downloaded. If a query's `answers` are null, they are not downloaded.
 template <class Array>
 void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &&array)
 {
@@ -52,10 +52,10 @@ void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &
 }
 
 /// The most bytes of answers that kernels write directly to host memory: for a few bytes, starting
-/// a copy would take longer than the direct writes. Judged; 900 bytes were measured.
+/// a copy would take longer. This limit is a judgement; only 900 bytes were measured.
 constexpr std::size_t kMaxPinnedAnswers = 16 << 10;
 
-/// Places arrays in one block, each aligned to 16 bytes.
+/// Assigns places to arrays in one block, each aligned to 16 bytes.
 class Packing {
 public:
   std::size_t add (std::size_t bytes)
@@ -75,7 +75,8 @@ private:
 CudaExpected<> QueryBuffers::reserve (std::size_t inputs_bytes, std::size_t answers_bytes,
                                       std::size_t host_answers_bytes)
 {
-  // a quarter more, because the next queries may be a little larger, and allocating takes long
+  // Reserves a quarter more than needed: the next queries may be a little larger, and allocating
+  // takes long.
   const auto grow = [] (auto &memory, std::size_t bytes) -> CudaExpected<> {
     return bytes <= memory.bytes () ? CudaExpected<> () : memory.reserve (bytes + bytes / 4);
   };
@@ -100,7 +101,7 @@ void QueryBufferReturn::operator() (QueryBuffers *buffers) const
     return;
   }
   const CudaContext::Scope scope (*pool->context_);
-  cudaDeviceSynchronize ();  // kernels of any stream may use the buffers
+  cudaDeviceSynchronize ();  // because kernels of any stream may use the buffers
   owner.reset ();
 }
 
@@ -141,7 +142,8 @@ Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inth
         staged.copies_.push_back (
             { query.best, outputs.add (sizeof *query.best), sizeof *query.best });
 
-  // kernels read carried values, and the best window found so far
+  // Answers in pinned memory must not be read by kernels. Kernels read carried values and the best
+  // window so far.
   staged.in_host_answers_ =
       staged.up_end_ == 0 && staged.back_begin_ == 0 && staged.back_end_ == outputs.bytes ()
       && outputs.bytes () <= kMaxPinnedAnswers

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Queries on their way to a device and their answers on the way back.
+// Copies queries to a device, and their answers back.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ namespace integralhist {
 
 using inthist::Query;
 
-/// A stream, and buffers for the queries of one call at a time.
+/// A stream with buffers for queries, which one call at a time uses.
 struct QueryBuffers {
   inthist::cuda::StreamOwner stream;
   inthist::cuda::EventOwner done;  // fires after all use of the buffers
@@ -28,26 +28,26 @@ struct QueryBuffers {
 
   inthist::cuda::CudaExpected<> reserve (std::size_t inputs_bytes, std::size_t answers_bytes,
                                          std::size_t host_answers_bytes);
-  /// Records `done` after the work that `on` has now, which includes all use of the buffers.
+  /// Records `done` on the stream `on`, after all use of the buffers.
   inthist::cuda::CudaExpected<> end (cudaStream_t on);
 };
 
 class QueryBufferPool;
 
-/// Gives buffers back to the pool. If a call failed and the end of their use is unknown, waits for
-/// the device, and drops the buffers with the context current.
+/// Returns buffers to the pool after a call. If the call failed before end (), waits for the
+/// device, and then frees the buffers with the context current.
 struct QueryBufferReturn {
   QueryBufferPool *pool = nullptr;
   void operator() (QueryBuffers *buffers) const;
 };
 using QueryLease = std::unique_ptr<QueryBuffers, QueryBufferReturn>;
 
-/// Buffers that one call after another uses. The pool outlives the leases.
+/// A pool of buffers for queries. It outlives the leases.
 class QueryBufferPool {
 public:
   explicit QueryBufferPool (Context context) : context_ (context), idle_ (std::move (context)) {}
 
-  /// Leases idle buffers or new ones; the context must be current.
+  /// Returns idle buffers, or new ones, for one call; the context must be current.
   inthist::cuda::CudaExpected<QueryLease> lease ();
 
 private:
@@ -57,13 +57,13 @@ private:
   InContext<IdleList<std::unique_ptr<QueryBuffers>>> idle_;
 };
 
-/// The queries of one call, with pointers to arrays in the device's buffers. Only small answers are
-/// in pinned host memory.
+/// The queries of one call, whose pointers are to the device's buffers. Small answers are in pinned
+/// host memory.
 class StagedQueries {
 public:
-  /// Copies inputs to the host buffers. If `answers`, carried values are copied as well, and
-  /// answers come back to the addresses in the queries; otherwise both are arrays that are already
-  /// on the device.
+  /// Copies the inputs of queries to the host buffers, for the upload. If `answers`, carried values
+  /// are copied too, and answers later return to the addresses in the queries. Otherwise carried
+  /// values and answers are arrays on the device.
   static Expected<StagedQueries> create (QueryBufferPool &pool, const inthist::Shape &shape,
                                          std::span<const Query> queries, bool answers);
 
@@ -72,11 +72,12 @@ public:
   /// Enqueue copies of the buffers.
   inthist::cuda::CudaExpected<> upload (cudaStream_t stream) const;
   inthist::cuda::CudaExpected<> download (cudaStream_t stream) const;
-  /// Enqueues copies to the addresses on the device at which no kernel can exchange a Best.
+  /// Enqueues copies of each Best to its address in device memory if that address does not suit the
+  /// atomic operations of kernels.
   inthist::cuda::CudaExpected<> copy_bests (cudaStream_t stream) const;
-  /// Copies answers, which are on the host now, to the addresses in the queries.
+  /// Copies answers from the host buffer, where they are now, to the addresses in the queries.
   void copy_answers () const;
-  /// Ends the use of the buffers after the work that `stream` has now.
+  /// Marks the end of the use of the buffers: after the work that `stream` has now.
   inthist::cuda::CudaExpected<> end (cudaStream_t stream) { return buffers_->end (stream); }
 
 private:
@@ -95,7 +96,8 @@ private:
   QueryLease buffers_;
   std::vector<Query> queries_;
   std::vector<Copy> copies_;
-  // offsets in the buffers: inputs, the answers that go up, and the answers that come back
+  // Offsets in the buffers: the end of the inputs, the end of the answers that are uploaded, and
+  // the begin and end of those that are downloaded.
   std::size_t inputs_bytes_ = 0, up_end_ = 0, back_begin_ = SIZE_MAX, back_end_ = 0;
   bool in_host_answers_ = false;  // kernels write answers to pinned memory; no copy is needed
 };

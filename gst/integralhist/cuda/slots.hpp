@@ -19,15 +19,16 @@ struct Slot {
   inthist::cuda::StreamOwner stream;
   inthist::cuda::DeviceMemory pixels, workspace;
   std::optional<inthist::Shape> workspace_shape;          // the shape that last used the workspace
-  inthist::cuda::EventOwner ready, computed, downloaded;  // the stream has done its part
-  inthist::cuda::EventOwner compute_started, download_started;  // recorded in measured frames
+  inthist::cuda::EventOwner ready, computed, downloaded;  // each fires after that step
+  inthist::cuda::EventOwner compute_started, download_started;  // only in measured frames
   const Picture *picture = nullptr;                             // null if pixels are read in place
   bool busy = false, measured = false, upload_measured = false, downloads = false;
 
   cudaEvent_t done () const { return downloads ? downloaded.get () : computed.get (); }
 };
 
-/// Slots that take turns. One thread takes them; others may call stats (). The context is current.
+/// A fixed number of slots, used in turn. One thread uses them; others may call only stats (). The
+/// context must be current.
 class Slots {
 public:
   Slots (Context context, unsigned n) : slots_ (std::move (context), n) {}
@@ -36,14 +37,14 @@ public:
   /// Waits until the next slot is free.
   inthist::cuda::CudaExpected<Slot *> next ();
   bool is_next_free ();
-  /// Waits until no slot reads the picture.
+  /// Waits until no frame in flight reads the picture.
   inthist::cuda::CudaExpected<> await_readers (const Picture &picture);
   bool has_readers (const Picture &picture);
-  /// Counts a frame that the slot holds from now on.
+  /// Marks the slot as busy with a new frame, and counts the frame.
   void start (Slot &slot, guint64 bytes_down);
 
-  /// Returns the numbers of frames and of those in flight, bytes down, and times of measured
-  /// frames.
+  /// Returns how many frames were started and are in flight, the bytes downloaded, and the times of
+  /// measured frames.
   Stats stats ();
 
   auto begin () { return slots_->begin (); }
