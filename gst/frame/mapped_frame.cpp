@@ -159,8 +159,8 @@ Expected<inthist::Image> MappedFrame::image (const inthist::PixelFormat &format)
   return image;
 }
 
-/// Returns an error if samples of several bytes are unaligned, or if rows are stored from the
-/// bottom up: GStreamer's converters crash on such planes.
+/// Returns an error if samples are unaligned, or if rows are stored from the bottom up: GStreamer's
+/// converters crash on them.
 static Expected<> check_words (const GstVideoFrame &frame, guint plane, gint pixel)
 {
   const gint word = pixel & -pixel, stride = GST_VIDEO_FRAME_PLANE_STRIDE (&frame, plane);

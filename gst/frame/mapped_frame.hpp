@@ -22,8 +22,8 @@ namespace integralhist {
 /// the caps.
 Expected<GstVideoRectangle> frame_area (GstBuffer *buffer, const FrameFormat &format);
 
-/// Returns whether a buffer has a picture. A buffer marked as a gap may have no bytes. But
-/// videorate and livesync also mark the frames that they repeat as gaps, and these have a picture.
+/// Returns whether a buffer has a picture. A gap may have no bytes, but the frames that videorate
+/// and livesync repeat are marked as gaps and have a picture.
 inline bool has_picture (GstBuffer *buffer)
 {
   return !GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP) || gst_buffer_get_size (buffer) > 0;

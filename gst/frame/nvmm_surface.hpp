@@ -49,13 +49,13 @@ struct NvmmSurface {
   }
 };
 
-/// Returns the surface of a buffer that has one frame of the format `info`. The pixels exist as
-/// long as the buffer. Returns an error for users if there are several frames, if the memory cannot
-/// be read, or if the surface contradicts itself or the caps.
+/// Returns the surface of a buffer with one frame of this format. The pixels exist as long as the
+/// buffer. Returns an error for users if there are several frames, if the memory cannot be read, or
+/// if the surface contradicts itself or the caps.
 Expected<NvmmSurface> nvmm_surface_of (GstBuffer *buffer, const GstVideoInfo &info);
 
-/// Returns the surface that `parameters` (NvBufSurfaceParams) describe, in memory of a GPU or of
-/// the host. nvtracker gives such structs to the tracker library.
+/// Returns the surface with these parameters (NvBufSurfaceParams), in memory of a GPU or of the
+/// host. nvtracker gives such parameters to the tracker library.
 Expected<NvmmSurface> nvmm_surface_of (const void *parameters, NvmmSurface::Memory memory,
                                        int device, const GstVideoInfo &info);
 
@@ -65,8 +65,7 @@ bool is_nvmm (const GstCaps *caps);
 /// Lets a copy of a buffer hold a reference to the original if the original may be an NVMM frame.
 /// Such a copy uses the original's pixels, so the original must not return to its pool.
 void keep_original (GstBuffer *copy, GstBuffer *original);
-/// Like gst_buffer_make_writable (), but if this copies an NVMM frame, the copy keeps the original
-/// out of its pool.
+/// Does what gst_buffer_make_writable () does; if it copies, the copy keeps the original.
 GstBuffer *make_writable (GstBuffer *buffer);
 
 }  // namespace integralhist

@@ -28,8 +28,7 @@ namespace integralhist {
   "{ NV12, NV21, I420, YV12, Y42B, Y444, P010_10LE, P016_LE, I420_10LE, I422_10LE, I422_12LE, " \
   "Y444_16LE, YUY2, UYVY, RGB, BGR, RGBx, BGRx, RGBA, BGRA, ARGB, ABGR }"
 
-/// The formats of NVMM frames on which this project can draw in place. INTEGRALHIST_NVMM_CAPS has
-/// all that it can read.
+/// The formats of NVMM frames on which this project can draw in place.
 #define INTEGRALHIST_NVMM_CANVAS_FORMATS \
   "NV12, NV21, I420, YV12, Y42B, Y444, P010_10LE, YUY2, UYVY, " \
   "RGB, BGR, RGBx, BGRx, RGBA, BGRA, ARGB, ABGR"
@@ -52,8 +51,8 @@ struct FrameFormat {
   FrameMemory memory = FrameMemory::system;
 };
 
-/// Returns what caps say about frames. Returns an error if the caps are not raw video, or if each
-/// buffer has only one field.
+/// Returns the contents of caps. Refuses caps that are not raw video, and fields in separate
+/// buffers.
 Expected<FrameFormat> frame_format_of (GstCaps *caps);
 
 /// Returns whether the rows of a picture belong to two fields in turn. In a stream of mixed
@@ -71,8 +70,8 @@ inthist::PixelFormat pixel_format_of (const GstVideoInfo &info,
                                       inthist::Feature feature = inthist::Feature::luma,
                                       const inthist::Quantization &quantization = {});
 
-/// Returns caps with the only format that a feature can be computed from, in any memory. Returns
-/// null if the feature can be computed from all formats.
+/// Returns caps of the only format from which a feature can be computed, in any memory. Returns
+/// null if all formats suit.
 GstCaps *caps_of (inthist::Feature feature);
 
 /// Returns an error for users if a feature cannot be computed from frames with these caps.
@@ -85,8 +84,7 @@ using TakeCaps = void (*) (GstElement *element, const GstCaps *caps, const Expec
 /// the pad refuses them, upstream reports only that the negotiation failed.
 void probe_caps (GstPad *sink, TakeCaps take);
 
-/// Returns a mapped picture as a canvas to draw on. Its format is one of
-/// INTEGRALHIST_CANVAS_FORMATS.
+/// Returns a mapped picture of INTEGRALHIST_CANVAS_FORMATS to draw on.
 inthist::Canvas canvas_of (const GstVideoFrame &picture);
 
 }  // namespace integralhist

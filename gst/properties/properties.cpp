@@ -4,7 +4,7 @@
 namespace integralhist {
 namespace {
 
-/// GObject's own spec for numbers of this type.
+/// For each type of number: GObject's own kind of property spec.
 template <class Number>
 struct Parent;
 #define PARENT(Number, Name, NAME) \
@@ -19,8 +19,8 @@ PARENT (guint, UInt, UINT)
 PARENT (guint64, UInt64, UINT64)
 PARENT (double, Double, DOUBLE)
 
-/// Returns a spec type like GObject's own, for which every value is valid. Another module of the
-/// process, with a copy of this code, may have registered it already.
+/// Returns a type of property specs like GObject's own, but every value is valid. A copy of this
+/// code in another module of the process may already have registered it.
 template <class Number>
 GType unchecked_type ()
 {
@@ -54,7 +54,7 @@ std::string text_of (Integer number)
   return std::to_string (number);
 }
 
-/// Returns a value in the form of a launch line.
+/// Returns a value as text, as written in gst-launch-1.0.
 std::string written (const GValue *value)
 {
   if (G_VALUE_HOLDS_STRING (value)) {
@@ -113,7 +113,7 @@ Expected<> parse_value (const GParamSpec *spec, const std::string &text, GValue 
     g_value_set_string (value, text.c_str ());
     return {};
   }
-  // GStreamer reads -1 as the largest number of an unsigned type
+  // Refuses negative numbers: GStreamer would read -1 as the largest number of an unsigned type.
   const bool is_negative =
       text.starts_with ('-') && (G_VALUE_HOLDS_UINT (value) || G_VALUE_HOLDS_UINT64 (value));
   if (!is_negative && gst_value_deserialize (value, text.c_str ()))

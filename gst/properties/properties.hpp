@@ -38,16 +38,16 @@ GParamSpec *choice_spec (const char *name, const char *blurb, GType type, int by
 template <class Number>
 Expected<> check_range (const char *name, Number value, Number min, Number max);
 
-/// Initializes `value` from the text of such a property, in the form of a launch line.
+/// Initializes `value` from text, written as for this property in gst-launch-1.0.
 Expected<> parse_value (const GParamSpec *spec, const std::string &text, GValue *value);
 
 /// Returns whether the element is running and reads the property only at its start. The caller
 /// holds the object lock.
 bool is_fixed (GstElement *element, const GParamSpec *spec);
-/// Posts a warning that such a property keeps its value, unless the value is the same.
+/// Posts a warning that a fixed property (is_fixed) keeps its value, unless `value` is equal to it.
 void warn_of_fixed (GstElement *element, GParamSpec *spec, const GValue *value);
 
-/// The functions that read a value from a GValue and write it to one.
+/// A pair of functions: the first reads a T from a GValue, the second writes it.
 template <class T>
 constexpr std::nullptr_t kAccess = nullptr;
 template <>
@@ -59,15 +59,16 @@ inline const auto kAccess<guint64> = std::pair (&g_value_get_uint64, &g_value_se
 template <>
 inline const auto kAccess<double> = std::pair (&g_value_get_double, &g_value_set_double);
 
-/// A text, and its parsed value or the reason why it cannot be parsed.
+/// The text of a property, and the value parsed from it or the reason why it cannot be parsed.
 template <class T>
 struct ParsedText {
   std::string text;
   Expected<T> value = T ();
-  guint64 set_count = 0;  // how often it was set
+  guint64 set_count = 0;  // how often the property was set
 };
 
-/// The properties in a struct P. A `field` returns a member of P, const or not.
+/// A table of properties whose values are in a struct P. A `field` returns a member of P, const or
+/// not.
 template <class P>
 class PropertyTable {
 public:
@@ -75,7 +76,7 @@ public:
   using Get = std::function<void (const P &, GValue *)>;
   using Check = std::function<Expected<> (const P &)>;
 
-  /// `before` is put in front of the text of each property.
+  /// `before` is text to put before the description of each property.
   explicit PropertyTable (const P &by_default = {}, std::string before = "")
       : by_default_ (by_default), before_ (std::move (before))
   {
@@ -101,7 +102,7 @@ public:
         [=] (const P &p, GValue *value) { g_value_set_boolean (value, field (p)); });
   }
 
-  /// Adds a text property with any content.
+  /// Adds a property that is text with any content.
   template <class Field>
   void text (const char *name, Field field, Mutability when, const std::string &blurb)
   {
@@ -135,7 +136,7 @@ public:
         std::move (check));
   }
 
-  /// Adds a value of the enumeration `type`; `check` may refuse some values.
+  /// Adds a property whose values are those of the enumeration `type`; `check` may refuse some.
   template <class Field>
   void choice (const char *name, Field field, GType type, Mutability when, const std::string &blurb,
                Check check = nullptr)
@@ -153,7 +154,7 @@ public:
     rows_.push_back ({ spec, std::move (set), std::move (get), std::move (check) });
   }
 
-  /// Adds the properties of a part of P.
+  /// Adds the properties of `table`, whose values are in a member of P.
   template <class Part, class Field>
   void part (const PropertyTable<Part> &table, Field field)
   {
@@ -164,7 +165,7 @@ public:
           [=] (const P &p) { return row.check ? row.check (field (p)) : Expected<> (); });
   }
 
-  /// Removes all other properties; call this before the table is installed.
+  /// Removes all properties except for those in `names`. Call this before install ().
   void keep (std::initializer_list<std::string_view> names)
   {
     std::erase_if (rows_, [&] (const Row &row) {
@@ -175,7 +176,7 @@ public:
     });
   }
 
-  /// Installs the properties with ids from 1 on. Returns the id after the last.
+  /// Installs the properties in a class, with ids from 1 on. Returns the id after the last one.
   guint install (GObjectClass *klass) const
   {
     guint id = 1;
@@ -185,8 +186,8 @@ public:
   }
 
   void set (P &p, guint id, const GValue *value) const { rows_[id - 1].set (p, value); }
-  /// Sets the property with this name from a text. Returns an error for users if there is no such
-  /// property, or if the text does not fit its type; check () finds all other errors.
+  /// Sets a property from text. Returns an error for users if there is no property `name`, or if
+  /// the text does not fit its type; check () finds all other errors.
   Expected<> set_text (P &p, const std::string &name, const std::string &text) const
   {
     const auto row = std::ranges::find (
@@ -237,7 +238,8 @@ private:
   const std::string before_;
 };
 
-/// Returns a function that finds a member of a struct, such as FIELD (options.async_depth).
+/// Returns a function that returns a reference to a member of a struct, such as FIELD
+/// (options.async_depth).
 #define FIELD(path) \
   [](auto &properties) -> auto & \
   { \

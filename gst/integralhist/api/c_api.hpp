@@ -10,8 +10,8 @@
 
 namespace integralhist {
 
-/// For a function of the C API: returns the value of `expected`, or if that is an error, sets the
-/// GError and returns `failed`.
+/// Returns the value of `expected` to a C caller. If it is an error, sets the GError and returns
+/// `failed`.
 template <class Result, class T>
 Result to_c (Expected<T> &&expected, Result failed, GError **error)
 {
@@ -25,7 +25,7 @@ Result to_c (Expected<T> &&expected, Result failed, GError **error)
     return std::move (*expected);
 }
 
-/// Stores a value at `to`, unless `to` is null: C callers may pass null.
+/// Stores a value at `to`; the caller may pass null.
 template <class T>
 void store (T *to, std::type_identity_t<T> value)
 {
@@ -50,7 +50,7 @@ inline Expected<inthist::Windows> windows_of (const GstVideoRectangle *rectangle
   return inthist::Windows{ reinterpret_cast<const Region *> (rectangles), int (n), {} };
 }
 
-/// Allocates an array for `n` answers, which g_free () releases.
+/// Allocates `n` answers; g_free () releases them.
 template <class Answer>
 Expected<Answer *> answers_for (std::size_t n)
 {

@@ -10,7 +10,7 @@
 namespace integralhist {
 namespace {
 
-/// A DLPack array together with its shape and a reference to the histogram that owns the data.
+/// A DLPack array with its shape, and a reference to the histogram that owns the data.
 template <class Managed>
 struct Exported {
   Managed managed = {};
@@ -124,7 +124,7 @@ Expected<dlpack::Device> device_of (Tensor &tensor)
 }
 
 /// The destructor of a Python capsule. Calls the array's deleter, unless a consumer has taken the
-/// array: the capsule then has another name.
+/// array and renamed the capsule.
 template <class Managed>
 void free_in (void *capsule, const char *name)
 {

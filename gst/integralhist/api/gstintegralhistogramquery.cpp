@@ -42,8 +42,8 @@ Expected<inthist::Windows> windows_of_grid (const Grid &grid)
                              grid.step_y, grid.columns, grid.rows } };
 }
 
-/// Returns the number of an enumerator from a C caller, which may be invalid. Reading an invalid
-/// number as an enumerator would be undefined behaviour.
+/// Returns the number of a C caller's enumerator. Reading an invalid number as an enumerator is
+/// undefined behaviour.
 guint number_of (const GstIntegralHistogramMeasure &measure)
 {
   guint number;
@@ -153,8 +153,8 @@ private:
   std::vector<Query> queries_;
 };
 
-/// Returns an error if the tensor has only a range of the bins: a bin's share of all pixels cannot
-/// be computed from a range.
+/// Refuses a tensor with a range of the bins, because shares of the whole cannot be computed from
+/// it.
 Expected<> check_shares (const GstIntegralHistogram *histogram)
 {
   if (!histogram->spec.range)
@@ -288,8 +288,7 @@ gboolean ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches,
   });
 }
 
-/// For language bindings: returns the answers of a grid as bytes, `a_window` bytes for each window;
-/// `fill` writes them.
+/// Returns the answers of a grid, `a_window` bytes each, for language bindings; `fill` writes them.
 template <class Fill>
 GBytes *bytes_of (const Grid &grid, gsize a_window, GError **error, Fill &&fill)
 {
@@ -301,8 +300,8 @@ GBytes *bytes_of (const Grid &grid, gsize a_window, GError **error, Fill &&fill)
   return answers && fill (answers) ? g_bytes_new_take (g_steal_pointer (&answers), bytes) : nullptr;
 }
 
-/// If `is_right` is false, sets `error`: the array `what` has `n` values, and should have as many
-/// as `wanted` says. Returns `is_right`.
+/// Returns `is_right`. If it is false, sets `error`: an array has `n` values, and should have those
+/// in `wanted`.
 gboolean check_length (bool is_right, gsize n, const char *what, const std::string &wanted,
                        GError **error)
 {

@@ -16,8 +16,7 @@ inline const HistogramSpec &spec_of (const GstIntegralHistogram *histogram)
   return histogram->spec;
 }
 
-/// Returns the text of a quantization for the property `quantization`, such as "16,8", or an empty
-/// text.
+/// Returns the parts as text for the property `quantization`, "16,8", or empty.
 inline std::string text_of (const inthist::Quantization &quantization)
 {
   std::string text;
@@ -49,8 +48,7 @@ inline std::string settings_of (const HistogramSpec &spec)
       spec.has_lut ? " and a lut" : "");
 }
 
-/// Returns an error for users if the histogram has only a range of the bins. For elements that
-/// compare histograms.
+/// Refuses a histogram with only a range of the bins, for elements that compare histograms.
 inline Expected<> check_all_bins (const GstIntegralHistogram *histogram)
 {
   const HistogramSpec &spec = spec_of (histogram);

@@ -18,8 +18,8 @@
 
 namespace integralhist {
 
-/// The reasons to cancel an element's threads, and their flag. Any thread may set either reason.
-/// The flag is set while at least one reason is set.
+/// Why an element's threads are cancelled: two reasons, which any thread may set. The flag is set
+/// while at least one of them is.
 class CancelSource {
 public:
   void set_flushing (bool value) { set (flushing_, value); }

@@ -5,8 +5,8 @@
 
 namespace integralhist {
 
-/// Returns an error if the system cannot start the threads that computing on the CPU needs: those
-/// of TBB, which exist from the first call on, and a few of this library.
+/// Returns an error if the system cannot start the threads that work on the CPU needs: TBB's, which
+/// exist from the first call on, and some of ours.
 Expected<> check_threads ();
 
 }  // namespace integralhist

@@ -85,7 +85,7 @@ void set_gerror (GError **target, const Error &error);
 /// of this library.
 tl::unexpected<Error> take_gerror (GError *taken, const char *doing = "");
 
-/// Describes a tensor in messages: "the integral histogram of 640x480 pixels with 32 bins (u32)".
+/// Returns "the integral histogram of 640x480 pixels with 32 bins (u32)", for messages.
 std::string describe (const inthist::Shape &shape);
 /// Returns the error message for a thread that could not be started; `why` is the system's reason.
 std::string no_threads (const std::string &why);

@@ -12,8 +12,7 @@ namespace integralhist {
 /// Calls `body (i)` for 0 to n - 1 on several threads, which inherit the CancelScope of this
 /// thread. Returns the error of the lowest number.
 Expected<> in_parallel (int n, const std::function<Expected<> (int)> &body);
-/// Calls `body (i)` for 0 to n - 1 in `tasks` tasks. Each task has consecutive numbers. For a
-/// `body` that takes little time.
+/// Calls `body (i)` in `tasks` tasks of consecutive numbers, for a `body` that takes little time.
 Expected<> in_parallel (int n, int tasks, const std::function<Expected<> (int)> &body);
 
 /// Bytes, and where to copy them.

@@ -40,9 +40,9 @@ public:
     watcher_.join ();
   }
 
-  /// Holds a buffer until the event `read` fires. If `wait` is true, or once an element downstream
-  /// has copied a held buffer, waits for `read` and makes no hold. The caller may record `read`
-  /// again only after it has fired and drop_read () was called.
+  /// Holds a buffer until `read` fires. If `wait`, or once an element downstream has copied a held
+  /// buffer, waits for `read` instead. `read` may be recorded again only after it has fired and
+  /// drop_read () was called.
   Expected<> hold_until_read (GstBuffer *buffer, bool wait, std::shared_ptr<Tensor> tensor,
                               cudaEvent_t read)
   {

@@ -15,16 +15,14 @@ namespace {
 
 using namespace inthist::cuda;
 
-/// Memory for the drawings of a frame, on the host and on the device. The host overwrites it once
-/// the device has read it (event `drawn`).
+/// Memory for the drawings of a frame. The host overwrites it once the device has read it.
 struct Staged {
   GrowingPinnedMemory here;
   GrowingDeviceMemory there;
   EventOwner drawn;
 };
 
-/// Places arrays one after another in one block. Each starts at a multiple of 16 bytes, because
-/// kernels read words.
+/// Arrays one after another. Each starts at a multiple of 16 bytes, because kernels read words.
 class Layout {
 public:
   template <class T, std::size_t kSize>
@@ -137,8 +135,7 @@ private:
       return {};
     };
     const auto launched = launch ();
-    // Records the event even if a later call failed: work that was enqueued before reads the
-    // memory.
+    // work that was enqueued reads the memory, even if a later call failed
     TRY (check (cudaEventRecord (staged.drawn.get (), stream)));
     TRY (launched);
     return given ? CudaExpected<> () : await (staged.drawn.get ());

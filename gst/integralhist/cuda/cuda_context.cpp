@@ -153,8 +153,7 @@ Expected<> CudaContext::copy_from (const CudaContext &other, const void *from, v
   const auto as_pointer = [] (const void *p) { return reinterpret_cast<CUdeviceptr> (p); };
   const auto context = [] (const CudaContext &c) { return static_cast<CUcontext> (c.handle_); };
   if (other.device_ != device_)
-    // Lets contexts access each other's memory. This fails without harm if they already can, or
-    // never can.
+    // Fails without harm if access is already enabled or impossible.
     Driver::get ().enable_peer (context (other), 0);
   if (const CUresult result = Driver::get ().copy_peer (
           as_pointer (to), context (*this), as_pointer (from), context (other), bytes, stream))

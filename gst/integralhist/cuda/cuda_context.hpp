@@ -7,15 +7,14 @@
 
 namespace integralhist {
 
-/// The text for builds without CUDA that says why there is no device.
+/// Says why there is no device, in builds without CUDA.
 constexpr char kNoCuda[] =
     "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
 
-/// A CUDA context: a device's primary context, or one that an application made. A Scope makes it
-/// current.
+/// A CUDA context: a device's primary one or an application's. A Scope makes it current.
 class CudaContext {
 public:
-  /// Returns the number of devices. If there is none, returns an error.
+  /// Returns the number of devices. Having none is an error.
   static Expected<int> device_count ();
 
   static Expected<std::shared_ptr<CudaContext>> primary (int device);
@@ -30,8 +29,7 @@ public:
   bool is_primary () const;
   Expected<std::size_t> free_memory () const;
   Expected<> synchronize (inthist::Stream stream) const;
-  /// Enqueues a copy of memory of the context `other` to this context, which is current: a peer
-  /// copy if the devices can.
+  /// Enqueues a copy from another context to this one, which is current: a peer copy if possible.
   Expected<> copy_from (const CudaContext &other, const void *from, void *to, std::size_t bytes,
                         inthist::Stream stream) const;
 

@@ -89,7 +89,7 @@ public:
   {
     const CudaContext::Scope scope (*context_);
     if (!is_here (frame) && !pictures_.find (frame, {}) && !slots_.has_readers (pictures_.next ()))
-      // Ignores a failure: submitting the first part reports it again.
+      // The first part reports a failure again.
       (void) pictures_.fetch (frame, { 0, shape_.bins, 0, shape_.height }, measure_now ());
   }
 
@@ -156,8 +156,7 @@ private:
     return {};
   }
 
-  /// Returns a free tensor. If there is none, waits until buffers that the device still reads are
-  /// released, because each keeps a tensor.
+  /// Returns a free tensor. If there is none, waits for held buffers, each of which keeps a tensor.
   Expected<std::shared_ptr<CudaTensor>> next_tensor ()
   {
     const TraceRange range ("integral histogram: wait for a tensor");
@@ -166,7 +165,7 @@ private:
     return std::static_pointer_cast<CudaTensor> (TRY (pool_->acquire (*holds_)));
   }
 
-  /// Waits for all work on the streams that the slot uses, even if the slot's frame failed.
+  /// Waits for the slot's streams, even if its frame failed.
   void await_streams (const Slot &slot)
   {
     for (cudaStream_t stream :
@@ -175,8 +174,8 @@ private:
         cudaStreamSynchronize (stream);
   }
 
-  /// Returns whether to measure the times of this frame: at most one frame per millisecond is
-  /// measured. At 30 frames per second that is every frame; at tens of thousands it costs little.
+  /// Returns whether to measure this frame: at most one per millisecond. At 30 frames per second
+  /// all are measured; at tens of thousands, measuring costs little.
   bool measure_now ()
   {
     const gint64 now = g_get_monotonic_time ();
@@ -198,7 +197,7 @@ private:
   }
 
   /// Enqueues the upload of the part's rows, unless they are on the device, and lets the slot's
-  /// stream wait for them. Returns an image of the rows in the device's memory.
+  /// stream wait for them. Returns the rows on the device.
   Expected<inthist::Image> fetch_rows (const PartFrame &frame, const Part &part, Slot &slot)
   {
     slot.picture = nullptr;
@@ -236,8 +235,7 @@ private:
       TRY (check (cudaEventRecord (slot.compute_started.get (), stream)));
     const inthist::PixelPlane pixels = { reinterpret_cast<guint8 *> (slot.pixels.get ()),
                                          inthist::binned_stride (shape_) };
-    // The strategy may reuse what its last run left in the workspace, if the shape was equal. After
-    // a failure the contents are unknown.
+    // The strategy reuses its last workspace if the shape is equal and no failure came between.
     const bool kept = std::exchange (slot.workspace_shape, std::nullopt) == tensor.shape;
     TRY (check (inthist::run (*plan_.choice.strategy, { .shape = tensor.shape,
                                                         .layout = tensor.layout,
@@ -263,7 +261,7 @@ private:
     return check (cudaEventRecord (slot.computed.get (), stream));
   }
 
-  /// Enqueues the copy of the tensor to `to`, or if that is null, to the tensor's own host copy.
+  /// Enqueues the copy to the host destination or to the tensor's host copy.
   CudaExpected<> download (CudaTensor &tensor, const HostDestination &to, Slot &slot)
   {
     cudaStream_t stream = download_stream_->get ();

@@ -20,8 +20,7 @@ namespace integralhist {
 
 /// Returns how much device memory is free in the current context.
 Available free_on_device ();
-/// Returns the error message for an allocation of device memory that failed; `what` is what needed
-/// it.
+/// Returns the error message for device memory that could not be allocated; `what` needs it.
 std::string no_memory_on_device (const std::string &what, const inthist::cuda::CudaError &error);
 
 }  // namespace integralhist

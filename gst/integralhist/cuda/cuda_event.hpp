@@ -19,7 +19,7 @@ inline constexpr std::chrono::microseconds kPolling (50);
 /// How long a wait for an answer to a tracker polls before it blocks. A tracker asks several times
 /// per frame.
 inline constexpr std::chrono::microseconds kAnswerPolling (200);
-/// Waits for an event that was made with cudaEventBlockingSync: polls at first, and then blocks.
+/// Waits for an event made with cudaEventBlockingSync.
 inthist::cuda::CudaExpected<>
 await (cudaEvent_t event, std::chrono::microseconds polling = kPolling,
        inthist::cuda::Location where = inthist::cuda::Location::current ());
@@ -30,7 +30,7 @@ inthist::cuda::CudaExpected<>
 wait_for_producer (cudaStream_t stream, cudaStream_t producer, cudaEvent_t event,
                    inthist::cuda::Location where = inthist::cuda::Location::current ());
 
-/// Waits for an event. After `timeout` nanoseconds, returns an Error::Kind::timeout.
+/// Waits at most `timeout` nanoseconds for an event; then returns an Error::Kind::timeout.
 Expected<> await (cudaEvent_t event, GstClockTime timeout,
                   inthist::cuda::Location where = inthist::cuda::Location::current ());
 

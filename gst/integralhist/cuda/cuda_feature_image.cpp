@@ -165,8 +165,8 @@ Expected<> CudaFeatureImage::count_on (inthist::Stream stream, const inthist::Re
   return {};
 }
 
-/// Enqueues the kernels that add up cells. The sums stay in the buffers on the GPU, grid after
-/// grid. The staged inputs begin with a CellsOnDevice for each grid. The context is current.
+/// Enqueues the sums of cells, which stay in the buffers on the GPU, grid after grid. The staged
+/// inputs begin with a CellsOnDevice for each grid. The context is current.
 CudaExpected<> CudaFeatureImage::enqueue_cells (std::span<const CellsQuery> queries,
                                                 QueryBuffers &at, cudaStream_t stream) const
 {
@@ -231,7 +231,7 @@ CellGrids CudaFeatureImage::stage (std::span<const CellsQuery> queries, const Ce
   return all;
 }
 
-/// Writes the weight of each possible value of a pixel to the staging buffer. Returns the end.
+/// Writes the weight of each possible pixel value. Returns the end.
 std::uint16_t *CudaFeatureImage::write_value_weights (const CellsQuery &query,
                                                       std::uint16_t *value_weights) const
 {
@@ -249,7 +249,7 @@ std::uint16_t *CudaFeatureImage::write_value_weights (const CellsQuery &query,
   return value_weights + planes_of (query) * 256;
 }
 
-/// Copies the answers, which begin at `next` in host memory, to the memory of the callers.
+/// Copies the answers from `next` on to the memory of the callers.
 Expected<> CudaFeatureImage::copy (std::span<const CellsQuery> queries, const std::byte *next) const
 {
   std::vector<Copy> copies;

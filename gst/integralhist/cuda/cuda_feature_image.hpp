@@ -40,7 +40,7 @@ public:
   Expected<> add_reader (CUevent_st *done) override;
   const inthist::Lut &lut () const override { return lut_; }
 
-  /// Returns the values of the pixels. Work on them must wait for the event values_ready ().
+  /// Returns the values, which are ready once values_ready () has fired.
   inthist::PixelPlane values () const
   {
     return { reinterpret_cast<std::uint8_t *> (own_->values.get ()), stride () };
@@ -59,8 +59,7 @@ private:
 
     ~Resources ();
   };
-  /// The sizes of the inputs of cell queries. They are stored in this order: grids, edges, weights
-  /// of values.
+  /// The sizes of a query's inputs: grids, then their edges, then the weights of values.
   struct CellInputSizes {
     std::size_t grids = 0, edges = 0, value_weights = 0, sums = 0;  // the number of each
     std::size_t bytes = 0;

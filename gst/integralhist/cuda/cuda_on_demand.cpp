@@ -24,8 +24,8 @@ namespace {
 
 using namespace inthist::cuda;
 
-/// Computes tensors of regions of frames; each thread computes one at a time. While such tensors
-/// are in use, this object may outlive its engine.
+/// Computes tensors of regions of frames, one at a time for each thread. It outlives the engine
+/// while tensors are out.
 class RegionTensors : public std::enable_shared_from_this<RegionTensors> {
 public:
   RegionTensors (Context context, Download download)
@@ -37,8 +37,8 @@ public:
 
   const Context context;
 
-  /// Enqueues the computation of a tensor of a region, from the feature image of the frame. If
-  /// `is_box`, the tensor's memory also fits slightly larger regions. The context is current.
+  /// Enqueues the tensor of a frame's region, computed from the feature image. If `is_box`, its
+  /// memory also fits slightly larger regions. The context is current.
   Expected<std::shared_ptr<CudaTensor>> compute (const inthist::Shape &of, const Region &region,
                                                  bool is_box, CudaFeatureImage &image)
   {
@@ -187,8 +187,8 @@ public:
   /// Returns the event that fires when the frame's values have been copied.
   cudaEvent_t kept () const { return image_->values_ready (); }
 
-  /// Enqueues the copy of the frame's values to the feature image. The engine calls this before any
-  /// other code has the tensor.
+  /// Enqueues the copy of the frame's values. The engine calls this before any other code has the
+  /// tensor.
   Expected<> keep (const Frame &frame)
   {
     const bool weighted = frame.image.format.is_weighted ();
@@ -326,8 +326,7 @@ private:
 std::unique_ptr<DeviceStore> make_cuda_store (std::shared_ptr<CudaContext> context,
                                               Download download)
 {
-  // No tensor is downloaded early, because consumers of these frames do not ask for all of each
-  // frame.
+  // nothing is downloaded early, because no consumer asks for all of each frame
   return std::make_unique<CudaStore> (
       std::move (context), download == Download::never ? Download::never : Download::lazy);
 }

@@ -37,10 +37,10 @@ public:
   void *data () { return own_->memory.get (); }
   /// Returns the bytes of the tensor's memory, which limit its shape.
   std::size_t room () const { return room_; }
-  /// Lets `stream` wait for all earlier uses of the tensor. Work on `stream` may then overwrite it.
+  /// Lets `stream`, which will write the tensor, wait for all earlier uses.
   inthist::cuda::CudaExpected<> reuse (cudaStream_t stream);
   inthist::cuda::CudaExpected<> set_computed (cudaStream_t stream);
-  /// Returns the event that fires when the tensor is computed.
+  /// Fires when the tensor is computed.
   cudaEvent_t computed () const { return own_->computed.get (); }
   /// Enqueues the download of the tensor to its host copy. `stream` already waits for the tensor.
   inthist::cuda::CudaExpected<> start_download (cudaStream_t stream);

@@ -29,7 +29,7 @@ struct PeerUpload::Device {
 
 namespace {
 
-/// Calls `enqueue` three times, and returns the milliseconds of the fastest run.
+/// Returns the milliseconds of the fastest of three runs.
 template <class Enqueue>
 CudaExpected<float> milliseconds_of (Enqueue &&enqueue)
 {
@@ -81,8 +81,8 @@ std::shared_ptr<PeerUpload>
 PeerUpload::between (const std::vector<std::shared_ptr<CudaContext>> &contexts)
 {
   static std::mutex measuring;
-  // Whether devices are near, for pairs that were measured. Never destroyed, because elements may
-  // outlive static objects when the process ends.
+  // The results of is_near (). Never destroyed: elements may outlive static objects when the
+  // process ends.
   static auto &known = *new std::map<std::pair<int, int>, bool>;
   if (contexts.size () < 2)
     return nullptr;

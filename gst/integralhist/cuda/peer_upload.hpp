@@ -15,15 +15,14 @@ namespace integralhist {
 
 class PeerUpload : public std::enable_shared_from_this<PeerUpload> {
 public:
-  /// Makes the peer uploads between these devices. Returns null if an upload to each device is
-  /// faster. The first call for a set of devices measures that, which takes some milliseconds for
-  /// each pair.
+  /// Makes an object for these devices. Returns null if uploads to each device are faster. The
+  /// first call for a set of devices measures that, in some milliseconds for each pair.
   static std::shared_ptr<PeerUpload>
   between (const std::vector<std::shared_ptr<CudaContext>> &contexts);
   ~PeerUpload ();
 
-  /// Enqueues the upload of a frame from pinned memory to one device, and changes `frame` to the
-  /// frame in that device's memory. The result owns this memory; dropping it waits for the upload.
+  /// Enqueues the upload of a frame from pinned memory, and changes `frame` to one in device
+  /// memory. The result keeps the pixels there; dropping it waits for the upload.
   Expected<std::shared_ptr<void>> upload (PartFrame &frame, int width, int height);
 
 private:

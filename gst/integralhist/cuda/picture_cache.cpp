@@ -20,8 +20,8 @@ CudaExpected<> PictureCache::open ()
   return {};
 }
 
-/// Returns the first row that a picture of this part has: that of the part, or 0 if the feature
-/// reads neighbouring pixels.
+/// Returns the first row in the picture of a part: the part's, or 0 if the feature reads several
+/// pixels.
 static int first_row_of (const PartFrame &frame, const Part &part)
 {
   return frame.image.format.reads_single_pixel () ? part.first_row : 0;
@@ -77,7 +77,7 @@ CudaExpected<> PictureCache::forget (Picture &picture)
   return await_readers_ (picture);
 }
 
-/// Copies the planes to the picture's staging buffer. Returns the planes there.
+/// Copies the planes to the picture's staging buffer.
 CudaExpected<PicturePlanes> PictureCache::stage_in (Picture &picture, const PicturePlanes &planes)
 {
   const TraceRange range ("integral histogram: copy to pinned memory");

@@ -44,8 +44,7 @@ public:
   }
   inthist::cuda::CudaExpected<> open ();
 
-  /// Returns the picture with the pixels of a part, even if the upload still runs. Returns null if
-  /// there is none.
+  /// Returns a part's picture; null if it is neither on the device nor being uploaded.
   Picture *find (const PartFrame &frame, const Part &part);
   /// Returns the picture whose memory the next fetch () overwrites.
   Picture &next () { return (*pictures_)[n_fetched_ % pictures_->size ()]; }

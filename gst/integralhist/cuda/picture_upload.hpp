@@ -7,7 +7,7 @@
 
 namespace integralhist {
 
-/// Enqueues the upload of planes from pinned memory to `to`, on `stream`.
+/// Enqueues the upload of planes in pinned memory.
 inthist::cuda::CudaExpected<> upload (const PicturePlanes &planes, std::byte *to,
                                       cudaStream_t stream);
 

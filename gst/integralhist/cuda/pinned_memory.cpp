@@ -18,8 +18,7 @@ struct Block {
   std::size_t bytes;
 };
 
-/// Allocates pinned memory; makes the context current for that. If no more memory can be pinned,
-/// the error is of Error::Kind::no_memory.
+/// Pins new memory, with the context current. The error is `no_memory` if no more can be pinned.
 Expected<inthist::cuda::PinnedMemory> pin (const CudaContext &context, std::size_t bytes)
 {
   return on (context, [&] () -> Expected<inthist::cuda::PinnedMemory> {

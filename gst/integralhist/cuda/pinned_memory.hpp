@@ -9,7 +9,7 @@
 
 namespace integralhist {
 
-/// Allocates pinned memory that all devices can use.
+/// Allocates pinned memory for all devices.
 Expected<HostMemory> allocate_pinned (std::shared_ptr<CudaContext> context, std::size_t bytes,
                                       const NoMemoryMessage &message);
 /// Makes an allocator of pinned memory, which a device reads and writes in place. If no more can be

@@ -27,9 +27,9 @@ void for_inputs (const inthist::Shape &shape, Query &query, Array &&array)
   visit (query.totals, query.n_totals ());
 }
 
-/// Calls `array (pointer, bytes, goes_up, comes_back)` for each array of answers or of values
-/// carried from one shard to the next. Arrays that are uploaded are consecutive, and so are arrays
-/// that are downloaded. If a query's `answers` are null, they are not downloaded.
+/// Calls `array (pointer, bytes, goes_up, comes_back)` for each array of answers or carried values
+/// (kernels/query.hpp). Uploaded arrays are consecutive, and so are downloaded ones. Answers at
+/// null addresses are not downloaded.
 template <class Array>
 void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &&array)
 {
@@ -142,8 +142,7 @@ Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inth
         staged.copies_.push_back (
             { query.best, outputs.add (sizeof *query.best), sizeof *query.best });
 
-  // Answers in pinned memory must not be read by kernels. Kernels read carried values and the best
-  // window so far.
+  // In pinned memory answers are only written: kernels would also read carried values and bests.
   staged.in_host_answers_ =
       staged.up_end_ == 0 && staged.back_begin_ == 0 && staged.back_end_ == outputs.bytes ()
       && outputs.bytes () <= kMaxPinnedAnswers

@@ -96,8 +96,7 @@ private:
   QueryLease buffers_;
   std::vector<Query> queries_;
   std::vector<Copy> copies_;
-  // Offsets in the buffers: the end of the inputs, the end of the answers that are uploaded, and
-  // the begin and end of those that are downloaded.
+  // Offsets in the buffers: the ends of inputs and of uploaded answers, and the downloaded range.
   std::size_t inputs_bytes_ = 0, up_end_ = 0, back_begin_ = SIZE_MAX, back_end_ = 0;
   bool in_host_answers_ = false;  // kernels write answers to pinned memory; no copy is needed
 };

@@ -94,7 +94,7 @@ Stats Slots::stats ()
   return stats;
 }
 
-/// Waits, without holding the lock, until the device is done with the last frame in the slot.
+/// Waits until the slot's last frame is done, without holding the lock.
 CudaExpected<> Slots::make_free (Slot &slot)
 {
   if (!slot.busy)

@@ -8,13 +8,13 @@
 namespace integralhist {
 
 struct AnswerCost {
-  /// The cost of work that this device never does.
+  /// This cost stands for work that a device never does.
   static constexpr double kNever = -1;
 
   double pixel,  // to count a pixel of a window, on one core
-      window,    // for each window that is counted, besides its pixels
-      bin,       // for each bin of such a window
-      lookup,    // of a bin of a window in a computed tensor
+      window,    // for each window that is counted, in addition to its pixels
+      bin,       // for each bin of a window that is counted
+      lookup,    // to read one bin of a window from a computed tensor
       element,   // to compute an element of a tensor
       tensor,    // to start a tensor
       at_once;   // share of the whole tensor's cost; above it, compute the whole tensor at once
@@ -25,8 +25,9 @@ struct AnswerCost {
   }
 };
 
-/// Two cores of an AMD EPYC (Zen 4), 2026-11-25. tests/benchmarks/probes/answer_costs.cpp measures
-/// them again, except for bins and lookups. Those two, and a small window's cost, are judged.
+/// Measured with two cores of an AMD EPYC (Zen 4), 2026-11-25.
+/// tests/benchmarks/probes/answer_costs.cpp measures these costs again, except for `bin` and
+/// `lookup`. These two, and the cost of a small window, are estimates.
 inline constexpr AnswerCost kCpuCost = { .pixel = 0.6,
                                          .window = 20,
                                          .bin = 0.3,
@@ -35,8 +36,9 @@ inline constexpr AnswerCost kCpuCost = { .pixel = 0.6,
                                          .tensor = 14000,
                                          .at_once = 1 };
 
-/// A GPU, which counts no pixels: on an H100 1920x1080x32 takes 90 us, and a small tensor 10. The
-/// calling thread waits for a box, but not for a whole tensor that was computed in advance.
+/// The costs of a GPU, which counts no pixels. On an H100 1920x1080x32 takes 90 us, and a small
+/// tensor 10. The calling thread waits for a box, but not for a whole tensor that was computed in
+/// advance.
 inline constexpr AnswerCost kGpuCost = { .pixel = AnswerCost::kNever,
                                          .window = 0,
                                          .bin = 0,

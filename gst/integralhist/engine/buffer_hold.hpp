@@ -15,7 +15,7 @@ namespace integralhist {
 class BufferHold {
 public:
   BufferHold () = default;
-  /// Holds the buffer that the tensor is computed from.
+  /// Holds `buffer`, from which the tensor is computed.
   BufferHold (GstBuffer *buffer, std::shared_ptr<Tensor> tensor)
       : tensor_ (std::move (tensor)), buffer_ (gst_buffer_ref (buffer))
   {
@@ -23,7 +23,8 @@ public:
     tensor_->flags->buffer_held = true;
   }
 
-  /// Ends the hold except for the reference. Returns whether the buffer was copied because of it.
+  /// Ends the hold, but keeps the reference until destruction. Returns whether an element copied
+  /// the buffer because it was held.
   bool end ()
   {
     if (!buffer_)
@@ -33,7 +34,7 @@ public:
   }
 
 private:
-  /// Returns the buffer to its pool if no one else holds it.
+  /// Drops the reference; the last one returns the buffer to its pool.
   struct Unref {
     void operator() (GstBuffer *buffer) const { gst_buffer_unref (buffer); }
   };

@@ -15,13 +15,14 @@ using inthist::Cells;
 using inthist::kCellParts;
 using inthist::Region;
 
-/// A strip between neighbouring positions, and the share of its width that lies in a cell.
+/// A strip between neighbouring positions of an axis, and the part of its width that lies in a
+/// cell.
 struct Share {
   std::size_t strip;
   std::int64_t part;  // in 1/kCellParts
 };
 
-/// The whole positions along an axis, and each cell's shares of the strips between them.
+/// The whole positions along an axis, and for each cell its shares of the strips between them.
 struct Axis {
   std::vector<int> places;
   std::vector<std::vector<Share>> cells;
@@ -42,7 +43,7 @@ struct Axis {
                   inside = std::min (end, edges[i + 1]) - std::max (first, edges[i]);
         if (first >= edges[i + 1])
           break;
-        // a strip that is cut is one pixel wide
+        // A strip that is cut is one pixel wide.
         if (inside > 0)
           cell.push_back ({ k, inside == end - first ? kCellParts : inside });
         strip = k;
@@ -66,8 +67,8 @@ struct Axes {
   }
 };
 
-/// Adds n numbers times kCellParts, or a part of it. Most strips have whole pixels: that is a
-/// shift.
+/// Adds `part` times each of n numbers to `to`. Most strips have whole pixels; then `part` is
+/// kCellParts, and multiplying is a shift.
 template <class Number>
 void add_share (const Number *__restrict from, std::int64_t part, std::size_t n,
                 std::int64_t *__restrict to)
@@ -80,7 +81,7 @@ void add_share (const Number *__restrict from, std::int64_t part, std::size_t n,
       to[i] += std::int64_t (from[i]) * part;
 }
 
-/// Writes each cell's share of its rectangles' sums. Returns where the next cells go.
+/// Writes each cell's sum: the sums of rectangles, times their shares in the cell. Returns the end.
 std::int64_t *write_cells (const Axes &axes, const guint64 *sums, std::size_t planes,
                            std::int64_t *to)
 {
@@ -100,7 +101,7 @@ std::int64_t *write_cells (const Axes &axes, const guint64 *sums, std::size_t pl
   return to;
 }
 
-/// Asks for the sums of rectangles in each plane.
+/// Queries the sums of rectangles in each plane.
 Expected<> ask_sums (Tensor &tensor, const std::vector<Region> &rectangles, guint64 *sums)
 {
   const Query query = {
@@ -111,7 +112,8 @@ Expected<> ask_sums (Tensor &tensor, const std::vector<Region> &rectangles, guin
   return tensor.ask ({ &query, 1 });
 }
 
-/// Asks for the scores of rectangles: computes their histograms, some at a time.
+/// Computes a score for each rectangle, from histograms that it queries for some rectangles at a
+/// time.
 Expected<> ask_scores (Tensor &tensor, const std::vector<Region> &rectangles,
                        inthist::Scores scores, guint64 *sums)
 {

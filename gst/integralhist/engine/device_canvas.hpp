@@ -16,13 +16,13 @@ namespace integralhist {
 
 class CudaContext;
 
-/// The drawings of a frame, each over the ones before it, and all their pixels.
+/// The drawings on a frame, in the order in which they are drawn, and all their pixels.
 struct Drawings {
   std::span<const inthist::Drawing> all;
   std::span<const inthist::Argb> pixels;
 };
 
-/// A map of levels over a box of the frame, like inthist::LevelMap.
+/// A map of levels that is drawn over a box of the frame, like inthist::LevelMap.
 struct LevelPicture {
   std::span<const std::uint8_t> levels;
   int stride;

@@ -35,10 +35,10 @@ struct Frame {
   PixelLocation location = PixelLocation::host;
   // For pixels on a device: the stream that writes them; null if they are already written.
   inthist::Stream producer = nullptr;
-  // For pixels on a device: their context, if it may differ from the engine's.
+  // For pixels on a device: the context of their memory; null if it is the engine's.
   std::shared_ptr<CudaContext> context = nullptr;
-  // For a summed-area table: the scores of this frame's values, if they are not the engine's LUT.
-  // Each frame may have its own, without a new engine.
+  // For a summed-area table: the scores of this frame's values; null for the engine's LUT. Each
+  // frame may have its own scores without a new engine.
   std::shared_ptr<const inthist::Lut> lut = nullptr;
 
   const inthist::Lut &lut_or (const inthist::Lut &engines) const { return lut ? *lut : engines; }
@@ -55,7 +55,7 @@ struct Duration {
   }
 };
 
-/// The reason for a schedule that the stream cannot change.
+/// The reason for a schedule (at once or on demand) that never changes.
 inline constexpr const char *kScheduleSet = "set, or needed by other settings";
 
 struct Stats {
@@ -63,16 +63,16 @@ struct Stats {
   int device = -1;
   guint64 frames = 0, in_flight = 0;
   guint64 bytes_up = 0, bytes_down = 0;
-  guint64 bytes_staged = 0;  // of bytes_up, from unpinned memory
+  guint64 bytes_staged = 0;  // part of bytes_up that came from unpinned memory
   Duration upload, compute, download;
   const char *schedule = "eager";  // how the next frame is computed: "eager" or "on-demand"
   const char *schedule_reason = kScheduleSet;
-  // frames that are computed on demand
+  // Counts about frames that are computed on demand.
   guint64 pixel_answers = 0;    // queries answered from the pixels, without a tensor
   guint64 device_answers = 0;   // queries that a GPU answered about frames in host memory
   guint64 part_tensors = 0;     // tensors computed of a region of a frame
   guint64 tensors = 0;          // tensors computed of a whole frame
-  guint64 bytes_on_demand = 0;  // memory that these frames hold, or keep for later ones
+  guint64 bytes_on_demand = 0;  // memory that frames use, or keep for later ones
 
   struct DeviceParts {
     int device;
@@ -80,7 +80,7 @@ struct Stats {
   };
   std::vector<DeviceParts> parts;  // parts that each device of a sharded engine computed
 
-  /// Adds the counts of another engine on the same devices, except for frames on demand.
+  /// Adds the counts of another engine on the same devices. Does not add those of frames on demand.
   void add (const Stats &other)
   {
     device = std::max (device, other.device);
@@ -99,12 +99,12 @@ struct Stats {
   }
 };
 
-/// A frame that an engine has accepted.
+/// A frame that an engine has accepted: its tensor, and a hold on its buffer.
 struct SubmittedFrame {
   std::shared_ptr<Tensor> tensor;
-  /// Holds the frame's buffer until its pixels have been read: the engine's reference makes the
-  /// buffer unwritable. If `wait`, waits for that instead, unless this thread is cancelled. Call
-  /// this while the engine lives, before another element may write to the buffer.
+  /// Lets the engine hold the frame's buffer, and so make it unwritable, until its pixels have been
+  /// read. If `wait` is true, waits until then, unless this thread is cancelled. Call this while
+  /// the engine lives, before another element may write to the buffer.
   std::function<Expected<> (GstBuffer *, bool wait)> hold = [] (GstBuffer *, bool) {
     return Expected<> ();
   };
@@ -114,7 +114,8 @@ class Engine {
 public:
   virtual ~Engine () = default;
 
-  /// Returns the frame's tensor before it is computed, or an Error::Kind::flushing.
+  /// Returns the frame's tensor before it is computed. If cancelled, returns an
+  /// Error::Kind::flushing.
   virtual Expected<SubmittedFrame> submit (const Frame &frame) = 0;
   /// Waits until all frames are computed, and returns the first failure since the last call. If
   /// this thread is cancelled (cancel.hpp), does not wait. A CUDA engine returns at once: it
@@ -122,12 +123,12 @@ public:
   virtual Expected<> finish () { return {}; }
   /// Returns whether a failure ended the engine: it computes no more frames.
   virtual bool has_failed () { return false; }
-  /// Drops frames whose tensors no consumer holds. Afterwards calls none of the options' functions.
-  /// This is the last call before the engine is dropped.
+  /// Drops frames whose tensors no consumer holds. From then on the engine calls no function of its
+  /// Options. This is the last call before the engine is dropped.
   virtual void abandon () {}
   virtual Stats stats () = 0;
   virtual const Plan &plan () const = 0;
-  /// Returns how frames are computed, for the log.
+  /// Returns a text for the log that says how frames are computed.
   virtual std::string description () const { return plan ().description; }
 };
 

@@ -12,15 +12,15 @@
 
 namespace integralhist {
 
-/// The place of a part's tensor in the frame's tensor in host memory. Parts of u8-tiled tensors
+/// Where a part of a frame belongs in the frame's tensor in host memory. Parts of u8-tiled tensors
 /// have all rows.
 struct HostDestination {
   std::byte *tensor = nullptr;
   inthist::Shape shape;  // of the whole frame
   Part part;
 
-  /// Calls `copy (to, to_pitch, from, from_pitch, bytes, n)` for each block of n pieces of a part's
-  /// tensor; `from` is an offset in that tensor.
+  /// Calls `copy (to, to_pitch, from, from_pitch, bytes, n)` for each block of n pieces of the
+  /// part's tensor. `from` is an offset in the part's tensor.
   template <class Copy>
   void for_blocks (Copy &&copy) const
   {
@@ -49,20 +49,21 @@ class EngineTensor : public Tensor {
 public:
   using Tensor::Tensor;
 
-  /// Takes a shape that fits the memory. Engines call this before any other code has the tensor.
+  /// Sets the shape of the next frame or part, which must fit the memory. Engines call this before
+  /// any other code has the tensor.
   void set_shape (const inthist::Shape &of)
   {
     shape = of;
     layout = inthist::layout_of (of);
   }
 
-  /// Starts the copy to a host destination. The returned function waits for the copy.
+  /// Starts copying the tensor to `to`. The returned function waits for the copy.
   virtual Expected<std::function<Expected<> ()>> start_copy (const HostDestination &to)
   {
     to.copy (static_cast<const std::byte *> (TRY (host ())));
     return [] { return Expected<> (); };
   }
-  /// Waits until a part is computed and in its host destination, if it has one.
+  /// Waits until the tensor is computed, and copied to its host destination if it has one.
   virtual Expected<> wait_for_copy (GstClockTime timeout) { return wait (timeout); }
 
   /// Returns whether all work on the tensor is done. The tensor remembers that, so that the next

@@ -11,7 +11,8 @@
 
 namespace integralhist {
 
-/// An engine that is made when it is first needed, and again after it was dropped. Counts persist.
+/// Makes an engine when it is first needed, and makes another if that one was dropped. The counts
+/// of all these engines are added up.
 class LazyEngine {
 public:
   using Make = std::function<Expected<std::shared_ptr<Engine>> ()>;
@@ -28,7 +29,7 @@ public:
     engine_ = made;
     return made;
   }
-  /// Drops the engine as an element does (retire.hpp); a cancelled thread waits less.
+  /// Drops the engine by retire () (retire.hpp). A cancelled thread waits only a moment.
   void drop ()
   {
     std::unique_lock lock (mutex_);
@@ -36,7 +37,7 @@ public:
       return;
     Stats last = engine_->stats ();
     last.in_flight = 0;
-    before_.add (last);  // with the same lock, so that no frame is counted twice, or not at all
+    before_.add (last);  // under one lock, so that stats () counts each frame once
     std::shared_ptr<Engine> engine = std::exchange (engine_, nullptr);
     lock.unlock ();
     retire (std::move (engine));

@@ -8,25 +8,25 @@
 
 namespace integralhist {
 
-/// A frame that is computed in parts.
+/// A frame that a sharded engine computes in parts (part.hpp).
 struct PartFrame : Frame {
   guint64 number = 0;       // from 1 on
-  void *arrived = nullptr;  // a CUDA event that reads of the pixels wait for, or null
+  void *arrived = nullptr;  // a CUDA event after which the pixels can be read, or null
 };
 
-/// An engine for parts of frames, which one thread calls.
+/// An engine that also computes parts of frames (part.hpp). Only one thread calls it.
 class PartEngine : public Engine {
 public:
-  /// Returns a part's tensor, with its bins and rows only, before it is computed, or an
-  /// Error::Kind::flushing. The engine copies it to the host tensor `host`, if any. Strips of the
-  /// same bins come in order, from the first row on.
+  /// Returns the tensor of a part's bins and rows before it is computed, or an
+  /// Error::Kind::flushing. If `host` is not null, the engine copies the part to this tensor of the
+  /// frame. Strips of the same bins come in order, from the first row on.
   virtual Expected<std::shared_ptr<EngineTensor>>
   submit_part (const PartFrame &frame, const Part &part, std::byte *host) = 0;
-  /// Announces that parts of this frame come next, so that the upload of its pixels can start.
+  /// Announces that parts of `frame` come next, so that the engine can start to upload its pixels.
   virtual void expect (const PartFrame &) {}
-  /// Returns whether the pixels of that frame are on the device, or never will be.
+  /// Returns false while the device still uploads the pixels of the frame.
   virtual bool has_fetched (const PartFrame &) { return true; }
-  /// Returns whether submit_part would not wait.
+  /// Returns whether submit_part () would return without waiting.
   virtual bool is_free () = 0;
 };
 

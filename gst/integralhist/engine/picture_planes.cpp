@@ -7,7 +7,7 @@
 namespace integralhist {
 namespace {
 
-/// Returns the rows of a plane, for a plane that a feature reads.
+/// Returns where the rows of a plane lie, as far as the feature reads them.
 PictureRows rows_of (const inthist::Image &image, int plane, int width, int n)
 {
   const inthist::PixelFormat &format = image.format;
@@ -27,7 +27,7 @@ PictureRows rows_of (const inthist::Image &image, int plane, int width, int n)
       rows.n = std::max (rows.n, channel.rows_of (image.top + n));
       rows.bytes = std::max (rows.bytes, last * channel.step + channel.offset + channel.bytes);
     }
-  if (plane == 0 && format.pixel_weight == inthist::Weight::gradient)  // this weight reads luma
+  if (plane == 0 && format.pixel_weight == inthist::Weight::gradient)  // it reads luma
     rows.bytes = std::max (rows.bytes, std::size_t (image.left + width) * format.bytes);
   return rows;
 }
@@ -90,7 +90,7 @@ std::size_t most_picture_bytes (const inthist::PixelFormat &format, int width, i
 {
   inthist::Image image;
   image.format = format;
-  // the offset with which most of the chroma is copied
+  // At this offset a frame has the most samples of chroma.
   image.left = 1;
   image.top = format.is_interlaced () ? 3 : 1;
   image.rows = rows;

@@ -9,13 +9,13 @@
 
 namespace integralhist {
 
-/// The rows of a plane, and where to copy them.
+/// The rows of a plane, and their place in a copy of the picture.
 struct PictureRows {
   const std::byte *data;
   int n;
   std::size_t bytes;          // of a row
   std::ptrdiff_t stride;      // bytes; negative from the bottom up
-  std::size_t pitch, offset;  // of the copy
+  std::size_t pitch, offset;  // in the copy
 
   std::size_t size () const { return (pitch > bytes ? pitch : bytes) * n; }
   bool are_close () const { return stride == std::ptrdiff_t (pitch); }
@@ -23,20 +23,20 @@ struct PictureRows {
 
 class PicturePlanes {
 public:
-  /// Takes `n` rows of an image, `width` pixels wide; all rows of the frame if the image's feature
-  /// reads more than one pixel of the first plane. A stride that suits the kernels stays, so that
+  /// Describes `n` rows of an image, `width` pixels wide; all rows of the frame if its feature
+  /// reads more than one pixel of the first plane. A stride that suits the kernels is kept, so that
   /// one copy uploads all rows. Rows that overlap are copied one by one. With `keep_strides` all
-  /// strides stay.
+  /// strides are kept.
   PicturePlanes (const inthist::Image &image, int width, int n, bool keep_strides = false);
 
   std::span<const PictureRows> all () const { return { rows_, std::size_t (n_) }; }
-  /// Returns the bytes of the copy.
+  /// Returns the bytes that a copy of all planes occupies.
   std::size_t size () const { return rows_[n_ - 1].offset + rows_[n_ - 1].size (); }
-  /// Returns the number of bytes to copy.
+  /// Returns how many bytes are copied, without gaps.
   std::size_t bytes () const;
-  /// Returns the image of the copy in `memory`.
+  /// Returns the image that describes a copy of the planes in `memory`.
   inthist::Image image_in (const std::byte *memory) const;
-  /// Copies the planes to size () bytes of pinned memory, and returns them there.
+  /// Copies the planes to `to`, pinned memory of size () bytes, and returns the planes of the copy.
   PicturePlanes stage (std::byte *to) const;
 
 private:
@@ -45,9 +45,9 @@ private:
   PictureRows rows_[3];
 };
 
-/// Returns the most bytes of `n` rows of a picture on a device, for any allocator and any crop: at
-/// least PicturePlanes::size (), and rows with the pitch of cudaMallocPitch. The frame has `rows`
-/// rows, and all count if the feature reads more than one pixel of the first plane.
+/// Returns the most bytes that `n` rows of a picture can occupy on a device, for any allocator and
+/// any crop: at least PicturePlanes::size (), and with the row pitch of cudaMallocPitch. If the
+/// feature reads more than one pixel of the first plane, all `rows` rows of the frame are needed.
 std::size_t most_picture_bytes (const inthist::PixelFormat &format, int width, int n, int rows);
 
 }  // namespace integralhist

@@ -16,8 +16,8 @@ using inthist::Shape;
 
 using Seconds = std::chrono::duration<double>;
 
-/// Locks measuring, because two measurements at once would both be wrong. The lock is not owned if
-/// `cancelled` was set first.
+/// Waits until no other thread measures, because two measurements at once would both be wrong.
+/// Returns the lock; it is not owned if `cancelled` was set first.
 std::unique_lock<std::mutex> turn (const std::atomic<bool> *cancelled)
 {
   static std::mutex mutex;

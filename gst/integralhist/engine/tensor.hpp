@@ -22,7 +22,7 @@ using inthist::Query;
 struct Shard;
 class DeviceFeatureImage;
 
-/// Values for CUDA callers; all null for a tensor in host memory.
+/// A tensor in GPU memory, described for CUDA callers. All null for a tensor in host memory.
 struct CudaView {
   guint64 pointer = 0;
   void *event = nullptr, *context = nullptr;
@@ -30,11 +30,11 @@ struct CudaView {
   bool is_primary = false;  // whether the context is the device's primary one
 };
 
-/// A tensor in a GPU's memory.
+/// A whole tensor in a GPU's memory.
 class DeviceTensor {
 public:
   virtual CudaView cuda () = 0;
-  /// Enqueues queries as Tensor::ask_on () does.
+  /// Enqueues queries on `stream`, like Tensor::ask_on ().
   virtual Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) = 0;
   /// Keeps the tensor unchanged until the work enqueued on `stream`, of its context, is done.
   virtual Expected<> add_reader (inthist::Stream stream) = 0;
@@ -47,8 +47,9 @@ protected:
   ~DeviceTensor () = default;
 };
 
-/// Asks for cells of several grids: [cell][plane] in 1/kCellParts^2 pixel. With scores of an
-/// integral histogram's bins, asks for one number per cell (kernels/cells.hpp).
+/// A query for the sums of the cells of several grids: sums[cell][plane] in 1/kCellParts^2 pixel.
+/// With scores for the bins of an integral histogram, it asks for one number per cell
+/// (kernels/cells.hpp).
 struct CellsQuery {
   std::span<const inthist::Cells> grids;
   inthist::Scores scores;
@@ -56,7 +57,7 @@ struct CellsQuery {
 };
 
 class Tensor;
-/// Answers from rectangles of whole pixels.
+/// Answers queries for cells by asking the tensor for rectangles of whole pixels.
 Expected<> ask_cells_by_rectangles (Tensor &tensor, std::span<const CellsQuery> queries);
 
 /// One frame's tensor. Any thread may query it; queries wait for the fence.
@@ -78,15 +79,15 @@ public:
   /// Runs queries. Their answers and carried values lie in host memory. If `answers` is null, only
   /// the best window is written.
   virtual Expected<> ask (std::span<const Query> queries) = 0;
-  /// Announces queries about these regions, which lie in the frame, so that work that the queries
-  /// share is done once. If a GPU answers them, returns the feature image of the frame on that GPU,
+  /// Announces that queries about these regions of the frame follow, so that the work that they
+  /// share is done once. If a GPU will answer them, returns the frame's feature image on that GPU,
   /// which lives as long as the tensor; many queries should then come in one call. Otherwise
   /// returns null.
   virtual Expected<DeviceFeatureImage *> prepare (std::span<const inthist::Region> /*regions*/)
   {
     return nullptr;
   }
-  /// Runs queries of cells, whose sums lie in host memory.
+  /// Runs queries for sums of cells. The sums lie in host memory.
   virtual Expected<> ask_cells (std::span<const CellsQuery> queries)
   {
     return ask_cells_by_rectangles (*this, queries);
@@ -102,8 +103,8 @@ public:
         "the tensor is in host memory, where no stream orders anything: ask without a stream");
   }
   virtual Expected<const void *> host () = 0;
-  /// Returns the whole tensor in a GPU's memory, which lives as long as this one. Computes it if it
-  /// is not computed yet. Returns null for a tensor in host memory.
+  /// Returns the whole tensor in a GPU's memory, and computes it if necessary. It lives as long as
+  /// this object. Returns null for a tensor in host memory.
   virtual Expected<DeviceTensor *> device_tensor () { return nullptr; }
   /// Waits for the shards and returns them in the order of bins; empty if the tensor is whole.
   virtual Expected<std::span<const Shard>> shards () { return std::span<const Shard> (); }
@@ -113,28 +114,28 @@ public:
     /// About the buffer that the tensor is computed from: whether a BufferHold holds it, and
     /// whether it was then copied into a buffer that shares its memory.
     std::atomic<bool> buffer_held = false, buffer_copied = false;
-    /// Whether Options::failed has been called for this tensor's failure.
+    /// Whether Options::failed was called for the failure of this tensor.
     std::atomic<bool> failure_reported = false;
   };
-  /// All tensors that forward to this one share these flags.
+  /// Flags that this tensor shares with all tensors that forward to it.
   const std::shared_ptr<Flags> flags;
 
 protected:
-  /// Makes a tensor that forwards to another.
+  /// Makes a tensor that forwards to the tensor `to`.
   Tensor (const Tensor &to, std::shared_ptr<Flags> its)
       : shape (to.shape), layout (to.layout), flags (std::move (its))
   {
   }
 };
 
-/// Returns the values for CUDA callers; all null if the tensor has none or fails.
+/// Returns the tensor's CudaView; all null if it is in host memory or has failed.
 inline CudaView cuda_view_of (Tensor &tensor)
 {
   const auto device = tensor.device_tensor ();
   return device && *device ? (*device)->cuda () : CudaView{};
 }
 
-/// Waits for the tensor, or until this thread is cancelled.
+/// Waits until the tensor is computed or this thread is cancelled.
 inline Expected<> await (Tensor &tensor)
 {
   for (;;) {

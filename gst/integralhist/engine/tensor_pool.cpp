@@ -22,7 +22,7 @@ Expected<std::shared_ptr<TensorPool>> TensorPool::create (Make make, const Optio
   return pool;
 }
 
-/// Waits until a tensor is idle or may be made.
+/// Waits until there is an idle tensor, or until another one may be made.
 Expected<> TensorPool::await_room (std::unique_lock<std::mutex> &lock)
 {
   const auto has_room = [this] { return !idle_.empty () || may_grow (); };
@@ -42,12 +42,12 @@ Expected<> TensorPool::await_room (std::unique_lock<std::mutex> &lock)
   });
 }
 
-/// Makes a tensor, without the lock, and puts it in front of the idle ones. If there is no memory
-/// for it, succeeds if another tensor is idle.
+/// Makes a tensor, without holding the lock, and puts it in front of the idle tensors. If there is
+/// no memory for it, but there is an idle tensor, does nothing.
 Expected<> TensorPool::grow (std::unique_lock<std::mutex> &lock)
 {
   const unsigned alive = alive_++;
-  lock.unlock ();  // allocating may take long
+  lock.unlock ();  // because allocating may take long
   auto made = make_ (alive);
   GST_DEBUG ("tensor %u: %s", alive + 1, made ? "made" : made.error ().message.c_str ());
   lock.lock ();
@@ -58,7 +58,7 @@ Expected<> TensorPool::grow (std::unique_lock<std::mutex> &lock)
   alive_--;
   if (idle_.empty () || made.error ().kind != Error::Kind::no_memory)
     return tl::make_unexpected (std::move (made).error ());
-  grow_below_ = alive_;  // the most that fit
+  grow_below_ = alive_;  // the largest number that fits the memory
   return {};
 }
 
@@ -87,7 +87,7 @@ Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire ()
 Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire (MemoryReturns &returns)
 {
   for (;;) {
-    // memory that came back since the failure may be enough
+    // The count is read first: memory returned after a failure may be enough.
     const guint64 before = returns.n_returned ();
     auto tensor = acquire ();
     if (tensor || tensor.error ().kind != Error::Kind::no_memory

@@ -8,11 +8,12 @@
 
 namespace integralhist {
 
-/// Computes whole tensors of frames on demand, with its own engine, one frame at a time. No caller
-/// waits for a tensor that another caller holds. Any thread may call.
+/// Computes whole tensors of frames on demand, with an engine of its own, one frame at a time. No
+/// thread waits until another thread releases a tensor. Any thread may call this.
 class WholeTensorEngine {
 public:
-  /// `make` makes an engine, on devices of this kind, that does not wait for tensors to come back.
+  /// `make` makes an engine on a device of the kind `device`. The engine must not wait for tensors
+  /// in use.
   WholeTensorEngine (LazyEngine::Make make, inthist::Device device)
       : device (device), engine_ (std::move (make))
   {
@@ -49,8 +50,8 @@ public:
     changed_.notify_one ();
     return tensor;
   }
-  /// Says that the stream has ended. Each later call makes an engine for its frame, and then drops
-  /// it.
+  /// Notes that the stream has ended. From then on each call of compute () makes an engine for its
+  /// frame, and then drops it.
   void end ()
   {
     ended_ = true;  // first, so that an engine that is being made is also dropped

@@ -8,18 +8,19 @@ EnginePlan choose (const EngineRequest &request)
   const EnginePlan at_once = {};
   if (request.compute == Compute::eager)
     return at_once;
-  // On the CPU, an eager engine may take over while frames stream: nothing is measured then.
+  // Does not measure strategies: on the CPU, an eager engine may start while frames stream.
   if (request.is_plain_cpu ())
     return { .on_demand = true, .measures = false };
 
   const bool automatic = request.compute == Compute::automatic,
              whole_gpu = request.on_gpu && !request.in_parts && !request.is_limited,
              weighs = request.content == inthist::Content::weights,
-             // if not, eager engines report why, and the CPU computes frames in host memory
+             // If this is false, eager engines report why, and the CPU computes frames in host
+             // memory.
       computes = !request.on_gpu || request.gpu_takes_shape;
   const bool stays_on_gpu = whole_gpu && computes;
-  // Automatic computes at once if a frame needs several devices or rounds, if pixels have weights
-  // on a GPU, if tensors are downloaded anyway, and if the memory of a device is short.
+  // Compute::automatic computes at once if a frame needs several devices or rounds, if pixels have
+  // weights on a GPU, if tensors are downloaded anyway, or if the memory of a device is short.
   if (automatic
       && (!stays_on_gpu || weighs || request.downloads || !request.has_room_to_change_schedule))
     return at_once;
@@ -33,7 +34,8 @@ EagerEngine choose_eager (const EngineRequest &request, unsigned room, unsigned 
 {
   if (request.is_plain_cpu ())
     return EagerEngine::cpu;
-  // Without a limit one tensor is enough; a warning covers waits for tensors held downstream.
+  // Without a limit by the user, one tensor is enough: if consumers hold it and frames wait, there
+  // is a warning.
   return !request.in_parts && room >= (request.is_limited ? least : 1) ? EagerEngine::one_device
                                                                        : EagerEngine::sharded;
 }

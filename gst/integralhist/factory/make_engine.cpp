@@ -23,12 +23,12 @@ Options untuned (Options options)
   return options;
 }
 
-/// Returns whether a GPU has room for the tensors of an eager engine and of frames on demand. Both
-/// exist while the schedule changes.
+/// Returns whether a GPU has room for the tensors of an eager engine and for those of frames on
+/// demand at once. Both exist while the schedule changes.
 Expected<bool> has_room_to_change_schedule (const inthist::Shape &shape, const Options &options,
                                             const CudaContext &context)
 {
-  constexpr unsigned kHeld = 4;  // by consumers, besides those in flight; or kept for reuse
+  constexpr unsigned kHeld = 4;  // tensors that consumers hold, or that are kept for reuse
   return room_for (shape, TRY (context.free_memory ()), 0) >= 2 * (options.async_depth + kHeld);
 }
 
@@ -82,7 +82,7 @@ Expected<std::unique_ptr<Engine>> EngineInputs::eager (const Options &options) c
   switch (choose_eager (request, room, least_resident (options))) {
     case EagerEngine::cpu: return make_cpu_engine (shape, lut, options);
     case EagerEngine::one_device: {
-      // The memory was counted for the built-in choice.
+      // With a limit, memory was counted for the built-in strategy only.
       Options alone = request.is_limited ? untuned (options) : options;
       if (request.is_limited && (options.max_tensors == 0 || options.max_tensors > room))
         alone.max_tensors = room;
@@ -94,8 +94,8 @@ Expected<std::unique_ptr<Engine>> EngineInputs::eager (const Options &options) c
   return make_sharded_engine (shape, options, std::move (all), functions, format);
 }
 
-/// Returns options of an engine for queries, which come one at a time and also after a stop. Errors
-/// go to the caller of the query.
+/// Returns options of an engine for queries, which come one at a time and also after a stop. Only
+/// the caller of a query gets its error.
 Options for_queries (Options options)
 {
   options.async_depth = 2;  // a cancelled frame may still be computed

@@ -14,8 +14,8 @@ struct Devices {
   bool are_several () const { return contexts.size () > 1 || ids.size () > 1; }
 };
 
-/// Makes the engine for a shape: a sharded engine for several devices, or if the settings or the
-/// memory require rounds. Pictures of the input are no larger than those of `format`.
+/// Makes the engine for a shape: a sharded engine (sharded_engine.hpp) for several devices, or if
+/// settings or memory require rounds. Pictures of the input are no larger than those of `format`.
 Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, const inthist::Lut &lut,
                                                const Options &options, const Devices &devices,
                                                const inthist::PixelFormat &format);

@@ -14,12 +14,13 @@ class CudaContext;
 struct DeviceFunctions;
 struct ShardDevice;
 
-/// Returns the CPU as a device, so that a sharded engine runs without a GPU.
+/// Returns the CPU, described as a device, so that a sharded engine runs without a GPU.
 ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options);
 
 Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext> context,
                                          const inthist::Lut &lut, const Options &options);
-/// Returns the functions for devices with these contexts; for no context, those of the CPU.
+/// Returns the functions for devices with these contexts. Without contexts, returns those of the
+/// CPU.
 DeviceFunctions cuda_functions (const std::vector<std::shared_ptr<CudaContext>> &contexts);
 
 }  // namespace integralhist

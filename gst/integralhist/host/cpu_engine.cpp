@@ -30,7 +30,7 @@ public:
   {
   }
 
-  /// Allocates memory for frames in flight, chooses the strategy, and starts the worker.
+  /// Allocates memory for frames in flight, chooses the strategy, and starts the worker thread.
   Expected<> open (const Options &options)
   {
     const auto make = [shape = largest_part_] (unsigned alive) {
@@ -236,7 +236,7 @@ private:
   std::vector<Slot *> idle_;
   std::deque<Slot *> queue_;
   Slot *running_ = nullptr;
-  std::atomic<bool> given_up_ = false;  // drops the running frame
+  std::atomic<bool> given_up_ = false;  // the worker stops computing its frame
   Expected<> outcome_;                  // the first failure of any frame
   Stats stats_;
   bool stopping_ = false;

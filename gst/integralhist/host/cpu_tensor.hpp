@@ -15,7 +15,7 @@ Expected<> answer_on_host (const inthist::TensorView &tensor, std::span<const Qu
 
 class CpuTensor final : public EngineTensor {
 public:
-  /// Allocates the memory; `alive` other tensors exist.
+  /// Makes a tensor; its error message says that `alive` others exist.
   static Expected<std::unique_ptr<EngineTensor>> create (const inthist::Shape &shape,
                                                          unsigned alive);
 

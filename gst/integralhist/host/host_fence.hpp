@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A fence of work on the host.
+// A fence for work on the host: other threads wait until the work is done.
 #pragma once
 
 #include <chrono>
@@ -11,16 +11,17 @@
 
 namespace integralhist {
 
-/// Returns the timeout, limited so that adding it to a time does not overflow.
+/// Returns the timeout as a duration, limited so that adding it to a time does not overflow.
 std::chrono::nanoseconds duration_of (GstClockTime timeout);
-/// Returns the error of a wait that has reached its timeout.
+/// Returns the Error::Kind::timeout of a wait for a tensor.
 tl::unexpected<Error> not_ready ();
 
 class HostFence {
 public:
   /// Begins work.
   void reset ();
-  /// Ends all waits with the outcome of the work. Only the first outcome counts.
+  /// Notes that the work is done, with this outcome, and wakes all waiting threads. Only the first
+  /// call has an effect.
   void signal (const Expected<> &outcome);
   /// Waits at most `timeout` nanoseconds, and returns the outcome.
   Expected<> wait (GstClockTime timeout);

@@ -39,13 +39,13 @@ void lower (Available *available, std::size_t limit, std::size_t used, const cha
     *available = { left, of };
 }
 
-/// The files of one version of control groups.
+/// The names of the files of control groups, for version 1 or 2.
 struct GroupFiles {
   const char *folder, *limit, *used, *reclaimable;
 };
 
-/// Applies the limits of the process's group and of the enclosing groups. Page cache counts as
-/// free.
+/// Lowers the available memory to what the process's control group and the enclosing groups still
+/// allow. Page cache counts as free.
 void lower_by_groups (Available *available, const std::string &root, std::string group,
                       const GroupFiles &files)
 {
@@ -69,7 +69,8 @@ void lower_by_groups (Available *available, const std::string &root)
   constexpr GroupFiles kV1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
                                "memory.usage_in_bytes", "total_inactive_file" };
   constexpr GroupFiles kV2 = { "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file" };
-  // in a container the path may be the host's; the root of the mount is then our group
+  // In a container the path in /proc/self/cgroup may be the host's. Then the root of the mount is
+  // the group of this process.
   lower_by_groups (available, root, "/", kV2);
   lower_by_groups (available, root, "/", kV1);
   std::ifstream groups (root + "/proc/self/cgroup");
@@ -97,7 +98,8 @@ void lower_by_address_space (Available *available, const std::string &root)
            "the address space that ulimit -v allows");
 }
 
-/// Allocates memory and writes to every page, so that it no longer counts as free; null on failure.
+/// Allocates memory, and writes to every page so that the system no longer counts it as free.
+/// Returns null on failure.
 HostMemory allocate (std::size_t bytes)
 {
   constexpr std::size_t kPage = 4096, kHugePage = 2 << 20;

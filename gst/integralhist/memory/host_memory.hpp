@@ -15,7 +15,7 @@ namespace integralhist {
 
 using HostMemory = std::shared_ptr<std::byte>;
 
-/// How much memory is available, and its kind, such as "host memory".
+/// How much memory is available, and a text for messages that says of what, such as "host memory".
 struct Available {
   std::size_t bytes = 0;
   const char *of = "host memory";
@@ -27,7 +27,8 @@ Available available_memory (const std::string &root = "");
 
 using NoMemoryMessage = std::function<std::string (const Available &available)>;
 
-/// Allocates whole tensors and pictures in memory that all devices reach.
+/// A function that allocates memory for whole tensors and pictures that all devices can read and
+/// write.
 using AllocateHost =
     std::function<Expected<HostMemory> (std::size_t bytes, const NoMemoryMessage &message)>;
 

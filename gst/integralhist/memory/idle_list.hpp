@@ -16,7 +16,7 @@ public:
   /// Keeps `most` at most.
   explicit IdleList (std::size_t most = SIZE_MAX) : most_ (most) {}
 
-  /// Returns the longest idle one that fits; null if none does.
+  /// Removes and returns the thing that fits and was idle longest; null if none fits.
   template <class Fits>
   T take (Fits &&fits)
   {
@@ -28,7 +28,7 @@ public:
     idle_.erase (found);
     return taken;
   }
-  /// Returns the one that came back last; null if the list is empty.
+  /// Removes and returns the thing that was returned last. Returns null if the list is empty.
   T take ()
   {
     const std::lock_guard lock (mutex_);
@@ -39,8 +39,8 @@ public:
     return taken;
   }
 
-  /// Keeps one for the next user. If there are then too many, returns the longest idle; otherwise
-  /// null. The caller drops the result, without the lock.
+  /// Keeps a thing for the next user. If there are then too many, returns the one that was idle
+  /// longest; otherwise null. The caller destroys the result, without the lock.
   T give_back (T one)
   {
     const std::lock_guard lock (mutex_);
@@ -58,7 +58,7 @@ public:
     const std::lock_guard lock (mutex_);
     return std::exchange (idle_, {});
   }
-  /// Keeps none from now on, and returns all.
+  /// Removes and returns all things. From then on the list keeps none.
   std::vector<T> close ()
   {
     const std::lock_guard lock (mutex_);

@@ -5,7 +5,7 @@
 
 namespace integralhist {
 
-/// Returns g_format_size () with a plain space, so that users can search for the text.
+/// Returns a text such as "1.50 GiB", with a plain space so that users can search for it.
 static std::string size_text (double size)
 {
   constexpr const char *kUnits[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };

@@ -14,7 +14,8 @@ std::string no_memory (const std::string &what, std::size_t bytes, const Availab
 /// Returns "WHAT takes x GiB, and LIMIT is y GiB".
 std::string no_memory_within (const std::string &what, std::size_t bytes, const char *limit,
                               std::size_t value);
-/// Returns no_memory () for a tensor and what makes it smaller; `alive` other tensors exist.
+/// Returns the message of no_memory () for a tensor, with remedies such as fewer bins; `alive`
+/// other tensors exist.
 std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes,
                                   const Available &available, unsigned alive);
 

@@ -5,13 +5,13 @@
 
 namespace integralhist {
 
-/// A source of memory that comes back while frames are in flight.
+/// A source of memory that frames in flight return when they are done.
 class MemoryReturns {
 public:
   virtual ~MemoryReturns () = default;
-  /// Returns how often memory has come back so far.
+  /// Returns how often memory has been returned so far.
   virtual guint64 n_returned () = 0;
-  /// Waits until that is more than `before`. Returns false if nothing can come back.
+  /// Waits until n_returned () is more than `before`. Returns false if no memory can be returned.
   virtual Expected<bool> await_more (guint64 before) = 0;
 };
 

@@ -20,7 +20,7 @@ inline inthist::Shape part_of (inthist::Shape shape, int bins, int rows)
   return shape;
 }
 
-/// The largest part of an engine: at most this many bins and rows; 0 for all.
+/// The largest part that an engine computes: at most this many bins and rows; 0 for all.
 struct PartLimit {
   int bins = 0, rows = 0;
 
@@ -30,7 +30,7 @@ struct PartLimit {
   }
 };
 
-/// Returns the part's rows of a frame.
+/// Returns the rows of a frame that a part needs.
 inline inthist::Image rows_of_part (inthist::Image image, const Part &part)
 {
   if (image.format.reads_single_pixel ())
@@ -40,7 +40,7 @@ inline inthist::Image rows_of_part (inthist::Image image, const Part &part)
   return image;
 }
 
-/// Returns a LUT with the bins of a part, numbered from 0.
+/// Returns the LUT for a part's bins, which are numbered from 0.
 inline inthist::Lut lut_of_part (const inthist::Lut &lut, const inthist::Shape &shape,
                                  const Part &part)
 {

@@ -12,7 +12,7 @@ struct PartMemory {
   std::size_t above = 0;  // bytes for H in the row above the next strip, if there are strips
 };
 
-/// Returns the memory for parts of at most this shape.
+/// Returns the memory for parts that are at most as large as `most`.
 inline PartMemory memory_of (const inthist::Shape &most, const inthist::Strategy *strategy,
                              const inthist::Tuning &tuning)
 {

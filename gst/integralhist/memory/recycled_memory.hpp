@@ -10,8 +10,8 @@
 
 namespace integralhist {
 
-/// Host memory that is taken again and again in a few sizes. Returned pieces are kept for the next
-/// caller, because touching new pages costs time.
+/// Allocates host memory for a user that needs a few sizes again and again. Memory that users drop
+/// is kept for later ones, because touching new pages costs time.
 class RecycledMemory : public std::enable_shared_from_this<RecycledMemory> {
 public:
   explicit RecycledMemory (AllocateHost allocate = allocate_on_host, std::size_t most_idle = 4)
@@ -19,7 +19,7 @@ public:
   {
   }
 
-  /// Returns memory that comes back when its last holder drops it.
+  /// Returns memory for `bytes` bytes. When its last user drops it, it is kept for reuse.
   Expected<HostMemory> take (std::size_t bytes, const NoMemoryMessage &message)
   {
     Idle idle = idle_.take (
@@ -35,13 +35,13 @@ public:
     bytes_ += bytes;
     return returning (std::move (piece));
   }
-  /// Frees the memory that no caller holds.
+  /// Frees the memory that is kept for reuse.
   void free_idle ()
   {
     for (const Idle &idle : idle_.take_all ())
       bytes_ -= idle.bytes;
   }
-  /// Returns the bytes that are in use or idle.
+  /// Returns how many bytes are in use or kept for reuse.
   std::size_t bytes () const { return bytes_; }
 
 private:

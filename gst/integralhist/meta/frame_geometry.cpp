@@ -11,7 +11,7 @@ namespace integralhist {
 
 namespace {
 
-// products of two int64_t; standard C++ has no type for them
+// An integer for products of two int64_t; standard C++ has no such type.
 __extension__ using Wide = __int128;
 
 Wide gcd (Wide a, Wide b)
@@ -30,7 +30,7 @@ struct Range {
   std::int64_t from, to;
 };
 
-/// Returns the nearest edges of a range on the other side of the map, in order.
+/// Maps both ends of a range to the nearest integers, and returns them in ascending order.
 Range mapped (const AxisMap &map, std::int64_t from, std::int64_t to)
 {
   const std::int64_t a = map.nearest (from), b = map.nearest (to);
@@ -53,8 +53,8 @@ GstVideoRectangle rectangle (const Range &columns, const Range &rows)
            whole (rows.to) - whole (rows.from) };
 }
 
-/// Returns the map from an output's coordinate to the input's, if a range of the input fills a
-/// range of the output.
+/// Returns the map from a coordinate of a filter's output to that of its input, for a filter that
+/// fills a range of the output with a range of the input.
 AxisMap filling (int in, int in_length, int out, int out_length, bool mirrored)
 {
   const std::int64_t common = std::gcd (in_length, out_length), n = in_length / common,
@@ -85,8 +85,8 @@ AxisMap AxisMap::inverse () const
 
 std::optional<AxisMap> AxisMap::after (const AxisMap &first) const
 {
-  // far below the limit of int64_t, so that neither these three products nor an offset, which is
-  // the sum of two, ever overflow
+  // This limit is far below that of int64_t: neither the products s and d nor the offset o, which
+  // is the sum of two products, can overflow.
   constexpr Wide kMax = Wide (1) << 62;
   Wide s = Wide (scale) * first.scale, d = Wide (divisor) * first.divisor,
        o = Wide (scale) * first.offset + Wide (offset) * first.divisor;
@@ -113,7 +113,7 @@ std::optional<FrameGeometry> FrameGeometry::after (const FrameStep &step) const
     if (r.w <= 0 || r.h <= 0 || std::max (r.w, r.h) > kMaxPixels
         || std::max (std::abs (std::int64_t (r.x)), std::abs (std::int64_t (r.y))) > kMaxPixels)
       return std::nullopt;
-  // maps a column and a row of the output to the input
+  // Map a column and a row of the filter's output to its input.
   const AxisMap column = turns ? filling (in.x, in.w, out.y, out.h, mirrors_columns)
                                : filling (in.x, in.w, out.x, out.w, mirrors_columns);
   const AxisMap row = turns ? filling (in.y, in.h, out.x, out.w, mirrors_rows)
@@ -127,7 +127,7 @@ std::optional<FrameGeometry> FrameGeometry::after (const FrameStep &step) const
   now.row_ = *new_row;
   now.is_turned_ = is_turned_ != turns;
   const int across = now.is_turned_ ? height : width, down = now.is_turned_ ? width : height;
-  // the part that was shown, that the filter read, and that fell into the filter's output
+  // What remains visible was visible before, was read by the filter, and lies in its output.
   const Range read_columns = is_turned_ ? mapped (column_, in.y, std::int64_t (in.y) + in.h)
                                         : mapped (column_, in.x, std::int64_t (in.x) + in.w);
   const Range read_rows = is_turned_ ? mapped (row_, in.x, std::int64_t (in.x) + in.w)

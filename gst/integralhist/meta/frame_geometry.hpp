@@ -20,12 +20,13 @@ constexpr int kMaxPixels = 1 << 28;
 struct AxisMap {
   std::int64_t scale = 1, offset = 0, divisor = 1;  // divisor > 0, scale != 0
 
-  /// Returns the nearest integer; halves go up.
+  /// Returns the integer nearest to the mapped coordinate; halves are rounded up.
   std::int64_t nearest (std::int64_t at) const;
   double at (double at) const { return (double (scale) * at + double (offset)) / double (divisor); }
   /// Returns the inverse map.
   AxisMap inverse () const;
-  /// Returns this map applied after `first`; nothing if the numbers get too large.
+  /// Returns the map that first applies `first` and then this map. Returns nothing if the numbers
+  /// get too large.
   std::optional<AxisMap> after (const AxisMap &first) const;
   bool operator== (const AxisMap &) const = default;
 };
@@ -44,8 +45,8 @@ public:
   /// Makes a frame that shows all of the original, scaled.
   FrameGeometry (int width, int height, int original_width, int original_height);
 
-  /// Returns the geometry of a filter's output, for an input of this geometry. Returns nothing if
-  /// no pixel comes from the original, or if the map is not exact.
+  /// Returns the geometry of a filter's output if this is that of its input. Returns nothing if no
+  /// pixel of the output comes from the original, or if the map is not exact.
   std::optional<FrameGeometry> after (const FrameStep &step) const;
 
   /// Returns the rectangle of the original that is nearest to a rectangle of the frame, without
@@ -71,8 +72,8 @@ public:
   double down () const;
 
 private:
-  AxisMap column_, row_;    // map a column and a row of the frame to the original,
-  bool is_turned_ = false;  // or from a row and a column
+  AxisMap column_, row_;    // map a column and a row of the frame to the original
+  bool is_turned_ = false;  // if true, column_ maps a row, and row_ a column
   GstVideoRectangle visible_;
 };
 

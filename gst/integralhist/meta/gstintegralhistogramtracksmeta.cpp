@@ -13,7 +13,7 @@ using namespace integralhist;
 
 namespace {
 
-/// Bits of a track's flags in the bytes.
+/// Bits of the flags that a track has in the bytes.
 enum : guint8 { kIsLost = 1, kHasDetectionConfidence = 2 };
 
 bool is_valid (const Track &track)

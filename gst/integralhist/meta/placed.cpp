@@ -25,7 +25,8 @@ GstVideoRectangle all_of (const GstVideoInfo *info)
   return { 0, 0, info->width, info->height };
 }
 
-/// Returns the place after a step from one kind of frame, of geometry `before`, to another.
+/// Returns the place of a meta after a step from frames `in` to frames `out`. `before` is its
+/// geometry before.
 inthist::Expected<Placed, std::string> after (const Placed &placed, const FrameGeometry &before,
                                               const GstVideoInfo *in, const GstVideoInfo *out,
                                               const FrameStep &step)
@@ -48,8 +49,9 @@ inthist::Expected<Placed, std::string> after (const Placed &placed, const FrameG
 }
 
 #if GST_CHECK_VERSION(1, 28, 0)
-/// Reads a step from its matrix. Rectangles say where the picture lies, as integers; the matrix, in
-/// floats, says how it is turned. Its positions are edges, or pixels if it mirrors.
+/// Reads a step of GStreamer from its matrix. Its rectangles, which are integers, say where the
+/// picture lies. The matrix, in floats, says how the picture is turned. It maps edges; if it
+/// mirrors, it maps pixels.
 std::optional<FrameStep> step_of (const GstVideoMetaTransformMatrix &transform)
 {
   const auto &m = transform.matrix;
@@ -57,7 +59,7 @@ std::optional<FrameStep> step_of (const GstVideoMetaTransformMatrix &transform)
   const bool is_upright = m[0][1] == 0 && m[1][0] == 0, is_turned = m[0][0] == 0 && m[1][1] == 0;
   if (is_upright == is_turned || m[2][0] != 0 || m[2][1] != 0 || m[2][2] != 1)
     return std::nullopt;
-  // whether the input's length fills the output's, to a pixel
+  // Returns whether the input's length, mapped, is the output's length, to a pixel.
   const auto fills = [] (float scale, float offset, int in_length, int out_length) {
     const double a = offset, b = double (scale) * in_length + offset;
     return std::fabs (std::min (a, b)) < 1.5 && std::fabs (std::max (a, b) - out_length) < 1.5;
@@ -100,7 +102,7 @@ inthist::Expected<Placed, std::string> transformed (const Placed &placed, int or
   const FrameGeometry before = placed.geometry_of (original_width, original_height);
   if (GST_META_TRANSFORM_IS_COPY (type)) {
     if (static_cast<const GstMetaTransformCopy *> (data)->region)
-      return no ("");  // some bytes are no frame
+      return no ("");  // some other bytes, not a frame
     return placed;
   }
   if (GST_VIDEO_META_TRANSFORM_IS_SCALE (type)) {

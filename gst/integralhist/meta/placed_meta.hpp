@@ -14,7 +14,7 @@
 
 namespace integralhist {
 
-/// The reason why bytes are not a valid meta.
+/// The reason why bytes do not represent a valid meta.
 using BadBytes = tl::unexpected<const char *>;
 
 /// The object that the C struct `Meta`, { GstMeta meta; gpointer priv; }, points to. A Content has
@@ -34,7 +34,7 @@ struct PlacedMeta {
 
   static PlacedMeta &of (const Meta *meta) { return *static_cast<PlacedMeta *> (meta->priv); }
 
-  /// Returns the rectangle in the frame that carries the meta for one of the content.
+  /// Returns where a rectangle of the content lies in the frame that carries the meta.
   GstVideoRectangle in_frame (const GstVideoRectangle &r) const
   {
     return placed.geometry_of (content.width, content.height).in_frame (r);
@@ -72,7 +72,8 @@ struct PlacedMeta {
     return gst_meta_api_type_register (joined (Content::kName, "API").c_str (), tags);
   }
 
-  /// From GStreamer 1.24 on, with the functions that serialise the meta.
+  /// Registers the meta. With GStreamer 1.24 or newer, this includes the functions that serialise
+  /// it.
   static const GstMetaInfo *register_meta ()
   {
 #if GST_CHECK_VERSION(1, 24, 0)
@@ -128,7 +129,8 @@ private:
 
   // functions of the GstMetaInfo
 
-  /// Takes the argument of add (); if other code adds the meta, the content is empty.
+  /// Initializes a meta with `value`, the argument of add (). If other code adds the meta, its
+  /// content is empty.
   static gboolean init (GstMeta *meta, gpointer value, GstBuffer *)
   {
     cast (meta)->priv = value ? new PlacedMeta (std::move (*static_cast<PlacedMeta *> (value)))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The counts or sums of a frame's regions.
+// A query for the counts or sums of a frame's regions, which waits until a consumer needs the
+// answer.
 #pragma once
 
 #include <condition_variable>
@@ -16,26 +17,27 @@
 
 namespace integralhist {
 
-/// Regions of a frame, and the kind of numbers asked about them.
+/// Regions of a frame, and which numbers are asked about them.
 struct RegionQuery {
   int width = 1, height = 1;               // of the frame
-  std::vector<GstVideoRectangle> regions;  // of a histogram's frame within it
-  std::vector<guint64> pixels;             // of each region, in the frame that was computed
+  std::vector<GstVideoRectangle> regions;  // in pixels of the histogram's frame, and within it
+  std::vector<guint64> pixels;             // of each region, when the histogram was computed
   HistogramSpec spec = {};
   GstIntegralHistogramContent content = GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
   guint planes = 1;  // bins, or summed-area tables
   guint weight_unit = 1;
 
   RegionQuery () = default;
-  /// Makes a query about a histogram; regions are clipped to its frame.
+  /// Makes a query about regions of a histogram's frame; they are clipped to the frame.
   RegionQuery (GstIntegralHistogram *histogram, std::span<const GstVideoRectangle> of_frame);
 
   /// Returns how many numbers the answer has.
   std::size_t n_values () const { return regions.size () * planes; }
 };
 
-/// A query about a frame's regions, and its answer. The first consumer that needs the answer asks
-/// the query: a message, or a reader of a meta or a tensor. The histogram is held until then.
+/// A query about a frame's regions, and its answer. The first consumer that needs the answer (a
+/// message, or a reader of a meta or a tensor) asks the query. Until then this object holds the
+/// histogram.
 class RegionAnswers {
 public:
   RegionAnswers (GstIntegralHistogram *histogram, std::span<const GstVideoRectangle> regions);
@@ -46,9 +48,9 @@ public:
 
   const RegionQuery asked;
 
-  /// Returns the answer, a value for each plane of each region, region by region. If it is not
-  /// known, asks and waits for the tensor, or waits for another thread that asks; a CancelScope
-  /// ends both waits. After an error the next caller asks again.
+  /// Returns the answer: region by region, a value for each plane. If it is not known yet, asks the
+  /// query and waits for the tensor, or waits for another thread that asks; a CancelScope ends both
+  /// waits. After an error the next caller asks again.
   Expected<std::span<const guint64>> ask ();
 
 private:
@@ -58,12 +60,12 @@ private:
   std::condition_variable changed_;
   enum class State { open, asking, answered } state_;
 
-  // written by the thread that asks, and constant once answered
+  // The thread that asks writes these two; they are constant once the query is answered.
   HistogramRef histogram_;
   std::vector<guint64> values_;
 };
 
-/// Attaches the answers as a GstIntegralHistogramRegionsMeta.
+/// Attaches a GstIntegralHistogramRegionsMeta with these answers to a buffer.
 void add_regions_meta (GstBuffer *buffer, std::shared_ptr<RegionAnswers> answers);
 
 }  // namespace integralhist

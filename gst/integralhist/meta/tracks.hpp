@@ -13,25 +13,25 @@
 
 namespace integralhist {
 
-/// The type of regions of interest and object detections that are tracks; also the name of the
-/// parameter that such regions have.
+/// The type of those regions of interest and object detections that are tracks. The parameter of
+/// these regions has the same name.
 inline constexpr char kTrackType[] = "track";
 
 struct Track {
   guint id = 0;
-  gint parent = -1;            // id of the detection that started it, or -1
-  GstVideoRectangle box = {};  // where it is, or was last
+  gint parent = -1;            // id of the detection that started the track, or -1
+  GstVideoRectangle box = {};  // where the target is, or was last
   double confidence = 0;
   bool is_lost = false;
   std::string kind;  // of the last detection, such as "person"; empty if there was none
   std::optional<double> detection_confidence;
 };
 
-/// Returns whether the name of a class can be sent: text of at most 1024 bytes.
+/// Returns whether the class name of a track can be sent: it must be text of at most 1024 bytes.
 bool is_class (const std::string &kind);
 
-/// Attaches tracks as a meta and, unless they are lost, as regions of interest. The parameter of a
-/// region has the confidence and the values of the detection.
+/// Attaches tracks to a buffer: a meta with all tracks, and a region of interest for each that is
+/// not lost. The parameter of a region has the track's confidence and the values of the detection.
 GstIntegralHistogramTracksMeta *add_tracks (GstBuffer *buffer, int width, int height,
                                             std::vector<Track> tracks);
 

@@ -11,17 +11,18 @@ namespace {
 
 using inthist::QueryKind;
 
-// Both are judged, not measured. With any values a frame costs at most twice its tensor.
+// The two limits below are estimates, not measured. With any values a frame costs at most twice as
+// much as its tensor.
 
-/// A box also spans the windows of earlier queries, which are likely to be asked again. It may cost
-/// as much as the last box and this many boxes of the query's own windows: between windows far
-/// apart lie too many pixels that no query needs.
+/// A box (a region's tensor) also covers windows of earlier queries, which are likely to be asked
+/// again. It may cost as much as the last box and this many boxes of the query's own windows:
+/// between windows far apart lie too many pixels that no query needs.
 constexpr double kMaxToSpan = 2;
 /// A box costs at most this share of the whole tensor. Above it the whole tensor is computed: that
 /// costs little more, and never has to grow.
 constexpr double kMaxOfWhole = 0.7;
 
-/// The pixels from the first to just before the last, also outside the frame.
+/// A range of columns and rows, up to just before x1 and y1. It may extend beyond the frame.
 struct Extent {
   std::int64_t x0 = INT64_MAX, y0 = INT64_MAX, x1 = INT64_MIN, y1 = INT64_MIN;
 
@@ -31,7 +32,7 @@ struct Extent {
     y0 = std::min (y0, y), y1 = std::max (y1, y + height);
   }
   bool is_empty () const { return x1 <= x0 || y1 <= y0; }
-  /// Returns the part that lies in the frame; at least one pixel.
+  /// Returns the region of the frame that lies in this range; at least one pixel.
   Region within (const inthist::Shape &frame) const
   {
     const int x = inthist::between (0, x0, frame.width - 1),
@@ -46,8 +47,8 @@ bool is_most (const Region &region, const inthist::Shape &frame)
   return double (region.width) * region.height > kMaxOfWhole * frame.width * frame.height;
 }
 
-/// Returns the region of the frame around all windows of a query, or the whole frame if the region
-/// is most of it; one pixel if all windows lie outside.
+/// Returns the smallest region of the frame that has all windows of a query, or the whole frame if
+/// the region is most of it. Returns one pixel if all windows lie outside.
 Region around (const Query &query, const inthist::Shape &shape)
 {
   const inthist::Windows &windows = query.windows;
@@ -99,7 +100,7 @@ double pixels_of (const Query &query, const inthist::Shape &shape)
   return pixels;
 }
 
-/// Returns whether a query can be moved. A vote's window counts before it is clipped.
+/// Returns whether windows can be moved into `to`. A vote depends on its window before clipping.
 bool can_move (const Query &query, const Region &to)
 {
   const inthist::Grid &grid = query.windows.grid;
@@ -110,9 +111,9 @@ bool can_move (const Query &query, const Region &to)
 
 }  // namespace
 
-/// Returns whether to count windows from pixels, and charges that to the frame. Counting costs
-/// `counting`; reading the same windows from the last tensor costs `lookups`. `all` is the region
-/// around all windows of the frame.
+/// Returns whether to count windows from pixels; if so, adds the cost to the frame's. Counting
+/// costs `counting`; reading the windows from the last tensor costs `lookups`. `all` is the region
+/// around all windows counted since that tensor.
 bool Demand::charge_counting (double counting, double lookups, const Region &all)
 {
   const double cost = std::max (0.0, counting - lookups);
@@ -157,7 +158,7 @@ bool Demand::choose_counting (std::span<const CellsQuery> queries)
   Region asked;
   double pixels = 0, n = 0;
   for (const CellsQuery &query : queries) {
-    // only scores are counted from histograms: many bins of a cell are 0
+    // Only scores are counted from histograms: of the bins of a cell, many are 0.
     if ((shape_.content == inthist::Content::bins) == query.scores.empty ())
       return false;
     for (const inthist::Cells &cells : query.grids) {

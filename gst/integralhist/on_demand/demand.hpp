@@ -34,7 +34,7 @@ inline bool adds_up (const Query &query)
          && (query.kind == inthist::QueryKind::counts || query.kind == inthist::QueryKind::sums);
 }
 
-/// Counts the cost of the queries of a frame. Each choice is charged to the frame.
+/// Adds up what the queries about a frame cost, to choose the cheapest way for the next one.
 class Demand {
 public:
   Demand (const inthist::Shape &shape, const AnswerCost &cost)
@@ -42,14 +42,16 @@ public:
   {
   }
 
-  /// Returns the region of the frame to answer a query from: that of the last tensor, or that of a
-  /// tensor to compute. Returns nothing if the query's windows are to be counted from pixels.
+  /// Returns the region of the frame whose tensor answers a query cheapest: the region of the last
+  /// tensor, or of a tensor to compute. Returns nothing if the pixels in the query's windows should
+  /// be counted.
   std::optional<Region> choose_tensor (const Query &query);
-  /// Returns whether to count cells from pixels: the cells of a grid share no pixels.
+  /// Returns whether to count cells from pixels, which is cheap because the cells of a grid share
+  /// no pixels.
   bool choose_counting (std::span<const CellsQuery> queries);
-  /// Notes that a tensor of this region has replaced the last one.
+  /// Notes that a tensor of this region was computed, and replaces the last one.
   void note_computed (const Region &region);
-  /// Returns whether it would have been better to compute the whole frame at once.
+  /// Returns whether computing the whole frame at once would have been better than what was done.
   bool is_for_all () const
   {
     return is_within (frame_, box_) || spent_in_all_ > answer_cost_->at_once * cost_of (frame_);
@@ -68,10 +70,11 @@ private:
   const AnswerCost *answer_cost_;
   Region frame_;
   Region box_;  // the region of the last tensor
-  // Windows that were counted from pixels since then: the region around them, and their cost.
+  // The region around the windows that were counted from pixels since the last tensor, and their
+  // cost.
   Region asked_;
   double spent_ = 0;
-  double spent_in_all_ = 0;  // on pixels and tensors of this frame
+  double spent_in_all_ = 0;  // the cost of this frame so far, for pixels and tensors
 };
 
 }  // namespace integralhist

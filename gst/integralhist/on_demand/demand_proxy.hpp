@@ -9,7 +9,8 @@
 
 namespace integralhist {
 
-/// Forwards to an eager engine's tensor, and notes what a tensor on demand would have computed.
+/// Forwards queries to the tensor of an eager engine, and notes what computing it on demand would
+/// have cost.
 class DemandProxy final : public TensorProxy {
 public:
   DemandProxy (std::shared_ptr<OnDemandContext> context, std::shared_ptr<Tensor> tensor,
@@ -30,7 +31,8 @@ public:
       const std::lock_guard lock (mutex_);
       return demand_.choose_counting (queries);
     }();
-    // Tensor::ask_cells asks for the cells as regions of this tensor, whose ask () notes them
+    // Tensor::ask_cells calls this tensor's ask () with the cells as regions, and ask () notes
+    // them.
     return would_count ? tensor_->ask_cells (queries) : Tensor::ask_cells (queries);
   }
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override

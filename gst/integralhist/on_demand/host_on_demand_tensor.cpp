@@ -17,7 +17,7 @@
 namespace integralhist {
 namespace {
 
-/// The computed tensor of a region, in host memory.
+/// A computed tensor of a region of the frame, in host memory.
 class HostBox final : public Tensor {
 public:
   HostBox (const inthist::Shape &of, HostMemory memory) : Tensor (of), memory_ (std::move (memory))
@@ -75,7 +75,7 @@ Expected<DeviceFeatureImage *> HostOnDemandTensor::prepare (std::span<const Regi
   return nullptr;
 }
 
-/// Makes the values on the GPU, if that is worth it. Returns whether the GPU has them.
+/// Computes the values of the frame on the GPU, if that pays off. Returns whether the GPU has them.
 Expected<bool> HostOnDemandTensor::prepare_device_image (std::span<const Region> regions)
 {
   // The regions' pixels from which an upload pays off: a number, and a share of the frame, because
@@ -126,7 +126,7 @@ Expected<bool> HostOnDemandTensor::ask_device (Ask &&ask)
   return false;
 }
 
-// The ways by pixels, an engine and a box.
+// Below are the ways that answer from pixels, with an engine, and with a box.
 
 Expected<> HostOnDemandTensor::ask (std::span<const Query> queries)
 {
@@ -142,7 +142,7 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
     return {};
   auto locked = TRY (lock ());
   const std::optional<Region> region = demand_.choose_tensor (query);
-  if (!region)  // pixels cost less than a tensor
+  if (!region)  // counting pixels costs less than a tensor
     return answer_from_pixels (std::move (locked), query);
   locked.unlock ();
   if (is_whole (*region)
@@ -162,7 +162,8 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
   });
 }
 
-/// Makes the values of a query's windows, and answers without the lock.
+/// Computes the values of the pixels in a query's windows. Then answers the query, without holding
+/// the lock.
 Expected<> HostOnDemandTensor::answer_from_pixels (std::unique_lock<std::mutex> locked,
                                                    const Query &query)
 {
@@ -189,7 +190,7 @@ Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
   return Tensor::ask_cells (queries);
 }
 
-/// Makes the values of the cells' pixels, and counts without the lock.
+/// Computes the values of the cells' pixels. Then adds up the cells, without holding the lock.
 Expected<> HostOnDemandTensor::count_cells (std::unique_lock<std::mutex> locked,
                                             std::span<const CellsQuery> queries)
 {
@@ -215,7 +216,7 @@ Expected<> HostOnDemandTensor::count_cells (std::unique_lock<std::mutex> locked,
   context_->pixel_answers++;
 
   const inthist::Binning binning = kept_.binning ({});
-  // small grids share a task, and add_up_cells cuts a large one into several
+  // Several small grids share a task; add_up_cells divides a large grid into several tasks.
   const int tasks = std::clamp (int (pixels / inthist::cpu::kPixelsOfATask), 1, std::max (n, 1));
   return in_parallel (n, tasks, [&] (int i) -> Expected<> {
     const CellTask &task = cell_tasks[std::size_t (i)];
@@ -319,7 +320,7 @@ Expected<const void *> HostOnDemandTensor::host ()
 
 Expected<std::span<const Shard>> HostOnDemandTensor::shards ()
 {
-  std::span<const Shard> all;  // empty for a whole tensor
+  std::span<const Shard> all;  // empty if the tensor is not in shards
   TRY (ask_whole (
       [&] (Tensor &tensor) -> Expected<> {
         all = TRY (tensor.shards ());

@@ -17,14 +17,15 @@ namespace integralhist {
 class HostOnDemandTensor final : public OnDemandTensor {
 public:
   ~HostOnDemandTensor () override { context_->value_bytes -= device_bytes_; }
-  /// Allocates the memory of the values.
+  /// Makes a tensor, and allocates memory for the values of a frame.
   static Expected<std::unique_ptr<EngineTensor>>
   create (const std::shared_ptr<OnDemandContext> &context);
 
-  /// Keeps a frame. The engine calls this before it hands out the tensor.
+  /// Copies a frame. The engine calls this before any other code has the tensor.
   Expected<> keep (const Frame &frame)
   {
-    // a consumer on a GPU may not have waited for the copy of the last frame
+    // Waits, because a consumer on a GPU may not have waited until the GPU had copied the last
+    // frame.
     if (std::exchange (is_device_image_current_, false))
       TRY (device_image_->await_kept ());
     return kept_.keep (frame);
@@ -44,13 +45,14 @@ private:
   {
   }
 
-  /// Makes the missing values of n regions. The lock is released during that time.
+  /// Computes the values of n regions if they are missing. Releases the lock during that time.
   template <class RegionOf>
   Expected<> ensure_values (std::unique_lock<std::mutex> &lock, int n, RegionOf &&region);
   Expected<bool> prepare_device_image (std::span<const Region> regions);
-  /// Returns whether the GPU has the values of this frame.
+  /// Returns whether the GPU has the values of the current frame.
   Expected<bool> is_device_image_current ();
-  /// Lets the GPU answer; after a failure the GPU is not asked again.
+  /// Lets the GPU answer, if it has the frame's values. Returns false if it does not answer. After
+  /// a failure it is not asked about this frame again.
   template <class Ask>
   Expected<bool> ask_device (Ask &&ask);
   Expected<> answer_from_pixels (std::unique_lock<std::mutex> locked, const Query &query);
@@ -58,13 +60,14 @@ private:
   Expected<> count_cells (std::unique_lock<std::mutex> locked, std::span<const CellsQuery> queries);
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override;
   Expected<std::shared_ptr<Tensor>> whole (std::unique_lock<std::mutex> &lock);
-  /// Calls `ask` with the whole tensor of an engine, if there is one, unless a box is whole. If the
-  /// engine fails, or `ask` fails with one of these kinds, another way may answer.
+  /// Calls `ask` with the whole tensor of whole_engine. Returns false, so that another way may
+  /// answer, if there is no engine, if a box is whole, if the engine fails, or if `ask` fails with
+  /// one of these kinds.
   template <class Ask>
   Expected<bool> ask_whole (Ask &&ask, std::span<const Error::Kind> recoverable);
 
   KeptFrame kept_;
-  std::shared_ptr<Tensor> whole_;  // the engine's; guarded by mutex_
+  std::shared_ptr<Tensor> whole_;  // computed by whole_engine; guarded by mutex_
   std::size_t device_bytes_ = 0;
   std::unique_ptr<DeviceFeatureImage> device_image_;  // null until it is needed
   bool is_device_image_current_ = false;  // it has this frame's values; guarded by mutex_

@@ -25,7 +25,7 @@ Expected<HostMemory> KeptFrame::allocate (const OnDemandContext &context)
   const auto message = [bytes] (const Available &available) {
     return no_memory ("the pixels of a frame", bytes, available) + ": lower max-tensors";
   };
-  // a GPU reads the values of a table, otherwise the picture
+  // Only for a table does a GPU read these values; otherwise it reads the picture.
   return context.shape.content == inthist::Content::sums ? context.allocate (bytes, message)
                                                          : allocate_on_host (bytes, message);
 }
@@ -100,7 +100,7 @@ Expected<> KeptFrame::make (std::vector<int> tiles)
     return {};
   std::ranges::sort (tiles);
   const int columns = inthist::divide_up (shape_.width, kTileColumns);
-  std::vector<inthist::Region> runs;  // of neighbouring tiles in a row
+  std::vector<inthist::Region> runs;  // each has neighbouring tiles of a row
   for (std::size_t i = 0; i < tiles.size (); i++) {
     const int x = tiles[i] % columns * kTileColumns, y = tiles[i] / columns * kTileRows,
               width = std::min (kTileColumns, shape_.width - x);

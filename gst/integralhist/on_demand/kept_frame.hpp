@@ -15,33 +15,35 @@ namespace integralhist {
 
 class KeptFrame {
 public:
-  /// Allocates the memory of the values.
+  /// Allocates memory for the values of a frame.
   static Expected<HostMemory> allocate (const OnDemandContext &context);
   KeptFrame (std::shared_ptr<OnDemandContext> context, HostMemory values);
   ~KeptFrame ();
   KeptFrame (const KeptFrame &) = delete;
   KeptFrame &operator= (const KeptFrame &) = delete;
 
-  /// Copies the frame's values, or its picture.
+  /// Copies the frame's values, or its picture if computing values costs more.
   Expected<> keep (const Frame &frame);
-  /// Returns the tiles, each once, that lie in n regions and have no values yet. `region (i)` lies
-  /// within the frame.
+  /// Returns the tiles in n regions whose values are not computed yet, each tile once. `region (i)`
+  /// lies within the frame.
   template <class RegionOf>
   std::vector<int> missing_tiles (int n, RegionOf &&region) const
   {
     std::vector<int> tiles;
     if (!source_)
       return tiles;
-    std::vector<bool> known = made_;  // and the tiles in the list
+    std::vector<bool> known = made_;  // made_, and the tiles in the list
     for (int i = 0; i < n; i++)
       add_missing (region (i), known, tiles);
     return tiles;
   }
-  /// Makes the values of tiles. No other thread may call this or missing_tiles () at the same time.
+  /// Computes the values of tiles. During this time no other thread may call make () or
+  /// missing_tiles ().
   Expected<> make (std::vector<int> tiles);
-  /// Returns the values from a region's first pixel on, and their bins. The values must exist.
+  /// Returns the values from the first pixel of a region on, with the LUT to bins. The values in
+  /// the region must have been computed.
   inthist::Binning binning (const inthist::Region &region) const;
-  /// Returns the input from which a GPU makes values.
+  /// Returns the pixels from which a GPU makes values: the picture, or the values.
   inthist::Binning source () const
   {
     return source_ ? *source_ : inthist::Binning{ binning ({}).image, context_->identity };
@@ -59,8 +61,8 @@ private:
   const HostMemory values_;  // rows lie one after another
   HostMemory picture_;
   std::size_t picture_bytes_ = 0;
-  std::optional<inthist::Binning> source_;  // values are made from this picture, if it is set
-  std::vector<bool> made_;                  // by tile, row by row
+  std::optional<inthist::Binning> source_;  // if set, the picture from which values are computed
+  std::vector<bool> made_;                  // for each tile, row by row
 };
 
 }  // namespace integralhist

@@ -15,12 +15,13 @@
 
 namespace integralhist {
 
-/// The state that the tensors of an engine share, and their reports to the engine. It outlives the
-/// engine while tensors are out.
+/// What the tensors of an on-demand engine share, and what they report to the engine. While tensors
+/// are in use, this may outlive the engine.
 class OnDemandContext {
 public:
-  /// `whole_engine` computes whole frames from the kept values; if it is null, or fails, the
-  /// calling thread does. `assist` is a GPU for many queries at once, if there is one.
+  /// `whole_engine` computes whole frames from the kept values. If it is null, or fails, the
+  /// calling thread computes them. `assist` is a GPU that answers many queries at once, if there is
+  /// one.
   OnDemandContext (const inthist::Shape &shape, const inthist::Lut &lut, const Plan &plan,
                    std::shared_ptr<WholeTensorEngine> whole_engine, std::optional<GpuAssist> assist)
       : shape (shape), lut (lut), plan (plan), whole_engine (std::move (whole_engine)),
@@ -55,12 +56,12 @@ public:
     return (assist ? assist->allocate : AllocateHost (allocate_on_host)) (bytes, message);
   }
 
-  /// Returns the memory that frames hold, or keep for reuse, except for tensors on a device.
+  /// Returns how much memory frames use or keep for reuse. Tensors on a device do not count.
   guint64 bytes () const { return value_bytes + memory->bytes (); }
 
   /// Counts a computed tensor.
   void count (bool whole) { (whole ? tensors : part_tensors)++; }
-  /// Adds the time that a tensor took.
+  /// Adds the time that computing a tensor took to the statistics.
   void add_time (guint64 nanoseconds)
   {
     const std::lock_guard lock (mutex_);

@@ -78,7 +78,7 @@ public:
       }
       if (engine.error ().kind != Error::Kind::no_memory)
         return tl::make_unexpected (engine.error ());
-      begins_eager_ = false;  // frames in host memory wait for queries as well
+      begins_eager_ = false;  // so frames in host memory are computed on demand too
       stay_on_demand (engine.error ());
       choose (Reason::eager_failed);
     }
@@ -106,7 +106,7 @@ public:
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
     const bool on_device = frame.location == PixelLocation::device;
-    // The pixels of other devices would have to be copied.
+    // On demand, the pixels of frames on other devices would have to be copied.
     if (on_device ? !device_store_ || !device_store_->takes (frame) : begins_eager_) {
       TRY (eager_.get ());
       choose (on_device ? Reason::other_devices : Reason::host_memory);
@@ -175,9 +175,9 @@ public:
   }
 
 private:
-  // How many frames in a row decide; judged, not measured.
-  static constexpr unsigned kAll = 4;     // begin to compute at once: one look at a tensor does not
-  static constexpr unsigned kLess = 8;    // end that: a short pause of the consumers does not
+  // After how many frames in a row the schedule changes; estimates, not measured.
+  static constexpr unsigned kAll = 4;     // to begin: one look at a tensor is not enough
+  static constexpr unsigned kLess = 8;    // to end: a short pause is not enough
   static constexpr unsigned kIdle = 256;  // free the engine's memory: it takes long to make again
 
   Expected<SubmittedFrame> submit_at_once (const Frame &frame)
@@ -189,7 +189,7 @@ private:
     return submitted;
   }
 
-  /// Copies a frame's values in host memory.
+  /// Copies the values of a frame in host memory.
   Expected<SubmittedFrame> keep (const Frame &frame)
   {
     const auto start = std::chrono::steady_clock::now ();
@@ -214,7 +214,7 @@ private:
     return submitted;
   }
 
-  /// Returns whether this frame is computed at once, judged by the frames before it.
+  /// Returns whether to compute the next frame at once, judged by the frames before it.
   Expected<bool> choose_schedule ()
   {
     if (!automatic_ || stays_on_demand_) {
@@ -249,15 +249,15 @@ private:
                  schedule.reason);
   }
 
-  /// Computing ahead only saves time: if it fails, frames wait for queries.
+  /// Switches to computing on demand because the eager engine fails. It only saved time.
   void stay_on_demand (const Error &why)
   {
     GST_INFO ("to compute ahead fails: %s", why.message.c_str ());
     stays_on_demand_ = true;
-    (void) drop_eager ();  // the frames report failures
+    (void) drop_eager ();  // because frames report failures themselves
   }
 
-  /// Frees the eager engine's memory, once its frames are done.
+  /// Waits for the frames of the eager engine, and frees its memory.
   Expected<> drop_eager ()
   {
     auto outcome = finish ();
@@ -272,7 +272,7 @@ private:
   bool begins_eager_;  // constant for frames in host memory; set before the first frame
   std::shared_ptr<OnDemandContext> context_;
   std::shared_ptr<TensorPool> pool_, device_pool_;  // used by the streaming thread
-  bool stays_on_demand_ = false;                    // the streaming thread's
+  bool stays_on_demand_ = false;                    // used by the streaming thread
   std::atomic<Reason> reason_;  // of the next frame; the streaming thread chooses
 
   std::mutex mutex_;  // guards stats_

@@ -11,28 +11,28 @@ namespace integralhist {
 
 class CudaContext;
 
-/// Keeps frames in a device's memory until a consumer asks. The streaming thread calls it.
+/// Keeps frames in a device's memory until a consumer asks. Only the streaming thread calls it.
 class DeviceStore {
 public:
   virtual ~DeviceStore () = default;
-  /// Returns whether a frame lies on this device.
+  /// Returns whether a frame lies in the memory of this device.
   virtual bool takes (const Frame &frame) const = 0;
-  /// Makes a tensor that keeps frames.
+  /// Makes a tensor that keeps one frame after another.
   virtual Expected<std::unique_ptr<EngineTensor>>
   make (const std::shared_ptr<OnDemandContext> &context) = 0;
-  /// Drops the buffers that have been read. The result tells when others, and their tensors, come
-  /// back.
+  /// Drops buffers that the device has read. The returned object says when more buffers, and the
+  /// tensors that they keep, are returned.
   virtual Expected<MemoryReturns *> returns () = 0;
-  /// Enqueues the copy of a frame's values into a tensor of make ().
+  /// Enqueues the copy of a frame's values into the tensor `into`, which make () has made.
   virtual Expected<SubmittedFrame> keep (const Frame &frame,
                                          std::shared_ptr<EngineTensor> into) = 0;
   // Any thread may call these.
   virtual int device () const = 0;
-  /// Returns the memory of tensors that were computed from frames.
+  /// Returns the bytes of the tensors that were computed from kept frames.
   virtual guint64 bytes () const = 0;
 };
 
-/// Keeps frames on the context's GPU; returns null in builds without CUDA.
+/// Makes a store that keeps frames on the context's GPU. Returns null in builds without CUDA.
 std::unique_ptr<DeviceStore> make_cuda_store (std::shared_ptr<CudaContext> context,
                                               Download download);
 

@@ -16,8 +16,8 @@ void OnDemandTensor::note_failure (const Error &error)
   GST_WARNING ("the CPU computes a frame instead: %s", error.message.c_str ());
 }
 
-/// Moves a query from the frame to a region that has all of its windows. `list` owns the moved list
-/// of windows.
+/// Moves the windows of a query to coordinates of the region `to`, which has all of them. `list`
+/// owns the moved windows.
 Expected<Query> OnDemandTensor::moved (Query query, const Region &to, const inthist::Shape &frame,
                                        std::unique_ptr<Region[]> &list)
 {
@@ -43,7 +43,7 @@ inthist::Shape OnDemandTensor::shape_of (const Region &region) const
   of.width = region.width;
   of.height = region.height;
   if (!is_whole (region))
-    of.counter = inthist::Type::u32;  // the tensor is small anyway
+    of.counter = inthist::Type::u32;  // because the tensor is small anyway
   return of;
 }
 

@@ -44,7 +44,7 @@ public:
   void released () override;
 
 protected:
-  /// A tensor of a region of the frame.
+  /// A region of the frame, and its tensor.
   struct Box {
     Region region;
     std::shared_ptr<Tensor> tensor;
@@ -62,11 +62,11 @@ protected:
   {
     return region.width == shape.width && region.height == shape.height;
   }
-  /// Returns the shape of a region's tensor.
+  /// Returns the shape that the tensor of a region has.
   inthist::Shape shape_of (const Region &region) const;
   /// Locks, and waits while another thread computes; a flush or a stop ends that.
   Expected<std::unique_lock<std::mutex>> lock ();
-  /// Calls `compute` without the lock. Other threads wait until it returns.
+  /// Calls `compute` without holding the lock. Meanwhile lock () waits in all other threads.
   template <class Compute>
   auto unlocked (std::unique_lock<std::mutex> &lock, Compute &&compute)
   {
@@ -81,7 +81,7 @@ protected:
   static constexpr Error::Kind kBroken[] = { Error::Kind::failed },
                                kBrokenOrFull[] = { Error::Kind::failed, Error::Kind::no_memory };
   /// Returns whether the outcome is a failure of one of these kinds, so that another way may
-  /// answer. Writes that to the log.
+  /// answer. If so, logs the failure.
   template <class T>
   static bool falls_through (const Expected<T> &outcome,
                              std::span<const Error::Kind> kinds = kBrokenOrFull)
@@ -91,10 +91,10 @@ protected:
       note_failure (outcome.error ());
     return does;
   }
-  /// Returns the tensor of a region that `demand_` has chosen. Computes it if necessary.
+  /// Returns the tensor of a region that `demand_` has chosen, and computes it if necessary.
   Expected<std::shared_ptr<const Box>> box_of (std::unique_lock<std::mutex> &lock,
                                                const Region &region);
-  /// Calls `ask` with a box's tensor, and with the query moved to the box.
+  /// Calls `ask` with the tensor of a box, and with the query in coordinates of the box.
   template <class Ask>
   Expected<> ask_box (const Box &box, const Query &query, Ask &&ask)
   {
@@ -108,7 +108,7 @@ protected:
 
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
-  bool computing_ = false;  // without the lock; no other thread uses the members below then
+  bool computing_ = false;  // no other thread uses the members below
   std::shared_ptr<const Box> box_;
   Demand demand_;
 

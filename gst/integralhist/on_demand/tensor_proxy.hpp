@@ -9,7 +9,8 @@
 
 namespace integralhist {
 
-/// Forwards to another tensor, except for ask, ask_cells and prepare, which subclasses define.
+/// Forwards all calls to another tensor, except for ask (), ask_cells () and prepare (), which
+/// subclasses define.
 class TensorProxy : public Tensor {
 public:
   explicit TensorProxy (std::shared_ptr<Tensor> tensor)

@@ -7,10 +7,10 @@ namespace integralhist {
 
 namespace {
 
-// How long the thread waits before it looks again for events that do not wake it
-constexpr std::chrono::microseconds kPartPoll (50), kSlotPoll (1000);  // a part, a slot or pixels
-constexpr GstClockTime kLastPart = 100 * GST_USECOND;                  // as many parts as may be
-constexpr std::chrono::milliseconds kMemoryPoll (20);                  // memory of others
+// How long the thread waits before it looks again for events that cannot wake it.
+constexpr std::chrono::microseconds kPartPoll (50), kSlotPoll (1000);  // a part; a slot or pixels
+constexpr GstClockTime kLastPart = 100 * GST_USECOND;                  // if no more parts may start
+constexpr std::chrono::milliseconds kMemoryPoll (20);                  // for memory that others use
 constexpr int kPollsASecond = 50;
 
 }  // namespace
@@ -21,7 +21,8 @@ Expected<> DeviceWorker::start ()
   return {};
 }
 
-/// Takes the next task when the device is free, and ends the parts that are done.
+/// The thread's loop: takes the next task when the device is free, and ends the parts that are
+/// done.
 void DeviceWorker::work ()
 {
   auto lock = queue_.lock ();
@@ -42,14 +43,14 @@ void DeviceWorker::work ()
       engine_->expect (fetching_->frame);
       lock.lock ();
     } else if (!running_.empty ()) {
-      // a task may have come, or pixels to fetch
+      // Waits without the lock, because a task may come, or pixels to fetch.
       lock.unlock ();
       end_oldest (may_take ? 0 : kLastPart);
       lock.lock ();
       if (may_take && !running_.empty ())
         queue_.wait_for (lock, kPartPoll);
     } else if (!queue_.is_empty (lock) || fetching_) {
-      queue_.wait_for (lock, kSlotPoll);  // others hold the memory
+      queue_.wait_for (lock, kSlotPoll);  // other users hold the memory or the slot
     } else if (queue_.is_stopping (lock)) {
       return;
     } else {
@@ -58,8 +59,8 @@ void DeviceWorker::work ()
   }
 }
 
-/// Takes the frame whose pixels the device should fetch, unless it was already announced. Strips
-/// are fetched when they are computed. Returns false if there is no such frame.
+/// If the queue has a frame whose pixels the device should fetch early, and which was not announced
+/// yet, stores it in fetching_ and returns true. Strips are not fetched early.
 bool DeviceWorker::take_next_to_fetch (const FrameQueue::Lock &lock)
 {
   if (partition_.strips > 1 || fetching_)
@@ -117,7 +118,7 @@ Expected<std::shared_ptr<EngineTensor>> DeviceWorker::submit_part (const Pending
   }
 }
 
-/// Ends the oldest part, if it is done within the timeout.
+/// Ends the oldest running part, if it is done within the timeout.
 void DeviceWorker::end_oldest (GstClockTime timeout)
 {
   RunningPart &oldest = running_.front ();

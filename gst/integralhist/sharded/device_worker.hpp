@@ -13,11 +13,11 @@
 
 namespace integralhist {
 
-/// A device of a sharded engine. Its thread takes tasks from the queue of all devices, and gives
-/// their parts to the device's engine.
+/// One device of a sharded engine. Its thread takes tasks from the queue of all devices, and gives
+/// the parts of a task to the device's part engine.
 class DeviceWorker {
 public:
-  /// The part with the number `faulty` fails; 0 for no fault.
+  /// For tests: the part with the number `faulty`, counted from 1, fails; 0 for no fault.
   DeviceWorker (int device, std::unique_ptr<PartEngine> engine, const inthist::Shape &shape,
                 const Partition &partition, TensorPool &pool, FrameQueue &queue, int faulty)
       : device_ (device), faulty_ (faulty), shape_ (shape), partition_ (partition), pool_ (pool),
@@ -26,12 +26,12 @@ public:
   }
 
   Expected<> start ();
-  /// Waits for the thread, which ends after FrameQueue::stop ().
+  /// Waits until the thread has ended, which it does after FrameQueue::stop ().
   void join () { thread_.join (); }
 
   int device () const { return device_; }
   PartEngine &engine () const { return *engine_; }
-  /// Returns how many parts are done.
+  /// Returns how many parts the device has computed.
   guint64 n_parts () const { return n_parts_; }
 
 private:
@@ -59,7 +59,7 @@ private:
   std::atomic<guint64> n_parts_ = 0;
   const std::unique_ptr<PartEngine> engine_;
 
-  // Used by the worker's thread only.
+  // Only the worker's thread uses the members below.
   int n_started_ = 0;
   std::list<RunningPart> running_;
   guint64 announced_ = 0;                   // the number of the last frame announced to the device

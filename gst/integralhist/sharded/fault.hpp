@@ -17,7 +17,7 @@ struct Fault {
   bool operator== (const Fault &) const = default;
 };
 
-/// Returns nothing if the text is empty.
+/// Reads a fault, "DEVICE:N". Returns nothing if the text is empty.
 inline Expected<std::optional<Fault>> parse_fault (std::string_view text)
 {
   if (text.empty ())

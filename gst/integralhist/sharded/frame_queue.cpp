@@ -120,7 +120,7 @@ std::shared_ptr<PendingFrame> FrameQueue::take_next_to_fetch (const Lock &, guin
       tasks_, [&] (const Task &task) { return task.pending->frame.number > announced; });
   if (next == tasks_.end () || next->pending->frame.number > first + 1)
     return nullptr;
-  next->pending->users++;  // until the pixels have arrived, whichever device computes the frame
+  next->pending->users++;  // the fetching device; ends when the pixels have arrived
   return next->pending;
 }
 
@@ -128,7 +128,7 @@ void FrameQueue::end_use (PendingFrame &pending)
 {
   std::shared_ptr<ShardedTensor> tensor;
   {
-    // dropped in reverse order, all before a waiting thread is woken
+    // Destroyed in reverse order, all before a waiting thread is woken.
     BufferHold hold;
     HostMemory staging;
     std::shared_ptr<void> uploaded;  // waits for the upload, which reads the buffers

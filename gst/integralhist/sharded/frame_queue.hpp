@@ -21,29 +21,29 @@
 
 namespace integralhist {
 
-/// A frame in flight, whose pixels are read or will be.
+/// A frame in flight, whose pixels a device reads or will read.
 struct PendingFrame {
   PartFrame frame;
   std::shared_ptr<ShardedTensor> tensor;
-  HostMemory staging;              // a copy of the pixels, if they were not pinned
-  BufferHold hold;                 // on the buffer with the pixels
-  std::shared_ptr<void> uploaded;  // keeps the pixels on a device; reads the buffer until then
+  HostMemory staging;              // a copy of the pixels, if they lay in unpinned memory
+  BufferHold hold;                 // holds the buffer with the pixels
+  std::shared_ptr<void> uploaded;  // owns the pixels on a device
   int users = 0;                   // unfinished tasks, and devices that fetch the pixels
 };
 
-/// A group of a frame's bins.
+/// The unit of work for a device: a group of a frame's bins.
 struct Task {
   std::shared_ptr<PendingFrame> pending;
   int group = 0;
 };
 
-/// Memory that a frame waits for.
+/// Memory for which a frame waits.
 struct AwaitedMemory {
   bool may_come;  // other frames may return memory before this one is done
   unsigned held;  // tensors that consumers hold
 };
 
-/// Reports an engine's events to the application: the first failure, and long waits for tensors.
+/// Tells the application about the first failure of an engine, and about long waits for tensors.
 /// Nothing is reported after end (), which waits for running reports.
 class Reports {
 public:
@@ -52,7 +52,8 @@ public:
   {
   }
 
-  /// Reports the first failure. Returns whether this failure, or an earlier one, was reported.
+  /// Reports `failure` if it is the first one. Returns whether it, or an earlier failure, was
+  /// reported.
   bool fail (const Error &failure)
   {
     const std::lock_guard lock (mutex_);
@@ -65,7 +66,7 @@ public:
     return true;
   }
 
-  /// Warns of a frame that waits for a tensor; at most `most` may exist.
+  /// Warns that a frame waits for a tensor; at most `most` tensors may exist.
   void warn_of_wait (unsigned most)
   {
     const std::lock_guard lock (mutex_);
@@ -87,7 +88,8 @@ private:
   bool reported_ = false;
 };
 
-/// The frames in flight and their tasks. Finished frames return memory.
+/// The frames in flight of a sharded engine, and the queue of their tasks. Finished frames return
+/// memory.
 class FrameQueue final : public MemoryReturns {
 public:
   using Lock = std::unique_lock<std::mutex>;
@@ -99,17 +101,17 @@ public:
 
   /// Waits until a frame may be added: fewer than options.async_depth are in flight.
   Expected<> await_room ();
-  /// Numbers a frame, and queues as many of its tasks as the frame has users.
+  /// Gives a frame a number, and queues a task for each of its `users`.
   Expected<> add (const std::shared_ptr<PendingFrame> &pending);
-  /// Holds a frame's buffer until its pixels have been read.
+  /// Keeps a frame's buffer out of its pool until its pixels have been read (BufferHold).
   void hold (PendingFrame &pending, GstBuffer *buffer, bool wait,
              const std::shared_ptr<Tensor> &tensor);
   /// Waits until no frame is in flight.
   Expected<> finish ();
   bool has_failed ();
-  /// Drops frames whose tensors no consumer holds, and reports nothing from then on.
+  /// Drops frames whose tensors no consumer holds. From then on nothing is reported.
   void abandon ();
-  /// Tells the devices' threads to end once the queue is empty.
+  /// Tells the threads of the devices to end once the queue is empty.
   void stop ();
   /// Sets the numbers of frames.
   void count (Stats &stats);
@@ -117,7 +119,8 @@ public:
   guint64 n_returned () override;
   Expected<bool> await_more (guint64 before) override;
 
-  // A device's thread decides its next step with the lock, and does it without the lock.
+  // A device's thread calls these functions with the lock, to decide what it does next. It does
+  // that without the lock.
 
   Lock lock () { return Lock (mutex_); }
   bool is_empty (const Lock &) const { return tasks_.empty (); }
@@ -126,17 +129,18 @@ public:
   void wait_for (Lock &lock, std::chrono::microseconds time) { changed_.wait_for (lock, time); }
   Task take (const Lock &);
   /// Returns the frame of the next tasks or the one after it, if its number is above `announced`;
-  /// otherwise null. The caller becomes a user of the frame.
+  /// otherwise null. The caller, which fetches its pixels, becomes a user of the frame.
   std::shared_ptr<PendingFrame> take_next_to_fetch (const Lock &, guint64 announced);
 
-  // A device's thread calls these without the lock.
+  // A device's thread calls the functions below without the lock.
 
-  /// Ends one use of a frame: a task that is done or dropped, or a device's fetch of the pixels.
+  /// Notes that a user of a frame is done: a task was done or dropped, or a device has fetched the
+  /// pixels.
   void end_use (PendingFrame &pending);
-  /// Ends all tasks with the first failure.
+  /// Ends all tasks because `task` has failed. Only the first failure counts.
   void fail (const Task &task, const Error &failure);
-  /// Returns what memory the frame may wait for: that of frames that a consumer holds, or of older
-  /// frames on other devices. `out` tensors are out of the pool.
+  /// Returns which memory a frame may wait for: that of tensors that consumers hold, or of older
+  /// frames on other devices. `out` tensors of the pool are in use.
   AwaitedMemory awaited_memory (const PendingFrame &pending, unsigned out);
   void warn_of_wait (unsigned held) { reports_.warn_of_wait (held); }
 

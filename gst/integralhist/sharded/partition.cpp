@@ -23,16 +23,16 @@ constexpr int kStripBins = 8, kStripRows = 64;  // bins of a strip, while it has
 
 using inthist::divide_up;
 
-/// Divides frames into shards that stay, or else into rounds of groups of bins, or else into rounds
-/// of strips of groups. Tiled tensors are not cut into strips, because nothing can be added to
-/// tiles.
+/// Divides frames into shards that stay on the devices. If these do not fit, makes rounds of groups
+/// of bins, or else rounds of strips: some rows of a group. Tiled tensors have no strips, because
+/// nothing can be added to tiles.
 class Divider {
 public:
   Divider (const inthist::Shape &shape, std::span<const ShardDevice> devices,
            const Options &options, const Overhead &overhead, std::size_t pictures)
       : shape_ (shape), devices_ (devices), n_ (int (devices.size ())), options_ (options),
         overhead_ (overhead), pictures_ (pictures),
-        // a table's planes have no LUT, and stay together
+        // The planes of a table have no LUT, and stay together.
         least_bins_ (shape.content == inthist::Content::sums ? shape.bins : 1),
         most_bins_ (least_bins_ == 1 && options.task_bins > 0
                         ? std::min (options.task_bins, shape.bins)
@@ -65,7 +65,7 @@ private:
     return inthist::tensor_bytes (part, inthist::layout_of (part));
   }
 
-  /// Returns how many parts fit the device in addition to `more` bytes.
+  /// Returns how many tensors of parts fit the device in addition to `more` bytes.
   unsigned fit (const ShardDevice &device, int bins, int rows, std::size_t more = 0) const
   {
     return room_for (part_of (shape_, bins, rows), device.memory, overhead_ (bins, rows) + more);
@@ -77,13 +77,13 @@ private:
         devices_, [&] (const ShardDevice &d) { return fit (d, bins, rows) >= kPartsAtOnce; });
   }
 
-  /// Returns the fewest bins of a task that make at most `tasks` tasks.
+  /// Returns how many bins a task must have so that a frame has at most `tasks` tasks.
   int bins_of (int tasks) const
   {
     return divide_up (shape_.bins, std::clamp (tasks, 1, shape_.bins));
   }
 
-  /// Returns `tasks` or slightly more, the same number for each device.
+  /// Returns `tasks`, rounded up so that each device can have the same number.
   int even (int tasks) const { return divide_up (tasks, n_) * n_; }
 
   Partition into (bool resident, int bins, int rows) const

@@ -16,16 +16,16 @@ struct ShardDevice {
       make_engine;
 };
 
-/// Parts in flight on a device: one is computed while the other is downloaded.
+/// How many parts are in flight on a device: one is computed while the other is downloaded.
 constexpr unsigned kPartsAtOnce = 2;
 
 /// How frames are divided.
 struct Partition {
   bool resident = false;          // shards stay on the devices
-  int bins = 0, rows = 0;         // of a part, at most
-  int groups = 0, strips = 0;     // tasks of a frame, parts of a task
-  std::vector<unsigned> tensors;  // parts that fit each device
-  unsigned frames = 0;            // that fit all devices together; 0 for no limit, in host memory
+  int bins = 0, rows = 0;         // at most, in a part
+  int groups = 0, strips = 0;     // tasks in a frame; parts in a task
+  std::vector<unsigned> tensors;  // how many parts fit each device
+  unsigned frames = 0;            // how many fit all devices; 0: no limit, in host memory
 
   Part part (const inthist::Shape &shape, int group, int strip) const
   {
@@ -35,13 +35,13 @@ struct Partition {
   }
 };
 
-/// Returns the bytes that a device needs for such parts in addition to tensors.
+/// Returns the bytes that a device needs for parts of this size in addition to tensors.
 using Overhead = std::function<std::size_t (int bins, int rows)>;
 
-/// Returns how many tensors of this shape fit `memory` bytes in addition to `needed` bytes.
+/// Returns how many tensors of a shape fit `memory` bytes if `needed` bytes are used otherwise.
 unsigned room_for (const inthist::Shape &shape, std::size_t memory, std::size_t needed);
 
-/// Returns how many whole tensors must fit so that tensors stay on the devices.
+/// Returns how many whole tensors must fit the devices so that tensors stay there as shards.
 unsigned least_resident (const Options &options);
 
 /// Divides frames over the devices. Shards stay on a device if two whole tensors fit, one held and

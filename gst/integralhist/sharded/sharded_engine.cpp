@@ -17,7 +17,7 @@
 namespace integralhist {
 namespace {
 
-/// Returns the fault that a test asks for.
+/// Returns the fault that INTEGRALHIST_FAULT asks for (fault.hpp).
 Expected<std::optional<Fault>> wanted_fault ()
 {
 #if INTEGRALHIST_FAULTS
@@ -43,7 +43,7 @@ public:
   {
     const auto fault = TRY (wanted_fault ());
     Options of_frames = options;
-    // Ensures that every task of an accepted frame finds room.
+    // Limits the tensors, so that every task of an accepted frame finds memory.
     if (partition_.frames > 0
         && (options.max_tensors == 0 || options.max_tensors > partition_.frames))
       of_frames.max_tensors = partition_.frames;
@@ -58,11 +58,11 @@ public:
     Options of_parts = options;
     of_parts.async_depth = kPartsAtOnce;
     if (options.download == Download::eager)
-      of_parts.download = Download::lazy;  // to a host destination
-    of_parts.waits_for_tensors = true;     // for parts before
+      of_parts.download = Download::lazy;  // the host copy is a HostDestination
+    of_parts.waits_for_tensors = true;     // until earlier parts are done
     of_parts.still_waiting = nullptr;
     of_parts.failed = nullptr;
-    of_parts.tuning_time = 0;  // the built-in choice, for which memory was counted
+    of_parts.tuning_time = 0;  // use the built-in strategy, whose memory was counted
     for (std::size_t d = 0; d < devices.size (); d++) {
       of_parts.max_tensors = partition_.tensors[d];
       auto engine =
@@ -149,10 +149,10 @@ public:
   }
 
 private:
-  /// Returns whether a picture is uploaded once, and then copied from device to device.
+  /// Returns whether each picture is uploaded to one device, from which the other devices copy it.
   bool peers_copy () const { return partition_.resident && functions_.peers_copy (shape_); }
 
-  /// Stops the threads once all promised tensors are computed.
+  /// Stops the threads when they have computed all tensors that were returned.
   void stop ()
   {
     queue_.stop ();
@@ -163,7 +163,7 @@ private:
       pool_->close ();
   }
 
-  /// Returns a free tensor. If there is no memory for another, waits for a frame in flight.
+  /// Returns a free tensor. If there is no memory for another one, waits for a frame in flight.
   Expected<std::shared_ptr<ShardedTensor>> next_tensor ()
   {
     return std::static_pointer_cast<ShardedTensor> (TRY (pool_->acquire (queue_)));

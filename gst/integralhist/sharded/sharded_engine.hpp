@@ -25,11 +25,11 @@ struct DeviceFunctions {
   std::function<Expected<> (const Frame &)> await_producer = [] (const Frame &) {
     return Expected<> ();
   };
-  /// Uploads a frame's pixels from (pinned) host memory to one device; the others make peer copies.
-  /// The result keeps the pixels there. Null if each device should upload them itself.
+  /// Uploads a frame's pixels from pinned host memory to one device, from which the others copy
+  /// them. The result owns the pixels there. Null if each device should upload the pixels itself.
   std::function<Expected<std::shared_ptr<void>> (PartFrame &frame, int width, int height)> upload =
       nullptr;
-  /// Peer copies are slower for small pictures. 32 bins on four H200s: 0.6 times the frames a
+  /// Peer copies of fewer pixels are slower. 32 bins on four H200s make 0.6 times the frames a
   /// second at 1280x720, as many at 1920x1080, 1.35 times at 4096x3072, 1.7 times at 8192x8192.
   std::size_t least_copied = 1 << 20;  // pixels
 

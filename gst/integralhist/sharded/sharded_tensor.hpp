@@ -13,7 +13,7 @@ namespace integralhist {
 
 class ShardedTensor final : public EngineTensor {
 public:
-  /// Makes a tensor; a tensor in host memory allocates its memory here.
+  /// Makes a tensor. If its parts go to host memory, allocates this memory.
   static Expected<std::unique_ptr<EngineTensor>> create (const inthist::Shape &shape,
                                                          const Partition &partition,
                                                          Download download, AllocateHost allocate,
@@ -22,7 +22,7 @@ public:
   Expected<> wait (GstClockTime timeout) override { return computed_.wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override;
   Expected<const void *> host () override;
-  /// Returns the device tensor of the only shard; several shards have no common stream.
+  /// Returns the device tensor of the only shard. Several shards have no common stream: an error.
   Expected<DeviceTensor *> device_tensor () override;
   Expected<std::span<const Shard>> shards () override;
   void released () override { shards_.clear (); }
@@ -31,12 +31,13 @@ public:
 
   /// Starts a new frame, of which no part is computed yet.
   void begin ();
-  /// Returns the parts' host destination; null if they stay on the devices.
+  /// Returns the tensor in host memory to which parts are copied. Returns null if parts stay on the
+  /// devices.
   std::byte *host_destination () const { return is_on_host_ ? host_.get () : nullptr; }
-  /// Ends a task. `shard` is kept if shards stay on the devices, and dropped if the parts go to
-  /// host memory.
+  /// Notes that a task is done. If shards stay on the devices, keeps `shard`; otherwise drops it.
   void finish (int group, const Part &part, std::shared_ptr<EngineTensor> shard);
-  /// Ends all waits with `failure`; `reported` says whether the application knows of it.
+  /// Ends all waits for the tensor with `failure`. `reported` says whether the application was told
+  /// about it.
   void fail (const Error &failure, bool reported);
 
 private:
@@ -47,7 +48,7 @@ private:
   {
   }
 
-  /// Returns whether the parts go to host memory as soon as they are computed.
+  /// Returns whether each part is copied to host memory as soon as it is computed.
   bool goes_to_host () const { return !partition_.resident || download_ == Download::eager; }
   Expected<> download ();
   Expected<> reserve_host (unsigned alive);
@@ -55,7 +56,7 @@ private:
   const Partition partition_;
   const Download download_;
   const AllocateHost allocate_;
-  // in the order of bins; empty if the tensor is in host memory
+  // The shards in the order of bins; empty if the tensor is in host memory.
   std::vector<Shard> shards_;
   HostFence computed_;
   std::mutex mutex_;  // guards tasks_left_, and shards_ until all tasks are done

@@ -23,14 +23,14 @@ Expected<HostMemory> bytes (std::size_t n)
   });
 }
 
-/// Returns whether each shard answers for its own bins, with a part of each window's answer.
+/// Returns whether the answer for a bin needs no other bin: the query asks for counts or sums.
 bool is_per_bin (const Query &query)
 {
   return query.kind == QueryKind::counts || query.kind == QueryKind::sums;
 }
 
-/// Returns the totals by which a query of weights divides, added up over all shards; empty for
-/// other queries.
+/// For queries of weights that divide by the total of all bins: returns these totals, added up over
+/// all shards. Returns null for other queries.
 Expected<HostMemory> totals_of (const Shape &whole, std::span<const Shard> shards, Query query)
 {
   if (whole.content != inthist::Content::weights || is_per_bin (query))

@@ -12,9 +12,9 @@ struct Shard {
   std::shared_ptr<Tensor> tensor;
 };
 
-/// Answers queries like Tensor::ask of a tensor with all bins, bit for bit. The shards have all
+/// Answers queries exactly as Tensor::ask () of one tensor with all bins would. The shards have all
 /// bins, in order. Each shard gets all queries at once, one shard after another. If bins have
-/// weights, shards first return, query by query, the sums of these weights.
+/// weights, shards first return the sums of these weights, query by query.
 Expected<> ask_shards (const inthist::Shape &whole, std::span<const Shard> shards,
                        std::span<const Query> queries);
 
