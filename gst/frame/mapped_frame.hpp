@@ -69,7 +69,7 @@ private:
   GstVideoFrame video_;
 };
 
-/// Returns an error if a row of the picture lies outside the mapped memory, in any plane.
+/// Refuses rows of the picture past the mapped memory, in any plane.
 Expected<> check_planes (const GstVideoFrame &frame);
 
 }  // namespace integralhist

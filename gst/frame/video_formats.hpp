@@ -45,7 +45,8 @@ enum class FrameMemory { system, cuda, nvmm };
 
 FrameMemory memory_of (const GstCaps *caps);
 
-/// What the caps of frames say. For NVMM the strides, offsets and size in `info` are invalid.
+/// The format of frames, from their caps. For NVMM the strides, offsets and size in `info` are
+/// invalid.
 struct FrameFormat {
   GstVideoInfo info = {};
   FrameMemory memory = FrameMemory::system;

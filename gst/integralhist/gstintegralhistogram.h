@@ -325,7 +325,7 @@ void gst_integral_histogram_get_quantization (GstIntegralHistogram *histogram, g
  * gst_integral_histogram_get_lut_seqnum:
  * @histogram: a #GstIntegralHistogram
  *
- * Says whose scores a table adds up. An element that changes the scores with
+ * Says which event set the scores of a table. An element that changes the scores with
  * [func@integral_image_lut_event_new] sees here from which frame on they apply.
  *
  * Returns: [method@Gst.Event.get_seqnum] of the event that brought the scores; %GST_SEQNUM_INVALID

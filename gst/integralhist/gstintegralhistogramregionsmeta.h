@@ -86,7 +86,7 @@ gst_buffer_add_integral_histogram_regions_meta (GstBuffer *buffer, GstIntegralHi
  *
  * Finds the regions of a frame.
  *
- * Returns: (transfer none) (nullable): the first of @buffer;
+ * Returns: (transfer none) (nullable): the first meta of @buffer;
  * [method@Gst.Buffer.iterate_meta_filtered] finds all of them
  *
  * Since: 0.2
@@ -127,7 +127,7 @@ gst_integral_histogram_regions_meta_get_content (GstIntegralHistogramRegionsMeta
  *
  * Says which feature's values make the bins, as [method@IntegralHistogram.get_feature] does.
  *
- * Returns: what of a pixel was counted
+ * Returns: the feature of a pixel that was counted
  *
  * Since: 0.2
  */
@@ -280,14 +280,14 @@ GBytes *gst_integral_histogram_regions_meta_to_bytes (GstIntegralHistogramRegion
 /**
  * gst_buffer_add_integral_histogram_regions_meta_from_bytes:
  * @buffer: a writable #GstBuffer
- * @bytes: what [method@IntegralHistogramRegionsMeta.to_bytes] gave
+ * @bytes: the bytes that [method@IntegralHistogramRegionsMeta.to_bytes] returned
  * @error: return location for a #GError
  *
- * Attaches a meta that was written into a file, or sent.
+ * Attaches the meta that @bytes describe, for example from a file or another process.
  *
  * Returns: (transfer none): the meta, or %NULL with @error set,
- * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION if the bytes are not such a meta, are cut off, or are
- * of a later version
+ * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION if the bytes are no meta of this type, are cut off,
+ * or have a later version
  *
  * Since: 0.2
  */

@@ -76,7 +76,7 @@ gst_buffer_add_integral_histogram_tracks_meta (GstBuffer *buffer, guint width, g
  *
  * Finds the tracks of a frame.
  *
- * Returns: (transfer none) (nullable): the first of @buffer
+ * Returns: (transfer none) (nullable): the first meta of @buffer
  *
  * Since: 0.2
  */
@@ -150,15 +150,15 @@ GBytes *gst_integral_histogram_tracks_meta_to_bytes (GstIntegralHistogramTracksM
 /**
  * gst_buffer_add_integral_histogram_tracks_meta_from_bytes:
  * @buffer: a writable #GstBuffer
- * @bytes: what [method@IntegralHistogramTracksMeta.to_bytes] gave
+ * @bytes: the bytes that [method@IntegralHistogramTracksMeta.to_bytes] returned
  * @error: return location for a #GError
  *
- * Adds the meta, and for each track that is not lost its region of interest, unless @buffer has one
- * with that id.
+ * Attaches the meta that @bytes describe, and a region of interest for each track that is not lost,
+ * unless @buffer already has one with the id of the track.
  *
  * Returns: (transfer none): the meta, or %NULL with @error set,
- * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION if the bytes are not such a meta, are cut off, or are
- * of a later version
+ * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION if the bytes are no meta of this type, are cut off,
+ * or have a later version
  *
  * Since: 0.2
  */

@@ -81,8 +81,7 @@ Expected<> check_host (int result);
 
 /// Sets `target` unless it is null.
 void set_gerror (GError **target, const Error &error);
-/// Frees a GError and returns it as an Error whose message starts with `doing`. The GError is one
-/// of this library.
+/// Frees a GError of this library and returns it as an Error, with `doing` in front.
 tl::unexpected<Error> take_gerror (GError *taken, const char *doing = "");
 
 /// Returns "the integral histogram of 640x480 pixels with 32 bins (u32)", for messages.

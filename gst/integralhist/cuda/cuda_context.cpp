@@ -27,8 +27,8 @@ struct Driver {
   decltype (&cuGetErrorName) get_error_name;
   CUresult (CUDAAPI *record_context) (CUcontext, CUevent);  // null if the driver is older
 
-  /// Returns the driver's functions. Call this only after find_it () has succeeded; every
-  /// CudaContext has called it.
+  /// Returns the driver's functions, once find_it () has succeeded. Every CudaContext has called
+  /// it.
   static const Driver &get () { return *find_it (); }
 
   static const Expected<Driver> &find_it ()

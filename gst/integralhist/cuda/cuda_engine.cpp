@@ -156,7 +156,8 @@ private:
     return {};
   }
 
-  /// Returns a free tensor. If there is none, waits for held buffers, each of which keeps a tensor.
+  /// Returns a free tensor. If all are in use, waits for held buffers, each of which keeps a
+  /// tensor.
   Expected<std::shared_ptr<CudaTensor>> next_tensor ()
   {
     const TraceRange range ("integral histogram: wait for a tensor");

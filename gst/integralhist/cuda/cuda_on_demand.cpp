@@ -37,8 +37,8 @@ public:
 
   const Context context;
 
-  /// Enqueues the tensor of a frame's region, computed from the feature image. If `is_box`, its
-  /// memory also fits slightly larger regions. The context is current.
+  /// Enqueues the tensor of a frame's region, computed from the feature image. A box gets memory
+  /// for slightly larger boxes. The context is current.
   Expected<std::shared_ptr<CudaTensor>> compute (const inthist::Shape &of, const Region &region,
                                                  bool is_box, CudaFeatureImage &image)
   {
@@ -184,7 +184,7 @@ public:
   }
   ~CudaOnDemandTensor () override { context_->value_bytes -= image_->bytes (); }
 
-  /// Returns the event that fires when the frame's values have been copied.
+  /// Returns the event that fires when the frame has been read.
   cudaEvent_t kept () const { return image_->values_ready (); }
 
   /// Enqueues the copy of the frame's values. The engine calls this before any other code has the

@@ -85,7 +85,7 @@ Expected<> CudaTensor::ask_on (inthist::Stream stream, std::span<const Query> qu
   return on (*context_, [&] () -> Expected<> {
     StagedQueries staged = TRY (StagedQueries::create (*queries_, shape, queries, false));
     const auto enqueued = enqueue (staged, stream);
-    TRY (add_reader (stream));  // also waits for work that was enqueued before a failure
+    TRY (add_reader (stream));  // also for work that was enqueued before a failure
     TRY (enqueued);
     TRY (staged.copy_bests (stream));
     TRY (staged.end (stream));

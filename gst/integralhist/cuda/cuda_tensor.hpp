@@ -54,7 +54,7 @@ private:
   {
   }
 
-  /// What the last user of the tensor frees.
+  /// The resources that the last user of the tensor frees.
   struct Resources {
     inthist::cuda::DeviceMemory memory;
     inthist::cuda::PinnedMemory host;  // guarded by host_mutex_

@@ -29,8 +29,7 @@ struct Picture {
   inthist::Image image;  // of what the memory holds
 };
 
-/// A fixed number of pictures; each fetch () overwrites the oldest. One thread uses the cache, with
-/// the context current.
+/// Pictures that are reused in turn. One thread uses them, with the context current.
 class PictureCache {
 public:
   /// A function that waits until no slot reads a picture.

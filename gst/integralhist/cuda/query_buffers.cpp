@@ -28,8 +28,8 @@ void for_inputs (const inthist::Shape &shape, Query &query, Array &&array)
 }
 
 /// Calls `array (pointer, bytes, goes_up, comes_back)` for each array of answers or carried values
-/// (kernels/query.hpp). Uploaded arrays are consecutive, and so are downloaded ones. Answers at
-/// null addresses are not downloaded.
+/// (kernels/query.hpp). Uploaded arrays lie together, and downloaded ones too. Answers at null
+/// addresses are not downloaded.
 template <class Array>
 void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &&array)
 {

@@ -75,7 +75,7 @@ public:
   /// Enqueues copies of each Best to its address in device memory if that address does not suit the
   /// atomic operations of kernels.
   inthist::cuda::CudaExpected<> copy_bests (cudaStream_t stream) const;
-  /// Copies answers from the host buffer, where they are now, to the addresses in the queries.
+  /// Copies downloaded answers from the host buffer to the addresses in the queries.
   void copy_answers () const;
   /// Marks the end of the use of the buffers: after the work that `stream` has now.
   inthist::cuda::CudaExpected<> end (cudaStream_t stream) { return buffers_->end (stream); }

@@ -27,8 +27,8 @@ struct Slot {
   cudaEvent_t done () const { return downloads ? downloaded.get () : computed.get (); }
 };
 
-/// A fixed number of slots, used in turn. One thread uses them; others may call only stats (). The
-/// context must be current.
+/// Slots that are used in turn. One thread takes them; others may call stats (). The context is
+/// current.
 class Slots {
 public:
   Slots (Context context, unsigned n) : slots_ (std::move (context), n) {}

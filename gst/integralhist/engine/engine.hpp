@@ -123,8 +123,8 @@ public:
   virtual Expected<> finish () { return {}; }
   /// Returns whether a failure ended the engine: it computes no more frames.
   virtual bool has_failed () { return false; }
-  /// Drops frames whose tensors no consumer holds. From then on the engine calls no function of its
-  /// Options. This is the last call before the engine is dropped.
+  /// Drops frames whose tensors no consumer holds. From then on calls none of the options'
+  /// functions. This is the last call before the engine is dropped.
   virtual void abandon () {}
   virtual Stats stats () = 0;
   virtual const Plan &plan () const = 0;

@@ -12,8 +12,8 @@
 
 namespace integralhist {
 
-/// Where a part of a frame belongs in the frame's tensor in host memory. Parts of u8-tiled tensors
-/// have all rows.
+/// The place of a part in the frame's tensor in host memory. Parts of u8-tiled tensors have all
+/// rows.
 struct HostDestination {
   std::byte *tensor = nullptr;
   inthist::Shape shape;  // of the whole frame

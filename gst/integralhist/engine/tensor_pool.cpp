@@ -22,7 +22,7 @@ Expected<std::shared_ptr<TensorPool>> TensorPool::create (Make make, const Optio
   return pool;
 }
 
-/// Waits until there is an idle tensor, or until another one may be made.
+/// Waits until a tensor is idle or may be made.
 Expected<> TensorPool::await_room (std::unique_lock<std::mutex> &lock)
 {
   const auto has_room = [this] { return !idle_.empty () || may_grow (); };

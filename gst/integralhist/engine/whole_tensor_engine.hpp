@@ -50,8 +50,7 @@ public:
     changed_.notify_one ();
     return tensor;
   }
-  /// Notes that the stream has ended. From then on each call of compute () makes an engine for its
-  /// frame, and then drops it.
+  /// Notes that the stream has ended. Each later compute () makes an engine, and then drops it.
   void end ()
   {
     ended_ = true;  // first, so that an engine that is being made is also dropped

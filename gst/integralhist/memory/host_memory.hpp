@@ -15,7 +15,7 @@ namespace integralhist {
 
 using HostMemory = std::shared_ptr<std::byte>;
 
-/// How much memory is available, and a text for messages that says of what, such as "host memory".
+/// How much memory is available, and its kind, such as "host memory".
 struct Available {
   std::size_t bytes = 0;
   const char *of = "host memory";

@@ -127,7 +127,7 @@ std::optional<FrameGeometry> FrameGeometry::after (const FrameStep &step) const
   now.row_ = *new_row;
   now.is_turned_ = is_turned_ != turns;
   const int across = now.is_turned_ ? height : width, down = now.is_turned_ ? width : height;
-  // What remains visible was visible before, was read by the filter, and lies in its output.
+  // A pixel stays visible if it was visible, the filter read it, and it lies in the output.
   const Range read_columns = is_turned_ ? mapped (column_, in.y, std::int64_t (in.y) + in.h)
                                         : mapped (column_, in.x, std::int64_t (in.x) + in.w);
   const Range read_rows = is_turned_ ? mapped (row_, in.x, std::int64_t (in.x) + in.w)

@@ -25,8 +25,8 @@ GstVideoRectangle all_of (const GstVideoInfo *info)
   return { 0, 0, info->width, info->height };
 }
 
-/// Returns the place of a meta after a step from frames `in` to frames `out`. `before` is its
-/// geometry before.
+/// Returns the place of a meta after a step from frames `in`, of the geometry `before`, to frames
+/// `out`.
 inthist::Expected<Placed, std::string> after (const Placed &placed, const FrameGeometry &before,
                                               const GstVideoInfo *in, const GstVideoInfo *out,
                                               const FrameStep &step)
@@ -102,7 +102,7 @@ inthist::Expected<Placed, std::string> transformed (const Placed &placed, int or
   const FrameGeometry before = placed.geometry_of (original_width, original_height);
   if (GST_META_TRANSFORM_IS_COPY (type)) {
     if (static_cast<const GstMetaTransformCopy *> (data)->region)
-      return no ("");  // some other bytes, not a frame
+      return no ("");  // copies some bytes, not a frame
     return placed;
   }
   if (GST_VIDEO_META_TRANSFORM_IS_SCALE (type)) {

@@ -129,8 +129,7 @@ private:
 
   // functions of the GstMetaInfo
 
-  /// Initializes a meta with `value`, the argument of add (). If other code adds the meta, its
-  /// content is empty.
+  /// Initializes a meta with `value`, the argument of add (). A meta that other code adds is empty.
   static gboolean init (GstMeta *meta, gpointer value, GstBuffer *)
   {
     cast (meta)->priv = value ? new PlacedMeta (std::move (*static_cast<PlacedMeta *> (value)))

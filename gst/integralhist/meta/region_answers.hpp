@@ -17,7 +17,7 @@
 
 namespace integralhist {
 
-/// Regions of a frame, and which numbers are asked about them.
+/// Regions of a frame, and the kind of numbers that are computed for them.
 struct RegionQuery {
   int width = 1, height = 1;               // of the frame
   std::vector<GstVideoRectangle> regions;  // in pixels of the histogram's frame, and within it

@@ -24,8 +24,7 @@ public:
   /// Copies a frame. The engine calls this before any other code has the tensor.
   Expected<> keep (const Frame &frame)
   {
-    // Waits, because a consumer on a GPU may not have waited until the GPU had copied the last
-    // frame.
+    // Waits because a consumer on a GPU may not have waited for the copy of the last frame.
     if (std::exchange (is_device_image_current_, false))
       TRY (device_image_->await_kept ());
     return kept_.keep (frame);
@@ -51,8 +50,8 @@ private:
   Expected<bool> prepare_device_image (std::span<const Region> regions);
   /// Returns whether the GPU has the values of the current frame.
   Expected<bool> is_device_image_current ();
-  /// Lets the GPU answer, if it has the frame's values. Returns false if it does not answer. After
-  /// a failure it is not asked about this frame again.
+  /// Lets the GPU answer if it has the frame's values. After a failure, it is not asked about this
+  /// frame again.
   template <class Ask>
   Expected<bool> ask_device (Ask &&ask);
   Expected<> answer_from_pixels (std::unique_lock<std::mutex> locked, const Query &query);

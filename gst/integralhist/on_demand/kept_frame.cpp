@@ -25,7 +25,7 @@ Expected<HostMemory> KeptFrame::allocate (const OnDemandContext &context)
   const auto message = [bytes] (const Available &available) {
     return no_memory ("the pixels of a frame", bytes, available) + ": lower max-tensors";
   };
-  // Only for a table does a GPU read these values; otherwise it reads the picture.
+  // A GPU reads these values if they are a table's, otherwise the picture.
   return context.shape.content == inthist::Content::sums ? context.allocate (bytes, message)
                                                          : allocate_on_host (bytes, message);
 }

@@ -15,8 +15,8 @@
 
 namespace integralhist {
 
-/// What the tensors of an on-demand engine share, and what they report to the engine. While tensors
-/// are in use, this may outlive the engine.
+/// State and statistics that the tensors of an on-demand engine share. While tensors are in use,
+/// this may outlive the engine.
 class OnDemandContext {
 public:
   /// `whole_engine` computes whole frames from the kept values. If it is null, or fails, the

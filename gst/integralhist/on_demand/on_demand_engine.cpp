@@ -175,7 +175,7 @@ public:
   }
 
 private:
-  // After how many frames in a row the schedule changes; estimates, not measured.
+  // How many frames in a row change the schedule; judged.
   static constexpr unsigned kAll = 4;     // to begin: one look at a tensor is not enough
   static constexpr unsigned kLess = 8;    // to end: a short pause is not enough
   static constexpr unsigned kIdle = 256;  // free the engine's memory: it takes long to make again

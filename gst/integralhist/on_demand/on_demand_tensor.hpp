@@ -108,7 +108,7 @@ protected:
 
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
-  bool computing_ = false;  // no other thread uses the members below
+  bool computing_ = false;  // if true, only one thread uses the members below
   std::shared_ptr<const Box> box_;
   Demand demand_;
 
