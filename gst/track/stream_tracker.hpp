@@ -35,14 +35,14 @@ public:
   {
   }
 
-  /// Waits for the tensors of the next frame, and follows the targets there by the correlation
-  /// filter. A target is lost after `lost_after` bad frames in a row; 0 for never.
+  /// Waits for the tensors of the next frame, and follows the targets in it with the correlation
+  /// tracker. A target is lost after `lost_after` bad frames in a row; 0 for never.
   Expected<> follow (const TargetFrame &frame, const FrameTensors &tensors, unsigned lost_after,
                      const StepInput &input);
-  /// Follows the targets by their fragments, in the frame's histogram.
+  /// Follows the targets in the next frame with the fragments tracker.
   Expected<> follow (const TargetFrame &frame, const FragmentsSettings &settings,
                      unsigned lost_after, const StepInput &input);
-  /// Returns the targets after that step (target_list.hpp).
+  /// Returns the targets as they are after the last follow () (target_list.hpp).
   std::vector<TrackedBox> tracks (const TargetFrame &frame, bool confirmed = true) const
   {
     return targets_.tracks (frame, confirmed);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame calls fit (), configure (), drop_at () and start (), detect (), prepare_steps (),
-// note_followed (), end () and tracks (), in this order. A target has these states:
+// For each frame, StreamTracker calls fit (), configure (), drop_at () and start (), detect (),
+// prepare_steps (), note_followed (), end () and tracks (), in this order. A target has these
+// states:
 //
 //   unconfirmed   it has no id. A sure detection confirms it, or a second detection, or its look
 //                 between detections; detect () drops it if it becomes hopeless
@@ -10,7 +11,7 @@
 //   absent        it is neither seen nor coasting (note_presence ())
 //   waiting       it is not searched for until a detection matches it (note_presence (),
 //                 note_tracked (), end ())
-//   yielding      a surer target is on its spot (yield_on_one_spot ())
+//   yielding      a target with more confidence is on its spot (yield_on_one_spot ())
 //   hidden        its box has no pixel in the frame (note_tracked ())
 #include "target_list.hpp"
 
@@ -28,17 +29,17 @@
 namespace integralhist {
 
 static constexpr guint kMaxTargets = 1000;
-// Confidence from which on a single detection confirms a target. Without a confidence it does not.
+// From this confidence on, a single detection confirms a target. One without a confidence does not.
 static constexpr double kStartAloneConfidence = 0.85;
 static constexpr double kCommon = 0.7;     // the largest share of the common part to subtract
-static constexpr double kMatchIou = 0.55;  // overlap with the target that it is
+static constexpr double kMatchIou = 0.55;  // a box that overlaps a target by more shows that target
 // A target without a detection is present if its box looks like it, and others cover little of it.
 static constexpr double kPresenceSimilarity = 0.35, kPresenceSimilarityBetweenRuns = 0.2;
 static constexpr double kCovers = 0.4;
-static constexpr double kCoversView = 0.35;         // from this share on its view is not learned
-static constexpr guint kMaxUnseenFrames = 10;       // in a row without being seen
-static constexpr guint kRecentRuns = 4;             // of the detector
-static constexpr guint kMaxFramesOnSharedSpot = 5;  // then a target yields
+static constexpr double kCoversView = 0.35;    // if this share is covered, the view is not learned
+static constexpr guint kMaxUnseenFrames = 10;  // in a row without being seen
+static constexpr guint kRecentRuns = 4;        // of the detector
+static constexpr guint kMaxFramesOnSharedSpot = 5;  // before a target yields
 
 TargetList::TargetList (gpointer logged_as, Warn warn)
     : logged_as_ (logged_as), warn_ (std::move (warn))
@@ -243,7 +244,7 @@ void TargetList::apply_detection (TrackedTarget &tracked, const Measurement &mea
 }
 
 /// Returns an appearance without what is common to the targets. The fewer targets there are, the
-/// more of the common part is their own.
+/// less is subtracted, because more of the common part is their own.
 Appearance TargetList::own_appearance (const Appearance &appearance) const
 {
   const auto n = std::ranges::count_if (targets_, [] (const auto &tracked) {
@@ -265,8 +266,8 @@ std::vector<Displacement> TargetList::displacements (std::span<const Prediction>
   return all;
 }
 
-/// Returns the target of each detection, or null. A target with a detection continues
-/// from there; the detector has missed the other targets `detector_runs` times.
+/// Returns the target of each detection, or null. A target with a detection continues from that
+/// detection; the detector has missed the other targets `detector_runs` times.
 std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement> detections,
                                                     unsigned detector_runs,
                                                     const TargetFrame &frame)
@@ -312,8 +313,8 @@ void TargetList::note_misses (unsigned detector_runs)
     }
 }
 
-/// Returns whether a detection without a target starts one. A second box of a known target does
-/// not.
+/// Returns whether a detection that belongs to no target starts one. A second box of a known target
+/// does not.
 bool TargetList::starts_target (const Measurement &detection, const TargetFrame &frame) const
 {
   return detection.is_sure && is_in_area (frame.in_frame (detection.box))
@@ -442,7 +443,7 @@ void TargetList::note_tracked (const TargetFrame &frame)
       tracked->lost_frames = 0;
       tracked->last_seen = frame.time;
       if (tracked->coasts () || (detector_ran_ && tracked->is_detected () && !tracked->is_matched))
-        tracked->motion.miss ();  // the detector would know
+        tracked->motion.miss ();  // the detector would have found it
       else if (!tracked->is_matched)
         tracked->motion.follow (tracked->box ());
     }
@@ -455,7 +456,7 @@ namespace {
 struct Contender {
   TrackedTarget *target;
   TargetBox box;
-  std::vector<std::size_t> rivals = {};  // indices in the list of all
+  std::vector<std::size_t> rivals = {};  // indices of other contenders
 };
 
 /// Finds the rivals of each contender. A box that begins after the end of another does not overlap
@@ -479,8 +480,8 @@ void find_rivals (std::vector<Contender> &all)
 }  // namespace
 
 /// Makes a target yield to a more confident one on its spot, if no detector has seen it and so none
-/// can bring it back. It is lost while the other stays there, give or take some frames, and is
-/// still followed.
+/// can bring it back. It is reported as lost while the other stays there, give or take some frames,
+/// but is still followed.
 void TargetList::yield_on_one_spot ()
 {
   std::vector<Contender> all;

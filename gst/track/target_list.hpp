@@ -39,11 +39,11 @@ public:
   TargetList (gpointer logged_as, Warn warn);
   ~TargetList ();
 
-  /// Prepares the targets for the next frame, before any other call: the frame's tensor may have
-  /// another size, and `colours`, which tells detections apart, another feature.
+  /// Prepares the targets for the next frame; must be called first. The frame's tensor may have
+  /// another size than before, and `colours`, which tells detections apart, another feature.
   void fit (GstIntegralHistogram *colours, const TargetFrame &frame);
-  /// Takes the options. If `targets` differ from the last ones, the new ones start, and the last
-  /// ones are dropped. A box outside the frame is an error.
+  /// Sets the options. If `targets` differ from those before, targets start from the new boxes, and
+  /// the targets of the old boxes are dropped. A box outside the frame is an error.
   Expected<> configure (const ListOptions &options, const TargetFrame &frame);
   /// Notes the detections of the next frame; frames that a detector leaves out have no detections.
   /// Targets continue from their detections, also lost ones; the other detections start targets.
@@ -55,8 +55,9 @@ public:
   /// Drops the targets under a point of the frame.
   void drop_at (double x, double y, const TargetFrame &frame);
 
-  /// Makes all targets those of a method, and returns those that the method looks for in the next
-  /// frame. Targets that another method followed before start again.
+  /// Assigns all targets to the method whose targets are of type T, and returns those that the
+  /// method must look for in the next frame. Targets that another method followed before start
+  /// again.
   template <typename T>
   std::vector<Step<T>> prepare_steps ()
   {
@@ -66,10 +67,10 @@ public:
         steps.push_back ({ target, tracked->expected_motion () });
     return steps;
   }
-  /// Notes the results of the method.
+  /// Reads the new state of the targets, after the method has looked for them.
   Expected<> note_followed (GstIntegralHistogram *colours, const TargetFrame &frame);
-  /// Ends targets whose middle has left the area, those on one spot with another, and, except for
-  /// configured ones, those that have been lost for long.
+  /// Ends targets whose middle has left the area, and targets that have been lost for long, except
+  /// configured ones. A target without detections yields to a surer one on its spot.
   void end (const TargetFrame &frame);
 
   /// Returns all confirmed targets, also lost ones, in pixels of the frame; or the unconfirmed

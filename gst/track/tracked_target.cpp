@@ -8,12 +8,12 @@ namespace integralhist {
 // How far a target may be from its predicted place after one frame, in sides of its box.
 static constexpr double kMotionSpread = 0.5;
 
-// The standard deviation of the place of a target, in heights of its box.
-static constexpr double kSpread = 0.05;             // in the next frame,
-static constexpr double kSpreadOfFrame = 0.02;      // more for each frame in which it was not seen,
-static constexpr double kSpreadOfRoot = 0.06;       // for the root of their number,
-static constexpr double kSpreadOfFollowing = 0.01;  // and for each in which it was not detected
-static constexpr double kMaxFollowing = 20;         // the most of these that count
+// The terms of the standard deviation of a target's place (spread_of ()), in heights of its box.
+static constexpr double kSpread = 0.05;         // in the next frame
+static constexpr double kSpreadOfFrame = 0.02;  // for each frame in which the target was not seen
+static constexpr double kSpreadOfRoot = 0.06;   // for the root of the number of these frames
+static constexpr double kSpreadOfFollowing = 0.01;  // for each frame in which it was not detected
+static constexpr double kMaxFollowing = 20;         // at most this many of these frames count
 static constexpr double kMaxSpread = 8;
 static constexpr double kSpreadOfDetection = 0.1;
 static constexpr double kSizeGain = 0.5;  // in addition to the gain for the place

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A target, and what the list knows about it in addition to its method.
+// A target of a TargetList: what the list knows about it, and the object with which a method
+// follows it.
 #pragma once
 
 #include <algorithm>
@@ -21,15 +22,15 @@
 namespace integralhist {
 
 struct TrackedTarget {
-  /// The content of the box in a frame without a detection of the target.
+  /// What the box shows in a frame in which the target was not detected.
   enum class Presence {
-    seen,      // the target, or its method decides
-    coasting,  // something else for a while: it goes on as it moved
+    seen,      // the target; or the method decides whether it is lost
+    coasting,  // another object for a while: the box moves on at its velocity
     absent     // nothing that looks like it
   };
-  /// The event that ends a pause of the search.
+  /// The event until which the target is not searched for.
   enum class Wait {
-    none,           // it does not wait
+    none,           // it is searched for
     for_detection,  // a detection
     for_detector    // a detection, or the end of all detections
   };
@@ -42,12 +43,12 @@ struct TrackedTarget {
   GstClockTime first_seen = GST_CLOCK_TIME_NONE, last_seen = GST_CLOCK_TIME_NONE,
                last_detected = GST_CLOCK_TIME_NONE;
   std::variant<std::monostate, FragmentsTarget, CorrelationTarget> followed = {};
-  Target *target = nullptr;  // in `followed`; null before a method follows it
-  TargetBox place = {};      // where it was last seen, or where it starts
+  Target *target = nullptr;  // the object in `followed`; null before a method follows it
+  TargetBox place = {};      // the box where it was last seen, or where it starts
 
   Presence presence = Presence::seen;
   Wait wait = Wait::none;
-  bool yields = false;                       // to a target on its spot, while both stay
+  bool yields = false;                       // to another target on its spot, while both stay there
   bool is_hidden = false;                    // no pixel of the frame shows it
   guint lost_frames = 0, unseen_frames = 0;  // in a row; unseen: coasting or absent
   TargetBox extrapolated = {};               // where it coasts
@@ -64,7 +65,7 @@ struct TrackedTarget {
   Motion motion = {};
 
   // Other targets on its spot.
-  std::vector<guint> ids_at_start = {};  // of targets that were there at its start, and may stay
+  std::vector<guint> ids_at_start = {};  // of targets on its spot at its start, which may stay
   guint frames_on_shared_spot = 0;       // counts up in frames with another target, else down
   double confidence_on_shared_spot = 0;  // the sum over these frames
 
@@ -74,12 +75,12 @@ struct TrackedTarget {
   bool is_confirmed () const { return id > 0; }
   bool is_detected () const { return n_detections > 0; }
   TargetBox box () const { return coasts () ? extrapolated : last_seen_box (); }
-  /// Returns its box, or the box where it was last seen.
+  /// Returns the method's box; if that does not show the target, the box where it was last seen.
   TargetBox last_seen_box () const
   {
     return waits () || presence != Presence::seen || !target ? place : target->box ();
   }
-  /// Returns whether it is not followed at present.
+  /// Returns whether no method follows it at present: it waits, or the method has lost it.
   bool is_gone () const { return waits () || (target && target->is_lost ()); }
   bool is_lost () const
   {
@@ -93,7 +94,7 @@ struct TrackedTarget {
     return std::ranges::count (ids_at_start, other.id) > 0;
   }
 
-  /// Notes that a detection of this frame belongs to the target, at this place of the tensor.
+  /// Notes that a detection of this frame belongs to the target; `box` is in pixels of the tensor.
   void note_detection (const Detection &detection, const TargetBox &box, GstClockTime time);
   /// Notes that the box at this place shows the target.
   void note_seen (const TargetBox &at)
@@ -102,20 +103,20 @@ struct TrackedTarget {
     unseen_frames = 0;
     place = at;
   }
-  /// Makes it continue at the velocity known from its detections.
+  /// Notes that it is probably hidden, and moves its box on at the velocity of its detections.
   void begin_coasting ()
   {
     presence = Presence::coasting;
     unseen_frames++;
     extrapolated = motion.expected_by_detections (place);
   }
-  /// Notes that its box does not show it.
+  /// Notes that the box does not show the target in this frame.
   void note_unseen ()
   {
     presence = Presence::absent;
     unseen_frames++;
   }
-  /// Ends the search for it.
+  /// Stops the search for the target until this event.
   void begin_wait (Wait until)
   {
     if (!is_detected ())
@@ -140,9 +141,9 @@ struct TrackedTarget {
     extrapolated = resized (extrapolated, x_factor, y_factor);
     motion.resize (x_factor, y_factor);
   }
-  /// Makes the target one of a method, and returns it; null while it waits. If it belonged to
-  /// another method it starts again, or waits if it is lost, because the method has nothing to look
-  /// for.
+  /// Returns the object of type T, with which a method follows the target; null while the target
+  /// waits. If another method followed it before, it starts again; if it was lost, it waits,
+  /// because the new method has nothing to look for.
   template <typename T>
   T *ensure_target ()
   {
@@ -154,11 +155,12 @@ struct TrackedTarget {
     }
     return waits () ? nullptr : &std::get<T> (followed);
   }
-  /// Returns the places expected in the next frame, from following and from detections.
+  /// Returns the places where the target is expected in the next frame: from its last seen box, and
+  /// from its detections.
   std::vector<ExpectedPlace> expected_places () const;
-  /// Returns a box between the expected box in this frame and the detected one.
+  /// Returns a box between the box expected in this frame and `found`, the detected one.
   TargetBox corrected (const TargetBox &found, const ExpectedPlace &at) const;
-  /// Returns the motion known from its detections, for its method.
+  /// Returns the motion that its detections let expect, for its method.
   ExpectedMotion expected_motion () const;
 };
 

@@ -14,7 +14,8 @@ namespace integralhist {
 static constexpr int kStripes = 6;
 static constexpr double kMiddle = 0.6;  // of the width
 
-/// Returns the whole pixels of a stripe of a box that lie in the tensor, at least one pixel.
+/// Returns the rectangle of one stripe of a box (appearance.hpp): whole pixels inside the tensor,
+/// at least one.
 static GstVideoRectangle stripe_of (const TargetBox &box, int stripe, int width, int height)
 {
   const double left = box.x + box.width * (1 - kMiddle) / 2,
@@ -66,7 +67,8 @@ void MeanAppearance::add (const Appearance &appearance)
     mean_[i] += (appearance[i] - mean_[i]) / float (n_);
 }
 
-/// Sums in lanes, so that the order of additions does not depend on the width of vectors.
+/// Returns the dot product of two appearances. Adds in a fixed number of lanes, so that the
+/// rounding does not depend on the width of the CPU's vectors.
 static float product (const Appearance &a, const Appearance &b)
 {
   constexpr std::size_t kLanes = 16;

@@ -2,13 +2,13 @@
 //
 // The appearance of a box, to tell people apart: the histograms of six stripes, one below the
 // other, such as of hair, a face, a shirt and trousers. Only the middle of the box's width counts,
-// because it shows less of the ground. The roots of a histogram's shares form a vector of length 1,
-// so that the product of two vectors is their Bhattacharyya coefficient (A. Bhattacharyya, "On a
-// measure of divergence between two statistical populations", 1943).
+// because the sides show more of the background. The square roots of a histogram's shares form a
+// vector of length 1, so that the product of two vectors is their Bhattacharyya coefficient (A.
+// Bhattacharyya, "On a measure of divergence between two statistical populations", 1943).
 //
-// All boxes of a camera have something in common: the ground, the light, trousers. The mean of all
-// appearances is that common part. Most of it is subtracted from each appearance before two are
-// compared: then the right one of several people is found more often.
+// All boxes that a camera sees have something in common: the ground, the light, trousers. The mean
+// of all appearances is this common part. Most of it is subtracted from each appearance before two
+// are compared, which finds the right one of several people more often.
 #pragma once
 
 #include <span>
@@ -20,14 +20,15 @@
 
 namespace integralhist {
 
-/// Roots of the shares of bins, stripe by stripe; empty if unknown.
+/// The square roots of the bins' shares of the pixels, stripe by stripe; empty if the appearance is
+/// unknown.
 using Appearance = std::vector<float>;
 
 /// Computes the appearances of boxes, with one query to the tensor.
 Expected<std::vector<Appearance>> appearances_of (GstIntegralHistogram *histogram,
                                                   std::span<const TargetBox> boxes);
 
-/// The mean of appearances: of all, or of about the last `memory` appearances.
+/// The running mean of all appearances, or of about the last `memory` ones.
 class MeanAppearance {
 public:
   explicit MeanAppearance (unsigned memory) : memory_ (memory) {}
@@ -46,11 +47,11 @@ private:
   Appearance mean_;
 };
 
-/// Subtracts the share `share`, 0 to 1, of what is common to all from an appearance. The result has
-/// length 1; it is empty if either is unknown, or if they have different bins.
+/// Returns `appearance` minus `share` (0 to 1) times `common`, the mean of all appearances, scaled
+/// to length 1. Returns an empty one if one of the two is empty, or if their bins differ.
 Appearance distinct (const Appearance &appearance, const Appearance &common, double share);
 
-/// Returns how alike two distinct appearances are, from -1 to 1; 0 if one is empty.
+/// Returns the likeness of two results of distinct (), from -1 to 1; 0 if one of them is empty.
 double likeness (const Appearance &a, const Appearance &b);
 
 }  // namespace integralhist

@@ -5,11 +5,11 @@
 // shortest augmenting path algorithm for dense and sparse linear assignment problems", Computing
 // 38, 1987).
 //
-// Rows are added one after another. Each row looks for the cheapest path of pairs to change that
-// ends at a free column. Potentials of rows and columns keep all costs at 0 or above, so this is
-// Dijkstra's algorithm. It takes at most rows^2 x columns steps. Rows and columns that no chain of
-// gains connects do not compete, so each connected group is solved separately: in a frame most
-// groups have a few rows.
+// Rows are added one after another. For each row, the method finds the cheapest chain of pairs to
+// change that ends at a free column. Potentials of rows and columns keep all costs at 0 or above,
+// so this is Dijkstra's algorithm. It takes at most rows^2 x columns steps. Rows and columns that
+// no chain of gains connects do not compete, so each connected group is solved separately: in a
+// frame most groups have a few rows.
 #include "assignment.hpp"
 
 #include <algorithm>
@@ -22,14 +22,14 @@ namespace {
 /// Solves the problem for all rows and columns at once.
 std::vector<int> assign_group (std::span<const double> gains, std::size_t rows, std::size_t columns)
 {
-  // A pair without a gain costs nothing, and means "no pair". With enough of them every row has
-  // one.
+  // A pair without a gain costs 0, and means "no pair". There are at least as many columns as rows,
+  // so that every row gets a column.
   const std::size_t width = std::max (rows, columns);
   const auto gain = [&] (std::size_t row, std::size_t column) {
     const double value = column < columns ? gains[row * columns + column] : 0;
     return value > 0 ? value : 0;
   };
-  // Row and column 0 mean "none"; the others are counted from 1.
+  // Index 0 means "no row" or "no column"; rows and columns are counted from 1.
   std::vector<double> of_row (rows + 1, 0), of_column (width + 1, 0), least (width + 1);
   std::vector<std::size_t> row_of (width + 1, 0), before (width + 1, 0);
   std::vector<char> visited (width + 1);

@@ -9,9 +9,9 @@
 namespace integralhist {
 
 static constexpr std::size_t kMinTargets = 4;
-// The share of targets that must agree with the median displacement, the distance within which they
-// agree, and the least displacement: a shorter one may be the targets' own motion. Both lengths are
-// in heights of a target.
+// A share of kShare of the targets must be displaced by the median, give or take kAgree. A median
+// shorter than kShortest may be the targets' own motion, and is ignored. Both lengths are in
+// heights of a target.
 static constexpr double kShare = 0.7, kAgree = 0.08, kShortest = 0.06;
 
 static double median (std::vector<double> values)

@@ -24,8 +24,8 @@ struct Displacement {
   TargetBox expected, found;
 };
 
-/// Returns the shift that most targets have in common; nothing if they are few, if they do not
-/// agree, or if the shift is so short that it may be their own motion.
+/// Returns the shift that most targets have in common; nothing if there are few targets, if they do
+/// not agree, or if the shift is so short that it may be their own motion.
 std::optional<Shift> camera_shift (std::span<const Displacement> targets);
 
 /// Returns the box moved by the shift.

@@ -14,21 +14,23 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity ();
 
-// The mean likeness of a target with itself after a second, and how much that falls with each
-// e-fold of the time; the mean likeness with others; and the standard deviations of both. Looks of
-// two frames depend on each other, so they say less than their distributions: with 16 views, the
-// most that a target has, the weight is 1.1 x 16 / 26 = 0.68.
+// The distributions of the likeness (appearance.hpp). Of a target with itself: the mean is kSame
+// after a second, and falls by kSamePerTime with each e-fold of the time; the standard deviation is
+// kSameSpread. Of two different targets: kOther and kOtherSpread. A target looks alike in
+// successive frames, so its views say less than independent ones, and the likeness has a weight:
+// with 16 views, the most that a target has, 1.1 x 16 / 26 = 0.68.
 constexpr double kSame = 0.58, kSamePerTime = 0.06, kSameSpread = 0.15;
 constexpr double kOther = -0.05, kOtherSpread = 0.2;
 constexpr double kAppearanceWeight = 1.1;
 // The probability that a detection of the target shows another object, such as one in front.
 constexpr double kOccluded = 0.2;
-// The mean of few views says less: the mean of this many says half as much as that of very many.
+// The mean of few views is less reliable: with kFewViews views, the likeness has half the weight
+// that it has with very many.
 constexpr double kFewViews = 10;
 constexpr double kShortest = 0.02, kLongest = 60;  // seconds
 constexpr double kSizeSpread = 0.25;               // of the logarithm of the height
-// The prior of a target that was not detected in more runs than kRecentRuns. It falls to kAway over
-// kAwayAfter seconds.
+// A target that was not detected for more than kRecentRuns runs of the detector may have left. Its
+// prior falls from 0 to kAway (a logarithm) within kAwayAfter seconds.
 constexpr unsigned kRecentRuns = 3;
 constexpr double kAway = -3, kAwayAfter = 5;
 // A detection with little confidence is paired only with a target that it overlaps by kWeakOverlap
@@ -36,8 +38,8 @@ constexpr double kAway = -3, kAwayAfter = 5;
 constexpr double kWeakOverlap = 0.35;
 constexpr unsigned kWeakRuns = 5;
 
-/// The ratio for the place: a normal distribution around an expected place, compared with
-/// detections spread evenly over the frame.
+/// The likelihood ratio of a place (detection_matching.hpp), as a logarithm: a normal distribution
+/// around an expected place, compared with detections spread evenly over the frame.
 class PlaceRatio {
 public:
   PlaceRatio (const ExpectedPlace &place, double density)
@@ -65,7 +67,7 @@ struct Position {
   double x, y, log_height;
 };
 
-/// The ratios for one target and all detections.
+/// Computes the likelihood ratio, as a logarithm, of one target and any detection.
 class TargetRatios {
 public:
   TargetRatios (const Prediction &target, double density)
@@ -96,9 +98,9 @@ public:
   }
 
 private:
-  /// Returns the ratio of two normal distributions of the likeness: of the same target, and of
-  /// others. Below the usual likeness of others, the term for others stays at 0, so that the ratio
-  /// does not rise again.
+  /// Returns the logarithm of the ratio of two normal distributions of the likeness: that of the
+  /// same target, and that of other targets. Below the mean of other targets, their term stays at
+  /// 0, so that the ratio does not rise again.
   double ratio_of_likeness (double alike) const
   {
     return -0.5 * squared (std::min (alike - same_, 0.0) / kSameSpread)
@@ -106,8 +108,8 @@ private:
            - std::log (kSameSpread / kOtherSpread);
   }
 
-  /// Returns the ratio for the appearance. A detection may belong to the target and show another
-  /// object, so being unlike the target counts only up to a limit.
+  /// Returns the logarithm of the ratio for the appearance. A detection of the target may show an
+  /// object in front of it, so a low likeness counts only up to a limit.
   double appearance_ratio (const Measurement &detection) const
   {
     if (target_.appearance.empty () || detection.appearance.empty ())

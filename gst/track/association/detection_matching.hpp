@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Assigns detections to targets. Each pair has the logarithm of a ratio of likelihoods: of the
-// detection if it belongs to the target, and if it belongs to anything else. The logarithm is the
-// sum of the terms for place, size and appearance; the distributions of each were fitted to
-// labelled detections (docs/tracking.md). Pairs have a sum above 0, and are chosen so that the
-// total is largest.
+// Assigns detections to targets. The score of a pair is the logarithm of a ratio: how likely the
+// detection is if it belongs to the target, compared with how likely it is otherwise. The score is
+// the sum of terms for place, size and appearance, whose distributions were fitted to labelled
+// detections (docs/tracking.md). Only pairs with a score above 0 are made, and so that the sum of
+// all scores is largest.
 //
-// Detections with much confidence come first. Detections with little confidence continue the
-// targets that are still without one, if they overlap (ByteTrack: Y. Zhang et al., "ByteTrack:
-// Multi-object tracking by associating every detection box", ECCV 2022).
+// Detections with much confidence are assigned first. Then a detection with little confidence may
+// continue a target that has no detection yet, if their boxes overlap (ByteTrack: Y. Zhang et al.,
+// "ByteTrack: Multi-object tracking by associating every detection box", ECCV 2022).
 #pragma once
 
 #include <span>
@@ -22,7 +22,7 @@
 
 namespace integralhist {
 
-/// An expected place of a target, and the standard deviation there, in heights of its box.
+/// An expected box of a target, and the standard deviation of its place, in heights of the box.
 struct ExpectedPlace {
   TargetBox box;
   double spread;
@@ -31,15 +31,15 @@ struct ExpectedPlace {
 /// The expected places and appearance of a target in this frame.
 struct Prediction {
   std::vector<ExpectedPlace> places;  // by different estimates
-  Appearance appearance;              // a distinct one,
-  unsigned views;                     // the number of views in the mean
-  unsigned runs;                      // of the detector since the last detection, with this one
-  double seconds;                     // since then
-  bool is_confirmed;                  // it is surely there
-  std::string kind;                   // of its last detection; empty if it has none
+  Appearance appearance;              // a result of distinct ()
+  unsigned views;                     // whose mean `appearance` is
+  unsigned runs;                      // since the last detection, the present run included
+  double seconds;                     // since the last detection
+  bool is_confirmed;                  // it surely exists
+  std::string kind;                   // class of its last detection; may be empty
 };
 
-/// A detection, in the form that targets are compared with. An empty `kind` matches any class.
+/// A detection in the form that is compared with targets. An empty `kind` matches any class.
 struct Measurement {
   TargetBox box;
   Appearance appearance;  // a distinct appearance
@@ -48,7 +48,7 @@ struct Measurement {
   const Detection *detection = nullptr;
 };
 
-/// Returns the detection of each target, or -1, in a frame of `pixels` pixels.
+/// Returns the index of each target's detection, or -1. The frame has `pixels` pixels.
 std::vector<int> match_detections (std::span<const Prediction> targets,
                                    std::span<const Measurement> detections, double pixels);
 

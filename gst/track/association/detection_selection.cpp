@@ -5,10 +5,11 @@
 
 namespace integralhist {
 
-// Confidences: of a detection that may start a target, of any detection that counts, and of a
-// detection without one.
+// The least confidence of a detection that may start a target, the least confidence of a detection
+// that is used, and the confidence of a detection whose detector gives none.
 static constexpr double kStartConfidence = 0.6, kMinConfidence = 0.1, kUnknownConfidence = 0.7;
-// Overlap of two detections of one object: of the same class, and of two classes.
+// Two detections that overlap by more than this show one object: if their classes are the same, and
+// if they differ.
 static constexpr double kNmsIou = 0.6, kNmsIouOfClasses = 0.8;
 
 double detector_confidence (const Detection &detection)

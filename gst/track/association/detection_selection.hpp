@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Non-maximum suppression: among the detections on one spot, the surest counts, or as many as there
-// are targets.
+// Non-maximum suppression: of the detections on one spot, keeps the one with the highest
+// confidence, or as many as there are targets on the spot.
 #pragma once
 
 #include <functional>
@@ -16,9 +16,9 @@ namespace integralhist {
 /// Returns the detector's confidence, 0 to 1; 0 if the confidence in the meta is not a number.
 double detector_confidence (const Detection &detection);
 
-/// Returns the detections that count, at most `most`, the surest first, without appearances and
-/// with boxes in pixels of the tensor. `n_targets` counts the targets on the spot of a box. If
-/// `merge_classes` is true, detections match any class.
+/// Returns the detections to use, at most `most`, those with the highest confidence first. Their
+/// appearances are empty, and their boxes are in pixels of the tensor. `n_targets` returns the
+/// number of targets on the spot of a box. If `merge_classes` is true, detections match any class.
 std::vector<Measurement>
 select_detections (const std::vector<Detection> &detections, bool merge_classes, std::size_t most,
                    const TargetFrame &frame,

@@ -9,12 +9,12 @@
 namespace integralhist {
 
 static constexpr std::size_t kMinGaps = 3, kMaxGaps = 9;
-// Lengths of a silence, in usual gaps. Up to kMaxSlowdown the detector may only have become slower.
-// Beyond kMaxSilence the detector is gone.
+// Lengths of a time without detections, in usual gaps (detector_pace.hpp). Up to kMaxSlowdown the
+// detector may only have become slower. Beyond kMaxSilence the detector is gone.
 static constexpr unsigned kMaxSlowdown = 3, kMaxSilence = 20;
 
-/// The usual gap is a median. A slower pace counts from its second gap on: a single long gap may be
-/// a frame in which nothing was found.
+/// Updates the usual gap, a median of the last gaps. A single longer gap does not change it,
+/// because it may contain a frame in which nothing was found; two longer gaps in a row do.
 void DetectorPace::learn (unsigned gap)
 {
   gaps_.push_back (gap);
@@ -38,7 +38,7 @@ unsigned DetectorPace::note (bool has_detections)
   }
   if (usual_ > 0 && silence_ > kMaxSilence * usual_)
     *this = {};
-  // half a gap late is not overdue
+  // detections that are half a gap late are not overdue
   const unsigned overdue = usual_ > 0 ? (silence_ - std::min (silence_, usual_ / 2)) / usual_ : 0;
   return overdue < kMaxSlowdown ? 0 : overdue - std::exchange (runs_, overdue);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How often a detector upstream has run. A detector that runs on every n-th frame does not say so,
-// and a frame in which it finds nothing looks like a frame that it leaves out. The pace is the
-// usual gap between frames with detections. In a silence of up to three usual gaps the detector may
-// only have become slower, such as on a busy processor. A longer silence counts as one run for each
-// gap. After many gaps the detector is gone.
+// Estimates how often a detector upstream has run. A detector that runs on every n-th frame does
+// not say so, and a frame in which it finds nothing looks like a frame that it leaves out. The pace
+// is the usual gap between frames with detections. If there are no detections for less than three
+// usual gaps, the detector may only have become slower, such as on a busy processor. A longer time
+// counts as one run for each usual gap. After many gaps the detector is considered gone.
 #pragma once
 
 #include <deque>
@@ -25,7 +25,7 @@ private:
   std::deque<unsigned> gaps_;
   unsigned usual_ = 0;    // usual gap, in frames; 0 if unknown
   unsigned silence_ = 0;  // frames since there were detections
-  unsigned runs_ = 0;     // that the silence has counted for
+  unsigned runs_ = 0;     // already counted for these frames
   bool has_begun_ = false;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The logarithm of the odds that a target exists and is not a false box of the detector. Each
-// detection adds to it, and each run of the detector without a detection takes away, because false
-// boxes come less regularly (D. Musicki, R. Evans and S. Stankovic, "Integrated probabilistic data
-// association", IEEE Transactions on Automatic Control 39, 1994).
+// detection of the target raises it, and each run of the detector that misses the target lowers it,
+// because false boxes come less regularly (D. Musicki, R. Evans and S. Stankovic, "Integrated
+// probabilistic data association", IEEE Transactions on Automatic Control 39, 1994).
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace integralhist {
 
 class Existence {
 public:
-  /// Notes a detection, of full or of little confidence.
+  /// Notes a detection; `is_sure` is whether it may start a target.
   void hit (bool is_sure) { log_odds_ = std::min (log_odds_ + (is_sure ? kHit : kWeakHit), kMax); }
   /// Notes runs of the detector without a detection.
   void miss (unsigned runs) { log_odds_ = std::max (log_odds_ - runs * kMiss, kMin); }

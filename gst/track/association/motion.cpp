@@ -5,7 +5,7 @@
 
 namespace integralhist {
 
-// The share of the old velocity that remains after a frame in which a new one is measured, and
+// The share of the old velocity that remains after a frame in which a new velocity is measured, and
 // after a frame in which the box is not seen.
 static constexpr double kVelocitySmoothing = 0.8, kVelocityDamping = 0.95;
 

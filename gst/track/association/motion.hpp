@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How a box moves: at a constant velocity, in sides of the box per frame, so that it holds for
-// tensors of any size. While the box is not seen, it slows down.
+// Predicts where a box moves: at a constant velocity, which slows down while the box is not seen.
+// Its unit is sides of the box per frame, so that it does not depend on the size of the tensor.
 #pragma once
 
 #include <optional>
@@ -12,22 +12,22 @@ namespace integralhist {
 
 class Motion {
 public:
-  /// Notes the place of the box in the next frame, from following or, more reliably, from a
-  /// detection.
+  /// Notes the place of the box in the next frame: the place where the method found it, or the more
+  /// reliable place of a detection.
   void follow (const TargetBox &box);
   void detect (const TargetBox &box);
   /// Notes a frame in which the box is not seen.
   void miss ();
-  /// Converts to a tensor that is larger by these factors.
+  /// Converts the boxes to a tensor that is larger by these factors.
   void resize (double x_factor, double y_factor);
 
   /// Returns where a box that was last seen at this place is expected in the next frame.
   TargetBox expected (const TargetBox &last) const;
-  /// Returns the place expected from its detections only; `last` if it has none.
+  /// Like expected (), but predicts from the detections only, if there were any.
   TargetBox expected_by_detections (const TargetBox &last) const;
   /// Returns whether the velocity is known from detections.
   bool has_velocity () const { return has_velocity_; }
-  /// Returns the frames since the box was seen, and since it was detected.
+  /// Returns the number of frames since the box was last seen, and since it was last detected.
   unsigned unseen () const { return unseen_; }
   unsigned undetected () const { return undetected_; }
 

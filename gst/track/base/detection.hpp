@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The input of a tracker in addition to pixels, and the output of a tracker.
+// The detections that a tracker reads, and the tracks and warnings that it gives.
 #pragma once
 
 #include <optional>
@@ -12,18 +12,18 @@ namespace integralhist {
 
 /// A box found upstream.
 struct Detection {
-  gint id;  // of its meta
+  gint id;  // the id of the detection's meta
   GstVideoRectangle box;
   std::string kind;  // what was detected, such as "person"; may be empty
   std::optional<double> confidence;
-  std::string bad_confidence = {};   // the text in its place that is not a number
+  std::string bad_confidence = {};   // the text that stands in place of a number
   std::optional<guint> mtd_id = {};  // its id if it is an object detection of GstAnalytics
 };
 
 /// A track, and further facts about its target.
 struct TrackedBox {
   Track track;
-  guint64 serial;  // the target's, also before it is confirmed; never used again
+  guint64 serial;  // of the target, also before it is confirmed; never used again
   guint age;       // frames since the target started
   GstClockTime first_seen, last_seen;
   std::optional<std::size_t> detection = {};  // the index of the target's detection in this frame

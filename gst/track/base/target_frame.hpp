@@ -10,12 +10,13 @@
 
 namespace integralhist {
 
-/// A frame in which targets are followed. Converts boxes between pixels of the frame and of
-/// the tensor: the frame may have been scaled, cropped, bordered, mirrored or turned since.
+/// A frame in which targets are followed. Converts boxes between pixels of the frame and of the
+/// tensor: the frame may have been scaled, cropped, bordered, mirrored or turned since the tensor
+/// was computed.
 class TargetFrame {
 public:
   TargetFrame (GstBuffer *buffer, const GstIntegralHistogramMeta *meta);
-  /// Makes the frame from which a tensor was computed, unchanged since then.
+  /// Describes a frame that is unchanged since `tensor` was computed from it.
   TargetFrame (GstIntegralHistogram *tensor, GstClockTime at);
 
   GstIntegralHistogram *const histogram;
@@ -28,7 +29,7 @@ public:
   /// Returns the part of a box where the frame shows the tensor's pixels; empty if there is no such
   /// part.
   GstVideoRectangle clip (const GstVideoRectangle &box) const;
-  /// Returns that part. If it is empty, returns the visible pixel that is nearest to the box.
+  /// Like clip (), but if that part is empty, returns the visible pixel that is nearest to the box.
   GstVideoRectangle nearest (const GstVideoRectangle &box) const;
 
 private:
@@ -36,8 +37,8 @@ private:
   const GstVideoRectangle visible_;  // where the frame shows the tensor, in frame pixels
 };
 
-/// Returns the nearest whole pixel, clamped far outside any frame, so that differences are
-/// integers.
+/// Rounds a coordinate to a whole pixel. Clamps it to a range far beyond any frame, so that a
+/// difference of two results fits into an integer.
 gint whole_pixel (double at);
 
 }  // namespace integralhist

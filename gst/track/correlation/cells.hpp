@@ -33,8 +33,8 @@ class DeviceFeatureImage;
 struct FrameTensors {
   GstIntegralHistogram *gradients;                 // 18 directions, weighted and soft
   GstIntegralHistogram *colours;                   // hsv, at most 256 bins
-  GstIntegralHistogram *luma;                      // a table of sums
-  std::shared_ptr<DeviceModels> models = nullptr;  // on the GPU that has these images; or null
+  GstIntegralHistogram *luma;                      // a summed-area table
+  std::shared_ptr<DeviceModels> models = nullptr;  // on the GPU that has these tensors; or null
   DeviceFeatureImage *gradient_image = nullptr, *colour_image = nullptr, *luma_image = nullptr;
 
   int width () const { return int (gst_integral_histogram_get_width (gradients)); }
@@ -62,8 +62,8 @@ inline CellScale cell_scale_of (const FrameTensors &frame, const CellGrid &grid)
   return { float (1 / (pixels * unit)), float (1 / (pixels * 256)) };
 }
 
-/// Computes the channels of such a square from the sums of gradients and luma in its cells,
-/// [y][x][channel], and fades them out towards the border.
+/// Computes the channels of the cells of a square, [y][x][channel], from the cells' sums of
+/// gradients and luma. Fades the channels out towards the border.
 void describe (const FrameTensors &frame, const CellGrid &square,
                std::span<const std::int64_t> gradients, std::span<const std::int64_t> luma,
                std::vector<float> &channels);

@@ -23,12 +23,13 @@ public:
   /// Returns the boxes to learn from, for a target at this place: its inner part, the whole target,
   /// and the target with its surroundings.
   static std::vector<GstVideoRectangle> boxes (const Place &place);
-  /// Learns from the counts of each bin in these boxes; the first time completely.
+  /// Learns from the counts of each bin in boxes (). The first call learns completely, later calls
+  /// with the share `rate`.
   void learn (std::span<const guint32> counts, double rate);
   /// Returns the score of each bin.
   std::span<const std::uint8_t> scores () const { return scores_; }
 
-  // For a copy on a GPU.
+  // The learned state, for a copy on a GPU.
   std::span<const double> target_shares () const { return target_; }
   std::span<const double> around_shares () const { return around_; }
   void set (std::vector<double> target, std::vector<double> around,
@@ -44,24 +45,26 @@ private:
   std::vector<std::uint8_t> scores_;
 };
 
-/// Scores of boxes in a part of a frame (kernels/correlation/match.hpp). The map asks once, cell by
-/// cell: the scores weigh each cell's histogram.
+/// The scores of boxes in a part of a frame (kernels/correlation/match.hpp). One query gives the
+/// sum of each cell: its histogram, weighted by the scores.
 class ScoreMap {
 public:
   ScoreMap () = default;
-  /// The cells have edges on whole pixels, inside the frame.
+  /// Rounds the edges of the grid's cells to whole pixels inside the frame.
   ScoreMap (const CellGrid &grid, int frame_width, int frame_height);
-  /// Asks for the sums of the scores. If there are no scores, it asks nothing, and all sums are 0.
+  /// Adds the request for each cell's sum of scores to `query`. If `scores` is empty, adds nothing,
+  /// and all sums are 0.
   void queue_cells (std::span<const std::uint8_t> scores, CellGridQuery &query) const;
-  /// Sets the map to the answer, the sum of each cell's scores. Without an answer the map stays 0.
+  /// Fills the map from the answer to queue_cells (): the sum of each cell. Without an answer the
+  /// map stays 0.
   void set_sums (std::span<const std::int64_t> cell_sums);
-  /// Returns how many cells the map asks for.
+  /// Returns the number of cells, which is also the number of sums in the answer.
   std::size_t n_cells () const
   {
     return x_.size () < 2 || y_.size () < 2 ? 0 : (x_.size () - 1) * (y_.size () - 1);
   }
 
-  /// Returns the sums, which live as long as the map.
+  /// Returns a view of the map, which is valid while the map lives.
   inthist::correlation::ScoreSums sums () const
   {
     return { x_.data (), y_.data (), 1, int (x_.size ()), int (y_.size ()), sums_.data () };

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// How likely the target is where both responses are highest. It is a logistic function of three
-// measurements: how far the filter's peak stands out of the rest of its response (the ratio of peak
-// and sidelobes; D. Bolme et al., "Visual object tracking using adaptive correlation filters", CVPR
-// 2010); how high the peak is compared with the usual peak; and how much the place has of the
-// target's colours, which a filter that has learned the background does not see. With a confidence
-// of 0.8, eight of ten places should be right: the place overlaps the target by half.
-// docs/measurements/2026-11-28-colours-and-confidence.md says how the numbers were found.
+// The confidence: how likely the target is at the place with the highest response (tracker.hpp). It
+// is a logistic function of three measurements: how far the filter's peak stands out of the rest of
+// its response (the ratio of peak and sidelobes; D. Bolme et al., "Visual object tracking using
+// adaptive correlation filters", CVPR 2010); how high the peak is compared with the usual peak; and
+// how much the place has of the target's colours, which a filter that has learned the background
+// does not see. With a confidence of 0.8, eight of ten places should be right: the place overlaps
+// the target by half. docs/measurements/2026-11-28-colours-and-confidence.md says how the numbers
+// were found.
 #pragma once
 
 #include <algorithm>

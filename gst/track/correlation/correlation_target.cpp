@@ -14,10 +14,10 @@
 namespace integralhist {
 namespace {
 
-constexpr double kSameTargetIou = 0.2;  // overlap from which on models are kept
+constexpr double kSameTargetIou = 0.2;  // with less overlap, nothing learned is kept
 
-/// Returns the first histogram of the visible frame that has all bins and is as wanted. If `as` is
-/// not null, the histogram's pixels must also lie in the frame like those of `as`.
+/// Returns the buffer's first histogram that `is_wanted` accepts and that has all bins and no LUT.
+/// If `as` is not null, the pixels of both histograms must also lie at the same place of the frame.
 template <class IsWanted>
 GstIntegralHistogramMeta *find (GstBuffer *buffer, const GstIntegralHistogramMeta *as,
                                 IsWanted &&is_wanted)
@@ -112,7 +112,7 @@ Expected<CorrelationTracker *> CorrelationTarget::follow (const FrameTensors &fr
 {
   const auto colours =
       std::pair (spec_of (frame.colours), gst_integral_histogram_get_bins (frame.colours));
-  if (tracker_ && colours != colours_) {  // models of other bins are useless
+  if (tracker_ && colours != colours_) {  // models of other bins cannot be used
     if (is_lost () && !is_corrected_)
       return nullptr;
     tracker_.reset ();
@@ -150,15 +150,16 @@ void CorrelationTarget::update_box ()
            tracker_->width (), tracker_->height () };
 }
 
-/// Returns whether the CPU may continue after an error of a GPU.
+/// Returns whether this is an error of the GPU, after which the CPU can continue.
 static bool is_of_device (const Error &error)
 {
   return error.kind == Error::Kind::failed || error.kind == Error::Kind::no_memory;
 }
 
-/// Prepares the tensors for queries about regions; if some targets are lost, colours also for the
-/// whole frame. Finds the models on the GPU that has their images. Returns whether queries should
-/// come together.
+/// Prepares the tensors for queries about `regions`; if some targets are lost, prepares the tensor
+/// of colours for the whole frame. If one GPU has the images of all three tensors, sets the models
+/// on it. Returns whether the queries of all targets should run together, because a tensor is on a
+/// GPU.
 Expected<bool> CorrelationMethod::prepare (FrameTensors &tensors,
                                            std::span<const inthist::Region> regions,
                                            bool some_are_lost)
@@ -205,7 +206,7 @@ Expected<> CorrelationMethod::follow (FrameTensors tensors, unsigned lost_after,
   };
   const int n = int (steps.size ());
   const auto finish_all = [&] () -> Expected<> {
-    // on a GPU, beginning a target is cheaper than a separate task
+    // with models on a GPU, starting a task would take longer than beginning a target
     TRY (in_parallel (n, tensors.models ? 1 : n, begin));
     std::erase (trackers, nullptr);
     return finish (tensors, trackers);

@@ -16,18 +16,18 @@
 
 namespace integralhist {
 
-/// The element that attaches all of these metas.
+/// The element that attaches all metas of CorrelationMetas.
 inline constexpr char kCorrelationProducer[] = "cudatrackfeatures";
 
-/// The metas of a frame; null if one is missing, or has other settings.
+/// The metas of a frame that the tracker reads; null if one is missing, or has other settings.
 struct CorrelationMetas {
   GstIntegralHistogramMeta *gradients, *colours, *luma;
-  bool has_other;                        // of gradients or luma, with other settings
-  GstIntegralHistogramMeta *range_meta;  // a range of the bins of what is missing, or null
+  bool has_other;                        // there are gradients or luma with other settings
+  GstIntegralHistogramMeta *range_meta;  // only a range of the bins that are missing, or null
 
   static CorrelationMetas of (GstBuffer *buffer);
   bool are_complete () const { return gradients && colours && luma; }
-  /// Returns the text about missing metas, for users.
+  /// Returns a text for users that names the missing metas.
   std::string missing () const;
   FrameTensors tensors () const;
 };
@@ -36,11 +36,11 @@ class CorrelationTarget final : public Target {
 public:
   explicit CorrelationTarget (const TargetBox &box) : box_ (box) {}
 
-  /// Goes on from this box in the next frame. Half of the models is kept, unless the box is
-  /// elsewhere.
+  /// Continues from this box in the next frame. If the box overlaps the last one, half of the
+  /// learned state is kept.
   void restart (const TargetBox &box) override;
-  /// Returns the region of the frame that follow () will ask for; colours of a lost target:
-  /// everywhere.
+  /// Returns the region of the frame that follow () will read. For a lost target, follow () also
+  /// reads the colours of the whole frame; the region does not include that.
   inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const;
   void resize (double x_factor, double y_factor) override;
   /// Begins to look for the target in the next frame; a new target starts there. Returns the
@@ -73,8 +73,8 @@ public:
   /// `logged_as` is the object that log lines name.
   explicit CorrelationMethod (gpointer logged_as) : logged_as_ (logged_as) {}
 
-  /// Looks for targets in the tensors of a frame, which are computed; new targets start there. A
-  /// target is lost after `lost_after` bad frames in a row; 0 for never.
+  /// Looks for targets in the tensors of a frame, which must be computed; new targets start in this
+  /// frame. A target is lost after `lost_after` bad frames in a row; 0 for never.
   Expected<> follow (FrameTensors tensors, unsigned lost_after,
                      std::span<const Step<CorrelationTarget>> steps);
   /// Frees GPU memory, and forgets that a GPU has failed.
@@ -90,7 +90,7 @@ private:
 
   const gpointer logged_as_;
   std::shared_ptr<DeviceModels> models_;  // of the GPU that had the last images
-  bool device_failed_ = false;            // it is not used any more
+  bool device_failed_ = false;            // it is not used until reset ()
 };
 
 }  // namespace integralhist

@@ -100,8 +100,8 @@ void CudaBatch::add (const DeviceQuery &query)
   }
 }
 
-/// Adds a grid to those of an image. Grids of colours have the scores of a model. Returns the
-/// grid's address on the GPU.
+/// Adds a grid to those of an image. A grid of colours adds up the scores of `model`; for other
+/// images `model` is null. Returns the address of the grid's cells on the GPU.
 const CellsOnDevice *CudaBatch::add_grid (CellImage image, const CellGrid &grid, int planes,
                                           const ModelMemory *model)
 {
@@ -136,7 +136,7 @@ CudaBatch::SquareCells CudaBatch::add_square (const Spot &middle, double side)
            cell_scale_of (frame_, square) };
 }
 
-/// Takes memory for an answer, and notes its query.
+/// Reserves memory for an answer of `n` items, and adds the answer with its query to the list.
 template <class T>
 T *CudaBatch::take_answer (std::vector<Answer> &list, const DeviceQuery &query, std::size_t n)
 {
@@ -249,7 +249,8 @@ void CudaBatch::add_example (const DeviceQuery &query, const Spot &middle, const
   });
 }
 
-/// Adds the cells of a place's sizes; without a place, the last sample is used.
+/// Adds the job of the filter of sizes. Its sample is that of the place; without a place, the last
+/// sample is used.
 void CudaBatch::add_sizes (const DeviceQuery &query, const Place *place, bool find)
 {
   CudaModel &model = CudaModel::of (query);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The jobs of a call to the models on a GPU, and the memory that they need. The same code runs over
-// the requests twice: once to count the jobs, and once to write them.
+// The jobs of one call of DeviceModels::run (), and the memory that they need. The same code runs
+// over the requests twice: first it counts the jobs, then it writes them.
 #pragma once
 
 #include <algorithm>
@@ -19,10 +19,11 @@
 
 namespace integralhist {
 
-/// The images of a frame: the grids of each image are laid out next to each other.
+/// The three images of a frame. The grids of one image are next to each other in memory.
 enum CellImage : std::size_t { kGradientCells, kLumaCells, kColourCells, kCellImages };
 
-/// Memory for arrays, one after another. Without memory it only counts the bytes.
+/// Divides a block of memory into arrays, one after another. Without a block it only counts the
+/// bytes.
 class Arena {
 public:
   Arena () = default;
@@ -59,11 +60,11 @@ struct BatchMemory {
   }
 };
 
-/// Jobs in pinned memory, and their place on the GPU. Without memory it only counts them.
+/// Jobs in pinned memory, and their address on the GPU. Without memory the list only counts jobs.
 template <class Job>
 class JobList {
 public:
-  /// Makes the list for `n` jobs, as counted.
+  /// Reserves memory for `n` jobs, the number that the first run counted.
   void place (Arena &inputs, int n, const BatchMemory &memory)
   {
     jobs_ = inputs.take<Job> (std::size_t (n));
@@ -99,7 +100,7 @@ public:
   std::size_t input_bytes () const { return inputs_.bytes (); }
   std::size_t work_bytes () const { return work_.bytes (); }
   std::size_t answer_bytes () const { return answers_.bytes (); }
-  /// Returns the most jobs of a kernel that needs scratch memory.
+  /// Returns the largest number of jobs of any kernel that needs scratch memory.
   int most_jobs () const
   {
     return std::max ({ searches.size (), examples.size (), sizes.size (), learners.size () });
@@ -119,7 +120,7 @@ public:
   /// Refuses grids that have too many cells for the kernels, or too large cells: only frames wider
   /// or higher than 4000 pixels have such grids.
   Expected<> check () const;
-  /// Reads the answers, which are on the host now.
+  /// Writes the answers, once they are on the host, into the requests.
   void take_answers (const std::byte *answers) const;
 
   JobList<inthist::correlation::cuda::SearchJob> searches;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A call is one batch. A few launches lay out and add up the cells of all its requests, for all
-// stages; then each kind of job has one launch. The host waits only for answers. Work that follows,
-// such as learning, runs while the host decides.
+// Each call of run () is one batch. A few kernel launches lay out and add up the cells of all its
+// requests, whatever their stage; then each kind of job has one launch. The host waits only for
+// answers. Work without an answer, such as learning, runs while the host decides.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -131,7 +131,7 @@ private:
     StreamOwner stream;
     EventOwner answered;
     DeviceMemory tables;
-    // Kernels use both in the order of the stream.
+    // The kernels of all batches share this memory; they run in the order of the stream.
     GrowingDeviceMemory work, scratch;
 
     ~Resources ()
@@ -147,7 +147,7 @@ private:
   /// Allocates a model, unless too little memory stays free.
   static Expected<> open (CudaModel &model)
   {
-    // for the sums of cells, which take 0.2 MB per target, and for other uses
+    // stays free for the sums of cells, which take 0.2 MB per target, and for other uses
     constexpr std::size_t kSpareBytes = 256 << 20;
     std::size_t free = 0, total = 0;
     TRY (check (cudaMemGetInfo (&free, &total)));
@@ -269,8 +269,8 @@ private:
     return { reinterpret_cast<BlockScratch *> (own_->scratch.get ()), n_blocks (batch) };
   }
 
-  /// Waits for answers. If the last ones took longer than a wait polls, does not poll: with many
-  /// streams on one GPU, that would only keep a core busy.
+  /// Waits for answers. If the last answers took longer than the time for which a wait polls, does
+  /// not poll: with many streams on one GPU, polling would only keep a CPU core busy.
   CudaExpected<> await_answers ()
   {
     const auto start = std::chrono::steady_clock::now ();
@@ -294,7 +294,8 @@ private:
     return {};
   }
 
-  /// Enqueues the jobs with answers, and the learning of sizes with them; then records `answered`.
+  /// Enqueues the jobs with answers, and, in the same launch, the learning of sizes. Then records
+  /// the event `answered`.
   CudaExpected<> enqueue_answers (const CudaBatch &batch, QueryBuffers &at)
   {
     if (!batch.searches.empty ())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Models of many targets on a GPU, next to the frames that they read (kernels/correlation). They
-// have the same bits as models on the host.
+// Models of many targets on the GPU that has the frames they read (kernels/correlation). They have
+// the same bits as models on the host.
 #pragma once
 
 #include <memory>
@@ -34,9 +34,10 @@ public:
   virtual ~DeviceModels () = default;
   /// Returns whether the image is on the GPU of these models.
   virtual bool are_with (const DeviceFeatureImage &image) const = 0;
-  /// Makes a copy of a model. After an Error::Kind::no_memory the host's model stays in use.
+  /// Copies a host's model to the GPU. After an Error::Kind::no_memory the host's model stays in
+  /// use.
   virtual Expected<std::unique_ptr<DeviceModel>> make (const HostModel &from) = 0;
-  /// Copies a model back.
+  /// Copies a model back to the host.
   virtual Expected<std::unique_ptr<HostModel>> read (DeviceModel &from) = 0;
   /// Answers the requests of many targets, which may be in different stages, and lets models learn.
   /// The frame has its images on this GPU. Returns when the answers have arrived.

@@ -46,7 +46,7 @@ public:
     for (std::size_t i = 0; i < usual_.size (); i++)
       usual_[i] += kRate * (now[i] - usual_[i]);
   }
-  /// Returns for how many frames in a row the target has been gone; 0 if it is visible.
+  /// Returns the number of frames in a row in which the target has been gone; 0 if it is visible.
   unsigned frames () const { return frames_; }
   /// Returns how many frames have been compared since a box was given.
   unsigned age () const { return age_; }

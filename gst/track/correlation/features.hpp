@@ -15,7 +15,8 @@ struct FeatureSettings {
   HistogramSpec spec;
   int bins;  // planes of the tensor
 
-  /// Returns whether a histogram has the same contents. A histogram of pixels may have other bins.
+  /// Returns whether a histogram was computed with these settings. A histogram of pixels may have
+  /// another number of bins.
   bool match (GstIntegralHistogram *histogram) const
   {
     const Tensor &tensor = tensor_of (histogram);

@@ -9,7 +9,7 @@
 namespace integralhist {
 namespace {
 
-/// Runs those queries that have grids.
+/// Runs the queries that have grids, and leaves out the others.
 Expected<> query_cells (GstIntegralHistogram *histogram, std::span<CellGridQuery *const> queries)
 {
   Tensor &tensor = tensor_of (histogram);

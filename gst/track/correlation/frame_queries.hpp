@@ -13,8 +13,8 @@
 
 namespace integralhist {
 
-/// A query for the sums of the cells of some grids: [grid][cell][bin] in 1/kCellUnit, or with
-/// scores of the bins [grid][cell].
+/// Asks for the sums of the cells of some grids, and keeps the answer: [grid][cell][bin] in
+/// 1/kCellUnit; if the bins have scores, [grid][cell].
 struct CellGridQuery {
   std::vector<CellEdges> grids;
   inthist::Scores scores = {};
@@ -30,7 +30,7 @@ struct CellGridQuery {
 
 struct FrameQueries {
   CellGridQuery gradients = {}, luma = {},  // of the target's surroundings
-      sizes = {},                           // gradients, too
+      sizes = {},                           // gradients in the box, in all sizes
       scores = {};                          // of colours
   std::vector<GstVideoRectangle> boxes = {};
   std::vector<guint32> counts = {};  // of colours in the boxes, [box][bin]

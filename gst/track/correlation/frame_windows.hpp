@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The cells and windows in which a target is searched, and the weights of shifts. Models on the CPU
-// and on a GPU use the same.
+// and on a GPU use this code.
 #pragma once
 
 #include <algorithm>
@@ -32,7 +32,8 @@ inline inthist::correlation::ShiftWeights shift_weights (const ModelRequest &req
       / request.place.cell ());
 }
 
-/// The boxes in the whole frame, of a target's size, whose colours are compared, and their cells.
+/// Boxes of a target's size, all over the frame, whose colours are compared with the target's; and
+/// the cells that this comparison reads.
 struct FrameWindows {
   CellGrid cells;
   double first_x, first_y, last_x, last_y;  // of the boxes' middles

@@ -87,7 +87,7 @@ void HostModel::queue (const FrameTensors &frame, const ModelRequest &request)
   }
 }
 
-/// Returns the spectra of a square, the `which`-th that was requested.
+/// Returns the spectra of `square`, from the answer to the `which`-th grid of the queries.
 Complexes HostModel::spectra_of_square (const FrameTensors &frame, const CellGrid &square,
                                         std::size_t which) const
 {
@@ -106,7 +106,7 @@ ScaleFilter::Sample HostModel::sample (const FrameTensors &frame, const Place &p
   return sizes.sample (frame, sizes.cells ().grids (place), queries.sizes.sums);
 }
 
-/// Returns the best of all shifts of a search, the `which`-th of the stage.
+/// Returns the best of all shifts in `searched`, the `which`-th square of the stage.
 Match HostModel::best_match (const FrameTensors &frame, const ModelRequest &request,
                              Searched &searched, std::size_t which) const
 {
@@ -136,8 +136,8 @@ Match HostModel::best_match (const FrameTensors &frame, const ModelRequest &requ
     }
   const int best = int (std::ranges::max_element (combined) - combined.begin ());
   const int row = best / kGrid, column = best % kGrid;
-  // With a detector the filter has recently learned the place. Then only the filter determines the
-  // shift within a cell: uneven colours would pull the box.
+  // If a detector runs (`reach` is not 0), the filter has recently learned the exact place. Then
+  // only the filter determines the shift within a cell: uneven colours would pull the box.
   const CellShift shift =
       request.reach > 0
           ? peak_near (row, column,
@@ -212,7 +212,7 @@ void HostModel::start (const FrameTensors &frame, const ModelRequest &request)
   sizes.learn (sample (frame, place), 1);
 }
 
-/// Returns the spectra of the place to learn.
+/// Returns the spectra of the square that the filter will learn from (ModelRequest).
 Complexes HostModel::example_spectra (const FrameTensors &frame, const ModelRequest &request)
 {
   const Place &place = request.place;

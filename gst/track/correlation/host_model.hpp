@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The model of a target in the host's memory. Its queries for a stage run together with those of
-// other targets (frame_queries.hpp), and it reads their results.
+// The model of a target in the host's memory. For each stage (model.hpp) it prepares queries, which
+// run together with those of other targets (frame_queries.hpp), and then reads their results.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ namespace integralhist {
 
 using inthist::correlation::CorrelationFilter;
 
-/// Returns the box of a place in the cells of its square.
+/// Returns the size of a target's box in cells of the square around it.
 inline inthist::correlation::FilterBox filter_box (const Place &place)
 {
   return { place.width / place.cell (), place.height / place.cell () };
@@ -27,7 +27,7 @@ inline inthist::correlation::FilterBox filter_box (const Place &place)
 
 class HostModel {
 public:
-  // The learned state. The example is set if the filter learns from it next.
+  // What the model has learned. `example` is set while the filter still has to learn from it.
   struct Example {
     Complexes spectra;
     double rate;
@@ -39,14 +39,15 @@ public:
 
   FrameQueries queries;
 
-  /// Sets the queries of a stage.
+  /// Prepares the queries for a request.
   void queue (const FrameTensors &frame, const ModelRequest &request);
-  /// Reads the results of the queries: answers the request, or learns.
+  /// Reads the results of the queries, and answers the request or learns.
   Expected<> answer (const FrameTensors &frame, ModelRequest &request);
-  /// Frees the memory that only the step needs.
+  /// Frees the memory that is needed only within a step.
   void end_step () { searched_.clear (); }
 
-  /// Learns from the example. May run together with queries; renew () comes after both.
+  /// Makes the filter learn from the example. May run at the same time as queries; call renew ()
+  /// after both.
   void learn () { filter.learn (example->spectra, example->rate); }
   void renew ()
   {
@@ -59,9 +60,9 @@ private:
     Spot middle;
     Complexes spectra;
     ScoreMap scores;
-    std::size_t first_score;  // index in the results
+    std::size_t first_score;  // index of its first sum in queries.scores.sums
   };
-  /// The boxes of the frame whose colours are compared.
+  /// The boxes of the whole frame whose colours are compared with the target's.
   struct FrameSearch {
     ScoreMap scores;
     std::vector<double> x, y;  // the middles of the boxes, in columns and rows
@@ -85,7 +86,7 @@ private:
   std::vector<Searched> searched_;
   std::size_t n_before_ = 0;  // squares searched in earlier stages of this frame
   FrameSearch frame_search_;
-  ScaleFilter::Sample sample_;  // that the size was found by
+  ScaleFilter::Sample sample_;  // from which the size was found
 };
 
 }  // namespace integralhist

@@ -21,7 +21,7 @@ using inthist::correlation::Spot;
 struct Place {
   double x, y, width, height;
 
-  /// Returns the side of the square around the place that is searched, and learned from.
+  /// Returns the side of the square around the place that the filter searches and learns from.
   double side () const
   {
     constexpr double kPadding = 4;  // sides of the square, in sides of the target
@@ -33,7 +33,8 @@ struct Place {
 
 enum class Stage { done, start, search, search_elsewhere, learn_place, find_size, learn_size };
 
-/// The request of a stage, and its answer. For learning, the place is where the target is now.
+/// The request of a stage to the model, and the answer. For stages that learn, `place` is where the
+/// target is now.
 struct ModelRequest {
   Stage stage = Stage::done;
   Place place = {};
@@ -42,20 +43,20 @@ struct ModelRequest {
   float kept = 0;          // share of the last filter
   bool new_sizes = false;  // the box has another shape than before
 
-  // Stage::search and Stage::search_elsewhere, for a box of the size of `place`
+  // Stage::search and Stage::search_elsewhere look for a box of the size of `place`.
   std::vector<Spot> middles = {};  // of the squares
   double reach = 0;                // from ExpectedMotion: shifts count less from this many sides on
   double per_peak = 1;             // 1 / the usual peak
   bool whole_frame = false;        // also finds spots of the frame with the target's colours
 
-  // Learning: with the rate `rate`, above 0 and up to 1
+  // The learning rate of Stage::learn_place and Stage::learn_size, above 0 and up to 1.
   double rate = 0;
-  // Stage::learn_place: the example is the square around the place. If `shift` is set, the example
-  // is the square that was searched around `searched`, moved by these cells.
+  // Stage::learn_place learns from an example, the square around `place`. If `shift` is set, the
+  // example is the square that was searched around `searched`, moved by `shift`.
   Spot searched = {};
   std::optional<CellShift> shift = {};
-  // Stage::learn_size: the sample is that of the place. If `factor` is set, the sample is that of
-  // the last stage, enlarged by this factor.
+  // Stage::learn_size learns from the sample (scale.hpp) of `place`. If `factor` is set, it learns
+  // from the sample of Stage::find_size, enlarged by this factor.
   std::optional<double> factor = {};
 
   // Answers

@@ -14,7 +14,7 @@ using namespace inthist::correlation;
 constexpr int kCells = 64;                  // of a box, approximately
 constexpr int kMinSide = 3, kMaxSide = 21;  // cells
 
-/// Returns the most cells of a box.
+/// Returns the largest number of cells that a box can have.
 constexpr int most_cells ()
 {
   int most = 0;
@@ -30,7 +30,7 @@ double angle (int i)
   return 2 * std::numbers::pi * (i % kSizes) / kSizes;
 }
 
-/// Sets the spectrum of the desired response, a peak that is one size wide, at the middle.
+/// Sets the spectrum of the desired response: a peak at the middle size, one size wide.
 void set_wanted (SizeTables &tables)
 {
   for (int k = 0; k < kSizes; k++) {

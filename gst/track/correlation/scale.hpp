@@ -24,7 +24,7 @@ using inthist::correlation::Complexes;
 /// Returns the tables that all filters of sizes share.
 const inthist::correlation::SizeTables &size_tables ();
 
-/// The cells of a box: about 64, about as wide as high.
+/// The division of a box into cells: about 64, each about as wide as high.
 struct SizeCells {
   int columns = 0, rows = 0;
 
@@ -36,7 +36,8 @@ struct SizeCells {
 
 /// Returns how much larger the target is than its box, from the responses to all sizes.
 double size_factor_of (std::span<const double> response);
-/// Returns by how many sizes a box grows with a factor; null if that is more than one either way.
+/// Returns the number of steps between sizes, from -1 to 1, that enlarge a box by this factor; null
+/// if it takes more than one step.
 std::optional<double> sizes_in (double factor);
 
 class ScaleFilter {
@@ -51,13 +52,14 @@ public:
                  std::span<const std::int64_t> cell_sums) const;
   /// Returns how much larger the target is than the sample's box; 1 if it is as large.
   double find (const Sample &sample) const;
-  /// Changes the sample to that of a box enlarged by this factor, from neighbouring sizes. The
-  /// factor is at most one size either way.
+  /// Changes the sample to that of a box enlarged by this factor, by mixing neighbouring sizes. The
+  /// factor is at most one size in each direction.
   static void resize (Sample &sample, double factor);
-  /// Learns from a sample of the target's box; the first time completely.
+  /// Learns from a sample of the target's box. The first call learns completely, later calls with
+  /// `rate`.
   void learn (const Sample &sample, double rate);
 
-  // For a copy on a GPU.
+  // The learned state, for a copy on a GPU.
   const Complexes &numerator () const { return numerator_; }
   std::span<const float> denominator () const { return denominator_; }
   float regular () const { return regular_; }

@@ -8,9 +8,9 @@
 
 #include <gst/integralhist/base/tasks.hpp>
 
-// A step has these stages. Each stage requests something from the model. run_round () gets the
-// requests of all trackers answered together, and go_on () reads the answers and enters the next
-// stage:
+// A step, which is one frame of one tracker, has these stages. Each stage requests something from
+// the model. run_round () gets the requests of all trackers answered together, and go_on () reads
+// the answers and enters the next stage:
 //
 //   start             learns the filter, the sizes and the colours of a box ──► done
 //   search            finds the best shift near the expected place ──► learn_place or find_size, in
@@ -28,15 +28,15 @@ namespace {
 
 using namespace inthist::correlation;
 
-// Shares of the usual response.
-constexpr double kLearningThreshold = 0.3;     // above it something is learned,
-constexpr double kFullLearning = 0.7;          // and from here on with the whole rate
-constexpr double kResponseThreshold = 0.35;    // from here on the target moves
+// Thresholds, as shares of the usual response.
+constexpr double kLearningThreshold = 0.3;     // above it something is learned
+constexpr double kFullLearning = 0.7;          // from here on the whole rate is used
+constexpr double kResponseThreshold = 0.35;    // from here on the box moves to the new place
 constexpr double kRedetectionThreshold = 0.6;  // above it a lost target is found again
 constexpr double kConfidenceThreshold = 0.12;  // below it a frame may lose the target
 constexpr double kColourThreshold = 0.5;       // of the usual score of the colours
-constexpr double kAverageRate = 0.02;          // of what is usual
-constexpr float kKeptShare = 0.5;              // of the filter, after a correction
+constexpr double kAverageRate = 0.02;          // of the mean peak and the mean score
+constexpr float kKeptShare = 0.5;              // of the filter that is kept after a correction
 constexpr double kAspectThreshold = 1.25;      // change of the box's shape that needs other cells
 constexpr double kElsewhereGain = 1.2;         // a peak elsewhere must be higher by this factor
 constexpr double kMinScale = 0.2, kMaxScale = 5, kMinSize = 4;  // of the first size; pixels
@@ -48,7 +48,8 @@ bool CorrelationTracker::matches_colours (const Match &match) const
   return match.score > kColourThreshold * usual_score_;
 }
 
-/// Enters a stage, and returns its request. Keeps the memory of the last answers.
+/// Enters a stage, and returns its request, for the caller to complete. Reuses the memory of the
+/// last answers.
 ModelRequest &CorrelationTracker::enter_stage (Stage next)
 {
   request_.stage = next;
@@ -187,7 +188,7 @@ Expected<> CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_
   return {};
 }
 
-/// Looks for the target where it was.
+/// Reads the results of a search near the target's last place.
 void CorrelationTracker::on_search_results (const FrameTensors &frame)
 {
   const Found found = { request_.matches.front (), request_.middles.front () };
@@ -205,7 +206,7 @@ void CorrelationTracker::on_search_results (const FrameTensors &frame)
   request.whole_frame = false;
 }
 
-/// Looks for a lost target at the candidates.
+/// Reads the results of a search for a lost target at other places of the frame.
 void CorrelationTracker::on_candidate_results (const FrameTensors &frame)
 {
   Found best = lost_at_;
@@ -251,8 +252,9 @@ void CorrelationTracker::request_learning (const Found &found)
   }
   ModelRequest &request = enter_stage (Stage::learn_place);
   request.rate = rate_;
-  // If the target is near the middle of the searched square, the example is that square, moved.
-  // Farther away it is not, because the border is faded out.
+  // If the target is near the middle of the searched square, the example is that square, moved. If
+  // it is farther away, the example is a new square, because the border of the searched one is
+  // faded out.
   const double cell = place ().cell ();
   const CellShift shift = { (found.middle.x - place_.x) / cell,
                             (found.middle.y - place_.y) / cell };
@@ -335,7 +337,8 @@ Expected<> answer_on_device (const FrameTensors &frame,
   return {};
 }
 
-/// Gets all requests answered, and continues with the answers. Returns whether there were requests.
+/// Lets the models answer all requests, and continues with the answers. Returns whether there were
+/// requests.
 Expected<bool> run_round (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
 {
   const Round round (trackers);

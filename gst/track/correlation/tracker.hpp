@@ -4,14 +4,15 @@
 // by its colours (colour.hpp), and by a filter of its size (scale.hpp). All three query integral
 // histograms, with the same effort for a large target as for a small one.
 //
-// In each frame the filter and the colours have a response for each shift by a cell; the target is
-// where their sum is largest. The better the filter's response there, compared with the usual one,
-// the more is learned. Nothing is learned while the target may be hidden, because the filter would
-// learn the object in front. A target with little confidence (confidence.hpp) for some frames is
-// lost. The tracker looks for a lost target where it was, and at the places of the whole frame that
-// have its colours.
+// In each frame the filter and the colours give a response for each shift by a cell; the target is
+// at the shift with the largest sum. The better the filter's response there, compared with the
+// usual one, the more is learned. Nothing is learned while the target may be hidden, because the
+// filter would learn the object in front. A target with little confidence (confidence.hpp) for some
+// frames is lost. The tracker looks for a lost target where it was, and at the places of the whole
+// frame that have its colours.
 //
-// The tracker decides. The learned state is a model, in the host's memory or in a GPU's.
+// The tracker only decides. The learned state is in a model (model.hpp), in the host's memory or in
+// a GPU's.
 #pragma once
 
 #include <memory>
@@ -26,17 +27,17 @@
 
 namespace integralhist {
 
-/// A frame is a step of some stages: the model answers the request () of each stage, and go_on ()
-/// reads the answer, until no request is left. finish () does that for many targets at once.
+/// Each frame is a step of several stages: the model answers the request () of a stage, and go_on
+/// () reads the answer, until no request is left. finish () runs the steps of many targets at once.
 class CorrelationTracker {
 public:
-  /// Takes the middle and the size of the target's box. start () learns the target.
+  /// `x` and `y` are the middle of the target's box. Nothing is learned before start ().
   CorrelationTracker (double x, double y, double width, double height)
       : place_{ x, y, width, height }, host_ (std::make_unique<HostModel> ())
   {
   }
 
-  // The functions that begin a step.
+  // The next three functions begin a step.
   /// Learns the contents of the box.
   Expected<> start (const FrameTensors &frame);
   /// Looks for the target in the next frame. The target is lost after `lost_after` frames in a row
@@ -57,20 +58,20 @@ public:
   /// Returns whether the tracker has learned anything.
   bool has_started () const { return has_started_; }
 
-  /// Ends the step, and continues without a GPU that has failed: from the model there, if it can
-  /// still be read. If not, or if the tracker was about to start, the tracker has not started.
+  /// Ends the step after the GPU has failed, and reads the model back to the host. If that fails,
+  /// or if the tracker was about to start, has_started () is false afterwards.
   void give_up_device ();
 
-  /// Returns the region of the frame that follow () will ask for; colours of a lost target:
-  /// everywhere.
+  /// Returns the region of the frame that follow () will read. For a lost target, follow () also
+  /// reads the colours of the whole frame; the region does not include that.
   inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const
   {
     return region (frame, place (), motion);
   }
-  /// Returns the same for a target at a place.
+  /// Returns the region that follow () will read for a target at the place `now`.
   static inthist::Region region (const FrameTensors &frame, const Place &now,
                                  const ExpectedMotion &motion);
-  /// Converts the place to frames of another size.
+  /// Converts the place to frames that are larger by these factors.
   void resize (double x_factor, double y_factor);
 
   double x () const { return place_.x; }  // the middle
@@ -118,12 +119,13 @@ private:
 
   // of the step
   ModelRequest request_;
-  Found lost_at_ = {};  // the best of the places around the place of the loss
+  Found lost_at_ = {};  // the best match around the last place of a lost target
   unsigned lost_after_ = 0;
   double rate_ = 0;  // of learning
 };
 
-/// Finishes the steps of some targets, and asks their models together.
+/// Runs the steps of some trackers to their end. In each round, the models of all of them answer
+/// one request together.
 Expected<> finish (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers);
 
 }  // namespace integralhist

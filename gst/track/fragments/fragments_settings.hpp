@@ -16,7 +16,7 @@ struct FragmentsSettings {
   double min_confidence = 0.06;
 };
 
-/// Returns the properties for these settings. `before` is put in front of the text of each.
+/// Returns the properties for these settings. The description of each begins with `before`.
 PropertyTable<FragmentsSettings> fragments_properties (const char *before);
 
 }  // namespace integralhist

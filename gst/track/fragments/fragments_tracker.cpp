@@ -14,14 +14,17 @@ namespace integralhist {
 
 namespace {
 
-// bounds of a bad and a suspicious frame: multiples of the usual cost, shares of the median cost
+// A frame is bad, or suspicious, above these bounds (fragments_tracker.hpp): kBadCost and
+// kSuspiciousCost are multiples of the usual cost, the shares are of the median cost.
 constexpr double kBadCost = 1.8, kBadShare = 0.9, kSuspiciousCost = 1.3, kSuspiciousShare = 0.8;
-constexpr unsigned kMinGood = 5, kMaxGood = 30;  // costs of the median
+constexpr unsigned kMinGood = 5, kMaxGood = 30;  // costs whose median is the usual cost
 constexpr double kRedetectionShare = 0.5;        // of the way from the usual to the lost cost
-// Positions in each direction of a search for a lost target: enough, and the most.
+// The number of positions along an axis of a search for a lost target. kCoarse positions suffice
+// for a small target; there are never more than kMaxCoarse.
 constexpr int kCoarse = 31, kMaxCoarse = 128;
 constexpr int kCandidates = 8;
-// Costs that differ by less (a share, or of 1) are equal: measures are not more exact than this.
+// Costs that differ by less than this are equal, because measures are not more exact. The
+// difference is relative for costs above 1, otherwise absolute.
 constexpr double kCostTolerance = 1e-5;
 constexpr double kScaleStep = 1.05, kScaleGain = 0.95;  // other scales must cost less
 
@@ -37,7 +40,7 @@ double median (std::vector<double> values)
   return *middle;
 }
 
-/// Returns p: 0 if one position stands out, 1 if none does.
+/// Returns p (fragments_tracker.hpp): near 0 if one position stands out, 1 if none does.
 double share_of_median (double cost, double middle)
 {
   return middle - cost <= kCostTolerance * std::max (1.0, middle) ? 1 : cost / middle;
@@ -68,8 +71,8 @@ Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
   const auto costs_more = [&] (double times) {
     return usual && costs.least > times * *usual + kCostTolerance;
   };
-  // The costs tell if there are at least half as many positions as in a search away from the
-  // border.
+  // Costs can be compared with their median if there are at least half as many positions as in a
+  // search away from the border.
   const double side = 2.0 * settings.search_range + 1;
   const bool telling = double (costs.positions) >= side * side / 2;
   const bool all_same = share == 1 && !costs_more (kBadCost);
@@ -166,7 +169,8 @@ private:
                              double (y + (j + 1) * h) });
   }
 
-  /// Takes patches and models from this tensor; again if the bins have another meaning.
+  /// Sets the patches and their models from this tensor. Is called again if the bins get another
+  /// meaning.
   Expected<> start (FragmentsTarget &target)
   {
     const int width = std::max (1, lrint_of (target.box_.width)),
@@ -210,8 +214,8 @@ private:
     return std::all_of (shares, shares + bins_, [] (float share) { return share == 0; });
   }
 
-  /// Returns the patches of the box at `scale` in pixels, relative to the box's corner or
-  /// `absolute`.
+  /// Returns the patches of the box enlarged by `scale`, in pixels. They are relative to the box's
+  /// corner, or in the frame if `absolute` is true.
   static std::vector<GstVideoRectangle> patches_at (const FragmentsTarget &target, double scale,
                                                     bool absolute)
   {
@@ -228,7 +232,7 @@ private:
     return rectangles;
   }
 
-  /// Returns normalised histograms; a histogram without a pixel that counts is 0.
+  /// Returns normalised histograms; a histogram without a pixel that counts is all 0.
   Expected<std::vector<float>> histograms (const std::vector<GstVideoRectangle> &rectangles) const
   {
     std::vector<guint64> counts (rectangles.size () * bins_);
@@ -292,8 +296,9 @@ private:
     return (scale > 1 || (width >= kMin && height >= kMin)) && width <= width_ && height <= height_;
   }
 
-  /// Returns the search for a lost target. A target is found within a quarter of its width and an
-  /// eighth of its height; steps are no longer than that, unless there are too many positions.
+  /// Returns the search for a lost target. A search finds a target from a position within a quarter
+  /// of its width and an eighth of its height; steps are no longer than that, unless there would be
+  /// too many positions.
   Search look_everywhere (FragmentsTarget &target) const
   {
     target.radius_ =
@@ -367,7 +372,8 @@ private:
         patch = { patch.x0 * scale, patch.y0 * scale, patch.x1 * scale, patch.y1 * scale };
   }
 
-  /// Returns the search at the box's own scale, the first, unless another one costs clearly less.
+  /// Returns the first search, which has the box's own scale, unless another one costs clearly
+  /// less.
   static const Search &best_of (std::span<const Search> scales)
   {
     const Search &same = scales[0];

@@ -55,8 +55,8 @@ Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
 
 class FragmentsTarget final : public Target {
 public:
-  /// Makes a target of the part of the box inside the frame, which must not be empty. Its corner is
-  /// a whole pixel from the first tensor on.
+  /// Makes a target from a box whose part inside the frame must not be empty. The first search
+  /// reduces the box to that part, and to whole pixels.
   explicit FragmentsTarget (const TargetBox &box) : box_ (box) {}
 
   /// Starts again from this box in the next tensor; keeps the usual costs.
@@ -81,7 +81,7 @@ private:
   std::vector<Patch> patches_;  // those with a pixel that counts
   std::vector<float> models_;   // one patch after another
   bool is_placed_ = false;      // its corner is whole, and inside of the tensor
-  bool is_started_ = false;     // it has models of its box
+  bool is_started_ = false;     // `models_` are those of its box
   unsigned bins_ = 0;           // of the last models, and of the costs
   HistogramSpec spec_;          // the meaning of these bins
   GstIntegralHistogramMeasure measure_ = {};
@@ -95,8 +95,8 @@ private:
   double confidence_ = 1;
 };
 
-/// Looks for targets in the tensor of a frame, which is computed; new targets start there. A target
-/// is lost after `lost_after` bad frames in a row; 0 for never.
+/// Looks for targets in the tensor of a frame, which must be computed; new targets start in this
+/// frame. A target is lost after `lost_after` bad frames in a row; 0 for never.
 Expected<> follow_fragments (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
                              unsigned lost_after, std::span<const Step<FragmentsTarget>> steps);
 
