@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kPlugin[] = "nvdsgst_tracker";
 
-// Bytes that the first frame has in every release.
+// The number of bytes that the first frame of a batch has in every release.
 constexpr std::size_t kKnownBytes = sizeof (Frame80);
 static_assert (kKnownBytes >= offsetof (Frame91, surfaces) + sizeof (void *));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame of a batch, from any release of nvtracker.
+// Reads a frame of a batch, as any supported release of nvtracker writes it.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@ namespace integralhist::nvmot {
 
 enum class Release { r80, r91 };
 
-/// Returns the release of the element in this process, from the registry; nothing if there is no
-/// element. Returns an error if the release is too old.
+/// Returns the release of nvtracker in this process, from GStreamer's registry; nothing if there is
+/// no such element. Returns an error if the release is too old.
 Expected<std::optional<Release>> release_of_element ();
 
 /// Returns the release that wrote a batch, judged by its first frame. Reads only bytes that a frame

@@ -13,8 +13,8 @@ namespace {
 
 constexpr guint kMaxSide = 1 << 14;  // pixels
 constexpr guint kMaxStreams = 1024;
-// Streams that a context remembers. A muxer may renumber its pads and never report the end of a
-// stream; without a limit, the memory would fill.
+// Limits of the number of streams that a context remembers. A muxer may renumber its pads and never
+// report the end of a stream; without a limit, the memory would fill.
 constexpr std::size_t kMinKnown = 16, kKnownPerSource = 4;
 
 Expected<GstVideoInfo> info_of (const Config &config)

@@ -16,7 +16,8 @@
 
 namespace integralhist::nvmot {
 
-/// Returns whether CUDA computes with this backend. Returns an error if it must but cannot.
+/// Returns whether this backend uses CUDA. Returns an error if it requires CUDA, which cannot be
+/// used.
 Expected<bool> uses_cuda (Backend backend);
 
 /// Any thread may call the functions.

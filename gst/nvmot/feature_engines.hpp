@@ -33,7 +33,7 @@ public:
     std::array<HistogramRef, 3> histograms_ = {};
     std::array<SubmittedFrame, 3> frames_ = {};
   };
-  /// Submits a frame to all engines. After an error, has waited until no device reads the pixels.
+  /// Submits a frame to all engines. On an error, first waits until no device reads the pixels.
   Expected<Submitted> submit (const MappedFrame &frame, PixelLocation location);
 
 private:

@@ -38,7 +38,7 @@ struct InputList {
 static_assert (offsetof (InputList, objects) == 8 && offsetof (InputList, n_filled) == 20);
 static_assert (sizeof (InputList) == 24);
 
-/// A frame of 9.1.
+/// A frame, as DeepStream 9.1 lays it out.
 struct Frame91 {
   guint64 stream;
   guint32 sequence, number;
@@ -60,7 +60,7 @@ static_assert (offsetof (Frame91, does_track) == 56 && offsetof (Frame91, n_surf
 static_assert (offsetof (Frame91, surfaces) == 64 && offsetof (Frame91, input) == 72);
 static_assert (offsetof (Frame91, sensor) == 96 && sizeof (Frame91) == 104);
 
-/// A frame of 8.0 and 9.0.
+/// A frame, as DeepStream 8.0 and 9.0 lay it out.
 struct Frame80 {
   guint64 stream;
   guint32 sequence, number;
@@ -151,7 +151,7 @@ inline constexpr gint32 kNv12 = 6;
 inline constexpr gint32 kPinnedMemory = 1, kDeviceMemory = 2;
 inline constexpr gint32 kBatches = 1;
 
-/// The library's answers about itself; nvtracker has set them to zero.
+/// The library's answers about itself. nvtracker sets them to zero before the call.
 struct Capabilities {
   guint8 compute, n_transforms;
   gint32 colour_format;

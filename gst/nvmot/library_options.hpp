@@ -20,8 +20,8 @@ struct LibraryOptions {
   static Expected<LibraryOptions> parse (const std::string &text, LibraryOptions options);
 };
 
-/// Returns the options of a file, or the defaults if the path is empty. `is_missing` says whether
-/// the error is that the file does not exist.
+/// Returns the options of a file, or the defaults if the path is empty. Sets `is_missing` to
+/// whether the error is that the file does not exist.
 Expected<LibraryOptions> read_options (const std::string &path, bool &is_missing);
 
 }  // namespace integralhist::nvmot

@@ -48,7 +48,8 @@ bool has_gstreamer (const char *doing)
   return false;
 }
 
-/// Returns the options for a query: those of its context, or of a file.
+/// Returns the options for a query of capabilities: those of its context, or, without a context,
+/// those of a file.
 Expected<LibraryOptions> options_of (const Capabilities &query, const std::string &path,
                                      bool &is_missing)
 {
@@ -111,7 +112,7 @@ EXPORT Status NvMOT_Query (guint16 path_length, const char *path, Capabilities *
   query->compute = *cuda ? kComputeGpu | kComputeCpu : kComputeCpu;
   query->n_transforms = 1;
   query->colour_format = kNv12;
-  // Jetson's own type has no address that CUDA can use
+  // Jetson's own memory type has no address that CUDA can use
   query->memory = *cuda ? kDeviceMemory : kPinnedMemory;
   query->max_targets = options->max_targets;
   query->batch_mode = kBatches;

@@ -70,7 +70,8 @@ Expected<> Stream::track (const BatchFrame &frame, const FrameTensors &tensors,
   const StepInput input = { .options = options.list, .detections = detections_of (frame.objects) };
   TRY (tracker_.follow (in, tensors, options.lost_after, input));
 
-  // If a target is not confirmed yet, its detection stays visible as that target's.
+  // Unconfirmed targets with a detection in this frame are also written, so that the detection
+  // stays visible.
   std::vector<TrackedBox> tracks = tracker_.tracks (in), others = tracker_.tracks (in, false);
   std::erase_if (others, [] (const TrackedBox &track) { return !track.detection; });
   tracks.insert (tracks.end (), others.begin (), others.end ());
@@ -78,7 +79,7 @@ Expected<> Stream::track (const BatchFrame &frame, const FrameTensors &tensors,
   for (TrackedBox &track : tracks)
     if (track.detection)
       track.detection = std::size_t (input.detections[*track.detection].id);
-  // tracks with a detection always have room
+  // tracks with a detection come first: the list has room for all of them
   std::ranges::stable_partition (
       tracks, [] (const TrackedBox &track) { return track.detection.has_value (); });
   write (frame, tracks, output);

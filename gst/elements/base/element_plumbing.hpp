@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Shared parts of all elements' GObjects: properties that any thread may set, and the end of the
-// state.
+// The part of a GObject that all elements share: properties that any thread may set, and the code
+// that frees the state.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@
 
 namespace integralhist {
 
-/// Declares and defines the final type of an element, with the members in the last arguments, and
-/// its registration. The parent's class is Element::parent_class ().
+/// Declares and defines the final type of an element, whose members are the last arguments, and the
+/// function that registers the element. The parent's class is Element::parent_class ().
 #define INTEGRALHIST_ELEMENT(Type, type, TYPE, Parent, PARENT_TYPE, nick, ...) \
   G_DECLARE_FINAL_TYPE (Type, type, GST, TYPE, Parent) \
   struct _##Type { \
@@ -35,7 +35,7 @@ struct ElementDescription {
 void describe (gpointer klass, const ElementDescription &description);
 
 /// Connects ElementPlumbing to an element whose final type Object has a member `state`, a pointer.
-/// kMakeTable makes the table of the element's properties.
+/// kMakeTable is a function that returns the table of the element's properties.
 template <class Object, auto kMakeTable>
 struct ElementAccess {
   using State = std::remove_pointer_t<decltype (Object::state)>;
@@ -50,7 +50,7 @@ struct ElementAccess {
   static void take_transition (gpointer, GstStateChange) {}
 };
 
-/// The class functions that all elements share, added to those of Element. Element has
+/// A subclass of Element with the class functions that all elements share. Element has
 ///
 ///   - state_of (element): its state, made with new, whose `properties` are an std::shared_ptr to a
 ///     constant struct; the object lock guards the pointer;
@@ -59,7 +59,8 @@ struct ElementAccess {
 template <class Element>
 class ElementPlumbing : public Element {
 public:
-  /// Returns the current properties. Setting a property later makes another struct.
+  /// Returns the current properties. The struct does not change: setting a property puts another
+  /// struct in its place.
   static auto properties_of (gpointer element)
   {
     GST_OBJECT_LOCK (element);
@@ -78,8 +79,8 @@ public:
 
   static gpointer parent_class () { return parent_class_; }
 
-  /// Installs the properties of a class; its subclasses do not inherit them. Returns the id after
-  /// the last.
+  /// Installs the properties of a class; its subclasses do not inherit them. Returns the first id
+  /// that is still free.
   template <class Table>
   static guint install_properties (gpointer klass, const Table &table)
   {
@@ -89,7 +90,8 @@ public:
     return table.install (object_class);
   }
 
-  /// Gets a property of the table. A class with other properties calls this for the rest.
+  /// Gets a property of the table. A class that has further properties gets those itself, and calls
+  /// this for the properties of the table.
   static void get_property (GObject *object, guint id, GValue *value, GParamSpec *)
   {
     Element::table_of (object).get (*properties_of (object), id, value);

@@ -10,11 +10,12 @@
 
 namespace integralhist {
 
-/// Posts an element error with `doing` in front, by its kind; no error for Error::Kind::flushing.
+/// Posts an element error. The error's kind determines its domain and code, and whether `doing` is
+/// put in front of its text. Posts nothing for Error::Kind::flushing.
 void post_error (gpointer element, const Error &error, const char *doing = "");
 
-/// Posts an error, unless the frame's producer has already posted why there is no histogram.
-/// Returns flow_of ().
+/// Posts an error like post_error (), unless the frame's producer has already posted why there is
+/// no histogram. Returns flow_of ().
 GstFlowReturn post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
                                       const char *doing = "");
 
@@ -34,7 +35,7 @@ GstStructure *frame_message (const char *name, const FrameTimes &times);
 /// Posts an element message.
 void post_message (gpointer element, GstStructure *structure);
 
-/// Returns a GValue of a type that `set` sets.
+/// Returns a GValue of the type `type`, which `set` has set to `content`.
 template <class T>
 GValue gvalue (GType type, void (*set) (GValue *, T), T content)
 {
@@ -43,7 +44,7 @@ GValue gvalue (GType type, void (*set) (GValue *, T), T content)
   return value;
 }
 
-/// Returns a GstValueArray of element (0) to element (n - 1).
+/// Returns a GstValueArray of n items, which element (0) to element (n - 1) return.
 template <class Element>
 GValue gvalue_array (std::size_t n, Element &&element)
 {
@@ -56,7 +57,7 @@ GValue gvalue_array (std::size_t n, Element &&element)
   return values;
 }
 
-/// Sets a field to a gvalue_array ().
+/// Sets a field of the structure to an array as gvalue_array () makes it.
 template <class Element>
 void set_array (GstStructure *structure, const char *field, std::size_t n, Element &&element)
 {

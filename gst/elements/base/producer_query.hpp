@@ -20,19 +20,20 @@ struct Producer {
   guint64 attached;  // histograms since the start
 };
 
-/// Asks upstream of the pad for any producer of tensors with this content, or for one of the
-/// feature with this nick. Returns nothing if no element answers.
+/// Looks upstream of the pad for a producer of tensors with this content, and, if `feature` is not
+/// empty, of the feature with this nick. Returns nothing if no element answers.
 std::optional<Producer> find_producer (GstPad *sink_pad, const std::string &feature = "",
                                        inthist::Content content = inthist::Content::bins);
 
-/// Answers a producer query for tensors with this content, and of this feature. Returns whether it
-/// did; elements further upstream may answer otherwise.
+/// Answers the query if it looks for a producer of tensors with this content and this feature.
+/// Returns whether it answered; if not, elements further upstream may.
 bool answer_producer_query (GstQuery *query, inthist::Content content, const char *feature,
                             const Producer &producer);
 
 /// Returns whether the peer of the pad, or an element beyond it, follows targets.
 bool finds_tracker (GstPad *pad);
-/// Answers a tracker query, for an element that follows targets. Returns whether it was one.
+/// Answers the query, for an element that follows targets, if it is a tracker query. Returns
+/// whether it was.
 bool answer_tracker_query (GstQuery *query);
 
 }  // namespace integralhist

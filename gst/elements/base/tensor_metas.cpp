@@ -49,11 +49,12 @@ using namespace integralhist;
 
 namespace {
 
-/// The answers as a tensor's elements: sums unchanged, counts in 32 bits, weights as numbers.
+/// Memory whose contents are the answers as elements of a tensor: sums in 64 bits, counts in 32
+/// bits, weights as double.
 struct AnswerMemory {
   GstMemory memory;
   std::shared_ptr<RegionAnswers> answers;
-  std::once_flag made;  // guards the two below
+  std::once_flag made;  // guards `counts` and `weights`
   std::vector<guint32> counts;
   std::vector<double> weights;
 

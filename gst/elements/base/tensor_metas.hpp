@@ -13,8 +13,8 @@
 
 namespace integralhist {
 
-/// Attaches the numbers of regions as a separate GstTensorMeta. Nothing is computed for it in
-/// advance: the first reader that maps the tensor asks, unless a message has already asked.
+/// Attaches the numbers of regions as a separate GstTensorMeta. The numbers are computed when a
+/// reader first maps the tensor, unless a message has needed them before.
 void attach_region_tensors (GstBuffer *buffer, const std::shared_ptr<RegionAnswers> &answers);
 
 /// Memory for the values of likelihood maps. It is reused once all readers have released it.

@@ -34,7 +34,7 @@ public:
 
   bool is_at_end () const { return at_ == end_; }
 
-  /// Skips `c` and the spaces after it, if `c` is next.
+  /// If the next character is `c`, skips it and the spaces after it, and returns true.
   bool take (char c)
   {
     if (is_at_end () || *at_ != c)

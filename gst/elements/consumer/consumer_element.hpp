@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The GObject part of a consumer.
+// The GObject part of a consumer, an element that reads histograms.
 #pragma once
 
 #include <type_traits>

@@ -88,7 +88,7 @@ Expected<GstIntegralHistogramMeta *> HistogramConsumer::find (GstBuffer *buffer,
         return is_candidate (meta) && !spec_of (meta->histogram).range
                && (wanted || has_weights == weights);
       });
-  if (!found && !found_)  // a range of the bins, which is refused
+  if (!found && !found_)  // refuses a histogram with only a range of its bins
     if (const auto *const range_meta = find_meta (buffer, is_candidate))
       TRY (check_all_bins (range_meta->histogram));
   if (found)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Shared parts of consumers: the choice among a frame's histograms, waits that a flush or a stop
-// ends, and a limit on frames without a histogram.
+// The code that all consumers share. It chooses one of a frame's histograms, lets a flush or a stop
+// end a wait, and limits the number of frames without a histogram.
 #pragma once
 
 #include <optional>
@@ -38,9 +38,9 @@ public:
   void take_transition (GstStateChange transition);
 
   /// Returns the frame's first histogram of the feature with this nick, or of any feature if the
-  /// nick is empty; a histogram of pixels comes before one of weights. Returns null if there is
-  /// none of these, and an error for users if it has only some of its bins and earlier frames had
-  /// no more.
+  /// nick is empty; a histogram of pixels comes before one of weights. Returns null if there is no
+  /// such histogram. If there is one with only a range of its bins, and no frame has had the needed
+  /// histogram so far, returns an error for users.
   Expected<GstIntegralHistogramMeta *> find (GstBuffer *buffer, const FeatureText &feature);
   /// Refuses a histogram whose size differs from the frame's: NVIDIA's converter copies metas
   /// unchanged when it scales.
@@ -48,15 +48,15 @@ public:
 
   /// Notes that a frame has the needed histogram.
   void note_found () { found_ = true; }
-  /// Does what note_found () does, and waits for the tensor, within a cancel_scope ().
+  /// Calls note_found (), and waits for the tensor. The caller must hold a cancel_scope ().
   Expected<> await (GstIntegralHistogram *histogram);
   /// Returns whether a frame has had the needed histogram since the start.
   bool has_found () const { return found_; }
   /// Lets a flush or a stop cancel the queries of this thread, while the result lives.
   CancelScope cancel_scope () const { return CancelScope (cancel_.flag ()); }
 
-  /// Counts a frame in which `find` found nothing. Returns an error with a launch line, unless
-  /// earlier frames had a histogram or a producer upstream leaves frames out.
+  /// Counts a frame in which `find` found nothing. Returns an error that shows a working launch
+  /// line, unless earlier frames had a histogram or a producer upstream leaves frames out.
   Expected<> note_missing (GstBaseTransform *element);
   /// A tensor that the consumer needs: its feature and its content.
   struct Wanted {
@@ -64,8 +64,8 @@ public:
     inthist::Content content;
   };
   /// Counts a frame that lacks some of these tensors, as note_missing () does. Returns whether
-  /// later frames may have all of them: because earlier frames had them, or because upstream has a
-  /// producer of each that leaves frames out.
+  /// later frames may have all of them: either earlier frames had them, or each has a producer
+  /// upstream that leaves frames out.
   bool note_incomplete (GstBaseTransform *element, std::span<const Wanted> all);
 
 private:

@@ -75,7 +75,7 @@ static void gst_cuda_track_features_get_property (GObject *object, guint, GValue
   g_object_get_property (G_OBJECT (GST_CUDA_TRACK_FEATURES (object)->gradients), spec->name, value);
 }
 
-/// Makes a pad of the bin from a pad of a child.
+/// Adds a pad to the bin that stands for a pad of a child.
 static void add_pad (GstCudaTrackFeatures *self, const char *name, GstElement *child)
 {
   g_autoptr (GstPad) target = gst_element_get_static_pad (child, name);

@@ -84,7 +84,7 @@ static Expected<std::shared_ptr<CudaContext>> wrapped (GstCudaContext *context)
   return CudaContext::wrap (gst_cuda_context_get_handle (context), device_of (context), owner);
 }
 
-/// Takes the device's primary context, and tells the pipeline.
+/// Makes the device's primary context that of the element, and announces it to the pipeline.
 static Expected<> take_primary (GstElement *element, int device)
 {
   GstCudaContext *shared = TRY (shared_context (device));
@@ -128,8 +128,9 @@ bool CudaDevice::is_open ()
   return context_;
 }
 
-/// Asks downstream, upstream and the application, as gst_cuda_ensure_element_context () does.
-/// Answers arrive in set_context (), which may refuse them.
+/// Asks downstream, upstream and the application for a CUDA context, as
+/// gst_cuda_ensure_element_context () does. Answers arrive in set_context (), which may refuse
+/// them.
 void CudaDevice::ask_for_context (GstElement *element)
 {
   for (const auto each_pad : { gst_element_foreach_src_pad, gst_element_foreach_sink_pad }) {

@@ -24,14 +24,16 @@ public:
   CudaDevice () = default;
   ~CudaDevice () { clear (); }
 
-  /// Shares contexts with the pipeline: GstElement::set_context and the CONTEXT query. If the
-  /// choice is clear, a neighbour that asks before open () gets the context that open () would
-  /// take: of the named device, or of the only one (-1). For no device it gets nothing.
+  /// Share contexts with the pipeline, for GstElement::set_context and for the CONTEXT query.
+  /// Before open (), a neighbour's query gets the context that open () would choose, if that is
+  /// clear: of the device `device_id`, or of the only device if `device_id` is -1. Without a
+  /// `device_id` it gets nothing.
   void set_context (GstElement *element, GstContext *context, int device_id);
   bool answer_query (GstElement *element, GstQuery *query, std::optional<int> device_id);
 
-  /// Opens a context on the device: the neighbours', the application's, or the primary one. -1
-  /// means any device: the neighbours', or the one that the process uses least.
+  /// Opens a context on the device: a neighbour's or the application's if there is one, otherwise
+  /// the primary one. -1 means any device: the neighbours' device, or the device that the fewest
+  /// elements of this process use.
   Expected<std::shared_ptr<CudaContext>> open (GstElement *element, int device_id, int devices);
   void clear ();
   /// Returns the number of the open device.

@@ -9,7 +9,8 @@ namespace integralhist {
 /// elements that may use any device spread over all.
 using DeviceUse = std::shared_ptr<const int>;
 
-/// Takes a device; for -1, the first of devices 0 to devices - 1 that the fewest elements use.
+/// Counts one more user of the device, and returns it. For -1, chooses among the devices 0 to
+/// `devices` - 1 the first of those that the fewest elements use.
 DeviceUse use_device (int device, int devices = 0);
 
 }  // namespace integralhist

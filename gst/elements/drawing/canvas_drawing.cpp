@@ -37,7 +37,7 @@ void draw_on_host (const inthist::Canvas &canvas, const LevelPicture *map, const
     });
 }
 
-/// Returns whether no other element holds the buffer, or an original of which it is a copy.
+/// Returns whether no other element holds the buffer, or a buffer of which it is a copy.
 bool is_alone (GstBuffer *buffer, int copies = 0)
 {
   constexpr int kMostCopies = 100;

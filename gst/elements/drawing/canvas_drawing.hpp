@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Draws on frames in place: in CUDA memory, and in NVMM in the memory of a GPU or the host.
+// Draws on frames in place: on frames in CUDA memory, and on NVMM frames in the memory of a GPU or
+// of the host.
 #pragma once
 
 #include <memory>
@@ -15,9 +16,9 @@ namespace integralhist {
 
 class CanvasDrawing {
 public:
-  /// Draws on the frame of a writable buffer in CUDA memory or NVMM; the map, if there is one,
-  /// comes first. Readers of CUDA memory on its stream see the drawing. Before GStreamer 1.24, and
-  /// for NVMM, all is drawn on return.
+  /// Draws on the frame of a writable buffer in CUDA memory or NVMM: first the map, if there is
+  /// one, then the drawings. For NVMM, and before GStreamer 1.24, all is drawn on return. Otherwise
+  /// a GPU may still draw, and readers on the memory's CUDA stream see the finished frame.
   Expected<> draw (GstBuffer *buffer, const FrameFormat &format, const LevelPicture *map,
                    const Drawings &drawings);
   void clear ();

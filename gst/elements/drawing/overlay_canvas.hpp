@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The targets of an OverlayPainter: a picture in system memory, by GstVideo, or one in a GPU's
-// memory.
+// What an OverlayPainter can draw on: a picture in system memory, with GstVideo, or a picture in a
+// GPU's memory.
 #pragma once
 
 #include <vector>
@@ -15,8 +15,8 @@ namespace integralhist {
 class OverlayCanvas {
 public:
   virtual ~OverlayCanvas () = default;
-  /// Blends pixels over a rectangle inside the picture, row by row without gaps: premultiplied, as
-  /// in cairo.
+  /// Blends pixels over a rectangle inside the picture. The pixels are premultiplied as in cairo,
+  /// and there are no gaps between rows.
   virtual Expected<> blend (std::span<const inthist::Argb> pixels,
                             const GstVideoRectangle &place) = 0;
 };
@@ -37,7 +37,7 @@ private:
   const GstVideoFrame &picture_;
 };
 
-/// Keeps drawings until a GPU draws them.
+/// Collects the drawings of a frame, which a GPU draws later.
 class DrawingList final : public OverlayCanvas {
 public:
   Expected<> blend (std::span<const inthist::Argb> pixels, const GstVideoRectangle &place) override

@@ -14,7 +14,7 @@
 namespace integralhist {
 namespace {
 
-/// The mark of a frame, made by the bin with this number.
+/// The mark of a frame. `bin` is the number of the bin that made it.
 struct MarkMeta {
   GstMeta meta;
   guint64 bin;
@@ -135,7 +135,7 @@ struct Watch {
   explicit Watch (GstElement *of) : element (GST_OBJECT_NAME (of)) {}
 
   const std::string element;
-  bool is_trusted = true;  // it has given each frame at once
+  bool is_trusted = true;  // so far it has given each frame at once
   bool takes_raw = false;
 
   bool has_frame = false;  // the last buffer that went in had a mark
@@ -143,7 +143,7 @@ struct Watch {
   FrameMetasRef frame;     // until it has left the bin
   std::weak_ptr<const FrameMetas> last;
   GstClockTime pts = GST_CLOCK_TIME_NONE;
-  std::thread::id thread;  // that brought the buffer, or an event after it
+  std::thread::id thread;  // the thread that brought the buffer, or a later event
 
   /// Forgets the buffer, because a flush may have discarded it.
   void drop ()
@@ -152,7 +152,7 @@ struct Watch {
     frame = nullptr;
     last.reset ();
   }
-  /// Ends the time in which the frame may come out.
+  /// Notes that the element can no longer give the frame at once.
   void close ()
   {
     if (has_frame && !has_given)

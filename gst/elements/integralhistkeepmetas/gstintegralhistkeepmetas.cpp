@@ -264,7 +264,7 @@ bool is_event (GstPadProbeInfo *info)
          & (GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM | GST_PAD_PROBE_TYPE_EVENT_FLUSH);
 }
 
-/// Takes the caps of an event.
+/// Sets `format` from the caps, if this is a CAPS event.
 void take_event (State &state, GstEvent *event, FrameFormat &format)
 {
   const std::lock_guard lock (state.mutex);
@@ -333,7 +333,8 @@ bool ends_in_caps (const std::string &description)
   return type.find ('/') != std::string::npos && type.find ('=') == std::string::npos;
 }
 
-/// Calls `visit` for each element of a bin and of the bins in it; again for all if some change.
+/// Calls `visit` for each element of a bin and of the bins inside it. If elements come or go in the
+/// meantime, starts again.
 template <class Visit>
 void each_inside (GstElement *bin, Visit &&visit)
 {

@@ -77,7 +77,8 @@ namespace {
 
 enum class Mode { gray, heat, blend };
 
-/// Numbers, read both as counts and as weights of any sign.
+/// The numbers of the property `histogram`, parsed in two ways: as counts, and as weights of any
+/// sign.
 struct WrittenNumbers {
   Expected<WrittenHistogram> counts, weights;
 };
@@ -92,7 +93,7 @@ struct LikelihoodProperties {
   double opacity = 0.9;
   bool scale = true, messages = false;
 
-  /// Returns how often the model was set.
+  /// Returns how often the properties `model` and `histogram` were set.
   guint64 model_changes () const { return model.set_count + histogram.set_count; }
 };
 
@@ -239,7 +240,8 @@ private:
   const bool is_mapped_;
 };
 
-/// Returns the grid of windows; their size is the property's, or else the model's.
+/// Returns the grid of windows. The properties give the size of a window; if they are 0, the model
+/// does.
 MapGrid grid_of (const LikelihoodProperties &properties, const LikelihoodModel &model,
                  GstIntegralHistogram *histogram, int width, int height)
 {
@@ -258,8 +260,8 @@ MapGrid grid_of (const LikelihoodProperties &properties, const LikelihoodModel &
   };
 }
 
-/// Takes a new model for a frame of this size, unless the last one has the same properties and the
-/// same number of bins.
+/// Makes a new model for a frame of this size, unless the present model was made from the same
+/// properties and has the same number of bins.
 Expected<> renew_model (State &state, const LikelihoodProperties &properties,
                         GstIntegralHistogramMeta *meta, int width, int height)
 {

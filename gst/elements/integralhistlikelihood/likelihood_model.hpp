@@ -21,9 +21,9 @@ namespace integralhist {
 using ModelText = ParsedText<std::optional<GstVideoRectangle>>;
 
 struct LikelihoodModel {
-  std::vector<gfloat> bins;      // empty before the model is taken
-  HistogramSpec spec;            // what they are of
-  double width = 0, height = 0;  // of its region, as a share of the frame's
+  std::vector<gfloat> bins;      // empty before the model is made
+  HistogramSpec spec;            // the settings of these bins
+  double width = 0, height = 0;  // of the region, as a share of the frame's
 };
 
 /// Makes the model from the two properties for a frame of this size; if both are empty, from the

@@ -44,7 +44,7 @@ int scaled (int at, int from, int to)
   return int ((2 * gint64 (at) + 1) * to / (2 * gint64 (from)));
 }
 
-/// Returns the likeness from 0 to 1.
+/// Converts a value of a measure to a likeness from 0 to 1.
 double brightness (GstIntegralHistogramMeasure measure, double value, int bins)
 {
   const auto below = [value] (double bound) { return 1 - value / bound; };

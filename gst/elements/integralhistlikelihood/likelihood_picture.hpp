@@ -23,8 +23,8 @@ struct MapSide {
   int pixels = 0, window = 0, step = 1, first = 0, windows = 0;
 
   MapSide () = default;
-  /// Takes the length of the original; and, in pixels of the frame, the length of the frame, of a
-  /// window and of a step.
+  /// `pixels` is the length of the side in the original. The other lengths are in pixels of the
+  /// frame: of the side, of a window and of a step.
   MapSide (int pixels, int of_frame, guint window_of_frame, guint step_of_frame);
 
   /// Returns the pixel of a side of `length` pixels that is the centre of a window.
@@ -33,7 +33,7 @@ struct MapSide {
   int nearest (int pixel, int length) const;
 };
 
-/// The pixels that are laid over a frame, for each level.
+/// The pixel that is laid over a frame for each level of likeness, 0 to 255.
 using LevelColours = std::array<inthist::Argb, 256>;
 LevelColours gray_levels ();
 LevelColours heat_levels ();
@@ -58,8 +58,8 @@ public:
   /// Paint the map on a frame of GRAY8, or in colours on a frame of BGRx.
   void paint_gray (GstVideoFrame &out) const;
   void paint_heat (GstVideoFrame &out) const;
-  /// Converts the `area` of a picture to BGRx, and lays the colours over it: with `opacity` if
-  /// fully alike, elsewhere with less.
+  /// Converts the `area` of a picture to BGRx, and lays the colours over it. Their opacity is
+  /// `opacity` where the likeness is 1, and less elsewhere.
   Expected<> paint_blend (const GstVideoFrame &in, const GstVideoRectangle &area, double opacity,
                           GstVideoFrame &out);
   /// Forgets the formats of frames, because caps have changed.

@@ -94,8 +94,8 @@ struct State {
   CanvasDrawing canvas;          // for frames that are not in system memory
   std::map<gint, Trail> trails;  // by id
   guint64 frames = 0;
-  bool absence_logged = false;  // of histograms
-  int undrawn = 0;              // consecutive frames from the first on without a drawing
+  bool absence_logged = false;  // that frames have no histogram
+  int undrawn = 0;              // frames without a drawing since the start
 
   // the drawings for the current frame
   bool draws = false;
@@ -158,8 +158,8 @@ static std::string name_of (GstVideoRegionOfInterestMeta *roi)
   return joined (valid, " ", roi->id);
 }
 
-/// Returns the name, and the confidence of a tracker. A confidence of 1 is left out, because
-/// targets start with it.
+/// Returns the label of a region: its name, and the confidence of a tracker. A confidence of 1 is
+/// left out, because targets start with it.
 static std::string label_of (GstVideoRegionOfInterestMeta *roi)
 {
   const GstStructure *track = gst_video_region_of_interest_meta_get_param (roi, kTrackType);
@@ -233,7 +233,8 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
 
 // drawing
 
-/// Returns the text after the charts: a feature other than luma, and weights.
+/// Returns the note after the charts. It names the feature, unless that is luma, and says if the
+/// bins are weights.
 static std::string note_of (const HistogramSpec &spec)
 {
   const char *const nick = inthist::info_of (spec.feature).nick;
@@ -389,7 +390,7 @@ static void gst_integral_hist_overlay_init (GstIntegralHistOverlay *self)
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
 }
 
-/// Raw video of all formats that can be drawn on.
+/// Returns the caps of raw video in all formats that can be drawn on.
 static GstCaps *paintable_caps ()
 {
   std::vector<GstVideoFormat> formats;

@@ -67,8 +67,9 @@ public:
   /// reserves room for captions.
   Expected<> charts (std::span<const Box> boxes, bool has_captions, const std::string &note,
                      const std::function<Expected<Chart> (std::size_t)> &chart_of);
-  /// Writes valid UTF-8 above the box, or else below or in it, or else as near as there is room.
-  /// Labels hide neither each other nor charts. Writes nothing if there is no room or no font.
+  /// Writes valid UTF-8 above the box. If there is no room, writes it below or in the box, or as
+  /// near to the box as there is room. Labels hide neither each other nor charts. Writes nothing if
+  /// there is no room or no font.
   void label (const Box &box, const Colour &colour, const std::string &text);
   /// Draws a line from the oldest point, which is the faintest, to the newest.
   void trail (std::span<const Point> points, const Colour &colour, double opacity);

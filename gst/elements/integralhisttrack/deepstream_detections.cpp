@@ -9,9 +9,9 @@
 namespace integralhist {
 namespace {
 
-// The layouts, up to the last field that is read.
+// The layouts of DeepStream's metas, up to the last field that is read.
 
-/// The head of all layouts.
+/// The fields with which all of these layouts begin.
 struct Base {
   void *batch;  // the batch that it belongs to
   gint32 type;
@@ -35,7 +35,7 @@ static_assert (offsetof (Object, class_id) == 52 && offsetof (Object, confidence
 
 struct Frame {
   Base base;
-  guint64 numbers[8];  // of the frame: its pad, its time, its size
+  guint64 numbers[8];  // the frame's pad, time and size, which are not read
   GList *objects;
 };
 static_assert (offsetof (Frame, objects) == 104);

@@ -13,8 +13,8 @@
 
 namespace integralhist {
 
-/// Appends the detections of a buffer with the meta of one frame. The class of a detection is the
-/// number of its class, because the place of the name differs between releases.
+/// Appends the detections of a buffer whose batch has one frame. The class of a detection is given
+/// as a number, because the place of the name differs between releases.
 void read_deepstream_detections (GstBuffer *buffer, std::vector<Detection> &detections);
 
 }  // namespace integralhist

@@ -22,8 +22,8 @@ static std::string name_of (GQuark quark)
   return text && is_class (text) ? text : "";
 }
 
-/// Takes the first number that is a confidence among the region's parameters, where detectors write
-/// it.
+/// Sets the detection's confidence to the first number called "confidence" in the region's
+/// parameters, where detectors write it.
 static void read_confidence (const GstVideoRegionOfInterestMeta *roi, Detection &detection)
 {
   for (const GList *param = roi->params; param && !detection.confidence; param = param->next)
@@ -75,7 +75,8 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
 
 #if HAVE_ANALYTICS
 
-/// `detection` is this frame's detection of the target, or null.
+/// Adds the mtds of one track (write_analytics ()). `detection` is this frame's detection of the
+/// target, or null.
 static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &of,
                         const Detection *detection)
 {
@@ -100,7 +101,7 @@ static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &o
     relate (*detection->mtd_id, mtd.id);
   if (track.kind.empty ())
     return;
-  // DL Streamer needs the detection's own type among its classes
+  // DL Streamer requires that the type of the object detection, "track", is also one of its classes
   gfloat levels[] = { gfloat (track.detection_confidence.value_or (1)), 0 };
   GQuark classes[] = { g_quark_from_string (track.kind.c_str ()),
                        g_quark_from_static_string (kTrackType) };

@@ -12,9 +12,10 @@ namespace integralhist {
 /// Returns all boxes of a frame except those of tracks.
 std::vector<Detection> read_detections (GstBuffer *buffer);
 
-/// Writes tracks for GstAnalytics. Each track is an object detection of type "track" at its present
-/// or last place, related to a tracking mtd, to which this frame's detection of the target also
-/// relates; and a classification mtd with its class. `detections` are those of the frame.
+/// Writes tracks as mtds of GstAnalytics. Each track is an object detection mtd of type "track" at
+/// its present or last place. It is related to a tracking mtd, and to a classification mtd with its
+/// class. This frame's detection of the target is also related to the tracking mtd. `detections`
+/// are those of the frame.
 void write_analytics (GstBuffer *buffer, const std::vector<TrackedBox> &tracks,
                       const std::vector<Detection> &detections);
 

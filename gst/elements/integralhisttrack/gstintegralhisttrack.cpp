@@ -75,7 +75,7 @@ using namespace integralhist;
 
 namespace {
 
-constexpr GstClockTime kContinues = GST_SECOND;  // not a seek: segments are nearer than this
+constexpr GstClockTime kContinues = GST_SECOND;  // segments that are nearer than this are no seek
 constexpr double kMinDrag = 4;                   // pixels each way; less is a click
 
 enum class Method { fragments, correlation };
@@ -306,7 +306,8 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
                          metas.tensors ());
 }
 
-/// Warns once of a search with the histograms that cudatrackfeatures makes for the other method.
+/// Warns once if method=fragments uses the colours of cudatrackfeatures, which are meant for
+/// method=correlation and have many bins.
 static void warn_of_cost (GstBaseTransform *trans, State &state, GstBuffer *buffer,
                           const GstIntegralHistogramMeta *meta)
 {

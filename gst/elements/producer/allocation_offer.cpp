@@ -34,7 +34,8 @@ struct Request {
   }
 };
 
-/// The first pool of a query, if any, and its buffers; `most` is 0 if there is no limit.
+/// The first pool of a query, if any, with the size and the number of its buffers; `most` is 0 if
+/// there is no limit.
 struct PoolOffer {
   std::unique_ptr<GstBufferPool, void (*) (gpointer)> pool = { nullptr, gst_object_unref };
   guint bytes = 0, least = 0, most = 0;
@@ -72,7 +73,8 @@ PoolOffer first_pool (GstQuery *query, unsigned in_flight)
   return offer;
 }
 
-/// Puts `allocator` first unless downstream needs a special one. Sets `params` to its parameters.
+/// Puts `allocator` first in the query, with the parameters `params` that downstream asks for.
+/// Returns false if downstream needs a special allocator.
 bool put_first (GstQuery *query, GstAllocator *allocator, GstAllocationParams *params)
 {
   gst_allocation_params_init (params);
@@ -89,7 +91,7 @@ bool put_first (GstQuery *query, GstAllocator *allocator, GstAllocationParams *p
   return true;
 }
 
-/// Puts the pool first, in place of downstream's if there is one.
+/// Puts the pool first in the query, in place of downstream's if there is one.
 void put_first (GstQuery *query, const PoolOffer &offer)
 {
   if (gst_query_get_n_allocation_pools (query) > 0)

@@ -11,8 +11,8 @@ namespace integralhist {
 /// Returns whether the source is live, according to the elements before a sink pad.
 bool is_live (GstPad *sink);
 
-/// Returns the load shedder's input about a buffer of such video, which an element gets at `now`;
-/// `latency` is the pipeline's.
+/// Returns the input of the load shedder for a buffer that reaches the element at `now`. `info` is
+/// the video's format, `latency` the pipeline's latency.
 LoadShedder::Arrival arrival_of (GstBaseTransform *element, GstBuffer *buffer,
                                  const GstVideoInfo &info, GstClockTime latency, bool live,
                                  const LoadShedder::Moment &now);

@@ -288,7 +288,7 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
   return TRUE;
 }
 
-/// Takes the scores of an event, from the next frame on.
+/// Reads the scores from an event; they apply from the next frame on.
 static gboolean take_scores (GstCudaIntegral *self, GstEvent *event)
 {
   const auto taken =
@@ -302,7 +302,8 @@ static gboolean take_scores (GstCudaIntegral *self, GstEvent *event)
   return bool (taken);
 }
 
-/// Measures how long the thread is in the element and after it: only this delay causes shedding.
+/// Handles a buffer, and measures how long this takes, in this element and in the elements
+/// downstream: only this delay makes the element shed frames (load_shedder.hpp).
 static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
 {
   auto *self = GST_CUDA_INTEGRAL (parent);
@@ -322,7 +323,8 @@ static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, Gs
 
 // the way of a frame
 
-/// Returns whether a frame gets a tensor: each `interval`-th that has a picture and is not late.
+/// Returns whether a frame gets a tensor: each `interval`-th frame does, unless it has no picture
+/// or is late.
 static Expected<bool> admit (GstCudaIntegral *self, const ProducerProperties &properties,
                              GstBuffer *buffer)
 {
@@ -524,7 +526,8 @@ void ProducerAccess::take_transition (gpointer element, GstStateChange transitio
 static GstStructure *stats_of (GstCudaIntegral *self)
 {
   State &state = Element::state_of (self);
-  // Without a reference: it might be the last one, dropped in any thread.
+  // Does not take a reference to the engine: it might become the last one, which would then be
+  // dropped in any thread.
   std::unique_lock lock (state.mutex);
   const Stats stats = state.engine ? state.engine->stats () : Stats ();
   const Plan plan = state.engine ? state.engine->plan () : Plan ();

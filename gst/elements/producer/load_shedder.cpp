@@ -218,7 +218,7 @@ void LoadShedder::ignore_service ()
   is_ignored_ = true;
 }
 
-/// Learns the least service of frames without a histogram, which shedding does not save.
+/// Learns the shortest service of frames without a histogram: shedding cannot save this time.
 void LoadShedder::note_shed_service ()
 {
   min_shed_service_ = std::min (min_shed_service_, service_);

@@ -68,7 +68,7 @@ public:
   /// Returns whether the last frame that arrived passes without a histogram.
   bool sheds ();
 
-  /// Excludes the service of the last frame that arrived.
+  /// Leaves the service of the last frame that arrived out of the backlog.
   void ignore_service ();
 
   /// Notes that the last frame that arrived has left, and downstream has handled it.
@@ -84,7 +84,7 @@ private:
 
   std::mutex mutex_;  // guards all below; QoS events come from downstream
 
-  // the frame in service, or the last one
+  // The frame that the thread is handling, or the last one that it has handled.
   Arrival frame_;
   std::optional<Moment> arrived_, left_;
   std::optional<Moment> first_;  // arrival
@@ -110,11 +110,11 @@ private:
   double extra_frames_ = 0;  // frames that may be shed beyond the backlog, until the thread waits
   bool is_extra_frame_ = false;  // this frame is one of them
 
-  // the last QoS event
+  // From the last QoS event.
   GstClockTime late_until_ = GST_CLOCK_TIME_NONE;  // ns of running time
   bool sink_waits_ = false;                        // the sink had time left
 
-  // the last computed frame; its arrival counts if frames have no running time
+  // The last computed frame. Its arrival is used if frames have no running time.
   GstClockTime last_computed_ = GST_CLOCK_TIME_NONE, last_computed_arrival_ = GST_CLOCK_TIME_NONE,
                cost_ = 0;
 

@@ -63,14 +63,15 @@ struct ProducerProperties {
   inthist::Shape shape (inthist::Content content) const;
   /// Returns the settings of the bins, once check () has found no error.
   HistogramSpec spec () const;
-  /// Returns how to read the pixels of such video.
+  /// Returns how to read the pixels of video with this `info`.
   inthist::PixelFormat format (inthist::Content content, const GstVideoInfo &info) const;
   /// Returns a warning for users if `bins` is set and the feature ignores it; empty if not.
   std::string describe_ignored_bins () const;
-  /// Returns a text for users: all `most` tensors are held downstream, and what to do.
+  /// Returns a text for users, which says that all `most` tensors are held downstream, and what to
+  /// do.
   std::string describe_wait (unsigned most) const;
-  /// Returns the LUT from values to bins, or to scores. Reads the file that has it. If no value has
-  /// a bin, returns an error for users.
+  /// Returns the LUT from values to bins, or to scores; reads its file if the properties name one.
+  /// If no value has a bin, returns an error for users.
   Expected<BinLut> lut_of_content (inthist::Content content) const;
 };
 

@@ -55,8 +55,9 @@ private:
   }
 
   void work ();
-  /// Asks and posts, unless a flush or a stop drops the frame. `flushes` is the number of flushes
-  /// before the frame left the queue. Returns false after an element error.
+  /// Computes the answers for the frame's regions and posts them, unless a flush or a stop drops
+  /// the frame. `flushes` is the number of flushes before the frame left the queue. Returns false
+  /// after an element error.
   bool post (const Frame &frame, guint flushes);
 
   GstElement *const element_;

@@ -18,7 +18,8 @@ struct FrameScores {
   guint64 lut_sets = 0;                 // how often the property had been set by then
 };
 
-/// The scores of each frame, from the property lut or from events: the latest one applies.
+/// The scores of each frame. They come from the property lut or from events; the latest setting
+/// applies.
 class ScoreTable {
 public:
   /// Begins with the LUT of the properties at the element's start.
@@ -48,8 +49,8 @@ public:
     const std::lock_guard lock (mutex_);
     return sent_.lut && sent_.lut_sets >= set_.lut_sets ? sent_ : set_;
   }
-  /// Takes the scores of an event, from the next frame on. Any thread may call this. After an error
-  /// the scores stay unchanged.
+  /// Reads the scores from an event; they apply from the next frame on. Any thread may call this.
+  /// After an error the scores stay unchanged.
   Expected<> take (GstEvent *event, guint64 lut_sets)
   {
     g_autoptr (GError) problem = nullptr;
@@ -65,7 +66,7 @@ public:
   }
 
 private:
-  // used by the streaming thread
+  // These members are used only by the streaming thread.
   ProducerProperties started_;
   std::shared_ptr<const inthist::Lut> started_lut_;
   FrameScores set_;  // from the properties
