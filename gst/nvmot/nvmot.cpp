@@ -8,8 +8,8 @@
 // context. All state is in contexts.
 //
 // nvtracker catches no exceptions. All other files are compiled without exceptions and would let
-// std::bad_alloc of the standard library pass. This file is compiled with exceptions, so that
-// `noexcept` ends the process instead.
+// std::bad_alloc of the standard library pass. This file is compiled with exceptions, so that an
+// exception ends the process at a function that is `noexcept`.
 #include <cstring>
 #include <string>
 

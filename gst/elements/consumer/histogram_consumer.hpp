@@ -52,7 +52,7 @@ public:
   Expected<> await (GstIntegralHistogram *histogram);
   /// Returns whether a frame has had the needed histogram since the start.
   bool has_found () const { return found_; }
-  /// Lets a flush or a stop cancel the queries of this thread, while the result lives.
+  /// While the result lives, a flush or a stop cancels the queries of this thread.
   CancelScope cancel_scope () const { return CancelScope (cancel_.flag ()); }
 
   /// Counts a frame in which `find` found nothing. Returns an error that shows a working launch

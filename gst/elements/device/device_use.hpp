@@ -5,8 +5,8 @@
 
 namespace integralhist {
 
-/// The number of the device that an element uses. Live objects are counted for each device, so that
-/// elements that may use any device spread over all.
+/// The number of the device that an element uses. The objects that exist are counted for each
+/// device, so that elements that may use any device spread over all devices.
 using DeviceUse = std::shared_ptr<const int>;
 
 /// Counts one more user of the device, and returns it. For -1, chooses among the devices 0 to

@@ -110,7 +110,7 @@ Expected<> SystemCanvas::blend (std::span<const inthist::Argb> pixels,
   };
   g_autoptr (GstVideoOverlayRectangle) rectangle =
       rectangle_of (buffer, GST_VIDEO_OVERLAY_FORMAT_FLAG_PREMULTIPLIED_ALPHA);
-  // GstVideo's sums of premultiplied pixels exceed 32 bits here
+  // with 16 bits per component, GstVideo's sums of premultiplied pixels would exceed 32 bits
   const GstVideoFormatInfo *format = picture_.info.finfo,
                            *unpacked = gst_video_format_get_info (format->unpack_format);
   if (GST_VIDEO_FORMAT_INFO_IS_RGB (format) && GST_VIDEO_FORMAT_INFO_HAS_ALPHA (format)

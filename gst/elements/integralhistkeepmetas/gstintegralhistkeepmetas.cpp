@@ -75,7 +75,7 @@ struct State {
 
   std::mutex mutex;  // guards the members below
   FrameFormat in, out;
-  bool has_metas = false;    // a frame of this stream had some
+  bool has_metas = false;    // a frame of this stream had metas
   bool loss_warned = false;  // about frames that came out unknown
 };
 

@@ -15,8 +15,8 @@ namespace {
 using Bgrx = std::array<guint8, 4>;
 
 /// 256 colours from dark blue over green to yellow, each lighter than the one before, in about
-/// equal steps. Colour-blind viewers and gray prints show the same order. Interpolated between ten
-/// colours of viridis (van der Walt and Smith 2015).
+/// equal steps. Colour-blind viewers and gray prints show the same order. They are interpolated
+/// between ten colours of viridis (van der Walt and Smith 2015).
 constexpr std::array<Bgrx, 256> colour_map ()
 {
   constexpr double kControl[][3] = { { 68, 1, 84 },    { 72, 40, 120 },  { 62, 74, 137 },

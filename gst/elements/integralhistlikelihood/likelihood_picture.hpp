@@ -39,7 +39,7 @@ LevelColours gray_levels ();
 LevelColours heat_levels ();
 LevelColours blend_levels (double opacity);
 
-/// A bar with the colours of 0 to 1, and its place on a frame.
+/// The scale: a bar with the colours of a likeness of 0 to 1, and its place on a frame.
 struct LevelScale {
   GstVideoRectangle place;
   std::vector<inthist::Argb> pixels;
@@ -50,7 +50,7 @@ struct LevelScale {
 
 class LikelihoodPicture {
 public:
-  /// Takes the map to paint from now on: the value of each window, row by row.
+  /// Sets the map to paint from now on. `values` has the value of each window, row by row.
   void set_map (const MapSide &x, const MapSide &y, std::span<const gfloat> values,
                 GstIntegralHistogramMeasure measure, int bins);
   bool has_map () const { return !levels_.empty (); }

@@ -282,7 +282,7 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
     if (metas.range_meta && !state.consumer.has_found ())
       TRY (check_all_bins (metas.range_meta->histogram));
     static constexpr auto wanted = [] (const FeatureSettings &settings) {
-      // a producer of weights announces bins
+      // a producer of weights answers queries for bins
       return HistogramConsumer::Wanted{ inthist::info_of (settings.spec.feature).nick,
                                         settings.content == inthist::Content::sums
                                             ? inthist::Content::sums
@@ -356,7 +356,7 @@ static GstFlowReturn gst_integral_hist_track_transform_ip (GstBaseTransform *tra
   return post_error_of_consumer (trans, buffer, tracked.error (), "Tracking failed: ");
 }
 
-/// Takes mouse events, in pixels of the output frames.
+/// Reads a mouse event, in pixels of the output frames.
 static void take_navigation (State &state, GstEvent *event)
 {
   gint button;

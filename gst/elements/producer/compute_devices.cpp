@@ -153,7 +153,7 @@ Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const FrameFormat 
   }
   const PicturePlanes planes (frame.image, mapped.area.w, mapped.area.h);
   const auto is_upright = [] (const PictureRows &rows) { return rows.stride >= 0; };
-  // rows neither overlap nor run from the bottom up
+  // a pinned plane also has rows that neither overlap nor run from the bottom up
   const auto is_pinned_plane = [buffer] (const PictureRows &rows) {
     return rows.stride >= std::ptrdiff_t (rows.bytes)
            && is_pinned (gst_buffer_peek_memory (buffer, 0), rows.data,

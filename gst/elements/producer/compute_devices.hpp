@@ -27,7 +27,7 @@ public:
   Expected<MappedFrame> map (GstBuffer *buffer, const FrameFormat &input,
                              const inthist::PixelFormat &format, Frame &frame);
 
-  /// Shares contexts with the pipeline: GstElement::set_context and the CONTEXT query.
+  /// Share contexts with the pipeline, for GstElement::set_context and for the CONTEXT query.
   void set_context (GstElement *element, GstContext *context, int device_id)
   {
     cuda_.set_context (element, context, device_id);

@@ -440,7 +440,7 @@ static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent 
       break;
     case GST_EVENT_SEGMENT: state.shedder.forget_times (); break;
     case GST_EVENT_STREAM_START:
-      // An upstream element that asks for the possible caps sends no caps if none suit.
+      // Checks what upstream can send: an element that finds no common caps sends no CAPS event.
       if (g_autoptr (GstCaps) caps =
               inthist::info_of (feature_of (self)).format
                   ? gst_pad_peer_query_caps (GST_BASE_TRANSFORM_SINK_PAD (trans), nullptr)

@@ -21,8 +21,8 @@
 
 G_BEGIN_DECLS
 
-/* The base class of both elements: each frame passes at once, and carries the promise of a tensor.
- * A subclass calls gst_cuda_integral_class_compute() in its class_init. */
+/* The base class of both elements. Each frame passes at once, with a meta whose tensor is computed
+ * later. A subclass calls gst_cuda_integral_class_compute() in its class_init. */
 
 #define GST_TYPE_CUDA_INTEGRAL (gst_cuda_integral_get_type ())
 G_DECLARE_DERIVABLE_TYPE (GstCudaIntegral, gst_cuda_integral, GST, CUDA_INTEGRAL, GstBaseTransform)
@@ -39,7 +39,7 @@ struct _GstCudaIntegralClass {
   GstDebugCategory *category;
 };
 
-/* Makes the elements of a class compute this content, with the properties for it. */
+/* Initializes a subclass: its elements compute this content, and have the properties for it. */
 void gst_cuda_integral_class_compute (GstCudaIntegralClass *klass, inthist::Content content,
                                       GstDebugCategory *category, const char *name,
                                       const char *summary);

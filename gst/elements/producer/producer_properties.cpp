@@ -441,7 +441,7 @@ Expected<BinLut> ProducerProperties::lut_of_content (Content content) const
   if (!has_lut ()) {
     if (content == Content::bins)
       return BinLut{ inthist::lut_of_feature (inthist::Feature (feature), int (bins)) };
-    // the values themselves; pixels without a value add nothing
+    // without a LUT, the scores are the values themselves; pixels without a value add nothing
     BinLut values = {};
     for (int value = 0; value < inthist::info_of (inthist::Feature (feature)).n_values; value++)
       values.lut[value] = std::uint8_t (value);

@@ -22,7 +22,7 @@ struct FrameScores {
 /// applies.
 class ScoreTable {
 public:
-  /// Begins with the LUT of the properties at the element's start.
+  /// Sets the first scores when the element starts: the LUT of its properties.
   void start (const ProducerProperties &started, const inthist::Lut &lut)
   {
     started_ = started;

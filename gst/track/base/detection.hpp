@@ -29,7 +29,8 @@ struct TrackedBox {
   std::optional<std::size_t> detection = {};  // the index of the target's detection in this frame
 };
 
-/// A warning for users. A tracker gives each kind only once.
+/// A warning for users. A tracker gives each kind once; empty_target again after the configured
+/// boxes have changed.
 struct TrackWarning {
   enum class Kind { bad_confidence, empty_target } kind;
   std::string message, detail;

@@ -29,7 +29,7 @@ public:
   /// Returns the score of each bin.
   std::span<const std::uint8_t> scores () const { return scores_; }
 
-  // The learned state, for a copy on a GPU.
+  // Access to the learned state, for a copy on a GPU.
   std::span<const double> target_shares () const { return target_; }
   std::span<const double> around_shares () const { return around_; }
   void set (std::vector<double> target, std::vector<double> around,

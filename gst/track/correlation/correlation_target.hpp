@@ -43,8 +43,8 @@ public:
   /// reads the colours of the whole frame; the region does not include that.
   inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const;
   void resize (double x_factor, double y_factor) override;
-  /// Begins to look for the target in the next frame; a new target starts there. Returns the
-  /// tracker that finishes the step (tracker.hpp), or null if there is nothing to do.
+  /// Begins to look for the target in the next frame; a new target starts in that frame. Returns
+  /// the tracker that finishes the step (tracker.hpp), or null if there is nothing to do.
   Expected<CorrelationTracker *> follow (const FrameTensors &frame, unsigned lost_after,
                                          const ExpectedMotion &motion = {});
   /// Continues on the CPU after a GPU has failed.

@@ -93,7 +93,7 @@ class CudaBatch {
 public:
   /// Counts what the requests need.
   CudaBatch (const FrameTensors &frame, std::span<const DeviceQuery> queries);
-  /// Writes the jobs of the same requests that were counted.
+  /// Writes the jobs of the requests; `counted` must have counted the same requests.
   CudaBatch (const FrameTensors &frame, std::span<const DeviceQuery> queries,
              const CudaBatch &counted, const BatchMemory &memory);
 

@@ -81,7 +81,7 @@ private:
   }
 };
 
-/// Returns the least distance between spots of the frame.
+/// Returns the least distance between two spots that a search of the whole frame returns.
 inline double spot_distance (const Place &place)
 {
   return place.side () / 4;

@@ -59,7 +59,7 @@ public:
   /// `rate`.
   void learn (const Sample &sample, double rate);
 
-  // The learned state, for a copy on a GPU.
+  // Access to the learned state, for a copy on a GPU.
   const Complexes &numerator () const { return numerator_; }
   std::span<const float> denominator () const { return denominator_; }
   float regular () const { return regular_; }

@@ -353,7 +353,7 @@ Expected<bool> run_round (const FrameTensors &frame, std::span<CorrelationTracke
 
 Expected<> finish (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
 {
-  // filters on the host learn from the last frame during the first round
+  // filters on the host learn from the example of the last frame during the first round
   std::vector<HostModel *> learning;
   for (CorrelationTracker *const tracker : trackers)
     if (HostModel *const model = tracker->host_model ();

@@ -37,15 +37,15 @@ public:
   {
   }
 
-  // The next three functions begin a step.
-  /// Learns the contents of the box.
+  /// Begins a step that learns the contents of the box.
   Expected<> start (const FrameTensors &frame);
-  /// Looks for the target in the next frame. The target is lost after `lost_after` frames in a row
-  /// with little confidence; 0 for never.
+  /// Begins a step that looks for the target in the next frame. The target is lost after
+  /// `lost_after` frames in a row with little confidence; 0 for never.
   Expected<> follow (const FrameTensors &frame, unsigned lost_after,
                      const ExpectedMotion &motion = {});
-  /// Continues from the box with this middle and size in the next frame. Learns the target again
-  /// there, and keeps half of the learned state: the box may show an object in front of the target.
+  /// Begins a step that continues from the box with this middle and size. It learns the target
+  /// there again, and keeps half of the learned state: the box may show an object in front of the
+  /// target.
   Expected<> correct (const FrameTensors &frame, double x, double y, double width, double height);
 
   /// Returns the request to the model; null if the step is done.

@@ -19,8 +19,8 @@ namespace {
 constexpr double kBadCost = 1.8, kBadShare = 0.9, kSuspiciousCost = 1.3, kSuspiciousShare = 0.8;
 constexpr unsigned kMinGood = 5, kMaxGood = 30;  // costs whose median is the usual cost
 constexpr double kRedetectionShare = 0.5;        // of the way from the usual to the lost cost
-// The number of positions along an axis of a search for a lost target. kCoarse positions suffice
-// for a small target; there are never more than kMaxCoarse.
+// The number of positions along an axis of a search for a lost target: about kCoarse, or for a
+// small target more, at most kMaxCoarse.
 constexpr int kCoarse = 31, kMaxCoarse = 128;
 constexpr int kCandidates = 8;
 // Costs that differ by less than this are equal, because measures are not more exact. The
@@ -46,7 +46,7 @@ double share_of_median (double cost, double middle)
   return middle - cost <= kCostTolerance * std::max (1.0, middle) ? 1 : cost / middle;
 }
 
-/// A vote of all patches on a grid of positions of the box.
+/// One search: all patches vote on a grid of positions of the box.
 struct Search {
   const FragmentsTarget *target;
   double scale;
