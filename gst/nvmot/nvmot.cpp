@@ -48,8 +48,8 @@ bool has_gstreamer (const char *doing)
   return false;
 }
 
-/// Returns the options for a query of capabilities: those of its context, or, without a context,
-/// those of a file.
+/// Returns the options for a query of capabilities: those of its context; without one, those of a
+/// file.
 Expected<LibraryOptions> options_of (const Capabilities &query, const std::string &path,
                                      bool &is_missing)
 {

@@ -22,7 +22,7 @@
 namespace integralhist {
 
 struct TrackedTarget {
-  /// What the box shows in a frame in which the target was not detected.
+  /// The contents of the box in a frame in which the target was not detected.
   enum class Presence {
     seen,      // the target; or the method decides whether it is lost
     coasting,  // another object for a while: the box moves on at its velocity

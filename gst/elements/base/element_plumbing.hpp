@@ -90,8 +90,8 @@ public:
     return table.install (object_class);
   }
 
-  /// Gets a property of the table. A class that has further properties gets those itself, and calls
-  /// this for the properties of the table.
+  /// Gets a property of the table. A class with further properties gets those itself, and calls
+  /// this for the others.
   static void get_property (GObject *object, guint id, GValue *value, GParamSpec *)
   {
     Element::table_of (object).get (*properties_of (object), id, value);

@@ -10,8 +10,8 @@
 
 namespace integralhist {
 
-/// Posts an element error. The error's kind determines its domain and code, and whether `doing` is
-/// put in front of its text. Posts nothing for Error::Kind::flushing.
+/// Posts an element error, with `doing` in front if the error's kind needs it. Posts nothing for
+/// Error::Kind::flushing.
 void post_error (gpointer element, const Error &error, const char *doing = "");
 
 /// Posts an error like post_error (), unless the frame's producer has already posted why there is

@@ -24,9 +24,8 @@ Expected<std::vector<GstVideoRectangle>> parse_regions (std::string_view text,
 /// Parses the property `feature` of a consumer: a feature's nick, or empty for any feature.
 Expected<std::optional<inthist::Feature>> parse_feature (std::string_view text);
 
-/// Parses the property `name`, the number of parts into which a joint feature divides the range of
-/// each of its values, such as "16,4,4"; empty for the default. A feature that is not joint has no
-/// parts.
+/// Parses the property `name`: how many parts a joint feature makes of each of its values, such as
+/// "16,4,4"; empty for the default. A feature that is not joint has no parts.
 Expected<inthist::Quantization> parse_quantization (std::string_view text, inthist::Feature feature,
                                                     const char *name = "quantization");
 

@@ -17,8 +17,8 @@ namespace integralhist {
 class CanvasDrawing {
 public:
   /// Draws on the frame of a writable buffer in CUDA memory or NVMM: first the map, if there is
-  /// one, then the drawings. For NVMM, and before GStreamer 1.24, all is drawn on return. Otherwise
-  /// a GPU may still draw, and readers on the memory's CUDA stream see the finished frame.
+  /// one, then the drawings. Before GStreamer 1.24, and for NVMM, all is drawn on return;
+  /// otherwise, readers on the memory's CUDA stream see the drawing.
   Expected<> draw (GstBuffer *buffer, const FrameFormat &format, const LevelPicture *map,
                    const Drawings &drawings);
   void clear ();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What an OverlayPainter can draw on: a picture in system memory, with GstVideo, or a picture in a
-// GPU's memory.
+// The targets on which an OverlayPainter draws: a picture in system memory, with GstVideo, or one
+// in a GPU's memory.
 #pragma once
 
 #include <vector>

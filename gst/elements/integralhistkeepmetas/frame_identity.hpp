@@ -19,11 +19,10 @@ struct FrameMetas {
 
 using FrameMetasRef = std::shared_ptr<const FrameMetas>;
 
-/// The marks of one bin. Elements inside that lose marks are watched. What comes out of such an
-/// element still belongs to a known frame if the element gives each frame at once: in the thread
-/// that brings the frame, and with the frame's timestamp. After an element has once left a frame
-/// out, or given one late, the frames that come out of it are unknown. Any thread may call the
-/// functions.
+/// The marks of one bin. Elements inside that lose marks are watched. Their frames stay known if
+/// the element gives each frame at once: in the thread that brings the frame, and with the frame's
+/// timestamp. After an element has once left a frame out, or given one late, the frames that come
+/// out of it are unknown. Any thread may call the functions.
 class FrameIdentity {
 public:
   FrameIdentity ();

@@ -115,7 +115,7 @@ bool same_size (const GstVideoInfo &a, const GstVideoInfo &b)
   return a.width == b.width && a.height == b.height;
 }
 
-/// Drops the metas about places of the kinds that the frame had: NVIDIA's converter copies them
+/// Drops those metas about places whose kind the frame also had: NVIDIA's converter copies them
 /// unchanged when it scales.
 void drop_copies (GstBuffer *buffer, GstBuffer *frame)
 {

@@ -13,9 +13,9 @@ namespace integralhist {
 std::vector<Detection> read_detections (GstBuffer *buffer);
 
 /// Writes tracks as mtds of GstAnalytics. Each track is an object detection mtd of type "track" at
-/// its present or last place. It is related to a tracking mtd, and to a classification mtd with its
-/// class. This frame's detection of the target is also related to the tracking mtd. `detections`
-/// are those of the frame.
+/// its present or last place. It is related to a tracking mtd, and to a classification mtd with the
+/// track's class. This frame's detection of the target is also related to the tracking mtd.
+/// `detections` are those of the frame.
 void write_analytics (GstBuffer *buffer, const std::vector<TrackedBox> &tracks,
                       const std::vector<Detection> &detections);
 

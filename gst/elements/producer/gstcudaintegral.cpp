@@ -302,8 +302,8 @@ static gboolean take_scores (GstCudaIntegral *self, GstEvent *event)
   return bool (taken);
 }
 
-/// Handles a buffer, and measures how long this takes, in this element and in the elements
-/// downstream: only this delay makes the element shed frames (load_shedder.hpp).
+/// Measures how long the thread spends in this element and downstream of it: only this delay makes
+/// the element shed frames.
 static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
 {
   auto *self = GST_CUDA_INTEGRAL (parent);
@@ -526,8 +526,7 @@ void ProducerAccess::take_transition (gpointer element, GstStateChange transitio
 static GstStructure *stats_of (GstCudaIntegral *self)
 {
   State &state = Element::state_of (self);
-  // Does not take a reference to the engine: it might become the last one, which would then be
-  // dropped in any thread.
+  // Takes no reference to the engine: it might become the last one, dropped in any thread.
   std::unique_lock lock (state.mutex);
   const Stats stats = state.engine ? state.engine->stats () : Stats ();
   const Plan plan = state.engine ? state.engine->plan () : Plan ();

@@ -47,8 +47,8 @@ bool is_limited (const inthist::Strategy &strategy, inthist::Content content)
   return false;
 }
 
-/// Returns the values of the property `strategy`: auto (0), and the strategies for the content of
-/// `example` (1 + the row in the table of strategies).
+/// Returns the values of `strategy`: auto (0), and the strategies for the content of `example` (1 +
+/// the row in the table of strategies).
 std::vector<GEnumValue> strategy_values (const inthist::Shape &example)
 {
   std::vector<GEnumValue> values = {

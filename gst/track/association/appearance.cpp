@@ -67,8 +67,8 @@ void MeanAppearance::add (const Appearance &appearance)
     mean_[i] += (appearance[i] - mean_[i]) / float (n_);
 }
 
-/// Returns the dot product of two appearances. Adds in a fixed number of lanes, so that the
-/// rounding does not depend on the width of the CPU's vectors.
+/// Returns the dot product of two appearances. Adds in lanes, so that the rounding does not depend
+/// on the width of the CPU's vectors.
 static float product (const Appearance &a, const Appearance &b)
 {
   constexpr std::size_t kLanes = 16;

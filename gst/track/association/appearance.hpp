@@ -20,8 +20,7 @@
 
 namespace integralhist {
 
-/// The square roots of the bins' shares of the pixels, stripe by stripe; empty if the appearance is
-/// unknown.
+/// The square roots of the bins' shares, stripe by stripe; empty if the appearance is unknown.
 using Appearance = std::vector<float>;
 
 /// Computes the appearances of boxes, with one query to the tensor.

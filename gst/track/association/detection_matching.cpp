@@ -14,11 +14,10 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity ();
 
-// The distributions of the likeness (appearance.hpp). Of a target with itself: the mean is kSame
-// after a second, and falls by kSamePerTime with each e-fold of the time; the standard deviation is
-// kSameSpread. Of two different targets: kOther and kOtherSpread. A target looks alike in
-// successive frames, so its views say less than independent ones, and the likeness has a weight:
-// with 16 views, the most that a target has, 1.1 x 16 / 26 = 0.68.
+// The mean likeness (appearance.hpp) of a target with itself is kSame after a second, and falls by
+// kSamePerTime with each e-fold of the time; that of two targets is kOther. The spreads are
+// standard deviations. Views of two frames depend on each other, so the likeness has a weight: with
+// 16 views, the most that a target has, 1.1 x 16 / 26 = 0.68.
 constexpr double kSame = 0.58, kSamePerTime = 0.06, kSameSpread = 0.15;
 constexpr double kOther = -0.05, kOtherSpread = 0.2;
 constexpr double kAppearanceWeight = 1.1;
@@ -38,8 +37,8 @@ constexpr double kAway = -3, kAwayAfter = 5;
 constexpr double kWeakOverlap = 0.35;
 constexpr unsigned kWeakRuns = 5;
 
-/// The likelihood ratio of a place (detection_matching.hpp), as a logarithm: a normal distribution
-/// around an expected place, compared with detections spread evenly over the frame.
+/// The term for the place (detection_matching.hpp): the logarithm of a normal distribution around
+/// an expected place, divided by detections spread evenly over the frame.
 class PlaceRatio {
 public:
   PlaceRatio (const ExpectedPlace &place, double density)

@@ -5,8 +5,8 @@
 
 namespace integralhist {
 
-// The least confidence of a detection that may start a target, the least confidence of a detection
-// that is used, and the confidence of a detection whose detector gives none.
+// The least confidence of a detection that may start a target, the least confidence of any
+// detection that is used, and the confidence if the detector gives none.
 static constexpr double kStartConfidence = 0.6, kMinConfidence = 0.1, kUnknownConfidence = 0.7;
 // Two detections that overlap by more than this show one object: if their classes are the same, and
 // if they differ.

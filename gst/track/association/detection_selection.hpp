@@ -16,9 +16,9 @@ namespace integralhist {
 /// Returns the detector's confidence, 0 to 1; 0 if the confidence in the meta is not a number.
 double detector_confidence (const Detection &detection);
 
-/// Returns the detections to use, at most `most`, those with the highest confidence first. Their
-/// appearances are empty, and their boxes are in pixels of the tensor. `n_targets` returns the
-/// number of targets on the spot of a box. If `merge_classes` is true, detections match any class.
+/// Returns the detections to use, at most `most`, by falling confidence, without appearances and
+/// with boxes in pixels of the tensor. `n_targets` returns the number of targets on the spot of a
+/// box. If `merge_classes` is true, detections match any class.
 std::vector<Measurement>
 select_detections (const std::vector<Detection> &detections, bool merge_classes, std::size_t most,
                    const TargetFrame &frame,

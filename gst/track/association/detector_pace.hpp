@@ -2,9 +2,9 @@
 //
 // Estimates how often a detector upstream has run. A detector that runs on every n-th frame does
 // not say so, and a frame in which it finds nothing looks like a frame that it leaves out. The pace
-// is the usual gap between frames with detections. If there are no detections for less than three
-// usual gaps, the detector may only have become slower, such as on a busy processor. A longer time
-// counts as one run for each usual gap. After many gaps the detector is considered gone.
+// is the usual gap between frames with detections. If there are no detections for up to three usual
+// gaps, the detector may only have become slower, such as on a busy processor. A longer time counts
+// as one run for each usual gap. After many gaps the detector is considered gone.
 #pragma once
 
 #include <deque>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The base class of targets that a method follows. Each method is a folder with a subclass, and
-// with a function that looks for all its targets in the next frame. This function is not virtual,
-// because each method needs other tensors.
+// The base class of targets that a method follows. Each method is a folder with a subclass, and a
+// function that looks for its targets in the next frame. It is not virtual, because each method
+// needs other tensors.
 #pragma once
 
 #include "target_box.hpp"

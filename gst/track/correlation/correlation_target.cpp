@@ -156,10 +156,9 @@ static bool is_of_device (const Error &error)
   return error.kind == Error::Kind::failed || error.kind == Error::Kind::no_memory;
 }
 
-/// Prepares the tensors for queries about `regions`; if some targets are lost, prepares the tensor
-/// of colours for the whole frame. If one GPU has the images of all three tensors, sets the models
-/// on it. Returns whether the queries of all targets should run together, because a tensor is on a
-/// GPU.
+/// Prepares the tensors for queries about `regions`, and colours for the whole frame if some
+/// targets are lost. Sets the models if one GPU has all three images. Returns whether a tensor is
+/// on a GPU, so that the queries of all targets should run together.
 Expected<bool> CorrelationMethod::prepare (FrameTensors &tensors,
                                            std::span<const inthist::Region> regions,
                                            bool some_are_lost)

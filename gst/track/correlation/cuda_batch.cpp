@@ -100,8 +100,8 @@ void CudaBatch::add (const DeviceQuery &query)
   }
 }
 
-/// Adds a grid to those of an image. A grid of colours adds up the scores of `model`; for other
-/// images `model` is null. Returns the address of the grid's cells on the GPU.
+/// Adds a grid to those of an image. A grid of colours adds up the scores of `model`. Returns the
+/// address of the grid's cells on the GPU.
 const CellsOnDevice *CudaBatch::add_grid (CellImage image, const CellGrid &grid, int planes,
                                           const ModelMemory *model)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Each call of run () is one batch. A few kernel launches lay out and add up the cells of all its
-// requests, whatever their stage; then each kind of job has one launch. The host waits only for
+// Each call of run () is one batch. A few kernel launches lay out and add up the cells of all
+// requests, whatever the stage; then each kind of job has one launch. The host waits only for
 // answers. Work without an answer, such as learning, runs while the host decides.
 #include <algorithm>
 #include <chrono>

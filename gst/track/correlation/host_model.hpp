@@ -27,7 +27,7 @@ inline inthist::correlation::FilterBox filter_box (const Place &place)
 
 class HostModel {
 public:
-  // What the model has learned. `example` is set while the filter still has to learn from it.
+  // The learned state of the model. `example` is set while the filter still has to learn from it.
   struct Example {
     Complexes spectra;
     double rate;

@@ -252,9 +252,8 @@ void CorrelationTracker::request_learning (const Found &found)
   }
   ModelRequest &request = enter_stage (Stage::learn_place);
   request.rate = rate_;
-  // If the target is near the middle of the searched square, the example is that square, moved. If
-  // it is farther away, the example is a new square, because the border of the searched one is
-  // faded out.
+  // If the target is near the middle of the searched square, the example is that square, moved.
+  // Otherwise the example is a new square, because the border of the searched one is faded out.
   const double cell = place ().cell ();
   const CellShift shift = { (found.middle.x - place_.x) / cell,
                             (found.middle.y - place_.y) / cell };

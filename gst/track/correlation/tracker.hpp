@@ -124,8 +124,7 @@ private:
   double rate_ = 0;  // of learning
 };
 
-/// Runs the steps of some trackers to their end. In each round, the models of all of them answer
-/// one request together.
+/// Runs the steps of some trackers to their end. Their models answer requests together.
 Expected<> finish (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers);
 
 }  // namespace integralhist

@@ -14,8 +14,8 @@ namespace integralhist {
 
 namespace {
 
-// A frame is bad, or suspicious, above these bounds (fragments_tracker.hpp): kBadCost and
-// kSuspiciousCost are multiples of the usual cost, the shares are of the median cost.
+// A frame is bad or suspicious above these bounds (fragments_tracker.hpp): multiples of the usual
+// cost, and shares of the median cost.
 constexpr double kBadCost = 1.8, kBadShare = 0.9, kSuspiciousCost = 1.3, kSuspiciousShare = 0.8;
 constexpr unsigned kMinGood = 5, kMaxGood = 30;  // costs whose median is the usual cost
 constexpr double kRedetectionShare = 0.5;        // of the way from the usual to the lost cost
@@ -23,8 +23,8 @@ constexpr double kRedetectionShare = 0.5;        // of the way from the usual to
 // small target more, at most kMaxCoarse.
 constexpr int kCoarse = 31, kMaxCoarse = 128;
 constexpr int kCandidates = 8;
-// Costs that differ by less than this are equal, because measures are not more exact. The
-// difference is relative for costs above 1, otherwise absolute.
+// Costs that differ by less than this share (costs below 1: by less than this) are equal, because
+// measures are not more exact.
 constexpr double kCostTolerance = 1e-5;
 constexpr double kScaleStep = 1.05, kScaleGain = 0.95;  // other scales must cost less
 
@@ -215,7 +215,7 @@ private:
   }
 
   /// Returns the patches of the box enlarged by `scale`, in pixels. They are relative to the box's
-  /// corner, or in the frame if `absolute` is true.
+  /// corner, or to the frame if `absolute`.
   static std::vector<GstVideoRectangle> patches_at (const FragmentsTarget &target, double scale,
                                                     bool absolute)
   {
