@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Lays pixels with alpha over a picture in the picture's own format, "over" of Porter and Duff
-// (Compositing Digital Images, 1984). Colour lines and labels become Y'CbCr once, a picture never
-// becomes RGB: only pixels that are drawn on change. If pixels share a sample of chroma, only the
-// first of these pixels changes the sample: the first by row (of the field if the picture is
-// interlaced) and by column. A frame in system memory gets the same integers from the overlay's own
-// blending, which tests/elements/canvas.cpp compares.
+// Blends pixels with alpha into a picture, in the picture's own format, with the operator "over" of
+// Porter and Duff (Compositing Digital Images, 1984). If the picture is Y'CbCr, the drawn colours
+// are converted to Y'CbCr. The picture is never converted to RGB, so only pixels that are drawn on
+// change. If pixels share a sample of chroma, only the first of these pixels changes the sample:
+// the first by row (of the field if the picture is interlaced) and by column. A frame in system
+// memory gets the same integers from the overlay's own blending, which tests/elements/canvas.cpp
+// compares.
 #pragma once
 
 #include <cstddef>
@@ -17,15 +18,15 @@
 
 namespace inthist {
 
-/// The place of a colour, or of alpha, in a picture: `bits` bits of a word. `at` shifts the top 8
-/// of these bits to bit 0.
+/// Says where a picture stores a colour, or alpha: in `bits` bits of a word. `at` tells which word,
+/// and the shift that moves the top 8 of these bits to bit 0.
 struct CanvasSample {
   Channel at;
   std::uint8_t bits;
 };
 
-/// A picture to draw on: R, G, B or Y', Cb, Cr, all of 8 bits, or Y'CbCr of more; and alpha, which
-/// only R, G, B of 8 bits have.
+/// A picture to draw on. It has R, G, B of 8 bits, with or without alpha, or Y', Cb, Cr of 8 or
+/// more bits.
 struct Canvas {
   std::uint8_t *planes[4] = {};
   std::ptrdiff_t strides[4] = {};  // bytes
@@ -34,22 +35,22 @@ struct Canvas {
   CanvasSample samples[4] = {};
 };
 
-/// A pixel to lay over: A, R, G, B from the highest byte on, premultiplied.
+/// A pixel that is drawn: A, R, G, B, from the highest byte on. R, G and B are premultiplied by A.
 using Argb = std::uint32_t;
 
-/// Pixels of a box, row by row; its first one is number `first` of all pixels. The box lies inside
-/// of the picture.
+/// A box of pixels to draw. Its pixels are stored row by row in the array of all drawings' pixels,
+/// from index `first` on. The box lies inside the picture.
 struct Drawing {
   int x, y, width, height;
   std::size_t first;
 };
 
-/// A picture as large as `box` made of a map of levels: the pixel of a column and a row has the
-/// colour of the level [rows[row]][columns[column]].
+/// A map of levels that is drawn as colours into a box. The pixel in a column and a row of the box
+/// has the colour of the level [rows[row]][columns[column]].
 struct LevelMap {
   const std::uint8_t *levels;
   int stride;                 // levels from one row to the next
-  const int *columns, *rows;  // as many as the box has
+  const int *columns, *rows;  // one number for each column, and for each row, of the box
   const Argb *colours;        // 256
   int x, y, width, height;    // the box
 };
@@ -76,7 +77,7 @@ struct CanvasWord {
   }
 };
 
-/// Returns the word that has a sample of the pixel at x, y.
+/// Returns the word that stores this sample of the pixel at x, y.
 INTHIST_HOST_DEVICE inline CanvasWord word_of (const Canvas &canvas, const CanvasSample &sample,
                                                int x, int y)
 {
@@ -86,7 +87,7 @@ INTHIST_HOST_DEVICE inline CanvasWord word_of (const Canvas &canvas, const Canva
            at.bytes };
 }
 
-/// Turns premultiplied R, G, B into the Y', Cb, Cr of the colour that is not premultiplied.
+/// Converts premultiplied R, G, B to the Y', Cb, Cr of the same colour without premultiplication.
 INTHIST_HOST_DEVICE inline void to_ycbcr (int (&colour)[3], int alpha)
 {
   int straight[3];
@@ -103,7 +104,7 @@ INTHIST_HOST_DEVICE inline void to_ycbcr (int (&colour)[3], int alpha)
   }
 }
 
-/// Blends with a picture that has alpha, which is R, G, B of 8 bits.
+/// Blends a pixel into a picture with alpha; its samples are R, G, B of 8 bits.
 INTHIST_HOST_DEVICE inline void blend_with_alpha (const Canvas &canvas, int x, int y,
                                                   const int (&colour)[3], int alpha)
 {
@@ -128,7 +129,8 @@ INTHIST_HOST_DEVICE inline void blend_byte (const CanvasWord &word, const int &o
   word.write (std::uint32_t (mixed < 255 ? mixed : 255));
 }
 
-/// Blends a sample of more than 8 bits as if it had 16 bits. The colour is the upper 8 of them.
+/// Blends a sample of more than 8 bits as if it had 16 bits. The drawn colour, of 8 bits, is the
+/// upper 8 of these.
 INTHIST_HOST_DEVICE inline void blend_word (const CanvasWord &word, const CanvasSample &sample,
                                             const int &colour, int alpha)
 {
@@ -141,7 +143,7 @@ INTHIST_HOST_DEVICE inline void blend_word (const CanvasWord &word, const Canvas
   word.write ((mixed < opaque ? mixed : opaque) >> less << lowest);
 }
 
-/// Lays a pixel over the pixel at x, y of the picture.
+/// Blends `pixel` over the pixel at x, y of the picture.
 INTHIST_HOST_DEVICE inline void blend (const Canvas &canvas, int x, int y, Argb pixel)
 {
   const int alpha = int (pixel >> 24);
@@ -157,7 +159,7 @@ INTHIST_HOST_DEVICE inline void blend (const Canvas &canvas, int x, int y, Argb 
   for (int c = 0; c < 3; c++) {
     const CanvasSample &sample = canvas.samples[c];
     if ((x & ((1 << sample.at.log2_subsample_x) - 1)) || !sample.at.is_first_row (y))
-      continue;  // another pixel's chroma
+      continue;  // another pixel sets this sample of chroma
     const CanvasWord word = word_of (canvas, sample, x, y);
     if (sample.at.bytes == 1)
       blend_byte (word, colour[c] * (canvas.is_rgb ? 255 : alpha), alpha);
@@ -167,11 +169,11 @@ INTHIST_HOST_DEVICE inline void blend (const Canvas &canvas, int x, int y, Argb 
 }
 
 namespace cuda {
-/// Lays drawings over a picture. The picture and all arrays are in device memory. No two drawings
-/// may have a pixel in common.
+/// Blends n drawings into a picture. The picture and all arrays are in device memory. No two
+/// drawings may have a pixel in common.
 [[nodiscard]] int blend (const Canvas &canvas, const Drawing *drawings, int n, const Argb *pixels,
                          Stream stream);
-/// Lays a map over a picture. The picture and all arrays are in device memory.
+/// Blends a map of levels into a picture. The picture and all arrays are in device memory.
 [[nodiscard]] int blend (const Canvas &canvas, const LevelMap &map, Stream stream);
 }  // namespace cuda
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Cells: rectangles side by side whose edges may lie inside pixels. A pixel counts for a cell with
-// the part of the pixel's area that lies inside the cell. So a cell's value is a weighted sum of
-// pixels. The sum is an exact integer, because edges are rounded to 1/kCellParts pixel, and no
-// picture is resampled.
+// Cells: rectangles side by side whose edges may lie inside pixels. A cell's value is a weighted
+// sum of pixels: the weight of a pixel is the part of its area that lies inside the cell. The sum
+// is an exact integer, because edges are rounded to 1/kCellParts pixel, and no picture is
+// resampled.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 
 namespace inthist {
 
-/// Parts of a pixel's side that edges are rounded to.
+/// The number of parts of a pixel's side: edges of cells are rounded to 1/kCellParts pixel.
 inline constexpr int kCellParts = 256;
 
 /// Cells in rows. Edges are in 1/kCellParts pixel, in order and inside of the frame; a cell may be
@@ -26,7 +26,7 @@ struct Cells {
   int columns () const { return int (x.size ()) - 1; }
   int rows () const { return int (y.size ()) - 1; }
   std::size_t size () const { return std::size_t (columns ()) * std::size_t (rows ()); }
-  /// Returns the width of the widest column of cells in pixels, or one more.
+  /// Returns the width in pixels of the widest column of cells. The result may be one too high.
   int widest () const
   {
     int most = 0;
@@ -34,7 +34,7 @@ struct Cells {
       most = std::max (most, (x[i + 1] - x[i]) / kCellParts + 1);
     return most;
   }
-  /// Returns the rectangle of all pixels that a cell has a part of.
+  /// Returns the rectangle of all pixels that lie in a cell at least partly.
   Region around () const
   {
     const int x0 = x.front () / kCellParts, y0 = y.front () / kCellParts;
@@ -43,14 +43,15 @@ struct Cells {
   }
 };
 
-/// Scores of bins. A cell has their sum over its pixels instead of a number for each bin.
+/// A score for each bin. With scores, a cell has one number, the sum of the scores of its pixels,
+/// and not one number for each bin.
 using Scores = std::span<const std::uint8_t>;
 
 namespace cpu {
 /// Adds up the cells from the pixels of a frame of this shape. The pixels are as for answer_pixels
-/// () (query.hpp). The sums are [cell][plane], in 1/kCellParts^2. With scores, which need
-/// Content::bins, there is one number for each cell, and bins after the last score count 0. Columns
-/// are at most kMaxCellColumns pixels wide. Returns 0, ENOMEM or EAGAIN.
+/// () (query.hpp). The sums are stored as [cell][plane], in units of 1/kCellParts^2. With scores,
+/// which need Content::bins, there is one number for each cell, and bins after the last score count
+/// 0. Columns are at most kMaxCellColumns pixels wide. Returns 0, ENOMEM or EAGAIN.
 [[nodiscard]] int add_up_cells (const Binning &binning, const Shape &shape, const Cells &cells,
                                 Scores scores, std::int64_t *sums);
 inline constexpr int kMaxCellColumns = 4000;
@@ -61,7 +62,8 @@ namespace cuda {
 struct CellsOnDevice {
   const int *x, *y;  // as in Cells
   int columns, rows, widest;
-  // The number that a pixel of each value adds, [plane][value]. Not used if pixels have weights.
+  // [plane][value]: the number that a pixel of this value adds to the plane's sum. Not used if
+  // pixels have weights.
   const std::uint16_t *value_weights;
   std::int64_t *sums;  // [cell][plane]
 };
@@ -71,14 +73,16 @@ struct CellGrids {
   int n, most_columns, most_rows;
 };
 
-/// Adds up the cells of many grids, from the values that bin_image () made of a frame of this
-/// shape. The sums are the same as from cpu::add_up_cells (). With weights, a row of cells has at
-/// most kMaxCellSums numbers. Columns are as wide as on the CPU.
+/// Adds up the cells of many grids from the pixels of a frame of this shape; `values` is the output
+/// of bin_image (). The sums are the same as from cpu::add_up_cells (). With weights, a row of
+/// cells has at most kMaxCellSums numbers. As on the CPU, columns are at most kMaxCellColumns
+/// pixels wide.
 [[nodiscard]] int add_up_cells (PixelPlane values, const Shape &shape, const CellGrids &grids,
                                 Stream stream);
 inline constexpr int kMaxCellSums = 4096;
 
-/// Counts the bins of windows in the frame: [window][bin]. Values are bytes.
+/// Counts the pixels of each bin in windows of the frame. The counts are [window][bin]. Values are
+/// bytes.
 [[nodiscard]] int count_windows (PixelPlane values, const Lut &lut, int bins, const Region *windows,
                                  int n, std::uint32_t *counts, Stream stream);
 }  // namespace cuda

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A value, or an error instead of the value. Nothing here throws: an exception that unwinds through
-// the frames of a C library ends the process if that library brings an unwinder of its own.
+// A value, or an error instead of the value. Nothing here throws: an exception that passes through
+// the frames of a C library ends the process if this library has its own code to unwind the stack.
 //
 //   Expected<int, Failure> parse (...);
 //   const int n = TRY (parse (...));  // returns the failure from this function, or goes on
@@ -14,7 +14,7 @@
 
 namespace inthist {
 
-/// Stands in for std::expected of C++23, and must not be ignored.
+/// Has the role of std::expected of C++23. A caller must not ignore it.
 template <class T, class E>
 class [[nodiscard]] Expected : public tl::expected<T, E> {
 public:
@@ -23,7 +23,7 @@ public:
 
 using tl::unexpected;
 
-/// Returns the value. The caller (TRY) knows that there is one.
+/// Returns the value. Only TRY calls this, after it has checked that there is a value.
 template <class T, class E>
 T value_of (Expected<T, E> &&expected)
 {

@@ -8,8 +8,8 @@
 //
 // A summed-area table (integral image; Crow 1984) is one such plane, of sums of pixel values. Four
 // elements give the histogram, or the sum, of any rectangle (query.hpp). `bin_image` turns pixels
-// into bin indices, and a `Strategy` turns the bin indices into the tensor. A table is made from
-// the pixels themselves, or from the values that `bin_image` makes of the pixels.
+// into bin indices, and a `Strategy` turns the bin indices into the tensor. A table is computed
+// from the pixels themselves, or from values that `bin_image` computes from the pixels.
 //
 // The caller owns all buffers. Calls on different buffers may run at the same time from any thread.
 // Nothing throws. A function returns 0 or an error; after an error the output is undefined. The
@@ -48,28 +48,29 @@ namespace cpu {
 /// when there is work, and the process ends if a thread cannot start the next. Waits up to 100 ms
 /// for threads that are busy elsewhere.
 [[nodiscard]] int start_workers (const std::atomic<bool> *cancelled = nullptr);
-/// Makes the bins of an image, or its weighted pixels, and 0 in the columns from the width up to
-/// the stride; `out` lies as PixelPlane says. The image may start anywhere and have any stride.
-/// Nothing but its pixels is read, and the image may be freed once this returns.
+/// Computes the bins of an image, or its weighted pixels, and writes them to `out`, whose layout is
+/// described at PixelPlane. Columns from the width up to the stride become 0. The image may have
+/// any address and any stride. Only its pixels are read, and the image may be freed once this
+/// returns.
 [[nodiscard]] int bin_image (const Binning &binning, int width, int height, PixelPlane out,
                              const std::atomic<bool> *cancelled = nullptr);
-/// Makes the bins of some regions of a frame of this size, at the same places in `out`. Regions lie
-/// in the frame, and share no pixel.
+/// Computes the bins of some regions of a frame of this size. Each is written to the same place in
+/// `out` as it has in the frame. Regions lie inside the frame and do not overlap.
 [[nodiscard]] int bin_regions (const Binning &binning, int width, int height,
                                std::span<const Region> regions, PixelPlane out,
                                const std::atomic<bool> *cancelled = nullptr);
-/// Turns a strip of a frame's rows, computed like a frame of its own, into rows of the frame's
-/// tensor; shape and layout are the strip's. Adds above[b * width + x], H in the row above, to all
-/// of plane b's column x, and puts H in the strip's last row in its place, for the strip below.
-/// `above` has width words a plane, zeros for the first strip. Sums are modulo 2^32, or 65536 with
-/// u16. Tensors are of u32 or u16. Nothing can be added to tiles: a frame in tiles is split
-/// by bins only.
+/// Completes the tensor of a strip of rows that was computed like a frame of its own. `shape` and
+/// `layout` are the strip's. above[b * width + x], H in the row above the strip, is added to all of
+/// column x in plane b, and is then replaced by H in the strip's last row, for the strip below. For
+/// the first strip, `above` is zeros. Sums are modulo 2^32, or 65536 with u16. Tensors are of u32
+/// or u16. Nothing can be added to tiles: a frame in tiles is split by bins only.
 [[nodiscard]] int add_above (const Shape &shape, const Layout &layout, void *tensor,
                              std::uint32_t *above);
 }  // namespace cpu
 
-/// The same functions on a device. Pointers are to memory of the device, in the current context.
-/// The image and `above` must stay until the stream has passed. A Binning may be freed at once.
+/// bin_image (), bin_regions () and add_above () on a GPU. Pointers are to device memory in the
+/// current context. The image and `above` must stay valid until the work on the stream is done. A
+/// Binning may be freed at once.
 namespace cuda {
 [[nodiscard]] int bin_image (const Binning &binning, int width, int height, PixelPlane out,
                              Stream stream);

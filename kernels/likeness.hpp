@@ -3,10 +3,10 @@
 // Measures of how alike two histograms are, in one source for both devices. A window's histogram p
 // is divided by the window's pixels, or by its sum if bins have weights, so pixels that are in no
 // bin count against the likeness. p of a window without pixels is zero. A model q is divided by the
-// sum of q, except for linear. A MeasureSum takes the bins in turn, b = 0, 1, ..., so that no
-// histogram is stored: the caller subtracts four elements of a plane and adds the result. Only IEEE
-// 754 sums, products and roots are used, and none is fused, so that all devices get the same bits.
-// If OpenCV's compareHist has the measure, the result is that of compareHist (q, p), with the same
+// sum of q, except for linear. The caller gives a MeasureSum one bin after another, b = 0, 1, ...,
+// each computed from four elements of a plane, so that no histogram is stored. Only IEEE 754 sums,
+// products and roots are used, and none is fused, so that all devices get the same bits. If
+// OpenCV's compareHist has the measure, the result is that of compareHist (q, p), with the same
 // conventions for a division by zero. For bhattacharyya, both histograms get one more bin, in which
 // p has the pixels that are in no bin, and q has 0:
 //
@@ -92,8 +92,9 @@ constexpr bool compares_histograms (Measure measure)
   return measure != Measure::linear;
 }
 
-/// Turns a model that sums to 1 into the numbers that MeasureSum takes: for bhattacharyya the
-/// roots, for correlation the difference of each bin from the mean of all bins up to this bin.
+/// Converts a model that sums to 1 to the numbers that MeasureSum::add () needs: for bhattacharyya
+/// the square roots, for correlation the difference of each bin from the mean of all bins up to
+/// this bin.
 inline void prepare (Measure measure, std::span<float> model)
 {
   double sum = 0;
@@ -106,9 +107,9 @@ inline void prepare (Measure measure, std::span<float> model)
   }
 }
 
-// Reciprocal and logarithm start from a guess of the bits and use Newton's method. They are good to
-// 2e-7 of the result for normal numbers and have the same bits everywhere. They have no branches,
-// which would keep a GPU from computing windows side by side.
+// reciprocal_of () guesses from the bits of the number and uses Newton's method; log_of () builds
+// on it. For normal numbers their relative error is at most 2e-7, and the bits are the same
+// everywhere. They have no branches, which would keep a GPU from computing windows side by side.
 
 INTHIST_HOST_DEVICE inline float reciprocal_of (float x)
 {
@@ -118,7 +119,8 @@ INTHIST_HOST_DEVICE inline float reciprocal_of (float x)
   return r;
 }
 
-/// Returns e log 2 + 2 artanh ((m - 1) / (m + 1)) of x = 2^e m, m between sqrt (1/2) and sqrt (2).
+/// Returns log x = e log 2 + 2 artanh ((m - 1) / (m + 1)), where x = 2^e m and m is between sqrt
+/// (1/2) and sqrt (2).
 INTHIST_HOST_DEVICE inline float log_of (float x)
 {
   constexpr std::int32_t kRootOfHalf = 0x3f3504f3;
@@ -133,9 +135,9 @@ template <Measure kMeasure>
 class MeasureSum {
 public:
   MeasureSum () = default;
-  /// `normaliser` is the share of one pixel in p, 0 for a window without pixels; `pixels` is the
-  /// number of pixels in the window, modulo 2^32. If there are weights, they take the place of
-  /// pixels.
+  /// `normaliser` is the share of one pixel in p: 1 / the pixels of the window, or 0 for a window
+  /// without pixels. `pixels` is the number of pixels in the window, modulo 2^32. If bins have
+  /// weights, both are about units of weight, not pixels.
   INTHIST_HOST_DEVICE MeasureSum (float normaliser, std::uint32_t pixels)
       : normaliser_ (normaliser), uncounted_ (pixels)
   {
@@ -150,7 +152,8 @@ public:
     add_share (bin, normaliser_ * float (pixels), q);
   }
 
-  /// Counts the pixels of a bin, if counts_pixels. `add` calls this and `add_share`.
+  /// Counts the pixels of a bin, for measures with counts_pixels (). `add` calls this and
+  /// `add_share`.
   INTHIST_HOST_DEVICE void count (std::uint32_t pixels) { uncounted_ -= pixels; }
 
   INTHIST_HOST_DEVICE void add_share ([[maybe_unused]] int bin, float p, float q)
@@ -159,8 +162,8 @@ public:
     if constexpr (kMeasure == Measure::intersection) {
       a_ += p < q ? p : q;
     } else if constexpr (kMeasure == Measure::bhattacharyya) {
-      // 1 - sum sqrt(p q) is half of this and of the share that is in no bin. It keeps its digits
-      // if p and q are nearly the same.
+      // 1 - sum sqrt(p q) equals (the sum of these squares + the share of p that is in no bin) / 2,
+      // which loses no digits if p and q are nearly equal.
       const float r = std::sqrt (p) - q;
       a_ += r * r;
     } else if constexpr (kMeasure == Measure::chi_square) {
@@ -172,7 +175,8 @@ public:
     } else if constexpr (kMeasure == Measure::l2) {
       a_ += d * d;
     } else if constexpr (kMeasure == Measure::correlation) {
-      // Welford 1962: sums about the mean of the bins so far, as p may have any sum
+      // Welford 1962: sums of differences from the mean of the bins so far. The final mean is not
+      // known, as p may have any sum.
       const float n = float (bin + 1), x = p - mean_;
       mean_ += x * (bin > 0 ? reciprocal_of (n) : 1);  // exact: equal bins have no variance
       a_ += x * q;
@@ -182,7 +186,7 @@ public:
       a_ += q * log_of (at_least_tiny (q) * reciprocal_of (p > 1e-10f ? p : 1e-10f));
     } else if constexpr (kMeasure == Measure::linear) {
       a_ += p * q;
-    } else {  // b_ is P - Q so far
+    } else {  // emd and kolmogorov_smirnov: b_ is P - Q so far
       b_ += d;
       const float gap = std::fabs (b_);
       a_ = kMeasure == Measure::emd ? a_ + gap : gap > a_ ? gap : a_;
@@ -207,8 +211,9 @@ public:
     return a_;
   }
 
-  /// Calls `visit (k, number)` for each number kept; another MeasureSum can go on from them. Number
-  /// 1 of bhattacharyya is the bits of an integer.
+  /// Calls `visit (k, number)` for each number that this sum keeps from bin to bin. Another
+  /// MeasureSum with the same numbers can continue the sum. Number 1 of bhattacharyya is the bits
+  /// of an integer.
   template <class Visit>
   INTHIST_HOST_DEVICE void for_state (Visit &&visit)
   {

@@ -23,12 +23,12 @@ struct Channel {
   std::uint8_t log2_subsample_x = 0, log2_subsample_y = 0;
   bool interlaced = false;
 
-  /// Returns the row of the plane that has row y of the image.
+  /// Returns the row of the plane that stores row y of the image.
   INTHIST_HOST_DEVICE constexpr int row_of (int y) const
   {
     return interlaced ? (y >> 1 >> log2_subsample_y) * 2 + (y & 1) : y >> log2_subsample_y;
   }
-  /// Returns how many rows of the plane the first n rows of the image have, n > 0.
+  /// Returns how many rows of the plane the first n rows of the image need; n > 0.
   constexpr int rows_of (int n) const
   {
     const int last = row_of (n - 1), other = interlaced && n > 1 ? row_of (n - 2) : 0;
@@ -41,15 +41,15 @@ struct Channel {
   }
 };
 
-/// Makes the colours that a feature reads from the colours of an image:
-/// clamp ((factor[i] * from + offset[i]) >> kBits), which is 0 to 255.
+/// Converts the colours of an image to the colours that a feature reads: clamp ((factor[i] * from +
+/// offset[i]) >> kBits), with results from 0 to 255.
 struct ColourTransform {
   static constexpr int kBits = 16;
   bool is_identity = true;
   std::int32_t factor[3][3] = {}, offset[3] = {};
 };
 
-/// Bins that share pixels: a pixel goes to the two bins whose middles its value lies between.
+/// Soft bins: a pixel counts for two bins, those between whose middles its value lies.
 struct SoftBins {
   static constexpr int kMax = 255;
 
@@ -64,9 +64,10 @@ struct SoftBins {
   }
 };
 
-/// Gets 8 bits of a pixel. Feature::luma, and features that read only luma, take the first plane's
-/// pixels, which are little-endian words of `bytes` bytes. One channel: word >> shift[0] & 255.
-/// Three (R, G, B), luma: (sum of weight[c] * (word >> shift[c] & 255) + 32768) >> 16.
+/// Says how the feature's value is computed from the pixels of an image. For features that read
+/// only luma, a pixel is a little-endian word of `bytes` bytes in the first plane. With one
+/// channel, luma is word >> shift[0] & 255. With three (R, G, B), it is (sum of weight[c] * (word
+/// >> shift[c] & 255) + 32768) >> 16.
 struct PixelFormat {
   int bytes = 1;                 // 1..4
   int channels = 1;              // 1 or 3
@@ -84,7 +85,7 @@ struct PixelFormat {
 
   /// Returns whether each pixel of the first plane is a byte, its luma.
   constexpr bool is_byte () const { return bytes == 1; }
-  /// Returns whether each value is the byte that the first plane has for it.
+  /// Returns whether each value of the feature is simply the pixel's byte in the first plane.
   bool is_plain () const { return is_byte () && reads_single_pixel () && !is_weighted (); }
   /// Returns whether a value is made from one pixel of the first plane only, and from no
   /// neighbour of the pixel.
@@ -94,7 +95,7 @@ struct PixelFormat {
   }
   /// Returns whether pixels have weights (Content::weights).
   bool is_weighted () const { return pixel_weight != Weight::one || soft.n > 0; }
-  /// Returns whether rows of the two fields have rows of chroma of their own.
+  /// Returns whether the image is interlaced, so that each field has its own rows of chroma.
   constexpr bool is_interlaced () const
   {
     return channel[0].interlaced || channel[1].interlaced || channel[2].interlaced;
@@ -106,7 +107,7 @@ struct PixelFormat {
   }
 };
 
-/// Gets the 8 bits of a pixel's luma (see PixelFormat), the same on every device.
+/// Returns a pixel's luma of 8 bits (see PixelFormat). It is the same on every device.
 INTHIST_HOST_DEVICE inline std::uint8_t pixel_value (const std::uint8_t *pixel,
                                                      const PixelFormat &format)
 {
@@ -126,9 +127,10 @@ struct Plane {
   std::ptrdiff_t stride = 0;  // bytes; negative if rows go from the bottom up
 };
 
-/// The first plane is `data`. If the format reads single pixels, `data` is the frame's first pixel.
-/// If not, planes begin at this pixel or before it, at a place that does not divide a sample of
-/// chroma, and the frame begins at column `left` and row `top`.
+/// An image in memory. If PixelFormat::reads_single_pixel (), `data` points to the frame's first
+/// pixel in the first plane. If not, each plane may begin a few pixels before the frame, so that
+/// its first sample of chroma is whole. Then the frame's first pixel is in column `left` and row
+/// `top`.
 struct Image {
   const void *data = nullptr;
   std::ptrdiff_t stride = 0;

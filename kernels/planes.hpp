@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tensor as planes of elements, and the Source (plane, y, x), which returns what a pixel adds
-// (see Content).
+// The tensor as planes of elements that strategies write, and sources: source (plane, y, x) returns
+// what a pixel adds to a plane (see Content).
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct Planes {
 
   INTHIST_HOST_DEVICE T *line (int p, int y) const { return data + p * plane + y * row; }
 
-  /// Lays planes out in a workspace, rows aligned to 128 bytes.
+  /// Returns planes in a workspace, with rows aligned to 128 bytes.
   static Planes packed (void *memory, int width, int height, int count)
   {
     const std::size_t row = round_up (std::size_t (width) * sizeof (T), 128) / sizeof (T);

@@ -45,8 +45,8 @@ struct Grid {
   int columns = 0, rows = 0;
 };
 
-/// Windows of a query, clipped to the frame: the windows of the list, or if there is no list, the
-/// windows of the grid, row by row.
+/// The windows of a query: those of the list, or if there is no list, those of the grid, row by
+/// row. Windows are clipped to the frame.
 struct Windows {
   const Region *list = nullptr;
   int n = 0;  // windows in the list
@@ -61,14 +61,14 @@ enum class QueryKind { counts, sums, totals, likelihoods, quantiles, votes };
 /// and then the first window.
 struct Best {
   float value;
-  int index;  // among the windows
+  int index;  // number of the window
 };
 
-constexpr int kMaxPatches = 4096;  // of a vote
+constexpr int kMaxPatches = 4096;  // the most patches of a query for votes
 
-/// A question, and the memory for the answers. Sums need a u16 or u32 tensor of 8-bit pixels, and
-/// all other kinds need an integral histogram. kMayCarry tells whether the query may carry data
-/// from one group of bins to the next.
+/// A query, and the memory for the answers. Sums need a u16 or u32 tensor of 8-bit pixels, and all
+/// other kinds need an integral histogram. kMayCarry tells whether the query may carry data from
+/// one group of bins to the next.
 template <bool kMayCarry>
 struct BasicQuery {
   QueryKind kind = QueryKind::counts;
@@ -83,36 +83,36 @@ struct BasicQuery {
   // Quantiles.
   double quantile = 0.5;  // 0 to 1
 
-  // Votes. Totals may have patches, too.
+  // Needed for votes, and allowed for totals: the patches of each window.
   const Region *patches = nullptr;  // relative to the window's first pixel
   int n_patches = 0, rank = 0;      // rank 0 is the best patch's
 
-  // Likelihoods, quantiles and votes, if the tensor has only a group of the frame's bins. Models
-  // then have only the bins of this group. A query reads the carried data (carried_bytes ()) unless
-  // first_bin is 0. It writes them unless the group has the frame's last bins: then it writes the
-  // answers and the best window instead. Counts and sums carry nothing.
+  // Used for likelihoods, quantiles and votes if the tensor has only a group of the frame's bins.
+  // Models then have only the bins of this group. A query reads the carried data (carried_bytes ())
+  // unless first_bin is 0. It writes them unless the group has the frame's last bins: then it
+  // writes the answers and the best window instead. Counts and sums carry nothing.
   void *carried = nullptr;
   int first_bin = 0, all_bins = 0;  // of the frame, if data are carried
-  // Content::weights, if data are carried: the totals over all bins of the frame.
+  // Needed with Content::weights if data are carried: the totals over all bins of the frame.
   const std::uint64_t *totals = nullptr;
 
   INTHIST_HOST_DEVICE int n_models () const
   {
     return kind == QueryKind::likelihoods ? 1 : kind == QueryKind::votes ? n_patches : 0;
   }
-  /// Returns how many totals there are: of windows, or of patches in them.
+  /// Returns how many totals there are: one for each window, or one for each patch of each window.
   INTHIST_HOST_DEVICE std::size_t n_totals () const
   {
     return std::size_t (n_patches > 0 ? n_patches : 1) * windows.size ();
   }
-  /// Returns which of the frame's bins is the tensor's bin b.
+  /// Returns the number, among all bins of the frame, of the tensor's bin b.
   INTHIST_HOST_DEVICE int bin_of (int b) const { return kMayCarry ? first_bin + b : b; }
-  /// Tells whether the frame has bins before the tensor's.
+  /// Tells whether the frame has bins before those of this tensor.
   INTHIST_HOST_DEVICE bool has_bins_before () const
   {
     return kMayCarry && carried && first_bin > 0;
   }
-  /// Tells whether the frame has bins after the tensor's.
+  /// Tells whether the frame has bins after those of this tensor.
   INTHIST_HOST_DEVICE bool has_bins_after (const Shape &shape) const
   {
     return kMayCarry && carried && first_bin + shape.bins < all_bins;
@@ -120,11 +120,12 @@ struct BasicQuery {
 };
 
 using Query = BasicQuery<true>;
-/// A query that carries nothing, which kernels know at compile time.
+/// A query that carries no data from one group of bins to the next, as kernels know at compile
+/// time.
 using WholeQuery = BasicQuery<false>;
 
-/// Turns a query into one that carries nothing. The frame must have no bins before or after the
-/// tensor's. The members do not depend on kMayCarry, so one type's bytes are the other's.
+/// Converts a query to a WholeQuery. The tensor must have all bins of the frame. Both types have
+/// the same members, so the bytes of the query are copied.
 inline WholeQuery whole (const Query &query)
 {
   return std::bit_cast<WholeQuery> (query);
@@ -138,18 +139,19 @@ std::size_t answer_bytes (const Shape &shape, const Query &query);
 std::size_t carried_bytes (const Query &query);
 
 namespace cpu {
-/// Returns 0, ENOMEM or EAGAIN. After a failure answers and carried data are undefined.
+/// Answers a query on the CPU. Returns 0, ENOMEM or EAGAIN. After a failure, answers and carried
+/// data are undefined.
 [[nodiscard]] int answer (TensorView tensor, const Query &query);
-/// Answers counts or sums, which carry nothing, from the pixels of a frame of this shape. The
-/// answers are the same numbers as from a tensor, but the time grows with the size of the windows.
+/// Answers a query for counts or sums from the pixels of a frame of this shape, without a tensor.
+/// The answers are the same as from a tensor, but the time grows with the size of the windows.
 /// Pixels are bytes. For a summed-area table the bytes are the values, and the LUT is not used.
 /// With Content::weights, pixels are WeightedPixel words.
 [[nodiscard]] int answer_pixels (const Binning &binning, const Shape &shape, const Query &query);
 }  // namespace cpu
 
 namespace cuda {
-/// Pointers are of the current context. All except `carried` and `best` may be to pinned memory.
-/// `best` is aligned to 8 bytes.
+/// Answers a query on a GPU. All pointers are to device memory of the current context; except for
+/// `carried` and `best`, they may also be to pinned memory. `best` is aligned to 8 bytes.
 [[nodiscard]] int answer (TensorView tensor, const Query &query, Stream stream);
 }  // namespace cuda
 

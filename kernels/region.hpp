@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Sums over rectangles, from four elements of a plane (Poostchi et al. 2017, eq. 2; their r-, c-
-// are r - 1, c - 1):
+// Computes sums over rectangles from four elements of a plane (Poostchi et al. 2017, eq. 2; their
+// r-, c- are r - 1, c - 1):
 //
 //   sum = H(y1, x1) - H(y0 - 1, x1) - H(y1, x0 - 1) + H(y0 - 1, x0 - 1)
 //
@@ -33,8 +33,8 @@ INTHIST_HOST_DEVICE inline int between (std::int64_t low, std::int64_t value, st
   return int (value < low ? low : value > high ? high : value);
 }
 
-/// Clips a rectangle to the frame. Its first pixel may be anywhere. All numbers are 0 if nothing is
-/// left.
+/// Clips a rectangle to the frame. The rectangle's first pixel may lie outside the frame. If
+/// nothing is left, all numbers of the result are 0.
 INTHIST_HOST_DEVICE inline Region clip_at (std::int64_t x, std::int64_t y, int width, int height,
                                            const Shape &shape)
 {
@@ -48,7 +48,8 @@ INTHIST_HOST_DEVICE inline Region clip (const Region &region, const Shape &shape
   return clip_at (region.x, region.y, region.width, region.height, shape);
 }
 
-/// Returns the most pixels whose sum cannot overflow an element of the plane.
+/// Returns how many pixels a rectangle may have at most so that its sum cannot overflow an element
+/// of the plane.
 INTHIST_HOST_DEVICE inline int exact_pixels (const Shape &shape, int plane)
 {
   const std::uint32_t most = shape.counter == Type::u16 ? 0xffffu : 0xffffffffu;
@@ -60,7 +61,7 @@ INTHIST_HOST_DEVICE inline int exact_pixels (const Shape &shape, int plane)
   return pixels < 0x7fffffffu ? int (pixels) : 0x7fffffff;
 }
 
-/// Sums a region that is not empty and lies inside the plane.
+/// Returns the sum over a region that is not empty and lies inside the plane.
 template <class Plane>
 INTHIST_HOST_DEVICE inline auto sum_part (const Plane &at, const Region &part)
 {
@@ -76,7 +77,7 @@ INTHIST_HOST_DEVICE inline auto sum_part (const Plane &at, const Region &part)
   return sum;
 }
 
-/// Sums a region, in parts of at most `most` pixels.
+/// Returns the sum over a region, which is cut into parts of at most `most` pixels.
 template <class Sum, class Plane>
 INTHIST_HOST_DEVICE inline Sum sum_region (const Plane &at, const Region &region, int most)
 {

@@ -47,7 +47,7 @@ std::vector<Strategy> all ()
 
 std::span<const Strategy> strategies ()
 {
-  // never freed, because threads may still compute while the process ends
+  // the table is never freed, because threads may still compute while the process ends
   static const auto *const table = new std::vector<Strategy> (all ());
   return *table;
 }

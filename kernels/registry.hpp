@@ -12,7 +12,8 @@ namespace inthist {
 
 /// Returns the algorithms of this build, for each device in the order of preference.
 std::span<const Strategy> strategies ();
-/// Returns the published algorithms of this build, which compute tables of more types (published/).
+/// Returns the published algorithms of this build (published/). They also compute tables of types
+/// that only inthist-check uses.
 std::span<const Strategy *const> published_strategies ();
 const Strategy *find_strategy (std::string_view name);
 /// Returns the device's first strategy that supports the shape.

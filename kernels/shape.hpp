@@ -27,12 +27,13 @@ constexpr bool is_floating (Type type)
   return type >= Type::f32;
 }
 
-/// Says what a pixel adds to plane b.
+/// The number that a pixel adds to plane b of the tensor.
 enum class Content {
   bins,     // 1 if its bin is b: an integral histogram
-  weights,  // its weight for bin b: an integral histogram of weights (features/weight.hpp)
-  // its value to the power b + 1: a summed-area table of values, and one of squares (Viola and
-  // Jones 2001)
+  weights,  // its weight for bin b (0 for most bins): an integral histogram of weights
+            // (features/weight.hpp)
+  // its value in plane 0, and its squared value in plane 1: summed-area tables (Viola and Jones
+  // 2001)
   sums,
 };
 
@@ -44,9 +45,9 @@ enum class Content {
 ///   sums    one plane; u8 to u32 or s32, modulo 2^32 (u32: also two planes), or to f32; u32 to
 ///           u32; f32, f64 or f32x4 to itself
 ///
-/// Floating sums only add, each pixel to at most width + height others in turn. The error of an
-/// element is at most (width + height) u sum |pixel|, u being 2^-24 or 2^-53 (Higham 1993, eq.
-/// 2.4).
+/// Sums of floats are computed by additions only, and a pixel takes part in at most width + height
+/// of them. So the error of an element is at most (width + height) u sum |pixel|, u being 2^-24 or
+/// 2^-53 (Higham 1993, eq. 2.4).
 struct Shape {
   int width = 0, height = 0;  // pixels, each at least 1
   int bins = 0;               // planes
@@ -65,14 +66,14 @@ struct Layout {
   std::size_t row_pitch = 0, plane_pitch = 0;  // bytes
 };
 
-/// Rows of a plane as they lie: lines of elements, or rows of tiles.
+/// The rows of a plane in memory: rows of elements, or rows of tiles.
 struct Rows {
   int n = 0;
-  std::size_t bytes = 0;  // of each, without what a pitch adds
+  std::size_t bytes = 0;  // of each row, without padding
 };
 Rows rows_of (const Shape &shape);
 
-/// Aligns rows to cache lines (64 bytes) and leaves no gap between planes.
+/// Returns a layout whose rows are aligned to cache lines (64 bytes), with no gap between planes.
 Layout layout_of (const Shape &shape);
 
 constexpr std::size_t tensor_bytes (const Shape &shape, const Layout &layout)

@@ -10,7 +10,7 @@
 
 namespace inthist {
 
-/// Elements of a plane; `row` is their stride, in elements.
+/// The elements of a plane in rows; `row` is the stride of the rows, in elements.
 template <class T>
 struct Elements2d {
   const T *plane;
@@ -19,8 +19,8 @@ struct Elements2d {
   INTHIST_HOST_DEVICE T operator() (int y, int x) const { return plane[y * row + x]; }
 };
 
-/// A tensor of u16, u32 or tiles, with the places of its elements. It owns nothing, may be in a
-/// device's memory, and is passed by value, also to kernels.
+/// A tensor of u16, u32 or tiles, with its layout. It owns nothing, may be in a device's memory,
+/// and is passed by value, also to kernels.
 struct TensorView {
   const std::uint8_t *bytes;
   Shape shape;
@@ -31,13 +31,13 @@ struct TensorView {
   {
   }
 
-  /// Calls `body` with a TensorInTiles or a TensorInRows, so that kernels have no more code than
-  /// they need.
+  /// Calls `body` with this tensor as a TensorInTiles or a TensorInRows, so that a kernel has code
+  /// for only one of them.
   template <class Body>
   auto with_arrangement (Body &&body) const;
 
-  /// Calls `body` with a function from a plane's number to its elements: as they are, or H in full
-  /// in tiles.
+  /// Calls `body` with a function that returns the elements of a plane, given the plane's number.
+  /// Elements of tiles are converted to full values of H.
   template <class Body>
   auto with_planes (Body &&body) const;
 };

@@ -39,21 +39,22 @@
 
 namespace inthist {
 
-constexpr int kTileSide = 16;           // places, and bytes of a line
+constexpr int kTileSide = 16;           // rows and columns of a tile, and bytes of a line
 constexpr int kMaxTiledSide = 1 << 20;  // columns or rows of a frame: 15 times as many are 24 bits
 
 struct Tiles {
-  int columns = 0, rows = 0;  // tiles of a plane
+  int columns = 0, rows = 0;  // number of tiles in a plane
   bool wide = false;
 
-  /// Returns the line of row i, from 1 on.
+  /// Returns the number of the line that has inside[i]; i is at least 1.
   INTHIST_HOST_DEVICE static constexpr int line_of (bool wide, int i) { return (wide ? 4 : 2) + i; }
   INTHIST_HOST_DEVICE static constexpr int bytes (bool wide)
   {
     return kTileSide * line_of (wide, kTileSide);
   }
 
-  /// Returns where in a plane the tile of a place begins, in bytes.
+  /// Returns the offset in bytes, from the start of the plane, of the tile that contains element
+  /// (y, x).
   template <class Bytes>
   INTHIST_HOST_DEVICE static constexpr Bytes offset_of (bool wide, Bytes row_pitch, int y, int x)
   {
@@ -74,14 +75,14 @@ constexpr Tiles tiles_of (const Shape &shape)
            shape.width > kMaxSide || shape.height > kMaxSide || last_corner >= 1 << 24 };
 }
 
-/// H of a plane in tiles; `row` is the bytes of a row of tiles. If i or j is 0, bytes that mean
-/// nothing are loaded and masked: a branch would keep loads from being in flight at once.
+/// Gives H in a plane that consists of tiles. A row of tiles has `row` bytes. If i or j is 0, bytes
+/// that mean nothing are loaded and masked: a branch would keep loads from being in flight at once.
 struct TiledElements {
   const std::uint8_t *plane;
   std::size_t row;
   Tiles tiles;
 
-  /// Returns the tile of a place.
+  /// Returns the address of the tile that contains element (y, x).
   INTHIST_HOST_DEVICE const std::uint8_t *tile (int y, int x) const
   {
     return plane + Tiles::offset_of (tiles.wide, row, y, x);

@@ -19,17 +19,17 @@
 namespace inthist {
 namespace {
 
-constexpr double kHopeless = 2;    // times the fastest: a candidate this slow is dropped
-constexpr double kClearly = 0.95;  // of the default's time: a winner takes less
+constexpr double kHopeless = 2;    // a candidate this many times as slow as the fastest is dropped
+constexpr double kClearly = 0.95;  // a winner takes less than this share of the default's time
 constexpr int kRounds = 3, kMinWon = 2;
-constexpr double kSample = 2e-3;          // seconds of a sample, so that the clock is exact enough
+constexpr double kSample = 2e-3;          // seconds of a sample: long enough for the clock
 constexpr double kInFlight = 50e-3;       // seconds launched at once: a launch cannot be cancelled
-constexpr int kMaxFrames = 50;            // of a sample
+constexpr int kMaxFrames = 50;            // frames of a sample
 constexpr std::size_t kPiece = 32 << 20;  // bytes of an upload, which takes a few milliseconds
 
 struct Failure {
   std::string text;
-  bool stopped = false;  // by the caller, or because the time is up
+  bool stopped = false;  // whether the caller, or the end of the time, stopped the work
 
   explicit Failure (std::string what, bool by_flag = false)
       : text (std::move (what)), stopped (by_flag)
@@ -77,7 +77,7 @@ public:
     return {};
   }
 
-  /// Allows this number of seconds for all work from now on.
+  /// Sets the limit: work is cancelled after this number of seconds from now.
   void allow (double seconds)
   {
     const std::lock_guard lock (mutex_);
@@ -124,8 +124,8 @@ Outcome<Memory> allocate ([[maybe_unused]] Device device, std::size_t bytes)
   return Memory (static_cast<std::uint8_t *> (memory), std::free);
 }
 
-/// Runs frames of one picture in turn in some slots, each on a stream of its own and with a
-/// workspace of its own. The CPU has one slot, whose frames take all cores.
+/// Runs a candidate on frames with the same picture, which use slots in turn. A slot has its own
+/// stream and workspace. The CPU has one slot, because a frame uses all cores.
 class Bench {
 public:
   Bench (Device device, const Job &job) : device_ (device), job_ (job) {}
@@ -145,8 +145,8 @@ public:
     return {};
   }
 
-  /// Returns the seconds that `n` frames take. After a stop, waits for frames that were launched,
-  /// because they use our memory.
+  /// Returns the seconds that `n` frames take. If it is stopped, it still waits for launched
+  /// frames, because they use our memory.
   Outcome<double> time (const Choice &candidate, int n)
   {
     const Strategy &strategy = *candidate.strategy;
@@ -187,7 +187,8 @@ private:
 #endif
   };
 
-  /// Makes pixels of every bin (u8), or zeros. Large frames take a while, so this can be stopped.
+  /// Returns a test picture: u8 pixels of all bins, or zeros. This takes a while for large frames,
+  /// so it can be stopped.
   Outcome<Memory> pattern () const
   {
     const Shape &shape = job_.shape;
@@ -252,11 +253,13 @@ public:
   {
   }
 
-  /// Returns the fastest candidate, or the first that runs if that is not clearly beaten.
+  /// Returns the fastest candidate, but the first that runs (the default) unless another is clearly
+  /// faster.
   Outcome<Choice> choose (const std::vector<Choice> &candidates)
   {
     TRY (try_all (candidates));
-    // in turns, because other work on the machine slows down now one candidate and now another
+    // candidates are timed in turns, because other work on the machine may slow any of them for a
+    // while
     for (int round = 0; round < kRounds && entrants_.size () > 1; round++) {
       double of_first = 0;
       for (Entrant &entrant : entrants_) {
@@ -281,11 +284,11 @@ public:
 private:
   struct Entrant {
     Choice choice;
-    int won = 0;        // rounds against the first
+    int won = 0;        // rounds in which it was clearly faster than the first
     bool lost = false;  // a round
   };
 
-  /// Runs each candidate twice. Those that are not hopeless become entrants.
+  /// Runs each candidate twice. Those that are not too slow (kHopeless) take part in the rounds.
   Outcome<> try_all (const std::vector<Choice> &candidates)
   {
     std::string why = "no strategy takes the shape";
@@ -309,8 +312,8 @@ private:
     return {};
   }
 
-  /// Returns the seconds of the faster of two frames. On CUDA the first loads the kernels, so that
-  /// only the second has a limit.
+  /// Runs two frames and returns the seconds of the faster one. On CUDA the first frame also loads
+  /// the kernels, so the limit applies only to the second.
   Outcome<double> try_one (const Choice &candidate, double limit)
   {
     const double first = TRY (sample (candidate, 1, device_ == Device::cuda ? kForEver : limit));

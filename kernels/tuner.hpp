@@ -20,8 +20,8 @@ struct Choice {
   double seconds = 0;  // per frame, as measured; 0 if not measured
 };
 
-/// Lists a device's strategies for the shape, with each parameter, the default first, without slow
-/// strategies.
+/// Lists the strategies of a device for the shape, each with all values of its parameters. The
+/// default comes first, and strategies that are `slow` are left out.
 std::vector<Choice> candidates (Device device, const Shape &shape);
 Choice default_choice (Device device, const Shape &shape);
 
@@ -30,14 +30,14 @@ struct Untuned {
   bool cancelled = false;
 };
 
-/// Measures the candidates for about `budget` seconds, with `slots` frames in flight, on CUDA one a
-/// stream. All candidates write to `tensor`, in memory of the device (of the current CUDA context).
-/// Allocates workspaces and waits for the device. Skips candidates that fail, for example because
-/// of memory. Fails if no candidate could be measured. A CPU strategy is cut off when the time is
-/// up. On CUDA it waits for frames that were launched. Once `cancelled` is set, it returns within a
-/// few milliseconds, except for a frame on CUDA. Returns the default unless another candidate is
-/// faster by a twentieth in each of two rounds or more, so that neither noise nor load unseats the
-/// default.
+/// Measures the candidates for about `budget` seconds, with `slots` frames in flight; on CUDA each
+/// has its own stream. All candidates write to `tensor`, in memory of the device (of the current
+/// CUDA context). Allocates workspaces and waits for the device. Skips candidates that fail, for
+/// example because of memory. Fails if no candidate could be measured. A CPU strategy is cut off
+/// when the time is up. On CUDA it waits for frames that were launched. Once `cancelled` is set, it
+/// returns within a few milliseconds, except for a frame on CUDA. Returns the default unless
+/// another candidate is faster by a twentieth in each of two rounds or more, so that neither noise
+/// nor load unseats the default.
 Expected<Choice, Untuned> tune (Device device, const Shape &shape, const Layout &layout,
                                 void *tensor, double budget, int slots,
                                 const std::atomic<bool> *cancelled = nullptr);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The answers for one window, bin after bin, in one source for both devices. `plane (b)` is plane b
-// of the tensor (tensor_view.hpp). The window is clipped to the frame.
+// Computes the answers for one window, bin after bin, in one source for both devices. `plane (b)`
+// is plane b of the tensor (tensor_view.hpp). The window is clipped to the frame.
 #pragma once
 
 #include "query.hpp"
@@ -44,7 +44,8 @@ INTHIST_HOST_DEVICE inline float reciprocal_of_total (std::uint64_t total)
   return total > 0 ? 1 / float (total) : 0;
 }
 
-/// Starts the sum of a window that has `total` pixels, or units of Content::weights.
+/// Returns the MeasureSum, still without bins, of a window that has `total` pixels, or units of
+/// Content::weights.
 template <Measure kMeasure>
 INTHIST_HOST_DEVICE inline MeasureSum<kMeasure> sum_for (std::uint64_t total)
 {
@@ -74,7 +75,7 @@ INTHIST_HOST_DEVICE inline std::uint64_t total_in (const Shape &shape, const Pla
   return total;
 }
 
-/// Returns the window, or the patch of a window, of total i.
+/// Returns the region that total i is about: a window, or a patch of a window.
 INTHIST_HOST_DEVICE inline Region region_of_total (const Query &query, std::size_t i,
                                                    const Shape &shape)
 {
@@ -84,8 +85,8 @@ INTHIST_HOST_DEVICE inline Region region_of_total (const Query &query, std::size
              : window_of (query.windows, window, shape);
 }
 
-/// Tells whether a query brings the totals of its windows, because the tensor does not have all
-/// bins.
+/// Tells whether the caller gives the totals of the windows in the query, because the tensor does
+/// not have all bins.
 template <class AnyQuery>
 INTHIST_HOST_DEVICE inline bool brings_totals (const Shape &shape, const AnyQuery &query)
 {
@@ -104,7 +105,8 @@ INTHIST_HOST_DEVICE inline std::uint64_t divisor_of (const Shape &shape, const P
   return brings_totals (shape, query) ? query.totals[i] : total_in (shape, plane, window);
 }
 
-/// Returns carried number k of sum i; sums are numbered by model, then by window.
+/// Returns where number k of sum i is carried (Query::carried). Sums are numbered by model, then by
+/// window.
 template <class AnyQuery>
 INTHIST_HOST_DEVICE inline float &carried_number (const AnyQuery &query, int k, std::size_t i)
 {
@@ -112,7 +114,8 @@ INTHIST_HOST_DEVICE inline float &carried_number (const AnyQuery &query, int k, 
       query.carried)[std::size_t (k) * query.n_models () * query.windows.size () + i];
 }
 
-/// Loads the carried numbers of the bins before the tensor's into a new sum i.
+/// If the frame has bins before those of this tensor, loads the carried numbers of sum i into
+/// `sum`.
 template <Measure kMeasure, class AnyQuery>
 INTHIST_HOST_DEVICE inline void resume (const AnyQuery &query, std::size_t i,
                                         MeasureSum<kMeasure> &sum)
@@ -121,7 +124,8 @@ INTHIST_HOST_DEVICE inline void resume (const AnyQuery &query, std::size_t i,
     sum.for_state ([&] (int k, float &number) { number = carried_number (query, k, i); });
 }
 
-/// Carries sum i if another tensor has more bins. If not, calls `store` with the value of the sum.
+/// Carries sum i if the frame has bins after those of this tensor. If not, calls `store` with the
+/// value of the sum.
 template <Measure kMeasure, class AnyQuery, class Store>
 INTHIST_HOST_DEVICE inline void finish (const Shape &shape, const AnyQuery &query, std::size_t i,
                                         MeasureSum<kMeasure> &sum, Store &&store)
@@ -132,9 +136,9 @@ INTHIST_HOST_DEVICE inline void finish (const Shape &shape, const AnyQuery &quer
     store (sum.value ());
 }
 
-/// Returns the first of the tensor's bins at which the number of the window's pixels, counted from
-/// `so_far` on, reaches `least`, and at least 1. Returns -1 if no bin does. With Content::weights,
-/// weights are counted; the sum of a frame is below 2^53.
+/// Adds up the window's pixels in the bins of the tensor, starting from `so_far`. Returns the first
+/// bin at which the sum is at least `least` and at least 1, or -1 if there is no such bin. With
+/// Content::weights, weights are counted; the sum of a frame is below 2^53.
 template <class Sum, class PlaneAccessor>
 INTHIST_HOST_DEVICE inline int first_bin_with (const Shape &shape, const PlaneAccessor &plane,
                                                const Region &window, double least,
@@ -172,7 +176,7 @@ INTHIST_HOST_DEVICE inline void quantile (const Shape &shape, const PlaneAccesso
     static_cast<std::int32_t *> (query.answers)[i] = bin;
 }
 
-/// A window that may be the best; the smaller RankedWindow is better.
+/// A candidate for the best window. A smaller RankedWindow is a better window.
 struct RankedWindow {
   float cost;
   int index;

@@ -11,17 +11,17 @@
 
 namespace inthist::correlation {
 
-/// Parts of a pixel's area that cells are rounded to.
+/// The sum of cells (cells.hpp) for a whole pixel that adds 1.
 inline constexpr double kCellUnit = kCellParts * kCellParts;
 
-/// Cells side by side, in pixels.
+/// A grid of cells of one size, measured in pixels.
 struct CellGrid {
   double x, y;           // the left top corner
   double width, height;  // of a cell
   int columns, rows;
 
-  /// Returns whether edges are rounded to whole pixels. The edges of large cells are, because that
-  /// is faster.
+  /// Returns whether the edges of the cells are rounded to whole pixels. This is the case for large
+  /// cells, because it is faster.
   INTHIST_HOST_DEVICE bool is_rounded () const
   {
     constexpr double kLarge = 8;
@@ -34,7 +34,8 @@ struct CellGrid {
   }
 };
 
-/// Returns the i-th edge of cells along an axis, inside of the frame, in 1/kCellParts pixel.
+/// Returns the i-th edge of cells along an axis, clipped to the frame, in units of 1/kCellParts
+/// pixel.
 INTHIST_HOST_DEVICE inline int part_edge (double first, double cell_size, int i, int frame_size,
                                           bool rounded)
 {
@@ -44,8 +45,8 @@ INTHIST_HOST_DEVICE inline int part_edge (double first, double cell_size, int i,
   return int (lround (place * (rounded ? 1 : kCellParts))) * (rounded ? kCellParts : 1);
 }
 
-/// Writes the edges of cells in whole pixels, inside of the frame, in order, each once. Returns how
-/// many there are: up to n_cells + 1.
+/// Writes the edges of cells along an axis, rounded to whole pixels and clipped to the frame. Equal
+/// edges are written only once. Returns how many edges were written: up to n_cells + 1.
 INTHIST_HOST_DEVICE inline int write_pixel_edges (double first, double cell_size, int n_cells,
                                                   int frame_size, int *edges)
 {

@@ -15,14 +15,16 @@
 
 namespace inthist::correlation {
 
-/// Returns the factors that fade out a square's channels along either axis.
+/// Returns a Hann window: the factors that fade out the channels of a square towards its border,
+/// the same along both axes.
 std::array<float, kGrid> hann ();
 
-/// Gets the channels, [y][x][channel], and fades them out towards the border of the square.
+/// Computes the channels of a square of cells, stored as [y][x][channel], and fades them out
+/// towards the border of the square.
 void describe (const SquareSums &sums, std::vector<float> &channels);
 
-/// Gets the sample of a box at one size: the orientations of the cells of the box, divided in the
-/// same way as the channels.
+/// Computes the sample of a box at one size (sizes.hpp): the orientations of the cells of the box,
+/// divided by the energy of blocks of cells like the channels.
 void sample_size (const SizeJob &job);
 
 }  // namespace inthist::correlation

@@ -13,12 +13,12 @@ namespace inthist::correlation {
 inline constexpr double kColourRate = 0.04;
 inline constexpr int kMaxColourBins = 256;
 
-/// Returns a bin's share of the pixels, moved by `rate` towards the share in the counts.
+/// Returns a bin's new share of the pixels: `share`, moved by `rate` towards count / sum.
 INTHIST_HOST_DEVICE inline double moved_share (double share, double count, double sum, double rate)
 {
   return share + rate * ((sum > 0 ? count / sum : 0) - share);
 }
-/// Returns the score of a bin: the target's share of the target's and the surroundings' pixels.
+/// Returns the score of a bin, given its share of the target's pixels and of the pixels around it.
 INTHIST_HOST_DEVICE inline std::uint8_t colour_score (double target, double around)
 {
   const double sum = target + around;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The models of many targets on a GPU: each has a correlation filter, a filter of sizes, and
-// colours. The CPU has the same models, with the same bits. A launch works on n targets, and has a
-// job for each target. The pointers in jobs are to device memory.
+// colours. The models of the CPU have the same bits. A launch works on n targets and gets one job
+// for each target. Jobs, and all that their pointers point to, are in device memory.
 #pragma once
 
 #include "../cells.hpp"
@@ -17,23 +17,25 @@ namespace inthist::correlation::cuda {
 
 using inthist::cuda::CellsOnDevice;
 
-/// Complex numbers: all real parts, and then all imaginary parts, from kFilterNumbers on.
+/// Complex numbers: all real parts come first, and all imaginary parts follow, from index
+/// kFilterNumbers on.
 using FilterSpectrum = float[2 * kFilterNumbers];
 
 /// The learned model of one target.
 struct ModelMemory {
   FilterSpectrum weights,  // of the filter
-      example;             // the filter learns from this next
+      example;             // spectrum that the filter learns from next
   float wanted[kFrequencies];
   float inside[kFilterCells];  // share of each cell in the box, divided by kFilterCells
   float energy;                // of the first surroundings
 
-  float numerator_re[kSizes * kMaxSizeChannels],  // of the sizes, [frequency][channel]
+  float numerator_re[kSizes * kMaxSizeChannels],  // of the filter of sizes, [frequency][channel]
       numerator_im[kSizes * kMaxSizeChannels];
   float denominator[kSizes], regular;
   float sample[kSizes * kMaxSizeChannels];  // the last sample, [size][channel]
 
-  // Shares of the pixels, by bin; all 0 at first.
+  // For each bin, its share of the target's pixels and of the pixels around the target. All shares
+  // are 0 at first.
   double target_shares[kMaxColourBins], around_shares[kMaxColourBins];
   int has_colours;
   std::uint8_t scores[kMaxColourBins];
@@ -69,16 +71,17 @@ struct ModelTables {
   std::uint16_t values[2 * 256];  // value_weights for luma: each value, and its square
 };
 
-/// A grid of cells. The edges of the cells go to `x` and `y`.
+/// A grid of cells for lay_out (), which writes the edges of the cells to `x` and `y`.
 struct GridJob {
   CellGrid grid;
   bool whole_pixels;             // edges are whole pixels, each listed once
   int *x, *y;                    // room for all edges
-  const ModelMemory *colours;    // the scores of their bins become `value_weights`;
+  const ModelMemory *colours;    // their scores of bins are written to `value_weights`;
   std::uint16_t *value_weights;  // null: no scores
   std::int64_t *sums;
 };
-/// Lays out grids in frames of this size. `lut` maps values to bins.
+/// Computes the edges of the cells of n grids in frames of this size. `lut` maps the values of
+/// pixels to bins.
 [[nodiscard]] int lay_out (const GridJob *jobs, int n, CellsOnDevice *grids, int width, int height,
                            const Lut &lut, Stream stream);
 
@@ -98,17 +101,17 @@ struct SearchJob {
   double cell;         // the side of a cell of the square
   double width, height;
   ShiftWeights weights;
-  bool has_motion;  // `weights` are of a known motion
+  bool has_motion;  // whether `weights` come from a known motion
   double per_peak;
   Match *match;
 };
-/// Finds the best place of each square.
+/// Finds the best place of each job's target in the square of cells around it.
 [[nodiscard]] int search (const SearchJob *jobs, int n, const ModelTables *tables,
                           const Scratch &scratch, Stream stream);
 
 struct SpotJob {
   const CellsOnDevice *scores;
-  double *score_sums, *means;  // of each corner; of each box
+  double *score_sums, *means;  // room for a sum at each corner, and for each box
   double *x, *y;               // the middles of the boxes,
   EdgeRange *columns, *rows;   // and where boxes begin and end
   int n_x, n_y;                // columns and rows of boxes
@@ -122,13 +125,14 @@ struct SpotJob {
 struct ExampleJob {
   ModelMemory *model;
   SquareCells square;
-  const double *phase_factors;  // move the example (filter.hpp); null: it stays
-  // If the filter starts with the example: the numbers of the target's box (FilterBox). If not:
-  // null.
+  const double *phase_factors;  // shift the example (filter.hpp); null: no shift
+  // FilterBox::wanted and FilterBox::inside if the filter starts with this example, or null if it
+  // has learned before.
   const float *wanted, *inside;
   float kept;  // share of the weights before
 };
-/// Makes examples of squares, and starts filters with them.
+/// Computes an example for each filter from a square of cells. New filters start with their
+/// example.
 [[nodiscard]] int make_examples (const ExampleJob *jobs, int n, const ModelTables *tables,
                                  const Scratch &scratch, Stream stream);
 
@@ -136,7 +140,7 @@ struct LearnJob {
   ModelMemory *model;
   double rate;
 };
-/// Makes filters learn from their examples.
+/// Updates each filter with the example that make_examples () computed for it.
 [[nodiscard]] int learn (const LearnJob *jobs, int n, const ModelTables *tables,
                          const Scratch &scratch, Stream stream);
 
@@ -145,19 +149,21 @@ struct SizesJob {
   const CellsOnDevice *grids;  // kSizes grids; null: use the last sample
   int columns, rows;
   float scales[kSizes];  // turn sums into mean gray levels of a pixel
-  // To find the size: the response to each size. If not: null.
+  // The response to each size is written here. If this is null, the filter of sizes learns the
+  // sample.
   double *response;
-  // To learn from the sample: the share of a neighbouring size that is mixed in, 0 for none.
+  // Used when learning: the values of each size are mixed with those of a neighbouring size. This
+  // is the neighbour's share; 0: no mixing.
   float mixed_share;
-  bool larger;  // the neighbour is the next larger one
-  float rate;   // share of the sample; 1 the first time, which forgets all before
+  bool larger;  // the neighbour is the next larger size, not the next smaller
+  float rate;   // learning rate; 1 for the first sample, which replaces all that was learned before
 };
 [[nodiscard]] int find_or_learn_sizes (const SizesJob *jobs, int n, const ModelTables *tables,
                                        const Scratch &scratch, Stream stream);
 
 struct ColoursJob {
   ModelMemory *model;
-  const std::uint32_t *counts;  // [box][bin]: the inner part, the box, and what is around it
+  const std::uint32_t *counts;  // [box][bin]: of the target's inner part, its box, and a larger box
   double rate;
 };
 [[nodiscard]] int learn_colours (const ColoursJob *jobs, int n, int bins, Stream stream);

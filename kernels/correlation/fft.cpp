@@ -10,8 +10,8 @@
 #include <numbers>
 #include <utility>
 
-// Butterflies keep vectors in structs. A struct cannot have vectors whose size the compiler does
-// not know, such as vectors of SVE. On arm64, NEON is used instead.
+// The code below keeps vectors in structs. A struct cannot have vectors whose size the compiler
+// does not know, such as vectors of SVE. On arm64, NEON is used instead.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "fft.cpp"
@@ -23,8 +23,8 @@ namespace inthist::correlation::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The memory that one butterfly reads and writes: the first input and the first output, and how
-/// far apart the inputs and the outputs lie.
+/// The memory that one butterfly uses: its first input and output, and the strides to the next
+/// ones.
 struct Butterfly {
   const float *re, *im;
   std::size_t in_stride;
@@ -58,7 +58,7 @@ struct Several {
   Several times_minus_i () const { return { im, hn::Neg (re) }; }
 };
 
-/// Computes the signals of a vector, from the i-th on.
+/// Computes this butterfly, of two inputs, for as many signals as a vector holds, from signal i on.
 template <class D>
 HWY_INLINE void radix_2 (const Butterfly &b, std::size_t i, const float *wr, const float *wi)
 {
@@ -83,7 +83,7 @@ HWY_INLINE void radix_4 (const Butterfly &b, std::size_t i, const float *wr, con
   (t - h).times (wr[3], wi[3]).store (re + 3 * b.out_stride, im + 3 * b.out_stride);
 }
 
-/// Computes `n` signals that are neighbours in memory.
+/// Computes this butterfly for `n` signals that are next to each other in memory.
 HWY_INLINE void run_butterfly (int radix, const Butterfly &b, std::size_t n, const float *wr,
                                const float *wi)
 {
@@ -104,7 +104,7 @@ HWY_INLINE void run_butterfly (int radix, const Butterfly &b, std::size_t n, con
          [&] (std::size_t i) { radix_2<One> (b, i, wr, wi); });
 }
 
-/// Computes a pass of a transform for all signals.
+/// Computes all butterflies of one pass of a transform, for all signals.
 inline void run_pass (const Butterflies &all, const float *from_re, const float *from_im,
                       float *to_re, float *to_im)
 {
@@ -160,8 +160,8 @@ void Fft::run (float *re, float *im, int lanes)
   run (re, im, std::size_t (lanes), lanes);
 }
 
-/// Transforms signals whose elements lie `stride` numbers apart. Only the first pass reads them and
-/// only the last one writes them.
+/// Transforms `lanes` signals in place. The elements of a signal are `stride` numbers apart. Only
+/// the first pass reads the signals, and only the last one writes them.
 void Fft::run (float *re, float *im, std::size_t stride, int lanes)
 {
   const std::size_t all = std::size_t (length_) * std::size_t (lanes);
@@ -175,7 +175,7 @@ void Fft::run (float *re, float *im, std::size_t stride, int lanes)
     const bool is_first = i == 0, is_last = i + 1 == passes_.size ();
     const std::size_t radix = std::size_t (pass.radix), butterflies = left / radix;
     const std::size_t in_stride = is_first ? stride : n, elements = n / std::size_t (lanes);
-    // the last pass writes to the signals, whose elements may lie further apart than in scratch
+    // the last pass writes to the signals, where elements may be further apart than in scratch
     const bool has_groups = is_last && stride != std::size_t (lanes);
     const Butterflies all_of_pass = { .radix = pass.radix,
                                       .n = int (butterflies),
@@ -207,7 +207,8 @@ void Fft::run_rows (float *re, float *im, int lanes, std::span<const std::uint8_
       run (re + y * row, im + y * row, lanes);
 }
 
-/// Transforms columns, a few at a time, so that their numbers stay in a cache.
+/// Transforms the columns of pictures, a few columns at a time, so that their numbers stay in a
+/// cache.
 void Fft::run_columns (float *re, float *im, int lanes)
 {
   constexpr int kLanes = 32;  // columns at a time
@@ -225,8 +226,7 @@ void Fft::forward_2d (Complexes &pictures, int lanes, std::span<const std::uint8
 
 void Fft::inverse_2d (Complexes &spectra, int lanes, std::span<const std::uint8_t> rows)
 {
-  // real and imaginary parts are swapped: that conjugates, except for a factor that swapping back
-  // removes
+  // If the real and imaginary parts are swapped, a forward transform computes the inverse.
   run_columns (spectra.im.data (), spectra.re.data (), lanes);
   run_rows (spectra.im.data (), spectra.re.data (), lanes, rows);
 }

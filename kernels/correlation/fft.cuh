@@ -7,7 +7,7 @@
 
 namespace inthist::correlation::cuda {
 
-/// A pass of radix 4 of N numbers. Each butterfly has four twiddles.
+/// Computes a pass of radix 4 over N numbers. Each butterfly has four twiddle factors.
 template <int kStep, int N>
 __device__ void pass_4 (const Number (&from)[N], Number (&to)[N], const float *wr, const float *wi)
 {
@@ -28,7 +28,7 @@ __device__ void pass_4 (const Number (&from)[N], Number (&to)[N], const float *w
     }
 }
 
-/// Transforms kGrid numbers: radix 4, 4 and 2.
+/// Transforms kGrid numbers in three passes, of radix 4, 4 and 2.
 __device__ inline void transform_grid (Number (&numbers)[kGrid], const ModelTables &tables)
 {
   const float *const wr = tables.twiddle_re, *const wi = tables.twiddle_im;
@@ -45,7 +45,7 @@ __device__ inline void transform_grid (Number (&numbers)[kGrid], const ModelTabl
     numbers[i] = other[i];
 }
 
-/// Transforms kSizes numbers: radix 4 and 4.
+/// Transforms kSizes numbers in two passes of radix 4.
 __device__ inline void transform_sizes (Number (&numbers)[kSizes], const ModelTables &tables)
 {
   const float *const wr = tables.size_twiddle_re, *const wi = tables.size_twiddle_im;

@@ -12,7 +12,7 @@
 
 namespace inthist::correlation {
 
-/// Complex numbers, with the two parts apart.
+/// Complex numbers. The real parts and the imaginary parts are in separate arrays.
 struct Complexes {
   std::vector<float> re, im;
 
@@ -21,28 +21,29 @@ struct Complexes {
   std::size_t size () const { return re.size (); }
 };
 
-/// The n butterflies of a pass, each of which makes `radix` outputs of `radix` inputs. An input or
-/// output has `groups` groups of `lanes` numbers, and a butterfly does the same with each of these
-/// numbers. The lanes of a group are neighbours in memory. Strides are counted in numbers.
+/// The n butterflies of a pass. Each butterfly computes `radix` outputs from `radix` inputs. An
+/// input or output has a number for each signal, in `groups` groups of `lanes` numbers. The lanes
+/// of a group are next to each other in memory. Strides are counted in numbers.
 struct Butterflies {
   int radix, n;
-  // from the first input of a butterfly to the first input of the next; between the inputs of one
+  // strides from the first input of a butterfly to the first input of the next butterfly, and from
+  // one input of a butterfly to the next input
   std::size_t butterfly_in_stride, in_stride;
   // the same between outputs
   std::size_t butterfly_out_stride, out_stride;
   int groups;
   std::size_t lanes;
-  std::size_t group_in_stride, group_out_stride;  // between groups of an input; of an output
-  const float *wr, *wi;                           // twiddles, `radix` for each butterfly
+  std::size_t group_in_stride, group_out_stride;  // from group to group of an input, of an output
+  const float *wr, *wi;                           // twiddle factors, `radix` for each butterfly
 };
 
-/// Transforms of one length, a power of two from 4 on: X[k] = sum x[n] exp (-2 pi i k n / length),
-/// not divided by anything.
+/// Computes transforms of one length, which is a power of two and at least 4. The result is X[k] =
+/// sum x[n] exp (-2 pi i k n / length), without a division by the length.
 class Fft {
 public:
   explicit Fft (int length);
 
-  /// Calls `see (re, im)` with the twiddles of all passes, in their order.
+  /// Calls `see (re, im)` for each pass, in order, with the twiddle factors of the pass.
   template <class See>
   void for_twiddles (See &&see) const
   {
@@ -51,13 +52,14 @@ public:
         see (pass.re[i], pass.im[i]);
   }
 
-  /// Transforms `lanes` signals in place: element n of lane l is [n * lanes + l].
+  /// Transforms `lanes` signals in place. Element n of signal l is at index n * lanes + l.
   void run (float *re, float *im, int lanes);
-  /// Transforms pictures of length x length: element (x, y) is [(y * length + x) * lanes + l]. Rows
-  /// that are 0 may be left out: `rows` says which rows are not 0. If `rows` is empty, no row is
-  /// left out.
+  /// Transforms `lanes` pictures of length x length. Element (x, y) of picture l is at index (y *
+  /// length + x) * lanes + l. Rows that are 0 may be left out: `rows` says which rows are not 0. If
+  /// `rows` is empty, no row is left out.
   void forward_2d (Complexes &pictures, int lanes, std::span<const std::uint8_t> rows = {});
-  /// The inverse transform, multiplied by length x length. Rows that are left out are undefined.
+  /// Computes the inverse of forward_2d (), multiplied by length x length. `rows` says which rows
+  /// of the result are computed; if it is empty, all are.
   void inverse_2d (Complexes &spectra, int lanes, std::span<const std::uint8_t> rows = {});
 
 private:

@@ -13,13 +13,14 @@
 #include <numbers>
 #include <utility>
 
-// foreach_target.h includes this file again for each instruction set. All of them share this type.
+// foreach_target.h includes this file again for each instruction set. The type below is defined
+// only once.
 #ifndef INTHIST_PROXIMAL_TERMS
 #define INTHIST_PROXIMAL_TERMS
 namespace inthist::correlation {
 
-/// The terms that hold the weights v of a frequency near other weights:
-/// rho |v - (g - h)|^2 + mu |v - last|^2. A null h stands for zeros.
+/// The penalty terms that keep the weights v of a frequency near other weights: rho |v - (g - h)|^2
+/// + mu |v - last|^2. A null h stands for zeros.
 struct ProximalTerms {
   const Complexes &g, *h, &last;
   float mu, rho;
@@ -36,7 +37,8 @@ struct ProximalTerms {
 HWY_BEFORE_NAMESPACE ();
 namespace inthist::correlation::HWY_NAMESPACE {
 
-/// Returns the sum of all channels: adds the second half to the first half, and so on.
+/// Returns the sum of all channels. It repeatedly adds the second half to the first half, until one
+/// number is left.
 template <int kLength = kChannels>
 HWY_INLINE float sum_of (float *values)
 {
@@ -51,7 +53,8 @@ HWY_INLINE float sum_of (float *values)
 
 inline constexpr float kNone[kChannels] = {};
 
-/// Returns the numbers of a frequency, or zeros.
+/// Returns the real parts from index i on, of all channels of a frequency, or zeros if `spectra` is
+/// null.
 inline const float *re_of (const Complexes *spectra, std::size_t i)
 {
   return spectra ? &spectra->re[i] : kNone;
@@ -61,8 +64,8 @@ inline const float *im_of (const Complexes *spectra, std::size_t i)
   return spectra ? &spectra->im[i] : kNone;
 }
 
-/// Calls `body (i, k, m)` for each frequency: i is the place of the frequency in spectra, k is the
-/// place in pairs, and m is the place of the conjugate in pairs.
+/// Calls `body (i, k, m)` for each frequency: i is its index in spectra of channels. k and m are
+/// the indices of the frequency and of its conjugate in spectra of pairs of channels.
 template <class Body>
 HWY_INLINE void for_frequencies (Body &&body)
 {
@@ -72,7 +75,7 @@ HWY_INLINE void for_frequencies (Body &&body)
             std::size_t ((kGrid - y) % kGrid * kGrid + (kGrid - x) % kGrid) * kPairs);
 }
 
-/// Splits pairs of channels into channels.
+/// Splits the spectra of pairs of channels into the spectra of the single channels.
 inline void unpack (const Complexes &pairs, Complexes &spectra)
 {
   for_frequencies ([&] (std::size_t to, std::size_t k, std::size_t m) HWY_ATTR {
@@ -89,7 +92,8 @@ inline void unpack (const Complexes &pairs, Complexes &spectra)
   });
 }
 
-/// Makes pairs of channels from the sum of two spectra. `others` may be null.
+/// Adds two spectra, and combines the channels of the sum in pairs. If `others` is null, nothing is
+/// added.
 inline void pack (const Complexes &spectra, const Complexes *others, Complexes &pairs)
 {
   float *const pairs_re = pairs.re.data (), *const pairs_im = pairs.im.data ();
@@ -106,15 +110,15 @@ inline void pack (const Complexes &spectra, const Complexes *others, Complexes &
       pairs_re[k + c] = pair (c, 1).re;
     for (int c = 0; c < kPairs; c++)
       pairs_im[k + c] = pair (c, 1).im;
-    for (int c = 0; c < kPairs; c++)  // k and m may be the same place
+    for (int c = 0; c < kPairs; c++)  // k and m may be the same index
       pairs_re[m + c] = pair (c, -1).re;
     for (int c = 0; c < kPairs; c++)
       pairs_im[m + c] = pair (c, -1).im;
   });
 }
 
-/// Makes `v` the best weights without a box: for each frequency the solution of (conj (x) x' + tau)
-/// v = b, by Sherman and Morrison.
+/// Sets `v` to the best weights if weights outside of the box were allowed. For each frequency this
+/// is the solution of (conj (x) x' + tau) v = b, by Sherman and Morrison.
 inline void solve_frequencies (const Complexes &spectra, const float *wanted,
                                const ProximalTerms &terms, Complexes &v)
 {
@@ -147,9 +151,9 @@ inline void solve_frequencies (const Complexes &spectra, const float *wanted,
   }
 }
 
-/// Makes `to` the scaled dual variable of the next round, (h + v - g) / growth. The dual variable
-/// itself is rho h, and stays as it is while rho grows: so h is divided by the growth of rho. A
-/// null h stands for zeros; `to` may be h.
+/// Sets `to` to the scaled dual variable of the next round, (h + v - g) / growth. The dual variable
+/// itself is rho h. It must not change when rho grows, so h is divided by the growth of rho. A null
+/// h stands for zeros. `to` may be the same as h.
 inline void update_dual (const Complexes *h, const Complexes &v, const Complexes &g, float growth,
                          Complexes &to)
 {
@@ -167,7 +171,8 @@ inline void update_dual (const Complexes *h, const Complexes &v, const Complexes
   });
 }
 
-/// Multiplies all pairs of each cell; rows that are not inside become 0.
+/// Multiplies all pairs of channels of each cell by the cell's factor. Rows outside of the box
+/// become 0.
 inline void scale_cells (const float *factors, const std::uint8_t *inside, Complexes &pairs)
 {
   constexpr std::size_t kRow = std::size_t (kGrid) * kPairs;
@@ -186,7 +191,7 @@ inline void scale_cells (const float *factors, const std::uint8_t *inside, Compl
   }
 }
 
-/// Multiplies all channels of a frequency by a factor.
+/// Multiplies all channels of a frequency by the complex factor wr + i wi.
 inline void multiply_channels (float wr, float wi, float *__restrict re, float *__restrict im)
 {
   for (int c = 0; c < kChannels; c++) {
@@ -195,7 +200,8 @@ inline void multiply_channels (float wr, float wi, float *__restrict re, float *
   }
 }
 
-/// Makes the spectrum of the response: for each frequency the sum of all channels.
+/// Computes the spectrum of the response. At each frequency it is the sum, over all channels, of
+/// weights times spectra.
 inline void respond (const Complexes &weights, const Complexes &spectra, Complexes &response)
 {
   for_frequencies ([&] (std::size_t o, std::size_t k, std::size_t m) HWY_ATTR {
@@ -234,7 +240,7 @@ Fft &transform ()
   return fft;
 }
 
-/// Returns the spectrum of a peak at shift 0, `sigma` cells wide.
+/// Returns the spectrum of a Gaussian peak at shift 0 with a standard deviation of `sigma` cells.
 std::vector<float> spectrum_of_peak (double sigma)
 {
   static const auto cosines = [] {
@@ -262,8 +268,8 @@ std::vector<float> spectrum_of_peak (double sigma)
   return spectrum;
 }
 
-/// Returns the share of each cell that lies in a box in the middle. Weights lie mirrored, because
-/// the filter's spectrum is multiplied, and not the conjugate of the spectrum.
+/// Returns for each cell which share of it lies in a box in the middle. The cells are mirrored, as
+/// weights are, because spectra are multiplied by the filter's spectrum and not by its conjugate.
 std::vector<float> shares_in_box (double width, double height)
 {
   const auto share = [] (int i, double side) {
@@ -294,7 +300,7 @@ Complexes spectra_of (std::span<const float> pictures)
 
 std::vector<std::complex<double>> phase_factors (double x, double y)
 {
-  // the highest frequency of an axis is its own conjugate, and stays so
+  // the highest frequency of an axis is its own conjugate, so its factor must be real
   const auto factor = [] (int frequency, double cells) {
     const double phase = -2 * std::numbers::pi * frequency * cells / kGrid;
     return frequency == kGrid / 2 ? std::complex<double> (std::cos (phase))
@@ -385,8 +391,8 @@ void CorrelationFilter::solve (const Complexes &spectra, const Penalties &penalt
   }
 }
 
-/// Makes `weights` the sum of v_ and `more`, which may be null, without the weights outside of the
-/// box.
+/// Sets `weights` to the sum of v_ and `more`, with the weights outside of the box set to 0. If
+/// `more` is null, it counts as 0.
 void CorrelationFilter::keep_inside (const Complexes *more, Complexes &weights)
 {
   static thread_local Complexes pairs (std::size_t (kFilterCells) * kPairs);

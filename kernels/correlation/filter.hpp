@@ -5,20 +5,20 @@
 //
 // Only cells inside the target's box have a weight, so the surroundings may be large: all shifts of
 // them are true examples of what is not the target (H. Kiani Galoogahi, A. Fagg and S. Lucey,
-// "Learning background-aware correlation filters for visual tracking", ICCV 2017). The less a new
-// filter learns, the nearer it stays to the last one (F. Li et al., "Learning spatial-temporal
-// regularized correlation filters for visual tracking", CVPR 2018). With the spectra x of the
-// channels, the wanted response y and the last filter p, a filter v minimises
+// "Learning background-aware correlation filters for visual tracking", ICCV 2017). The lower the
+// learning rate, the nearer a new filter stays to the last filter (F. Li et al., "Learning
+// spatial-temporal regularized correlation filters for visual tracking", CVPR 2018). With the
+// spectra x of the channels, the wanted response y and the last filter p, a filter v minimises
 //
 //     | sum x v - y |^2 + mu |v - p|^2     where v has weights only inside the box.
 //
 // ADMM solves this in rounds (S. Boyd et al., "Distributed optimization and statistical learning
-// via the alternating direction method of multipliers", 2011). It adds the penalty
-// rho |v - (g - h)|^2. A round computes these three, one after the other:
+// via the alternating direction method of multipliers", 2011). It adds the penalty rho |v - (g -
+// h)|^2. A round computes v, g and h, in this order:
 //
 //   v   the best weights without a box. Each frequency has a solution in closed form
 //   g   v + h without the weights outside of the box
-//   h   h + v - g, the scaled dual variable: it adds up by how much v and g differ
+//   h   h + v - g, the scaled dual variable: the sum of all differences of v and g so far
 //
 // At first g is the last filter, and h is 0. rho grows from round to round. The last g is the new
 // filter.
@@ -45,9 +45,9 @@ void shift_spectra (Complexes &spectra, double x, double y);
 /// each x up to kGrid / 2, then for each y.
 std::vector<std::complex<double>> phase_factors (double x, double y);
 
-/// The response that a filter is to have to a box in the middle, and the cells of the box.
+/// The response that a filter learns to give to a box in the middle, and the cells in the box.
 struct FilterBox {
-  /// Takes the size of the box in cells.
+  /// `width` and `height` are the size of the box in cells.
   FilterBox (double width, double height);
 
   std::vector<float> wanted;  // the spectrum of the wanted response, which is real
@@ -58,22 +58,23 @@ struct FilterBox {
 class CorrelationFilter {
 public:
   bool has_started () const { return box_.has_value (); }
-  /// Moves the weights by this share towards the weights of an earlier filter of the target.
+  /// Moves the weights towards those of `before`, an earlier filter of the target. A share of 0
+  /// changes nothing, and 1 copies them.
   void remember (const CorrelationFilter &before, double share);
   /// Learns from the first surroundings, in which the target's box is in the middle.
   void start (const Complexes &spectra, FilterBox box);
-  /// Learns from later surroundings, by a rate above 0, up to 1. Responses stay as they are until
-  /// renew (), so another thread may call respond () at the same time.
+  /// Learns from the surroundings in a later frame. The rate is above 0 and at most 1. Responses
+  /// stay as they are until renew (), so another thread may call respond () at the same time.
   void learn (const Complexes &spectra, double rate);
   void renew () { used_ = v_; }
-  /// Returns the response at each shift by whole cells, [y][x]. A shift of kGrid / 2 or more stands
-  /// for the shift less kGrid, to the left or up.
+  /// Returns the response to each shift by whole cells, as [y][x]. An index of kGrid / 2 or more
+  /// stands for the negative shift index - kGrid, to the left or up.
   std::vector<float> respond (const Complexes &spectra) const;
-  /// Returns the weights of all channels, [y][x][channel], mirrored: x cells left of the middle are
-  /// at kGrid / 2 - 1 + x.
+  /// Returns the weights of all channels as [y][x][channel]. They are mirrored: the cell x cells
+  /// left of the middle is at index kGrid / 2 - 1 + x.
   std::vector<float> weights () const;
 
-  // For a copy on a GPU.
+  // These give the state of the filter, to copy it to a GPU.
   const Complexes &spectra () const { return v_; }
   const FilterBox &box () const { return *box_; }
   float energy () const { return energy_; }
@@ -95,7 +96,7 @@ private:
   std::optional<FilterBox> box_;
   float energy_ = 0;  // of the first surroundings
   Complexes v_, g_, h_, last_;
-  Complexes used_;  // v_, when it was renewed
+  Complexes used_;  // v_ at the last renew ()
 };
 
 }  // namespace inthist::correlation

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the kernels of correlation filters share (device_model.hpp). A block works for one target
-// after another, with scratch memory of its own. There are as many channels as lanes in a warp: a
-// warp has a cell or a frequency, and a lane a channel. A thread transforms a row or a column of a
-// pair of channels in its registers.
+// Functions that the kernels of correlation filters share (device_model.hpp). A block works on one
+// target after another, with scratch memory of its own. There are as many channels as lanes in a
+// warp: a warp works on a cell or a frequency, and each lane on one channel. For a transform, each
+// thread keeps a row or a column of a pair of channels in its registers.
 #pragma once
 
 #include <algorithm>
@@ -29,11 +29,11 @@ __device__ inline int warp ()
   return int (threadIdx.x) / 32;
 }
 
-// A processor runs only one block, so few threads hide the latency of memory. For that reason each
-// thread has several loads under way at once.
+// A multiprocessor runs only one of these blocks, which is too few threads to hide the latency of
+// memory. So each thread starts several loads before it uses the first result.
 
-/// Calls store (i, load (i)) for each i of a thread, up to n. Several loads are under way at once:
-/// no store may write what a later load reads.
+/// Calls store (i, load (i)) for each i below n that belongs to the thread. Several loads are
+/// started before the first store, so no store may write what a later load reads.
 template <int kAtOnce = 4, class Load, class Store>
 __device__ void for_all (int first, int step, int n, Load &&load, Store &&store)
 {
@@ -62,8 +62,8 @@ __device__ void for_numbers (int n, Load &&load, Store &&store)
 {
   for_all<kAtOnce> (int (threadIdx.x), kThreads, n, load, store);
 }
-/// Calls store (i, load (i)) for n frequencies, shared among the warps of the block; each lane has
-/// a channel.
+/// Calls store (i, load (i)) for n frequencies, shared among the warps of the block. Each lane of a
+/// warp handles one channel.
 template <int kAtOnce = 4, class Load, class Store>
 __device__ void for_warps (int n, Load &&load, Store &&store)
 {
@@ -81,7 +81,7 @@ __device__ inline Complexes spectrum (FilterSpectrum &of)
 {
   return { of, of + kFilterNumbers };
 }
-/// A spectrum that is only read.
+/// Returns the real and imaginary parts of a spectrum that is only read.
 __device__ inline Complexes spectrum (const FilterSpectrum &of)
 {
   return spectrum (const_cast<FilterSpectrum &> (of));
@@ -114,7 +114,7 @@ __device__ inline void store (const Number (&numbers)[kGrid], const Complexes &t
     to.set (first + i * step, numbers[i]);
 }
 
-/// Transforms rows, or columns, of pictures side by side: [y][x][picture].
+/// Transforms the rows, or the columns, of pictures that are stored as [y][x][picture].
 template <int kPictures>
 __device__ void transform_lines (const Complexes &pictures, bool rows, const ModelTables &tables)
 {
@@ -130,12 +130,12 @@ __device__ void transform_lines (const Complexes &pictures, bool rows, const Mod
   __syncthreads ();
 }
 
-// Two channels, a pair, are transformed as one complex number. At x = 0 and x = kGrid / 2 the CPU
-// writes (x, y) and then (x, -y) to the same place. On the GPU only the frequency with the larger y
-// is written, so that both devices have the same bits.
+// Two channels (a pair) are transformed as the two parts of one complex number. At x = 0 and x =
+// kGrid / 2 the CPU writes (x, y) and then (x, -y) to the same place. On the GPU only the frequency
+// with the larger y is written, so that both devices have the same bits.
 
 struct Frequency {
-  int k, m;     // the frequency's place in pairs, and the place of the conjugate
+  int k, m;     // indices in pairs of the frequency and of its conjugate
   bool only;    // the frequency is its own conjugate
   bool counts;  // the frequency is written (see above)
 
@@ -184,7 +184,8 @@ __device__ inline void pack (const Complexes &spectra, const Complexes &pairs)
   __syncthreads ();
 }
 
-/// Returns the sum over all lanes: adds the upper half of the lanes to the lower half, and so on.
+/// Returns the sum over all lanes of a warp. It repeatedly adds the upper half to the lower half,
+/// until one number is left.
 __device__ inline float sum_of (float value)
 {
 #pragma unroll
@@ -193,7 +194,7 @@ __device__ inline float sum_of (float value)
   return __shfl_sync (kAllLanes, value, 0);
 }
 
-/// Replaces each number by the mean of the number and its neighbours along an axis.
+/// Writes smoothed () of each number and its two neighbours along an axis from `from` to `to`.
 __device__ inline void smooth (const float *from, float *to, bool along_x)
 {
   const int step = (along_x ? 1 : kGrid) * kCellValues;
@@ -210,7 +211,7 @@ __device__ inline void smooth (const float *from, float *to, bool along_x)
   __syncthreads ();
 }
 
-/// Computes the channels of all cells, and writes them as pairs.
+/// Computes the channels of all cells of a square, and writes them as pairs of channels.
 __device__ inline void describe (const SquareCells &square, const Workspace &work)
 {
   auto &filter = work.scratch;
@@ -272,7 +273,7 @@ __device__ inline void describe (const SquareCells &square, const Workspace &wor
   __syncthreads ();
 }
 
-/// Computes the spectra of a square.
+/// Computes the spectra of the channels of a square of cells.
 __device__ inline void describe_spectra (const SquareCells &square, const Workspace &work,
                                          const Complexes &to)
 {
@@ -282,7 +283,7 @@ __device__ inline void describe_spectra (const SquareCells &square, const Worksp
   unpack (work.pairs, to);
 }
 
-/// Launches a kernel for n targets.
+/// Launches a kernel that works on n targets, each with its own job.
 template <class Job>
 int launch (void (*kernel) (const Job *, int, const ModelTables *, BlockScratch *), const Job *jobs,
             int n, const ModelTables *tables, const Scratch &scratch, Stream stream)

@@ -7,7 +7,7 @@ namespace inthist::correlation::cuda {
 
 namespace {
 
-/// Shifts the pictures of the spectra, by phase factors.
+/// Shifts the pictures that the spectra belong to, by multiplying with phase factors.
 __device__ void move (const Complexes &spectra, const double *phase_factors)
 {
   const double *const right = phase_factors, *const down = right + 2 * kHalf;
@@ -30,7 +30,8 @@ __device__ Number number_at (const Complexes *spectrum, int i)
   return spectrum ? spectrum->at (i) : Number{ 0, 0 };
 }
 
-/// Makes `v` the best weights without a box, near g - h and near the last weights.
+/// Sets `v` to the best weights if weights outside of the box were allowed. Penalties keep v near g
+/// - h and near the last weights.
 __device__ void solve_frequencies (const Complexes &spectra, const float *wanted, float mu,
                                    float rho, const Complexes *g, const Complexes *h,
                                    const Complexes *last, const Complexes &v)
@@ -64,7 +65,7 @@ __device__ void keep_inside (const ModelMemory &model, const Workspace &work, co
   const ModelTables &tables = work.tables;
   pack (g, pairs);
   transform_lines<kPairs> (swapped, false, tables);
-  // the inverse transform of a row, and its transform
+  // transforms a row back to weights, applies the box, and transforms the row again
   const int row = int (threadIdx.x) / kPairs,
             first = row * kGrid * kPairs + int (threadIdx.x) % kPairs;
   Number numbers[kGrid];
@@ -82,8 +83,9 @@ __device__ void keep_inside (const ModelMemory &model, const Workspace &work, co
   unpack (pairs, to);
 }
 
-/// Learns from the example: does the rounds of ADMM (filter.hpp), each of which makes v, g and h in
-/// this order. The g of the last round goes to `to`. `last` are the weights before, null for zeros.
+/// Learns from the example: runs the rounds of ADMM (filter.hpp), each of which computes v, g and h
+/// in this order. The g of the last round is written to `to`. `last` has the filter's weights so
+/// far; null stands for zeros.
 __device__ void solve (const ModelMemory &model, const Workspace &work, const Penalties &penalties,
                        int rounds, const Complexes *last, const Complexes &to)
 {
@@ -114,7 +116,7 @@ __device__ void solve (const ModelMemory &model, const Workspace &work, const Pe
   }
 }
 
-/// Computes the energy of the example.
+/// Computes the energy of the example, and stores it in the model.
 __device__ void measure_energy (ModelMemory &model)
 {
   __shared__ double powers[kFrequencies];
@@ -128,7 +130,7 @@ __device__ void measure_energy (ModelMemory &model)
   __syncthreads ();
   if (threadIdx.x == 0) {
     double sum = 0;
-    for (const double power : powers)  // in the order of the CPU
+    for (const double power : powers)  // in the same order as on the CPU
       sum += power;
     model.energy = energy_of_sum (sum);
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The formulas of correlation filters, in one source for both devices. The CPU has loops over
-// channels, and a GPU has a lane for each channel. Both do the same operations in the same order,
-// and no operations are fused, so that tracks have the same bits everywhere. Two formulas are
-// written a second time, with vectors of the CPU: the channels of a cell (channels.cpp), and
+// The formulas of correlation filters, in one source for both devices. The CPU loops over the
+// channels, and a GPU uses one lane for each channel. Both do the same operations in the same
+// order, and no operations are fused, so that tracks have the same bits everywhere. Two formulas
+// have a second implementation, with vectors of the CPU: the channels of a cell (channels.cpp), and
 // butterflies (fft.cpp).
 #pragma once
 
@@ -15,25 +15,27 @@
 
 namespace inthist::correlation {
 
-inline constexpr int kGrid = 32;      // cells of the filter, each way
-inline constexpr int kChannels = 32;  // of a cell of the filter
+inline constexpr int kGrid = 32;      // rows and columns of cells that a filter looks at
+inline constexpr int kChannels = 32;  // channels of each cell
 inline constexpr int kDirections = 18, kOrientations = kDirections / 2;
 inline constexpr int kCellValues = kDirections + 1;  // and luma
 inline constexpr int kFilterCells = kGrid * kGrid;
-// Spectra are of real pictures: [y][x][channel], for x up to kGrid / 2. A number at another
-// frequency is the conjugate of the number at (-x, -y).
+// Pictures are real, so a spectrum is stored only for x up to kGrid / 2, as [y][x][channel]. At any
+// other frequency (x, y) it is the conjugate of the number at (-x, -y).
 inline constexpr int kHalf = kGrid / 2 + 1, kFrequencies = kGrid * kHalf,
                      kFilterNumbers = kFrequencies * kChannels;
-// Two real channels are transformed as one complex number: the first, and i times the second.
+// Two real channels (a pair) are transformed as one complex number: the first channel plus i times
+// the second.
 inline constexpr int kPairs = kChannels / 2;
 
-inline constexpr float kMaxShare = 0.2F,  // of a block
+inline constexpr float kMaxShare = 0.2F,  // the most of a block's energy that a value counts
     kFlat = 1,              // square of gray levels: keeps noise from becoming an edge
     kNeighbour = 0.3F,      // share of a neighbour in a cell
     kBlockShare = 0.2357F;  // factor of a block's sum, 1 / sqrt (18)
 
-// Learning by ADMM (filter.hpp). mu and rho are shares of the energy of the first example.
-inline constexpr double kPeakSigma = 0.1;  // of the wanted peak, as a share of the box's mean side
+// Constants of learning by ADMM (filter.hpp). mu and rho are relative to the energy of the first
+// example.
+inline constexpr double kPeakSigma = 0.1;  // width of the peak, as a share of the box's mean side
 inline constexpr float kFirstRho = 0.1F;   // rho in the first round on the first example
 inline constexpr int kFirstRounds = 4;     // rounds on the first example
 inline constexpr float kLaterMu = 8;       // mu on later examples, divided by the learning rate
@@ -41,7 +43,7 @@ inline constexpr float kLaterRho = 10;     // rho in the first round on later ex
 inline constexpr int kLaterRounds = 2;     // rounds on later examples
 inline constexpr float kRhoGrowth = 10;    // factor of rho from one round to the next
 
-/// The weights mu and rho of learning from an example.
+/// The weights mu and rho of the penalties (filter.hpp) when learning from an example.
 struct Penalties {
   float mu, rho;
 
@@ -54,8 +56,9 @@ struct Penalties {
   }
 };
 
-/// Returns the share of a frequency in a filter's energy; `power` is the sum of the powers of all
-/// channels. Frequencies between x = 0 and x = kGrid / 2 also count for their conjugates.
+/// Returns what a frequency adds to a filter's energy. `power` is the sum of the powers of all
+/// channels at this frequency. A frequency between x = 0 and x = kGrid / 2 counts twice, because
+/// its conjugate is not stored.
 INTHIST_HOST_DEVICE inline double energy_at (int x, double power)
 {
   return power * (x == 0 || x == kGrid / 2 ? 1 : 2);
@@ -67,7 +70,8 @@ INTHIST_HOST_DEVICE inline float energy_of_sum (double sum)
   return mean > 1e-6F ? mean : 1e-6F;
 }
 
-/// The factors that turn sums of cells into mean gray levels of a pixel, and luma into -0.5 to 0.5.
+/// The factors that turn the sums of a cell into mean gray levels of a pixel, and scale luma to the
+/// range -0.5 to 0.5.
 struct CellScale {
   float per_length, per_luma;
 };
@@ -79,7 +83,7 @@ struct SquareSums {
   int luma_planes;
   CellScale scale;
 
-  /// Returns the i-th mean of a direction.
+  /// Returns mean number i of [cell][direction].
   INTHIST_HOST_DEVICE float direction (int i) const
   {
     return float (gradients[i]) * scale.per_length;
@@ -93,7 +97,8 @@ struct SquareSums {
   }
 };
 
-/// A box's cells at one size: their sums of gradients, [cell][direction].
+/// The input of sample_size (): the cells of a box at one size, with their sums of gradients as
+/// [cell][direction].
 struct SizeJob {
   const std::int64_t *gradients;
   int columns, rows;
@@ -107,7 +112,7 @@ struct SizeJob {
   }
 };
 
-/// Returns the mean of a value and its neighbours along an axis.
+/// Returns the weighted mean of a value and its two neighbours along an axis.
 INTHIST_HOST_DEVICE inline float smoothed (float before, float value, float after)
 {
   constexpr float kScale = 1 / (1 + 2 * kNeighbour);
@@ -137,7 +142,7 @@ INTHIST_HOST_DEVICE inline float block_norm (const float *energies, int columns,
                       + energies[below + right] + kFlat);
 }
 
-/// The norms of the four blocks around a cell, taken from the norms of all corners.
+/// Finds the norms of the four blocks around a cell among the norms of all corners.
 struct BlockNorms {
   float at[4];
 
@@ -149,7 +154,7 @@ struct BlockNorms {
   }
 };
 
-/// Returns a value's share of a block, clipped.
+/// Returns a value times a block's norm, clipped to kMaxShare.
 INTHIST_HOST_DEVICE inline float clipped (float value, float norm)
 {
 #ifdef __CUDA_ARCH__
@@ -159,7 +164,7 @@ INTHIST_HOST_DEVICE inline float clipped (float value, float norm)
 #endif
 }
 
-/// Returns half the sum of a value's shares of the four blocks around its cell, times `fade`.
+/// Returns half the sum of clipped () over the four blocks around the value's cell, times `fade`.
 INTHIST_HOST_DEVICE inline float shares_of (float value, const float *around, float fade = 1)
 {
   return 0.5F * fade
@@ -187,20 +192,22 @@ struct Number {
   INTHIST_HOST_DEVICE float power () const { return re * re + im * im; }
 };
 
-/// Returns the first channel of a pair at a frequency, from the pair at this frequency and the pair
-/// at the conjugate frequency. If both are multiplied by -i, this returns the second channel.
+/// Returns the first channel of a pair at a frequency. `there` is the pair at this frequency, and
+/// `mirrored` is the pair at the conjugate frequency. If the caller multiplies both by -i, the
+/// result is the second channel.
 INTHIST_HOST_DEVICE inline Number first_of_pair (Number there, Number mirrored)
 {
   return { 0.5F * (there.re + mirrored.re), 0.5F * (there.im - mirrored.im) };
 }
-/// Returns the pair at a frequency, or with a sign of -1 the pair at the conjugate frequency.
+/// Combines two channels to a pair. With a sign of 1, returns the pair at the channels' frequency,
+/// and with -1 the pair at the conjugate frequency.
 INTHIST_HOST_DEVICE inline Number pair_of (Number first, Number second, float sign)
 {
   return { first.re - sign * second.im, second.re + sign * first.im };
 }
 
-/// Returns the right side of (conj (x) x' + mu + rho) v = b, of one channel: y is the wanted
-/// response. The weights v are held near `near` by rho, and near `last` by mu.
+/// Returns b of the equation (conj (x) x' + mu + rho) v = b for one channel. y is the wanted
+/// response. The penalty rho keeps the weights v near `near`, and mu keeps them near `last`.
 INTHIST_HOST_DEVICE inline Number right_side (Number x, float y, Number near, float rho,
                                               Number last, float mu)
 {

@@ -4,8 +4,8 @@
 // colours' response. Each response has a value for each shift by whole cells, [row][column]. Shifts
 // to the left and up are negative, and wrap around: row kGrid - 1 is the shift by one cell up.
 //
-// The colours' response is the mean score of the box's pixels. It comes from the integral image of
-// the scores of cells. Inside a cell the score is taken as constant.
+// The colours' response is the mean score of the box's pixels. It is computed from the integral
+// image of the scores of cells, as if the score were constant inside a cell.
 #pragma once
 
 #include <cmath>
@@ -17,19 +17,20 @@ namespace inthist::correlation {
 
 inline constexpr int kSearchRadius = 10;                       // cells, at most kGrid / 2
 inline constexpr int kSearchedShifts = 2 * kSearchRadius + 1;  // along an axis
-inline constexpr double kColourWeight = 0.55;                  // of the sum of both responses
+inline constexpr double kColourWeight = 0.55;  // weight of the colours' response in the sum of both
 
-/// Returns the index in a map of a row and a column. Either may wrap around.
+/// Returns the index in a map of the value in a row and a column. A row or a column outside of the
+/// map wraps around.
 INTHIST_HOST_DEVICE inline int index_of (int row, int column)
 {
   return (row + kGrid) % kGrid * kGrid + (column + kGrid) % kGrid;
 }
-/// Returns the shift of a row or a column. It may be negative.
+/// Returns the shift that a row or a column of a map stands for. The shift may be negative.
 INTHIST_HOST_DEVICE inline int shift_of (int index)
 {
   return index < kGrid / 2 ? index : index - kGrid;
 }
-/// Returns whether the search includes the shift at this index of a map.
+/// Returns whether the shift at this index of a map is at most kSearchRadius along both axes.
 INTHIST_HOST_DEVICE inline bool is_searched (int index)
 {
   const int right = shift_of (index % kGrid), down = shift_of (index / kGrid);
@@ -37,7 +38,8 @@ INTHIST_HOST_DEVICE inline bool is_searched (int index)
          && down <= kSearchRadius;
 }
 
-/// The weights of shifts by the expected motion. A shift of 0 has a weight of 1.
+/// The weights of shifts: the less expected a motion is, the lower its weight. A shift of 0 has a
+/// weight of 1.
 struct ShiftWeights {
   double along[kGrid];  // weight of each shift along an axis
 
@@ -56,7 +58,8 @@ struct ShiftWeights {
   }
 };
 
-/// Returns the sum of both responses to a shift. `per_peak` is 1 / the usual peak of the filter.
+/// Returns the weighted sum of the filter's and the colours' response to a shift. `per_peak` is 1 /
+/// the filter's usual peak response.
 INTHIST_HOST_DEVICE inline double combined_response (float response, double per_peak, double score)
 {
   return (1 - kColourWeight) * response * per_peak + kColourWeight * score;
@@ -73,13 +76,13 @@ INTHIST_HOST_DEVICE inline double peak_between (double before, double middle, do
   return peak < -0.5 ? -0.5 : peak > 0.5 ? 0.5 : peak;
 }
 
-/// A shift in parts of a cell.
+/// A shift in cells, which need not be whole.
 struct CellShift {
   double right, down;
 };
 
-/// Returns the shift of a map's peak that is nearest to a row and a column. `value (index)` is the
-/// map's value.
+/// Returns the exact shift of the peak at a row and a column of a map, by parabolas through the
+/// neighbours. `value (index)` returns a value of the map.
 template <class Value>
 INTHIST_HOST_DEVICE CellShift peak_near (int row, int column, Value &&value)
 {
@@ -92,12 +95,13 @@ INTHIST_HOST_DEVICE CellShift peak_near (int row, int column, Value &&value)
                                value (index_of (row + 1, column))) };
 }
 
-/// The sums of a response over the shifts further away than 5 cells each way from its peak.
+/// Sums over the sidelobes of a response: the values that are more than 5 cells away from its peak
+/// along an axis.
 struct Sidelobes {
   double sum, squares;
   int n;
 
-  /// Returns the sums of a row of the response.
+  /// Returns the sums over row y of a response whose peak is at `row`, `column`.
   INTHIST_HOST_DEVICE static Sidelobes of_row (const float *response, int y, int row, int column)
   {
     constexpr int kNear = 5;
@@ -118,7 +122,7 @@ struct Sidelobes {
   {
     sum += other.sum, squares += other.squares, n += other.n;
   }
-  /// Returns how far the peak stands out, in standard deviations above the mean.
+  /// Returns how far the peak lies above the mean of the sidelobes, in standard deviations.
   INTHIST_HOST_DEVICE double sharpness (double peak) const
   {
     const double mean = sum / n, variance = squares / n - mean * mean;
@@ -135,8 +139,8 @@ inline double sharpness_of (const float *response, int row, int column)
   return all.sharpness (response[row * kGrid + column]);
 }
 
-/// A place between two edges: the first edge, and the distance from it as a share of the cell, 0 to
-/// 1.
+/// A place between two edges of cells: the index of the edge before it, and the distance from this
+/// edge as a share of the cell, 0 to 1.
 struct EdgePosition {
   int edge;
   double share;
@@ -159,7 +163,7 @@ struct EdgePosition {
   }
 };
 
-/// The begin and the end of a box along an axis.
+/// The positions at which a box begins and ends along an axis.
 struct EdgeRange {
   EdgePosition begin, end;
 
@@ -171,14 +175,14 @@ struct EdgeRange {
   }
 };
 
-/// The integral image of scores of cells.
+/// The integral image of the scores of cells, which gives the mean score of any box.
 struct ScoreSums {
   const int *x, *y;        // the edges of the cells,
-  double edge_unit;        // how many units of x and y are a pixel: a power of 2
+  double edge_unit;        // units of x and y in a pixel: a power of 2
   int n_x, n_y;            // how many edges there are
-  const double *at_edges;  // the sum left of and above each corner
+  const double *at_edges;  // the sum of the scores left of and above each corner
 
-  /// Returns the sum left of and above a place.
+  /// Returns the sum of the scores left of and above a place.
   INTHIST_HOST_DEVICE double before (const EdgePosition &right, const EdgePosition &bottom) const
   {
     const double *const at = at_edges + bottom.edge * n_x + right.edge;
@@ -216,7 +220,7 @@ struct ScoreSums {
 struct Spot {
   double x, y;
 };
-inline constexpr std::size_t kMaxSpots = 3;  // of the whole frame
+inline constexpr std::size_t kMaxSpots = 3;  // the most that find_spots () returns
 
 /// The best place of a search.
 struct Match {

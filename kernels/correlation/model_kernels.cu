@@ -19,7 +19,7 @@ using inthist::cuda::LutWords;
 
 constexpr int kGridThreads = 64;
 
-/// Lays out a grid in each block.
+/// Computes the edges of a grid of cells in each block (see lay_out ()).
 __global__ void __launch_bounds__ (kGridThreads)
 lay_out_grids (const GridJob *jobs, CellsOnDevice *grids, int width, int height,
                const __grid_constant__ LutWords lut)
@@ -67,7 +67,7 @@ lay_out_grids (const GridJob *jobs, CellsOnDevice *grids, int width, int height,
 constexpr int kSizeThreads = 512;
 using SizesScratch = decltype (BlockScratch::sizes);
 
-/// Makes the sample of all sizes.
+/// Computes the sample of the box at all sizes (sizes.hpp).
 __device__ void sample_sizes (const SizesJob &job, SizesScratch &scratch)
 {
   const int cells = job.columns * job.rows, channels = cells * kOrientations;
@@ -98,8 +98,8 @@ __device__ void sample_sizes (const SizesJob &job, SizesScratch &scratch)
   __syncthreads ();
 }
 
-/// Mixes in the neighbours, and transforms the faded sample along the sizes. A thread has a
-/// channel.
+/// Mixes each size with its neighbour, fades the sample towards its ends, and transforms it along
+/// the sizes. Each thread handles one channel.
 __device__ void transform_sample (const SizesJob &job, SizesScratch &scratch,
                                   const ModelTables &tables)
 {
@@ -124,9 +124,9 @@ __device__ void transform_sample (const SizesJob &job, SizesScratch &scratch,
   __syncthreads ();
 }
 
-/// Adds up the terms of kSums sums, each in the order of its n terms. `term (sum, i)` is the i-th
-/// term of a sum. All threads compute terms, and one thread for each sum adds them. Returns the sum
-/// of this thread, if the thread has one.
+/// Computes kSums sums of n terms each. `term (sum, i)` returns the i-th term of a sum. All threads
+/// compute terms, and one thread for each sum adds its terms in order. Returns the sum that this
+/// thread added up, if there is one.
 template <int kSums, class T, class Term>
 __device__ T add_in_order (int n, Term &&term)
 {
@@ -146,7 +146,8 @@ __device__ T add_in_order (int n, Term &&term)
   return sum;
 }
 
-/// Computes the response to each size. A sum is the real or the imaginary part of a frequency.
+/// Computes the response to each size. Each sum is over the channels, for the real or the imaginary
+/// part of one frequency.
 __device__ void respond_to_sizes (const SizesJob &job, const SizesScratch &sample,
                                   const ModelTables &tables)
 {
@@ -169,7 +170,7 @@ __device__ void respond_to_sizes (const SizesJob &job, const SizesScratch &sampl
   __syncthreads ();
 }
 
-/// Learns from the sample's spectra.
+/// Updates the filter of sizes with the spectra of the sample.
 __device__ void learn_sample (const SizesJob &job, const SizesScratch &sample, bool is_first,
                               const SizeTables &tables)
 {
@@ -219,7 +220,7 @@ find_or_learn (const SizesJob *jobs, int n, const ModelTables *tables, BlockScra
 
 constexpr int kBinThreads = kMaxColourBins;
 
-/// Returns to all threads the exact sum of one number of each thread.
+/// Returns the exact sum of `number` over all threads of the block, to each of them.
 __device__ std::int64_t sum_of_block (std::int64_t number)
 {
   __shared__ unsigned long long sum;
@@ -232,7 +233,7 @@ __device__ std::int64_t sum_of_block (std::int64_t number)
   return std::int64_t (sum);
 }
 
-/// Learns the colours of a target in each block. A thread has a bin.
+/// Each block learns the colours of one target, and each of its threads handles one bin.
 __global__ void __launch_bounds__ (kBinThreads)
 learn_bins (const ColoursJob *jobs, int bins)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Searches for targets on a GPU (device_model.hpp): the best place of a square, by the responses of
-// the filter and the colours (match.hpp), and the places of the whole frame that have a target's
-// colours.
+// Searches for targets on a GPU (device_model.hpp). search () finds the best place of a target in a
+// square, by the responses of the filter and the colours (match.hpp). find_spots () finds the
+// places in the whole frame that have a target's colours.
 #include <cmath>
 
 #include "filter_block.cuh"
@@ -11,7 +11,8 @@ namespace inthist::correlation::cuda {
 
 namespace {
 
-/// Writes the filter's response to a square to `response`, in shared memory.
+/// Computes the filter's response to a square with the spectra x, and writes it to `response`,
+/// which is in shared memory.
 __device__ void respond (const ModelMemory &model, const Complexes &x, const Workspace &work,
                          float *response)
 {
@@ -32,7 +33,7 @@ __device__ void respond (const ModelMemory &model, const Complexes &x, const Wor
         }
       });
   __syncthreads ();
-  // with the parts swapped, a transform is an inverse transform
+  // if the real and imaginary parts are swapped, a forward transform computes the inverse
   const Complexes swapped = { sums.im, sums.re };
   transform_lines<1> (swapped, false, work.tables);
   transform_lines<1> (swapped, true, work.tables);
@@ -43,7 +44,7 @@ __device__ void respond (const ModelMemory &model, const Complexes &x, const Wor
 
 constexpr int kMaxNearEdges = 256;
 
-/// Writes the prefix sums of a list: of the first number, the first two, and so on.
+/// Writes the prefix sums of a list: item i becomes the sum of items 0 to i.
 template <class Load, class Store>
 __device__ void add_up (int n, Load &&load, Store &&store)
 {
@@ -51,7 +52,8 @@ __device__ void add_up (int n, Load &&load, Store &&store)
   for_all<8> (0, 1, n, load, [&] (int i, double number) { store (i, sum = number + sum); });
 }
 
-/// Copies edges to shared memory, if there is room. Returns where they are.
+/// Copies the edges of cells to `room`, in shared memory, if they fit. Returns the copy, or `edges`
+/// if they do not fit.
 __device__ const int *near_edges (const int *edges, int n, int (&room)[kMaxNearEdges])
 {
   if (n > kMaxNearEdges)
@@ -61,7 +63,7 @@ __device__ const int *near_edges (const int *edges, int n, int (&room)[kMaxNearE
   return room;
 }
 
-/// Writes the integral image of the scores of cells, and returns it.
+/// Computes the integral image of the scores of cells. It is written to `at_edges`.
 __device__ ScoreSums add_up_scores (const CellsOnDevice &cells, double *at_edges)
 {
   __shared__ int columns[kMaxNearEdges], rows[kMaxNearEdges];
@@ -87,20 +89,21 @@ __device__ ScoreSums add_up_scores (const CellsOnDevice &cells, double *at_edges
   return { edges_x, edges_y, kCellParts, n_x, n_y, at_edges };
 }
 
-/// A value of a list, and its place.
+/// A value of a list, and its index in the list.
 struct Ranked {
   double value;
   int at;
 
-  /// Returns whether this value is larger, or equal and earlier in the list.
+  /// Returns whether this value is larger than the other value, or equal to it and earlier in the
+  /// list.
   __device__ bool is_before (const Ranked &other) const
   {
     return value > other.value || (value == other.value && at < other.at);
   }
 };
 
-/// Returns to all threads the largest of n values, the first of equals. A value takes part if
-/// `counts (i)`. If none does, `at` is n.
+/// Returns to all threads the largest of the values with `counts (i)`, and the first of equal ones.
+/// If `counts (i)` is false for all of n values, `at` is n.
 template <class Value, class Counts>
 __device__ Ranked largest_of (int n, Value &&value, Counts &&counts)
 {
@@ -127,7 +130,7 @@ __device__ Ranked largest_of (int n, Value &&value, Counts &&counts)
   return best;
 }
 
-/// Finds the shift with the best sum of both responses.
+/// Finds the shift with the highest weighted sum of the filter's and the colours' response.
 __device__ void find_match (const SearchJob &job, const ScoreSums &scores, const float *response)
 {
   __shared__ double combined[kFilterCells];
@@ -156,8 +159,9 @@ __device__ void find_match (const SearchJob &job, const ScoreSums &scores, const
   const int at = best.at % kFilterCells, row = at / kGrid, column = at % kGrid;
   Match &match = *job.match;
   if (threadIdx.x == 0) {
-    // With a detector the filter has learned the place lately. Then only the filter says the part
-    // of a cell, because uneven colours would pull the box.
+    // If there is a detector, the filter has learned the exact place recently. Then only the
+    // filter's response refines the shift to parts of a cell, because uneven colours would pull the
+    // box aside.
     const CellShift shift =
         job.has_motion ? peak_near (
             row, column,
@@ -195,13 +199,13 @@ search_squares (const SearchJob *jobs, int n, const ModelTables *tables, BlockSc
 
 constexpr int kSpotThreads = 1024;
 
-/// Finds the boxes of the frame that have a target's colours: a block for each target.
+/// Finds the boxes in the frame that have a target's colours. Each block works on one target.
 __global__ void __launch_bounds__ (kSpotThreads)
 find_best_spots (const SpotJob *jobs)
 {
   const SpotJob &job = jobs[blockIdx.x];
   const ScoreSums scores = add_up_scores (*job.scores, job.score_sums);
-  // one after another, as the CPU does
+  // one thread for each axis adds up the steps one after another, as the CPU does
   if (threadIdx.x % 32 == 0 && threadIdx.x < 64) {
     const bool along_x = threadIdx.x == 0;
     double at = along_x ? job.first_x : job.first_y, *const to = along_x ? job.x : job.y;

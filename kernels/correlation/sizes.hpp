@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The formulas of the filter that finds a target's size: one correlation filter along a row of
-// sizes of the target's box, with the orientations of some 64 cells as channels (M. Danelljan et
-// al., "Accurate scale estimation for robust visual tracking", BMVC 2014).
+// The formulas of the filter that finds a target's size. It is a correlation filter along a row of
+// kSizes sizes of the target's box. The channels are the orientations of about 64 cells of the box
+// (M. Danelljan et al., "Accurate scale estimation for robust visual tracking", BMVC 2014).
 #pragma once
 
 #include "formulas.hpp"
@@ -10,7 +10,7 @@
 namespace inthist::correlation {
 
 inline constexpr int kSizes = 16, kMiddleSize = kSizes / 2;
-inline constexpr double kSizeStep = 1.03;  // from a size to the next
+inline constexpr double kSizeStep = 1.03;  // ratio of a size to the next smaller size
 inline constexpr int kMaxSizeCells = 72, kMaxSizeChannels = kMaxSizeCells * kOrientations;
 inline constexpr float kSizeRate = 0.035F;
 
@@ -18,17 +18,17 @@ inline constexpr float kSizeRate = 0.035F;
 struct SizeTables {
   float fade[kSizes];                          // fades a sample towards both ends
   float wanted_re[kSizes], wanted_im[kSizes];  // the spectrum of the wanted response
-  double cos[kSizes], sin[kSizes];             // of full turns, by kSizes
+  double cos[kSizes], sin[kSizes];             // of i / kSizes full turns
 };
 
-/// Returns a channel of a sample after a share of the neighbour is mixed in.
+/// Returns the weighted mean of a channel at one size and at a neighbouring size of weight `share`.
 INTHIST_HOST_DEVICE inline float mixed (float value, float neighbour, float share)
 {
   return value + share * (neighbour - value);
 }
 
-/// Returns a number of a filter's numerator after it has learned, by `share`, from a number of a
-/// sample's spectrum.
+/// Returns a number of a filter's numerator after learning from the same number of a sample's
+/// spectrum. `share` is the learning rate.
 INTHIST_HOST_DEVICE inline Number learned_number (Number numerator, Number sample, Number wanted,
                                                   float share)
 {
@@ -36,14 +36,15 @@ INTHIST_HOST_DEVICE inline Number learned_number (Number numerator, Number sampl
            numerator.im + share * (wanted.re * sample.im - wanted.im * sample.re - numerator.im) };
 }
 
-/// Returns the number that is added to the denominator, from the sum of the first denominators.
+/// Returns the regularisation that is added to the denominator, given the sum of the first
+/// denominators.
 INTHIST_HOST_DEVICE inline float regular_of_sum (float sum)
 {
   const float regular = 0.01F * sum / kSizes;
   return regular > 1e-6F ? regular : 1e-6F;
 }
 
-/// Returns the response to the i-th size from the response at all frequencies.
+/// Returns the response to the i-th size, from the spectrum of the response.
 INTHIST_HOST_DEVICE inline double size_response (const double *re, const double *im, int i,
                                                  const SizeTables &tables)
 {

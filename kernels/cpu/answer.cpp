@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Answers queries on all cores. Counts, sums and quantiles take one window after another. Windows
-// of likelihoods and votes are cut into batches, which compare-inl.hpp compares with the models. A
-// likelihood is the vote of one patch that covers the whole window. Each batch finds the best
-// window of the batch.
+// Answers queries on all cores. Counts, sums and quantiles are computed window by window. For
+// likelihoods and votes, windows are divided into batches, which compare-inl.hpp compares with the
+// models. A likelihood is the vote of one patch that covers the whole window. Each batch finds the
+// best window of the batch.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -26,8 +26,8 @@ namespace {
 
 HWY_EXPORT (compare);
 
-constexpr int kRun = 64;            // windows of a task that counts one by one
-constexpr int kMaxVotes = 1 << 16;  // of a batch with more than kRun windows
+constexpr int kRun = 64;            // windows of a task if they are computed one by one
+constexpr int kMaxVotes = 1 << 16;  // the most votes of a batch that has more than kRun windows
 
 /// Calls `body (first, n)` for runs of at most kRun windows, in parallel.
 template <class Body>
@@ -46,7 +46,7 @@ int count (const Shape &shape, const PlaneAccessor &plane, const Query &query)
     Region windows[kRun];
     for (int i = 0; i < n; i++)
       windows[i] = window_of (query.windows, first + i, shape);
-    for (int b = 0; b < shape.bins; b++)  // the elements of windows near each other are in a cache
+    for (int b = 0; b < shape.bins; b++)  // so elements of neighbouring windows are in a cache
       for (int i = 0; i < n; i++)
         sums[std::size_t (first + i) * shape.bins + b] =
             sum_region<Sum> (plane (b), windows[i], exact_pixels (shape, b));
@@ -74,8 +74,8 @@ int quantiles (const Shape &shape, const PlaneAccessor &plane, const Query &quer
   });
 }
 
-/// Cuts all windows into batches, at least two for each thread. If possible, the rows of a map are
-/// taken in an order in which each window begins where the window before ends.
+/// Divides all windows into batches, at least two for each thread. If possible, the rows of a map
+/// are ordered such that each window begins where the window in the row before it ends.
 class Batches {
 public:
   explicit Batches (const Query &query)
@@ -124,7 +124,8 @@ private:
   int rows_, columns_, rows_per_batch_, columns_per_batch_, column_batches_, apart_ = 1;
 };
 
-/// Sets n answers to the votes of the rank. Votes for a window are `pitch` apart.
+/// Sets the answer of each of n windows to the vote that has the query's rank. The votes for one
+/// window are `pitch` numbers apart.
 void rank_votes (const Query &query, const float *votes, std::size_t pitch, int n, float *answers)
 {
   std::vector<float> ballot (query.n_models ());
@@ -140,7 +141,8 @@ void rank_votes (const Query &query, const float *votes, std::size_t pitch, int 
   }
 }
 
-/// Returns the best of `best` and n windows from `first` on. Most rows have no better window.
+/// Returns the best of these: `best`, and the n windows from number `first` on. In most rows no
+/// window is better than `best`.
 RankedWindow better (const Query &query, RankedWindow best, std::size_t first, const float *values,
                      int n)
 {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Counts and sums straight from the pixels of a window, for few or small windows: no tensor is
-// needed. For a large window, the 256 values are counted first, and a bin's count is the sum of the
-// counts of the bin's values. Columns are interleaved over four histograms, because a counter that
-// was just written is slow to read. The pixels of a small window are counted straight into the
-// answer.
+// Computes counts and sums directly from the pixels of a window, without a tensor. This is for few
+// or small windows. For a large window, the 256 values are counted first, and a bin's count is the
+// sum of the counts of the bin's values. Neighbouring columns are counted in four different
+// histograms, because a counter that was just written is slow to read. The pixels of a small window
+// are counted directly in the answer.
 #include <algorithm>
 #include <cstring>
 
@@ -16,7 +16,7 @@ namespace {
 
 using Values = std::array<std::uint64_t, 256>;  // how often each value occurs
 
-constexpr int kSmall = 1024;  // pixels of a window whose values are not counted first
+constexpr int kSmall = 1024;  // a window of at most this many pixels is counted directly
 
 void count_values (const Image &image, const Region &window, Values &values)
 {
@@ -40,7 +40,7 @@ void count_values (const Image &image, const Region &window, Values &values)
                 + interleaved[3][v];
 }
 
-/// Writes the sum of the values in each plane.
+/// Writes, for each plane, the sum over all values.
 template <class Sum>
 void add_up (const Values &values, const Lut &lut, const Shape &shape, Sum *sums)
 {
@@ -57,7 +57,7 @@ void add_up (const Values &values, const Lut &lut, const Shape &shape, Sum *sums
   }
 }
 
-/// Counts the bins of a small window.
+/// Counts the pixels of each bin in a small window.
 template <class Sum>
 void count_bins (const Binning &binning, const Region &window, const Shape &shape, Sum *counts)
 {
@@ -71,7 +71,7 @@ void count_bins (const Binning &binning, const Region &window, const Shape &shap
   }
 }
 
-/// Adds up the values of a small window, and their squares.
+/// Adds up the values of the pixels of a small window, and the squares of these values.
 template <class Sum>
 void add_values (const Image &image, const Region &window, const Shape &shape, Sum *sums)
 {
@@ -89,14 +89,14 @@ void add_values (const Image &image, const Region &window, const Shape &shape, S
     sums[1] = Sum (squares);
 }
 
-/// Adds up the weights of windows. A pixel has one number for both of its bins, one in each half.
-/// The sum in either half stays below 2^32.
+/// Adds up the weights in windows. A 64-bit number has the weights of a pixel for both of its bins,
+/// one in each half. The sum in either half stays below 2^32.
 class WindowWeightSums {
 public:
   template <class Sum>
   void add (const Image &image, const Region &window, const Shape &shape, Sum *sums)
   {
-    constexpr int kMaxPixels = 1 << 20;  // with which no half overflows
+    constexpr int kMaxPixels = 1 << 20;  // the most pixels with which no half overflows
     std::fill_n (sums, shape.bins, Sum (0));
     const int rows = std::max (1, kMaxPixels / std::max (1, window.width)),
               end = window.y + window.height;
@@ -132,7 +132,7 @@ private:
   }
 
   static constexpr int kInterleaved = 4;
-  // also takes the weights of pixels in no bin, which are not read
+  // has room for pixels in no bin, at an index that is not read
   alignas (64) std::uint64_t of_bins_[kInterleaved][256] = {};
 };
 
@@ -142,7 +142,7 @@ int answer (const Binning &binning, const Shape &shape, const Query &query)
   constexpr int kRun = 16;  // windows
   auto *const all_sums = static_cast<Sum *> (query.answers);
   const int n = query.windows.size ();
-  // the fewest runs of small windows that are worth the time to wake a thread
+  // With fewer runs of small windows, waking other threads would take longer than it gains.
   constexpr int kRunsAtOnce = 32;
   const bool are_small = n > kRun * kRunsAtOnce;
   return for_each (divide_up (n, kRun), are_small ? kRunsAtOnce : 1, nullptr, [&] (int run) {

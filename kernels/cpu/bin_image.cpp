@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The bins of pixels: the values of features, some pixels of a row at a time. The compiler
-// vectorises the short, plain loops, for each instruction set.
+// Computes the bins of pixels from the values of features, for a batch of pixels of a row at a
+// time. The compiler vectorises the short, plain loops, for each instruction set.
 #include <algorithm>
 
 #include "../binning.hpp"
@@ -21,7 +21,8 @@ namespace HWY_NAMESPACE {
 
 inline constexpr int kBatch = 64;
 
-/// Reads every kStep-th byte. kStep is a constant, which makes faster loops.
+/// Reads every kStep-th byte. kStep is a template argument, because loops with a constant step are
+/// faster.
 template <int kStep>
 HWY_INLINE void read_apart (const std::uint8_t *at, int n, int *to)
 {
@@ -29,12 +30,12 @@ HWY_INLINE void read_apart (const std::uint8_t *at, int n, int *to)
     to[p] = at[p * kStep];
 }
 
-/// Reads bytes that two columns share. If `odd` is 1, the first pixel is the second column of the
-/// first byte.
+/// Reads bytes that two columns share, such as subsampled chroma. If `odd` is 1, the first pixel is
+/// the second one of its byte.
 template <int kStep>
 HWY_INLINE void read_shared (const std::uint8_t *at, int odd, int n, int *to)
 {
-  if (odd == 0 && n == kBatch) {  // a length that is known makes better vectors
+  if (odd == 0 && n == kBatch) {  // loops of constant length are vectorised better
     for (int p = 0; p < kBatch / 2; p++)
       to[2 * p] = to[2 * p + 1] = at[p * kStep];
     return;
@@ -43,7 +44,7 @@ HWY_INLINE void read_shared (const std::uint8_t *at, int odd, int n, int *to)
     to[p] = at[((odd + p) >> 1) * kStep];
 }
 
-/// Reads 8 bits of the i-th colour of `n` pixels from x on.
+/// Reads the i-th colour, as 8 bits, of the `n` pixels from column x on.
 inline void read_channel (const RowReader &reader, int i, int x, int n, int *to)
 {
   const Channel from = reader.format ().channel[i];
@@ -118,7 +119,7 @@ struct Batch {
   {
     constexpr bool kColours = Feature::kReads == Reads::rgb || Feature::kReads == Reads::ycbcr;
     Batch batch;
-    if (n < kBatch)  // the pixels beyond the row are computed, too
+    if (n < kBatch)  // pixels beyond the row are computed as well
       batch = {};
     if constexpr (kColours)
       read_colours (reader, x, n, batch.colour);
@@ -134,7 +135,7 @@ struct Batch {
   template <class Store>
   HWY_INLINE void for_pixels (const Quantization &parts, Store &&store) const
   {
-    const Sectors none = {};  // a gradient's value is looked up
+    const Sectors none = {};  // not used, because values of gradients are looked up
     for (int p = 0; p < kBatch; p++) {
       Pixel pixel = { { colour[0][p], colour[1][p], colour[2][p] }, {}, parts, none };
       for (int row = 0; row < 3; row++)
@@ -144,7 +145,8 @@ struct Batch {
     }
   }
 
-  /// Gets the values of all pixels, and the places of their gradients in the table.
+  /// Computes the values of all pixels of the batch, and the indices of their gradients in the
+  /// table.
   template <class Feature>
   HWY_INLINE void get_values (const LookedUp &looked_up, const Quantization &parts,
                               std::uint8_t *values, int *places) const
@@ -162,7 +164,7 @@ struct Batch {
   }
 };
 
-/// Makes the bins of some columns of a row.
+/// Computes the bins of some columns of a row.
 inline void bin_row (const Binning &binning, const LookedUp &looked_up, int width, int y,
                      Columns columns, std::uint8_t *bins)
 {
@@ -183,7 +185,8 @@ inline void bin_row (const Binning &binning, const LookedUp &looked_up, int widt
   });
 }
 
-/// Makes the weighted pixels of some columns of a row if they depend on the gradients only.
+/// Looks up the weighted pixels of some columns of a row, for formats in which they depend only on
+/// the gradients.
 inline void look_up_weights (const RowReader &reader, const LookedUp &looked_up, Columns columns,
                              std::uint32_t *words)
 {
@@ -201,7 +204,7 @@ inline void look_up_weights (const RowReader &reader, const LookedUp &looked_up,
   }
 }
 
-/// Makes the weighted pixels of some columns of a row.
+/// Computes the weighted pixels of some columns of a row.
 inline void weigh_row (const Binning &binning, const LookedUp &looked_up, int width, int y,
                        Columns columns, std::uint8_t *row)
 {
@@ -254,7 +257,7 @@ namespace {
 HWY_EXPORT (bin_row);
 HWY_EXPORT (weigh_row);
 
-/// Makes the bins of some columns of a row from the first plane's pixels.
+/// Computes the bins of some columns of a row from pixels of the first plane.
 void bin_pixels (const std::uint8_t *in, const PixelFormat &format, const Lut &lut, Columns columns,
                  std::uint8_t *bins)
 {
@@ -266,8 +269,8 @@ void bin_pixels (const std::uint8_t *in, const PixelFormat &format, const Lut &l
       bins[x] = lut[pixel_value (in + x * format.bytes, format)];
 }
 
-/// Calls `for_rows` with a function (y, columns, row) that makes columns of row y of a frame of
-/// this size. `row` is the frame's first row.
+/// Calls `for_rows` with a function (y, columns, row) that computes some columns of row y of a
+/// frame of this size. `row` is where the frame's first row is written.
 template <class ForRows>
 int with_rows_of (Binning binning, int width, int height, ForRows &&for_rows)
 {
@@ -275,7 +278,7 @@ int with_rows_of (Binning binning, int width, int height, ForRows &&for_rows)
   const PixelFormat &format = image.format;
   const auto make_rows = [&] (auto make) {
     if (format.reads_single_pixel ())
-      image.rows = height;  // only the pixel's own row is read, wherever the image ends
+      image.rows = height;  // no neighbouring rows are read, so the image may end anywhere
     LookedUp looked_up;
     if (!looked_up.prepare (binning))
       return ENOMEM;

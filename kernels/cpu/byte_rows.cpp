@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// byte-rows: makes the tiles of a row of tiles from left to right, and writes each whole tile once.
-// A task is one bin in one strip of rows of tiles. It keeps the number of pixels in each column so
-// far. The prefix sums of these numbers are H in a tile's first row. Traffic: 1.125 bytes an
-// element written, past the caches, and the bin indices (1 byte a pixel) once a bin from L2.
-// strips.hpp makes the tasks.
+// byte-rows: computes the tiles (tiles.hpp) of a row of tiles from left to right, and writes each
+// tile once, as a whole. A task computes one bin in one strip of rows of tiles. It keeps, for each
+// column, the number of pixels of the bin so far. The prefix sums of these numbers are H in a
+// tile's first row. Traffic: 1.125 bytes an element written, past the caches, and the bin indices
+// (1 byte a pixel) once a bin from L2. strips.hpp divides the tensor into tasks.
 //
-// The vector code is compiled once for each instruction set. Some tiles side by side are made at a
-// time. Equal-or-not bytes are added up down the columns, and then, without column 0, along the
-// rows in four shifted additions: that gives inside[i][j]. left[i] is the sum of column 0 and of
-// the tiles before in rows 1..i.
+// The vector code is compiled once for each instruction set. It computes kTilesAtOnce tiles side by
+// side. Bytes that tell which pixels are in the bin are added up down the columns, and then,
+// without column 0, along the rows in four shifted additions: that gives inside[i][j]. left[i] is
+// the sum, over rows 1..i, of column 0 and of all tiles further left.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -42,12 +42,12 @@ struct Counts {
   alignas (64) std::uint8_t top[kAtOnce];                // each column in row 0
   alignas (64) std::uint8_t below[kAtOnce];              // each column in rows 1..15
   alignas (64) std::uint8_t inside[kTileSide][kAtOnce];  // of each tile; 0 in column 0
-  // [i / 8][tile][i % 8]: column 15 of `inside` and, in the upper byte, what rows 1..i have in
-  // column 0
+  // [i / 8][tile][i % 8]: the lower byte is column 15 of `inside`, and the upper byte is the count
+  // of column 0 in rows 1..i
   alignas (64) std::uint16_t sides[2][kTilesAtOnce][kTileSide / 2];
 };
 
-/// Counts columns x..x + kAtOnce - 1, of which those from `columns` on are beyond the frame.
+/// Fills the counts of columns x..x + kAtOnce - 1. Those from `columns` on are beyond the frame.
 #if HWY_TARGET == HWY_SCALAR
 inline void count_tiles (const PixelRows &rows, int x, int columns, std::uint8_t bin,
                          Counts &counts)
@@ -160,12 +160,12 @@ HWY_INLINE void count_tiles (const PixelRows &rows, int x, int columns, std::uin
   }
 }
 
-/// A vector of 16 bytes with numbers of a tile.
+/// A vector of 16 bytes that holds numbers of type T.
 template <class T>
 using Part = hn::FixedTag<T, kTileSide / sizeof (T)>;
 
-/// Adds a tile's rows to the counts of the columns. Sets top[j]. Returns the count of column 0 up
-/// to row 0.
+/// Sets top[j], and adds the counts of the tile's rows to the counts of the columns. Returns the
+/// count of column 0 up to row 0 of the tile.
 template <class T>
 HWY_INLINE T scan_top (const Counts &counts, int t, T *columns, T *top)
 {
@@ -215,7 +215,7 @@ HWY_INLINE void add_left (const Counts &counts, int t, T *before, T *left)
   }
 }
 
-/// Splits 16 numbers into their halves.
+/// Splits each of 16 numbers into its lower and its upper half.
 template <class Number, class Half>
 HWY_INLINE void split (const Number *numbers, Half *low, Half *high)
 {
@@ -229,7 +229,7 @@ HWY_INLINE void split (const Number *numbers, Half *low, Half *high)
   }
 }
 
-/// Writes a line past the caches. `first` is the first number of the line.
+/// Writes a line of a tile (tiles.hpp) past the caches. `first` replaces the line's first number.
 template <class T>
 HWY_INLINE void write_line (const T *line, T first, std::uint8_t *out)
 {
@@ -237,8 +237,9 @@ HWY_INLINE void write_line (const T *line, T first, std::uint8_t *out)
   hn::Stream (hn::InsertLane (hn::Load (d, line), 0, first), d, reinterpret_cast<T *> (out));
 }
 
-/// Writes the lines of rows 1..15, which begin with left[i]'s low bytes. On one thread of an EPYC
-/// (Zen 4) 1920x1080x32 took 6.8 ms, and 7.4 ms if write_line inserts each line's first byte.
+/// Writes the lines inside[1..15] of a tile; the first byte of each is the low byte of left[i]. On
+/// one thread of an EPYC (Zen 4) 1920x1080x32 took 6.8 ms, and 7.4 ms if write_line inserts each
+/// line's first byte.
 HWY_INLINE void write_rows (const Counts &counts, int t, const std::uint8_t *low_left,
                             std::uint8_t *out)
 {
@@ -253,15 +254,15 @@ HWY_INLINE void write_rows (const Counts &counts, int t, const std::uint8_t *low
 }
 #endif
 
-/// The counts of a row of tiles left of the current tile.
+/// Counts of the pixels of the bin to the left of the current tile.
 template <class T>
 struct Left {
-  std::uint32_t h = 0;                  // in row 0
+  std::uint32_t h = 0;                  // in row 0 and all rows above
   alignas (64) T rows[kTileSide] = {};  // in rows 1..i
 };
 
-/// Writes a tile. `columns` has the counts of the tile's columns in the rows above. The function
-/// adds the tile's own rows to them.
+/// Writes a tile. `columns` has the count of each of the tile's columns in all rows above; the
+/// counts of the tile's own rows are added to them.
 template <class T>
 HWY_INLINE void write_tile (const Counts &counts, int t, T *columns, Left<T> &before,
                             std::uint8_t *out)
@@ -272,10 +273,10 @@ HWY_INLINE void write_tile (const Counts &counts, int t, T *columns, Left<T> &be
   before.h = corner + top[kTileSide - 1];
   add_left (counts, t, before.rows, left);
 
-  // bits of a narrow tile's numbers: from bit 0 on, and from bit 8 on
+  // bits of the tile's numbers as its lines hold them, from bit 0 on and from bit 8 on
   const std::uint16_t *top_0;
   alignas (64) std::uint8_t left_0[kTileSide], left_8[kTileSide];
-  // a wide tile's numbers: also from bit 16 on
+  // wide tiles also need the bits from bit 16 on
   [[maybe_unused]] alignas (64) std::uint8_t top_16[kTileSide], left_16[kTileSide];
   [[maybe_unused]] alignas (64) std::uint16_t words[4][kTileSide];
   if constexpr (kWide) {
@@ -305,8 +306,9 @@ HWY_INLINE void write_tile (const Counts &counts, int t, T *columns, Left<T> &be
   write_rows (counts, t, left_0, out);
 }
 
-/// Writes the tiles of rows first..last - 1 of a bin below the columns' counts. T holds all numbers
-/// of a tile except the corner. Returns false if it stopped because the job was cancelled.
+/// Writes the tiles of rows first..last - 1 of a bin, given the counts of the columns above. All
+/// numbers of a tile except the corner fit in a T. Returns false if it stopped because the job was
+/// cancelled.
 template <class T>
 bool scan_tiles (const Job &job, int bin, int first, int last, T *columns)
 {
@@ -368,8 +370,8 @@ HWY_EXPORT (count_wide);
 HWY_EXPORT (scan_narrow);
 HWY_EXPORT (scan_wide);
 
-/// Calls `body` with a value of the type that holds the count of a column, and all numbers of a
-/// tile except the corner.
+/// Calls `body` with a value of the type that is large enough for the count of a column and for all
+/// numbers of a tile except the corner.
 template <class Body>
 auto with_counter (const Shape &shape, Body &&body)
 {

@@ -20,8 +20,9 @@
 namespace inthist::cpu {
 namespace {
 
-/// Columns of pixels in a cell: a part of the first, all from `first` to before `end`, and a part
-/// of the last.
+/// The columns (or rows) of pixels in a cell. Those from `first` to before `end` lie in the cell as
+/// a whole, and of_before / kCellParts of column `before` and of_after / kCellParts of column
+/// `after`.
 struct Span {
   int before = 0, of_before = 0;
   int first = 0, end = 0;
@@ -32,7 +33,7 @@ struct Span {
     Span span;
     span.first = divide_up (from, kCellParts);
     span.end = to / kCellParts;
-    if (span.first > span.end) {  // in one pixel
+    if (span.first > span.end) {  // both edges lie in one pixel
       span.before = span.end;
       span.of_before = to - from;
       span.end = span.first;
@@ -46,14 +47,15 @@ struct Span {
   }
 };
 
-/// Sums of weights. A 64-bit number has a pixel's weights for both of its bins, one in each half.
-/// The sum over up to kMaxPixels pixels, times their parts, is below 2^32 in either half.
+/// Adds up the weights of pixels. A 64-bit number has the weights of a pixel for both of its bins,
+/// one in each half. Each half of the sum over kMaxPixels pixels, each times its part in the cell,
+/// is below 2^32.
 struct WeightSums {
   using Pixel = WeightedPixel;
   static constexpr int kMaxPixels = 4096;
   int planes;
 
-  int slots () const { return planes + 1; }  // the last is for pixels in no bin
+  int slots () const { return planes + 1; }  // the last slot is for pixels in no bin
   void accumulate_part (Pixel pixel, std::uint32_t part, std::uint64_t *cell) const
   {
     const std::uint64_t both = pixel.to_bin () | std::uint64_t (pixel.to_next ()) << 32;
@@ -71,7 +73,7 @@ struct WeightSums {
   }
   void accumulate_pixel (Pixel pixel, std::uint64_t *cell) const
   {
-    // both weights times kCellParts, from their places in the word
+    // cuts both weights from the word, and multiplies them by kCellParts
     static_assert (kCellParts == 1 << 8 && WeightedPixel::kMax == 0xfff);
     const std::uint64_t both =
         (pixel.word & 0xfff00) | std::uint64_t (pixel.word >> 20) << (32 + 8);
@@ -89,7 +91,7 @@ struct WeightSums {
   }
 };
 
-/// Sums of the weights that pixels' values have in a table: a number for each plane.
+/// Adds up numbers that a table has for the values of pixels, one number for each plane.
 template <int kPlanes>
 struct TableSums {
   using Pixel = std::uint8_t;
@@ -118,7 +120,7 @@ struct TableSums {
   }
 };
 
-/// Adds up the cells of some rows.
+/// Adds up the cells of some rows of cells.
 template <class Sums>
 class Sweep {
 public:
@@ -148,7 +150,8 @@ public:
   }
 
 private:
-  /// Adds rows of pixels, `part` of each row's height, to the sums of a row of cells.
+  /// Adds pixel rows `first` to before `end` to the sums of a row of cells, in which `part` /
+  /// kCellParts of their height lies.
   void add_rows (int first, int end, int part, std::int64_t *to)
   {
     if (part == 0)
@@ -164,7 +167,7 @@ private:
                         to + i * planes_);
   }
 
-  /// Accumulates a row of pixels in row_.
+  /// Adds a row of pixels to row_.
   void accumulate_row (int y)
   {
     const auto *const pixels = reinterpret_cast<const typename Sums::Pixel *> (
@@ -186,11 +189,11 @@ private:
   const std::size_t planes_;
   std::vector<Span> spans_;
   int most_rows_ = 1;
-  std::vector<std::uint64_t> row_;  // [column][slot], of pixel rows first_ to before end_
+  std::vector<std::uint64_t> row_;  // [column of cells][slot], of pixel rows first_ to before end_
   int first_ = 0, end_ = 0;
 };
 
-/// Adds up all cells. The more pixels there are, the more threads work.
+/// Adds up all cells, by a number of threads that grows with the number of pixels.
 template <class Sums>
 int sweep (const Image &image, const Cells &cells, const Sums &sums, std::size_t planes,
            std::int64_t *to)

@@ -2,7 +2,7 @@
 //
 // Counts a bin's pixels column by column, compiled once for each instruction set.
 
-// A guard for each instruction set, as Highway's own files have
+// This include guard works once for each instruction set (see Highway's -inl.h files).
 #if defined(INTHIST_CPU_COLUMNS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef INTHIST_CPU_COLUMNS_INL_HPP
 #undef INTHIST_CPU_COLUMNS_INL_HPP
@@ -21,8 +21,8 @@ HWY_BEFORE_NAMESPACE ();
 namespace inthist::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Adds to counts[x] the pixels of the bin in column x, rows first..last - 1. Returns false if it
-/// stopped because the job was cancelled.
+/// Adds to counts[x] the number of pixels of the bin in column x and rows first..last - 1. Returns
+/// false if it stopped because the job was cancelled.
 template <class T>
 bool count_columns (const Job &job, int bin, int first, int last, T *HWY_RESTRICT counts)
 {

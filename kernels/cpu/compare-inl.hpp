@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Compares neighbouring windows with a model, side by side. Bin after bin it reads lines. A line is
-// a whole row of H. The count of a window is H at the right side less H at the left side in the
-// line below the window, less the same difference in the line above. The line below a window is
-// also the line above the window that begins where this one ends. The same lines of the next bin, a
-// plane further, are prefetched. Windows of a list have no lines, and are counted one by one. If
-// bins have weights, all bins are counted once before, because their sum divides them.
+// Compares neighbouring windows with a model, side by side. For each bin it reads lines. A line has
+// H at the left and the right sides of the windows of a row. The count of a window is right less
+// left in the line at its lower edge, less right less left in the line at its upper edge. The line
+// at the lower edge is also the upper line of a window that begins where this one ends. For the
+// next bin, H in the same rows of the next plane is prefetched. Windows of a list have no lines in
+// common, and are counted one by one. If bins have weights, all bins are read once before, because
+// each is divided by their sum.
 //
-// MeasureSum then takes the counts. Highway compiles these plain loops over windows for each
-// instruction set, and the compiler turns them into vectors. Measures have one source for all
+// The counts are then added to a MeasureSum. Highway compiles these plain loops over windows for
+// each instruction set, and the compiler turns them into vectors. Measures have one source for all
 // devices, and the operations for a window have one order, so that all devices give the same bits.
 
-// A guard for each instruction set, as Highway's own files have
+// This include guard works once for each instruction set (see Highway's -inl.h files).
 #if defined(INTHIST_CPU_COMPARE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
 #ifdef INTHIST_CPU_COMPARE_INL_HPP
 #undef INTHIST_CPU_COMPARE_INL_HPP
@@ -35,8 +36,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr int kTilesMore = 2 * (kTileSide - 1);  // columns of tiles on both sides of a line
 
-/// Columns of H at n windows' sides: x, x + step, ... Those before `first` are left of the frame,
-/// those from `last` on right of it.
+/// The columns of H at the left sides, or the right sides, of n windows: x, x + step, ... Columns
+/// before number `first` lie left of the frame, and those from number `last` on lie right of it.
 struct Sides {
   std::int64_t x = 0;
   int step = 1, n = 0, first = 0, last = 0;
@@ -69,7 +70,7 @@ void copy (const Elements2d<T> &at, int y, int x, int n, std::uint32_t *HWY_REST
     out[i] = in[i];
 }
 
-/// Writes H in row i of a tile.
+/// Writes H of all 16 columns in row i of a tile.
 HWY_INLINE void copy_tile (const TiledElements &at, const std::uint8_t *HWY_RESTRICT tile, int i,
                            std::uint32_t *HWY_RESTRICT out)
 {
@@ -91,7 +92,7 @@ HWY_INLINE void copy_tile (const TiledElements &at, const std::uint8_t *HWY_REST
   out[0] = left;
 }
 
-/// Writes whole tiles: up to 15 more columns at either end.
+/// Copies H from whole tiles, so up to 15 more columns are written at either end.
 inline void copy (const TiledElements &at, int y, int x, int n, std::uint32_t *out)
 {
   const std::uint8_t *tile = at.tile (y, x);
@@ -121,9 +122,9 @@ inline void copy_some (const TiledElements &at, int y, int x, int step, int n,
   }
 }
 
-/// Prefetches the bytes that lie `ahead` bytes after a row's columns x to `last`. On one thread of
-/// an EPYC (Zen 4) a map of 640x480x32, u32, by intersection took 4.8 ms with this and 6.7 ms
-/// without.
+/// Prefetches columns x to `last` of row y in another plane, which lies `ahead` bytes further. On
+/// one thread of an EPYC (Zen 4) a map of 640x480x32, u32, by intersection took 4.8 ms with this
+/// and 6.7 ms without.
 template <class T>
 void fetch (const Elements2d<T> &at, int y, int x, int last, std::size_t ahead)
 {
@@ -132,7 +133,8 @@ void fetch (const Elements2d<T> &at, int y, int x, int last, std::size_t ahead)
     hwy::Prefetch (row + i);
 }
 
-/// Prefetches a tile's first lines, and the line of the row.
+/// Prefetches the first lines, and the line of row y, of the tiles with columns x to `last` in
+/// another plane, which lies `ahead` bytes further.
 inline void fetch (const TiledElements &at, int y, int x, int last, std::size_t ahead)
 {
   const int line = kTileSide * at.tiles.line_of (y % kTileSide);
@@ -144,9 +146,9 @@ inline void fetch (const TiledElements &at, int y, int x, int last, std::size_t 
   }
 }
 
-/// Returns row y of H at the sides of windows: in the tensor itself, or copied to `out`. A copy has
-/// 0 left of the frame, and the value of the last column right of the frame. Tiles are copied
-/// whole, so `out` has room for kTilesMore more numbers.
+/// Returns H in row y at the sides of windows. The result points to the tensor itself, or to a copy
+/// in `out`. In a copy, H left of the frame is 0, and H right of the frame is H in the last column.
+/// Tiles are copied as a whole, so `out` needs room for kTilesMore more numbers.
 template <class Element>
 const std::uint32_t *elements_at (const Element &at, int y, const Sides &sides, int width,
                                   std::size_t ahead, std::uint32_t *out)
@@ -183,7 +185,7 @@ inline void add_counts (Line above, Line below, std::uint32_t modulus, int n,
     counts[i] += (below.right[i] - below.left[i] - above.right[i] + above.left[i]) & modulus;
 }
 
-/// Compares a batch of windows with one model after another.
+/// Compares the windows of a batch with one model after another.
 class Comparison {
 public:
   Comparison (const TensorView &tensor, const Query &query, const Batch &batch)
@@ -192,7 +194,8 @@ public:
   {
   }
 
-  /// Writes complete sums to `values`, rows `stride` apart.
+  /// Compares the windows with a model, and writes the results to `values`, where rows are `stride`
+  /// numbers apart.
   template <Measure kMeasure>
   void run (int model, float *values)
   {
@@ -231,14 +234,14 @@ public:
   }
 
 private:
-  /// Finds the windows, or the parts of windows that the model is for, and the number of pixels of
-  /// each.
+  /// Finds the regions that are compared with the model (the windows, or a patch of each window),
+  /// and the number of pixels in each.
   void locate_windows (int model)
   {
     const Region patch = patch_of (query_, model);
     const int width = std::min (patch.width, shape_.width), most = exact_pixels (shape_, 0);
     const std::int64_t pixels = std::int64_t (width) * std::min (patch.height, shape_.height);
-    // the sum of weights that are not counted in one piece may need more than 32 bits
+    // if a window is cut into pieces to count it, the sum of its weights may need more than 32 bits
     in_lines_ = !query_.windows.list
                 && (shape_.content == Content::weights ? pixels <= most : width <= most);
     wide_ = shape_.content == Content::weights && !in_lines_;
@@ -280,7 +283,7 @@ private:
     std::ranges::transform (windows_, totals_, [] (const Region &w) { return pixels_of (w); });
   }
 
-  /// Loads the sum of the weights of each window, which replaces the number of pixels.
+  /// Sets the total of each window to the sum of its weights, in place of the number of pixels.
   void load_totals (int model, int n)
   {
     std::fill_n (totals_, n, 0);
@@ -328,7 +331,8 @@ private:
     ahead_ = bin + 1 < shape_.bins ? tensor_.layout.plane_pitch : 0;
   }
 
-  /// Adds up the weights of a bin in windows one by one.
+  /// Adds up the weights of a bin in windows first..end - 1, one window after another, with 64
+  /// bits.
   void count_wide_windows_of_bin (int bin, int first, int end)
   {
     tensor_.with_planes ([&] (const auto &plane) {
@@ -339,7 +343,7 @@ private:
     });
   }
 
-  /// Counts the pixels of a bin in the windows of some rows.
+  /// Counts the pixels of a bin in the windows of rows first_row..end_row - 1.
   void count_windows_of_bin (int bin, int first_row, int end_row)
   {
     tensor_.with_planes ([&] (const auto &plane) {
@@ -366,7 +370,8 @@ private:
     }
   }
 
-  /// Returns a line. The line stays valid until two more lines are taken.
+  /// Returns a line of the current bin (see the top of this file). It stays valid until two more
+  /// lines are computed.
   template <class Element>
   Line line_at (const Element &at, int y)
   {
@@ -383,7 +388,7 @@ private:
     return line_;
   }
 
-  /// Adds a bin to the sums of windows first..end - 1, whose counts are known.
+  /// Adds a bin to the sums of windows first..end - 1, given the counts of the windows.
   template <Measure kMeasure, class Count>
   void add_bin (int b, float q, const Count *HWY_RESTRICT counts, int first, int end)
   {
@@ -395,7 +400,8 @@ private:
     }
   }
 
-  /// Adds all bins to number kOfModel, which `add_bin` does not change.
+  /// Adds all bins to number kOfModel of the sum, which depends only on the model and which
+  /// `add_bin` does not change.
   template <Measure kMeasure>
   void add_of_model (int model, int n)
   {
@@ -457,13 +463,14 @@ private:
   std::size_t ahead_;  // bytes to the next bin's plane
   std::uint32_t counts_[Batch::kColumns];
   std::uint64_t wide_counts_[Batch::kColumns];
-  Line line_;  // the last one taken
+  Line line_;  // the line that was computed last
   int line_y_, lines_at_ = 0;
   static constexpr int kLine = Batch::kColumns + kTilesMore;
   std::uint32_t lines_[2][2 * kLine];
 };
 
-/// Writes complete sums to `values`, as [model][row][stride].
+/// Compares a batch of windows with all models of the query. The results go to `values`, as
+/// [model][row][stride].
 void compare (const TensorView &tensor, const Query &query, const Batch &batch, float *values)
 {
   const auto comparison = std::make_unique<Comparison> (tensor, query, batch);

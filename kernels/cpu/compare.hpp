@@ -8,18 +8,19 @@
 
 namespace inthist::cpu {
 
-/// Windows that a task compares: neighbours in some rows of a grid, or in a list, which is a row.
-/// Maps of 640x480x32 took as long or longer with 8 or 16 rows, and with 320 or 1024 columns; most
-/// differences were within the noise (queries --device cpu).
+/// The windows that a task compares: neighbouring columns in some rows of a grid, or consecutive
+/// windows of a list, which counts as one row. Maps of 640x480x32 took as long or longer with 8 or
+/// 16 rows, and with 320 or 1024 columns; most differences were within the noise (queries --device
+/// cpu).
 struct Batch {
   static constexpr int kRows = 4, kColumns = 512, kWindows = kRows * kColumns;
 
   int n_rows, rows[kRows];
   int columns, first_column;
 
-  /// Returns the distance between rows of values. It is rounded up, so that vectors leave no rest.
+  /// Returns the distance between rows of values: the columns, rounded up to whole vectors.
   int stride () const { return round_up (columns, 16); }
-  /// Returns the first window's number.
+  /// Returns the number of the first window in a row of this batch.
   std::size_t index (const Windows &windows, int row) const
   {
     return std::size_t (rows[row]) * (windows.list ? windows.n : windows.grid.columns)
@@ -27,9 +28,9 @@ struct Batch {
   }
 };
 
-/// Returns the part of each window that a model is for, relative to the window. For likelihoods the
-/// part is the whole window of a grid; windows of a list have sizes of their own. A patch of
-/// negative size becomes empty.
+/// Returns the part of each window that is compared with a model, relative to the window: a patch
+/// for votes, or the whole window of a grid for likelihoods. (In a list, each window has its own
+/// size.) A patch of negative size becomes empty.
 inline Region patch_of (const Query &query, int model)
 {
   const Grid &grid = query.windows.grid;
@@ -39,19 +40,20 @@ inline Region patch_of (const Query &query, int model)
   return { patch.x, patch.y, std::max (0, patch.width), std::max (0, patch.height) };
 }
 
-/// A correlation's number that depends only on the model. It is the same in all windows, so it is
-/// added up once: with four numbers a window, a batch would outgrow an L1 cache of 32 KiB.
+/// The index of the number in a correlation's MeasureSum that depends only on the model. It is the
+/// same in all windows, so it is added up once: with four numbers a window, a batch would outgrow
+/// an L1 cache of 32 KiB.
 constexpr int kOfModel = 3;
 
-/// Loads the numbers of a sum, which lie kWindows apart. A lambda that is compiled for one
-/// instruction set would not be inlined into for_state.
+/// Loads the numbers of a MeasureSum from an array in which they are kWindows apart. A lambda that
+/// is compiled for one instruction set would not be inlined into for_state.
 template <Measure kMeasure>
 void load (MeasureSum<kMeasure> &sum, const float *numbers)
 {
   sum.for_state ([numbers] (int k, float &number) { number = numbers[k * Batch::kWindows]; });
 }
 
-/// Stores the numbers of a sum, except number kOfModel.
+/// Stores the numbers of a MeasureSum, except number kOfModel.
 template <Measure kMeasure>
 void store (MeasureSum<kMeasure> &sum, float *numbers)
 {

@@ -5,9 +5,9 @@
 
 namespace inthist::cpu {
 
-/// The number of pixels that are worth a task, to make values or to add up: some tens of
-/// microseconds. With 5,000 to 100,000 pixels, a tracker on the 16 cores of a machine with an H200
-/// had the same frames a second, as far as two runs of each tell (2026-11-26).
+/// A task that computes values of pixels, or adds up pixels, gets about this many pixels. It then
+/// takes some tens of microseconds. With 5,000 to 100,000 pixels, a tracker on the 16 cores of a
+/// machine with an H200 had the same frames a second, as far as two runs of each tell (2026-11-26).
 inline constexpr int kPixelsOfATask = 10'000;
 
 /// Calls `body (i)` for 0 to n - 1, in parallel. If a body itself works in parallel, the idle

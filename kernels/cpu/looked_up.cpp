@@ -42,8 +42,8 @@ const GradientTable *gradients_of (const PixelFormat &format)
   return table;
 }
 
-/// Returns the words of all gradients if a pixel's word depends on the pixel's gradient only.
-/// Returns null if not, or if there is no memory.
+/// Returns a table with the WeightedPixel word of each gradient. Returns null if the word of a
+/// pixel depends on more than its gradient, or if there is no memory.
 const WeightTable *weights_of (const GradientTable &gradients, const PixelFormat &format)
 {
   static std::mutex mutex;

@@ -18,8 +18,8 @@
 
 namespace inthist::cpu {
 
-/// Returns body (), ENOMEM if there is no memory, or EAGAIN if something else is missing, such as
-/// threads.
+/// Returns the result of body (). If it throws, returns ENOMEM if there was no memory, or EAGAIN
+/// for anything else, such as no threads.
 template <class Body>
 [[nodiscard]] int guarded (Body &&body)
 {
@@ -32,10 +32,11 @@ template <class Body>
   }
 }
 
-/// Calls `body (part)` for parts of a TBB range, in parallel. A body that returns false has stopped
-/// half-way: then no other part begins, and this returns ECANCELED, even if the flag is cleared. A
-/// separate context keeps the application's tasks from stopping ours unnoticed. While the calling
-/// thread waits it runs no other tasks, because they might need a lock that the caller holds.
+/// Calls `body (part)` for parts of a TBB range, in parallel. If a body returns false, it has
+/// stopped half-way. Then no other part begins, and this returns ECANCELED, even if the flag is
+/// cleared. The tasks have their own context, so that the application cannot cancel them unnoticed.
+/// While the calling thread waits it runs no other tasks, because they might need a lock that the
+/// caller holds.
 template <class Range, class Body>
 [[nodiscard]] int for_parts (const Range &range, Body &&body)
 {

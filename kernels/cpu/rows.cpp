@@ -8,11 +8,12 @@
 // A task is one bin in one strip of rows. It keeps the current row of H in the L1 cache, and only
 // writes the tensor: past the caches if rows are aligned. Traffic: the tensor once, and the bin
 // indices (1 byte a pixel) once a bin from L2. A table that fits in the caches is written to them,
-// and the row above is read from there. strips.hpp makes the tasks.
+// and the row above is read from there. strips.hpp divides the tensor into tasks.
 //
-// The vector code is compiled once for each instruction set. Inside a row, four shifted additions
-// turn 16 equal-or-not bytes into their prefix sum, which widens to counters. Values are scanned in
-// the same way as sums of two, eight to a block; squares and weights four to a block.
+// The vector code is compiled once for each instruction set. Inside a row, 16 bytes tell which
+// pixels are in the bin (1 or 0). Four shifted additions turn them into prefix sums, which are
+// widened to counters. Sums of two neighbouring values are scanned in the same way, eight in a
+// block of 16 bytes. Squares and weights are scanned four in a block.
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -32,7 +33,8 @@ HWY_BEFORE_NAMESPACE ();
 namespace inthist::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Sets out[i] to how many bytes of i's group of 16, up to and with i, equal `bin`; for 64 bytes.
+/// For each of 64 bytes, sets out[i] to the number of bytes equal to `bin` from the start of the
+/// byte's group of 16 up to byte i.
 HWY_INLINE void scan_64 (const std::uint8_t *HWY_RESTRICT bins, std::uint8_t bin,
                          std::uint8_t *HWY_RESTRICT out)
 {
@@ -53,7 +55,8 @@ HWY_INLINE void scan_64 (const std::uint8_t *HWY_RESTRICT bins, std::uint8_t bin
 #endif
 }
 
-/// Adds one row of the bin to `row`, the row of H above (padded to 64), and writes it to `out`.
+/// Computes one row of H for a bin. `row` (padded to 64) has the row of H above and becomes the new
+/// row, which is also written to `out`.
 template <class T, bool kStream>
 HWY_INLINE void scan_row_of_bins (const std::uint8_t *HWY_RESTRICT bins, int width,
                                   std::uint8_t bin, T *HWY_RESTRICT row, T *HWY_RESTRICT out)
@@ -62,7 +65,7 @@ HWY_INLINE void scan_row_of_bins (const std::uint8_t *HWY_RESTRICT bins, int wid
   const hn::Rebind<std::uint8_t, decltype (d)> d_bytes;
   const std::size_t lanes = hn::Lanes (d);
   alignas (64) std::uint8_t local[64];
-  T before = 0;  // pixels of the bin in this row, left of the current 16
+  T before = 0;  // number of pixels of the bin in this row, left of the current 16
 
   for (int x = 0; x < width; x += 64) {
     scan_64 (bins + x, bin, local);
@@ -98,7 +101,8 @@ HWY_INLINE hn::Vec<Sums> last_lane (hn::Vec<Sums> sums)
       sums, hn::IndicesFromVec (d, hn::Set (d, std::uint32_t (hn::Lanes (d) - 1))));
 }
 
-/// Scans four lanes of a block, and goes on to the second block if there is one.
+/// Computes the prefix sums of the four lanes of each block of 16 bytes, and then over both blocks
+/// if a vector has two.
 HWY_INLINE hn::Vec<Sums> scan_lanes (hn::Vec<Sums> sums)
 {
   const Sums d;
@@ -119,7 +123,7 @@ HWY_INLINE hn::Vec<Sums> upper_sums (hn::Vec<Values> values)
   return hn::PromoteTo (Sums (), hn::UpperHalf (hn::Half<Values> (), values));
 }
 
-/// Calls put (column, sums), left to right, with the sums of even and odd columns interleaved.
+/// Interleaves the sums of even and odd columns, and calls put (column, sums) from left to right.
 template <class Put>
 HWY_INLINE void interleave (hn::Vec<Values> even, hn::Vec<Values> odd, Put &&put)
 {
@@ -134,14 +138,15 @@ HWY_INLINE void interleave (hn::Vec<Values> even, hn::Vec<Values> odd, Put &&put
   put (3 * lanes, upper_sums (right));
 }
 
-/// Scans a vector of values. The scan goes on from the sum that all lanes of `before` have. Calls
-/// put (column, sums) with the widened sums. Leaves the sum of all values in `before`.
+/// Computes the prefix sums of a vector of values, starting from the sum that is in all lanes of
+/// `before`. Calls put (column, sums) with the widened sums. At the end, `before` includes the sum
+/// of all these values.
 ///
-/// Pairs of neighbours are scanned, which are half as many. The scan of pairs gives the sum of the
-/// odd column; less the odd value it is the sum of the even column. On one thread of an EPYC (Zen
-/// 4) 1280x720 takes 100 us, and 118 us if each value has a lane (inthist-check rows --bench
-/// --device cpu --table u8:u32 --size 1280x720 --buffers 1). Vectors of 512 bits were 0.87 times as
-/// fast.
+/// Pairs of neighbours are scanned, which are half as many. This gives the prefix sum at the odd
+/// column of each pair. Less the odd value, it is the prefix sum at the even column. On one thread
+/// of an EPYC (Zen 4) 1280x720 takes 100 us, and 118 us if each value has a lane (inthist-check
+/// rows --bench --device cpu --table u8:u32 --size 1280x720 --buffers 1). Vectors of 512 bits were
+/// 0.87 times as fast.
 template <class Put>
 HWY_INLINE void scan_values (const std::uint8_t *values, hn::Vec<Sums> &before, Put &&put)
 {
@@ -159,7 +164,7 @@ HWY_INLINE void scan_values (const std::uint8_t *values, hn::Vec<Sums> &before, 
   });
 }
 
-/// Scans the squares of half a vector of values, with the same arguments as scan_values ().
+/// Like scan_values (), but computes the prefix sums of the squares of half a vector of values.
 template <class Put>
 HWY_INLINE void scan_squares (const std::uint8_t *values, hn::Vec<Sums> &before, Put &&put)
 {
@@ -174,8 +179,8 @@ HWY_INLINE void scan_squares (const std::uint8_t *values, hn::Vec<Sums> &before,
 }
 #endif
 
-/// Adds one row of values, or of their squares, to the row of H above, and writes it to `out`. With
-/// kStream, `out` is written past the caches, and the row also goes to `row`.
+/// Computes one row of H from a row of values, or of their squares, and the row of H above. It is
+/// written to `out`. With kStream, it is written past the caches, and a copy is kept in `row`.
 template <bool kSquare, bool kStream>
 HWY_INLINE void scan_row_of_values (const std::uint8_t *HWY_RESTRICT values, int width,
                                     const std::uint32_t *above, std::uint32_t *row,
@@ -213,7 +218,8 @@ HWY_INLINE void scan_row_of_values (const std::uint8_t *HWY_RESTRICT values, int
   }
 }
 
-/// Returns what words of weighted pixels add to a bin, which comes after the bin `before`.
+/// Returns what weighted pixels (WeightedPixel words) add to a bin; `before` is the number of the
+/// bin before it.
 #if HWY_TARGET != HWY_SCALAR
 HWY_INLINE hn::Vec<Sums> weights_of (hn::Vec<Sums> words, hn::Vec<Sums> bin, hn::Vec<Sums> before)
 {
@@ -225,7 +231,8 @@ HWY_INLINE hn::Vec<Sums> weights_of (hn::Vec<Sums> words, hn::Vec<Sums> bin, hn:
 }
 #endif
 
-/// Adds one row of weighted pixels to `row`, the row of H above, and writes it to `out`.
+/// Computes one row of H from a row of weighted pixels. `row` has the row of H above and becomes
+/// the new row, which is also written to `out`.
 template <bool kStream>
 HWY_INLINE void scan_row_of_weights (const WeightedPixel *HWY_RESTRICT pixels, int width, int bin,
                                      int bins, std::uint32_t *HWY_RESTRICT row,
@@ -259,9 +266,9 @@ HWY_INLINE void scan_row_of_weights (const WeightedPixel *HWY_RESTRICT pixels, i
   }
 }
 
-/// Computes rows first..last - 1 of a bin. row_above has the sums of the columns above. With
-/// `past_caches` aligned rows go past the caches. This and the functions below return false if they
-/// stopped because the job was cancelled.
+/// Computes rows first..last - 1 of H for a bin. row_above has the sums of the columns above these
+/// rows. With `past_caches`, aligned rows are written past the caches. This and the functions below
+/// return false if they stopped because the job was cancelled.
 template <class T>
 bool scan_strip (const Job &job, int bin, int first, int last, void *row_above, bool past_caches)
 {
@@ -314,9 +321,9 @@ bool scan_strip_u16 (const Job &job, int bin, int first, int last, void *row_abo
   return scan_strip<std::uint16_t> (job, bin, first, last, row_above, past_caches);
 }
 
-/// Adds to sums[x] the values in column x, or their squares, some rows at a time, so that pixels
-/// are read along rows. A picture of 4096 columns took four times as long if it was read column by
-/// column.
+/// Adds to sums[x] the values in column x, or their squares. It works on some rows at a time and
+/// reads them along the row. A picture of 4096 columns took four times as long if it was read
+/// column by column.
 template <bool kSquare>
 bool add_columns (const Job &job, int first, int last, std::uint32_t *HWY_RESTRICT sums)
 {
@@ -365,7 +372,7 @@ bool add_columns (const Job &job, int first, int last, std::uint32_t *HWY_RESTRI
   return true;
 }
 
-/// Adds to sums[x] the weights for the bin in column x.
+/// Adds to sums[x] what the weighted pixels in column x add to the bin.
 inline bool add_weights (const Job &job, int bin, int first, int last,
                          std::uint32_t *HWY_RESTRICT sums)
 {
@@ -429,14 +436,14 @@ HWY_EXPORT (count_u16);
 // --table u8:u32 --buffers 1 --size 1920x1080). The difference was not noted.
 constexpr std::size_t kCachedTable = 8 << 20;
 
-/// Returns whether the tensor goes past the caches.
+/// Returns whether the tensor is written past the caches.
 bool goes_past_caches (const Job &job)
 {
   return job.shape.content != Content::sums
          || job.layout.plane_pitch * job.shape.bins > kCachedTable;
 }
 
-/// Calls `body` with a value of the type that counts.
+/// Calls `body` with a value of the type of the tensor's elements.
 template <class Body>
 auto with_counter (const Shape &shape, Body &&body)
 {

@@ -21,7 +21,7 @@ int start_workers (const std::atomic<bool> *cancelled)
       const int allowed =
           int (tbb::global_control::active_value (tbb::global_control::max_allowed_parallelism));
       const int all = std::min (tbb::this_task_arena::max_concurrency (), allowed);
-      // no thread leaves before all threads are here, or no other has come for a while
+      // a thread waits until all threads are here, or until no other thread has come for a while
       std::atomic<int> here = 0;
       return for_each (all, 1, cancelled, [&] (int) {
         int seen = ++here;

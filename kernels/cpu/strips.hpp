@@ -18,31 +18,36 @@
 
 namespace inthist::cpu {
 
-/// The tuned numbers of strips. A number without a figure was not measured against others.
+/// The tuned numbers of strips. If a comment gives no times, other values were not measured.
 struct StripsPolicy {
   // This many tasks keep every core busy even if some tasks take longer than others.
   int tasks_per_core = 4;
-  // A tensor of at most this many elements has one thread, which is done before another would have
-  // begun. On an EPYC (Zen 4) a table of 64x64 with squares takes 1.6 us on one thread, and 2.6 us
-  // if two threads share it (inthist-check rows --bench --device cpu --table u8:u32 --bins 2 --size
-  // 64x64 --buffers 1). Other limits were not measured.
+  // A tensor of at most this many elements is computed by one thread, because it is done before a
+  // second thread would have started. On an EPYC (Zen 4) a table of 64x64 with squares takes 1.6 us
+  // on one thread, and 2.6 us if two threads share it (inthist-check rows --bench --device cpu
+  // --table u8:u32 --bins 2 --size 64x64 --buffers 1). Other limits were not measured.
   int small_tensor = 1 << 15;
-  // A strip has no fewer rows: a task costs less than its work.
+  // A strip has at least this many rows, so that the work of a task outweighs the cost of starting
+  // it.
   int least_rows = 32;
-  // A strip has no fewer units, which are rows of tiles in tensors of tiles, for the same reason.
+  // A strip has at least this many units (kUnit rows, such as a row of tiles), so that a task is
+  // worth its start.
   int least_units = 4;
-  // A strip of a table has no fewer pixels, for the same reason: a table has only one bin.
+  // A strip of a table has at least this many pixels: a table has only one bin, so a row is little
+  // work.
   int least_table_pixels = 1 << 18;
 };
 constexpr StripsPolicy kStripsPolicy;
 
-/// Strips begin at multiples of kUnit rows. The workspace has a row of T for each bin and strip.
+/// Divides a tensor into strips that begin at multiples of kUnit rows. The workspace has a row of T
+/// for each bin and strip.
 template <class T, int kUnit = 1>
 class Strips {
 public:
   explicit Strips (const Job &job) : job_ (job), strips_ (strips_of (job.shape)) {}
 
-  /// Returns the bytes for this shape, and for the same shape with fewer bins and more strips.
+  /// Returns the bytes of workspace for this shape. They also suffice for this shape with fewer
+  /// bins, which has more strips.
   static std::size_t workspace_bytes (const Shape &shape)
   {
     return row_bytes (shape)
@@ -50,9 +55,10 @@ public:
                                     shape.bins + wanted_tasks ());
   }
 
-  /// Makes the tensor, rows first..last - 1 at a time. `count (job, bin, first, last, counts)` adds
-  /// these rows to the counts of columns. `scan (job, bin, first, last, above, more...)` writes
-  /// these rows; `above` has the counts of the columns above. Each returns false if it stopped.
+  /// Computes the tensor by two functions, each called for rows first..last - 1 of a strip. `count
+  /// (job, bin, first, last, counts)` adds these rows to the counts of columns. `scan (job, bin,
+  /// first, last, above, more...)` writes these rows of the tensor; `above` has the counts of the
+  /// columns above them. Each returns false if it stopped.
   template <class Count, class Scan, class... More>
   int count_and_scan (Count &&count, Scan &&scan, More... more) const
   {
@@ -79,7 +85,7 @@ private:
                                   + (std::size_t (bin) * strips_ + strip) * row_bytes (job_.shape));
   }
 
-  /// Sets the counts above each strip.
+  /// Computes the counts of the columns above each strip.
   template <class Count>
   int count_above (Count &&count) const
   {

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turns a strip of a frame into rows of the frame's tensor, by the carry of Nehab et al. 2011 in
-// its simplest form. H in the row above the strip is added to all rows of a column. The last row is
-// then the carry of the next strip. Traffic: reads and writes the tensor once more. The download of
-// the tensor, which follows, takes much longer. A thread goes down 16 bytes of columns, so that no
-// other thread reads or replaces the carries of these columns.
+// Completes a strip that was computed like a frame of its own (inthist.hpp), by the simplest form
+// of the carry of Nehab et al. 2011. The carry, H in the row above the strip, is added to all rows
+// of a column. The last row is the carry for the next strip. Traffic: reads and writes the tensor
+// once more. The download of the tensor, which follows, takes much longer. A thread works down
+// columns that are 16 bytes wide together. So no other thread reads or replaces the carries of
+// these columns.
 #include <cuda_runtime.h>
 
 #include "../planes.hpp"
@@ -12,9 +13,10 @@
 namespace inthist::cuda {
 namespace {
 
-// Neither number was measured against others, because the download is slower than the kernel.
+// Other values of these two constants were not measured, because the download takes longer than the
+// kernel.
 constexpr int kThreads = 128;
-constexpr int kAtOnce = 8;  // rows that a thread has in flight
+constexpr int kAtOnce = 8;  // rows that a thread loads at once
 
 template <class T>
 struct alignas (16) Pack {
@@ -22,7 +24,8 @@ struct alignas (16) Pack {
   T elements[kElements];
 };
 
-/// Adds to elements x.. of a plane's rows: 16 bytes, or fewer at the end of a ragged row.
+/// Adds the carries to 16 bytes of elements, from column x on, in each row of a plane. If not
+/// kWhole, the row ends within these 16 bytes.
 template <bool kWhole, class T>
 __device__ inline void add_down (const Planes<T> &strip, int x, std::uint32_t *carry)
 {
@@ -39,7 +42,7 @@ __device__ inline void add_down (const Planes<T> &strip, int x, std::uint32_t *c
   Pack<T> rows[kAtOnce] = {};
   for (int y = 0; y < strip.height; y += kAtOnce) {
 #pragma unroll
-    for (int i = 0; i < kAtOnce; i++) {  // rows after the last load the last row
+    for (int i = 0; i < kAtOnce; i++) {  // rows beyond the last load the last row instead
       const T *const from = column + min (y + i, strip.height - 1) * strip.row;
       if constexpr (kWhole)
         rows[i] = *reinterpret_cast<const Pack<T> *> (from);

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Kernels that answer queries, of a tensor in rows or in tiles:
+// Kernels that answer queries of a tensor in rows or in tiles. The work is divided like this:
 //
-//   counts, sums  a block a window, a thread a bin, four loads each (more if the window must be
+//   counts, sums  a block for each window, a thread for each bin, with four loads (more if it must
+//   be
 //                 cut, see region.hpp). In tiles, a warp some bins (device/tiles/window.cuh)
-//   totals        a thread a window, or a patch of one
-//   likelihoods   a warp a window, a lane a bin; what the lanes find is added in the bins' order.
-//                 Maps of one window size have a better way (likelihood_map.cuh)
-//   quantiles     a thread a window, which runs through the bins
-//   votes         a block up to kVoteWindows windows (fewer until their votes fit shared memory), a
-//                 thread a patch of a window, neighbours side by side so that loads coalesce
+//   totals        a thread for each window, or for each patch of a window
+//   likelihoods   a warp for each window, a lane for each bin; bins are added in their order.
+//                 Maps of windows that share edges have a faster kernel (likelihood_map.cuh)
+//   quantiles     a thread for each window, which runs through the bins
+//   votes         a block for up to kVoteWindows windows (fewer if their votes do not fit in shared
+//                 memory), a thread for each patch of a window; neighbours are in neighbouring
+//                 threads
 //
 // Kernels of likelihoods and votes also find the best window (device/queries/best_window.cuh).
 #pragma once
@@ -25,13 +27,13 @@
 
 namespace inthist::cuda {
 
-// Windows of a block of votes: eight neighbours' u32 fill a sector of 32 bytes. Neither this number
-// nor the threads of this file's blocks were measured against others.
+// The most windows of a block of votes. The u32 of eight neighbouring windows fill a sector of 32
+// bytes. Other values of this number, and of the threads of this file's blocks, were not measured.
 constexpr int kVoteWindows = 8;
-// shared memory that every block may use, without that for the best window
+// the shared memory that every GPU gives a block, less what finding the best window needs
 constexpr std::size_t kVotesBytes = (48 << 10) - sizeof (BestWindow<Query>::Shared);
 static_assert (kMaxPatches * sizeof (float) <= kVotesBytes);
-constexpr int kAnswerThreads = 128;  // of a block of quantiles or likelihoods
+constexpr int kAnswerThreads = 128;  // threads of a block for quantiles or likelihoods
 // With a bound of 128, likelihoods of a WholeQuery use fewer registers on sm_90, but likelihoods of
 // a Query would spill registers. This was not timed.
 template <class AnyQuery>
@@ -64,7 +66,8 @@ __global__ void count_windows_in_tiles_kernel (TensorInTiles tensor, Query query
   }
 }
 
-/// Computes the total of each window. Tensors of weights are in rows only, never in tiles.
+/// Computes the total of each window. The tensor is in rows, because tensors of weights are never
+/// in tiles.
 template <class Tensor>
 __global__ void totals_kernel (Tensor tensor, Query query)
 {
@@ -84,8 +87,9 @@ __global__ void quantiles_kernel (Tensor tensor, AnyQuery query)
     tensor.with_planes ([&] (const auto &plane) { quantile (tensor.shape, plane, query, i); });
 }
 
-/// Calls `body` with a function of a bin, `first`, that returns to each lane of a warp the pixels
-/// (or weights) in bin first + lane, if the tensor has this bin.
+/// Calls `body` with a function that counts a window. Called by a warp with the number of a bin,
+/// `first`, it returns to each lane the pixels (or weights) in bin first + lane, if the tensor has
+/// this bin.
 template <class Tensor, class Body>
 __device__ void with_lanes_counts (const Tensor &tensor, const Region &window, Body body)
 {
@@ -103,7 +107,8 @@ __device__ void with_lanes_counts (const Tensor &tensor, const Region &window, B
   }
 }
 
-/// Returns divisor_of () to the lanes of a warp, of which each adds up some of the bins.
+/// Returns divisor_of () to all lanes of a warp. If it is a sum of weights, each lane adds up some
+/// of the bins.
 template <class Tensor, class AnyQuery>
 __device__ std::uint64_t divisor_in_warp (const Tensor &tensor, const AnyQuery &query,
                                           std::size_t i, const Region &window)
@@ -164,8 +169,8 @@ likelihoods_kernel (Tensor tensor, AnyQuery query)
   best.publish (bests);
 }
 
-/// Compares a window with a model, which is sum i. Calls `store` with the value if the sum is
-/// complete.
+/// Compares a window with a model; this is sum i of the query. Calls `store` with the value if the
+/// tensor has the frame's last bins.
 template <Measure kMeasure, class PlaneAccessor, class AnyQuery, class Store>
 __device__ void compare_window (const Shape &shape, const PlaneAccessor &plane,
                                 const AnyQuery &query, std::size_t i, const Region &window,
@@ -185,7 +190,8 @@ __device__ void compare_window (const Shape &shape, const PlaneAccessor &plane,
   finish (shape, query, i, sum, store);
 }
 
-/// Tells whether votes (i) is the rank-th best of n votes; of equals the first is better.
+/// Tells whether votes (i) is the rank-th best of n votes. Of equal votes, the first counts as
+/// better.
 template <class Votes>
 __device__ bool has_rank (int rank, int i, int n, bool similarity, const Votes &votes)
 {
@@ -254,8 +260,8 @@ void launch_totals (const Tensor &tensor, const Query &query, Stream stream)
   }
 }
 
-/// Launches the kernels of a comparison. The kernels for a Query, which may carry data, have more
-/// code and registers than the kernels for a WholeQuery.
+/// Launches the kernels for likelihoods, votes or quantiles. A Query may carry data, so its kernels
+/// have more code and registers than those for a WholeQuery.
 template <class Tensor, class AnyQuery>
 void launch_comparison (const Tensor &tensor, const AnyQuery &query, Stream stream)
 {
@@ -305,7 +311,7 @@ void launch (const Tensor &tensor, const Query &query, Stream stream)
     launch_comparison (tensor, whole (query), stream);
 }
 
-// answer_tiles.cu has these kernels, so that they are compiled in parallel with the others
+// The kernels for tiles are compiled in answer_tiles.cu, in parallel with the others.
 extern template void launch (const TensorInTiles &, const Query &, Stream);
 
 }  // namespace inthist::cuda

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turns pixels into bin indices, or into weighted pixels, with the LUT in shared memory. Traffic:
-// the image once, and one or four bytes written a pixel, about a hundredth of the tensor. A thread
-// has 16 pixels of one byte, or four larger pixels. For features that read more than a pixel of the
-// first plane there are two kernels each, and a thread has eight pixels
-// (device/pixels/pixel_run.cuh).
+// Converts pixels to bin indices, or to weighted pixels, with the LUT in shared memory. Traffic:
+// the image is read once, and one or four bytes are written for each pixel, about a hundredth of
+// the tensor. A thread converts 16 pixels of one byte, or four larger pixels. For features that
+// read more than a pixel of the first plane there are two kernels for each feature, in which a
+// thread converts runs of eight pixels (device/pixels/pixel_run.cuh).
 #include <algorithm>
 
 #include <cuda_runtime.h>
@@ -62,13 +62,13 @@ bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format,
   *reinterpret_cast<Bytes<kWords> *> (out.data + y * out.stride + x0) = bins;
 }
 
-/// The tables that the threads of a block share. They are in shared memory, because lanes read
-/// different places.
+/// The tables of a block. They are in shared memory, because each lane reads another place.
 struct Tables {
   LutWords lut;
   Sectors sectors;
 
-  /// All threads must call this, and a barrier must follow.
+  /// Copies the tables to shared memory. All threads of the block must call this, and a barrier
+  /// must follow.
   __device__ void set (const LutWords &from, const Sectors &all, bool is_gradient)
   {
     lut.copy (from);
@@ -86,7 +86,7 @@ constexpr bool kReadsColours = Feature::kReads == Reads::rgb || Feature::kReads 
 template <class Feature>
 constexpr bool kReadsNeighbours = Feature::kReads == Reads::luma_3x3;
 
-/// The pixels of a thread: some runs of pixels in row y, from column x on.
+/// The position of a thread's pixels: runs of pixels in row y, from column x on.
 struct PixelPosition {
   int x;
   unsigned y;
@@ -100,7 +100,7 @@ struct PixelPosition {
   }
 };
 
-constexpr int kRuns = 2;  // of a thread that makes bins; both runs are loaded at once
+constexpr int kRuns = 2;  // runs of a thread that computes bins; both are loaded at once
 
 template <class Feature>
 __global__ void __launch_bounds__ (kThreads)
@@ -171,7 +171,7 @@ weigh_feature (const __grid_constant__ Image image, const __grid_constant__ Sect
     to[i / 4] = make_uint4 (words[i].word, words[i + 1].word, words[i + 2].word, words[i + 3].word);
 }
 
-/// Calls `launch` for parts of the rows, so that the number of a thread takes 32 bits.
+/// Calls `launch` for parts of the rows, so that the numbers of threads fit in 32 bits.
 template <class Launch>
 int for_rows (std::size_t threads_per_row, int height, Launch &&launch)
 {
@@ -208,7 +208,7 @@ int launch_feature (const Binning &binning, int width, int height, PixelPlane ou
     Image from = image;
     from.first_row += y;
     if (image.format.reads_single_pixel ())
-      from.rows = height;  // only the pixel's own row is read, wherever the image ends
+      from.rows = height;  // no neighbouring rows are read, so the image may end anywhere
     return launch_overlapped (kernel, blocks, kThreads, 0, stream, from, sectors_of (image.format),
                               LutWords::of (binning.lut), width, rows,
                               PixelPlane{ out.data + y * out.stride, out.stride });

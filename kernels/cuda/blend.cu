@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Lays drawings over a picture on a GPU (blend.hpp). A thread has a pixel of a drawing, or of a
-// map.
+// Blends drawings into a picture on a GPU (blend.hpp). A thread blends one pixel of a drawing or of
+// a map at a time.
 #include <cuda_runtime.h>
 
 #include "../blend.hpp"

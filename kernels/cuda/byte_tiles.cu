@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// byte-tiles: counts columns, then scans down strips of tiles and writes each tile once. Like
-// strip, it has two launches:
+// byte-tiles: counts the pixels in columns, then goes down strips of tiles (tiles.hpp), and writes
+// each tile once. Like strip, it has two launches:
 //
 //   count   counts the pixels of each bin in each column of every strip
 //           (device/strip/column_counts.cuh)
 //   scan    walks down every strip of every bin, a lane a tile (device/byte_tiles/scan.cuh)
 //
-// Counts inside a tile fit a byte. So four counts are added at a time, and a product with
-// 0x01010101 scans four counts. Traffic: 0.28 of the traffic of a u32 tensor, or 0.31 if tiles are
-// wide. The tuned numbers are in byte_tiles_policy.hpp and count_policy.hpp.
+// Counts inside a tile fit in a byte. So four counts are added at a time, and a multiplication by
+// 0x01010101 gives the prefix sums of four counts. Traffic: 0.28 of the traffic of a u32 tensor, or
+// 0.31 if tiles are wide. The tuned numbers are in byte_tiles_policy.hpp and count_policy.hpp.
 #include "byte_tiles.hpp"
 
 #include <algorithm>
@@ -24,12 +24,13 @@ namespace {
 
 constexpr int kMaxTiledWidth = kMaxTileThreads * kTileSide;
 
-/// A launch of scan for the shape of a frame; the number of blocks comes from Strips.
+/// The parameters of a launch of scan for the shape of a frame. The number of blocks comes from
+/// Strips.
 struct TileLaunch {
   void (*kernel) (BinSource, Strips, Layout, std::uint8_t *);
   int threads, staged_bytes;
 
-  /// Stages tiles in shared memory if a block has enough.
+  /// Returns a launch that writes tiles by way of shared memory, if a block has enough of it.
   static TileLaunch of (const Tiles &tiles, int shared_bytes)
   {
     const int threads = round_up (tiles.columns, kWarp), staged = threads * tiles.bytes ();
@@ -44,10 +45,11 @@ struct TileLaunch {
              threads, 0 };
   }
 
-  /// Sets the kernel's limit of shared memory, and gets how many blocks a processor has room for.
+  /// Sets the kernel's limit of shared memory, and gets the number of blocks that fit on a
+  /// multiprocessor.
   int get_room (int shared_bytes, int &blocks) const
   {
-    // always the same value, because other threads may be launching the kernel
+    // the value is always the same, because other threads may launch the kernel at the same time
     if (const int error = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                 shared_bytes);
         error != 0)
@@ -56,10 +58,10 @@ struct TileLaunch {
   }
 };
 
-/// Gets how many bytes of shared memory a block can have for tiles.
+/// Gets the bytes of shared memory that a block can have for tiles.
 int get_shared_bytes (int &bytes)
 {
-  constexpr int kOwn = 4096;  // other bytes of scan, and what the system takes of each block
+  constexpr int kOwn = 4096;  // scan's other shared memory, and the system's in each block
   const int error = device_attribute (cudaDevAttrMaxSharedMemoryPerBlockOptin, bytes);
   bytes -= kOwn;
   return error;

@@ -6,7 +6,8 @@
 
 namespace inthist::cuda {
 
-/// Runs byte-tiles with another policy. The workspace has room for strips of four rows of tiles.
+/// Runs byte-tiles with a policy other than the default. The workspace has room for strips of four
+/// or more rows of tiles.
 int run_byte_tiles (const Job &job, const TilesPolicy &policy);
 
 }  // namespace inthist::cuda

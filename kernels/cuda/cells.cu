@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Cells of many grids at once from the pixels of a frame (cells.hpp), and the counts of windows. A
-// block adds up a row of a grid's cells. A thread goes down a column of pixels, and adds the pixels
-// to the cells that the column lies in, in shared memory. All numbers are integers: the order of
-// additions does not matter.
+// Adds up the cells of many grids at once from the pixels of a frame (cells.hpp), and counts the
+// bins of windows. A block adds up one row of cells of a grid. A thread works down columns of
+// pixels, and adds the pixels to sums in shared memory, for the cells in which a column lies. All
+// numbers are integers: the order of additions does not matter.
 #include <algorithm>
 
 #include <cuda_runtime.h>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr int kThreads = 128;  // This number was not measured against others.
 
-/// Calls body (cell, part) for each cell along an axis that has a part of the pixel's side. A part
-/// is in 1/kCellParts pixel.
+/// Calls body (cell, part) for each cell along an axis in which a part of the pixel's side lies.
+/// The unit of `part` is 1/kCellParts pixel.
 template <class Body>
 __device__ void for_cells (const int *edges, int cells, int pixel, Body &&body)
 {
@@ -36,8 +36,8 @@ __device__ void for_cells (const int *edges, int cells, int pixel, Body &&body)
       body (i, part);
 }
 
-/// Return the first pixel that lies partly in cells from this edge on, and the first pixel after
-/// cells that end at this edge.
+/// Return the first pixel that lies at least partly in a cell that begins at this edge, and the
+/// first pixel after a cell that ends at this edge.
 __device__ int first_pixel (int edge)
 {
   return edge / kCellParts;
@@ -47,8 +47,9 @@ __device__ int end_pixel (int edge)
   return divide_up (edge, kCellParts);
 }
 
-/// Adds up weights. The sum over rows of pixels that lie in the cells by the same part has 32 bits.
-/// It adds up the weight times the part of the pixel's width, over at most kMaxPixels pixels.
+/// Adds up cells of weighted pixels. Consecutive rows of pixels of which the same part lies in the
+/// cells are summed with 32 bits. This sum is of the weight times the part of the pixel's width,
+/// over at most kMaxPixels pixels.
 __global__ void __launch_bounds__ (kThreads)
 add_up_weights (PixelPlane words, int planes, const CellsOnDevice *grids)
 {
@@ -97,7 +98,8 @@ add_up_weights (PixelPlane words, int planes, const CellsOnDevice *grids)
     out[i] = std::int64_t (totals[i]);
 }
 
-/// Adds up the weights that a table has for the values of pixels: a number for each plane.
+/// Adds up cells of pixels without weights. A table has the number that each value of a pixel adds
+/// to each plane.
 template <int kPlanes>
 __global__ void __launch_bounds__ (kThreads)
 add_up_values (PixelPlane values, const CellsOnDevice *grids)

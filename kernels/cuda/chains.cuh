@@ -11,22 +11,24 @@
 
 namespace inthist::cuda {
 
-/// The chains along an axis of a map. A chain's windows lie `apart` places of the map from each
-/// other, so `apart` neighbouring chains are a set. The last set may lie partly beyond the map.
+/// The chains along an axis of a map. Neighbouring windows of a chain are `apart` places of the map
+/// from each other. So `apart` neighbouring chains together (a set) cover a range of the map
+/// without gaps. The last set may lie partly beyond the map.
 struct Chains {
   int n, apart;
 };
 
-/// Returns the place in the map of a chain's first window.
+/// Returns the row or column in the map of a chain's first window.
 template <int kLength>
 INTHIST_HOST_DEVICE inline int first_window (int chain, int apart)
 {
   return chain / apart * kLength * apart + chain % apart;
 }
 
-/// Returns the row or column of H at an edge of a window: `offset` pixels after the first pixel of
-/// the window at a place of the map, and one before. It is -1 before the frame. `start` and `step`
-/// are those of the grid; the frame has `size` rows or columns.
+/// Returns the row or column of H that belongs to an edge of the window at a place of the map. The
+/// edge lies `offset` pixels after the window's first edge. The result is that of the last pixel
+/// before the edge, or -1 before the frame. `start` and `step` are those of the grid; the frame has
+/// `size` rows or columns.
 INTHIST_HOST_DEVICE inline int edge_at (int start, int step, std::int64_t place, int offset,
                                         int size)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The steps before a scan down strips: where pixels come from, what makes bins of the pixels, and
-// the column counts of the strips above (device/strip/column_counts.cuh).
+// The steps before the scan kernel of strip and byte-tiles. They choose where pixels are read from
+// and which kernel maps them to bins, and launch the count kernel (device/strip/column_counts.cuh).
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ struct HighBits {
   int shift, first;
 };
 
-/// Finds the high bits that give the bin of a byte (see BinSource); all other bytes are in no bin.
-/// Returns nothing if high bits do not suffice for the LUT, or if a bin has no byte.
+/// Tells how to find the bin of a byte from its high bits (see BinSource), without the LUT. Returns
+/// nothing if high bits do not suffice for this LUT, or if a bin has no byte.
 inline std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
 {
   constexpr int kValues = sizeof lut;
@@ -36,12 +36,12 @@ inline std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
   return {};
 }
 
-/// The kernel that makes bins of the image: none (`nobody`) if the image's high bits are the bins,
-/// or if the job has bins.
+/// The kernel that maps the image to bins. No kernel is needed if the high bits of the image's
+/// bytes are the bins, or if the job already has bins.
 enum class BinsBy { nobody, count, bin_image };
 
-/// The pixels that count and scan read. With BinsBy::count, scan reads the bins that count makes
-/// instead.
+/// The pixels that the kernels count and scan read. With BinsBy::count, only count reads them, and
+/// scan reads the bins that count stores.
 struct Input {
   BinSource pixels;
   BinsBy bins_by;
@@ -54,9 +54,10 @@ inline BinSource bin_plane_of (const Job &job)
            .columns = int (job.pixels.stride / bytes_of (job.shape.pixel)) };
 }
 
-/// Chooses the image if its high bits are the bins, and if its address, stride and width are
-/// multiples of `alignment`. If not, count makes the bins if a pixel is a byte and four pixels are
-/// an aligned word. In all other cases bin_image makes the bins before count.
+/// Chooses the input of the kernels. It is the image itself if the high bits of its bytes are the
+/// bins, and its address, stride and width are multiples of `alignment`. If not, count maps pixels
+/// to bins if a pixel is a byte and four pixels are an aligned word. In all other cases bin_image
+/// () computes the bins before count runs.
 inline Input input_of (const Job &job, const Strips &strips, int alignment)
 {
   if (!job.binning)

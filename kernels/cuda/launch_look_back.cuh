@@ -11,7 +11,7 @@
 
 namespace inthist::cuda {
 
-// threads that a processor has room for, at least
+// the fewest threads that fit on a multiprocessor of this architecture
 #if __CUDA_ARCH__ == 750
 constexpr int kRoom = 1024;
 #else
@@ -44,7 +44,7 @@ int launch (const Planes<T> &table, const Job &job, int shared, int most_shared)
 {
   const TileStates<T, Tile> states (job.workspace, table);
   const auto kernel = look_back_kernel<T, Source, Tile>;
-  // always the same value, because other threads may be launching the kernel
+  // the value is always the same, because other threads may launch the kernel at the same time
   if (const int error =
           cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared);
       error != 0)
@@ -67,8 +67,9 @@ using LargeTile = LookBackTile<T, kLookBackPolicy<T, Source>.large>;
 template <class T, class Source>
 using SmallTile = LookBackTile<T, kLookBackPolicy<T, Source>.small>;
 
-/// Gets the shared memory for a block with which no processor has room for more than its share of
-/// the tiles. With less, the tiles of the next table, which start early, would be spread unevenly.
+/// Gets the bytes of shared memory that a block must ask for so that no multiprocessor has room for
+/// more than its share of the tiles. With less, the tiles of the next table, which start early,
+/// would be spread unevenly.
 inline int get_spread (int tiles, int &shared)
 {
   int processors = 0, of_processor = 0, reserved = 0;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Computes a likelihood map. A thread has a block of kChainColumns x kChainRows windows: each
-// begins where the one to its left, and the one above it, ends. So the block needs (kChainColumns +
-// 1) x (kChainRows + 1) elements of each plane, and not four for each window: 12 for 6 windows.
-// Neighbouring threads have neighbouring windows, so loads coalesce.
+// Computes a likelihood map. A thread compares a block of kChainColumns x kChainRows windows. Each
+// of them begins where the window to its left ends, and where the window above it ends. So the
+// block needs (kChainColumns + 1) x (kChainRows + 1) elements of each plane, and not four for each
+// window: for example 12 elements for 6 windows. Neighbouring threads compare neighbouring windows,
+// so loads coalesce.
 //
-// The windows of a row of the block are differences of columns of H, and these are differences of
-// two elements. An element before the frame is zero: its neighbour inside the frame is loaded, and
-// counts 0 times.
+// The count of a window is a difference of two differences of elements of H. H before the frame is
+// zero. There an element inside the frame is loaded instead, and is multiplied by 0.
 #pragma once
 
 #include <type_traits>
@@ -17,18 +17,19 @@
 
 namespace inthist::cuda {
 
-// Blocks of windows of a thread, and bins in flight. On an H200, 32 bins of u32, windows of 64x64,
-// chi-square-alt: blocks of 1x2 windows take 17.6 us at 640x480 and 118.0 at 1920x1080, 2x2 17.3
-// and 99.0, 3x2 17.6 and 92.6, 4x2 18.6 and 91.7, 3x3 18.3 and 99.3. Roots have branches, which
-// need many threads: with 3x2, bhattacharyya takes 35.6 us at 640x480, and with 1x2 19.6
-// (docs/measurements/2026-11-29-maps.md).
+// The size of a thread's block of windows, and the number of bins in flight. On an H200, 32 bins of
+// u32, windows of 64x64, chi-square-alt: blocks of 1x2 windows take 17.6 us at 640x480 and 118.0 at
+// 1920x1080, 2x2 17.3 and 99.0, 3x2 17.6 and 92.6, 4x2 18.6 and 91.7, 3x3 18.3 and 99.3. The code
+// of square roots has branches, so many threads are needed to hide latency: with 3x2, bhattacharyya
+// takes 35.6 us at 640x480, and with 1x2 19.6 (docs/measurements/2026-11-29-maps.md).
 struct SmallBlock {
   static constexpr int kChainColumns = 1, kChainRows = 2, kBinsAhead = 2;
 };
 struct LargeBlock {
   static constexpr int kChainColumns = 3, kChainRows = 2, kBinsAhead = 2;
 };
-/// For elements of tiles, which need more registers. It was not measured against others.
+/// The block of windows for tensors in tiles, which need more registers. Other sizes were not
+/// measured.
 struct TiledBlock {
   static constexpr int kChainColumns = 1, kChainRows = 2, kBinsAhead = 1;
 };
@@ -36,7 +37,7 @@ template <Measure kMeasure>
 constexpr bool kHasLargeBlocks =
     kMeasure != Measure::bhattacharyya &&kMeasure != Measure::correlation;
 
-/// Elements of type T in the rows of a plane of less than 4 GiB.
+/// Loads elements of type T from a plane in rows. A plane has less than 4 GiB.
 template <class T, class Block>
 struct RowElements : Block {
   using Element = T;
@@ -56,7 +57,7 @@ struct RowElements : Block {
   }
 };
 
-/// Elements in the tiles of a plane.
+/// Loads elements from a plane in tiles (tiles.hpp).
 struct TileElements : TiledBlock {
   using Element = std::uint32_t;
   using Place = int2;
@@ -74,7 +75,8 @@ struct TileElements : TiledBlock {
   }
 };
 
-/// The chains of a map, and the blocks of windows in which they lie.
+/// The chains of a map (chains.cuh) along both axes. A chain of columns and a chain of rows
+/// together are the block of windows of one thread.
 struct MapChains {
   Chains columns, rows;
   int n () const { return columns.n * rows.n; }
@@ -106,7 +108,7 @@ public:
     for (int k = 0; k <= kRows; k++)
       for (int j = 0; j <= kColumns; j++)
         places_[k][j] = elements.place (max (y[k], 0), max (x[j], 0));
-    // both elements are the same if both lie before the frame, and then their difference is right
+    // if both elements lie before the frame, both are the same, and their difference is 0
     for (int j = 0; j < kColumns; j++)
       column_factors_[j] = x[j] < 0 && x[j + 1] >= 0 ? 0 : ~0u;
     for (int k = 0; k < kRows; k++)
@@ -137,18 +139,19 @@ private:
   using Windows = T[kRows][kColumns];
   using Corners = typename Elements::Element[kRows + 1][kColumns + 1];
 
-  /// Returns the column of the map in which the j-th windows lie.
+  /// Returns the column of the map that has the windows in column j of this block.
   __device__ std::int64_t column (int j) const
   {
     return first_column_ + std::int64_t (j) * columns_apart_;
   }
-  /// Returns the row of the map in which the k-th windows lie.
+  /// Returns the row of the map that has the windows in row k of this block.
   __device__ std::int64_t row (int k) const
   {
     return first_row_ + std::int64_t (k) * rows_apart_;
   }
 
-  /// Calls `body` with the places in the map of the windows that lie there.
+  /// Calls `body` for each window that lies in the map, with its index in the map and its row and
+  /// column in the block.
   template <class Body>
   __device__ void for_each_window (Body body)
   {
@@ -161,7 +164,8 @@ private:
           body (int (row (k) * grid.columns + column (j)), k, j);
   }
 
-  /// Starts the sums. Totals of windows that are counted at once fit 32 bits.
+  /// Starts the sum of each window. Totals fit in 32 bits, because these windows need not be cut
+  /// into parts.
   __device__ void start (const int (&x)[kColumns + 1], const int (&y)[kRows + 1])
   {
     Windows<std::uint32_t> totals;
@@ -216,9 +220,9 @@ private:
     }
   }
 
-  /// Calls `body` with each bin and its counts of the windows. Loads run kBinsAhead bins ahead. A
-  /// condition on a load would keep several bins from being in flight, so the last plane is loaded
-  /// again.
+  /// Calls `body` with each bin and the counts of all windows of this block in the bin. Loads run
+  /// kBinsAhead bins ahead. After the last plane it is loaded again: a condition on a load would
+  /// keep several bins from being in flight.
   template <class Body>
   __device__ void for_each_bin (Body body) const
   {
@@ -249,11 +253,12 @@ private:
   const AnyQuery &query_;
   const int first_column_, first_row_, columns_apart_, rows_apart_;  // of the map
   typename Elements::Place places_[kRows + 1][kColumns + 1];
-  std::uint32_t column_factors_[kColumns], row_factors_[kRows];  // -1, or 0 for what is zero
+  std::uint32_t column_factors_[kColumns], row_factors_[kRows];  // -1, or 0 if H is zero
   Windows<MeasureSum<kMeasure>> sums_;
 };
 
-// Blocks of a multiprocessor: 8 leave a thread 64 registers, 6 leave 80, and 3 leave 168.
+// The blocks that must fit on a multiprocessor limit the registers of a thread: 8 blocks leave 64
+// registers, 6 leave 80, and 3 leave 168.
 constexpr int kMapThreads = 128;
 template <class Elements, class AnyQuery>
 constexpr int kMapBlocks = Elements::kChainColumns > 1              ? 3
@@ -278,7 +283,7 @@ map_windows (TensorView tensor, Elements elements, AnyQuery query, MapChains cha
   best.publish (bests);
 }
 
-/// Returns nothing if the windows cannot be chained.
+/// Returns the chains along both axes, or nothing if no window begins where another one ends.
 template <class Block>
 std::optional<MapChains> chains_of (const Grid &grid)
 {
@@ -291,8 +296,8 @@ std::optional<MapChains> chains_of (const Grid &grid)
   return MapChains{ *columns, *rows };
 }
 
-/// Returns how many elements of a plane the blocks load. A large block has some windows beyond a
-/// small map.
+/// Returns how many elements of a plane all threads load. The larger a block of windows, the more
+/// of it lies beyond a small map.
 template <class Block>
 std::optional<std::int64_t> loads_of (const Grid &grid)
 {
@@ -326,7 +331,8 @@ bool try_launch_rows (const TensorInRows &tensor, const AnyQuery &query, Stream 
   return try_launch_blocks<kMeasure, RowElements<T, SmallBlock>> (tensor, query, stream);
 }
 
-/// Returns false, with nothing done, if the windows cannot be chained or their counts overflow.
+/// Launches the kernel for a likelihood map. Does nothing and returns false if the windows cannot
+/// be chained or their counts overflow.
 template <Measure kMeasure, class Tensor, class AnyQuery>
 bool try_launch_map (const Tensor &tensor, const AnyQuery &query, Stream stream)
 {

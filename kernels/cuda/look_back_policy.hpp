@@ -2,7 +2,7 @@
 //
 // The tuned numbers of look-back. They were tuned by hand on an H200; no program here times other
 // values. Numbers that were compared with others are in docs/measurements/2026-11-25-look-back.md.
-// A number without a figure was not measured against others.
+// If a comment gives no times, other values were not measured.
 #pragma once
 
 #include "../planes.hpp"
@@ -10,15 +10,15 @@
 namespace inthist::cuda {
 
 /// The size of a tile. A warp has `rows` rows, and a lane has `chunks` chunks of neighbouring
-/// elements of each row. A processor has registers for `blocks` blocks, or for as many as the
-/// number of threads allows.
+/// elements of each row. The registers of a multiprocessor suffice for `blocks` blocks, or for as
+/// many as the number of threads allows.
 struct LookBackTilePolicy {
   int rows, chunks, blocks;
 };
 
-/// Tiles of a table. Large tiles publish less; a table needs `many` large tiles to keep a GPU busy.
-/// `spread`: no processor takes more large tiles of a table than others, even if it has room for
-/// more.
+/// The tiles of a table. Large tiles publish less, but only tables of at least `many` large tiles
+/// keep a GPU busy. `spread`: large tiles are spread evenly, even over multiprocessors that have
+/// room for more.
 struct LookBackPolicy {
   LookBackTilePolicy large, small;
   int many;

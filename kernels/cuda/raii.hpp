@@ -33,17 +33,17 @@ struct CudaError {
 template <class T = void>
 using CudaExpected = Expected<T, CudaError>;
 
-/// Turns what a CUDA call, or a launcher of kernels, returned into a CudaExpected.
+/// Converts the result of a CUDA call, or of a function that launches kernels, to a CudaExpected.
 inline CudaExpected<> check (int error, Location where = Location::current ())
 {
   if (error == cudaSuccess)
     return {};
-  cudaGetLastError ();  // or the next launch would report a failed allocation again
+  cudaGetLastError ();  // if not, the next launch would report the failed allocation again
   return unexpected<CudaError> (CudaError{ cudaError_t (error), where });
 }
 
-/// Turns what an allocation returned into a CudaExpected. The error has the bytes and the kind of
-/// memory.
+/// Converts the result of an allocation to a CudaExpected. The error contains the bytes and the
+/// kind of memory.
 inline CudaExpected<> check_allocation (int error, std::size_t bytes, Memory memory,
                                         Location where = Location::current ())
 {
@@ -75,8 +75,9 @@ inline CudaExpected<StreamOwner> make_stream (Location where = Location::current
   return StreamOwner (stream);
 }
 
-/// Makes an event with flags of cudaEventCreateWithFlags. An event that is not timed is cheaper
-/// with cudaEventDisableTiming. With cudaEventBlockingSync a wait sleeps.
+/// Makes an event with flags of cudaEventCreateWithFlags. cudaEventDisableTiming makes an event
+/// cheaper if its time is not needed. With cudaEventBlockingSync, a thread that waits for the event
+/// sleeps.
 inline CudaExpected<EventOwner> make_event (unsigned flags, Location where = Location::current ())
 {
   cudaEvent_t event;
@@ -84,7 +85,7 @@ inline CudaExpected<EventOwner> make_event (unsigned flags, Location where = Loc
   return EventOwner (event);
 }
 
-/// Allocates on the current device, aligned to 256 bytes; null for 0 bytes.
+/// Allocates memory on the current device, aligned to 256 bytes. Returns null for 0 bytes.
 inline CudaExpected<DeviceMemory> make_device_memory (std::size_t bytes,
                                                       Location where = Location::current ())
 {
@@ -94,7 +95,7 @@ inline CudaExpected<DeviceMemory> make_device_memory (std::size_t bytes,
   return DeviceMemory (static_cast<std::byte *> (memory));
 }
 
-/// Allocates on the host, aligned for any type; null for 0 bytes.
+/// Allocates pinned memory on the host, aligned for any type. Returns null for 0 bytes.
 inline CudaExpected<PinnedMemory> make_pinned_memory (std::size_t bytes,
                                                       Location where = Location::current ())
 {
@@ -104,14 +105,15 @@ inline CudaExpected<PinnedMemory> make_pinned_memory (std::size_t bytes,
   return PinnedMemory (static_cast<std::byte *> (memory));
 }
 
-/// Memory that is replaced when more is needed. Nothing may use it at that time.
+/// Memory that is replaced by a larger allocation when more is needed. Nothing may use the memory
+/// at that time.
 template <class Owner, CudaExpected<Owner> (*kMake) (std::size_t, Location)>
 class Growing {
 public:
   Growing () = default;
   Growing (Growing &&) = delete;  // the source would have bytes, but no memory
 
-  /// If this fails, no memory is left.
+  /// Makes sure that at least `wanted` bytes are allocated. If this fails, the memory is freed.
   CudaExpected<> reserve (std::size_t wanted, Location where = Location::current ())
   {
     if (wanted <= bytes_)

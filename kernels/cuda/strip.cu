@@ -1,23 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// strip: counts columns, then scans down strips of rows and writes the tensor once. Two launches:
+// strip: counts the pixels in columns, then goes down strips of rows and writes the tensor once. It
+// has two launches:
 //
 //   count   counts the pixels of each bin in each column of every strip
 //           (device/strip/column_counts.cuh), or adds up their weights (column_weights.cuh)
 //   scan    walks down every strip of every bin with the current row of H (device/strip/scan.cuh)
 //
-// A block waits for no other block. It starts from H in the row above its strip: the column counts
-// of all strips above, added up and scanned along the row. The carries follow Nehab et al. 2011 and
-// Dang, Yan and Wu 2014 (reduce, scan what was reduced, scan), with bins counted on the fly.
+// A block of scan waits for no other block. It starts from H in the row above its strip, which it
+// computes from the column counts of all strips above: their sum, and its prefix sums along the
+// row. The carries follow Nehab et al. 2011 and Dang, Yan and Wu 2014 (reduce, scan what was
+// reduced, scan), with bins counted on the fly.
 //
 // If the high bits of a byte are its bin (such as with 32 bins of 8-bit pixels, or some of these
 // bins), scan reads the picture itself, and the first strip of scan does not wait for count. If
 // not, count also makes the bins if a pixel is a byte, and bin_image makes the bins before count if
 // a pixel is larger.
 //
-// Traffic, as a share of the tensor: 1, and for the column counts 1 / (2 x rows of a strip) with
-// u32, 1 / rows with u16 and with weights. The picture comes from L2, once for every bin. The tuned
-// numbers are in strip_policy.hpp and count_policy.hpp.
+// Traffic, as a multiple of the tensor: 1 for the tensor itself, and for the column counts 1 / (2 x
+// rows of a strip) with u32, or 1 / rows with u16 and with weights. The picture comes from L2, once
+// for every bin. The tuned numbers are in strip_policy.hpp and count_policy.hpp.
 #include <algorithm>
 
 #include "device/hardware/attribute.cuh"
@@ -30,9 +32,9 @@ namespace inthist {
 namespace cuda {
 namespace {
 
-/// Returns the rows of a strip. All blocks run at once, or in the fewest rounds that keep nine of
-/// ten places busy with strips that are not too tall. Strips are short only if there are few
-/// blocks.
+/// Returns the rows of a strip. With these rows all blocks run at once, or if strips would be too
+/// tall, in the fewest rounds that use nine tenths of the GPU. Strips are short only if there are
+/// few blocks.
 int strip_rows (const Shape &shape, int processors, int blocks_per_processor,
                 const StripPolicy &policy)
 {
@@ -53,17 +55,18 @@ int strip_rows (const Shape &shape, int processors, int blocks_per_processor,
       { round_up (divide_up (shape.height, strips), kUnitRows), least, policy.least_rows });
 }
 
-/// A launch of scan for the shape of a frame; the number of blocks comes from Strips.
+/// The parameters of a launch of scan for the shape of a frame. The number of blocks comes from
+/// Strips.
 struct ScanLaunch {
   void (*kernel) (BinSource, Strips, Layout, std::uint8_t *, int);
-  int pixels, ranges;  // of a lane, of a row
+  int pixels, ranges;  // pixels of a lane, ranges of a row
   unsigned threads;
-  std::size_t row_above_bytes;  // of shared memory
+  std::size_t row_above_bytes;  // shared memory for the row above
 
   template <class Adds>
   static ScanLaunch of (const Shape &shape)
   {
-    using Block = StripScan<Adds, false, false>;  // the constants below are the same in all
+    using Block = StripScan<Adds, false, false>;  // the constants below are the same for all
     constexpr int kPixels = Block::kPixels;
     const int segments = divide_up (shape.width, kWarp * kPixels),
               ranges = divide_up (segments, Block::kMaxWarps);
@@ -88,10 +91,11 @@ struct ScanLaunch {
                                       : of<OnesOfBin<std::uint32_t>> (shape);
   }
 
-  /// Sets the kernel's limit of shared memory, and gets how many blocks a processor has room for.
+  /// Sets the kernel's limit of shared memory, and gets the number of blocks that fit on a
+  /// multiprocessor.
   int get_room (int &blocks) const
   {
-    if (row_above_bytes > 0)  // the same value always: other threads may be launching the kernel
+    if (row_above_bytes > 0)  // always the same value: other threads may launch the kernel
       if (const int error =
               cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     kMaxWidth * int (sizeof (std::uint32_t)));
@@ -129,7 +133,7 @@ int launch_column_sums (const Job &job, const Strips &strips, const Input &input
 
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
-  // the most row blocks on any device
+  // strips of the fewest rows have the most row blocks; no device needs more
   const Strips strips (shape, StripPolicy{}.least_rows, kUnitRows, nullptr);
   return strips.row_of (strips.counted_row_blocks (), 0)
          * (shape.content == Content::weights ? sizeof (std::uint32_t) : sizeof (std::uint16_t));

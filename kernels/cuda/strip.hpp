@@ -6,7 +6,8 @@
 
 namespace inthist::cuda {
 
-/// Runs strip with another policy. The workspace has room for strips of 24 rows.
+/// Runs strip with a policy other than the default. The workspace has room for strips of 24 or more
+/// rows.
 int run_strip (const Job &job, const StripPolicy &policy);
 
 }  // namespace inthist::cuda

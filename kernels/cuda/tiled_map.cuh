@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Computes a likelihood map of a tensor in tiles, of windows that begin at neighbouring pixels.
-// A thread has four columns of chains of windows (chains.cuh), whose elements share loads
-// (device/tiles/quads.cuh): six for four elements, not six for each. The quads of the windows' last
-// columns are aligned. The columns before the windows' first columns need not be aligned: a lane
-// has an aligned quad of these columns, and takes the others from the next lane, so that the last
-// lane of a row has no windows. Rows of lanes that lie below each other meet the same tiles in L1.
+// Computes a likelihood map of a tensor in tiles, of windows that begin at neighbouring pixels. A
+// thread compares four columns of chains of windows (chains.cuh). H at their last columns is a quad
+// (device/tiles/quads.cuh): four neighbouring elements, of an aligned first column, for which six
+// loads suffice. H before their first columns need not be aligned. A lane loads an aligned quad of
+// these columns and gets the others from the next lane. So the last lane of a row has no windows.
+// Rows of lanes below each other find the same tiles in L1.
 #pragma once
 
 #include <type_traits>
@@ -16,21 +16,21 @@
 
 namespace inthist::cuda {
 
-constexpr int kChain = 2;  // windows of a column
-// Lanes of a row were not measured against others. On an H200, 32 bins, windows of 64x64,
+constexpr int kChain = 2;  // windows of a chain
+// Other numbers of lanes in a row were not measured. On an H200, 32 bins, windows of 64x64,
 // chi-square-alt, blocks of 64 threads, 8 a multiprocessor, take 34.4 us at 640x480 and 149.4 at
 // 1920x1080; 128 threads and 5 blocks take 43.7 and 161.9 (docs/measurements/2026-11-29-maps.md).
 constexpr int kRowLanes = 16;
 constexpr int kQuadThreads = 64, kQuadBlocks = 8;
 static_assert (kRowLanes <= 32 && kQuadThreads % kRowLanes == 0);
 
-/// How quads lie relative to the windows of a map.
+/// The columns of H at which the quads (device/tiles/quads.cuh) of a map begin.
 struct QuadColumns {
-  int right = 0;   // first column of the first quad of last columns
-  int before = 0;  // columns of that quad that belong to no window
-  int left = 0;    // first column of the first quad before windows: -4, or 0 or more
-  int shift = 0;   // how far right of `left` the columns before the windows begin
-  int n = 0;       // quads
+  int right = 0;   // first column of the first quad at the windows' last columns
+  int before = 0;  // columns in the quad at `right` that are not the last column of a window
+  int left = 0;    // column of the first quad before the windows: -4, or 0 or more
+  int shift = 0;   // column before the first window, less `left`
+  int n = 0;       // number of quads in a row
   INTHIST_HOST_DEVICE int lanes () const { return kRowLanes - (shift > 0 ? 1 : 0); }
 };
 
@@ -42,7 +42,8 @@ inline QuadColumns quad_columns (const Grid &grid)
            divide_up (grid.columns + before, kQuad) };
 }
 
-/// The windows of a lane: kQuad columns of a chain.
+/// The windows of a lane: kQuad neighbouring columns of windows, each with a chain of kChain
+/// windows.
 template <Measure kMeasure, bool kWide, class AnyQuery>
 class QuadChain {
 public:
@@ -83,10 +84,10 @@ public:
   }
 
 private:
-  /// Returns the map's row in which the k-th windows lie.
+  /// Returns the row of the map that has the k-th windows of the chains.
   __device__ std::int64_t row (int k) const { return first_row_ + std::int64_t (k) * apart_; }
 
-  /// Calls `body` with the windows' places in the map, and their sums.
+  /// Calls `body` for each window of the lane, with its index in the map and its sum.
   template <class Body>
   __device__ void for_each_window (Body body)
   {
@@ -101,7 +102,8 @@ private:
 
   __device__ void add_bin (const std::uint8_t *plane, int bin, float q)
   {
-    Quad rows[kChain + 1];  // counts of the windows in the row and all rows above
+    Quad rows[kChain + 1];  // counts of pixels in the windows' columns, in this row of H and all
+                            // rows above
 #pragma unroll
     for (int k = 0; k <= kChain; k++) {
       const Quad right = right_[k].load (plane), left = before_windows (left_[k].load (plane));
@@ -116,7 +118,8 @@ private:
         sums_[k][e].add (bin, rows[k + 1].at[e] - rows[k].at[e], q);
   }
 
-  /// Returns the elements before the windows' first columns, from the lanes' aligned quads.
+  /// Returns H in the columns before the windows, given the lane's aligned quad and those of the
+  /// next lanes.
   __device__ Quad before_windows (Quad left) const
   {
     for (std::uint32_t &h : left.at)
@@ -137,7 +140,7 @@ private:
   const int column_;             // of the first window
   const bool has_windows_;
   QuadPlace<kWide> right_[kChain + 1], left_[kChain + 1];
-  std::uint32_t keep_left_, keep_[kChain + 1];  // masks of elements that are not struck out
+  std::uint32_t keep_left_, keep_[kChain + 1];  // masks: 0 for elements before the frame
   MeasureSum<kMeasure> sums_[kChain][kQuad];
 };
 
@@ -153,7 +156,7 @@ map_quads (TensorInTiles tensor, AnyQuery query, QuadColumns columns, Chains cha
   const int lane = threadIdx.x % kRowLanes,
             i = blockIdx.y * (kQuadThreads / kRowLanes) + threadIdx.x / kRowLanes;
   BestWindow<AnyQuery> best (query);
-  // lanes without windows load quads for other lanes
+  // lanes without windows also run, because other lanes need their quads
   QuadChain<kMeasure, kWide, AnyQuery> (tensor, query, columns,
                                         blockIdx.x * columns.lanes () + lane,
                                         first_window<kChain> (min (i, chains.n - 1), chains.apart),
@@ -162,8 +165,8 @@ map_quads (TensorInTiles tensor, AnyQuery query, QuadColumns columns, Chains cha
   best.publish (bests);
 }
 
-/// Returns false, with nothing done, if the windows do not begin at neighbouring pixels, cannot be
-/// chained, or leave the frame.
+/// Launches the kernel. Does nothing and returns false if the windows do not begin at neighbouring
+/// pixels, cannot be chained, or leave the frame.
 template <Measure kMeasure, class AnyQuery>
 bool try_launch_quads (const TensorInTiles &tensor, const AnyQuery &query, Stream stream)
 {
@@ -176,7 +179,7 @@ bool try_launch_quads (const TensorInTiles &tensor, const AnyQuery &query, Strea
   const QuadColumns columns = quad_columns (grid);
   const dim3 blocks (divide_up (columns.n, columns.lanes ()),
                      divide_up (chains->n, kQuadThreads / kRowLanes));
-  if (blocks.y > 65535)  // a grid has no more
+  if (blocks.y > 65535)  // CUDA's limit for the blocks of a grid in y
     return false;
   const auto kernel = tensor.tiles.wide ? map_quads<kMeasure, true, AnyQuery>
                                         : map_quads<kMeasure, false, AnyQuery>;

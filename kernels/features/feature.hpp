@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Features: the properties of a pixel that are counted. A feature is a function from a pixel, and
-// the pixels around it, to a value of 8 bits; a LUT then makes a bin of the value (binning.hpp).
-// Each is one function in a file of this folder, compiled for the CPU and for CUDA, and one row of
-// `kFeatures`.
+// the pixels around it, to a value of 8 bits; a LUT then maps the value to a bin (binning.hpp).
+// Each feature is one function in a file of this folder, compiled for the CPU and for CUDA, and one
+// row of `kFeatures`.
 #pragma once
 
 #include <array>
@@ -35,13 +35,14 @@ enum class Feature : std::uint8_t {
 /// The part of an image that a feature reads for a value.
 enum class Reads : std::uint8_t {
   luma,      // of the pixel
-  luma_3x3,  // of the pixel and its neighbours; outside, the border is repeated
+  luma_3x3,  // of the pixel and its neighbours; beyond the border, pixels of the border are
+             // repeated
   rgb,
   ycbcr  // of the pixel
 };
 
-/// The number of parts into which a joint feature divides each of its values; 0 for a value that
-/// the feature lacks.
+/// The number of parts into which a joint feature (joint.hpp) divides each of its up to three
+/// values. It is 0 for a value that the feature does not use.
 using Quantization = std::array<std::uint8_t, 3>;
 
 struct FeatureInfo {
@@ -56,15 +57,15 @@ struct FeatureInfo {
 
   bool is_joint () const { return quantization[0] > 0; }
   bool is_gradient () const { return reads == Reads::luma_3x3 && bins == 0; }
-  /// Returns whether two bins may share a value that lies between them.
+  /// Returns whether a value between the middles of two bins may count for both bins (soft bins).
   bool can_be_shared () const { return !is_bin || is_gradient (); }
 };
 
 /// The value of a pixel that is in no bin.
 inline constexpr std::uint8_t kNoValue = 255;
 
-/// All features, by Feature. The property `feature`, its checks, the caps that an element takes
-/// with it and the documentation come from this table.
+/// All features, by Feature. The values of the property `feature`, their checks, the caps that an
+/// element accepts and the documentation are derived from this table.
 inline constexpr FeatureInfo kFeatures[] = {
   { .nick = "luma", .blurb = "Brightness", .reads = Reads::luma, .n_values = 256 },
   { .nick = "labels",

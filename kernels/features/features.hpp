@@ -9,7 +9,7 @@
 
 namespace inthist {
 
-/// The byte of the first plane, which is luma or a label.
+/// The feature whose value is the byte of the first plane, such as luma or a label.
 struct PlainPixel {
   static constexpr Reads kReads = Reads::luma;
 
@@ -19,7 +19,7 @@ struct PlainPixel {
   }
 };
 
-/// Calls `body` with the feature's function, as a type.
+/// Calls `body` with an object of the type that has the feature's function.
 template <class Body>
 auto with_feature (Feature feature, Body &&body)
 {

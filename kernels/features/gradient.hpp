@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The orientation of luma's gradient by [-1 0 1], as detectors count it (HOG; Dalal and Triggs
-// 2005). A half turn is divided into n sectors from 0 degrees on: bin b is of angles from b * 180/n
-// to before (b + 1) * 180/n, clockwise in the picture as y goes down. For a direction, which is an
-// angle of a full turn, a bin is two of 2n sectors.
+// The orientation of luma's gradient, computed with the kernel [-1 0 1] like in HOG (Dalal and
+// Triggs 2005). A half turn is divided into n sectors from 0 degrees on: bin b has the angles from
+// b * 180/n to just before (b + 1) * 180/n, clockwise in the picture as y goes down. For a
+// direction, which is an angle in a full turn, each bin is two of 2n sectors.
 //
 // Sectors are found without angles. A sector begins at a direction in fixed point, and the sign of
 // a cross product tells whether the gradient lies past this direction. A gradient of 8 bits that
 // does not lie on a border is further from it than the error of the fixed point, so every device
 // gives the same sector.
 //
-// Bins that share pixels need the angle itself (soft.hpp). A polynomial in integers gives the
-// angle.
+// Soft bins, which share pixels, need the angle itself (soft.hpp). A polynomial in integers
+// computes it.
 #pragma once
 
 #include "pixel.hpp"
 
 namespace inthist {
 
-/// Returns the angle of a gradient that is not flat, in 2^17 parts of a half turn: 0 to 2^18 - 1.
-/// The error is less than 3 parts.
+/// Returns the angle of a gradient that is not zero. The unit is 1/2^17 of a half turn, so the
+/// result is 0 to 2^18 - 1. The error is less than 3 units.
 INTHIST_HOST_DEVICE inline int angle_of_gradient (int dx, int dy)
 {
   constexpr int kHalfTurn = 1 << 17, kBits = 15;
@@ -29,7 +29,8 @@ INTHIST_HOST_DEVICE inline int angle_of_gradient (int dx, int dy)
   // The quotient of floats is rounded in the same way on every device, and both numbers have few
   // bits.
   const int t = int (float (least << kBits) / float (most) + 0.5f), square = (t * t) >> kBits;
-  // atan (t) / t in the same parts (Abramowitz and Stegun 1964, 4.4.49; the last digits fit all t)
+  // the coefficients of atan (t) / t, in the unit of the result (Abramowitz and Stegun 1964,
+  // 4.4.49; the last digits fit all t)
   constexpr int kTerms[] = { 872, -3553, 7516, -13781, 41716 };
   int sum = 0;
   for (const int term : kTerms)
@@ -43,7 +44,8 @@ template <bool kSigned>
 struct Gradient {
   static constexpr Reads kReads = Reads::luma_3x3;
 
-  /// Returns the position of a gradient in the bins, in parts of 1/256 of a bin.
+  /// Returns where the gradient's angle lies on the axis of `bins` bins, in units of 1/256 of a
+  /// bin.
   INTHIST_HOST_DEVICE static int position_of (const Pixel &pixel, int bins)
   {
     constexpr int kHalfTurn = 1 << 17;

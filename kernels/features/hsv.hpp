@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Hue, saturation and value of 8 bits, in the integers of OpenCV's cvtColor (COLOR_RGB2HSV): hue is
-// 0 to 179, half of the degrees, and 0 for gray.
+// Hue, saturation and value of 8 bits. They are the same integers as from OpenCV's cvtColor
+// (COLOR_RGB2HSV): hue is 0 to 179, half of the angle in degrees, and 0 for gray.
 #pragma once
 
 #include "pixel.hpp"
@@ -37,7 +37,8 @@ private:
   }
 };
 
-/// Leaves out pixels whose hue says little, in the same way as OpenCV's camshiftdemo.
+/// The feature hue. Pixels whose hue means little, such as gray ones, are in no bin (like in
+/// OpenCV's camshiftdemo).
 struct Hue {
   static constexpr Reads kReads = Reads::rgb;
 

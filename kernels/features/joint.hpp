@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Colours: one value, or several together. Each value of a joint feature is divided into even
-// parts, and the value is the number of the part: (first * n1 + second) * n2 + third. Trackers take
-// HSV in 16x4x4 or RGB in 6x6x6 parts (Bertinetto et al. 2016 took 32x32x32, which gained nothing).
+// Features of colours, with one value of the colour or several (joint features). A joint feature
+// divides each of its values into equal parts. The feature's value is (first * n1 + second) * n2 +
+// third, where first, second and third are the numbers of the parts. Trackers use HSV in 16x4x4 or
+// RGB in 6x6x6 parts (Bertinetto et al. 2016 took 32x32x32, which gained nothing).
 #pragma once
 
 #include "hsv.hpp"
@@ -38,7 +39,8 @@ struct HueSaturation {
   {
     const Quantization &n = pixel.parts;
     const auto [h, s, v] = Hsv::of (pixel.colour);
-    // h * n[0] / 180 for products below 180 * 256. 32 bits suffice, so a vector has more lanes
+    // computes h * n[0] / 180, for products below 180 * 256, in 32 bits, so that a vector has more
+    // lanes
     static_assert (Hsv::kHues == 4 * 45);
     const int part = (h * n[0] >> 2) * 23302 >> 20;
     return std::uint8_t (part * n[1] + (s * n[1] >> 8));

@@ -2,10 +2,10 @@
 //
 // Local binary patterns (Ojala, Pietikainen and Maenpaa 2002): which of the 8 neighbours are at
 // least as bright as the pixel. Bit 0 is the neighbour to the right, and the next bits go
-// counterclockwise. Uniform patterns have at most two changes of neighbours around the circle. They
-// have the numbers of scikit-image's nri_uniform: 0 for no bit, 57 for all bits, and 1 + 8 * (bits
-// - 1) + turns for the others. `turns` is the number of steps counterclockwise that bring the first
-// bit to the right of the pixel. All other patterns are 58.
+// counterclockwise. In a uniform pattern, bits change at most twice around the circle. Uniform
+// patterns are numbered as in scikit-image's nri_uniform: 0 for no bit, 57 for all bits, and 1 + 8
+// * (bits - 1) + turns for the others. `turns` is the number of steps counterclockwise that bring
+// the first bit to the right of the pixel. All patterns that are not uniform have the number 58.
 #pragma once
 
 #include "pixel.hpp"

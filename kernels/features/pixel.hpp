@@ -20,12 +20,13 @@ struct Pixel {
   const Quantization &parts;
   const Sectors &sectors;  // for a gradient
 
-  /// Luma's gradient by [-1 0 1].
+  /// Luma's gradient along x and y, by the kernel [-1 0 1].
   INTHIST_HOST_DEVICE int dx () const { return luma[1][2] - luma[1][0]; }
   INTHIST_HOST_DEVICE int dy () const { return luma[2][1] - luma[0][1]; }
 };
 
-/// Returns the sectors of a gradient. Other features do not read the result.
+/// Returns the sectors of the format's gradient feature. If the feature is not a gradient, the
+/// result is not used.
 inline Sectors sectors_of (const PixelFormat &format)
 {
   return info_of (format.feature).is_gradient () ? Sectors::of (format.quantization[0])
@@ -59,7 +60,7 @@ public:
   INTHIST_HOST_DEVICE const PixelFormat &format () const { return format_; }
   INTHIST_HOST_DEVICE int left () const { return left_; }
 
-  /// Returns 8 bits of the image's i-th colour.
+  /// Returns the i-th colour of the pixel in column x, as 8 bits.
   INTHIST_HOST_DEVICE int channel (int i, int x) const
   {
     const Channel &from = format_.channel[i];
@@ -73,7 +74,7 @@ public:
       word |= std::uint32_t (at[byte]) << (8 * byte);
     return int (word >> from.shift & 255);
   }
-  /// Returns the address of the colour's first byte.
+  /// Returns the address of the first byte of the i-th colour in column x.
   INTHIST_HOST_DEVICE const std::uint8_t *first (int i, int x) const
   {
     const Channel &from = format_.channel[i];

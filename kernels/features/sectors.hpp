@@ -20,12 +20,12 @@ struct Sectors {
   static Sectors of (int n);
 
   /// Returns the sector of a gradient that points down, or to the right. An angle with an error of
-  /// less than half a sector says which border is the nearest. The side of this border gives the
-  /// sector.
+  /// less than half a sector tells the nearest border of sectors. The gradient's side of this
+  /// border then gives the sector exactly.
   INTHIST_HOST_DEVICE int of_half_turn (int dx, int dy) const
   {
-    // atan in half turns, with an error of at most 0.22 degrees (Rajan, Wang, Inkol and Joyal 2006,
-    // eq. 9)
+    // an approximation of atan, in half turns, with an error of at most 0.22 degrees (Rajan, Wang,
+    // Inkol and Joyal 2006, eq. 9)
     const float width = float (dx < 0 ? -dx : dx), height = float (dy);
     const bool is_steep = height > width;
     const float slope = is_steep ? quotient (width, height) : quotient (height, width),

@@ -8,15 +8,15 @@
 
 namespace inthist {
 
-/// Returns what the pixel adds to all bins together.
+/// Returns the weight of a pixel: what it adds to all bins together.
 INTHIST_HOST_DEVICE inline int weight_of (const Pixel &pixel, const PixelFormat &format)
 {
   return format.pixel_weight == Weight::gradient ? length_of_gradient (pixel.dx (), pixel.dy ())
                                                  : unit_of (Weight::one, format.soft.n > 0);
 }
 
-/// Returns the distance from the middle of the first bin to a position. The position may lie before
-/// the middle.
+/// Returns the distance from the middle of the first bin to a position, 0 or more. A position
+/// before this middle has the distance all the way round if bins are cyclic, and 0 if not.
 INTHIST_HOST_DEVICE inline int from_first_middle_of_position (int position, const SoftBins &bins)
 {
   const int from_middle = position - 128;
@@ -39,8 +39,8 @@ INTHIST_HOST_DEVICE int from_first_middle (const Pixel &pixel, const SoftBins &b
     return from_first_middle_of_value (Feature::value_of (pixel), bins);
 }
 
-/// Shares a weight between the two bins whose middles a pixel lies between. `lut` maps the frame's
-/// bins to the wanted bins. Other bins become kNoValue (lut_of_bins).
+/// Divides a weight between the two bins between whose middles a pixel lies. `lut` (lut_of_bins ())
+/// renumbers the frame's bins; bins that are not wanted become kNoValue.
 INTHIST_HOST_DEVICE inline WeightedPixel shared (int from_middle, int weight, const SoftBins &bins,
                                                  const std::uint8_t *lut)
 {
@@ -53,7 +53,7 @@ INTHIST_HOST_DEVICE inline WeightedPixel shared (int from_middle, int weight, co
   return WeightedPixel::of (first, weight - to_next, second == kNoValue ? 0 : to_next);
 }
 
-/// Returns what a pixel adds, with the format's weight and soft bins.
+/// Returns what a pixel adds to its bins, by the format's weight and soft bins.
 template <class Feature>
 INTHIST_HOST_DEVICE WeightedPixel weighted (const Pixel &pixel, const PixelFormat &format,
                                             const std::uint8_t *lut)

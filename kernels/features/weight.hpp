@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Weights: what a pixel adds to its bin, if this is not 1. A weight may be shared by the two bins
+// Weights: a pixel may add another number than 1 to its bin. A weight may be shared by the two bins
 // whose middles the pixel's value lies between, so that a small change of the value changes the
 // histogram only a little (the votes of HOG; Dalal and Triggs 2005). Weights are integers, and are
 // the same on every device.
@@ -18,10 +18,10 @@ namespace inthist {
 
 enum class Weight : std::uint8_t { one, gradient };
 
-/// A pixel of Content::weights: what the pixel adds to its bin, and to the next bin. The first bin
-/// comes after the last bin.
+/// A pixel of Content::weights: its bin, and what it adds to this bin and to the next bin. After
+/// the last bin comes the first.
 struct WeightedPixel {
-  static constexpr int kMax = 4095;  // of both together
+  static constexpr int kMax = 4095;  // the most that a pixel adds to both bins together
 
   std::uint32_t word = 0;
 
@@ -46,7 +46,7 @@ INTHIST_HOST_DEVICE constexpr int unit_of (Weight weight, bool soft)
   return weight == Weight::gradient ? 8 : soft ? 256 : 1;
 }
 
-/// Returns the weight of a gradient.
+/// Returns the weight of a pixel with this gradient.
 INTHIST_HOST_DEVICE inline int length_of_gradient (int dx, int dy)
 {
   constexpr int kUnit = unit_of (Weight::gradient, false);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The types of elements that papers compute. A published algorithm is a template over the element
-// type T and a Source (plane, y, x) of what a pixel adds; with_element_types picks them. Elements
-// of the plugin make only histograms and tables of u8 to u32; only inthist-check uses the other
-// types.
+// The types of elements that papers compute. A published algorithm is a template with two
+// parameters: the type T of elements, and a Source, which returns what a pixel adds.
+// with_element_types () chooses both. The plugin computes only histograms and tables of u8 to u32;
+// the other types are only for inthist-check.
 #pragma once
 
 #include "../planes.hpp"
@@ -25,7 +25,7 @@ struct alignas (16) F32x4 {
   INTHIST_HOST_DEVICE friend F32x4 operator+ (F32x4 a, const F32x4 &b) { return a += b; }
 };
 
-/// A type of elements, and the Source of their values, as an argument.
+/// Passes a type of elements, and the Source of their values, to a function.
 template <class T, class Source>
 struct ElementTypes {
 };
@@ -33,7 +33,8 @@ struct ElementTypes {
 template <class T, class Pixel>
 using TableTypes = ElementTypes<T, Power<Pixel, T>>;
 
-/// Calls `body` with the ElementTypes of a valid table, except for tables of u8 to integers.
+/// Calls `body` with the ElementTypes of a valid table. Tables of u8 pixels with integer elements
+/// are excluded.
 template <class Body>
 auto with_other_types (const Shape &shape, Body &&body)
 {
@@ -56,7 +57,7 @@ auto with_table_types (const Shape &shape, Body &&body)
              : with_other_types (shape, body);
 }
 
-/// Calls `body` with the ElementTypes of any valid shape, except for tiles and for weights.
+/// Calls `body` with the ElementTypes of a valid shape. Tiles and weights are excluded.
 template <class Body>
 auto with_element_types (const Shape &shape, Body &&body)
 {

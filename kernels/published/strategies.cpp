@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The published algorithms, for each device in the order of preference. They exist to compare with.
-// The first CUDA algorithm also takes frames that are too wide for our own algorithms, so every
-// build has it.
+// The published algorithms, for each device in the order of preference. Most exist only for
+// comparisons. The first CUDA algorithm also supports frames that are too wide for our own
+// algorithms, so every build has it.
 #include "../registry.hpp"
 
 namespace inthist {

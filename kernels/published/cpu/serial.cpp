@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// serial: Algorithm 1 of Poostchi et al. 2017 on one thread: each element from
-// three neighbours, by the paper's formula. It stays slow and obvious, because strategies are
+// serial: Algorithm 1 of Poostchi et al. 2017 on one thread: it computes each element from three
+// neighbours, by the paper's formula. It is deliberately slow and simple, because strategies are
 // checked against it.
 #include <cerrno>
 
@@ -35,7 +35,8 @@ int run (const Job &job)
   return reference (job);
 }
 
-/// Excludes floats: the recursion's differences would add up the rounding errors of a frame.
+/// Excludes floats, because the differences in the formula would add up rounding errors over the
+/// whole frame.
 bool supports (const Shape &shape, const Tuning &)
 {
   return !is_floating (shape.counter);

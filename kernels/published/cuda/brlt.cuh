@@ -10,11 +10,12 @@
 
 namespace inthist::cuda {
 
-/// Warps of a block: 32 as in the paper, fewer for elements above 4 bytes, for the registers.
+/// The warps of a block: 32 as in the paper, or fewer for elements of more than 4 bytes, which need
+/// more registers.
 template <class T>
 constexpr int kChenWarps = sizeof (T) <= 4 ? 32 : 128 / sizeof (T);
 
-/// The paper's S: matrices that fit shared memory at once.
+/// S in the paper: the number of matrices that fit in shared memory at once.
 template <class T>
 constexpr int kBatch = kChenWarps<T> / 4;
 

@@ -2,7 +2,8 @@
 //
 // cw-b: the cross-weave baseline of Poostchi et al. 2017, section 3.2 and Algorithm 2. It scans
 // each row, transposes each bin and scans each column, with the kernels of the CUDA SDK as they
-// are. Each line and each transpose of a bin is a launch: bins x (width + height + 1).
+// are. Each row, each column and each transpose of a bin is a launch: bins x (width + height + 1)
+// launches.
 //
 // Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 transpose, 8 scan: 28. The launches take
 // the time, not the traffic, because each works on one line. The planes are initialised transposed,
@@ -38,7 +39,7 @@ struct CwB : Transposing {
   }
 };
 
-/// Excludes more than a million launches, which take microseconds each.
+/// Excludes shapes that need more than a million launches, because a launch takes microseconds.
 bool supports (const Shape &shape, const Tuning &)
 {
   return std::int64_t (shape.bins) * (shape.width + shape.height) <= 1'000'000;

@@ -2,8 +2,8 @@
 //
 // Sums over a tile whose pixels are as large as its elements (look_back.cu). A thread walks along a
 // segment of a row, in shared memory, and replaces each pixel by the sum up to this pixel. All
-// other sums come from columns of these sums, without an exchange between lanes. With shuffles for
-// each row, f64 took 10 % more time and f32x4 8 % (4096x4096, 4 in flight).
+// other sums are computed from columns of these sums, without shuffles. With shuffles for each row,
+// f64 took 10 % more time and f32x4 8 % (4096x4096, 4 in flight).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -27,7 +27,7 @@ public:
 
   struct Shared {
     Pixels pixels[kHeight][kVectors];
-    T rows[kSegments][kHeight];  // of a segment's rows up to this one, from a multiple of 32 on
+    T rows[kSegments][kHeight];  // sums of a segment's rows, from a multiple of 32 up to this row
   };
 
   __device__ ElementSums (Shared &shared, int) : shared_ (shared) {}
@@ -93,8 +93,8 @@ public:
   }
 
 private:
-  /// Returns a place in shared memory. Lanes side by side, or one above the other, use different
-  /// banks.
+  /// Returns a pixel in shared memory. Lanes whose pixels are side by side, or one above the other,
+  /// use different banks.
   __device__ Pixels &at (int row, int vector)
   {
     return shared_.pixels[row][vector ^ row % 8];
@@ -116,7 +116,7 @@ private:
     }
   }
 
-  /// Returns the sum of rows 0..y of the first segments.
+  /// Returns the sum of rows 0..y of the first `count` segments.
   __device__ T sum_of_segments (int count, int y) const
   {
     T sum = T (0);

@@ -8,7 +8,7 @@
 
 namespace inthist {
 
-/// Exchanges each channel of a value by `exchange`.
+/// Returns a value whose channels are exchange (channel); `exchange` is a shuffle.
 template <class Exchange>
 __device__ inline F32x4 exchange_channels (const F32x4 &value, Exchange exchange)
 {

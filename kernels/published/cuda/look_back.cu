@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The other types of elements for look-back (../../cuda/look_back.cu), to compare it with the
-// published algorithms. Their figures are in docs/measurements/2026-11-25-look-back.md.
+// look-back (../../cuda/look_back.cu) for more types of elements, to compare it with the published
+// algorithms. Their figures are in docs/measurements/2026-11-25-look-back.md.
 #include "../../cuda/launch_look_back.cuh"
 #include "element_sums.cuh"
 #include "exchange.cuh"

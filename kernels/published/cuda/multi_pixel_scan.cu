@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// multi-pixel-scan: Lee and Choe 2014, Harris's scan, transpose, scan, transpose with two changes.
-// A line always has one block: if the line is longer than twice the block, a thread takes 4, 8, ...
-// pixels (section 3.1), so that no sums go through global memory. Shared memory has no padding
-// words: an element is rotated within its bank row (their eq. 3), so that a line of n elements
-// takes n.
+// multi-pixel-scan: Lee and Choe 2014. It is Harris's scan, transpose, scan, transpose, with two
+// changes. A line (a row or a column) is always scanned by one block: if the line is longer than
+// twice the block, a thread takes 4, 8, ... pixels (section 3.1), so that no sums go through global
+// memory. Shared memory has no padding words: an element is rotated within its bank row (their eq.
+// 3), so that a line of n elements needs only n elements of shared memory.
 //
 // Traffic, bytes per u32 element: 4 initialise, then 4 times 8: 36. On an H200: 230 us at
 // 640x480x32 and 1293 us at 1920x1080x32, against 280 and 1923 for scan-transpose-scan, which has
@@ -17,9 +17,9 @@ namespace inthist {
 namespace cuda {
 namespace {
 
-// the paper's N_t, the most threads of a block; a thread takes at least two pixels
+// N_t in the paper: the most threads of a block. A thread scans at least two pixels.
 constexpr int kThreads[] = { 128, 1024, 512, 256, 64, 32 };
-constexpr std::size_t kMaxLine = 32 << 10;  // bytes, which every device has
+constexpr std::size_t kMaxLine = 32 << 10;  // bytes of shared memory, which every GPU has
 
 /// Rotates row i/32 by its number (their eq. 3): i + i/32 - 32 ((i + i/32)/32 - i/32).
 struct RotatedIndex {
@@ -31,7 +31,7 @@ struct RotatedIndex {
 
 int power_of_two (int n)
 {
-  int power = 64;  // a block has at least a warp
+  int power = 64;  // so that a block has at least one warp
   while (power < n)
     power *= 2;
   return power;

@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The work-efficient scan of a block (Blelloch 1990; Harris, Sengupta and Owens, GPU Gems 3,
-// chapter 39), which Poostchi et al., Bilgic et al. and Lee and Choe build on. Up-sweep builds a
-// tree of partial sums in place, down-sweep turns it into exclusive prefix sums: 2 (n - 1)
-// additions. An Index places elements in shared memory so that the tree avoids bank conflicts.
+// chapter 39), which Poostchi et al., Bilgic et al. and Lee and Choe build on. The up-sweep builds
+// a tree of partial sums in place, and the down-sweep turns it into exclusive prefix sums, with 2
+// (n - 1) additions in all. A type Index places elements in shared memory so that the tree avoids
+// bank conflicts.
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace inthist::cuda {
 
-/// Harris's padding: one word after every 32.
+/// The Index with Harris's padding: one unused word after every 32 words.
 struct HarrisIndex {
   __host__ __device__ constexpr int operator() (int i) const { return i + i / 32; }
   static constexpr int elements (int n) { return n + n / 32; }
 };
 
-/// Replaces n elements of `temp`, a power of two, by their exclusive prefix sums and returns their
-/// sum. All threads of the block call it; it synchronises first and last.
+/// Replaces n elements of `temp` by their exclusive prefix sums, and returns their sum. n is a
+/// power of two. All threads of the block call this, and are synchronised at its begin and end.
 template <class T, class Index>
 __device__ inline T prescan (T *temp, int n, Index index)
 {

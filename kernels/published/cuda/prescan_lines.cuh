@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The scan kernel of CW-B and CW-STS: a block scans a line, twice its threads at a time, and
-// carries a chunk's sum on. The prescan of the CUDA SDK is exclusive (Poostchi et al. 2017, eq. 3),
-// the integral histogram inclusive (their Algorithm 1), so each element is added to its prefix.
+// The scan kernel of cw-b and cw-sts. A block scans a row or a column, in chunks of two elements
+// for each thread, and carries the sum of a chunk to the next one. The prescan of the CUDA SDK is
+// exclusive (Poostchi et al. 2017, eq. 3), the integral histogram inclusive (their Algorithm 1), so
+// each element is added to its prefix.
 #pragma once
 
 #include "scan_planes.cuh"

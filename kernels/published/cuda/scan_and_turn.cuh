@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The pass of scanrow-brlt and brlt-scanrow (Chen et al. 2018). A block takes 32 rows, and each
-// warp of the block a matrix of 32 x 32 in registers. A Scan scans the rows of the matrix and
-// transposes it; shared memory adds up the sums of the warps. The result is stored transposed; a
-// second pass makes it upright.
+// The pass of scanrow-brlt and brlt-scanrow (Chen et al. 2018). A block handles 32 rows, and each
+// of its warps has a matrix of 32 x 32 of their elements in registers. A Scan scans the rows of the
+// matrix and transposes it; shared memory adds up the sums of the warps. The result is stored
+// transposed; a second pass makes it upright.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ scan_and_turn (Planes<T> in, Planes<T> out)
   __shared__ T sums[kChenWarps<T>][kWarp];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, y0 = blockIdx.x * kWarp,
             p = blockIdx.y;
-  T carry = T (0);  // of row y0 + lane
+  T carry = T (0);  // sum of row y0 + lane so far
   for (int first = 0; first < in.width; first += blockDim.x) {
     const int x0 = first + warp * kWarp;
     T data[kWarp];

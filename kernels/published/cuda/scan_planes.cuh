@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Common parts of the algorithms that scan planes. A pass before the scan fills the planes with
-// what each pixel adds (Poostchi et al. 2017, line 1 of Algorithms 2 to 5). Each is a struct:
+// what each pixel adds (Poostchi et al. 2017, line 1 of Algorithms 2 to 5). Each algorithm is a
+// struct:
 //
 //   template <class T>
 //   static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &tuning);
 //   template <class T, class Source>
 //   static int run (const Planes<T> &out, Source source, const Job &job);
 //
-// over_planes<Algorithm> makes the Strategy, for every content and type, but for weights only if
-// kTakesWeights is true.
+// over_planes<Algorithm> returns its Strategy. It supports all contents and types, but weights only
+// if kTakesWeights is true.
 #pragma once
 
 #include <algorithm>
@@ -76,7 +77,8 @@ dim3 transposing_grid (const Planes<T> &out)
   return dim3 (divide_up (out.height, 32), std::min (divide_up (out.width, 32), 4096), out.count);
 }
 
-/// Initialises with rows and columns exchanged, for algorithms that end transposed.
+/// Fills planes with what each pixel adds, with rows and columns exchanged. This is for algorithms
+/// whose last step transposes.
 template <class T, class Source>
 void initialise_transposed (const Planes<T> &out, Source source, const Job &job)
 {
@@ -91,7 +93,7 @@ void transpose (const Planes<T> &in, const Planes<T> &out, const Job &job)
   transpose_planes<<<transposing_grid (out), dim3 (32, 8), 0, job.stream>>> (in, out);
 }
 
-/// Algorithms whose workspace has all planes transposed.
+/// The base of algorithms whose workspace holds all planes transposed.
 struct Transposing {
   template <class T>
   static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &)
@@ -131,7 +133,7 @@ struct OverPlanes {
   }
 };
 
-/// Completes a row of the table of strategies.
+/// Completes the description of a strategy with the functions of an Algorithm.
 template <class Algorithm, bool kTakesWeights = false>
 constexpr Strategy over_planes (Strategy row)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // ScanRow and ScanColumn of Chen et al. 2018, section IV-C, in place. Rows: a warp scans a row with
-// shuffles, 32 elements at a time of 1024 in registers, and carries the last sum on. Columns: a
-// block takes 32 columns, a warp 32 of their rows in registers, and a lane adds up its column
-// serially; shared memory adds up the sums of the warps.
+// shuffles, 32 elements at a time of 1024 in registers, and carries the last sum along. Columns: a
+// block handles 32 columns, and each warp has 32 rows of them in registers. A lane adds up its
+// column serially, and the sums of the warps are added up through shared memory.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +41,8 @@ scan_row (Planes<T> planes)
   }
 }
 
-/// Half the warps of the paper: 32 elements and their addresses would spill out of the registers.
+/// The warps of a block, half as many as in the paper: with more, 32 elements and their addresses
+/// would not fit in the registers of a thread.
 template <class T>
 constexpr int kColumnWarps = kChenWarps<T> / 2;
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // scan-transpose-scan: Bilgic, Horn and Masaki 2010, section IV. A line is cut into segments of
-// 512. A block of 256 threads scans each (work-efficient scan) and notes its sum in an auxiliary
-// array. A line's sums are scanned and added to the segments. Then transpose, and repeat.
+// 512. A block of 256 threads scans each segment (work-efficient scan) and writes its sum to an
+// auxiliary array. The sums of a line are scanned and added to its segments. Then the planes are
+// transposed, and all is repeated.
 //
 // Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 increment, 8 transpose, 8 scan, 8
 // increment: 44 (a line of one segment needs no increment). Their scan is exclusive and their
@@ -18,7 +19,8 @@ namespace {
 
 constexpr int kSegment = 512, kThreads = kSegment / 2;
 
-/// Scans a segment of a line in each block; `sums` gets [plane][line][segment].
+/// Scans one segment of a line in each block. The sums of segments are written to `sums`, as
+/// [plane][line][segment].
 template <class T>
 __global__ void __launch_bounds__ (kThreads)
 scan_segments (Planes<T> planes, T *sums, int segments)
@@ -43,7 +45,8 @@ scan_segments (Planes<T> planes, T *sums, int segments)
     sums[(std::size_t (blockIdx.y) * planes.height + y) * segments + segment] = sum;
 }
 
-/// Turns the sums of a line into exclusive prefix sums, in each block.
+/// Replaces the sums of the segments of a line by their exclusive prefix sums. Each block handles
+/// one line.
 template <class T>
 __global__ void __launch_bounds__ (kThreads)
 scan_sums (T *sums, int segments, int lines)

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A tile of a plane in shared memory, rows padded by one against bank conflicts. All threads of the
-// block move it, along rows; a thread then has a row, or a column, of its own.
+// block load and store it, along rows. In between, each thread works on a row or a column of its
+// own.
 #pragma once
 
 #include "scan_planes.cuh"
 
 namespace inthist::cuda {
 
-/// Sides and threads that Poostchi et al. 2017 vary in section 4.2.
+/// The sides of tiles, and the numbers of threads, that Poostchi et al. 2017 compare in section
+/// 4.2.
 inline constexpr int kTiles[] = { 64, 32, 16 };
 inline constexpr int kTileThreads[] = { 1024, 512, 256, 128, 64, 32 };
 
@@ -34,7 +36,7 @@ template <class T, int kTile>
 struct Tile {
   T elements[kTile][kTile + 1];
 
-  /// Calls `move (element, y, x)` for what lies inside the planes.
+  /// Calls `move (element, y, x)` for all elements of the tile that lie inside the plane.
   template <class Move>
   __device__ void for_each (const Planes<T> &planes, int x0, int y0, Move move)
   {
@@ -45,7 +47,7 @@ struct Tile {
     }
   }
 
-  /// Calls `body (i)` for each i below `lines`, by a thread each; synchronises before and after.
+  /// Calls `body (i)` for each i below `lines`, each in another thread, between two barriers.
   template <class Body>
   __device__ void for_lines (int lines, Body body)
   {

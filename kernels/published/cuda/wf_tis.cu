@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // wf-tis: wave-front tiled scan of Poostchi et al. 2017, section 3.5, Algorithm 5 and Fig. 6. A
-// launch takes all tiles on one diagonal, for all bins. A tile is scanned along its rows, then down
-// its columns, in shared memory, so it is read and written once. It continues from the finished row
-// above it, and from the last column of the tile to its left as it was between the two scans. Extra
-// memory keeps that column, height elements a bin (the paper's text says height; it is per bin).
+// launch computes all tiles on one diagonal, for all bins. A tile is scanned along its rows, then
+// down its columns, in shared memory, so it is read and written once. It continues from the
+// finished row above it, and from the last column of the tile to its left as it was between the two
+// scans. That column is kept in extra memory: `height` elements for each bin (the paper says only
+// "height").
 //
 // Traffic, bytes per u32 element: 4 initialise, 8 scan: 12, and 2 / tile for the columns; width /
 // tile + height / tile - 1 launches (eq. 6), the first and last few of which cannot fill a GPU. On

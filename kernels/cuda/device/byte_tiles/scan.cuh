@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The second kernel of byte-tiles. A block takes a strip of one bin. Its lanes lie side by side
-// over the whole row, a tile each, and walk down with it. A lane keeps the corner, top and inside
-// of its tile (tiles.hpp) in registers. A step is a row of tiles. It takes the 16 rows of pixels
-// below the tiles' first row; the last of these rows is the first row of the tiles below:
+// The second kernel of byte-tiles. A block computes a strip of one bin. Its lanes are side by side
+// over the whole row, one for each tile, and go down the strip. A lane keeps the corner, top and
+// inside of its tile (tiles.hpp) in registers. A step is a row of tiles. It reads the 16 rows of
+// pixels below the first row of the tiles; the last of these rows is the first row of the tiles
+// below:
 //
 //   find      the pixels of the bin. Four bytes at a time they become inside_; the row's counts too
 //   left_of   the rows' counts in the warps before
@@ -25,12 +26,13 @@ namespace inthist::cuda {
 
 constexpr int kTileWords = kTileSide / 4;  // of a line
 
-/// kWide: as in Tiles. kStaged: tiles go to memory by way of shared memory. kMaxThreads: of a
-/// block.
+/// Computes a strip of tiles. kWide: tiles are wide (tiles.hpp). kStaged: they are written by way
+/// of shared memory. kMaxThreads: of a block.
 template <bool kWide, bool kStaged, int kMaxThreads>
 class TileScan {
-  // A group of lanes scans the counts of rows in bytes, four rows to a word. The last lane gets the
-  // sum of the 15 tiles before, each 16 pixels wide: at most 240, which fits in a byte.
+  // The lanes of a group compute prefix sums of the counts of rows. The counts are bytes, of four
+  // rows in a word. The largest sum, of 15 tiles that are 16 pixels wide, is 240, which fits in a
+  // byte.
   static constexpr int kGroup = 16;
 
 public:
@@ -43,12 +45,13 @@ public:
     std::uint32_t above_counts[kMaxThreads / kWarp];
   };
 
-  /// With kStaged, `staged` has room for one tile for each thread.
+  /// With kStaged, `staged` has room for a tile of each thread.
   __device__ TileScan (const BinSource &image, const Strips &strips, const Layout &layout,
                        std::uint8_t *tensor, Shared &shared, std::uint8_t *staged)
       : image_ (image), strips_ (strips), shared_ (shared), lane_ (threadIdx.x % kWarp),
         warp_ (threadIdx.x / kWarp), strip_ (blockIdx.x / strips.bins),
-        // blocks of all bins of a strip run together, because the strip's pixels are in L2 then
+        // blocks for all bins of a strip run at the same time, because the strip's pixels are then
+        // in L2
         bin_ (blockIdx.x % strips.bins), y_end_ (min (strips.height, (strip_ + 1) * strips.rows)),
         tiles_ (min (kWarp, divide_up (strips.width, kTileSide) - warp_ * kWarp)),
         pitch_ (layout.row_pitch), pattern_ (image.shift, bin_ + image.first),
@@ -91,7 +94,7 @@ public:
 private:
   static constexpr int kAhead = kRowsAhead;
   static constexpr int kQuads = kTileSide / 4;           // of rows
-  static constexpr std::uint32_t kPrefix = 0x01010101u;  // a product with this scans four bytes
+  static constexpr std::uint32_t kPrefix = 0x01010101u;  // times this, bytes become prefix sums
 
   __device__ uint4 row_at (int y) const
   {
@@ -99,8 +102,8 @@ private:
         pixels_ + std::size_t (unsigned (image_.stride)) * unsigned (y)));
   }
 
-  /// Makes inside_, and makes below_ from the row after the tile. Also writes the counts of the
-  /// group in each row.
+  /// Computes inside_, and below_ from the row after the tile. Also writes the counts of the group
+  /// of lanes in each row.
   template <bool kAllRows>
   __device__ void find (int y, int buffer)
   {
@@ -146,13 +149,14 @@ private:
     }
   }
 
-  /// Returns the selector that puts byte `from` of two words in byte `to` of the first.
+  /// Returns the selector of __byte_perm that replaces byte `to` of the first word by byte `from`
+  /// of the two words.
   __device__ static constexpr unsigned byte_into (int to, int from)
   {
     return (0x3210u & ~(0xfu << (4 * to))) | unsigned (from) << (4 * to);
   }
 
-  /// Returns the count of the groups before in row lane % 16.
+  /// Returns the count of all groups of lanes before this one, in row lane % 16 of the step.
   __device__ std::uint32_t left_of (int buffer)
   {
     constexpr int kParts = kWarp / kGroup;
@@ -166,7 +170,7 @@ private:
     return part == 0 ? left : left + counts[own][place];
   }
 
-  /// Makes corner_ and top_ of the first tiles.
+  /// Computes corner_ and top_ for the first row of tiles.
   __device__ void start (int y)
   {
     std::uint32_t columns[kTileSide] = {};
@@ -180,7 +184,7 @@ private:
 #pragma unroll
       for (int j = 0; j < 4; j++) {
         std::uint32_t &column = columns[4 * w + j];
-        // counts of columns outside the frame mean nothing
+        // counts of columns outside the frame are undefined, so they become 0
         column = columns_[w] >> (8 * j) & 0x80 ? column + (own >> (8 * j) & 1) : 0;
       }
     }
@@ -200,7 +204,8 @@ private:
       top_[j] = kWide ? columns[j] : columns[2 * j] | columns[2 * j + 1] << 16;
   }
 
-  /// Adds the column counts above the strip, one for each set of joined row blocks.
+  /// Adds to `columns` the column counts of all rows above the strip: one count for each set of
+  /// joined row blocks.
   __device__ void add_columns (std::uint32_t (&columns)[kTileSide]) const
   {
     const std::uint16_t *const counts = static_cast<const std::uint16_t *> (strips_.sums)
@@ -224,8 +229,8 @@ private:
     }
   }
 
-  /// `groups_left` of lane r % 16 is the count of the groups before, in row r below the tile's
-  /// first row.
+  /// Computes left and writes the tile. `groups_left` of a lane is the count of all groups of lanes
+  /// before this one, in row lane % 16 below the tile's first row.
   __device__ void store (int y, std::uint32_t groups_left)
   {
     std::uint32_t left[kTileSide + 1];
@@ -273,7 +278,8 @@ private:
     lines[2] = pack_line<1> (corner_ >> 8, left);
   }
 
-  /// Packs byte kByte of 16 words: `first` (a part of the corner, or 0), and items 1..15.
+  /// Packs byte kByte of 16 words into a line: `first` (a part of the corner, or 0), and items
+  /// 1..15.
   template <int kByte, int kCount>
   __device__ static uint4 pack_line (std::uint32_t first, const std::uint32_t (&words)[kCount])
   {
@@ -301,7 +307,7 @@ private:
   const Strips &strips_;
   Shared &shared_;
   const int lane_, warp_, strip_, bin_, y_end_;
-  const int tiles_;  // of the warp
+  const int tiles_;  // tiles of the warp
   const std::size_t pitch_;
   const BinPattern pattern_;
   const std::uint8_t *const pixels_;
@@ -310,7 +316,8 @@ private:
   uint4 ahead_[kAhead];
   std::uint32_t corner_, top_[kTops];
   std::uint32_t inside_[kTileSide - 1][kTileWords], below_[kTileWords];
-  // four rows to a word: the tile's first column, and the same plus the lanes before in the group
+  // counts of four rows in a word: in the tile's first column, and in this column and all lanes
+  // before in the group
   std::uint32_t first_column_[kQuads], before_inside_[kQuads];
 };
 

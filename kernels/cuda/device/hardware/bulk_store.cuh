@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Stores from a warp's shared memory, in one copy that runs while the warp goes on (cp.async.bulk,
-// PTX ISA). Before compute capability 9.0 the lanes copy, 16 bytes each.
+// Stores from a warp's shared memory to global memory, in one copy that runs while the warp
+// continues (cp.async.bulk, PTX ISA). Before compute capability 9.0, the lanes copy 16 bytes each.
 #pragma once
 
 #include <cstdint>
@@ -41,7 +41,7 @@ __device__ inline void bulk_store (std::uint8_t *to, const std::uint8_t *from, u
 #endif
 }
 
-/// Waits until all copies are in memory.
+/// Waits until all copies of the warp have been written to global memory.
 __device__ inline void finish_bulk_stores ()
 {
 #if __CUDA_ARCH__ >= 900

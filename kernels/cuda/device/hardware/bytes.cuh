@@ -11,7 +11,7 @@
 
 namespace inthist::cuda {
 
-/// A LUT as an argument of a kernel, or in shared memory.
+/// A LUT in words, as the argument of a kernel or in shared memory.
 struct LutWords {
   std::uint32_t words[sizeof (Lut) / 4];
 
@@ -49,7 +49,7 @@ __device__ inline std::uint32_t look_up (std::uint32_t word, const std::uint8_t 
   return __byte_perm (in_low (0), in_low (2), 0x5410);
 }
 
-/// Finds the bytes whose bits from `shift` on are `value`, four at a time.
+/// Finds the bytes of a word whose bits from `shift` on equal `value`, for four bytes at a time.
 class BinPattern {
 public:
   __device__ BinPattern (int shift, int value)
@@ -58,8 +58,8 @@ public:
   {
   }
 
-  /// Returns -1 in each byte that has this value, else 0. A dot product with -1s (__dp4a) counts
-  /// them.
+  /// Returns a word with -1 in each byte that matches the pattern, and 0 in the others. A dot
+  /// product with four times -1 (__dp4a) counts the matches.
   __device__ int equal (std::uint32_t word) const
   {
     int equal;
@@ -69,14 +69,16 @@ public:
     return equal;
   }
 
-  /// Returns 1 in each byte that has this value and whose bit 7 is set in `wanted`, else 0.
+  /// Returns a word with 1 in each byte that matches the pattern and whose bit 7 is set in
+  /// `wanted`, and 0 in the others.
   __device__ std::uint32_t ones (std::uint32_t word, std::uint32_t wanted) const
   {
     return (high_bits (word) & wanted) >> 7;
   }
 
 private:
-  /// Returns bit 7 in each byte that has this value. The other bits are undefined.
+  /// Returns a word in which bit 7 of a byte tells whether the byte matches the pattern. The other
+  /// bits are undefined.
   __device__ std::uint32_t high_bits (std::uint32_t word) const
   {
     std::uint32_t different;

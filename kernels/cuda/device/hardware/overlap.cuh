@@ -31,7 +31,7 @@ __device__ inline void wait_for_previous ()
 #endif
 }
 
-/// Lets the next kernel start once all blocks have called this, or have ended.
+/// Lets the next kernel of the stream start once all blocks have called this, or have ended.
 __device__ inline void let_next_start ()
 {
 #if __CUDA_ARCH__ >= 900

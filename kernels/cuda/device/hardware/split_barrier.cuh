@@ -13,22 +13,23 @@ namespace inthist::cuda {
 class SplitBarrier {
 public:
 #if __CUDA_ARCH__ >= 800
-  /// One thread calls this, and a __syncthreads () must follow.
+  /// Initialises the barrier. One thread calls this, and a __syncthreads () must follow.
   __device__ void set_up (int threads)
   {
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at ()), "r"(threads) : "memory");
   }
 
-  /// Makes this thread's writes to shared memory visible to threads that wait for the round. Those
-  /// threads may overwrite what this thread has read. (racecheck would not follow one arrival a
-  /// warp.)
+  /// Arrives in the current round. Threads that wait for the round then see this thread's writes to
+  /// shared memory, and may overwrite what it has read. (racecheck would not follow one arrival for
+  /// each warp.)
   __device__ void arrive ()
   {
     asm volatile("{ .reg .b64 round; mbarrier.arrive.shared.b64 round, [%0]; }" ::"r"(at ())
                  : "memory");
   }
 
-  /// Waits for a round; the rounds' parities alternate, 0 first.
+  /// Waits until all threads have arrived in a round. `parity` is 0 for the first round, and
+  /// alternates.
   __device__ void wait (int parity)
   {
     asm volatile("{ .reg .pred all; again: mbarrier.test_wait.parity.shared.b64 all, [%0], %1; "

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Loads and stores of data that are read again. They keep the data in L2, so that the tensor does
-// not push the data out. Before compute capability 8.0 these are ordinary loads and stores.
+// Loads and stores of data that will be read again. They ask L2 to keep the data, so that writing
+// the tensor does not push them out. Before compute capability 8.0 these are ordinary loads and
+// stores.
 #pragma once
 
 #include <cstdint>

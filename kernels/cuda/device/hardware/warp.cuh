@@ -13,7 +13,8 @@ namespace inthist::cuda {
 
 constexpr int kWarp = 32;
 
-/// Exchanges a value by `exchange`. A type of several numbers has a function of its own.
+/// Returns exchange (value), where `exchange` is a shuffle of one number. There are overloads for
+/// types of several numbers.
 template <class T, class Exchange>
 __device__ inline T exchange_channels (const T &value, Exchange exchange)
 {
@@ -38,7 +39,8 @@ __device__ inline T shuffle (const T &value, int lane)
   return exchange_channels (value, [=] (auto v) { return __shfl_sync (~0u, v, lane); });
 }
 
-/// Adds the value of the lane `step` below, if its group of kLanes has one.
+/// Adds to the value of this lane that of the lane whose number is lower by `step`, if that lane is
+/// in the same group of kLanes lanes.
 template <int kLanes = kWarp, class T>
 __device__ inline T add_lane_below (const T &value, int step)
 {
@@ -46,8 +48,8 @@ __device__ inline T add_lane_below (const T &value, int step)
   return int (threadIdx.x % kLanes) >= step ? T (value + other) : value;
 }
 
-/// Uses the shuffle's own predicate, which says whether a lane has a source. The last operand of
-/// the shuffle cuts the warp into groups.
+/// This overload uses the predicate that the shuffle returns, which tells whether a lane has a
+/// source. The last operand of the shuffle divides the warp into groups.
 template <int kLanes = kWarp>
 __device__ inline std::uint32_t add_lane_below (std::uint32_t value, int step)
 {
@@ -68,8 +70,8 @@ requires (kLanes == kWarp) __device__ inline float add_lane_below (float value, 
   return value;
 }
 
-/// Scans over the lanes of a group (Kogge and Stone 1973; Chen et al. 2018, Algorithm 3, with
-/// lane >= step).
+/// Returns the inclusive prefix sum over the lanes of a group (Kogge and Stone 1973; Chen et al.
+/// 2018, Algorithm 3, with lane >= step).
 template <int kLanes = kWarp, class T>
 __device__ inline T warp_scan (T value)
 {
@@ -79,7 +81,7 @@ __device__ inline T warp_scan (T value)
   return value;
 }
 
-/// Returns the sum over the lanes to every lane.
+/// Returns the sum over all lanes of the warp, to every lane.
 __device__ inline std::uint32_t warp_sum (std::uint32_t value)
 {
 #if __CUDA_ARCH__ >= 800
@@ -89,7 +91,7 @@ __device__ inline std::uint32_t warp_sum (std::uint32_t value)
 #endif
 }
 
-/// Returns the least value of the lanes to every lane.
+/// Returns the least value of all lanes of the warp, to every lane.
 __device__ inline std::uint32_t warp_min (std::uint32_t value)
 {
 #if __CUDA_ARCH__ >= 800
@@ -101,8 +103,9 @@ __device__ inline std::uint32_t warp_min (std::uint32_t value)
 #endif
 }
 
-/// Adds up each of `values` over the lanes, in an order that never changes. Lane kWarp / kCount * i
-/// gets the i-th sum. Every step halves the number of values of a lane.
+/// Computes kCount sums over the lanes, one for each item of `values`, always in the same order.
+/// Lane kWarp / kCount * i gets the i-th sum. Each step halves the number of values that a lane
+/// has.
 template <int kStep = kWarp / 2, class T, int kCount>
 __device__ inline T warp_sums (const T (&values)[kCount])
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The block of look-back: one tile of a table, from its pixels to its elements (look_back.cu has
-// the idea).
+// A block of look-back. It computes one tile of a table, from its pixels to its elements
+// (look_back.cu describes the algorithm).
 #pragma once
 
 #include <cstring>
@@ -31,7 +31,8 @@ private:
   static constexpr int kColumns = Tile::kColumns, kChunks = Tile::kChunks, kRows = Tile::kRows,
                        kWarps = Tile::kWarps, kWidth = Tile::kWidth, kHeight = Tile::kHeight;
 
-  // warps that look back above, to the left, and for the corner; the last raises the tile's flag
+  // warps that look back above, to the left, and for the corner; the last warp raises the tile's
+  // flag
   static constexpr int kVector = kWarp * kColumns, kAboveWarps = divide_up (kWidth, kVector),
                        kLeftWarps = divide_up (kHeight, kVector),
                        kCornerWarp = kAboveWarps + kLeftWarps, kLastWarp = kWarps - 1;
@@ -42,22 +43,24 @@ private:
   using Pixel = typename Sums::Pixel;
   static_assert (std::is_same_v<Pixel, typename Source::Pixel>);
   using Pixels = typename Sums::Pixels;
-  using Sum = typename Sums::Sum;  // over pixels of the tile
+  using Sum = typename Sums::Sum;  // type of sums over pixels of the tile
   using Elements = Vector<T, kColumns>;
 
 public:
   struct Shared {
     typename Sums::Shared tile;
-    Vector<Sum, kColumns> columns[kLastWarp][kChunks][kWarp];  // of the warps up to this one
-    alignas (16) T above[kWidth];                              // 0..x, of all tiles above
-    alignas (16) T left[kHeight];                              // 0..y, of all tiles to the left
-    T corner;  // of all tiles that are to the left and above
+    Vector<Sum, kColumns> columns[kLastWarp][kChunks][kWarp];  // sums over the warps up to this one
+    alignas (16) T above[kWidth];  // sums of columns 0..x over all tiles above
+    alignas (16) T left[kHeight];  // sums of rows 0..y over all tiles to the left
+    T corner;                      // sum of all tiles that are both to the left and above
     Ticket ticket;
   };
-  // a processor of compute capability 9.0 has 228 KiB; each block takes 1 KiB more than it uses
+  // a multiprocessor of compute capability 9.0 has 228 KiB of shared memory; each block needs 1 KiB
+  // more than it uses
   static_assert (Tile::kBlocks * (round_up (sizeof (Shared), 128) + 1024) <= 228 * 1024);
 
-  /// Draws a ticket: tiles start in the order of their tickets, however blocks are scheduled.
+  /// Draws a ticket, which tells the block its tile. So tiles start in the order of the tickets, in
+  /// whatever order blocks are scheduled.
   __device__ LookBackBlock (Shared &shared, const Planes<T> &planes, const PixelPlane &pixels,
                             const States &states)
       : shared_ (shared), planes_ (planes), pixels_ (pixels), states_ (states)
@@ -97,7 +100,7 @@ public:
     await_copies ();
   }
 
-  /// Adds up the rows and the columns of a warp.
+  /// Adds up the rows and the columns of this warp's part of the tile.
   __device__ void sum ()
   {
     Sums (shared_.tile, plane_).sum (columns_);
@@ -108,7 +111,7 @@ public:
     __syncthreads ();
   }
 
-  /// Adds up the sums of the warps, and publishes the result.
+  /// Adds up the sums of the warps, and publishes the sums of the tile to other blocks.
   __device__ void publish ()
   {
     const Sums sums (shared_.tile, plane_);
@@ -121,8 +124,8 @@ public:
       raise (states_.flags[tile_].has_sums, epoch_);
   }
 
-  /// Gets the sums of the tiles above, to the left, and both above and to the left, from the last
-  /// checkpoints on.
+  /// Adds up what the tiles above, to the left, and both above and to the left have published, from
+  /// the last checkpoints on (look_back.cu).
   __device__ void gather_prefixes ()
   {
     if (warp_ < kAboveWarps)
@@ -138,7 +141,7 @@ public:
       raise (states_.flags[tile_].has_left, epoch_);
   }
 
-  /// Adds up the elements row after row, and stores them.
+  /// Computes the elements of the tile, row after row, and stores them.
   __device__ void store ()
   {
     T above[kChunks][kColumns];
@@ -182,14 +185,14 @@ private:
     }
   }
 
-  /// The sums that the tiles before this tile, in its column or row, published since the
-  /// checkpoint.
+  /// The sums that were published by the tiles before this tile, in the same column or row, since
+  /// the last checkpoint.
   struct Before {
     int first, step;        // tiles
-    int n;                  // how many there are since the checkpoint
-    const T *sums;          // of the first
+    int n;                  // how many tiles there are since the checkpoint
+    const T *sums;          // sums of the first of these tiles
     std::size_t sums_step;  // elements
-    const T *checkpoint;    // what the first published; null if that is not a checkpoint
+    const T *checkpoint;    // what the first tile published as a checkpoint, or null
     T *own_checkpoint;      // for this tile; null if this is not a checkpoint
   };
 
@@ -225,8 +228,8 @@ private:
             &TileFlags<T>::has_left, warp_ - kAboveWarps, shared_.left);
   }
 
-  /// Adds up the sums that the tiles before have published, always in the same order. A lane has
-  /// kColumns sums. Returns the last sum of the lane.
+  /// Adds up the sums in `Before`, always in the same order. A lane handles kColumns sums. Returns
+  /// the last of them.
   template <int kSize>
   __device__ T add_up (const Before &before, Epoch TileFlags<T>::*checkpoint_flag, int warp,
                        T (&to)[kSize]) const
@@ -282,7 +285,7 @@ private:
     }
   }
 
-  /// Reads sums that another block has written. They are in L2.
+  /// Reads sums that another block has written, from L2.
   __device__ static Elements load_published (const T *from)
   {
     const uint4 words = __ldcg (reinterpret_cast<const uint4 *> (from));
@@ -292,7 +295,7 @@ private:
     return vector;
   }
 
-  /// Returns the index of the last checkpoint to the left, or of the row's start.
+  /// Returns the index of the last checkpoint to the left of this tile, or of the start of the row.
   __device__ std::size_t left_checkpoint () const
   {
     return line_ * States::checkpoints (states_.columns)
@@ -317,7 +320,8 @@ private:
     return row_ * kHeight + Tile::first_row ();
   }
 
-  /// Stores without pushing other lines out of L2. Bytes after the end of the row do not change.
+  /// Stores elements of the table, without pushing other cache lines out of L2. Bytes after the end
+  /// of the row do not change.
   __device__ void store_vector (const Elements &elements, int x, int y) const
   {
     T *const to = planes_.line (plane_, y) + x;
@@ -339,9 +343,9 @@ private:
   const States &states_;
   const int lane_ = Tile::lane (), warp_ = Tile::warp ();
   Epoch epoch_;
-  int plane_, row_, column_;             // of the tile
+  int plane_, row_, column_;             // position of the tile
   int line_, tile_;                      // lines of tiles above it in all planes; index of the tile
-  Sum columns_[kChunks][kColumns] = {};  // of this warp's rows
+  Sum columns_[kChunks][kColumns] = {};  // sums over this warp's rows
 };
 
 }  // namespace inthist::cuda

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Sums over a tile of 8-bit pixels, or of their squares (look_back.cu). Four pixels are a word,
-// which a dot product adds up (__dp4a). The lanes then scan their sums of a row. Pixels stay as
-// they are, and are added up a second time when the tile is stored: they are a quarter of an
-// element.
+// Sums over a tile of 8-bit pixels, or of their squares (look_back.cu). A dot product (__dp4a) adds
+// up a word of four pixels. Prefix sums over the lanes then give the sums of a row. Only the pixels
+// are kept, because they are a quarter of the size of elements, and are added up a second time when
+// the tile is stored.
 #pragma once
 
 #include <cstdint>
@@ -29,12 +29,13 @@ public:
 
   struct Shared {
     Pixels pixels[Tile::kHeight][kChunks][kWarp];
-    Sum rows[Tile::kHeight];  // of the warp's rows up to this one
+    Sum rows[Tile::kHeight];  // sums of the warp's rows up to this one
   };
 
   __device__ ByteSums (Shared &shared, int plane) : shared_ (shared), squares_ (plane == 1) {}
 
-  // SumsOverTile describes these functions. A segment is the tile's width.
+  // The concept SumsOverTile (tile.cuh) describes these functions. Here a segment is the tile's
+  // whole width.
 
   __device__ Pixels &pixels (int row, int chunk)
   {
@@ -114,7 +115,8 @@ public:
   }
 
 private:
-  /// Adds pixels 0..c, or their squares, to sums[c], and returns the sum of all.
+  /// Adds pixels 0..c of this lane, or their squares, to sums[c] for each c. Returns the sum of all
+  /// of the lane's pixels.
   __device__ Sum add (const Pixels &pixels, Sum (&sums)[kColumns]) const
   {
     std::uint32_t values;
@@ -126,8 +128,8 @@ private:
     return __dp4a (values, factors, 0u);
   }
 
-  /// Turns the sums of each lane, for the chunks of some rows, into the sums to the left of the
-  /// lane. The rows take turns, because a step takes long.
+  /// Replaces the sum of each lane, for each chunk of some rows, by the sum of all lanes to the
+  /// left. The steps of the rows are interleaved, because a step has a long latency.
   template <int kCount>
   __device__ static void scan_lanes (Sum (&rows)[kCount][kChunks])
   {

@@ -7,7 +7,8 @@
 
 namespace inthist::cuda {
 
-/// Returns the row and column of the n-th tile by diagonals, from the upper left corner on.
+/// Returns the row and column of the n-th tile, if tiles are counted diagonal by diagonal from the
+/// upper left corner on.
 __device__ inline int2 on_diagonals (int n, int rows, int columns)
 {
   const int shorter = min (rows, columns), corner = shorter * (shorter - 1) / 2,

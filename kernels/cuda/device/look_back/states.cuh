@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The sums that the tiles of a table publish to each other (look_back.cu), and the flags that tiles
-// wait for. Nothing is cleared between runs. A flag has the epoch of the last run until this run
-// raises it to this run's epoch.
+// wait for. Nothing is cleared between runs. Each run has a number, its epoch. A flag has the epoch
+// of an earlier run until a tile of this run raises it to this run's epoch.
 #pragma once
 
 #include <cstdint>
@@ -21,15 +21,15 @@ using Epoch = std::uint32_t;
 template <class Word>
 using DeviceAtomic = ::cuda::atomic_ref<Word, ::cuda::thread_scope_device>;
 
-/// Raises a flag. A block that has waited for the flag sees what this block wrote before its last
-/// barrier.
+/// Raises a flag to this epoch. A block that has waited for the flag sees all that this block wrote
+/// before its last barrier.
 __device__ inline void raise (Epoch &flag, Epoch epoch)
 {
   DeviceAtomic<Epoch> (flag).store (epoch, ::cuda::memory_order_release);
 }
 
-/// Waits for a flag. Polling less often leaves bandwidth to other blocks, which gains 1 % for f64
-/// and f32x4.
+/// Waits until a flag has this epoch. Polling less often leaves bandwidth to other blocks, which
+/// gains 1 % for f64 and f32x4.
 __device__ inline void await (Epoch &flag, Epoch epoch)
 {
   while (DeviceAtomic<Epoch> (flag).load (::cuda::memory_order_acquire) != epoch)
@@ -73,13 +73,14 @@ private:
   std::uint64_t words_[kWords];
 };
 
-/// A place in the order of tiles, and the run's epoch.
+/// A block's ticket: the number of its tile in the order of tiles, and the run's epoch.
 struct Ticket {
   int n;
   Epoch epoch;
 };
 
-/// Draws tickets. A run draws all tickets, and its last draw prepares the next run.
+/// Lets blocks draw tickets. A run draws as many tickets as it has tiles; the last draw prepares
+/// the next run.
 class Tickets {
 public:
   __device__ Ticket draw (int all)
@@ -100,12 +101,13 @@ private:
 template <class T>
 struct alignas (128) TileFlags {
   Epoch has_sums, has_above, has_left;
-  Flagged<T> corner_sum;  // over the tile's columns, of all rows above it
+  Flagged<T> corner_sum;  // sum over the tile's columns in all rows above it
 };
 
-/// The number of tiles, and the sums that tiles publish. A tile's own sums are the same whatever
-/// lies around it. Every kCheckpoint<T>-th tile of a column also publishes the sums of all tiles
-/// above it. Every kCheckpoint<T>-th tile of a row also publishes the sums of all tiles left of it.
+/// The number of tiles, and the sums that tiles publish. Each tile publishes its own sums, which do
+/// not depend on other tiles. Every kCheckpoint<T>-th tile of a column also publishes the sums of
+/// all tiles above it. Every kCheckpoint<T>-th tile of a row also publishes the sums of all tiles
+/// left of it.
 template <class T, class Tile>
 struct TileStates {
   int columns, rows, planes;  // of tiles

@@ -12,14 +12,14 @@
 
 namespace inthist::cuda {
 
-/// Neighbouring values, for one load or store.
+/// Neighbouring values that one instruction loads or stores.
 template <class T, int kCount>
 struct alignas (sizeof (T) * kCount) Vector {
   T values[kCount];
 };
 
-/// The size of a tile, in elements. A warp has kRows rows, and a lane kChunks times kColumns
-/// neighbouring elements of each.
+/// The size of a tile, in elements. A warp handles kRows rows. In each row, a lane handles kChunks
+/// chunks of kColumns neighbouring elements.
 template <class T, LookBackTilePolicy kPolicy>
 struct LookBackTile {
   static constexpr int kRows = kPolicy.rows, kChunks = kPolicy.chunks, kBlocks = kPolicy.blocks;
@@ -69,7 +69,8 @@ concept SumsOverTile = requires (Sums sums, const Sums &summed, int n,
   sums.store (above, left, put);
 };
 
-/// Returns the sum of rows 0..y, from sums that start anew with every group of rows.
+/// Returns the sum of rows 0..y. `rows` has prefix sums that start anew with each group of kGroup
+/// rows.
 template <int kGroup, class Sum, int kSize>
 __device__ inline Sum sum_upto (const Sum (&rows)[kSize], int y)
 {

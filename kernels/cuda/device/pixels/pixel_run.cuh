@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Eight pixels of a row that lie side by side, as features read them (features/pixel.hpp). If rows
-// are aligned to 4 bytes, and colours lie as in most formats (or luma is a byte), the pixels are
-// loaded as words, and turned into words of four bytes of one colour. Other pixels, and pixels at
-// the ends of rows, are read one by one.
+// Loads eight neighbouring pixels of a row, as features read them (features/pixel.hpp). If rows are
+// aligned to 4 bytes, and colours have one of the usual layouts (or luma is a byte), pixels are
+// loaded as words, which are rearranged to words of four bytes of one colour. Other pixels, and
+// pixels at the ends of rows, are read one by one.
 #pragma once
 
 #include "../../../features/pixel.hpp"
@@ -23,8 +23,8 @@ class PixelRun {
 public:
   static constexpr int kPixels = 8;
 
-  /// Reads kPixels pixels from column x on, a multiple of kPixels: their colours, luma with
-  /// neighbours, or only luma. Columns beyond the last are undefined.
+  /// Reads kPixels pixels from column x on: their colours, or luma of the pixels and their
+  /// neighbours, or only luma. x is a multiple of kPixels. Columns beyond the image are undefined.
   __device__ PixelRun (const RowReader &reader, int x, int width, bool colours, bool neighbours)
   {
     const bool whole = x + kPixels <= width;
@@ -87,7 +87,7 @@ private:
     }
   }
 
-  /// Loads the colours. Returns false if they do not lie as in most formats.
+  /// Loads the colours. Returns false if they do not have one of the usual layouts.
   __device__ bool load_colours (const RowReader &reader, int x)
   {
     const Channel (&channel)[3] = reader.format ().channel;
@@ -115,7 +115,7 @@ private:
     return in_planes || packed;
   }
 
-  /// Loads pixels of kBytes bytes. Each byte is a colour, or is not used.
+  /// Loads pixels of kBytes bytes each. A byte is one colour, or is not used.
   template <int kBytes>
   __device__ void load_packed (const Channel (&channel)[3], const std::uint8_t *from)
   {

@@ -3,7 +3,8 @@
 // The best window of a query, found by the kernel that compares the windows:
 //
 //   add       a thread keeps the best of the windows that it compares
-//   publish   a block finds the best of its threads, and puts it into the query's Best, unless a
+//   publish   a block finds the best of its threads' windows, and writes it to the query's Best,
+//   unless a
 //             better one is there. It exchanges all 8 bytes at once, by compare-and-swap
 //
 // The order of windows is total (RankedWindow), so the result does not depend on which block comes
@@ -22,7 +23,7 @@ template <class AnyQuery>
 class BestWindow {
 public:
   static constexpr int kMaxWarps = 32;
-  using Shared = Best[kMaxWarps];  // of each warp
+  using Shared = Best[kMaxWarps];  // the best window of each warp
 
   __device__ explicit BestWindow (const AnyQuery &query) : query_ (query) {}
 
@@ -32,7 +33,8 @@ public:
       best_ = { value, window };
   }
 
-  /// All threads of the block, which has whole warps, call this once.
+  /// Publishes the block's best window. All threads of the block call this once; the block consists
+  /// of whole warps.
   __device__ void publish (Shared &of_warps)
   {
     if (!query_.best)
@@ -65,7 +67,7 @@ private:
     return ranked (query_, one.index, one.value) < ranked (query_, other.index, other.value);
   }
 
-  /// Returns the best of the warp's threads to each of them.
+  /// Returns the best window of the warp to all of its threads.
   __device__ Best best_of_warp () const
   {
     const std::uint32_t order = best_.index >= 0 ? order_of (cost_of (best_)) : ~0u;
@@ -81,7 +83,8 @@ private:
     return best;
   }
 
-  /// Returns a number that grows with the cost. NaN is the highest cost.
+  /// Returns an integer that orders costs: it grows with the cost, and NaN counts as the highest
+  /// cost.
   __device__ static std::uint32_t order_of (float cost)
   {
     const std::uint32_t bits = __float_as_uint (cost + 0.0f);  // -0 becomes 0
@@ -91,7 +94,7 @@ private:
   __device__ void exchange (const Best &best) const
   {
     static_assert (sizeof (Best) == sizeof (unsigned long long));
-    wait_for_previous ();  // for clear_best ()
+    wait_for_previous ();  // until clear_best () has run
     auto *const place = reinterpret_cast<unsigned long long *> (query_.best);
     unsigned long long there = *const_cast<volatile unsigned long long *> (place);
     while (is_better (best, best_in (there))) {
@@ -127,15 +130,16 @@ __global__ static void clear_best_kernel (Best *best)
   *best = kNoBest;
 }
 
-/// Enqueues that the query has no best window yet.
+/// Enqueues work that sets the query's best window to none.
 template <class AnyQuery>
 void clear_best (const AnyQuery &query, Stream stream)
 {
   clear_best_kernel<<<1, 1, 0, stream>>> (query.best);
 }
 
-/// Launches a kernel that publishes the best window, if the query wants it, right after
-/// clear_best (). The kernel starts while that runs, which starts after all earlier work is done.
+/// Launches a kernel that compares windows. If the kernel finds the best window, the caller must
+/// have called clear_best () just before. Then the kernel may start while that work runs, which
+/// itself starts after all earlier work is done.
 template <class AnyQuery, class... Parameters, class... Arguments>
 void launch_after_clear (const AnyQuery &query, const Shape &shape, void (*kernel) (Parameters...),
                          dim3 blocks, unsigned threads, Stream stream,

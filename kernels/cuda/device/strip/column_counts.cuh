@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The first kernel of strip and of byte-tiles. A block counts kCountBins bins in the kCountColumns
-// columns of some joined row blocks; a lane has four columns, two a counter, so that no two lanes
-// of a warp meet in a bank, whatever the pixels are:
+// The first kernel (count) of strip and of byte-tiles. A block counts kCountBins bins in
+// kCountColumns columns of some joined row blocks. A lane has four columns, with two columns in
+// each 32-bit counter. So no two lanes of a warp access the same bank of shared memory, whatever
+// the pixels are:
 //
 //   clear      sets the counters to 0
 //   load       loads the pixels of a row block
@@ -19,12 +20,13 @@
 
 namespace inthist::cuda {
 
-/// kLut: a table turns bytes into bins, also for scan. kOneRowBlock: no row blocks are joined.
+/// Counts the pixels of bins in columns. kLut: a LUT maps bytes to bins, which are also stored for
+/// scan. kOneRowBlock: no row blocks are joined.
 template <bool kLut, bool kOneRowBlock>
 class ColumnCounts {
 public:
   struct Shared {
-    // the last counter is for bins that other blocks count, and for pixels in no bin
+    // the last counter is for pixels in no bin, and for bins that other blocks count
     alignas (16) std::uint32_t counters[kCountBins + 1][2][kWarp];
     LutWords lut;
   };
@@ -66,7 +68,7 @@ public:
   }
 
 private:
-  // Rows of a warp, all in flight
+  // The most rows of a warp; it loads all of them at once.
   static constexpr int kAhead = divide_up (kMaxRowBlockRows, kCountWarps);
 
   __device__ void clear ()
@@ -83,8 +85,8 @@ private:
     return min (strips_.row_block_rows, strips_.height - first_row ());
   }
 
-  /// Loads the pixels of a row block. Rows and columns outside the image are copies of the last
-  /// ones.
+  /// Loads the pixels of a row block. Rows and columns outside the image are copies of the last row
+  /// or column.
   __device__ void load ()
   {
     const int last = rows () - 1;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The first kernel of strip if pixels have weights. If each pixel counts 1, the first kernel is
-// count_columns () (column_counts.cuh). A block adds up kCountBins bins in the kCountColumns
-// columns of some joined row blocks. A lane has four columns, and no two lanes meet in a bank.
+// count_columns () (column_counts.cuh). A block adds up kCountBins bins in kCountColumns columns of
+// some joined row blocks. A lane has four columns. No two lanes access the same bank of shared
+// memory.
 #pragma once
 
 #include "../hardware/overlap.cuh"
@@ -30,8 +31,8 @@ public:
   {
     for (int i = threadIdx.x; i < bins_ * kWarp; i += blockDim.x)
       reinterpret_cast<uint4 *> (shared_.sums)[i] = {};
-    // Before the wait, unlike ColumnCounts: scan waits before it reads pixels with weights, because
-    // such pixels are never ready (BinSource::ready).
+    // This is called before the wait, unlike in ColumnCounts. Here scan waits itself before it
+    // reads pixels, because pixels with weights are never ready (BinSource::ready).
     let_next_start ();
     wait_for_previous ();
     __syncthreads ();
@@ -49,7 +50,7 @@ public:
   }
 
 private:
-  // Rows of a warp, all in flight
+  // The most rows of a warp; it loads all of them at once.
   static constexpr int kAhead = divide_up (kMaxRowBlockRows, kCountWarps);
 
   /// Adds up a row block from row y on. All rows of the block are in the frame.

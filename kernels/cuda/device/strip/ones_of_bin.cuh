@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Finds the pixels of a bin for strip's scan (scan.cuh), if each pixel counts 1. A step is eight
-// rows, because a byte has a bit for each row.
+// rows, because a byte has one bit for each row of a column.
 #pragma once
 
 #include "../../strip_policy.hpp"
@@ -36,8 +36,9 @@ private:
   static constexpr int kInFlight = 32 / kPixels;
 
 public:
-  /// pixels: bit r of byte j is pixel j of row r. before: four rows to a word, each at most 31 x 8,
-  /// which fits in a byte.
+  /// The result of find (). pixels: bit r of byte j tells whether pixel j of row r is in the bin.
+  /// before: the number of such pixels in the lanes before, for four rows in each word; it is at
+  /// most 31 x 8, which fits in a byte.
   struct Found {
     std::uint32_t pixels[kWords], before[kQuads];
   };
@@ -60,7 +61,7 @@ public:
 #pragma unroll
       for (int r = 0; r < kStepRows; r++)
         load_pixels (words_[r], from + std::size_t (stride_) * unsigned (r));
-    else  // rows after the last load the last row
+    else  // rows beyond the last load the last row instead
 #pragma unroll
       for (int r = 0; r < kStepRows; r++)
         load_pixels (words_[r], from + std::size_t (stride_) * unsigned (min (r, height - 1 - y)));

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Counts of rows. A lane has four counts to a word, and warps pass each other counts of 16 bits.
-// Two masks split a word, so the 16-bit counts lie in the order of rows 0, 2, 1, 3.
+// Counts of the pixels in rows. A lane has the counts of four rows in one word, and warps pass each
+// other counts of 16 bits. Two masks split a word, so the 16-bit counts lie in the order of rows 0,
+// 2, 1, 3.
 #pragma once
 
 #include <cstdint>

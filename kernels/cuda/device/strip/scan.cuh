@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The second kernel of strip. A block computes a strip of one bin, and its warps lie side by side
-// over the whole row. A lane keeps 16 bytes of the current row of H, and goes down the strip:
+// The second kernel of strip. A block computes one strip of rows for one bin. Its warps are side by
+// side over the whole row. A lane keeps 16 bytes of the current row of H, and goes down the strip:
 //
 //   start        makes H in the row above the strip: adds up the column sums of the row blocks
 //                above, and scans the result along the row
@@ -11,8 +11,8 @@
 //   left_of      returns what the pixels of the warps to the left add
 //   step_down    adds all of this to H, row by row, and stores the rows of H
 //
-// AddsToBin says what a pixel adds: 1 (ones_of_bin.cuh) or a weight (weights_of_bin.cuh). A step
-// has 4 or 8 rows. Three steps are in progress at a time, which run () calls
+// AddsToBin says what a pixel adds: 1 (ones_of_bin.cuh) or a weight (weights_of_bin.cuh). A step is
+// 4 or 8 rows. Three steps are in progress at a time; run () has these names for them:
 //
 //   step    its totals are known, and its rows are stored
 //   next    its pixels are loaded and searched, and its totals go to the other warps
@@ -37,7 +37,7 @@ namespace inthist::cuda {
 ///              this one in the warp add to each row. Writes the total of the warp in each row
 ///   total_of   (totals, row) returns the total of a warp in a row
 ///   add_row    (found, r, left, h) goes down by row r: adds to H of each column what the row adds
-///              from its start up to this column. `left` is the part of the warps before
+///              from its start up to this column. `left` is what the warps before add
 ///   load_sums  (strips, row, x) loads a row of Strips::sums, from column x on
 ///   add_sums   (sums, h) adds these to H
 template <class Adds>
@@ -72,8 +72,9 @@ __device__ inline uint4 packed (const std::uint32_t (&h)[8])  // modulo 65536
                      __byte_perm (h[4], h[5], 0x5410), __byte_perm (h[6], h[7], 0x5410));
 }
 
-/// kSeveralRanges: a row takes several ranges of blockDim.x lanes, and H rests in shared memory.
-/// kRagged: some lane has fewer than kPixels columns.
+/// Computes one strip of one bin. kSeveralRanges: a row is wider than blockDim.x lanes, so the
+/// block computes it in several ranges and keeps the current row of H in shared memory. kRagged:
+/// some lane has fewer than kPixels columns.
 template <AddsToBin Adds, bool kSeveralRanges, bool kRagged>
 class StripScan {
   using T = typename Adds::Element;
@@ -83,7 +84,7 @@ class StripScan {
 
 public:
   static constexpr int kPixels = Adds::kPixels;
-  static_assert (kPixels * sizeof (T) == 16);  // a store of a lane
+  static_assert (kPixels * sizeof (T) == 16);  // a lane stores 16 bytes at once
   static constexpr int kMaxWarps = kRangeColumns / (kWarp * kPixels);
 
   /// The totals that the warps of a block pass to each other, in shared memory.
@@ -93,13 +94,14 @@ public:
     SplitBarrier totals_written;
   };
 
-  /// `row_above` has room for H in a row: [range][word][thread].
+  /// `row_above` has room for one row of H, stored as [range][word][thread].
   __device__ StripScan (const BinSource &image, const Strips &strips, const Layout &layout,
                         std::uint8_t *tensor, int ranges, Shared &shared, uint4 *row_above)
       : image_ (image), strips_ (strips), shared_ (shared), row_above_ (row_above),
         ranges_ (kSeveralRanges ? ranges : 1), lane_ (threadIdx.x % kWarp),
         warp_ (threadIdx.x / kWarp), warps_ (blockDim.x / kWarp),
-        // blocks of all bins of a strip run together, because the strip's pixels are in L2 then
+        // blocks for all bins of a strip run at the same time, because the strip's pixels are then
+        // in L2
         strip_ (blockIdx.x / strips.bins), bin_ (blockIdx.x % strips.bins),
         y_end_ (min (strips.height, (strip_ + 1) * strips.rows)), pitch_ (layout.row_pitch),
         adds_ (image, strips, bin_), out_ (tensor + bin_ * layout.plane_pitch + threadIdx.x * 16)
@@ -126,7 +128,7 @@ public:
     shared_.totals_written.wait (0);
     std::uint32_t left = left_of (0, 0);
     for (int parity = 1;; parity ^= 1) {
-      // the next step's totals are in flight while this step is stored
+      // the totals of the next step are loaded while this step is stored
       const bool more = next.y < y_end_;
       const Step then = step_after (next);
       Found next_found;
@@ -178,8 +180,8 @@ private:
                 step.y, strips_.height);
   }
 
-  /// Returns the total of the warps and ranges before in row lane % kStepRows. A lane adds up one
-  /// row over some warps.
+  /// Returns the total of all warps and ranges to the left, in row lane % kStepRows. Each lane adds
+  /// up some warps for one row.
   __device__ std::uint32_t left_of (int buffer, int range)
   {
     constexpr int kParts = kWarp / kStepRows;
@@ -208,7 +210,7 @@ private:
     return left;
   }
 
-  /// Makes H in the row above the strip.
+  /// Computes H in the row above the strip.
   __device__ void start ()
   {
     std::uint32_t corner = 0;
@@ -239,7 +241,8 @@ private:
     }
   }
 
-  /// Adds the column sums above the strip, one for each set of joined row blocks.
+  /// Adds to H the column sums of all rows above the strip: one sum for each set of joined row
+  /// blocks.
   __device__ void add_columns (int x)
   {
     const int above = strip_ * strips_.row_blocks_per_strip, joined = strips_.joined_row_blocks;

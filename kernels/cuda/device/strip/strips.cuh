@@ -12,9 +12,9 @@
 
 namespace inthist::cuda {
 
-/// A frame cut into strips, and strips cut into row blocks. A step of count adds up one row block.
-/// The column sums are counts of 16 bits, or sums of weights of 32 bits. Consecutive row blocks are
-/// joined: the sums go on from one row block to the next.
+/// A frame is divided into strips, and a strip into row blocks. In one step, the count kernel adds
+/// up one row block. The column sums are counts of 16 bits, or sums of weights of 32 bits.
+/// Consecutive row blocks are joined: the sums go on from one row block to the next.
 struct Strips {
   int width, height, bins, row_blocks_per_strip, row_block_rows, rows, n, joined_row_blocks = 1;
   std::size_t pitch;  // columns
@@ -39,7 +39,8 @@ struct Strips {
   {
   }
 
-  /// Joins row blocks, so that scan adds up fewer counts. Leaves enough CUDA blocks for count.
+  /// Joins row blocks, so that the scan kernel adds up fewer counts. Enough CUDA blocks remain for
+  /// the count kernel.
   void join_row_blocks (int processors, const CountPolicy &policy)
   {
     const long blocks =
@@ -50,7 +51,7 @@ struct Strips {
   }
 };
 
-/// The pixels that count and scan find bins in: bytes, or WeightedPixel words with
+/// The pixels that the kernels count and scan read: bytes, or WeightedPixel words with
 /// Content::weights. If no LUT is used, the high bits of a byte are its bin: bin b has the bytes
 /// with byte >> shift == first + b.
 struct BinSource {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Finds what pixels add to a bin for strip's scan (scan.cuh), if pixels have weights. The bin may
-// be the first or the second of the two bins that share a pixel. A step is four rows, because
-// registers suffice for four. Steps of two rows and blocks of two bins, with which half as much is
+// be the first or the second of the two bins that share a pixel. A step is four rows: there are not
+// enough registers for more. Steps of two rows and blocks of two bins, with which half as much is
 // read from L2, take as long.
 #pragma once
 
@@ -34,7 +34,7 @@ public:
   {
   }
 
-  /// Rows after the last load the last row.
+  /// Loads the lane's pixels. For rows beyond the last, the last row is loaded.
   __device__ void load (int x, int y, int height)
   {
     const std::uint8_t *const from =
@@ -60,7 +60,7 @@ public:
       upto[r] = own[r] =
           __dp2a_lo (found.pixels[r][0], 0x101u, __dp2a_lo (found.pixels[r][1], 0x101u, 0u));
     }
-    // the rows take turns, because a step takes long
+    // the steps of the rows are interleaved, because a step has a long latency
 #pragma unroll
     for (int step = 1; step < kWarp; step *= 2)
 #pragma unroll

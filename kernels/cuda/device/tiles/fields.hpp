@@ -10,8 +10,9 @@
 
 namespace inthist::cuda {
 
-/// A field: the aligned word, from its plane on, in which it lies, and the selector with which
-/// __byte_perm (word, 0, bytes) makes a number of it.
+/// Says how to read a field, one of the numbers of a tile (tiles.hpp): the offset in the plane of
+/// the aligned word in which it lies, and the selector with which __byte_perm (word, 0, bytes) is
+/// its number.
 struct FieldCut {
   std::size_t word;
   std::uint32_t bytes;
@@ -19,7 +20,7 @@ struct FieldCut {
 
 constexpr int kFieldsOfLanes = 8;  // lanes for a place: wide tiles need a second turn
 
-/// A place in tiles. Its fields have numbers:
+/// The place of an element (i, j) in a tile. H there is the sum of these numbered fields:
 ///
 ///   0  the corner, bits 0..15     3  left[i], bits 8..15     6  wide: the corner, bits 24..31
 ///   1  top[j], bits 0..15         4  left[i], bits 0..7      7  wide: left[i], bits 16..23
@@ -33,8 +34,8 @@ public:
   {
   }
 
-  /// Returns the cut of a field. The cut gives 0 if no field has this number, or if `counts` is
-  /// false. There are no branches, because each lane needs another field.
+  /// Returns how to cut out a field. Its number will be 0 if there is no such field, or if `counts`
+  /// is false. There are no branches, because each lane cuts another field.
   INTHIST_HOST_DEVICE FieldCut cut (unsigned number, bool counts) const
   {
     const bool is_field = number < fields_, of_i = 0xb8 >> number & 1, of_j = 0x122 >> number & 1,
@@ -52,9 +53,9 @@ public:
   }
 
 private:
-  static constexpr std::uint32_t kNothing = 0x4444;  // bytes of __byte_perm's second number, 0
+  static constexpr std::uint32_t kNothing = 0x4444;  // a selector that makes 0
 
-  /// Returns a hexadecimal digit, numbered from the right.
+  /// Returns one hexadecimal digit of `digits`; digit 0 is the last one.
   INTHIST_HOST_DEVICE static unsigned digit (std::uint64_t digits, unsigned number)
   {
     return digits >> 4 * number & 15;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// H of four neighbouring columns in tiles (tiles.hpp). The first column is a multiple of four. They
-// lie in one tile and share loads: a word of inside, two of top, and the corner and left of all.
+// H of four neighbouring columns in tiles (tiles.hpp). The first column is a multiple of four. So
+// the four elements lie in one tile and share loads: one word of `inside`, two words of `top`, and
+// the corner and left[i].
 #pragma once
 
 #include <cstdint>
@@ -18,12 +19,12 @@ struct Quad {
   std::uint32_t at[kQuad];
 };
 
-/// The place of a quad in each plane.
+/// The place of a quad (four neighbouring elements of H), which is the same in each plane.
 template <bool kWide>
 class QuadPlace {
 public:
   QuadPlace () = default;
-  /// `row_pitch` is the bytes of a row of tiles; a plane has less than 2^32.
+  /// `row_pitch` is the number of bytes of a row of tiles. A plane has less than 2^32 bytes.
   INTHIST_HOST_DEVICE QuadPlace (unsigned row_pitch, int y, int x)
       : i_ (unsigned (y) % kTileSide), j_ (unsigned (x) % kTileSide),
         tile_ (Tiles::offset_of (kWide, row_pitch, y, x)),
@@ -31,7 +32,8 @@ public:
   {
   }
 
-  /// Has no branches, so that loads of several quads are in flight at once.
+  /// Loads the quad from a plane. There are no branches, so that loads of several quads are in
+  /// flight at once.
   INTHIST_HOST_DEVICE Quad load (const std::uint8_t *plane) const
   {
     const std::uint8_t *const tile = plane + tile_, *const row = plane + row_;

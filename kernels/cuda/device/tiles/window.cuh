@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Counts the pixels of a window in tiles (tiles.hpp), bin after bin, by a warp. A window's count is
-// made from four elements of H. An element has six fields of up to two bytes, or nine in a wide
-// tile. Each lane has one field of one element: it loads the word with the field, cuts the field
-// out, and shifts it to its value. So one load fetches all fields of a bin. The places of the
-// fields, and the fields that are not used, are computed once for all bins. If each lane had a bin
-// (which is the way for tensors in rows), every lane would load every field. Words of the next bins
-// are in flight at the same time.
+// A warp counts the pixels of a window, bin after bin, in a tensor in tiles (tiles.hpp). A window's
+// count is computed from four elements of H. An element has six fields of up to two bytes, or nine
+// in a wide tile. Each lane has one field of one element: it loads the word with the field, cuts
+// the field out, and shifts it to its value. So one load fetches all fields of a bin. The places of
+// the fields, and the fields that are not used, are computed once for all bins. If each lane had a
+// bin (which is the way for tensors in rows), every lane would load every field. Words of the next
+// bins are in flight at the same time.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +17,10 @@
 
 namespace inthist::cuda {
 
-// Bins that a warp has in flight. A warp of counts has no more bins in all. Other values were not
-// measured. With this one 10,000 regions take 1.1 times as long as with u32 at 1920x1080x32, and
-// 1.5 times at 3840x2160x32 (H100, docs/measurements/2026-11-25-tiles.md).
+// The number of bins for which a warp loads words at the same time. For counts, a warp has at most
+// this many bins in all. Other values were not measured. With this one 10,000 regions take 1.1
+// times as long as with u32 at 1920x1080x32, and 1.5 times at 3840x2160x32 (H100,
+// docs/measurements/2026-11-25-tiles.md).
 constexpr int kBinsOfWarp = 16;
 
 class TiledWindow {
@@ -38,7 +39,8 @@ public:
     negative_ = before != above;
   }
 
-  /// Returns to lane b of the warp the pixels in bin first + b, for up to n <= kWarp bins.
+  /// Returns to lane b of the warp the number of pixels in bin first + b, for b < n; n is at most
+  /// kWarp.
   __device__ std::uint32_t count (int first, int n) const
   {
     return tensor_.tiles.wide ? count<true> (first, n) : count<false> (first, n);
