@@ -145,8 +145,8 @@ public:
     return {};
   }
 
-  /// Returns the seconds that `n` frames take. If it is stopped, it still waits for launched
-  /// frames, because they use our memory.
+  /// Returns the seconds that `n` frames take. If tuning is cancelled, this function still waits
+  /// for the frames that are launched, because they use our memory.
   Outcome<double> time (const Choice &candidate, int n)
   {
     const Strategy &strategy = *candidate.strategy;

@@ -34,7 +34,7 @@ public:
   /// Maps a buffer. `flags` has values of GstMapFlags and GstVideoFrameMapFlags. The pixels of an
   /// NVMM frame may lie in a GPU's memory; surface () says so.
   static Expected<MappedFrame> map (GstBuffer *buffer, const FrameFormat &format, int flags);
-  /// Returns a mapped frame that fills a surface.
+  /// Returns a mapped frame that covers the whole surface.
   static Expected<MappedFrame> map (const NvmmSurface &surface, const GstVideoInfo &info);
   MappedFrame (MappedFrame &&other) noexcept
       : area (other.area), surface_ (other.surface_), video_ (std::exchange (other.video_, {}))

@@ -37,8 +37,8 @@ constexpr gsize kDescriptorSizes[] = { 64, 72 };  // DeepStream up to 7.1, and f
 
 constexpr int kPitchLayout = 0;
 
-// NVIDIA's numbers for kinds of memory. Only requests say 0; a surface has the kind that the
-// platform chose.
+// NVIDIA's numbers for kinds of memory. 0 is only for requests of memory: the platform then chooses
+// a kind, and the surface has the number of that kind.
 enum : gint32 { kDefault, kPinned, kDevice, kUnified, kSurfaceArray, kHandle, kSystem, kCudaArray };
 
 /// NVIDIA's numbers for a video format: one for each colorimetry and range. 0 fills the array.

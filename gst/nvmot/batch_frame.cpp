@@ -10,7 +10,7 @@ namespace {
 
 constexpr char kPlugin[] = "nvdsgst_tracker";
 
-// The number of bytes that the first frame of a batch has in every release.
+// The first frame of a batch has at least this many bytes, whatever the release.
 constexpr std::size_t kKnownBytes = sizeof (Frame80);
 static_assert (kKnownBytes >= offsetof (Frame91, surfaces) + sizeof (void *));
 

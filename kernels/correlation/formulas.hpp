@@ -184,7 +184,7 @@ struct Number {
   }
   INTHIST_HOST_DEVICE Number operator* (float b) const { return { re * b, im * b }; }
   INTHIST_HOST_DEVICE Number times_minus_i () const { return { im, -re }; }
-  /// Returns the conjugate of this number times b.
+  /// Returns conj (this number) * b.
   INTHIST_HOST_DEVICE Number conjugate_times (Number b) const
   {
     return { re * b.re + im * b.im, re * b.im - im * b.re };

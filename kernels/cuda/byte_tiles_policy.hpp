@@ -25,8 +25,8 @@ struct TilesPolicy {
   // The fewest rows of tiles in a strip; the workspace has room for such strips. At 640x480, 4 rows
   // take 12.8 and 10 us, and 3 take 14.1 us for one frame at a time.
   int least_rows = 4;
-  // The most rows of tiles in a strip. At 3840x2160, 8 rows take 130 and 114 us, 6 take 127 and
-  // 123, and 12 take 141 and 121.
+  // The most rows of tiles in a strip. At 3840x2160, one frame at a time and two in flight, 8 rows
+  // take 130 and 114 us, 6 take 127 and 123, and 12 take 141 and 121.
   int most_rows = 8;
   // Tiles go to memory by way of shared memory, if a block has room.
   bool staged = true;

@@ -84,7 +84,8 @@ public:
   }
 
 private:
-  /// Returns the row of the map that has the k-th windows of the chains.
+  /// Returns the row of the map for window k of each chain (chains.cuh: windows that each begin
+  /// where the one before ends).
   __device__ std::int64_t row (int k) const { return first_row_ + std::int64_t (k) * apart_; }
 
   /// Calls `body` for each window of the lane, with its index in the map and its sum.

@@ -39,8 +39,9 @@ INTHIST_HOST_DEVICE int from_first_middle (const Pixel &pixel, const SoftBins &b
     return from_first_middle_of_value (Feature::value_of (pixel), bins);
 }
 
-/// Divides a weight between the two bins between whose middles a pixel lies. `lut` (lut_of_bins ())
-/// renumbers the frame's bins; bins that are not wanted become kNoValue.
+/// Divides a pixel's weight between two neighbouring bins: the pixel's value lies between the
+/// middles of these bins. `lut` (lut_of_bins ()) renumbers the frame's bins; bins that are not
+/// wanted become kNoValue.
 INTHIST_HOST_DEVICE inline WeightedPixel shared (int from_middle, int weight, const SoftBins &bins,
                                                  const std::uint8_t *lut)
 {

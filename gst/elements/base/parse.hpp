@@ -41,7 +41,7 @@ struct ParsedLut {
 Expected<ParsedLut> parse_lut (std::string_view text, const char *name,
                                inthist::Content content = inthist::Content::bins);
 
-/// Parses CUDA devices, such as "0,1,2", each once.
+/// Parses a list of CUDA devices, such as "0,1,2". A device that is listed twice is an error.
 Expected<std::vector<int>> parse_device_ids (std::string_view text);
 
 }  // namespace integralhist

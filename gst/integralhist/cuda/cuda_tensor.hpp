@@ -35,7 +35,8 @@ public:
 
   bool check_idle () override;
   void *data () { return own_->memory.get (); }
-  /// Returns the bytes of the tensor's memory, which limit its shape.
+  /// Returns the size of the tensor's memory in bytes. The tensor can have any shape that fits in
+  /// it.
   std::size_t room () const { return room_; }
   /// Lets `stream`, which will write the tensor, wait for all earlier uses.
   inthist::cuda::CudaExpected<> reuse (cudaStream_t stream);

@@ -82,7 +82,8 @@ Expected<std::unique_ptr<Engine>> EngineInputs::eager (const Options &options) c
   switch (choose_eager (request, room, least_resident (options))) {
     case EagerEngine::cpu: return make_cpu_engine (shape, lut, options);
     case EagerEngine::one_device: {
-      // With a limit, memory was counted for the built-in strategy only.
+      // If memory is limited, `room` was computed for the built-in strategy only, so no other
+      // strategy is used.
       Options alone = request.is_limited ? untuned (options) : options;
       if (request.is_limited && (options.max_tensors == 0 || options.max_tensors > room))
         alone.max_tensors = room;

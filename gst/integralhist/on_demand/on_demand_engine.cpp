@@ -169,7 +169,8 @@ public:
 
   const Plan &plan () const override
   {
-    // only an automatic engine drops the eager one, and it has no whole_engine
+    // only an automatic engine drops its eager engine, and an automatic engine never has a
+    // whole_engine
     const auto engine = context_->whole_engine ? eager_.engine () : nullptr;
     return engine ? engine->plan () : context_->plan;
   }

@@ -59,7 +59,7 @@ public:
   /// reduces the box to that part, and to whole pixels.
   explicit FragmentsTarget (const TargetBox &box) : box_ (box) {}
 
-  /// Starts again from this box in the next tensor; keeps the usual costs.
+  /// Starts again from this box in the next tensor; the costs of the last good frames stay.
   void restart (const TargetBox &box) override;
   void resize (double x_factor, double y_factor) override;
 
