@@ -11,8 +11,8 @@
 
 namespace inthist::correlation {
 
-/// What one whole pixel of score 1 adds to the sum of a cell: sums count in parts of a pixel
-/// (kCellParts in kernels/cells.hpp).
+/// The number that one whole pixel of score 1 adds to the sum of a cell. Sums count in parts of a
+/// pixel (kCellParts in kernels/cells.hpp).
 inline constexpr double kCellUnit = kCellParts * kCellParts;
 
 /// A grid of cells of one size, measured in pixels.

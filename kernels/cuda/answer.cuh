@@ -190,8 +190,8 @@ __device__ void compare_window (const Shape &shape, const PlaneAccessor &plane,
   finish (shape, query, i, sum, store);
 }
 
-/// Tells whether votes (i) is the rank-th best of n votes. Of equal votes, the first counts as
-/// better.
+/// Tells whether votes (i) is the rank-th best of n votes. The first of several equal votes counts
+/// as better.
 template <class Votes>
 __device__ bool has_rank (int rank, int i, int n, bool similarity, const Votes &votes)
 {

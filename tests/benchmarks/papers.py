@@ -397,7 +397,8 @@ def text_of_page(found, data_of):
                       'measures. All algorithms are [built in](elements.md#cudaintegralhist). '
                       'This measures again and writes this page:'),
              '', '```sh', 'tests/benchmarks/papers.py', '```', '',
-             *wrapped('"Published" is what a text states. Curves without numbers are not compared. '
+             *wrapped('The column "published" has figures that the text states. '
+                      'Curves without numbers are not compared. '
                       f'A range agrees within a factor of {NEAR}, because the GPUs differ; "more '
                       'than" and "up to" are strict. Times are of one frame after another, from '
                       'pixels on the GPU to the tensor. Transfers use pinned memory. The data have '

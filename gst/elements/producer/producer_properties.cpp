@@ -222,7 +222,7 @@ void add_bin_properties (PropertyTable<ProducerProperties> &table)
 void add_weight_properties (PropertyTable<ProducerProperties> &table)
 {
   table.choice ("weight", FIELD (weight), GST_TYPE_INTEGRAL_HISTOGRAM_WEIGHT, kReady,
-                "What each pixel adds to its bin: 1, or the strength of the edge there");
+                "Amount that each pixel adds to its bin: 1, or the strength of the edge there");
   table.flag ("soft", FIELD (soft), kReady,
               "Share each pixel between its two nearest bins, in parts of 1/256; not with "
               "patterns, labels, joint features or a lut");

@@ -2,7 +2,7 @@
 //
 // ScanRow and ScanColumn of Chen et al. 2018, section IV-C, in place. Rows: a warp scans a row with
 // shuffles, 32 elements at a time of 1024 in registers, and carries the last sum along. Columns: a
-// block handles 32 columns, and each warp has 32 rows of them in registers. A lane adds up its
+// block handles 32 columns, and each warp has 32 rows of them in registers. A lane adds up one
 // column serially, and the sums of the warps are added up through shared memory.
 #pragma once
 

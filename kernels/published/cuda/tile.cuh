@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A tile of a plane in shared memory, rows padded by one against bank conflicts. All threads of the
-// block load and store it, along rows. In between, each thread works on a row or a column of its
-// own.
+// block load and store it, along rows. In between, each thread works on one row or one
+// column.
 #pragma once
 
 #include "scan_planes.cuh"

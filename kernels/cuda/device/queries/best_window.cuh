@@ -3,9 +3,9 @@
 // The best window of a query, found by the kernel that compares the windows:
 //
 //   add       a thread keeps the best of the windows that it compares
-//   publish   a block finds the best of its threads' windows, and writes it to the query's Best,
-//   unless a
-//             better one is there. It exchanges all 8 bytes at once, by compare-and-swap
+//   publish   a block finds the best window of all its threads, and writes it to the query's Best,
+//             unless that already has a better one. It exchanges all 8 bytes at once, by
+//             compare-and-swap
 //
 // The order of windows is total (RankedWindow), so the result does not depend on which block comes
 // first. clear_best () runs before.

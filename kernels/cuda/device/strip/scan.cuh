@@ -37,7 +37,7 @@ namespace inthist::cuda {
 ///              this one in the warp add to each row. Writes the total of the warp in each row
 ///   total_of   (totals, row) returns the total of a warp in a row
 ///   add_row    (found, r, left, h) goes down by row r: adds to H of each column what the row adds
-///              from its start up to this column. `left` is what the warps before add
+///              from its start up to this column. `left` is the sum of the warps before
 ///   load_sums  (strips, row, x) loads a row of Strips::sums, from column x on
 ///   add_sums   (sums, h) adds these to H
 template <class Adds>
