@@ -45,13 +45,13 @@ REGIONS = [
     (f'{INT_MIN},{INT_MIN},{INT_MAX},{INT_MAX}', 'outside'),
     (f'{INT_MAX + 1},0,1,1', 'out of range'),
     ('+1,1,1,1', 'number'),
-    ('1.5,1,1,1', 'no whole number'),
+    ('1.5,1,1,1', 'not a whole number'),
     (';1,1,1,1', 'number'),
     ('1,1,1,1;;1,1,1,1', 'number'),
     ('a', 'number'),
     ('\t1,1,1,1', 'number'),
     ('1,1,1,1 1,1,1,1', 'semicolon'),
-    ('0x1,1,1,1', 'no whole number'),
+    ('0x1,1,1,1', 'not a whole number'),
     ('\uff12,1,1,1', 'number'),
 ]
 DEVICE_IDS = ['0,0', '-1', '99999999999', '0,', ',', '0;1', '0x1', '0 1', '\uff12', ' ']
@@ -82,7 +82,7 @@ MODELS = [  # bins, a property of integralhistlikelihood
     (4, 'histogram="1,2,3,nan"', 'cannot be'),
     (4, 'histogram="1,2,3,inf"', 'cannot be'),
     (4, 'histogram="1,2,3,1e99"', 'out of range'),
-    (4, 'histogram="0,0,0,0"', 'empty'),
+    (4, 'histogram="0,0,0,0"', 'all of its numbers are 0'),
     (4, 'histogram="1;2;3;4"', 'comma'),
 ]
 FRAMES = [  # what is wrong, bytes, GstVideoMeta; None: a frame or an error, either is fine
