@@ -155,6 +155,29 @@ TEST (interval)
   }
 }
 
+/// A frame that one of two producers leaves out shows the last map, and not one of the other
+/// producer's histogram.
+TEST (two_producers)
+{
+  const Texture first (48, 36, 1);
+  const std::string with_gradients =
+      "cudaintegralhist backend=cpu tuning-time=0 feature=gradient interval=3 ! ";
+  const std::string likelihood = "integralhistlikelihood mode=gray step=2";
+  Harness alone ((with_gradients + likelihood).c_str (), first.caps ().c_str ()),
+      both ((with_gradients + "cudaintegralhist backend=cpu tuning-time=0 bins=8 ! " + likelihood)
+                .c_str (),
+            first.caps ().c_str ());
+  for (unsigned i = 0; i < 8; i++) {
+    const Texture picture (48, 36, 1 + i);
+    g_autoptr (GstBuffer) expected = gst_harness_push_and_pull (alone, picture.buffer ());
+    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (both, picture.buffer ());
+    fail_unless (expected && out, "frame %u", i);
+    fail_unless (bytes_of (out, info_of (picture.caps ()))
+                     == bytes_of (expected, info_of (picture.caps ())),
+                 "frame %u", i);
+  }
+}
+
 /// The first frames with a histogram do not arrive.
 TEST (lost_frames)
 {

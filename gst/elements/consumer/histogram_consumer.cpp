@@ -35,6 +35,7 @@ void HistogramConsumer::start ()
 void HistogramConsumer::start_again ()
 {
   found_ = false;
+  chosen_.reset ();
   missing_ = 0;
 }
 
@@ -66,33 +67,55 @@ void HistogramConsumer::take_transition (GstStateChange transition)
     cancel_.set_stopping (true);
 }
 
-Expected<GstIntegralHistogramMeta *> HistogramConsumer::find (GstBuffer *buffer,
-                                                              const FeatureText &feature)
+static bool has_weights (const GstIntegralHistogramMeta *meta)
+{
+  return gst_integral_histogram_get_content (meta->histogram)
+         == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS;
+}
+
+/// Returns whether a consumer can use the meta: a histogram of this feature, or of any.
+static bool is_candidate (const GstIntegralHistogramMeta *meta,
+                          std::optional<inthist::Feature> feature)
+{
+  return gst_integral_histogram_get_content (meta->histogram) != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
+         && (!feature || spec_of (meta->histogram).feature == *feature);
+}
+
+/// Returns the first histogram that has all of its bins, of this feature or of any.
+static GstIntegralHistogramMeta *first_histogram (GstBuffer *buffer,
+                                                  std::optional<inthist::Feature> feature)
+{
+  GstIntegralHistogramMeta *found = nullptr;
+  for (const bool weights : { false, true })
+    if (!found)
+      found = find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
+        return is_candidate (meta, feature) && !spec_of (meta->histogram).range
+               && (feature || has_weights (meta) == weights);
+      });
+  return found;
+}
+
+Expected<GstIntegralHistogramMeta *>
+HistogramConsumer::find (GstBaseTransform *element, GstBuffer *buffer, const FeatureText &feature)
 {
   if (feature.text != feature_) {
     feature_ = feature.text;
     start_again ();
   }
   const auto wanted = feature.value.value_or (std::nullopt);
-  const auto is_candidate = [&] (GstIntegralHistogramMeta *meta) {
-    return gst_integral_histogram_get_content (meta->histogram)
-               != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
-           && (!wanted || spec_of (meta->histogram).feature == *wanted);
-  };
-  GstIntegralHistogramMeta *found = nullptr;
-  for (const bool weights : { false, true })
-    if (!found)
-      found = find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
-        const bool has_weights = gst_integral_histogram_get_content (meta->histogram)
-                                 == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS;
-        return is_candidate (meta) && !spec_of (meta->histogram).range
-               && (wanted || has_weights == weights);
-      });
+  auto *found = first_histogram (buffer, wanted ? wanted : chosen_);
+  if (auto *const other = found || wanted ? nullptr : first_histogram (buffer, wanted);
+      other
+      && !find_producer (GST_BASE_TRANSFORM_SINK_PAD (element), inthist::info_of (*chosen_).nick))
+    found = other;
   if (!found && !found_)  // refuses a histogram with only a range of its bins
-    if (const auto *const range_meta = find_meta (buffer, is_candidate))
+    if (const auto *const range_meta =
+            find_meta (buffer, [&] (auto *meta) { return is_candidate (meta, wanted); }))
       TRY (check_all_bins (range_meta->histogram));
-  if (found)
+  if (found) {
     TRY (check_size (buffer, found));
+    chosen_ = spec_of (found->histogram).feature;
+  }
   return found;
 }
 

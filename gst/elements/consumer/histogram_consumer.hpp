@@ -38,10 +38,13 @@ public:
   void take_transition (GstStateChange transition);
 
   /// Returns the frame's first histogram of the feature with this nick, or of any feature if the
-  /// nick is empty; a histogram of pixels comes before one of weights. Returns null if there is no
+  /// nick is empty; a histogram of pixels comes before one of weights. If the nick is empty, later
+  /// frames need the same feature as long as an element upstream computes it: a frame that this
+  /// element leaves out may carry the histogram of another element. Returns null if there is no
   /// such histogram. If there is one with only a range of its bins, and no frame has had the needed
   /// histogram so far, returns an error for users.
-  Expected<GstIntegralHistogramMeta *> find (GstBuffer *buffer, const FeatureText &feature);
+  Expected<GstIntegralHistogramMeta *> find (GstBaseTransform *element, GstBuffer *buffer,
+                                             const FeatureText &feature);
   /// Refuses a histogram whose size differs from the frame's: NVIDIA's converter copies metas
   /// unchanged when it scales.
   Expected<> check_size (GstBuffer *buffer, const GstIntegralHistogramMeta *meta) const;
@@ -71,7 +74,8 @@ public:
 private:
   CancelSource cancel_;
   FrameFormat input_;
-  std::string feature_;  // the feature of the last find ()
+  std::string feature_;                     // the feature of the last find ()
+  std::optional<inthist::Feature> chosen_;  // the feature of the histogram found last
   bool found_ = false;
   guint missing_ = 0;  // frames since the start
 };

@@ -330,7 +330,8 @@ static Expected<bool> make_map (GstIntegralHistLikelihood *self,
 {
   State &state = *self->state;
   TRY (Element::table ().check (properties));
-  GstIntegralHistogramMeta *const meta = TRY (state.consumer.find (buffer, properties.feature));
+  GstIntegralHistogramMeta *const meta =
+      TRY (state.consumer.find (GST_BASE_TRANSFORM (self), buffer, properties.feature));
   if (meta && !shows_all (meta))
     return error (Error::Kind::no_histogram,
                   "The frames were cropped, mirrored, turned or got borders behind "

@@ -247,7 +247,8 @@ static Expected<> draw_charts (GstIntegralHistOverlay *self, OverlayPainter &pai
                                GstBuffer *buffer)
 {
   State &state = *self->state;
-  const auto found = state.consumer.find (buffer, state.current->feature);
+  const auto found =
+      state.consumer.find (GST_BASE_TRANSFORM (self), buffer, state.current->feature);
   if (!found && state.marks.empty ())
     return {};  // no chart would be drawn
   GstIntegralHistogramMeta *const meta = TRY (found);

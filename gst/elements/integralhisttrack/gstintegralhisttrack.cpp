@@ -297,7 +297,7 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
     return error (Error::Kind::no_histogram, "method=correlation: The frames carry ",
                   metas.missing (), ": put ", kCorrelationProducer, " before ",
                   GST_OBJECT_NAME (trans), ", with nothing between them that drops it",
-                  state.consumer.find (buffer, properties.feature).value_or (nullptr)
+                  state.consumer.find (trans, buffer, properties.feature).value_or (nullptr)
                       ? "; or set method=fragments, which follows by one integral histogram"
                       : "");
   }
@@ -338,7 +338,7 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
   TRY (Element::table ().check (current));
   if (current.method == Method::correlation)
     return correlate_frame (trans, state, current, buffer);
-  const GstIntegralHistogramMeta *meta = TRY (state.consumer.find (buffer, current.feature));
+  const GstIntegralHistogramMeta *meta = TRY (state.consumer.find (trans, buffer, current.feature));
   if (!meta && current.feature.value)
     return state.consumer.note_missing (trans);
   if (!state.cost_warned && current.feature.text.empty ())
