@@ -94,10 +94,23 @@ std::string text_of (const std::vector<GstVideoRectangle> &boxes)
   return text;
 }
 
+/// Returns an error if no part of `area` lies in the frame, because no target could start.
+Expected<> check_area (const std::vector<GstVideoRectangle> &area, const TargetFrame &frame)
+{
+  const auto overlaps = [&] (const GstVideoRectangle &part) { return frame.clip (part).w > 0; };
+  if (area.empty () || std::ranges::any_of (area, overlaps))
+    return {};
+  return error (Error::Kind::bad_setting, "area=\"", text_of (area), "\" lies outside of the ",
+                frame.width, "x", frame.height,
+                " frame: set regions that overlap it, as x,y,width,height");
+}
+
 }  // namespace
 
 Expected<> TargetList::configure (const ListOptions &options, const TargetFrame &frame)
 {
+  if (!configured_ || !std::ranges::equal (options_.area, options.area, are_equal))
+    TRY (check_area (options.area, frame));
   options_ = options;
   if (configured_ && std::ranges::equal (*configured_, options.targets, are_equal))
     return {};

@@ -237,3 +237,17 @@ TEST (slow_fragments)
          features + track + " feature=hsv", features + " ! integralhisttrack targets=9,9,30,30" })
     fail_unless (warnings_of (right).empty (), "%s", right.c_str ());
 }
+
+/// Windows of which each covers the whole frame.
+TEST (wide_windows)
+{
+  const std::string likelihood = "cudaintegralhist backend=cpu bins=8 ! integralhistlikelihood ";
+  const auto said = warnings_of (likelihood + "window-width=97");
+  fail_unless (
+      said.size () == 1
+          && said[0].find (
+                 "window-width=97 window-height=16: such windows are larger than the 96x64")
+                 != std::string::npos,
+      "%zu warnings, %s", said.size (), said.empty () ? "" : said[0].c_str ());
+  fail_unless (warnings_of (likelihood + "window-width=96 window-height=64").empty ());
+}

@@ -233,6 +233,8 @@ static const struct {
   { "targets=160,10,20,20", "cudaintegralhist backend=cpu",
     "160,10,20,20 lies outside of the 160x120 frame" },
   { "targets=-20,10,20,20", "cudaintegralhist backend=cpu", "lies outside of the 160x120 frame" },
+  { "area=0,120,20,20;-9,0,9,9", "cudaintegralhist backend=cpu",
+    "area=\"0,120,20,20;-9,0,9,9\" lies outside of the 160x120 frame" },
   { "targets=1,1,5,5", "cudaintegralimage backend=cpu", "put cudaintegralhist before" },
 };
 

@@ -66,7 +66,7 @@ class Errors(unittest.TestCase):
                        feature=feature, bins=181)
 
     def test_lut(self):
-        self.check(('"x" is not a bin from 0 to 255', BINS), lut='1,2,x')
+        self.check(('"x" is not a bin from 0 to 255', BINS), lut='1,x,3')
         self.check(('"256" is not a bin', BINS), lut='256')
         self.check(('"-1" is not a bin', BINS), lut='-1')
         self.check(('"1.5" is not a bin', BINS), lut='1.5')

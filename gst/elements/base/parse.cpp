@@ -106,9 +106,10 @@ Expected<ParsedLut> parse_lut (std::string_view text, const char *name, inthist:
                      ", is empty");
     int bin;
     const auto [after, problem] = std::from_chars (at, end, bin);
-    if (problem != std::errc () || bin < 0 || bin > 255
-        || (after != end && *after != ',' && !g_ascii_isspace (*after)))
-      return refuse (quoted ({ at, std::min<std::size_t> (8, end - at) }),
+    const auto is_separator = [] (char c) { return c == ',' || g_ascii_isspace (c); };
+    const char *const word_end = std::find_if (at, end, is_separator);
+    if (problem != std::errc () || bin < 0 || bin > 255 || after != word_end)
+      return refuse (quoted ({ at, std::min<std::size_t> (8, word_end - at) }),
                      bins ? " is not a bin" : " is not a score", " from 0 to 255");
     if (n == int (parsed.lut.size ()))
       return refuse ("it has more than 256 numbers");

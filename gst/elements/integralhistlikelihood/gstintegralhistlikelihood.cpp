@@ -108,7 +108,8 @@ struct State {
   MapMemory memory;
   LikelihoodPicture picture;
   FrameFormat input;
-  CanvasDrawing canvas;  // for frames that are not in system memory
+  CanvasDrawing canvas;      // for frames that are not in system memory
+  bool size_warned = false;  // of windows that are larger than the frame
 
   void take_event (GstEvent *event)
   {
@@ -122,6 +123,7 @@ struct State {
     memory.clear ();
     picture = {};
     canvas.clear ();
+    size_warned = false;
   }
 };
 
@@ -297,6 +299,20 @@ Expected<> fill_map (State &state, const LikelihoodProperties &properties,
   return {};
 }
 
+/// Warns once of windows that are larger than the frame, because all their values are nearly alike.
+void warn_of_size (GstIntegralHistLikelihood *self, const MapGrid &grid)
+{
+  const bool fits =
+      grid.window_width <= guint (grid.width) && grid.window_height <= guint (grid.height);
+  if (fits || std::exchange (self->state->size_warned, true))
+    return;
+  GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
+                       ("window-width=%u window-height=%u: such windows are larger than the %dx%d "
+                        "frame, so that the map shows hardly anything. Set smaller numbers.",
+                        grid.window_width, grid.window_height, grid.width, grid.height),
+                       (nullptr));
+}
+
 }  // namespace
 
 /// Makes the model if the frame needs a new one, and computes the map of the frame. Attaches the
@@ -310,6 +326,7 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProp
   TRY (state.consumer.await (meta->histogram));
   TRY (renew_model (state, properties, meta, width, height));
   const MapGrid grid = grid_of (properties, state.model, meta->histogram, width, height);
+  warn_of_size (self, grid);
   g_autoptr (GstBuffer) values = state.memory.take (grid.size () * sizeof (gfloat));
   GstIntegralHistogramBest best;
   TRY (fill_map (state, properties, meta->histogram, grid, values,
