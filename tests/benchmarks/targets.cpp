@@ -14,7 +14,6 @@
 #include <atomic>
 #include <cstdio>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -25,6 +24,7 @@
 
 #include "../support/command_line.hpp"
 #include "../support/processor_time.hpp"
+#include "launched.hpp"
 
 namespace {
 
@@ -35,45 +35,6 @@ struct Run {
   int width = 1920, height = 1080, frames = 100, targets = 1, streams = 1, lost_after = 5;
   bool queue = false;
 };
-
-struct Unref {
-  void operator() (gpointer object) const { gst_object_unref (object); }
-  void operator() (GstSample *sample) const { gst_sample_unref (sample); }
-};
-using Element = std::unique_ptr<GstElement, Unref>;
-using Sample = std::unique_ptr<GstSample, Unref>;
-
-/// Returns null after an error, which it prints.
-Element launch (const std::string &line)
-{
-  GError *problem = nullptr;
-  Element pipeline (gst_parse_launch (line.c_str (), &problem));
-  if (problem) {
-    fprintf (stderr, "targets: %s\n", problem->message);
-    g_clear_error (&problem);
-    return nullptr;
-  }
-  return pipeline;
-}
-
-Element child (const Element &pipeline, const char *name)
-{
-  return Element (gst_bin_get_by_name (GST_BIN (pipeline.get ()), name));
-}
-
-/// Prints the error that a pipeline has posted, if any. Returns whether there was one.
-bool has_failed (const Element &pipeline)
-{
-  const std::unique_ptr<GstBus, Unref> bus (gst_element_get_bus (pipeline.get ()));
-  GstMessage *const message = gst_bus_pop_filtered (bus.get (), GST_MESSAGE_ERROR);
-  if (!message)
-    return false;
-  g_autoptr (GError) problem = nullptr;
-  gst_message_parse_error (message, &problem, nullptr);
-  fprintf (stderr, "targets: %s\n", problem->message);
-  gst_message_unref (message);
-  return true;
-}
 
 /// Returns the first frames of the video; none after an error.
 std::vector<Sample> read_video (const Run &run)
@@ -105,24 +66,6 @@ std::vector<Sample> read_video (const Run &run)
   return frames;
 }
 
-std::string random_boxes (const Run &run, unsigned seed)
-{
-  std::mt19937 random (seed);
-  const auto between = [&] (int least, int most) {
-    return least + int (random () % unsigned (std::max (1, most - least + 1)));
-  };
-  std::string boxes;
-  for (int i = 0; i < run.targets; i++) {
-    const int width = between (24, 60), height = between (48, 80);
-    for (const int number :
-         { between (0, run.width - width), between (0, run.height - height), width, height })
-      boxes += std::to_string (number) + ',';
-    boxes.back () = ';';
-  }
-  boxes.pop_back ();
-  return boxes;
-}
-
 /// A pipeline, and what has come out of it.
 class Stream {
 public:
@@ -132,7 +75,7 @@ public:
                   "cudatrackfeatures backend="
                   + run.backend + (run.queue ? " ! queue max-size-buffers=3 max-size-bytes=0" : "")
                   + " ! integralhisttrack name=track lost-after=" + std::to_string (run.lost_after)
-                  + " targets=\"" + random_boxes (run, seed)
+                  + " targets=\"" + random_boxes (run.targets, run.width, run.height, seed)
                   + "\" ! fakesink name=sink sync=false signal-handoffs=true"))
   {
     if (!pipeline_)
