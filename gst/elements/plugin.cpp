@@ -10,8 +10,8 @@ GST_ELEMENT_REGISTER_DECLARE (integralhistlikelihood)
 GST_ELEMENT_REGISTER_DECLARE (integralhistoverlay)
 GST_ELEMENT_REGISTER_DECLARE (integralhisttrack)
 
-/// Registers a meta, so that this process can read it when another process sends it. From GStreamer
-/// 1.28 on, the registry loads the plugin for this purpose.
+/// Registers a GstMeta with the plugin, so that this process can read the meta when another process
+/// sends it. From GStreamer 1.28 on, the registry loads the plugin for this purpose.
 static gboolean register_meta (GstPlugin *plugin, const GstMetaInfo *info)
 {
 #if GST_CHECK_VERSION(1, 28, 0)

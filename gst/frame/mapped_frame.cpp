@@ -35,15 +35,15 @@ Expected<> check_video_meta (const GstVideoMeta *meta, const GstVideoInfo &info)
   return {};
 }
 
-/// A rectangle of bytes in a plane: `rows` rows from `first_row` on, and in each of them `bytes`
-/// bytes from byte `first` on.
+/// A rectangle of bytes in a plane of a picture: `rows` rows from row `first_row` on, and in each
+/// of these rows `bytes` bytes from byte `first` on.
 struct Rows {
   gint64 first_row, rows, first, bytes;
 };
 
 Expected<> check_rows (const GstVideoFrame &frame, guint plane, const Rows &r)
 {
-  const bool mapped_apart = frame.meta;  // if false, one mapping has all planes
+  const bool mapped_apart = frame.meta;  // with a GstVideoMeta, each plane has its own mapping
   const GstMapInfo &map = frame.map[mapped_apart ? plane : 0];
   const gint64 stride = GST_VIDEO_FRAME_PLANE_STRIDE (&frame, plane);
   const gint64 start =
@@ -127,7 +127,7 @@ Expected<inthist::Image> MappedFrame::image (const inthist::PixelFormat &format)
 {
   inthist::Image image = { .data = nullptr, .stride = 0, .format = format, .rows = area.h };
   gint x = area.x, y = area.y;
-  if (format.reads_colours ()) {  // begin at a pixel that has a chroma sample of its own
+  if (format.reads_colours ()) {  // moves the image's corner to a whole chroma sample
     if (!has_fields (video_))
       for (inthist::Channel &channel : image.format.channel)
         channel.interlaced = false;
@@ -159,8 +159,8 @@ Expected<inthist::Image> MappedFrame::image (const inthist::PixelFormat &format)
   return image;
 }
 
-/// Returns an error if samples are unaligned, or if rows are stored from the bottom up: GStreamer's
-/// converters crash on them.
+/// Returns an error if the samples of a plane are unaligned, or if rows are stored from the bottom
+/// up: GStreamer's converters crash on such pictures.
 static Expected<> check_words (const GstVideoFrame &frame, guint plane, gint pixel)
 {
   const gint word = pixel & -pixel, stride = GST_VIDEO_FRAME_PLANE_STRIDE (&frame, plane);
@@ -173,8 +173,8 @@ static Expected<> check_words (const GstVideoFrame &frame, guint plane, gint pix
                     " for this and for their first byte");
 }
 
-/// Returns how many rows a component has in its plane. In an interlaced picture each field has
-/// separate rows, which may be one more in total than the format says.
+/// Returns how many rows a component, such as luma, has in its plane. In an interlaced picture each
+/// field has separate rows, which may be one more in total than the format says.
 static gint64 rows_of (const GstVideoFrame &frame, guint component)
 {
   const inthist::Channel rows = { .log2_subsample_y = guint8 (

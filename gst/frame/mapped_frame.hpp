@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A mapped video buffer whose planes are checked to lie in its memory. As in sinks, the frame is
-// the part of the picture that GstVideoCropMeta leaves visible.
+// Maps a video buffer, and checks that the planes lie in the buffer's memory. As in GStreamer's
+// sinks, the frame is the part of the picture that GstVideoCropMeta leaves visible.
 #pragma once
 
 #include <optional>
@@ -17,13 +17,12 @@
 
 namespace integralhist {
 
-/// Returns the rectangle of the buffer's picture that is the frame, in pixels: from
-/// GstVideoCropMeta, or else from the caps. Returns an error if the metas contradict each other or
-/// the caps.
+/// Returns the rectangle of a buffer's picture that is the frame, in pixels: by GstVideoCropMeta,
+/// or else all of it. Returns an error if the metas contradict each other or the caps.
 Expected<GstVideoRectangle> frame_area (GstBuffer *buffer, const FrameFormat &format);
 
-/// Returns whether a buffer has a picture. A gap may have no bytes, but the frames that videorate
-/// and livesync repeat are marked as gaps and have a picture.
+/// Returns whether a buffer has a picture. A buffer marked as a gap may have no bytes, but the
+/// frames that videorate and livesync repeat are marked as gaps and have a picture.
 inline bool has_picture (GstBuffer *buffer)
 {
   return !GST_BUFFER_FLAG_IS_SET (buffer, GST_BUFFER_FLAG_GAP) || gst_buffer_get_size (buffer) > 0;
@@ -31,10 +30,10 @@ inline bool has_picture (GstBuffer *buffer)
 
 class MappedFrame {
 public:
-  /// Maps a buffer. `flags` has values of GstMapFlags and GstVideoFrameMapFlags. The pixels of an
-  /// NVMM frame may lie in a GPU's memory; surface () says so.
+  /// Maps the frame of a buffer. `flags` has values of GstMapFlags and GstVideoFrameMapFlags. The
+  /// pixels of an NVMM frame may lie in GPU memory; surface () says so.
   static Expected<MappedFrame> map (GstBuffer *buffer, const FrameFormat &format, int flags);
-  /// Returns a mapped frame that covers the whole surface.
+  /// Returns a mapped frame that covers a whole NVMM surface for which there is no buffer.
   static Expected<MappedFrame> map (const NvmmSurface &surface, const GstVideoInfo &info);
   MappedFrame (MappedFrame &&other) noexcept
       : area (other.area), surface_ (other.surface_), video_ (std::exchange (other.video_, {}))
@@ -50,10 +49,9 @@ public:
   const GstVideoRectangle area;  // the frame within the picture
 
   GstVideoFrame &video () { return video_; }
-  /// Returns the surface of an NVMM frame.
   const std::optional<NvmmSurface> &surface () const { return surface_; }
-  /// Returns the frame as an inthist::Image for the feature of `format`. Returns an error if a row
-  /// lies outside the mapped memory.
+  /// Returns the frame as an inthist::Image, from which kernels read the feature of `format`.
+  /// Returns an error if a row lies outside the mapped memory.
   Expected<inthist::Image> image (const inthist::PixelFormat &format) const;
 
 private:
@@ -69,7 +67,7 @@ private:
   GstVideoFrame video_;
 };
 
-/// Refuses rows of the picture past the mapped memory, in any plane.
+/// Refuses a mapped picture whose rows lie outside the memory, unaligned or from the bottom up.
 Expected<> check_planes (const GstVideoFrame &frame);
 
 }  // namespace integralhist

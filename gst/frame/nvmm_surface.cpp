@@ -8,9 +8,9 @@
 namespace integralhist {
 namespace {
 
-// The layouts of NVIDIA's structs, up to the last field that this code reads.
+// The layouts of NVIDIA's structs NvBufSurfaceParams and NvBufSurface, up to the last field read.
 
-struct Parameters {  // of a surface
+struct Parameters {
   guint32 width, height, pitch;
   gint32 colour_format;
   gint32 layout;
@@ -33,15 +33,16 @@ struct Descriptor {
 };
 static_assert (offsetof (Descriptor, memory) == 16 && sizeof (Descriptor) == 32);
 
-constexpr gsize kDescriptorSizes[] = { 64, 72 };  // DeepStream up to 7.1, and from 8.0 on
+// Bytes of the descriptor in an NVMM buffer: of DeepStream up to 7.1, and from 8.0 on.
+constexpr gsize kDescriptorSizes[] = { 64, 72 };
 
 constexpr int kPitchLayout = 0;
 
-// NVIDIA's numbers for kinds of memory. 0 is only for requests of memory: the platform then chooses
-// a kind, and the surface has the number of that kind.
+// NVIDIA's numbers for kinds of memory. 0, the default, is only for requests: the platform then
+// chooses a kind of memory, and the surface has the number of that kind.
 enum : gint32 { kDefault, kPinned, kDevice, kUnified, kSurfaceArray, kHandle, kSystem, kCudaArray };
 
-/// NVIDIA's numbers for a video format: one for each colorimetry and range. 0 fills the array.
+/// A video format and NVIDIA's numbers for it, one per colorimetry and range; 0 fills the array.
 struct ColourFormats {
   GstVideoFormat format;
   std::array<gint32, 5> numbers;
@@ -108,7 +109,6 @@ Expected<> check_colour_format (gint32 number, GstVideoFormat format)
                       gst_video_format_to_string (format), kCorrect);
 }
 
-/// Returns the number of bytes in a row of a plane.
 guint64 row_bytes (const GstVideoInfo &info, guint plane)
 {
   const GstVideoFormatInfo *const format = info.finfo;
@@ -149,7 +149,7 @@ Expected<NvmmSurface> read (const Parameters &parameters, NvmmSurface::Memory me
     if (stride < wanted || stride > G_MAXINT32)
       return bad_surface ("plane ", p, " has rows ", stride, " bytes apart, and a row takes ",
                           wanted, kCorrect);
-    surface.planes[p] = { offset, stride };  // MappedFrame checks that it lies in the memory
+    surface.planes[p] = { offset, stride };  // MappedFrame checks that the plane lies in memory
   }
   return surface;
 }
@@ -195,7 +195,7 @@ Expected<NvmmSurface> nvmm_surface_of (GstBuffer *buffer, const GstVideoInfo &in
 
 void keep_original (GstBuffer *copy, GstBuffer *original)
 {
-  // A small frame in other memory may have the size of a descriptor too; keeping it does no harm.
+  // A small frame in other memory may have a descriptor's size; keeping that frame does no harm.
   if (std::ranges::count (kDescriptorSizes, gst_buffer_get_size (original)) > 0)
     gst_buffer_add_parent_buffer_meta (copy, original);
 }

@@ -8,8 +8,8 @@
 // A copy of the buffer copies only the descriptor. The pixels are overwritten once the original is
 // back in its pool, which has four or five buffers.
 //
-// This code needs nothing from NVIDIA. The layout is that of DeepStream 4.0 to 9.1; the layout and
-// the numbers are facts from NVIDIA's documentation and headers (docs/deepstream.md).
+// This code needs no software of NVIDIA. The layout of the descriptor, that of DeepStream 4.0 to
+// 9.1, and the numbers are facts from NVIDIA's documentation and headers (docs/deepstream.md).
 #pragma once
 
 #include <array>
@@ -25,47 +25,43 @@ namespace integralhist {
 #define INTEGRALHIST_NVMM_FEATURE "memory:NVMM"
 
 struct NvmmSurface {
-  enum class Memory {
-    pinned,   // the host's; the GPU reads it as well
-    device,   // the GPU's
-    unified,  // shared by both
-    host
-  };
+  /// Where the pixels lie: in host memory that a GPU reads as well (pinned), in GPU memory
+  /// (device), in memory that both share (unified), or in other host memory.
+  enum class Memory { pinned, device, unified, host };
   struct Plane {
     guint32 offset, stride;  // bytes
   };
 
   Memory memory = Memory::device;
-  int device = 0;  // the GPU that holds the pixels, or reads them
+  int device = 0;  // number of the GPU that holds the pixels, or reads them
   int width = 0, height = 0;
   std::byte *data = nullptr;  // the pixels
   gsize bytes = 0;
   std::array<Plane, GST_VIDEO_MAX_PLANES> planes = {};
 
-  /// Returns whether a GPU reads the pixels in place; `has_gpu` says whether there is a GPU.
+  /// Returns whether the pixels count as GPU memory: device memory, or unified memory if `has_gpu`.
   bool is_on_device (bool has_gpu) const
   {
     return memory == Memory::device || (memory == Memory::unified && has_gpu);
   }
 };
 
-/// Returns the surface of a buffer with one frame of this format. The pixels exist as long as the
-/// buffer. Returns an error for users if there are several frames, if the memory cannot be read, or
-/// if the surface contradicts itself or the caps.
+/// Returns the surface of a buffer with one NVMM frame of this format. The pixels exist as long as
+/// the buffer. Returns an error for users if there are several frames, if the memory cannot be
+/// read, or if the surface contradicts itself or the caps.
 Expected<NvmmSurface> nvmm_surface_of (GstBuffer *buffer, const GstVideoInfo &info);
 
-/// Returns the surface with these parameters (NvBufSurfaceParams), in memory of a GPU or of the
-/// host. nvtracker gives such parameters to the tracker library.
+/// Returns the surface that NVIDIA's struct NvBufSurfaceParams describes, in memory of a GPU or of
+/// the host. nvtracker passes such structs to the tracker library.
 Expected<NvmmSurface> nvmm_surface_of (const void *parameters, NvmmSurface::Memory memory,
                                        int device, const GstVideoInfo &info);
 
-/// Returns whether caps describe frames in NVMM memory.
 bool is_nvmm (const GstCaps *caps);
 
 /// Lets a copy of a buffer hold a reference to the original if the original may be an NVMM frame.
 /// Such a copy uses the original's pixels, so the original must not return to its pool.
 void keep_original (GstBuffer *copy, GstBuffer *original);
-/// Does what gst_buffer_make_writable () does; if it copies, the copy keeps the original.
+/// gst_buffer_make_writable () for NVMM too: a copy holds the original, whose pixels it uses.
 GstBuffer *make_writable (GstBuffer *buffer);
 
 }  // namespace integralhist

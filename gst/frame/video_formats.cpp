@@ -24,7 +24,7 @@ GstVideoColorMatrix luma_matrix (const GstVideoColorimetry &colorimetry)
   }
 }
 
-/// The factors of red and blue in luma.
+/// The factors of red and blue in luma (Kr and Kb), by the colorimetry of the video.
 struct Shares {
   gdouble red, blue;
 
@@ -37,8 +37,8 @@ struct Shares {
   gdouble green () const { return 1 - red - blue; }
 };
 
-/// Returns whether the components of a pixel are bits 0..9, 10..19 and 20..29 of a 32-bit word.
-/// GstVideoFormatInfo does not say so.
+/// Returns whether the three components of a pixel are bits 0..9, 10..19 and 20..29 of a 32-bit
+/// word, which GstVideoFormatInfo does not say.
 bool has_10_bits_of_32 (const GstVideoInfo &info)
 {
   return GST_VIDEO_INFO_FORMAT (&info) == GST_VIDEO_FORMAT_RGB10A2_LE
@@ -62,7 +62,8 @@ inthist::Channel channel_of (const GstVideoInfo &info, int component)
   const int words = GST_VIDEO_FORMAT_INFO_DEPTH (format, component) > 8 ? 2 : 1;
   int offset = packed ? 0 : GST_VIDEO_FORMAT_INFO_POFFSET (format, component);
   if (words == 2 && offset % 2 == 1)
-    offset *= 2;  // GStreamer 1.22 counts words for Cr in P010_10LE and P016_LE
+    // GStreamer 1.22 gives the offset of Cr in P010_10LE and P016_LE in 16-bit words, not in bytes.
+    offset *= 2;
   return { .plane = guint8 (GST_VIDEO_FORMAT_INFO_PLANE (format, component)),
            .bytes = guint8 (packed ? 4 : words),
            .step = guint8 (GST_VIDEO_FORMAT_INFO_PSTRIDE (format, component)),
@@ -76,8 +77,7 @@ inthist::Channel channel_of (const GstVideoInfo &info, int component)
 
 using Factors = gdouble[3][3];
 
-/// Makes a transform: subtracts `before` from the colours, multiplies them by `factors`, and adds
-/// `after`.
+/// Makes a colour transform: subtracts `before`, multiplies by `factors`, and adds `after`.
 inthist::ColourTransform transform_of (const Factors &factors, const gdouble (&before)[3],
                                        const gdouble (&after)[3])
 {
@@ -206,7 +206,7 @@ inthist::Canvas canvas_of (const GstVideoFrame &picture)
   return canvas;
 }
 
-/// Returns an error for users if the element named `element` cannot read video with these caps.
+/// Returns an error for users if the caps of a video are not among those that an element reads.
 static Expected<> check_caps (const GstCaps *caps, const GstCaps *readable, const char *element)
 {
   if (gst_caps_is_empty (caps) || gst_caps_can_intersect (caps, readable))

@@ -12,7 +12,7 @@
 
 namespace integralhist {
 
-/// Formats with luma in the first plane, and packed RGB, in system memory.
+/// Formats in system memory that this project reads: luma in the first plane, or packed RGB.
 #define INTEGRALHIST_SYSTEM_FORMATS \
   "{ GRAY8, NV12, NV21, I420, YV12, Y42B, Y444, YUY2, UYVY, GRAY16_LE, " \
   "RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, ABGR, RGB10A2_LE, BGR10A2_LE }"
@@ -40,52 +40,47 @@ namespace integralhist {
                                      "{ " INTEGRALHIST_NVMM_CANVAS_FORMATS \
                                      ", GRAY8, GRAY16_LE, xRGB, xBGR, RGB10A2_LE, BGR10A2_LE }")
 
-/// The kind of memory that holds the pixels of frames. The features of the caps name it.
+/// The kind of memory that holds the pixels of frames, as the caps features say.
 enum class FrameMemory { system, cuda, nvmm };
 
 FrameMemory memory_of (const GstCaps *caps);
 
-/// The format of frames, from their caps. For NVMM the strides, offsets and size in `info` are
-/// invalid.
+/// The format of frames, from caps. For NVMM, strides, offsets and size in `info` are invalid.
 struct FrameFormat {
   GstVideoInfo info = {};
   FrameMemory memory = FrameMemory::system;
 };
 
-/// Returns the contents of caps. Refuses caps that are not raw video, and fields in separate
-/// buffers.
+/// Reads the format of frames from caps; refuses non-raw video, and fields in separate buffers.
 Expected<FrameFormat> frame_format_of (GstCaps *caps);
 
-/// Returns whether the rows of a picture belong to two fields in turn. In a stream of mixed
-/// (interlaced and progressive) frames the buffer's flags decide.
+/// Returns whether the rows of a picture belong to two fields in turn (interlaced). In a stream of
+/// interlaced and progressive frames, the flags of each buffer decide.
 bool has_fields (const GstVideoFrame &picture);
 
-/// Returns how the kernels read the first plane: luma unchanged (the top 8 bits of deeper samples),
-/// or the luma of RGB. The luma of RGB uses the colorimetry's matrix. If that is RGB, it uses the
-/// matrix of the primaries (BT.709 if unknown). Ranges stay unchanged.
+/// Returns how the kernels read the first plane of a frame: luma unchanged (the top 8 bits of
+/// deeper samples), or the luma of RGB, by the matrix of the colorimetry. If that matrix is RGB,
+/// the matrix of the primaries is used (BT.709 if unknown). Ranges stay unchanged.
 ///
-/// For features that read colours, the result also has the place of the colours and the transform
-/// to the colours that the feature reads: YCbCr by the colorimetry's matrix and range, RGB as for
-/// luma. Chroma is not interpolated: each sample holds for all of its pixels.
+/// For features that read colours, the result also has the places of the colours, and the transform
+/// to the colours that the feature reads: from YCbCr by the colorimetry's matrix and range, from
+/// RGB as for luma. Chroma is not interpolated: each sample holds for all of its pixels.
 inthist::PixelFormat pixel_format_of (const GstVideoInfo &info,
                                       inthist::Feature feature = inthist::Feature::luma,
                                       const inthist::Quantization &quantization = {});
 
-/// Returns caps of the only format from which a feature can be computed, in any memory. Returns
-/// null if all formats suit.
+/// Returns caps of the only pixel format from which a feature can be computed; null if all suit.
 GstCaps *caps_of (inthist::Feature feature);
 
 /// Returns an error for users if a feature cannot be computed from frames with these caps.
 Expected<> check_caps (const GstCaps *caps, inthist::Feature feature);
 
-/// A function that receives the caps of an event. `checked` is an error for users if the pad's
-/// template does not allow the caps.
 using TakeCaps = void (*) (GstElement *element, const GstCaps *caps, const Expected<> &checked);
-/// Calls `take` with each caps event of a sink pad, before the pad accepts or refuses the caps. If
-/// the pad refuses them, upstream reports only that the negotiation failed.
+/// Calls `take` with the caps of each CAPS event before the pad may refuse them, and with an error
+/// if the pad's template does not allow them: upstream would only report a failed negotiation.
 void probe_caps (GstPad *sink, TakeCaps take);
 
-/// Returns a mapped picture of INTEGRALHIST_CANVAS_FORMATS to draw on.
+/// Describes a mapped picture of INTEGRALHIST_CANVAS_FORMATS for the kernels that draw.
 inthist::Canvas canvas_of (const GstVideoFrame &picture);
 
 }  // namespace integralhist

@@ -4,7 +4,7 @@
 namespace integralhist {
 namespace {
 
-/// For each type of number: GObject's own kind of property spec.
+/// The type of property spec (GParamSpec) that GObject has for a type of number.
 template <class Number>
 struct Parent;
 #define PARENT(Number, Name, NAME) \
@@ -19,8 +19,8 @@ PARENT (guint, UInt, UINT)
 PARENT (guint64, UInt64, UINT64)
 PARENT (double, Double, DOUBLE)
 
-/// Returns a type of property specs like GObject's own, but every value is valid. A copy of this
-/// code in another module of the process may already have registered it.
+/// Returns a GParamSpec type like GObject's own for Number, except that every value is valid. A
+/// copy of this code in another module of the process may already have registered the type.
 template <class Number>
 GType unchecked_type ()
 {
@@ -54,7 +54,7 @@ std::string text_of (Integer number)
   return std::to_string (number);
 }
 
-/// Returns a value as text, as written in gst-launch-1.0.
+/// Returns the value of a property as text, as it is written in gst-launch-1.0.
 std::string written (const GValue *value)
 {
   if (G_VALUE_HOLDS_STRING (value)) {

@@ -19,12 +19,11 @@
 
 namespace integralhist {
 
-/// When a property may change: only in NULL and READY, or also while frames pass.
+/// When a property may change: only in the states NULL and READY, or also while frames pass.
 enum Mutability { kReady = GST_PARAM_MUTABLE_READY, kPlaying = GST_PARAM_MUTABLE_PLAYING };
 
-/// Returns a spec that also accepts values out of range, so that the element can fail with an
-/// error; GObject would warn on the console and keep the old value. Number: int, guint, guint64 or
-/// double.
+/// Returns a property spec for a number that also accepts values out of range, so that the element
+/// can fail with an error; GObject would warn on the console and keep the old value.
 template <class Number>
 GParamSpec *number_spec (const char *name, const char *blurb, Number min, Number max,
                          Number by_default, Mutability when);
@@ -34,20 +33,19 @@ GParamSpec *text_spec (const char *name, const char *blurb, const std::string &b
 GParamSpec *choice_spec (const char *name, const char *blurb, GType type, int by_default,
                          Mutability when);
 
-/// Returns an error for users if the property's value is out of range.
 template <class Number>
 Expected<> check_range (const char *name, Number value, Number min, Number max);
 
-/// Initializes `value` from text, written as for this property in gst-launch-1.0.
+/// Initializes `value` from text that is written as for the property in gst-launch-1.0.
 Expected<> parse_value (const GParamSpec *spec, const std::string &text, GValue *value);
 
-/// Returns whether the element is running and reads the property only at its start. The caller
-/// holds the object lock.
+/// Returns whether a property cannot change now, because the element is running and reads the
+/// property only at its start. The caller holds the object lock.
 bool is_fixed (GstElement *element, const GParamSpec *spec);
-/// Posts a warning that a fixed property (is_fixed) keeps its value, unless `value` is equal to it.
+/// Warns that a running element keeps the old value of a property, unless `value` equals it.
 void warn_of_fixed (GstElement *element, GParamSpec *spec, const GValue *value);
 
-/// A pair of functions: the first reads a T from a GValue, the second writes it.
+/// A pair of functions for a property of type T: to read a T from a GValue, and to write it there.
 template <class T>
 constexpr std::nullptr_t kAccess = nullptr;
 template <>
@@ -59,7 +57,7 @@ inline const auto kAccess<guint64> = std::pair (&g_value_get_uint64, &g_value_se
 template <>
 inline const auto kAccess<double> = std::pair (&g_value_get_double, &g_value_set_double);
 
-/// The text of a property, and the value parsed from it or the reason why it cannot be parsed.
+/// A property as text, and the value parsed from the text or the reason why that failed.
 template <class T>
 struct ParsedText {
   std::string text;
@@ -67,8 +65,8 @@ struct ParsedText {
   guint64 set_count = 0;  // how often the property was set
 };
 
-/// A table of properties whose values are in a struct P. A `field` returns a member of P, const or
-/// not.
+/// A table of properties whose values are members of a struct P. The argument `field` of the
+/// functions that add a property is a function from a P to a reference to the member (FIELD).
 template <class P>
 class PropertyTable {
 public:
@@ -76,7 +74,7 @@ public:
   using Get = std::function<void (const P &, GValue *)>;
   using Check = std::function<Expected<> (const P &)>;
 
-  /// `before` is text to put before the description of each property.
+  /// Makes an empty table. `by_default` has the default values; `before` begins each description.
   explicit PropertyTable (const P &by_default = {}, std::string before = "")
       : by_default_ (by_default), before_ (std::move (before))
   {
@@ -102,7 +100,6 @@ public:
         [=] (const P &p, GValue *value) { g_value_set_boolean (value, field (p)); });
   }
 
-  /// Adds a property that is text with any content.
   template <class Field>
   void text (const char *name, Field field, Mutability when, const std::string &blurb)
   {
@@ -115,8 +112,8 @@ public:
         [=] (const P &p, GValue *value) { g_value_set_string (value, field (p).c_str ()); });
   }
 
-  /// Adds a ParsedText, which is parsed when it is set. Without `check`, an error of `parse` is the
-  /// error.
+  /// Adds a ParsedText property: the function `parse` reads the text when the property is set. If
+  /// `check` is null, the table's check () returns the error of `parse`.
   template <class Field, class Parse>
   void parsed (const char *name, Field field, Mutability when, const std::string &blurb,
                Parse parse, Check check = nullptr)
@@ -136,7 +133,7 @@ public:
         std::move (check));
   }
 
-  /// Adds a property whose values are those of the enumeration `type`; `check` may refuse some.
+  /// Adds a property with the values of the enumeration `type`, of which `check` may refuse some.
   template <class Field>
   void choice (const char *name, Field field, GType type, Mutability when, const std::string &blurb,
                Check check = nullptr)
@@ -154,7 +151,7 @@ public:
     rows_.push_back ({ spec, std::move (set), std::move (get), std::move (check) });
   }
 
-  /// Adds the properties of `table`, whose values are in a member of P.
+  /// Adds all properties of another table, whose values are in a member of P.
   template <class Part, class Field>
   void part (const PropertyTable<Part> &table, Field field)
   {
@@ -165,7 +162,7 @@ public:
           [=] (const P &p) { return row.check ? row.check (field (p)) : Expected<> (); });
   }
 
-  /// Removes all properties except for those in `names`. Call this before install ().
+  /// Removes all properties from the table except for those in `names`. Call it before install ().
   void keep (std::initializer_list<std::string_view> names)
   {
     std::erase_if (rows_, [&] (const Row &row) {
@@ -176,7 +173,7 @@ public:
     });
   }
 
-  /// Installs the properties in a class, with ids from 1 on. Returns the id after the last one.
+  /// Installs the properties in a GObject class, with ids from 1 on; returns the id after the last.
   guint install (GObjectClass *klass) const
   {
     guint id = 1;
@@ -186,8 +183,8 @@ public:
   }
 
   void set (P &p, guint id, const GValue *value) const { rows_[id - 1].set (p, value); }
-  /// Sets a property from text. Returns an error for users if there is no property `name`, or if
-  /// the text does not fit its type; check () finds all other errors.
+  /// Sets a property from text. Returns an error for users if the table has no property `name`, or
+  /// if the text does not fit the property's type; check () finds all other errors.
   Expected<> set_text (P &p, const std::string &name, const std::string &text) const
   {
     const auto row = std::ranges::find (
@@ -208,7 +205,7 @@ public:
   }
   void get (const P &p, guint id, GValue *value) const { rows_[id - 1].get (p, value); }
 
-  /// Returns an error for users if a value is out of range, or a text cannot be parsed.
+  /// Returns an error for users if a property is out of range, or has text that cannot be parsed.
   Expected<> check (const P &p) const
   {
     for (const Row &row : rows_)
@@ -238,8 +235,7 @@ private:
   const std::string before_;
 };
 
-/// Returns a function that returns a reference to a member of a struct, such as FIELD
-/// (options.async_depth).
+/// FIELD (options.async_depth) is a function from a struct to a reference to that member.
 #define FIELD(path) \
   [](auto &properties) -> auto & \
   { \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The part of a GObject that all elements share: properties that any thread may set, and the code
-// that frees the state.
+// Code that all GStreamer elements of the plugin share: properties, which any thread may set while
+// frames pass, and the functions of a GObject class, which free an element's state at the end.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@
 
 namespace integralhist {
 
-/// Declares and defines the final type of an element, whose members are the last arguments, and the
-/// function that registers the element. The parent's class is Element::parent_class ().
+/// INTEGRALHIST_ELEMENT declares, defines and registers the final GObject type of an element. The
+/// last macro arguments are the members of the instance struct.
 #define INTEGRALHIST_ELEMENT(Type, type, TYPE, Parent, PARENT_TYPE, nick, ...) \
   G_DECLARE_FINAL_TYPE (Type, type, GST, TYPE, Parent) \
   struct _##Type { \
@@ -25,17 +25,16 @@ namespace integralhist {
   G_DEFINE_FINAL_TYPE (Type, type, PARENT_TYPE) \
   GST_ELEMENT_REGISTER_DEFINE (nick, #nick, GST_RANK_NONE, type##_get_type ())
 
-/// Describes an element for class_init.
+/// The texts that gst-inspect-1.0 prints about an element, and the caps of the element's two pads.
 struct ElementDescription {
   const char *name, *category, *summary;
   GstCaps *sink_caps, *src_caps;
 };
 
-/// Adds pads and metadata to an element's class.
 void describe (gpointer klass, const ElementDescription &description);
 
-/// Connects ElementPlumbing to an element whose final type Object has a member `state`, a pointer.
-/// kMakeTable is a function that returns the table of the element's properties.
+/// Tells ElementPlumbing where an element type has its C++ state (the member `state`), and how the
+/// table of its properties is made (kMakeTable).
 template <class Object, auto kMakeTable>
 struct ElementAccess {
   using State = std::remove_pointer_t<decltype (Object::state)>;
@@ -50,17 +49,18 @@ struct ElementAccess {
   static void take_transition (gpointer, GstStateChange) {}
 };
 
-/// A subclass of Element with the class functions that all elements share. Element has
+/// ElementPlumbing adds the GObject functions of an element, such as set_property and finalize, to
+/// a class Element that has
 ///
-///   - state_of (element): its state, made with new, whose `properties` are an std::shared_ptr to a
-///     constant struct; the object lock guards the pointer;
+///   - state_of (element): the state of the element, made with new; the state's `properties` are an
+///     std::shared_ptr to a constant struct, and the object lock guards that pointer;
 ///   - table_of (element): the table of these properties;
-///   - take_transition (element, transition): notes a change of state before it is handled.
+///   - take_transition (element, transition): is called before GStreamer handles a change of state.
 template <class Element>
 class ElementPlumbing : public Element {
 public:
-  /// Returns the current properties. The struct does not change: setting a property puts another
-  /// struct in its place.
+  /// Returns an element's current properties as a struct that never changes: setting a property
+  /// puts another struct in its place, so a reader needs no lock.
   static auto properties_of (gpointer element)
   {
     GST_OBJECT_LOCK (element);
@@ -69,7 +69,8 @@ public:
     return properties;
   }
 
-  /// Sets the functions that subclasses inherit; `klass` is the class of Element itself.
+  /// Sets finalize and change_state of an element's class; subclasses inherit both. `klass` must be
+  /// the class of Element itself, because the parent of `klass` is remembered.
   static void init_class (gpointer klass)
   {
     parent_class_ = g_type_class_peek_parent (klass);
@@ -79,8 +80,7 @@ public:
 
   static gpointer parent_class () { return parent_class_; }
 
-  /// Installs the properties of a class; its subclasses do not inherit them. Returns the first id
-  /// that is still free.
+  /// Installs a class's properties. Returns the first property id that is free for other ones.
   template <class Table>
   static guint install_properties (gpointer klass, const Table &table)
   {
@@ -90,15 +90,15 @@ public:
     return table.install (object_class);
   }
 
-  /// Gets a property of the table. A class with further properties gets those itself, and calls
-  /// this for the others.
+  /// GObject's get_property for the properties of the table. An element with further properties
+  /// handles those itself, and calls this function for all others.
   static void get_property (GObject *object, guint id, GValue *value, GParamSpec *)
   {
     Element::table_of (object).get (*properties_of (object), id, value);
   }
 
-  /// Sets a property of the table. If the element is running and reads the property only at the
-  /// start, returns false and posts a warning.
+  /// Sets a property of an element. Returns false and posts a warning if the element is running and
+  /// reads the property only at its start.
   static bool take_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
   {
     GST_OBJECT_LOCK (object);

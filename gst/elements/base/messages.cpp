@@ -6,7 +6,6 @@
 
 namespace integralhist {
 
-/// Posts an element error; `detail` may be empty.
 static void post (gpointer element, GQuark domain, int code, const std::string &text,
                   const std::string &detail)
 {
@@ -46,7 +45,7 @@ void post_error (gpointer element, const Error &error, const char *doing)
 GstFlowReturn post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
                                       const char *doing)
 {
-  bool is_reported = false;  // for any histogram of the buffer
+  bool is_reported = false;
   gpointer state = nullptr;
   while (const GstMeta *meta = gst_buffer_iterate_meta_filtered (
              buffer, &state, GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {

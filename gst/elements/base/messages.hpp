@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Messages from the elements to the application: errors, and the times of a frame.
+// Messages that elements post to the application: errors, and element messages about a frame.
 #pragma once
 
 #include <gst/base/gstbasetransform.h>
@@ -10,32 +10,29 @@
 
 namespace integralhist {
 
-/// Posts an element error, with `doing` in front if the error's kind needs it. Posts nothing for
-/// Error::Kind::flushing.
+/// Posts an Error as the error message of a GStreamer element. `doing` is a text such as "Tracking
+/// failed: ", which some kinds of errors need in front. Error::Kind::flushing posts nothing.
 void post_error (gpointer element, const Error &error, const char *doing = "");
 
-/// Posts an error like post_error (), unless the frame's producer has already posted why there is
-/// no histogram. Returns flow_of ().
+/// Posts the error of an element that reads histograms, unless the producer of the frame has
+/// already posted why there is no histogram. Returns the flow for the streaming thread.
 GstFlowReturn post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
                                       const char *doing = "");
 
-/// Returns the flow for a streaming thread that met an error.
 GstFlowReturn flow_of (const Error &error);
 
-/// The times of a frame; each may be unknown.
+/// The times of a video frame in nanoseconds; each of them may be GST_CLOCK_TIME_NONE.
 struct FrameTimes {
   GstClockTime timestamp, stream_time, running_time, duration;
 
   static FrameTimes of (GstBaseTransform *trans, GstBuffer *buffer);
 };
 
-/// Returns the structure of an element message with the known times, in nanoseconds: `timestamp`,
-/// `stream-time`, `running-time`, `duration`.
+/// Makes the structure of an element message about a frame, with the frame's known times in
+/// nanoseconds: `timestamp`, `stream-time`, `running-time`, `duration`.
 GstStructure *frame_message (const char *name, const FrameTimes &times);
-/// Posts an element message.
 void post_message (gpointer element, GstStructure *structure);
 
-/// Returns a GValue of the type `type`, which `set` has set to `content`.
 template <class T>
 GValue gvalue (GType type, void (*set) (GValue *, T), T content)
 {
@@ -44,7 +41,7 @@ GValue gvalue (GType type, void (*set) (GValue *, T), T content)
   return value;
 }
 
-/// Returns a GstValueArray of n items, which element (0) to element (n - 1) return.
+/// Returns a GstValueArray of `n` items; `element` is a function that returns the item of an index.
 template <class Element>
 GValue gvalue_array (std::size_t n, Element &&element)
 {
@@ -57,7 +54,6 @@ GValue gvalue_array (std::size_t n, Element &&element)
   return values;
 }
 
-/// Sets a field of the structure to an array as gvalue_array () makes it.
 template <class Element>
 void set_array (GstStructure *structure, const char *field, std::size_t n, Element &&element)
 {

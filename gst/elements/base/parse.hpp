@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Parsers of properties' texts. Each accepts any bytes, and refuses a text with an
-// Error::Kind::bad_setting that quotes the text and says what to write.
+// Parsers of the texts of GStreamer properties. Each parser accepts any bytes, and refuses a text
+// with an Error::Kind::bad_setting that quotes the text and says what to write instead.
 #pragma once
 
 #include <optional>
@@ -17,31 +17,32 @@
 
 namespace integralhist {
 
-/// Parses "x,y,w,h;x,y,w,h" of the property `name`; widths and heights are at least one pixel.
+/// Parses the property `name`: regions in pixels, at least 1x1, as "x,y,width,height;...".
 Expected<std::vector<GstVideoRectangle>> parse_regions (std::string_view text,
                                                         const char *name = "regions");
 
-/// Parses the property `feature` of a consumer: a feature's nick, or empty for any feature.
+/// Parses the property `feature` of an element that reads histograms: a feature's nick, or empty.
 Expected<std::optional<inthist::Feature>> parse_feature (std::string_view text);
 
-/// Parses the property `name`: how many parts a joint feature makes of each of its values, such as
-/// "16,4,4"; empty for the default. A feature that is not joint has no parts.
+/// Parses the property `name`, a quantization: into how many parts a joint feature divides each of
+/// its values, such as "16,4,4". An empty text means the feature's default, and is the only valid
+/// text for a feature that is not joint.
 Expected<inthist::Quantization> parse_quantization (std::string_view text, inthist::Feature feature,
                                                     const char *name = "quantization");
 
-/// A LUT from values to bins, and how many numbers its text has.
+/// A parsed lookup table (LUT) from values to bins or scores; the text has `n` numbers.
 struct ParsedLut {
   inthist::Lut lut;
   int n = 0;
 };
 
-/// Parses the property `name`, a LUT from values to bins, or to the scores that summed-area tables
-/// add up: 1 to 256 numbers of 0 to 255, separated by a comma or white space. Values without a
-/// number are in no bin, or have score 0.
+/// Parses a lookup table of the property `name`: 1 to 256 numbers from 0 to 255, separated by
+/// commas or white space. The first number is the bin of value 0, or the score that a summed-area
+/// table adds for it. Values without a number are in no bin, or have score 0.
 Expected<ParsedLut> parse_lut (std::string_view text, const char *name,
                                inthist::Content content = inthist::Content::bins);
 
-/// Parses a list of CUDA devices, such as "0,1,2". A device that is listed twice is an error.
+/// Parses a list of CUDA device numbers, such as "0,1,2"; no device may be listed twice.
 Expected<std::vector<int>> parse_device_ids (std::string_view text);
 
 }  // namespace integralhist

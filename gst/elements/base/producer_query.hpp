@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A custom query with which a consumer finds out whether an element upstream attaches histograms,
-// histograms of a feature, or summed-area tables of a feature; producers answer it. Only if a
-// producer exists does a consumer wait for frames with a histogram. Another query, which
-// integralhisttrack answers, finds a tracker.
+// Custom GStreamer queries between elements of the plugin. With the producer query, an element that
+// reads histograms finds out whether an element upstream attaches histograms or summed-area tables,
+// perhaps of one feature; only if a producer answers does the reader wait for frames that have a
+// histogram. The tracker query finds an integralhisttrack.
 #pragma once
 
 #include <optional>
@@ -20,20 +20,19 @@ struct Producer {
   guint64 attached;  // histograms since the start
 };
 
-/// Looks upstream of the pad for a producer of tensors with this content, and, if `feature` is not
-/// empty, of the feature with this nick. Returns nothing if no element answers.
+/// Asks the elements upstream of a pad for a producer of tensors with this content (counts or sums)
+/// and, unless `feature` is empty, of the feature with this nick. Returns nothing if none answers.
 std::optional<Producer> find_producer (GstPad *sink_pad, const std::string &feature = "",
                                        inthist::Content content = inthist::Content::bins);
 
-/// Answers the query if it looks for a producer of tensors with this content and this feature.
-/// Returns whether it answered; if not, elements further upstream may.
+/// Answers a producer query if it looks for tensors with this content (counts or sums) and this
+/// feature. Returns false if the query is another one; elements further upstream may answer it.
 bool answer_producer_query (GstQuery *query, inthist::Content content, const char *feature,
                             const Producer &producer);
 
-/// Returns whether the peer of the pad, or an element beyond it, follows targets.
+/// Returns whether the tracker query, sent from a pad, finds an integralhisttrack beyond the pad.
 bool finds_tracker (GstPad *pad);
-/// Answers the query, for an element that follows targets, if it is a tracker query. Returns
-/// whether it was.
+/// Answers a tracker query for an element that follows targets; returns false for other queries.
 bool answer_tracker_query (GstQuery *query);
 
 }  // namespace integralhist

@@ -45,12 +45,10 @@ GstBuffer *MapMemory::take (gsize bytes)
 
 using namespace integralhist;
 
-// memory that is filled when it is first read
-
 namespace {
 
-/// Memory whose contents are the answers as elements of a tensor: sums in 64 bits, counts in 32
-/// bits, weights as double.
+/// GstMemory with the answers about a frame's regions, computed when the memory is first mapped, as
+/// elements of a GstTensor: counts in 32 bits, sums in 64 bits, weights as doubles.
 struct AnswerMemory {
   GstMemory memory;
   std::shared_ptr<RegionAnswers> answers;
@@ -147,7 +145,7 @@ GstBuffer *promised_values (const std::shared_ptr<RegionAnswers> &answers)
   return buffer;
 }
 
-/// Returns a tensor in rows; `data` is (transfer full).
+/// Returns a row-major GstTensor that takes over the buffer `data`.
 GstTensor *tensor_in_rows (const char *id, GstTensorDataType type, GstBuffer *data,
                            std::vector<gsize> dims)
 {
@@ -161,8 +159,8 @@ GstTensor *text_tensor (const char *id, const std::string &text)
                          gst_buffer_new_memdup (text.data (), text.size ()), { text.size () });
 }
 
-/// Adds a meta even if there is one: before 1.26.6, gst_buffer_add_tensor_meta () returned another
-/// element's meta, and setting that would free its tensors.
+/// Adds a GstTensorMeta even if there is one: gst_buffer_add_tensor_meta () before GStreamer 1.26.6
+/// returned another element's meta, and setting that meta freed the other element's tensors.
 void add_meta (GstBuffer *buffer, const std::vector<GstTensor *> &tensors)
 {
   auto *const meta = reinterpret_cast<GstTensorMeta *> (

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tensors of GstAnalytics (GStreamer 1.26): the counts of regions, and likelihood maps, for
+// Tensors of GstAnalytics (GStreamer 1.26) with the counts of regions and with likelihood maps, for
 // programs that do not know this library. docs/metas.md has the names of the tensors, which are
-// promises. Built with an older GStreamer, these functions attach nothing.
+// promises. In a build with an older GStreamer, the functions attach nothing.
 #pragma once
 
 #include <memory>
@@ -13,11 +13,11 @@
 
 namespace integralhist {
 
-/// Attaches the numbers of regions as a separate GstTensorMeta. The numbers are computed when a
-/// reader first maps the tensor, unless a message has needed them before.
+/// Attaches the histograms or sums of a frame's regions as a separate GstTensorMeta. The numbers
+/// are computed when a program first maps the tensor, or before, for an element message.
 void attach_region_tensors (GstBuffer *buffer, const std::shared_ptr<RegionAnswers> &answers);
 
-/// Memory for the values of likelihood maps. It is reused once all readers have released it.
+/// Memory for likelihood maps. A map's memory is reused once all readers have released the map.
 class MapMemory {
 public:
   MapMemory () = default;
@@ -25,9 +25,8 @@ public:
   MapMemory (const MapMemory &) = delete;
   MapMemory &operator= (const MapMemory &) = delete;
 
-  /// Returns a buffer of this size (transfer full), or null if there is no memory.
+  /// Returns a buffer of `bytes` bytes (transfer full), or null if the memory cannot be allocated.
   GstBuffer *take (gsize bytes);
-  /// Frees the idle memory.
   void clear ();
 
 private:
@@ -35,25 +34,24 @@ private:
   gsize bytes_ = 0;
 };
 
-/// The windows of a map. The window of row r and column c is width x height pixels of the frame,
-/// from (x + c * x_step, y + r * y_step) on.
+/// The places of a likelihood map's windows in pixels of the frame. The window of row r and column
+/// c has width x height pixels, and begins at (x + c * x_step, y + r * y_step).
 struct MapWindows {
   gsize rows, columns;
   double x, y, x_step, y_step, width, height;
 };
 
-/// Attaches a map as a separate GstTensorMeta. `values` has a float for each window, row by row.
+/// Attaches a likelihood map, one float per window row by row, as a separate GstTensorMeta.
 void attach_map_tensors (GstBuffer *buffer, GstBuffer *values, const MapWindows &windows,
                          const char *measure);
 
-/// Returns whether a meta has tensors.
 bool has_tensors (const GstMeta *meta);
 
-/// Copies a meta that has tensors; GStreamer itself does so from 1.28 on.
+/// Copies a meta with tensors to another buffer; GStreamer itself copies such metas from 1.28 on.
 void copy_tensors (GstBuffer *to, const GstMeta *meta);
 
-/// Replaces the base class's prepare_output_buffer, so that a copied buffer keeps its tensors, and
-/// the pixels of an NVMM frame.
+/// Replaces prepare_output_buffer of GstBaseTransform: if that function copies a buffer, the copy
+/// keeps the tensors and, of an NVMM frame, the pixels.
 GstFlowReturn prepare_with_tensors (GstBaseTransform *trans, GstBuffer *in, GstBuffer **out);
 
 }  // namespace integralhist

@@ -14,7 +14,7 @@
 
 namespace integralhist {
 
-/// Returns the text in a form for users, shortened and printable.
+/// Returns a text of the user in quotes for an error message: valid UTF-8, at most 200 bytes.
 inline std::string quoted (std::string_view text)
 {
   constexpr std::size_t kMax = 200;
@@ -22,7 +22,7 @@ inline std::string quoted (std::string_view text)
   return joined ("\"", valid, text.size () > kMax ? "...\"" : "\"");
 }
 
-/// A text that is read from left to right, with errors that name the property.
+/// Reads the text of a property from left to right; errors name the property and quote the text.
 class TextReader {
 public:
   TextReader (std::string_view text, const char *property, const char *remedy)
@@ -34,7 +34,7 @@ public:
 
   bool is_at_end () const { return at_ == end_; }
 
-  /// If the next character is `c`, skips it and the spaces after it, and returns true.
+  /// If the next character of the text is `c`, skips it and the spaces after it, and returns true.
   bool take (char c)
   {
     if (is_at_end () || *at_ != c)
@@ -44,8 +44,8 @@ public:
     return true;
   }
 
-  /// Reads up to `c`, and skips `c` and the spaces after it. Returns nothing if the text has no
-  /// `c`.
+  /// Reads the text up to the next character `c`, and skips `c` and the spaces after it. Returns
+  /// nothing if the rest of the text has no `c`.
   std::optional<std::string_view> take_before (char c)
   {
     const char *const found = std::find (at_, end_, c);
@@ -57,7 +57,6 @@ public:
     return before;
   }
 
-  /// Reads a number and the spaces after it.
   template <class Number>
   Expected<Number> number ()
   {
@@ -75,8 +74,8 @@ public:
     return number;
   }
 
-  /// Skips the comma before another number. At the end, or at `stop`, the error is that a number is
-  /// missing.
+  /// Skips the comma before another number. If the text ends, or continues with the character
+  /// `stop`, the error says that a number is missing.
   Expected<> comma (char stop = ',')
   {
     if (take (','))
@@ -84,7 +83,7 @@ public:
     return missing (is_at_end () || *at_ == stop ? "a number" : "a comma");
   }
 
-  /// Returns the last number as it was written.
+  /// Returns the number that was read last, as the user wrote it, for error messages.
   std::string last () const { return std::string (last_); }
 
   tl::unexpected<Error> missing (const char *what) const

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The GObject part of a consumer, an element that reads histograms.
+// The GObject code that all consumers share. A consumer is an element that reads histograms.
 #pragma once
 
 #include <type_traits>
@@ -16,7 +16,6 @@
 
 namespace integralhist {
 
-/// Connects ElementPlumbing to a consumer.
 template <class Object, auto kMakeTable>
 struct ConsumerAccess : ElementAccess<Object, kMakeTable> {
   static void take_transition (gpointer element, GstStateChange transition)
@@ -25,9 +24,9 @@ struct ConsumerAccess : ElementAccess<Object, kMakeTable> {
   }
 };
 
-/// Object is a final type whose member `state` points to a State. State has `properties`, a
-/// HistogramConsumer `consumer`, and the functions `take_event (event)`, for events from upstream,
-/// and `stop ()`. kMakeTable makes the table of the properties.
+/// The GObject class of a consumer. Object is its final type, with a member `state` that points to
+/// a State: a struct with `properties`, a HistogramConsumer `consumer`, `take_event (event)` for
+/// events from upstream, and `stop ()`.
 template <class Object, auto kMakeTable>
 class ConsumerElement : public ElementPlumbing<ConsumerAccess<Object, kMakeTable>> {
   using Plumbing = ElementPlumbing<ConsumerAccess<Object, kMakeTable>>;
@@ -36,7 +35,6 @@ public:
   using Plumbing::state_of, Plumbing::table;
   using typename Plumbing::State;
 
-  /// Sets the functions of a class that are the same in all consumers.
   static void init_class (gpointer klass, const ElementDescription &description)
   {
     Plumbing::init_class (klass);
@@ -48,7 +46,6 @@ public:
     describe (klass, description);
   }
 
-  /// Makes the state of an element.
   static void init (Object *element)
   {
     if constexpr (std::is_constructible_v<State, Object *>)

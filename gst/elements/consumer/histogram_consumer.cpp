@@ -12,13 +12,11 @@
 
 namespace integralhist {
 
-// Frames without a histogram, counted from the start, are too many if all of these hold:
-//   - there are kPatience of them,
-//   - they span kPatientIntervals intervals of the producer,
-//   - the producer has attached kPatientIntervals histograms, which takes longer under load.
+// A consumer gives up if the first kPatience frames have no histogram, they span kPatientIntervals
+// intervals of the producer (frames per histogram), and the producer has attached kPatientIntervals
+// histograms, which takes longer under load.
 static constexpr guint kPatience = 100, kPatientIntervals = 10;
 
-/// Returns whether one of this many frames should have carried a histogram of the producer.
 static bool has_attached_enough (const Producer &producer, guint frames)
 {
   return producer.attached >= kPatientIntervals && frames >= kPatience
@@ -62,7 +60,7 @@ void HistogramConsumer::take_event (GstBaseTransform *element, GstEvent *event)
 
 void HistogramConsumer::take_transition (GstStateChange transition)
 {
-  // pads cannot be deactivated while the streaming thread waits in this element
+  // Ends the waits of the streaming thread, during which GStreamer cannot deactivate the pads.
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
     cancel_.set_stopping (true);
 }
@@ -108,7 +106,8 @@ HistogramConsumer::find (GstBaseTransform *element, GstBuffer *buffer, const Fea
       other
       && !find_producer (GST_BASE_TRANSFORM_SINK_PAD (element), inthist::info_of (*chosen_).nick))
     found = other;
-  if (!found && !found_)  // refuses a histogram with only a range of its bins
+  // A histogram with only a range of its bins cannot be used; check_all_bins () returns the error.
+  if (!found && !found_)
     if (const auto *const range_meta =
             find_meta (buffer, [&] (auto *meta) { return is_candidate (meta, wanted); }))
       TRY (check_all_bins (range_meta->histogram));
@@ -123,7 +122,7 @@ Expected<> HistogramConsumer::check_size (GstBuffer *buffer,
                                           const GstIntegralHistogramMeta *meta) const
 {
   if (!input_.info.finfo)
-    return {};  // not raw video, so the size is unknown
+    return {};  // the caps are not raw video, so the frame size is unknown
   const GstVideoRectangle area = TRY (frame_area (buffer, input_));
   if (meta->width == guint (area.w) && meta->height == guint (area.h))
     return {};
@@ -152,7 +151,7 @@ Expected<> HistogramConsumer::note_missing (GstBaseTransform *element)
   if (!producer) {
     const auto feature = parse_feature (feature_).value_or (std::nullopt);
     const bool is_own = feature && has_own_bins (*feature);  // its number of bins
-    missing_ = 0;  // no second warning at the end of the stream
+    missing_ = 0;  // prevents a second warning about missing histograms
     return error (Error::Kind::no_histogram, "The frames carry no integral histogram",
                   feature_.empty () ? "" : " of", setting, ": put cudaintegralhist", setting,
                   " before ", name, ", such as \"... ! cudaintegralhist", setting,
@@ -178,7 +177,7 @@ bool HistogramConsumer::note_incomplete (GstBaseTransform *element, std::span<co
     if (const auto producer =
             find_producer (GST_BASE_TRANSFORM_SINK_PAD (element), feature, content);
         !producer || has_attached_enough (*producer, missing_)) {
-      missing_ = 0;  // no second warning at the end of the stream
+      missing_ = 0;  // prevents a second warning about missing histograms
       return false;
     }
   return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The code that all consumers share. It chooses one of a frame's histograms, lets a flush or a stop
-// end a wait, and limits the number of frames without a histogram.
+// The code that all consumers (elements that read histograms) share. It chooses one of a frame's
+// histograms, lets a flush or a stop end a wait, and limits how many frames may lack a histogram.
 #pragma once
 
 #include <optional>
@@ -19,65 +19,59 @@
 
 namespace integralhist {
 
-/// The blurb of the property `feature`.
 inline constexpr char kFeatureBlurb[] = "Feature of the integral histogram to use, such as "
                                         "\"hue\"; empty = the first histogram of pixels";
 
-/// The property `feature`: the nick of a feature, or empty for any.
+/// The property `feature` of a consumer: the nick of a feature, or empty for any feature.
 using FeatureText = ParsedText<std::optional<inthist::Feature>>;
 
 class HistogramConsumer {
 public:
-  /// Resets the counts at the start of a stream.
   void start ();
-  /// Resets the counts because the element now needs other histograms.
+  /// Counts frames without a histogram from 0 again: the element now needs other histograms.
   void start_again ();
-  /// Notes an event from upstream before it is handled, or a change of state. Warns at the end of a
-  /// stream if histograms were needed and no frame had one.
+  /// Notes an event from upstream before the element handles it. At the end of a stream, warns if
+  /// the element needed histograms and no frame had one.
   void take_event (GstBaseTransform *element, GstEvent *event);
   void take_transition (GstStateChange transition);
 
-  /// Returns the frame's first histogram of the feature with this nick, or of any feature if the
-  /// nick is empty; a histogram of pixels comes before one of weights. If the nick is empty, later
-  /// frames need the same feature as long as an element upstream computes it: a frame that this
-  /// element leaves out may carry the histogram of another element. Returns null if there is no
-  /// such histogram. If there is one with only a range of its bins, and no frame has had the needed
-  /// histogram so far, returns an error for users.
+  /// Returns the first histogram that a frame carries of `feature`, or null. If `feature` is empty,
+  /// histograms that count pixels come before histograms of weights, and later frames need the same
+  /// feature while an element upstream computes it, because other elements' histograms may be on a
+  /// frame that this element leaves out. If the only histogram has just a range of its bins, and no
+  /// earlier frame had a usable one, returns an error for users.
   Expected<GstIntegralHistogramMeta *> find (GstBaseTransform *element, GstBuffer *buffer,
                                              const FeatureText &feature);
-  /// Refuses a histogram whose size differs from the frame's: NVIDIA's converter copies metas
-  /// unchanged when it scales.
+  /// Refuses a histogram that is not for the frame's size: NVIDIA's converter copies metas
+  /// unchanged when it scales frames.
   Expected<> check_size (GstBuffer *buffer, const GstIntegralHistogramMeta *meta) const;
 
-  /// Notes that a frame has the needed histogram.
   void note_found () { found_ = true; }
-  /// Calls note_found (), and waits for the tensor. The caller must hold a cancel_scope ().
+  /// Waits for the tensor of a histogram, and notes that a frame had a histogram. The caller must
+  /// hold a cancel_scope (), which ends the wait on a flush or a stop.
   Expected<> await (GstIntegralHistogram *histogram);
-  /// Returns whether a frame has had the needed histogram since the start.
   bool has_found () const { return found_; }
-  /// While the result lives, a flush or a stop cancels the queries of this thread.
+  /// While the returned scope lives, a flush or a stop of the element ends this thread's waits.
   CancelScope cancel_scope () const { return CancelScope (cancel_.flag ()); }
 
-  /// Counts a frame in which `find` found nothing. Returns an error that shows a working launch
-  /// line, unless earlier frames had a histogram or a producer upstream leaves frames out.
+  /// Counts a frame without a histogram. Returns an error that shows a working launch line, unless
+  /// earlier frames had a histogram or a producer upstream leaves frames out (property interval).
   Expected<> note_missing (GstBaseTransform *element);
-  /// A tensor that the consumer needs: its feature and its content.
   struct Wanted {
     const char *feature;
     inthist::Content content;
   };
-  /// Counts a frame that lacks some of these tensors, as note_missing () does. Returns whether
-  /// later frames may have all of them: either earlier frames had them, or each has a producer
-  /// upstream that leaves frames out.
+  /// Counts a frame that lacks some of the tensors `all`. Returns whether later frames may have
+  /// them: if earlier frames had all, or if producers upstream of all tensors leave frames out.
   bool note_incomplete (GstBaseTransform *element, std::span<const Wanted> all);
 
 private:
   CancelSource cancel_;
   FrameFormat input_;
-  std::string feature_;                     // the feature of the last find ()
-  std::optional<inthist::Feature> chosen_;  // the feature of the histogram found last
+  std::string feature_;                     // the feature for which find () was last called
+  std::optional<inthist::Feature> chosen_;  // the feature of the last histogram that find () found
   bool found_ = false;
-  guint missing_ = 0;  // frames since the start
+  guint missing_ = 0;  // frames without a histogram
 };
 
 }  // namespace integralhist

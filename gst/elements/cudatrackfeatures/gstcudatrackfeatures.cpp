@@ -35,12 +35,11 @@
 
 using namespace integralhist;
 
-// The bin owns the three elements.
 INTEGRALHIST_ELEMENT (GstCudaTrackFeatures, gst_cuda_track_features, CUDA_TRACK_FEATURES, GstBin,
                       GST_TYPE_BIN, cudatrackfeatures, GstElement *gradients, *colours, *luma;)
 
-/// Sets the only device of `luma` to the first device of the other elements. If their device ids
-/// are invalid, the other elements report the error.
+/// Sets the only device of the element `luma` to the first device of `gradients` and `colours`. If
+/// their device ids are invalid, `gradients` and `colours` report the error.
 static void follow_device_ids (GstCudaTrackFeatures *self)
 {
   g_autofree gchar *text = nullptr;
@@ -75,7 +74,7 @@ static void gst_cuda_track_features_get_property (GObject *object, guint, GValue
   g_object_get_property (G_OBJECT (GST_CUDA_TRACK_FEATURES (object)->gradients), spec->name, value);
 }
 
-/// Adds a pad to the bin that stands for a pad of a child.
+/// Adds a ghost pad to the GstBin, which stands for a pad of an element inside.
 static void add_pad (GstCudaTrackFeatures *self, const char *name, GstElement *child)
 {
   g_autoptr (GstPad) target = gst_element_get_static_pad (child, name);
@@ -106,7 +105,7 @@ static void gst_cuda_track_features_init (GstCudaTrackFeatures *self)
   add_pad (self, "sink", self->gradients);
   add_pad (self, "src", self->luma);
   g_autoptr (GstPad) sink = gst_element_get_static_pad (GST_ELEMENT (self), "sink");
-  // the elements in the bin do not receive caps that the bin's pad refuses
+  // Reports refused caps: the elements inside do not receive caps that the GstBin's pad refuses.
   probe_caps (sink, [] (GstElement *bin, const GstCaps *, const Expected<> &checked) {
     if (!checked)
       post_error (bin, checked.error ());

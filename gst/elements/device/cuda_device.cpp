@@ -32,7 +32,7 @@ const int kMapCuda = GST_MAP_CUDA;
 
 void CudaDevice::set_context (GstElement *element, GstContext *context, int device_id)
 {
-  // libgstcuda aborts if there is no driver
+  // libgstcuda aborts the process if no NVIDIA driver is installed
   if (g_strcmp0 (gst_context_get_context_type (context), GST_CUDA_CONTEXT_TYPE) != 0
       || !CudaContext::device_count () || !gst_cuda_load_library ())
     return;
@@ -40,9 +40,9 @@ void CudaDevice::set_context (GstElement *element, GstContext *context, int devi
   gst_cuda_handle_set_context (element, context, device_id, &context_);
 }
 
-/// Returns the device's primary context, one object per process. Kernels of several contexts take
-/// turns; kernels of one context run side by side, also with those of an application on the CUDA
-/// runtime.
+/// Returns the GstCudaContext of a device's primary CUDA context, one object per process. Kernels
+/// of several CUDA contexts take turns; kernels of one context run side by side, also with those of
+/// an application on the CUDA runtime, which uses the primary context.
 static Expected<GstCudaContext *> shared_context (int device)
 {
   struct Known {
@@ -50,7 +50,7 @@ static Expected<GstCudaContext *> shared_context (int device)
     Known () { g_weak_ref_init (&context, nullptr); }
   };
   static std::mutex mutex;
-  // Never destroyed: contexts may outlive static objects when the process ends.
+  // Never destroyed: CUDA contexts may outlive static objects when the process ends.
   static auto &all = *new std::map<int, Known>;
   const std::lock_guard lock (mutex);
   Known &known = all[device];
@@ -84,7 +84,7 @@ static Expected<std::shared_ptr<CudaContext>> wrapped (GstCudaContext *context)
   return CudaContext::wrap (gst_cuda_context_get_handle (context), device_of (context), owner);
 }
 
-/// Makes the device's primary context that of the element, and announces it to the pipeline.
+/// Gives an element the device's primary CUDA context, and announces the context to the pipeline.
 static Expected<> take_primary (GstElement *element, int device)
 {
   GstCudaContext *shared = TRY (shared_context (device));
@@ -108,8 +108,8 @@ bool CudaDevice::answer_query (GstElement *element, GstQuery *query, std::option
   if (!gst_query_parse_context_type (query, &type) || g_strcmp0 (type, GST_CUDA_CONTEXT_TYPE) != 0)
     return false;
   if (!is_open () && device_id) {
-    // An upstream element opens its device before this one does. It must not make another context,
-    // which an application's kernels could not read.
+    // An element upstream opens its device before this one. Without an answer to its query it would
+    // make another CUDA context, which an application's kernels could not read.
     const auto devices = CudaContext::device_count ();
     const bool is_clear = devices && *device_id < *devices && (*device_id >= 0 || *devices == 1);
     if (!is_clear || !gst_cuda_load_library ())
@@ -129,8 +129,7 @@ bool CudaDevice::is_open ()
 }
 
 /// Asks downstream, upstream and the application for a CUDA context, as
-/// gst_cuda_ensure_element_context () does. Answers arrive in set_context (), which may refuse
-/// them.
+/// gst_cuda_ensure_element_context () does. set_context () receives the answers, and may refuse.
 void CudaDevice::ask_for_context (GstElement *element)
 {
   for (const auto each_pad : { gst_element_foreach_src_pad, gst_element_foreach_sink_pad }) {
@@ -161,7 +160,7 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *element, in
     return error (Error::Kind::no_device, "libgstcuda found no driver: install the NVIDIA driver");
   gst_cuda_memory_init_once ();  // pools need this
   if (!is_open ())
-    ask_for_context (element);  // without the lock, because a neighbour may be asking this element
+    ask_for_context (element);  // not under the lock: a neighbour may query this element now
   DeviceUse use;
   if (!is_open ()) {
     use = use_device (device_id, devices);

@@ -9,7 +9,7 @@ namespace integralhist {
 DeviceUse use_device (int device, int devices)
 {
   static std::mutex mutex;
-  // Never destroyed: elements may outlive static objects when the process ends.
+  // The numbers of users of CUDA devices live forever: elements may outlive static objects.
   static auto &users = *new std::map<int, unsigned>;
   const std::lock_guard lock (mutex);
   if (device < 0) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// CudaDevice in builds without libgstcuda: the primary context, and no CUDA memory in buffers.
+// CudaDevice without libgstcuda: the primary CUDA context, and no CUDA memory in buffers.
 #include "cuda_device.hpp"
 #include <gst/frame/video_formats.hpp>
 

@@ -14,7 +14,6 @@ void blend_box (const inthist::Canvas &canvas, const GstVideoRectangle &box, con
       inthist::blend (canvas, box.x + x, box.y + y, pixel_at (x, y));
 }
 
-/// Draws on a picture in host memory.
 void draw_on_host (const inthist::Canvas &canvas, const LevelPicture *map, const Drawings &drawings)
 {
   if (map) {
@@ -37,7 +36,7 @@ void draw_on_host (const inthist::Canvas &canvas, const LevelPicture *map, const
     });
 }
 
-/// Returns whether no other element holds the buffer, or a buffer of which it is a copy.
+/// Returns whether no other element holds the buffer, or another buffer of which it is a copy.
 bool is_alone (GstBuffer *buffer, int copies = 0)
 {
   constexpr int kMostCopies = 100;
@@ -67,7 +66,7 @@ Expected<> CanvasDrawing::draw (GstBuffer *buffer, const FrameFormat &format,
 {
   MappedFrame frame = TRY (MappedFrame::map (
       buffer, format, int (GST_MAP_READWRITE) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF) | kMapCuda));
-  if (!frame.surface ())  // map () has already checked a surface
+  if (!frame.surface ())  // MappedFrame::map () has checked the planes of a surface
     TRY (check_planes (frame.video ()));
   const inthist::Canvas canvas = canvas_of (frame.video ());
   if (const auto &surface = frame.surface ()) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Draws on frames in place: on frames in CUDA memory, and on NVMM frames in the memory of a GPU or
-// of the host.
+// Draws in place on frames in CUDA memory, and on NVMM frames in GPU or host memory.
 #pragma once
 
 #include <memory>
@@ -16,9 +15,9 @@ namespace integralhist {
 
 class CanvasDrawing {
 public:
-  /// Draws on the frame of a writable buffer in CUDA memory or NVMM: first the map, if there is
-  /// one, then the drawings. Before GStreamer 1.24, and for NVMM, all is drawn on return;
-  /// otherwise, readers on the memory's CUDA stream see the drawing.
+  /// Draws on the frame of a writable buffer in CUDA memory or NVMM: first the likelihood map, if
+  /// there is one, then the drawings. Before GStreamer 1.24, and for NVMM, all is drawn on return;
+  /// otherwise, readers on the CUDA stream of the memory see the drawing.
   Expected<> draw (GstBuffer *buffer, const FrameFormat &format, const LevelPicture *map,
                    const Drawings &drawings);
   void clear ();
@@ -30,12 +29,11 @@ private:
   std::unique_ptr<DeviceCanvas> canvas_;  // for this context
 };
 
-/// Refuses an NVMM frame that other elements hold, because a copy of its buffer has the same
-/// pixels. `element` is the name of the element that draws.
+/// Refuses an NVMM frame that other elements hold: a copy of the buffer would share the pixels, so
+/// all would see the drawing. `element` is the name of the element that draws.
 Expected<> check_alone (GstBuffer *buffer, const FrameFormat &format, const char *element);
 
-/// Returns `others` (transfer full), followed by the caps of other memory on which drawing is
-/// possible.
+/// Appends the caps of GPU memory that elements can draw on to `others` (transfer full).
 GstCaps *with_canvas_caps (GstCaps *others);
 
 }  // namespace integralhist

@@ -9,14 +9,15 @@
 namespace integralhist {
 namespace {
 
-/// Returns the part of the picture around a place as a separate picture, and the place in that
-/// part: blending unpacks and packs whole rows of its target.
+/// Returns the part of a picture around `place` as a separate picture, and moves `place` into that
+/// part: GstVideo unpacks and packs whole rows of the picture that it blends onto.
 GstVideoFrame part_of (const GstVideoFrame &frame, GstVideoRectangle &place)
 {
-  constexpr int kStep = 16;  // a multiple of the pixels that a sample of any chroma plane covers
+  constexpr int kStep = 16;  // pixels; a multiple of what a chroma sample covers in any format
   GstVideoFrame part = frame;
   const GstVideoFormatInfo *format = frame.info.finfo;
-  // an unused byte would be read as alpha; the formula for premultiplied pixels ignores it
+  // GstVideo would read the unused byte of formats such as BGRx as alpha; its formula for
+  // premultiplied pixels ignores that byte.
   if (!GST_VIDEO_FORMAT_INFO_HAS_ALPHA (format))
     part.info.flags = GstVideoFlags (part.info.flags | GST_VIDEO_FLAG_PREMULTIPLIED_ALPHA);
   const bool is_plain =
@@ -43,7 +44,7 @@ GstVideoFrame part_of (const GstVideoFrame &frame, GstVideoRectangle &place)
   return part;
 }
 
-/// Returns whether rows of pixels share rows of chroma.
+/// Returns whether several rows of pixels share one row of chroma samples, as in I420.
 bool has_shared_rows (const GstVideoFormatInfo *format)
 {
   return std::any_of (format->h_sub, format->h_sub + format->n_components,
@@ -58,7 +59,7 @@ bool can_paint (GstVideoFormat format)
   return info->pack_func && info->unpack_func && !GST_VIDEO_FORMAT_INFO_HAS_PALETTE (info);
 }
 
-/// Returns one of the two fields of a picture as a separate picture.
+/// Returns one field of an interlaced picture, which is every second row, as a separate picture.
 static GstVideoFrame field_of (const GstVideoFrame &picture, int field)
 {
   GstVideoFrame part = picture;
@@ -72,12 +73,13 @@ static GstVideoFrame field_of (const GstVideoFrame &picture, int field)
   return part;
 }
 
-/// Blends the rows of each field onto that field: GstVideo treats all pictures as progressive.
+/// Blends every second row of the pixels onto one field of an interlaced picture, and the others
+/// onto the other field: GstVideo treats all pictures as progressive.
 Expected<> SystemCanvas::blend_fields (std::span<const inthist::Argb> pixels,
                                        const GstVideoRectangle &place)
 {
   for (const int field : { 0, 1 }) {
-    const int first = (place.y ^ field) & 1;  // the first of the rows to blend
+    const int first = (place.y ^ field) & 1;  // first row of the drawing in this field
     std::vector<inthist::Argb> rows;
     for (int y = first; y < place.h; y += 2) {
       const auto row = pixels.subspan (gsize (y) * gsize (place.w), gsize (place.w));
@@ -99,7 +101,7 @@ Expected<> SystemCanvas::blend (std::span<const inthist::Argb> pixels,
     return blend_fields (pixels, place);
   GstVideoRectangle at = place;
   GstVideoFrame part = part_of (picture_, at);
-  // GstVideo only reads the pixels, and only while this function runs
+  // The const_cast is safe: GstVideo only reads the pixels, and only until this function returns.
   g_autoptr (GstBuffer) buffer = gst_buffer_new_wrapped_full (
       GST_MEMORY_FLAG_READONLY, const_cast<inthist::Argb *> (pixels.data ()), pixels.size_bytes (),
       0, pixels.size_bytes (), nullptr, nullptr);
@@ -110,7 +112,8 @@ Expected<> SystemCanvas::blend (std::span<const inthist::Argb> pixels,
   };
   g_autoptr (GstVideoOverlayRectangle) rectangle =
       rectangle_of (buffer, GST_VIDEO_OVERLAY_FORMAT_FLAG_PREMULTIPLIED_ALPHA);
-  // with 16 bits per component, GstVideo's sums of premultiplied pixels would exceed 32 bits
+  // In formats with 16 bits per component, GstVideo's sums of premultiplied pixels would exceed 32
+  // bits, so the drawing is converted to straight alpha.
   const GstVideoFormatInfo *format = picture_.info.finfo,
                            *unpacked = gst_video_format_get_info (format->unpack_format);
   if (GST_VIDEO_FORMAT_INFO_IS_RGB (format) && GST_VIDEO_FORMAT_INFO_HAS_ALPHA (format)

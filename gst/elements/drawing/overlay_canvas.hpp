@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The targets on which an OverlayPainter draws: a picture in system memory, with GstVideo, or one
-// in a GPU's memory.
+// The targets on which an OverlayPainter draws boxes, labels and charts: a picture in system
+// memory, with GstVideo, or a list of drawings for a picture in GPU memory.
 #pragma once
 
 #include <vector>
@@ -15,16 +15,16 @@ namespace integralhist {
 class OverlayCanvas {
 public:
   virtual ~OverlayCanvas () = default;
-  /// Blends pixels over a rectangle inside the picture. The pixels are premultiplied as in cairo,
-  /// and there are no gaps between rows.
+  /// Blends ARGB pixels over a rectangle inside the picture. The pixels are premultiplied by alpha
+  /// as in cairo, and there are no gaps between rows.
   virtual Expected<> blend (std::span<const inthist::Argb> pixels,
                             const GstVideoRectangle &place) = 0;
 };
 
-/// Returns whether GstVideo can blend onto this format without changing neighbouring pixels.
+/// Returns whether GstVideo can blend onto pictures of a format without changing other pixels.
 bool can_paint (GstVideoFormat format);
 
-/// A picture in system memory that is mapped for reading and writing.
+/// Draws on a picture in system memory, which the caller has mapped for reading and writing.
 class SystemCanvas final : public OverlayCanvas {
 public:
   explicit SystemCanvas (const GstVideoFrame &picture) : picture_ (picture) {}
@@ -37,7 +37,7 @@ private:
   const GstVideoFrame &picture_;
 };
 
-/// Collects the drawings of a frame, which a GPU draws later.
+/// Collects the drawings of a frame in GPU memory; CanvasDrawing draws the whole list later.
 class DrawingList final : public OverlayCanvas {
 public:
   Expected<> blend (std::span<const inthist::Argb> pixels, const GstVideoRectangle &place) override

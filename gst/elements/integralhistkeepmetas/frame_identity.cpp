@@ -14,7 +14,7 @@
 namespace integralhist {
 namespace {
 
-/// The mark of a frame. `bin` is the number of the bin that made it.
+/// The mark of a frame: a meta of its buffers. `bin` is the number of the GstBin that made it.
 struct MarkMeta {
   GstMeta meta;
   guint64 bin;
@@ -62,8 +62,7 @@ void add_mark (GstBuffer *buffer, guint64 bin, FrameMetasRef frame)
   *mark->frame = std::move (frame);
 }
 
-/// Returns the frame that a buffer belongs to; null if the buffer has no mark, or marks of several
-/// frames.
+/// Returns the frame of a buffer's marks; null if there is no mark, or marks of several frames.
 FrameMetasRef frame_of (GstBuffer *buffer, guint64 bin)
 {
   FrameMetasRef frame;
@@ -129,30 +128,30 @@ guint64 next_bin ()
   return ++last;
 }
 
-/// The state of one watched element. A frame goes in as one buffer of raw video, or as several
-/// packets in a row.
+/// The state of one watched element, which may lose the marks of frames. A frame goes into the
+/// element as one buffer of raw video, or as several packets in a row.
 struct Watch {
   explicit Watch (GstElement *of) : element (GST_OBJECT_NAME (of)) {}
 
   const std::string element;
-  bool is_trusted = true;  // so far it has given each frame at once
+  bool is_trusted = true;  // so far the element has given each frame at once
   bool takes_raw = false;
 
-  bool has_frame = false;  // the last buffer that went in had a mark
-  bool has_given = false;  // and that frame came out
-  FrameMetasRef frame;     // until it has left the bin
+  bool has_frame = false;  // the last buffer that entered the element had a mark
+  bool has_given = false;  // the element has given the frame of its last buffer
+  FrameMetasRef frame;     // the last frame, until it has left the GstBin
   std::weak_ptr<const FrameMetas> last;
   GstClockTime pts = GST_CLOCK_TIME_NONE;
-  std::thread::id thread;  // the thread that brought the buffer, or a later event
+  std::thread::id thread;  // the thread that brought the last buffer or event
 
-  /// Forgets the buffer, because a flush may have discarded it.
+  /// Forgets the last buffer of the element, because a flush may have discarded it.
   void drop ()
   {
     has_frame = has_given = false;
     frame = nullptr;
     last.reset ();
   }
-  /// Notes that the element can no longer give the frame at once.
+  /// Notes that an element which has not given the last frame yet does not give frames at once.
   void close ()
   {
     if (has_frame && !has_given)
@@ -170,8 +169,8 @@ struct Watch {
     last = its;
     frame = std::move (its);
   }
-  /// Notes a buffer that comes out, with the frame of its mark. Returns the frame that the buffer
-  /// belongs to; null if that is unknown.
+  /// Learns from a buffer that leaves the element; `marked` is the frame of the buffer's mark, or
+  /// null. Returns the frame that the buffer belongs to; null if unknown.
   FrameMetasRef give (const FrameMetasRef &marked, GstClockTime its_pts)
   {
     const FrameMetasRef current = last.lock ();
@@ -205,13 +204,13 @@ struct FrameIdentity::Probe {
       GstBuffer *const buffer = GST_PAD_PROBE_INFO_BUFFER (info);
       watch->open (frame_of (buffer, watches->bin), GST_BUFFER_PTS (buffer));
     } else if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER_LIST) {
-      // the list's buffers may follow one by one
+      // Elements may split a list, so a list of several raw frames counts as an unknown frame.
       GstBufferList *const list = GST_PAD_PROBE_INFO_BUFFER_LIST (info);
       const bool are_frames = watch->takes_raw && gst_buffer_list_length (list) > 1;
       watch->open (are_frames ? nullptr : frame_of (list, watches->bin), pts_of (list));
     } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_FLUSH_STOP) {
       watch->drop ();
-      watch->is_trusted = true;  // frames that were held back are gone
+      watch->is_trusted = true;  // the flush has discarded late frames
     } else if (gst_event_type_get_flags (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)))
                & GST_EVENT_TYPE_SERIALIZED) {
       watch->close ();
@@ -235,7 +234,7 @@ struct FrameIdentity::Probe {
       if (!is && losing.empty () && (watch->has_frame || !watch->is_trusted))
         losing = watch->element;
       else if (is && losing == watch->element)
-        losing.clear ();  // the buffer before this one was a header
+        losing.clear ();  // only a header had no mark: no frame was lost
       if (is != marked) {
         buffer = make_writable (buffer);
         add_mark (buffer, watches->bin, is);
@@ -252,7 +251,6 @@ struct FrameIdentity::Probe {
   }
 };
 
-/// Returns the only pad of a list; null if the list has no pad or several.
 static GstPad *only_pad (const GList *pads)
 {
   return pads && !pads->next ? GST_PAD (pads->data) : nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Finds the frame that a buffer belongs to, after elements that make new buffers. Each buffer has a
+// Finds the frame that a buffer belongs to behind elements that make new buffers. Buffers have a
 // mark: a meta without tags, which GStreamer's elements copy with the frame.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace integralhist {
 
-/// The format and the metas of a frame that went into a bin.
+/// The format and the metas of a frame when it went into the GstBin integralhistkeepmetas.
 struct FrameMetas {
   FrameFormat format;
   std::unique_ptr<GstBuffer, void (*) (GstBuffer *)> metas;  // a buffer without memory
@@ -19,36 +19,35 @@ struct FrameMetas {
 
 using FrameMetasRef = std::shared_ptr<const FrameMetas>;
 
-/// The marks of one bin. Elements inside that lose marks are watched. Their frames stay known if
-/// the element gives each frame at once: in the thread that brings the frame, and with the frame's
-/// timestamp. After an element has once left a frame out, or given one late, the frames that come
-/// out of it are unknown. Any thread may call the functions.
+/// The marks of the frames in one GstBin. Elements inside that lose marks are watched: if an
+/// element gives each frame at once, in the same thread and with the same timestamp, frames without
+/// a mark are known too. After an element has left out or delayed a frame, they stay unknown. Any
+/// thread may call the functions.
 class FrameIdentity {
 public:
   FrameIdentity ();
 
-  /// Watches an element, if it has one sink pad and one src pad. The watch ends with the element.
+  /// Watches an element for lost marks as long as it lives, if it has one sink pad and one src pad.
   void watch (GstElement *element);
-  /// Forgets the watched elements.
   void forget_elements ();
-  /// Makes the elements forget their frames, and trusts all of them again, at the end of a stream.
+  /// Forgets the frames in watched elements, and trusts all elements again, at the end of a stream.
   void reset ();
 
-  /// Marks the buffer (transfer full) as part of the frame, and returns it or a copy.
+  /// Marks a buffer (transfer full) as part of a frame, and returns the buffer or a marked copy.
   GstBuffer *mark (GstBuffer *buffer, FrameMetasRef frame);
-  /// Removes the marks from a buffer that leaves the bin; a shared buffer is copied first. Returns
-  /// the buffer's frame; null if unknown. The elements no longer hold that frame.
+  /// Removes the marks from a buffer that leaves the GstBin; a shared buffer is copied. Returns the
+  /// buffer's frame, which watched elements forget; null if unknown.
   FrameMetasRef take (GstBuffer **buffer);
 
-  /// Returns the name of the first element that made frames unknown; empty if there was no such
-  /// element.
+  /// Returns the name of the first element that lost track of frames; empty if there is none.
   std::string losing_element () const;
 
 private:
   struct Watches;
   struct Probe;
 
-  const std::shared_ptr<Watches> watches_;  // shared with the probes, which may outlive the bin
+  const std::shared_ptr<Watches>
+      watches_;  // shared with the pad probes, which may outlive the GstBin
 };
 
 }  // namespace integralhist

@@ -76,10 +76,10 @@ struct State {
   std::mutex mutex;  // guards the members below
   FrameFormat in, out;
   bool has_metas = false;    // a frame of this stream had metas
-  bool loss_warned = false;  // about frames that came out unknown
+  bool loss_warned = false;  // the warning about unknown frames was posted
 };
 
-/// Returns whether a meta is about places in the picture, not about the memory.
+/// Returns whether metas of a type are about places in the picture, and not about the memory.
 bool is_about_places (GType api)
 {
   const auto has = [api] (const char *tag) {
@@ -89,7 +89,7 @@ bool is_about_places (GType api)
          && (has (GST_META_TAG_VIDEO_SIZE_STR) || has (GST_META_TAG_VIDEO_ORIENTATION_STR));
 }
 
-/// Calls `visit` for each meta about places, and for tensors.
+/// Calls `visit` for each meta of a buffer that is about places in the picture or has tensors.
 template <class Visit>
 void each_meta (GstBuffer *buffer, Visit &&visit)
 {
@@ -115,8 +115,8 @@ bool same_size (const GstVideoInfo &a, const GstVideoInfo &b)
   return a.width == b.width && a.height == b.height;
 }
 
-/// Drops those metas about places whose kind the frame also had: NVIDIA's converter copies them
-/// unchanged when it scales.
+/// Drops those metas about places in the picture whose kind the input frame also had: NVIDIA's
+/// converter copies such metas unchanged when it scales, so they are wrong.
 void drop_copies (GstBuffer *buffer, GstBuffer *frame)
 {
   gst_buffer_foreach_meta (
@@ -130,7 +130,7 @@ void drop_copies (GstBuffer *buffer, GstBuffer *frame)
       frame);
 }
 
-/// Puts the metas of the input frame on the output buffer.
+/// Puts the metas of the input frame on the output buffer, scaled like the frame.
 void put_metas (GstBuffer *to, const FrameMetas &frame, const FrameFormat &output)
 {
   GstBuffer *const from = frame.metas.get ();
@@ -157,7 +157,7 @@ void put_metas (GstBuffer *to, const FrameMetas &frame, const FrameFormat &outpu
   });
 }
 
-/// Returns the reason why an element may show another picture, or nothing.
+/// Returns why an element may show another picture than its input, such as a cropped one, or "".
 std::string refusal_of (GstElement *element)
 {
   const auto has = [element] (const char *name) {
@@ -197,8 +197,6 @@ namespace {
 
 using Element = ElementPlumbing<ElementAccess<GstIntegralHistKeepMetas, make_table>>;
 
-// frames
-
 bool has_metas (GstBuffer *buffer)
 {
   bool some = false;
@@ -208,7 +206,7 @@ bool has_metas (GstBuffer *buffer)
 
 GstBuffer *take_in (State &state, GstBuffer *buffer)
 {
-  // a buffer without memory, so that the memory can return to its pool
+  // Copies metas to a buffer without memory, so that the frame's memory can return to its pool.
   auto frame = std::make_shared<FrameMetas> (
       FrameMetas{ {}, { gst_buffer_new (), [] (GstBuffer *its) { gst_buffer_unref (its); } } });
   each_meta (buffer, [&] (GstMeta *meta) { copy_meta (frame->metas.get (), meta, buffer); });
@@ -220,7 +218,7 @@ GstBuffer *take_in (State &state, GstBuffer *buffer)
   return state.identity.mark (buffer, std::move (frame));
 }
 
-/// Warns once per stream that metas are lost.
+/// Warns once per stream that frames leave the GstBin without their metas.
 void warn_of_loss (GstIntegralHistKeepMetas *self)
 {
   State &state = *self->state;
@@ -264,7 +262,7 @@ bool is_event (GstPadProbeInfo *info)
          & (GST_PAD_PROBE_TYPE_EVENT_DOWNSTREAM | GST_PAD_PROBE_TYPE_EVENT_FLUSH);
 }
 
-/// Sets `format` from the caps, if this is a CAPS event.
+/// Sets the `format` of the frames to come, if the event is a CAPS event.
 void take_event (State &state, GstEvent *event, FrameFormat &format)
 {
   const std::lock_guard lock (state.mutex);
@@ -299,8 +297,6 @@ GstPadProbeReturn at_src (GstPad *, GstPadProbeInfo *info, gpointer element)
   return GST_PAD_PROBE_OK;
 }
 
-// the elements inside
-
 void add_pad (GstIntegralHistKeepMetas *self, const char *name, GstPadProbeCallback at)
 {
   GstPad *pad = gst_ghost_pad_new_no_target_from_template (
@@ -322,7 +318,7 @@ void set_target (GstIntegralHistKeepMetas *self, const char *name)
   gst_ghost_pad_set_target (GST_GHOST_PAD (pad), target);
 }
 
-/// Returns whether a line ends in caps; GStreamer's parser needs an element after caps.
+/// Returns whether a launch line ends in caps; GStreamer's parser needs an element after caps.
 bool ends_in_caps (const std::string &description)
 {
   const std::size_t begin = description.find_first_not_of (" \"", description.rfind ('!') + 1);
@@ -333,8 +329,7 @@ bool ends_in_caps (const std::string &description)
   return type.find ('/') != std::string::npos && type.find ('=') == std::string::npos;
 }
 
-/// Calls `visit` for each element of a bin and of the bins inside it. If elements come or go in the
-/// meantime, starts again.
+/// Calls `visit` for each element in a GstBin, also nested ones; starts again if elements change.
 template <class Visit>
 void each_inside (GstElement *bin, Visit &&visit)
 {
@@ -350,7 +345,7 @@ void each_inside (GstElement *bin, Visit &&visit)
     gst_iterator_resync (all);
 }
 
-/// Puts the elements into the bin, in place of the present ones.
+/// Puts the elements that a launch line describes into the GstBin, in place of the old elements.
 Expected<> fill (GstIntegralHistKeepMetas *self, const std::string &description)
 {
   State &state = Element::state_of (self);
@@ -409,14 +404,12 @@ Expected<> check_inside (GstIntegralHistKeepMetas *self)
 
 }  // namespace
 
-// GObject
-
 static void gst_integral_hist_keep_metas_set_property (GObject *object, guint id,
                                                        const GValue *value, GParamSpec *spec)
 {
   if (!Element::take_property (object, id, value, spec))
     return;  // the elements inside run
-  // errors are reported when the elements are needed
+  // Errors of the property `element` are reported when the GstBin goes to READY or PAUSED.
   (void) fill (GST_INTEGRAL_HIST_KEEP_METAS (object), Element::properties_of (object)->element);
 }
 
@@ -424,7 +417,7 @@ static GstStateChangeReturn gst_integral_hist_keep_metas_change_state (GstElemen
                                                                        GstStateChange transition)
 {
   auto *self = GST_INTEGRAL_HIST_KEEP_METAS (element);
-  // the property may be set in READY
+  // Checks the elements inside at both changes: the property `element` may also be set in READY.
   if (transition == GST_STATE_CHANGE_NULL_TO_READY
       || transition == GST_STATE_CHANGE_READY_TO_PAUSED)
     if (const auto valid = check_inside (self); !valid) {

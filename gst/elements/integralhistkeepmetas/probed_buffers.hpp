@@ -7,8 +7,8 @@
 
 namespace integralhist {
 
-/// Calls `change` for the buffer or for each buffer of a probe's list. `change` takes each buffer,
-/// and returns it or a replacement.
+/// Replaces the buffer of a pad probe, or each buffer of its list, by the buffer that `change`
+/// returns. `change` takes over the old buffer.
 template <class Change>
 void change_buffers (GstPadProbeInfo *info, Change &&change)
 {

@@ -77,8 +77,7 @@ namespace {
 
 enum class Mode { gray, heat, blend };
 
-/// The numbers of the property `histogram`, parsed in two ways: as counts, and as weights of any
-/// sign.
+/// The property `histogram`, parsed as counts, and as weights of any sign for measure=linear.
 struct WrittenNumbers {
   Expected<WrittenHistogram> counts, weights;
 };
@@ -93,7 +92,6 @@ struct LikelihoodProperties {
   double opacity = 0.9;
   bool scale = true, messages = false;
 
-  /// Returns how often the properties `model` and `histogram` were set.
   guint64 model_changes () const { return model.set_count + histogram.set_count; }
 };
 
@@ -104,12 +102,12 @@ struct State {
 
   // used by the streaming thread
   LikelihoodModel model;
-  guint64 known_changes = 0;  // LikelihoodProperties::model_changes () for the current model
+  guint64 known_changes = 0;  // how often the model had been set when it was made
   MapMemory memory;
   LikelihoodPicture picture;
   FrameFormat input;
-  CanvasDrawing canvas;      // for frames that are not in system memory
-  bool size_warned = false;  // of windows that are larger than the frame
+  CanvasDrawing canvas;      // draws on frames that are not in system memory
+  bool size_warned = false;  // whether a warning of windows larger than the frame was posted
 
   void take_event (GstEvent *event)
   {
@@ -196,8 +194,6 @@ INTEGRALHIST_ELEMENT (GstIntegralHistLikelihood, gst_integral_hist_likelihood,
 
 using Element = ConsumerElement<GstIntegralHistLikelihood, make_table>;
 
-// the map
-
 static void report (GstIntegralHistLikelihood *self, GstBuffer *buffer,
                     const GstVideoRectangle &window, double value)
 {
@@ -218,7 +214,7 @@ const char *nick_of (GstIntegralHistogramMeasure measure)
   return g_enum_get_value (klass, measure)->value_nick;
 }
 
-/// Maps a buffer while this object lives.
+/// Keeps a buffer of floats mapped for writing while the object lives.
 class Written {
 public:
   explicit Written (GstBuffer *buffer)
@@ -233,7 +229,7 @@ public:
   Written (const Written &) = delete;
   Written &operator= (const Written &) = delete;
 
-  /// Returns null if there is no memory, or if mapping failed.
+  /// Returns the mapped floats; null if there is no buffer, or if mapping failed.
   gfloat *values () const { return is_mapped_ ? reinterpret_cast<gfloat *> (map_.data) : nullptr; }
 
 private:
@@ -242,8 +238,8 @@ private:
   const bool is_mapped_;
 };
 
-/// Returns the grid of windows. The properties give the size of a window; if they are 0, the model
-/// does.
+/// Returns the grid of windows of a likelihood map. Windows have the size that the properties give,
+/// or the size of the model for a property that is 0.
 MapGrid grid_of (const LikelihoodProperties &properties, const LikelihoodModel &model,
                  GstIntegralHistogram *histogram, int width, int height)
 {
@@ -263,7 +259,7 @@ MapGrid grid_of (const LikelihoodProperties &properties, const LikelihoodModel &
 }
 
 /// Makes a new model for a frame of this size, unless the present model was made from the same
-/// properties and has the same number of bins.
+/// properties and has as many bins as the frame's histogram.
 Expected<> renew_model (State &state, const LikelihoodProperties &properties,
                         GstIntegralHistogramMeta *meta, int width, int height)
 {
@@ -280,7 +276,7 @@ Expected<> renew_model (State &state, const LikelihoodProperties &properties,
   return {};
 }
 
-/// Computes the value of each window, and sets the map of the picture.
+/// Computes the likelihood of each window of the grid, and gives the map to the picture.
 Expected<> fill_map (State &state, const LikelihoodProperties &properties,
                      GstIntegralHistogram *histogram, const MapGrid &grid, GstBuffer *values,
                      GstIntegralHistogramBest *best)
@@ -315,8 +311,8 @@ void warn_of_size (GstIntegralHistLikelihood *self, const MapGrid &grid)
 
 }  // namespace
 
-/// Makes the model if the frame needs a new one, and computes the map of the frame. Attaches the
-/// map to `out`, and posts the best window.
+/// Makes the model if the frame needs a new one, computes the likelihood map of the frame, attaches
+/// the map to the buffer `out`, and posts the best window as a message.
 static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProperties &properties,
                            GstBuffer *buffer, GstBuffer *out, GstIntegralHistogramMeta *meta,
                            int width, int height)
@@ -337,10 +333,8 @@ static Expected<> compute (GstIntegralHistLikelihood *self, const LikelihoodProp
   return {};
 }
 
-// GstVideoFilter
-
-/// Computes the map of a frame that carries a histogram, and attaches it to `out`. Returns false if
-/// there is no map to show yet.
+/// Computes the likelihood map of a frame that carries a histogram; other frames show the last map.
+/// Returns false if there is no map to show yet.
 static Expected<bool> make_map (GstIntegralHistLikelihood *self,
                                 const LikelihoodProperties &properties, GstBuffer *buffer,
                                 GstBuffer *out, const GstVideoRectangle &area)
@@ -376,7 +370,7 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
   const GstVideoRectangle area = TRY (frame_area (in->buffer, state.input));
   if (!TRY (make_map (self, properties, in->buffer, out->buffer, area)))
     return GST_BASE_TRANSFORM_FLOW_DROPPED;
-  // the caps decide, because the mode may just have changed
+  // The caps decide between gray and colours, because the property mode may just have changed.
   if (GST_VIDEO_FRAME_FORMAT (out) == GST_VIDEO_FORMAT_GRAY8) {
     state.picture.paint_gray (*out);
     return GST_FLOW_OK;
@@ -390,7 +384,7 @@ static Expected<GstFlowReturn> show_map (GstIntegralHistLikelihood *self, GstVid
   return GST_FLOW_OK;
 }
 
-/// Lays the map over a frame in CUDA memory or NVMM.
+/// Draws the likelihood map over a frame in CUDA memory or NVMM, in place.
 static Expected<GstFlowReturn> draw_map (GstIntegralHistLikelihood *self, GstBuffer *buffer)
 {
   State &state = *self->state;
@@ -430,7 +424,7 @@ static GstFlowReturn gst_integral_hist_likelihood_transform (GstBaseTransform *t
                                                              GstBuffer *out)
 {
   if (!has_picture (in))
-    return GST_FLOW_OK;  // the input is also the output
+    return GST_FLOW_OK;  // a gap without a picture passes unchanged
   constexpr int kFlags = int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF);
   if (const auto mapped = MappedFrame::map (in, Element::state_of (trans).input, kFlags); !mapped) {
     post_error (trans, mapped.error ());
@@ -466,9 +460,7 @@ static gboolean gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, G
   return TRUE;
 }
 
-// GstBaseTransform
-
-/// Changes the format of pixels in system memory only.
+/// Frames in system memory become GRAY8 or BGRx; others keep their format, and are drawn on.
 static GstCaps *gst_integral_hist_likelihood_transform_caps (GstBaseTransform *trans,
                                                              GstPadDirection direction,
                                                              GstCaps *caps, GstCaps *filter)
@@ -497,7 +489,7 @@ static GstCaps *gst_integral_hist_likelihood_transform_caps (GstBaseTransform *t
   return in_place;
 }
 
-/// Offers no pool for NVMM, because upstream elements have their own.
+/// Offers no pool for NVMM frames, because the elements that make such frames have their own.
 static gboolean gst_integral_hist_likelihood_propose_allocation (GstBaseTransform *trans,
                                                                  GstQuery *decide_query,
                                                                  GstQuery *query)
@@ -527,13 +519,13 @@ static GstFlowReturn gst_integral_hist_likelihood_prepare_output_buffer (GstBase
   return GST_FLOW_OK;
 }
 
-/// Keeps metas about places in the frame, which also hold for the picture.
+/// Keeps metas about places in the frame, because the output picture shows the same places.
 static gboolean gst_integral_hist_likelihood_transform_meta (GstBaseTransform *trans,
                                                              GstBuffer *out, GstMeta *meta,
                                                              GstBuffer *in)
 {
   if (meta->info->api == GST_VIDEO_CROP_META_API_TYPE)
-    return FALSE;  // the picture shows only what the crop leaves
+    return FALSE;  // the output picture shows only what the crop leaves
   static const char *const kept[] = { GST_META_TAG_VIDEO_STR, GST_META_TAG_VIDEO_SIZE_STR,
                                       GST_META_TAG_VIDEO_ORIENTATION_STR, nullptr };
   const gchar *const *tags = gst_meta_api_type_get_tags (meta->info->api);
@@ -543,8 +535,6 @@ static gboolean gst_integral_hist_likelihood_transform_meta (GstBaseTransform *t
          || GST_BASE_TRANSFORM_CLASS (Element::parent_class ())
                 ->transform_meta (trans, out, meta, in);
 }
-
-// GObject
 
 static void gst_integral_hist_likelihood_set_property (GObject *object, guint id,
                                                        const GValue *value, GParamSpec *spec)

@@ -7,7 +7,7 @@
 
 namespace integralhist {
 
-/// Returns the histogram of the part of a region inside the frame, divided by its largest bin.
+/// Returns the histogram of a region inside the frame, divided by the largest bin.
 static Expected<std::vector<gfloat>> count_region (GstIntegralHistogramMeta *meta,
                                                    const GstVideoRectangle &region)
 {
@@ -28,7 +28,7 @@ static Expected<std::vector<gfloat>> count_region (GstIntegralHistogramMeta *met
   return bins;
 }
 
-/// Refuses numbers whose text names a feature or parts that the frame's histogram does not have.
+/// Refuses a model in numbers that names another feature or quantization than the frame's.
 static Expected<> check_numbers (const WrittenHistogram &written, const HistogramSpec &spec)
 {
   HistogramSpec of = spec;

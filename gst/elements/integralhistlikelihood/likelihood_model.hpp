@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The model of integralhistlikelihood: a region of the frame, or a histogram.
+// The model that integralhistlikelihood looks for: the histogram of a region, or given numbers.
 #pragma once
 
 #include <string>
@@ -17,21 +17,20 @@
 
 namespace integralhist {
 
-/// The property `model`: empty, or one region.
 using ModelText = ParsedText<std::optional<GstVideoRectangle>>;
 
 struct LikelihoodModel {
-  std::vector<gfloat> bins;      // empty before the model is made
+  std::vector<gfloat> bins;      // histogram of the model; empty before the model is made
   HistogramSpec spec;            // the settings of these bins
-  double width = 0, height = 0;  // of the region, as a share of the frame's
+  double width = 0, height = 0;  // size of the model's region, as a share of the frame's
 };
 
-/// Makes the model from the two properties for a frame of this size; if both are empty, from the
-/// middle of the frame. The largest bin of a region's histogram is 1.
+/// Makes the model for a frame of this size from the properties `model` and `histogram`; if both
+/// are empty, from the middle of the frame. The largest bin of a region's histogram is 1.
 Expected<LikelihoodModel> take_model (const ModelText &text, const WrittenHistogram &written,
                                       GstIntegralHistogramMeta *meta, int width, int height);
 
-/// Refuses a frame whose histogram has other settings than the model's.
+/// Refuses a frame whose histogram has other settings than the model, such as another feature.
 Expected<> check_feature (const LikelihoodModel &model, const GstIntegralHistogram *histogram);
 
 }  // namespace integralhist

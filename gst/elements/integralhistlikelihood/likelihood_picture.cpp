@@ -11,12 +11,11 @@
 namespace integralhist {
 namespace {
 
-/// The bytes of a pixel of BGRx.
 using Bgrx = std::array<guint8, 4>;
 
 /// 256 colours from dark blue over green to yellow, each lighter than the one before, in about
-/// equal steps. Colour-blind viewers and gray prints show the same order. They are interpolated
-/// between ten colours of viridis (van der Walt and Smith 2015).
+/// equal steps, so that colour-blind viewers and gray prints show the same order. They are
+/// interpolated between ten colours of viridis (van der Walt and Smith 2015).
 constexpr std::array<Bgrx, 256> colour_map ()
 {
   constexpr double kControl[][3] = { { 68, 1, 84 },    { 72, 40, 120 },  { 62, 74, 137 },
@@ -44,7 +43,7 @@ int scaled (int at, int from, int to)
   return int ((2 * gint64 (at) + 1) * to / (2 * gint64 (from)));
 }
 
-/// Converts a value of a measure to a likeness from 0 to 1.
+/// Converts a value of a measure of histograms to a brightness: 1 if alike, 0 or less if not.
 double brightness (GstIntegralHistogramMeasure measure, double value, int bins)
 {
   const auto below = [value] (double bound) { return 1 - value / bound; };
@@ -69,7 +68,7 @@ void copy_row (guint8 *out, const guint8 *row, gsize bytes)
   std::copy_n (row, bytes, out);
 }
 
-/// Blends a row over pixels; the fourth byte of each pixel of the row is its opacity.
+/// Blends a row of BGRx over the pixels `out`; the fourth byte of each pixel is the opacity.
 void mix_row (guint8 *out, const guint8 *row, gsize bytes)
 {
   for (gsize i = 0; i < bytes; i += 4)
@@ -77,7 +76,7 @@ void mix_row (guint8 *out, const guint8 *row, gsize bytes)
       out[c] = guint8 ((out[c] * (255 - row[i + 3]) + row[c] * row[i + 3] + 127) / 255);
 }
 
-/// Returns a colour, premultiplied by an alpha of 0 to 255.
+/// Returns a colour as ARGB, premultiplied by an alpha of 0 to 255.
 inthist::Argb argb (const Bgrx &colour, guint alpha)
 {
   const auto part = [alpha] (guint8 value) { return (value * alpha + 127) / 255; };
@@ -89,7 +88,6 @@ inthist::Argb opaque (const Bgrx &colour)
   return argb (colour, 255);
 }
 
-/// Returns the opacity of a level's colour, 0 to 255.
 guint8 opacity_of (double opacity, int level)
 {
   return guint8 (std::lround (opacity * level));
@@ -133,7 +131,7 @@ MapSide::MapSide (int pixels, int of_frame, guint window_of_frame, guint step_of
     return std::llround (double (length) * pixels / of_frame);
   };
   window = int (CLAMP (in_original (window_of_frame), 1,
-                       2 * gint64 (pixels) + 1));  // a larger size has the same pixels
+                       2 * gint64 (pixels) + 1));  // a larger window covers the same pixels
   step = int (CLAMP (in_original (step_of_frame), 1, pixels));
   first = (pixels - 1) % step / 2;
   windows = (pixels - 1) / step + 1;
@@ -161,7 +159,7 @@ void LikelihoodPicture::set_map (const MapSide &x, const MapSide &y, std::span<c
 }
 
 /// Calls `paint` for every row of the frame with the pixels of that row; `pixel_of` makes each
-/// pixel from its level.
+/// pixel from the likeness (0 to 255) of the nearest window.
 template <class Pixel, class PixelOf, class Paint>
 void LikelihoodPicture::each_row (GstVideoFrame &frame, PixelOf &&pixel_of, Paint &&paint) const
 {
@@ -239,7 +237,7 @@ std::optional<LevelScale> LevelScale::of (int width, int height)
 {
   if (width < 160 || height < 120)
     return {};
-  // the digits, three by five points each; the left point of a row is the highest bit
+  // The digits 0 and 1 of the legend, 3x5 points each; a row's left point is its highest bit.
   constexpr int kZero[] = { 7, 5, 5, 5, 7 }, kOne[] = { 2, 6, 2, 2, 7 };
   constexpr inthist::Argb kPanel = 0xff282828, kInk = 0xffffffff;
   const int dot = std::clamp (height / 240, 1, width / 84), gap = 3 * dot, tall = 5 * dot,

@@ -8,7 +8,7 @@
 
 namespace integralhist {
 
-/// The windows of a map, in a frame of this size and in its tensor.
+/// The windows of a likelihood map, for a frame of `width` x `height` pixels and for the tensor.
 struct MapGrid {
   int width, height;
   guint window_width, window_height;  // in pixels of the frame
@@ -27,7 +27,7 @@ struct MapGrid {
     return { gsize (y.windows), gsize (x.windows), grid.x * x_scale,   grid.y * y_scale,
              x.step * x_scale,  y.step * y_scale,  x.window * x_scale, y.window * y_scale };
   }
-  /// Returns the best window in pixels of the frame.
+  /// Returns the best window of a likelihood map, in pixels of the frame.
   GstVideoRectangle place_of (const GstIntegralHistogramBest &best) const
   {
     return { x.centre (best.index % x.windows, width) - int (window_width / 2),

@@ -17,7 +17,7 @@ Expected<std::optional<GstVideoRectangle>> parse_model (std::string_view text)
   return regions.empty () ? std::optional<GstVideoRectangle> () : regions.front ();
 }
 
-/// Reads the text before the numbers of a histogram, such as "hue" or "hsv 16,4,4".
+/// Reads the feature before the numbers of a histogram in text, such as "hue" or "hsv 16,4,4".
 static Expected<WrittenHistogram> read_header (const TextReader &reader, std::string_view header)
 {
   const std::size_t end = std::min (header.find (' '), header.size ());

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Parsers of the two properties that define the model of integralhistlikelihood, like those of
-// base/parse.hpp.
+// Parsers of the properties `model` and `histogram` of integralhistlikelihood.
 #pragma once
 
 #include <optional>
@@ -12,10 +11,10 @@
 
 namespace integralhist {
 
-/// Parses the property `model`: empty, or one region.
+/// Parses the property `model`: one region, "x,y,width,height" in pixels, or empty.
 Expected<std::optional<GstVideoRectangle>> parse_model (std::string_view text);
 
-/// A model in numbers, and the feature of its bins if the text names it.
+/// The numbers of the property `histogram`, and the feature of the bins if the text names it.
 struct WrittenHistogram {
   std::vector<gfloat> bins;  // may be empty
   std::optional<inthist::Feature> feature;

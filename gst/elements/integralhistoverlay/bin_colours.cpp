@@ -6,7 +6,7 @@
 
 namespace integralhist {
 
-/// Converts a colour from HSV. All three values are from 0 to 1; a hue of 1 is a full turn.
+/// Converts a colour from HSV to RGB. All values are from 0 to 1; a hue of 1 is a full turn.
 static Colour of_hsv (double hue, double saturation, double value)
 {
   const auto part = [&] (double turned) {
@@ -16,7 +16,7 @@ static Colour of_hsv (double hue, double saturation, double value)
   return { part (5), part (3), part (1) };
 }
 
-/// Converts a colour from YCbCr of BT.709 with full range. All three values are from 0 to 1.
+/// Converts a colour from YCbCr (BT.709, full range) to RGB. All values are from 0 to 1.
 static Colour of_ycbcr (double y, double cb, double cr)
 {
   const auto inside = [] (double part) { return std::clamp (part, 0.0, 1.0); };

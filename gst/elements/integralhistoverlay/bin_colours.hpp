@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The colours that the bins of a histogram stand for.
+// The colours that the bins of a histogram stand for, for the bars of bar charts.
 #pragma once
 
 #include <vector>
@@ -11,8 +11,7 @@
 
 namespace integralhist {
 
-/// Returns the colour in the middle of each bin; empty if the bins are not colours, or if a lut
-/// made the bins.
+/// Returns the colour of each bin's middle; empty for other features, and with a lookup table.
 std::vector<Colour> bin_colours (const HistogramSpec &spec, int bins);
 
 }  // namespace integralhist

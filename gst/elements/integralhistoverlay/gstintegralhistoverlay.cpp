@@ -73,16 +73,16 @@ PropertyTable<OverlayProperties> make_table ()
   return table;
 }
 
-/// The centres of a track, the newest last.
+/// The last centres of a tracked target's box, the newest last.
 struct Trail {
   std::vector<Point> points;
-  guint64 seen = 0;  // the last frame with this track
+  guint64 seen = 0;  // number of the last frame with this track
 };
 
 struct Mark {
   Box box;
   Colour colour;
-  std::string name, label;  // the title of its chart, and the text next to it
+  std::string name, label;  // title of the chart, and text at the box
 };
 
 struct State {
@@ -91,21 +91,21 @@ struct State {
 
   // used by the streaming thread
   FrameFormat input;
-  CanvasDrawing canvas;          // for frames that are not in system memory
+  CanvasDrawing canvas;          // draws on frames that are not in system memory
   std::map<gint, Trail> trails;  // by id
   guint64 frames = 0;
   bool absence_logged = false;  // that frames have no histogram
   int undrawn = 0;              // frames without a drawing since the start
 
-  // the drawings for the current frame
+  // What plan () has decided to draw on the current frame.
   bool draws = false;
-  GstVideoRectangle area = {};  // the part of the picture that is the frame
+  GstVideoRectangle area = {};  // the visible frame within the picture
   std::shared_ptr<const OverlayProperties> current;
   std::vector<Mark> marks;
 
   void take_event (GstEvent *event)
   {
-    // a new segment may come from another place of the stream; every flush is followed by one
+    // Ends trails: a new segment, also after a flush, may come from another place of the stream.
     if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)
       trails.clear ();
   }
@@ -118,7 +118,7 @@ struct State {
   }
 };
 
-// Okabe and Ito's colours without black, which colour-blind viewers can tell apart
+// Colours of boxes: Okabe and Ito's without black, which colour-blind viewers can tell apart.
 constexpr Colour kPalette[] = { { 0.90, 0.62, 0.00 }, { 0.34, 0.71, 0.91 }, { 0.00, 0.62, 0.45 },
                                 { 0.94, 0.89, 0.26 }, { 0.00, 0.45, 0.70 }, { 0.84, 0.37, 0.00 },
                                 { 0.80, 0.47, 0.65 } };
@@ -136,10 +136,8 @@ INTEGRALHIST_ELEMENT (GstIntegralHistOverlay, gst_integral_hist_overlay, INTEGRA
 
 using Element = ConsumerElement<GstIntegralHistOverlay, make_table>;
 
-// the drawings of a frame
-
 /// Calls `visit` for each region of interest. Regions that extend over the left or upper border
-/// have negative coordinates, in an unsigned field.
+/// have negative coordinates in an unsigned field.
 template <class Visit>
 static void each_roi (GstBuffer *buffer, Visit &&visit)
 {
@@ -158,8 +156,8 @@ static std::string name_of (GstVideoRegionOfInterestMeta *roi)
   return joined (valid, " ", roi->id);
 }
 
-/// Returns the label of a region: its name, and the confidence of a tracker. A confidence of 1 is
-/// left out, because targets start with it.
+/// Returns the label of a region of interest: its name, and the confidence of a tracker. A
+/// confidence of 1 is left out, because targets start with it.
 static std::string label_of (GstVideoRegionOfInterestMeta *roi)
 {
   const GstStructure *track = gst_video_region_of_interest_meta_get_param (roi, kTrackType);
@@ -200,7 +198,7 @@ static bool is_in_frame (const State &state, const Trail &trail)
          });
 }
 
-/// Decides what to draw on the frame. Returns false if there is nothing to draw.
+/// Decides what to draw on a frame: boxes, labels, trails. Returns false if there is nothing.
 static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
 {
   State &state = *self->state;
@@ -231,10 +229,7 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
   });
 }
 
-// drawing
-
-/// Returns the note after the charts. It names the feature, unless that is luma, and says if the
-/// bins are weights.
+/// Returns the note after the charts: the feature, except luma, and whether bins are weights.
 static std::string note_of (const HistogramSpec &spec)
 {
   const char *const nick = inthist::info_of (spec.feature).nick;
@@ -314,8 +309,6 @@ static Expected<> draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
   return paint (self, canvas, buffer);
 }
 
-// GstBaseTransform
-
 static gboolean gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, GstCaps *in_caps,
                                                     GstCaps *)
 {
@@ -331,9 +324,10 @@ static gboolean gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, Gst
   return TRUE;
 }
 
-constexpr int kFramesBeforeAdvice = 30;  // a detector may find nothing in some frames
+// Frames with nothing to draw before check_order () runs; a detector may find nothing in some.
+constexpr int kFramesBeforeAdvice = 30;
 
-/// Warns of a tracker after this element, whose tracks cannot be drawn.
+/// Warns if a tracker comes behind the overlay, which then cannot draw the tracks.
 static void check_order (GstBaseTransform *trans)
 {
   if (finds_tracker (GST_BASE_TRANSFORM_SRC_PAD (trans))
@@ -345,7 +339,7 @@ static void check_order (GstBaseTransform *trans)
                          (nullptr));
 }
 
-/// Decides here what to draw, so that a frame without drawings need not be writable.
+/// Plans the drawing before the output buffer is made: a frame without drawings is not copied.
 static GstFlowReturn gst_integral_hist_overlay_prepare_output_buffer (GstBaseTransform *trans,
                                                                       GstBuffer *in,
                                                                       GstBuffer **out)
@@ -364,7 +358,7 @@ static GstFlowReturn gst_integral_hist_overlay_prepare_output_buffer (GstBaseTra
     state.draws = *planned;
   }
   if (state.draws)
-    state.undrawn = kFramesBeforeAdvice;  // a frame was drawn on, so no advice is needed
+    state.undrawn = kFramesBeforeAdvice;  // after a drawing, check_order () need not run
   else if (state.undrawn < kFramesBeforeAdvice && ++state.undrawn == kFramesBeforeAdvice)
     check_order (trans);
   if (state.draws)
@@ -383,15 +377,12 @@ static GstFlowReturn gst_integral_hist_overlay_transform_ip (GstBaseTransform *t
   return post_error_of_consumer (self, buffer, drawn.error ());
 }
 
-// GObject
-
 static void gst_integral_hist_overlay_init (GstIntegralHistOverlay *self)
 {
   Element::init (self);
   gst_base_transform_set_in_place (GST_BASE_TRANSFORM (self), TRUE);
 }
 
-/// Returns the caps of raw video in all formats that can be drawn on.
 static GstCaps *paintable_caps ()
 {
   std::vector<GstVideoFormat> formats;

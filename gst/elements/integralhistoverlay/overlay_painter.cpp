@@ -7,9 +7,9 @@
 namespace integralhist {
 namespace {
 
-/// The most pixels per side that are drawn at once; cairo's limit is 32767.
+/// The most pixels per side of a surface that is drawn at once; cairo's limit is 32767.
 constexpr gint64 kTile = 2048;
-/// The most pixels per side for trails, which leave most of their surroundings unchanged.
+/// The most pixels per side of a trail's surfaces, small because a trail is a thin line.
 constexpr gint64 kTrailTile = 64;
 constexpr double kFar = 1e6;  // pixels; the limit of cairo's coordinates is eight million
 constexpr Colour kBlack = { 0, 0, 0 }, kWhite = { 1, 1, 1 }, kPanel = { 0.2, 0.2, 0.2 };
@@ -40,7 +40,7 @@ void set_colour (cairo_t *cr, const Colour &colour, double opacity = 1)
   cairo_set_source_rgba (cr, colour.red, colour.green, colour.blue, opacity);
 }
 
-/// Moves a box that is not larger than the frame into the frame.
+/// Moves a box's side of `size` pixels at `at` into the frame; returns the new position.
 gint64 inside (gint64 at, gint64 size, gint64 frame_size)
 {
   return std::max<gint64> (std::min (at, frame_size - size), 0);
@@ -55,14 +55,13 @@ bool overlap (const Box &a, const Box &b)
 /// enough to tell it from its neighbours.
 constexpr gint64 kMaxBars = 32;
 
-/// The mean count of neighbouring bins, and the bin with the largest count.
+/// A bar of a chart: the mean count of neighbouring bins, and the bin with the largest count.
 struct Bar {
   double height;
   std::size_t bin;
 };
 
-/// Returns a bar for each count. If there are more counts than there is room for bars, each bar is
-/// the mean of neighbouring counts.
+/// Returns the bars of a chart. With more counts than `columns` allow, a bar is a mean of counts.
 std::vector<Bar> bars_of (std::span<const guint64> counts, gint64 columns)
 {
   std::vector<Bar> bars (std::min (counts.size (), std::size_t (std::min (columns, kMaxBars))));
@@ -76,7 +75,7 @@ std::vector<Bar> bars_of (std::span<const guint64> counts, gint64 columns)
   return bars;
 }
 
-/// Calls `visit` for boxes of at most `size` pixels per side that together cover the box.
+/// Calls `visit` for boxes of at most `size` pixels per side that together cover `box`.
 template <class Visit>
 void each_tile (const Box &box, gint64 size, Visit &&visit)
 {
@@ -111,7 +110,7 @@ void OverlayPainter::outline (const Box &box, const Colour &colour)
   const Box within = { box.x + along, box.y + across, box.width - 2 * along,
                        box.height - 2 * across };
   frame (box, line_, colour, 1);
-  frame (within, (line_ + 1) / 2, kBlack, 0.5);  // sets it off from a picture of the same colour
+  frame (within, (line_ + 1) / 2, kBlack, 0.5);  // a dark seam sets the box off from the picture
 }
 
 void OverlayPainter::frame (const Box &box, gint64 across, const Colour &colour, double opacity)
@@ -239,8 +238,8 @@ void OverlayPainter::label (const Box &box, const Colour &colour, const std::str
   });
 }
 
-/// Returns whether the place is free and inside the frame. A place that is wider than the frame
-/// starts at the left border.
+/// Returns whether a place for a label is free and inside the frame. A label that is wider than the
+/// frame starts at the left border.
 bool OverlayPainter::is_free (const Box &place) const
 {
   return place.y >= 0 && place.bottom () <= height_ && (place.right () <= width_ || place.x == 0)
@@ -252,7 +251,7 @@ std::optional<Box> OverlayPainter::free_place (const Box &wish) const
   for (gint64 away = 0; away < height_; away += std::max<gint64> (wish.height / 2, 1))
     for (const gint64 y : { wish.y + away, wish.y - away }) {
       Box place = { wish.x, y, wish.width, wish.height };
-      // moves past the obstacle, to the right and then to the left
+      // Moves a label past what is in the way, first to the right and then to the left.
       for (const bool right : { true, false }) {
         place.x = wish.x;
         const auto in_the_way = [&] {
@@ -331,7 +330,7 @@ void OverlayPainter::trail (std::span<const Point> points, const Colour &colour,
     paint (tile, [&] (cairo_t *cr) {
       cairo_set_line_width (cr, double (line_));
       cairo_set_line_cap (cr, CAIRO_LINE_CAP_ROUND);
-      // where pieces overlap, the newer one is drawn, not the sum of both
+      // Where pieces of a trail overlap, the newer one is drawn, not the sum of both.
       cairo_set_operator (cr, CAIRO_OPERATOR_SOURCE);
       for (const Segment &s : segments)
         if (touches (s)) {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Outlines, labels, bar charts and trails on a video frame, with cairo. This code knows neither
-// elements nor metas.
+// Draws outlines, labels, bar charts and trails with cairo. Needs no elements or metas.
 #pragma once
 
 #include <cmath>
@@ -28,7 +27,7 @@ struct Point {
   double x, y;
 };
 
-/// A box in pixels; it may lie outside the frame.
+/// A box in pixels of the frame; it may lie outside the frame.
 struct Box {
   gint64 x, y, width, height;
 
@@ -36,42 +35,40 @@ struct Box {
   gint64 bottom () const { return y + height; }
 };
 
-/// The bar chart of a histogram, and the text above it.
+/// The bar chart of a histogram. If the caption is too wide, only its last word is written. If
+/// `bins` has the bins' colours, bars have these, and end in a line of `colour`.
 struct Chart {
   Colour colour;
-  std::string caption;          // may be empty; if it is too wide, only its last word is written
+  std::string caption;          // may be empty
   std::vector<guint64> counts;  // or weights
-  std::vector<Colour> bins;     // of the bars, which then end in a line of `colour`; may be empty
+  std::vector<Colour> bins;     // may be empty
 };
 
-/// Returns the part of the box inside a frame of this size; all zero if it lies outside.
+/// Returns the part of a box inside a frame of this size; all zero if the box lies outside.
 Box visible (const Box &box, gint64 width, gint64 height);
 
-/// Draws on one frame, which is the `area` of a picture.
 class OverlayPainter {
 public:
-  /// `info` gives the shape of pixels. With a `line_width` of 0 the width of lines follows the
-  /// frame's height.
+  /// Draws on the frame that is the `area` of a picture. `info` gives the shape of pixels. With a
+  /// `line_width` of 0, lines are as wide as suits the frame's height.
   OverlayPainter (OverlayCanvas &canvas, const GstVideoInfo &info, const GstVideoRectangle &area,
                   unsigned line_width);
 
-  /// Returns the first failure; after it nothing is drawn.
+  /// Returns the first failure of a drawing; after a failure nothing more is drawn.
   const Expected<> &outcome () const { return outcome_; }
 
-  /// Outlines the box, inside its border, with a dark seam.
+  /// Draws the outline of a box just inside the box's border, with a dark seam.
   void outline (const Box &box, const Colour &colour);
-  /// Draws a chart for each box, from `chart_of`, in a row along the lower edge of the frame, or
-  /// along the upper edge if that hides less of the boxes. The highest bar of each chart is the
-  /// chart's largest count. If not all charts fit, the row ends with the number of charts left out,
-  /// for which `chart_of` is not called. If there is room, the note comes last. `has_captions`
-  /// reserves room for captions.
+  /// Draws a bar chart for each box, in a row along the lower edge of the frame, or along the upper
+  /// edge if that hides fewer boxes. The highest bar is a chart's largest count. The number of
+  /// charts that do not fit, for which `chart_of` is not called, and the note come last.
+  /// `has_captions` reserves room for captions.
   Expected<> charts (std::span<const Box> boxes, bool has_captions, const std::string &note,
                      const std::function<Expected<Chart> (std::size_t)> &chart_of);
-  /// Writes valid UTF-8 above the box. If there is no room, writes it below or in the box, or as
-  /// near to the box as there is room. Labels hide neither each other nor charts. Writes nothing if
-  /// there is no room or no font.
+  /// Writes a label (valid UTF-8) above a box, or else below the box, in it, or as near as there is
+  /// room. Labels hide neither each other nor charts. Without room or font, writes nothing.
   void label (const Box &box, const Colour &colour, const std::string &text);
-  /// Draws a line from the oldest point, which is the faintest, to the newest.
+  /// Draws a trail from the oldest point, where the line is faintest, to the newest.
   void trail (std::span<const Point> points, const Colour &colour, double opacity);
 
 private:
@@ -80,33 +77,33 @@ private:
     gint64 width, height;
   };
 
-  /// Returns the columns that look as wide as `rows` rows are high, at least one.
+  /// Returns how many columns of pixels look as wide as `rows` rows are high, at least one.
   gint64 in_width (gint64 rows) const;
   double text_margin () const { return std::round (font_size_ / 4) * stretch_; }
   void frame (const Box &box, gint64 across, const Colour &colour, double opacity);
   void fill (const Box &box, const Colour &colour, double opacity);
-  /// Returns the size of a line of text with its margins; nothing if there is no font.
+  /// Returns the size in pixels of a line of text with margins; nothing if there is no font.
   std::optional<TextSize> measure (const std::string &text);
   void write (cairo_t *cr, const Box &place, const std::string &text) const;
   void chart (const Box &place, const Chart &chart, gint64 bar_height);
   bool is_free (const Box &place) const;
-  /// Returns the free place nearest to `wish`.
+  /// Returns the place for a label that is free and nearest to the box `wish`.
   std::optional<Box> free_place (const Box &wish) const;
-  /// Calls `draw`, in coordinates of the frame, and keeps only what falls into the box.
+  /// Runs a cairo drawing in coordinates of the frame, and keeps only what falls into the box.
   void paint (const Box &box, const Draw &draw);
   Expected<> paint_tile (const Box &tile, const Draw &draw);
 
   OverlayCanvas &canvas_;
-  const GstVideoRectangle area_;  // the part of the picture that is the frame
+  const GstVideoRectangle area_;  // the frame within the picture
   const int width_, height_;      // of the frame
-  const double stretch_;          // pixels that are as wide as one is high
+  const double stretch_;          // how many pixels are as wide as one pixel is high
   const gint64 line_;
   const double font_size_;
   Expected<> outcome_;
   // loaded with the first text
   std::unique_ptr<cairo_scaled_font_t, void (*) (cairo_scaled_font_t *)> font_;
-  std::vector<Box> taken_;        // the places of charts and labels
-  gint64 too_wide_ = G_MAXINT64;  // a label for which there is no room, nor for wider ones
+  std::vector<Box> taken_;        // where charts and labels are
+  gint64 too_wide_ = G_MAXINT64;  // a label of this width or more found no room
 };
 
 }  // namespace integralhist

@@ -9,11 +9,11 @@
 namespace integralhist {
 namespace {
 
-// The layouts of DeepStream's metas, up to the last field that is read.
+// The layouts of DeepStream's metas, such as NvDsBatchMeta, up to the last field that is read.
 
-/// The fields with which all of these layouts begin.
+/// The fields with which each of DeepStream's metas begins.
 struct Base {
-  void *batch;  // the batch that it belongs to
+  void *batch;  // the batch of frames that the meta belongs to
   gint32 type;
   gpointer context, copy, release;
 };
@@ -49,7 +49,7 @@ struct Batch {
 };
 static_assert (offsetof (Batch, frames) == 96 && offsetof (Batch, mutex) == 112);
 
-/// The GstMeta that points to a batch.
+/// The GstMeta of a buffer that points to DeepStream's batch of frames.
 struct Holder {
   GstMeta meta;
   gpointer data, user_data;
@@ -85,7 +85,7 @@ Detection detection_of (const Object &object, gint number)
   const gfloat confidence = object.confidence;
   if (!std::isfinite (confidence))
     detection.bad_confidence = joined ("(gfloat) ", confidence);
-  else if (confidence >= 0)  // -0.1 means that it is unknown
+  else if (confidence >= 0)  // DeepStream's -0.1 means an unknown confidence
     detection.confidence = confidence;
   return detection;
 }
@@ -95,7 +95,7 @@ Detection detection_of (const Object &object, gint number)
 void read_deepstream_detections (GstBuffer *buffer, std::vector<Detection> &detections)
 {
   Batch *const batch = batch_of (buffer);
-  // a batch whose head does not point back to it has another layout
+  // A batch that does not begin with a pointer to itself has another, unknown layout.
   if (!batch || batch->base.batch != batch)
     return;
   g_rec_mutex_lock (&batch->mutex);

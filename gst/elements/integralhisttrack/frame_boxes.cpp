@@ -15,15 +15,15 @@
 
 namespace integralhist {
 
-/// Returns the name of a class; empty if the name cannot be sent.
+/// Returns the class name of a detection; empty if is_class () refuses the name.
 static std::string name_of (GQuark quark)
 {
   const char *const text = g_quark_to_string (quark);
   return text && is_class (text) ? text : "";
 }
 
-/// Sets the detection's confidence to the first number called "confidence" in the region's
-/// parameters, where detectors write it.
+/// Sets a detection's confidence to the first number called "confidence" in the parameters of a
+/// region of interest, where detectors write it.
 static void read_confidence (const GstVideoRegionOfInterestMeta *roi, Detection &detection)
 {
   for (const GList *param = roi->params; param && !detection.confidence; param = param->next)
@@ -75,8 +75,7 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
 
 #if HAVE_ANALYTICS
 
-/// Adds the mtds of one track (write_analytics ()). `detection` is this frame's detection of the
-/// target, or null.
+/// Writes one track for write_analytics (). `detection` is the target's in this frame, or null.
 static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &of,
                         const Detection *detection)
 {
@@ -101,7 +100,7 @@ static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &o
     relate (*detection->mtd_id, mtd.id);
   if (track.kind.empty ())
     return;
-  // DL Streamer requires that the type of the object detection, "track", is also one of its classes
+  // DL Streamer requires that the type of an object detection, "track", is also one of its classes.
   gfloat levels[] = { gfloat (track.detection_confidence.value_or (1)), 0 };
   GQuark classes[] = { g_quark_from_string (track.kind.c_str ()),
                        g_quark_from_static_string (kTrackType) };
@@ -113,7 +112,7 @@ static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &o
 void write_analytics (GstBuffer *buffer, const std::vector<TrackedBox> &tracks,
                       const std::vector<Detection> &detections)
 {
-  // reserves room for all tracks, because a meta that grows is copied again and again
+  // Reserves room for all tracks, because a GstAnalytics meta that grows is copied again and again.
   GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (buffer);
   GstAnalyticsRelationMetaInitParams room = { 3 * tracks.size (), 256 * tracks.size () };
   if (!relations)

@@ -75,12 +75,13 @@ using namespace integralhist;
 
 namespace {
 
-constexpr GstClockTime kContinues = GST_SECOND;  // segments that are nearer than this are no seek
-constexpr double kMinDrag = 4;                   // pixels each way; less is a click
+constexpr GstClockTime kContinues = GST_SECOND;
+constexpr double kMinDrag = 4;  // pixels each way; less is a click, not a drawn box
 
 enum class Method { fragments, correlation };
 
-constexpr char kOfFragments[] = "method=fragments: ";  // before what only that method uses
+// The start of the descriptions of properties that only method=fragments uses.
+constexpr char kOfFragments[] = "method=fragments: ";
 
 struct TrackProperties {
   Method method = Method::correlation;
@@ -158,15 +159,15 @@ struct State {
   // used by the streaming thread
   StreamTracker tracker;
   Method method = Method::correlation;  // of the last frame
-  bool cost_warned = false;             // of histograms that take long to compare
+  bool cost_warned = false;             // warn_of_cost () has warned
   GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
 
-  std::mutex mutex;  // guards the mouse, which comes from downstream
+  std::mutex mutex;  // guards the mouse input; its events come from downstream
   std::optional<Point> pressed;
   std::vector<GstVideoRectangle> drawn;
   std::vector<Point> clicked;
 
-  /// Makes the next frame start the configured targets.
+  /// Forgets all targets; the next frame starts those of the property `targets`.
   void restart ()
   {
     tracker.clear ();
@@ -183,7 +184,7 @@ void State::take_event (GstEvent *event)
     case GST_EVENT_STREAM_START:
     case GST_EVENT_FLUSH_STOP: restart (); break;
     case GST_EVENT_SEGMENT:
-      // a segment may continue where the last one ended
+      // A segment that begins within kContinues of the last frame's time is not a seek.
       gst_event_parse_segment (event, &segment);
       if (!(segment->format == GST_FORMAT_TIME && GST_CLOCK_TIME_IS_VALID (last_stream_time)
             && std::llabs (gint64 (segment->time) - gint64 (last_stream_time))
@@ -212,11 +213,9 @@ INTEGRALHIST_ELEMENT (GstIntegralHistTrack, gst_integral_hist_track, INTEGRAL_HI
 
 using Element = ConsumerElement<GstIntegralHistTrack, make_table>;
 
-// frames
-
 namespace {
 
-/// Writes the tracks into the buffer, and posts them as a message.
+/// Writes the tracks into the metas of the buffer, and posts the tracks as a message.
 void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &frame,
               const std::vector<TrackedBox> &tracks, const std::vector<Detection> &detections)
 {
@@ -236,8 +235,7 @@ void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &fra
   post_message (trans, message);
 }
 
-/// Returns the tracker's input in addition to pixels: the properties, the frame's detections, and
-/// the mouse input since the last frame.
+/// Returns the tracker's input besides pixels: properties, detections, and new mouse input.
 Expected<StepInput> step_input (State &state, const TrackProperties &properties, GstBuffer *buffer)
 {
   StepInput input = { .options = properties.track.list };
@@ -251,7 +249,7 @@ Expected<StepInput> step_input (State &state, const TrackProperties &properties,
   return input;
 }
 
-/// Follows the targets, and publishes the tracks. `of_method` is the input of the method.
+/// Follows the targets in a frame. `of_method` is the input for the tracking method in use.
 template <typename MethodInput>
 Expected<> follow_targets (GstBaseTransform *trans, State &state, const TrackProperties &properties,
                            GstBuffer *buffer, const TargetFrame &frame,
@@ -270,10 +268,8 @@ Expected<> follow_targets (GstBaseTransform *trans, State &state, const TrackPro
 
 }  // namespace
 
-// GstBaseTransform
-
-/// Follows the targets with method=correlation. A frame that lacks something is skipped if the
-/// producers may leave frames out.
+/// Follows the targets with method=correlation. A frame that lacks one of the tensors is skipped if
+/// the producers may leave frames out.
 static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
                                    const TrackProperties &properties, GstBuffer *buffer)
 {
@@ -282,7 +278,7 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
     if (metas.range_meta && !state.consumer.has_found ())
       TRY (check_all_bins (metas.range_meta->histogram));
     static constexpr auto wanted = [] (const FeatureSettings &settings) {
-      // a producer of weights answers queries for bins
+      // A producer of weighted histograms answers queries for Content::bins.
       return HistogramConsumer::Wanted{ inthist::info_of (settings.spec.feature).nick,
                                         settings.content == inthist::Content::sums
                                             ? inthist::Content::sums
@@ -356,7 +352,7 @@ static GstFlowReturn gst_integral_hist_track_transform_ip (GstBaseTransform *tra
   return post_error_of_consumer (trans, buffer, tracked.error (), "Tracking failed: ");
 }
 
-/// Reads a mouse event, in pixels of the output frames.
+/// Reads a mouse event of a video window; the coordinates are pixels of the output frames.
 static void take_navigation (State &state, GstEvent *event)
 {
   gint button;
@@ -404,8 +400,6 @@ static gboolean gst_integral_hist_track_query (GstBaseTransform *trans, GstPadDi
   return answer_tracker_query (query)
          || GST_BASE_TRANSFORM_CLASS (Element::parent_class ())->query (trans, direction, query);
 }
-
-// GObject
 
 static void gst_integral_hist_track_init (GstIntegralHistTrack *self)
 {

@@ -11,13 +11,12 @@
 namespace integralhist {
 namespace {
 
-/// The request of an ALLOCATION query.
 struct Request {
   GstCaps *caps = nullptr;
   gboolean needs_pool = FALSE;
   guint frame_bytes = 0;
 
-  /// Returns nothing if the query is not about video frames.
+  /// Reads an ALLOCATION query; returns nothing if the query is not about video frames.
   static std::optional<Request> of (GstQuery *query)
   {
     Request request;
@@ -34,8 +33,7 @@ struct Request {
   }
 };
 
-/// The first pool of a query, if any, with the size and the number of its buffers; `most` is 0 if
-/// there is no limit.
+/// The first pool of an ALLOCATION query, if any, and its buffers; `most` is 0 without a limit.
 struct PoolOffer {
   std::unique_ptr<GstBufferPool, void (*) (gpointer)> pool = { nullptr, gst_object_unref };
   guint bytes = 0, least = 0, most = 0;
@@ -46,7 +44,7 @@ bool is_ordinary (GstAllocator *allocator)
   return !allocator || g_strcmp0 (allocator->mem_type, GST_ALLOCATOR_SYSMEM) == 0;
 }
 
-/// Returns whether the pool has plain system memory, which many elements offer without need.
+/// Returns whether a pool has plain system memory, which many elements offer without need.
 bool is_ordinary (GstBufferPool *pool)
 {
   if (G_OBJECT_TYPE (pool) != GST_TYPE_VIDEO_BUFFER_POOL
@@ -59,7 +57,7 @@ bool is_ordinary (GstBufferPool *pool)
          && !gst_buffer_pool_config_has_option (config, GST_BUFFER_POOL_OPTION_VIDEO_ALIGNMENT);
 }
 
-/// Returns the pool that downstream offers, with `in_flight` more buffers.
+/// Returns the first pool that downstream offers in a query, with `in_flight` more buffers.
 PoolOffer first_pool (GstQuery *query, unsigned in_flight)
 {
   PoolOffer offer;
@@ -73,8 +71,8 @@ PoolOffer first_pool (GstQuery *query, unsigned in_flight)
   return offer;
 }
 
-/// Puts `allocator` first in the query, with the parameters `params` that downstream asks for.
-/// Returns false if downstream needs a special allocator.
+/// Puts an allocator first in an ALLOCATION query, and gets the parameters that downstream asks
+/// for. Returns false if downstream needs a special allocator.
 bool put_first (GstQuery *query, GstAllocator *allocator, GstAllocationParams *params)
 {
   gst_allocation_params_init (params);
@@ -91,7 +89,7 @@ bool put_first (GstQuery *query, GstAllocator *allocator, GstAllocationParams *p
   return true;
 }
 
-/// Puts the pool first in the query, in place of downstream's if there is one.
+/// Puts the pool first in an ALLOCATION query, in place of downstream's first pool, if any.
 void put_first (GstQuery *query, const PoolOffer &offer)
 {
   if (gst_query_get_n_allocation_pools (query) > 0)
@@ -101,7 +99,7 @@ void put_first (GstQuery *query, const PoolOffer &offer)
     gst_query_add_allocation_pool (query, offer.pool.get (), offer.bytes, offer.least, offer.most);
 }
 
-/// Offers a new pool (transfer full, nullable). Returns false if the pool cannot make the frames.
+/// Offers a new buffer pool (transfer full, nullable); returns false if it cannot make the frames.
 bool offer_pool (PoolOffer &offer, const Request &request, GstBufferPool *pool,
                  GstAllocator *allocator = nullptr, const GstAllocationParams *params = nullptr)
 {
@@ -117,13 +115,12 @@ bool offer_pool (PoolOffer &offer, const Request &request, GstBufferPool *pool,
   if (!gst_buffer_pool_set_config (pool, config))
     return false;
   g_autoptr (GstStructure) set = gst_buffer_pool_get_config (pool);
-  // rows may be longer on a device
+  // The size of a buffer may have grown: rows may be longer in the memory of a GPU.
   gst_buffer_pool_config_get_params (set, nullptr, &offer.bytes, nullptr, nullptr);
   return true;
 }
 
-/// Offers pinned memory. Returns false if downstream needs a special memory, or if no pool can make
-/// pinned memory.
+/// Offers pinned host memory; false if downstream needs special memory, or the pool refuses it.
 bool offer_pinned (GstQuery *query, PoolOffer &offer, const Request &request,
                    const std::shared_ptr<CudaContext> &context)
 {

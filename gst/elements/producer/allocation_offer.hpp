@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The memory that an element offers to the element upstream, so that frames arrive in memory that a
-// GPU reads quickly.
+// The memory offered to the element upstream, so that frames arrive where a GPU reads quickly.
 #pragma once
 
 #include <memory>
@@ -11,7 +10,7 @@
 namespace integralhist {
 
 /// Completes an ALLOCATION query for this many frames in flight. If downstream needs no special
-/// memory, offers a pool of the device's CUDA memory, or memory that is pinned in the context.
+/// memory, offers a pool of the device's CUDA memory, or host memory that is pinned in the context.
 void offer_allocation (GstQuery *query, CudaDevice &device,
                        const std::shared_ptr<CudaContext> &context, unsigned in_flight);
 

@@ -12,7 +12,7 @@
 namespace integralhist {
 namespace {
 
-/// Returns whether backend and strategy allow the element to use CUDA.
+/// Returns whether the properties backend and strategy allow the element to use CUDA.
 bool may_use_cuda (const ProducerProperties &properties)
 {
   const inthist::Strategy *wanted = properties.options.strategy;
@@ -35,7 +35,7 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
   const bool may_cuda = may_use_cuda (properties);
   const bool named = may_cuda && properties.cuda_device_id >= 0,
              listed = may_cuda && !devices_.ids.empty ();
-  // The setting that would let the element use the CPU, if the present settings do not.
+  // The settings that must change before the element may use the CPU, for the error; may be empty.
   std::string cpu_instead;
   for (const auto &[demanded, setting] :
        { std::pair (properties.backend == Backend::cuda, "backend=auto"),
@@ -110,7 +110,7 @@ ComputeDevices::follow (GstBuffer *buffer, const NvmmSurface &surface, int devic
                   "; or put \"nvvideoconvert ! video/x-raw\" before it");
   if (!has_gpu || devices_.are_several ())
     return nullptr;
-  if (!is_on_device)  // like any frame in host memory
+  if (!is_on_device)  // the NVMM frame is in host memory, like ordinary frames
     return cuda_.follow (buffer, device_id);
   if (device_id >= 0 && device_id != surface.device)
     return error (Error::Kind::bad_frame, "The NVMM frames are in the memory of GPU ",
@@ -153,7 +153,7 @@ Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const FrameFormat 
   }
   const PicturePlanes planes (frame.image, mapped.area.w, mapped.area.h);
   const auto is_upright = [] (const PictureRows &rows) { return rows.stride >= 0; };
-  // a pinned plane also has rows that neither overlap nor run from the bottom up
+  // Returns whether rows are in pinned memory, and neither overlap nor run from the bottom up.
   const auto is_pinned_plane = [buffer] (const PictureRows &rows) {
     return rows.stride >= std::ptrdiff_t (rows.bytes)
            && is_pinned (gst_buffer_peek_memory (buffer, 0), rows.data,
@@ -172,7 +172,7 @@ Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const FrameFormat 
   return mapped;
 }
 
-/// Says where the pixels of an NVMM frame lie; they are complete when the frame is pushed.
+/// Sets where the pixels of an NVMM frame lie; no stream still writes them when the frame arrives.
 Expected<> ComputeDevices::locate (const NvmmSurface &surface, Frame &frame) const
 {
   const bool has_gpu = !devices_.contexts.empty ();

@@ -8,11 +8,11 @@
 
 namespace integralhist {
 
-/// Returns whether the source is live, according to the elements before a sink pad.
+/// Returns whether the source of a pipeline is live, by a latency query upstream of a sink pad.
 bool is_live (GstPad *sink);
 
-/// Returns the input of the load shedder for a buffer that reaches the element at `now`. `info` is
-/// the video's format, `latency` the pipeline's latency.
+/// Returns what the load shedder must know of a buffer that reaches the element at `now`. `info` is
+/// the video's format, `latency` the pipeline's latency in nanoseconds.
 LoadShedder::Arrival arrival_of (GstBaseTransform *element, GstBuffer *buffer,
                                  const GstVideoInfo &info, GstClockTime latency, bool live,
                                  const LoadShedder::Moment &now);

@@ -29,29 +29,29 @@ namespace {
 struct State {
   std::shared_ptr<const ProducerProperties> properties = std::make_shared<ProducerProperties> ();
 
-  // Set in start and stop, used by the streaming thread. While the element runs, only the
-  // properties sync, interval, regions, qos and a table's lut change.
+  // Set when the element starts and stops, used by the streaming thread. While the element runs,
+  // only the properties sync, interval, regions, qos and cudaintegralimage's lut change.
   ProducerProperties started;
-  BinRange range;               // the bins that a histogram has
-  inthist::Lut lut;             // from the pixels' values to these bins, or to scores
+  BinRange range;               // the bins that are computed
+  inthist::Lut lut;             // LUT from values of pixels to bins or scores
   ScoreTable scores;            // of a summed-area table
-  inthist::Shape shape;         // of the last frame; 0x0 before
+  inthist::Shape shape;         // frame size and planes; 0x0 before the first frame
   FrameFormat input;            // of the frames
-  inthist::PixelFormat format;  // and how their pixels are read
+  inthist::PixelFormat format;  // how the kernels read pixels
   guint64 frames = 0;
-  std::atomic<int> feature = -1;  // of the frames from start to stop, for any thread; otherwise -1
+  std::atomic<int> feature = -1;  // feature of the running element; -1 if stopped
   bool live = false;              // by the last latency query
   ReportedRegions regions;
   ComputeDevices devices;
   LoadShedder shedder;
-  GstPadChainFunction transform_chain = nullptr;   // of GstBaseTransform, which has no vfunc for it
-  std::atomic<GstClockTime> latency = 0;           // of the pipeline, by the last event
-  std::atomic<bool> error_posted = false;          // of the engine, or of regions
-  std::atomic<guint64> attached = 0, skipped = 0;  // frames with a histogram, late frames
-  CancelSource cancel;                             // by a flush or a stop
+  GstPadChainFunction transform_chain = nullptr;   // the base class's chain function
+  std::atomic<GstClockTime> latency = 0;           // the pipeline's latency by the last event
+  std::atomic<bool> error_posted = false;          // an error of the element was posted
+  std::atomic<guint64> attached = 0, skipped = 0;  // counts: frames with a tensor, late frames
+  CancelSource cancel;                             // ends all waits on a flush or a stop
   std::unique_ptr<RegionReporter> reporter;        // from start to stop
 
-  std::mutex mutex;  // guards the engine against the stats; taken last
+  std::mutex mutex;  // guards the engine pointer; always locked last
   std::shared_ptr<Engine> engine;
 };
 
@@ -104,7 +104,7 @@ static std::shared_ptr<Engine> engine_of (State &state)
   return state.engine;
 }
 
-/// Posts an error unless another thread has posted the same error.
+/// Posts an element error unless one was posted before: several threads may meet one failure.
 static void post_error_once (GstCudaIntegral *self, const Error &error, const char *doing = "")
 {
   if (error.kind != Error::Kind::flushing && !Element::state_of (self).error_posted.exchange (true))
@@ -117,7 +117,7 @@ static void report (GstCudaIntegral *self, const Expected<> &outcome)
     post_error_once (self, outcome.error ());
 }
 
-/// Lets the engine finish; the next frame gets a new engine.
+/// Lets the engine finish its frames, and drops it; the next frame gets a new engine.
 static void drop_engine (State &state)
 {
   std::shared_ptr<Engine> last;
@@ -129,7 +129,7 @@ static void drop_engine (State &state)
   retire (std::move (last));
 }
 
-/// Waits until all frames are computed and all messages are posted.
+/// Waits until all frames are computed, and all messages about regions are posted.
 static Expected<> finish (State &state)
 {
   const CancelScope scope (state.cancel.flag ());
@@ -139,15 +139,15 @@ static Expected<> finish (State &state)
   return engine ? engine->finish () : Expected<> ();
 }
 
-/// Forgets frames and failures before the end of a flush.
+/// Ends a flush: drops frames and messages that still wait, and forgets failures.
 static void flush (State &state)
 {
-  state.cancel.set_flushing (true);  // there may have been no FLUSH_START
+  state.cancel.set_flushing (true);  // in case no FLUSH_START came before FLUSH_STOP
   if (state.reporter)
     state.reporter->flush ();
-  (void) finish (state);  // forgets failures; waits for nothing, because of the flush
+  (void) finish (state);  // forgets failures; does not wait during a flush
   if (auto engine = engine_of (state); engine && engine->has_failed ()) {
-    engine.reset ();  // the last reference waits for running work
+    engine.reset ();  // drop_engine () must have the last reference, which waits for work
     drop_engine (state);
   }
   state.cancel.set_flushing (false);
@@ -187,8 +187,6 @@ static Expected<> renew_engine (GstCudaIntegral *self)
   return {};
 }
 
-// GstBaseTransform
-
 static Expected<> start (GstCudaIntegral *self)
 {
   State &state = Element::state_of (self);
@@ -196,7 +194,7 @@ static Expected<> start (GstCudaIntegral *self)
   TRY (state.started.check (content_of (self)));
   const BinLut bin_lut = TRY (state.started.lut_of_content (content_of (self)));
   state.range = content_of (self) == inthist::Content::bins ? state.started.range () : BinRange ();
-  // a range is computed like a part of a frame: its bins are the only ones
+  // A range of bins (first-bin, n-bins) is computed like one device's share of a frame's bins.
   state.lut = lut_of_part (bin_lut.lut, { .bins = state.range.all_bins },
                            { .first_bin = state.range.first_bin, .bins = state.range.bins });
   if (bin_lut.n_outside > 0)
@@ -244,7 +242,7 @@ static gboolean gst_cuda_integral_stop (GstBaseTransform *trans)
   return TRUE;
 }
 
-/// Returns the feature that is counted; before the start, that of the properties.
+/// Returns the feature that a running element counts; before the start, the property `feature`.
 static inthist::Feature feature_of (gpointer self)
 {
   const int running = Element::state_of (self).feature;
@@ -273,8 +271,7 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
     return FALSE;
   }
   const GstVideoInfo &info = input->info;
-  // The first frame shows whether the new size works, so that an error is posted once, not at each
-  // negotiation.
+  // Only the first frame tries a new size, so that an error is posted once, not per negotiation.
   const inthist::PixelFormat format = state.started.format (content_of (self), info);
   const auto picture_bytes = [&shape = state.shape] (const inthist::PixelFormat &of) {
     return shape.width > 0 ? most_picture_bytes (of, shape.width, shape.height, shape.height) : 0;
@@ -288,7 +285,7 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
   return TRUE;
 }
 
-/// Reads the scores from an event; they apply from the next frame on.
+/// Reads the scores of a summed-area table from an event; they apply from the next frame on.
 static gboolean take_scores (GstCudaIntegral *self, GstEvent *event)
 {
   const auto taken =
@@ -302,8 +299,8 @@ static gboolean take_scores (GstCudaIntegral *self, GstEvent *event)
   return bool (taken);
 }
 
-/// Measures how long the thread spends in this element and downstream of it: only this delay makes
-/// the element shed frames.
+/// Measures how long the streaming thread spends in this element and downstream of it: only this
+/// delay makes the element shed frames (let frames pass without a histogram).
 static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, GstBuffer *buffer)
 {
   auto *self = GST_CUDA_INTEGRAL (parent);
@@ -321,15 +318,12 @@ static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, Gs
   return flow;
 }
 
-// the way of a frame
-
-/// Returns whether a frame gets a tensor: each `interval`-th frame does, unless it has no picture
-/// or is late.
+/// Returns whether a frame gets a tensor: every `interval`-th does, unless it is late or a gap.
 static Expected<bool> admit (GstCudaIntegral *self, const ProducerProperties &properties,
                              GstBuffer *buffer)
 {
   State &state = Element::state_of (self);
-  if (properties.interval == 0)  // set after the start, which checks all properties
+  if (properties.interval == 0)  // the property interval was set to 0 while running
     TRY (properties.check (content_of (self)));
   const guint64 number = state.frames++;
   if (number % properties.interval != 0 || !has_picture (buffer))
@@ -341,7 +335,7 @@ static Expected<bool> admit (GstCudaIntegral *self, const ProducerProperties &pr
   return false;
 }
 
-/// Returns the engine for the size of the frame and the device that has its pixels.
+/// Returns the engine for the size of the frame and the device that has the frame's pixels.
 static Expected<std::shared_ptr<Engine>>
 prepare_engine (GstCudaIntegral *self, const ProducerProperties &properties, GstBuffer *buffer)
 {
@@ -360,12 +354,11 @@ prepare_engine (GstCudaIntegral *self, const ProducerProperties &properties, Gst
   if (!engine_of (state)) {
     TRY (renew_engine (self));
     if (state.attached == 0)
-      state.shedder.ignore_service ();  // the first frame takes longer than later ones
+      state.shedder.ignore_service ();  // the first frame of an engine takes longer
   }
   return engine_of (state);
 }
 
-/// Submits the frame.
 static Expected<SubmittedFrame> submit_frame (State &state, Engine &engine, GstBuffer *buffer,
                                               const FrameScores &scores)
 {
@@ -375,7 +368,7 @@ static Expected<SubmittedFrame> submit_frame (State &state, Engine &engine, GstB
   return engine.submit (frame);
 }
 
-/// Attaches the tensor and the answers about regions, which are also posted as a message.
+/// Attaches a tensor to a buffer, and the answers about regions, which are posted as well.
 static void attach (GstCudaIntegral *self, GstBuffer *buffer, const std::shared_ptr<Tensor> &tensor,
                     const FrameScores &scores)
 {
@@ -411,8 +404,8 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   const auto computed = properties->sync ? await (*tensor) : Expected<> ();
   if (computed)
     attach (self, buffer, tensor, scores);
-  // Elements downstream copy a buffer that is held, and a copy of NVMM shares the pixels. The hold
-  // is also needed after a failure: devices other than the failed one may still read the buffer.
+  // Keeps the buffer until its pixels are read, also by devices that have not failed. In NVMM,
+  // waits instead: downstream copies a held buffer, and the copy shares the pixels.
   auto held = hold (buffer, state.input.memory == FrameMemory::nvmm);
   return computed ? held : computed;
 }
@@ -501,8 +494,6 @@ static gboolean gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirectio
   return GST_BASE_TRANSFORM_CLASS (parent_class)->query (trans, direction, query);
 }
 
-// GstElement
-
 static void gst_cuda_integral_set_context (GstElement *element, GstContext *context)
 {
   Element::state_of (element).devices.set_context (
@@ -512,21 +503,19 @@ static void gst_cuda_integral_set_context (GstElement *element, GstContext *cont
 
 void ProducerAccess::take_transition (gpointer element, GstStateChange transition)
 {
-  // pads cannot be deactivated while the streaming thread waits for a tensor
+  // Ends the waits of the streaming thread, during which GStreamer cannot deactivate pads.
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
     state_of (element).cancel.set_stopping (true);
-  // a frame that waits in a paused sink causes no delay
+  // Resets the load shedder: a frame's wait in a paused sink does not make the stream late.
   if (transition == GST_STATE_CHANGE_PAUSED_TO_PLAYING
       || transition == GST_STATE_CHANGE_PLAYING_TO_PAUSED)
     state_of (element).shedder.reset ();
 }
 
-// GObject
-
 static GstStructure *stats_of (GstCudaIntegral *self)
 {
   State &state = Element::state_of (self);
-  // Takes no reference to the engine: it might become the last one, dropped in any thread.
+  // Takes no reference to the engine: dropping the last reference would wait for the engine.
   std::unique_lock lock (state.mutex);
   const Stats stats = state.engine ? state.engine->stats () : Stats ();
   const Plan plan = state.engine ? state.engine->plan () : Plan ();

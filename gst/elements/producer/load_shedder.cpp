@@ -10,15 +10,14 @@ namespace integralhist {
 
 namespace {
 
-constexpr GstClockTime kMinAllowance = 100 * GST_MSECOND;      // of backlog, or three intervals
-constexpr GstClockTimeDiff kClockTolerance = 2 * GST_MSECOND;  // of a sink that waits for the clock
-constexpr GstClockTime kMaxEqualIntervals = 4;           // counted in advance for equal timestamps
-constexpr double kExtraShare = 1 / 24., kMaxExtra = 24;  // of all frames, and frames
-constexpr int kShedFramesToLearn = 64;                   // what a frame without a histogram takes
-constexpr int kMeanWeight = 8;                           // a new interval is 1/8 of the mean
-constexpr GstClockTime kTimeToTrust = GST_SECOND;        // of a clock that must run
+constexpr GstClockTime kMinAllowance = 100 * GST_MSECOND;      // backlog that sheds nothing
+constexpr GstClockTimeDiff kClockTolerance = 2 * GST_MSECOND;  // how exactly a sink waits
+constexpr GstClockTime kMaxEqualIntervals = 4;                 // intervals, for equal timestamps
+constexpr double kExtraShare = 1 / 24., kMaxExtra = 24;        // share of frames, and frames
+constexpr int kShedFramesToLearn = 64;                         // shed frames per measurement
+constexpr int kMeanWeight = 8;                     // a new frame interval counts 1/8 in the mean
+constexpr GstClockTime kTimeToTrust = GST_SECOND;  // a clock is trusted after running this long
 
-/// Adds a signed difference, and stays within the valid times.
 GstClockTime add_clamped (GstClockTime time, GstClockTimeDiff difference)
 {
   return difference < 0
@@ -99,7 +98,7 @@ GstClockTime LoadShedder::allowance () const
   return std::max (3 * mean_interval_, kMinAllowance);
 }
 
-/// Returns the time between this frame and the last one at the source: from their timestamps, or
+/// Returns the time between a frame and the last one at the source: from the timestamps of both, or
 /// the mean interval if the timestamps jump.
 GstClockTime LoadShedder::interval_before (const Arrival &frame, GstClockTime elapsed)
 {
@@ -117,8 +116,8 @@ GstClockTime LoadShedder::interval_before (const Arrival &frame, GstClockTime el
                      per_frame = interval / (1 + std::exchange (equal_timestamps_, 0)),
                      in_advance = std::exchange (advance_, 0);
   // No frame exists before its time. So the distance to the last frame is at most the wait of that
-  // frame plus the time since then. Otherwise the timestamps jump, and times that are known by the
-  // old timestamps move with them.
+  // frame plus the time since then. If it is longer, the timestamps jump, and times that are known
+  // by the old timestamps move with them.
   if (now < last || interval > std::max (2 * mean_interval_, backlog_ + elapsed + mean_interval_)) {
     if (now < last)
       late_until_ = GST_CLOCK_TIME_NONE;
@@ -149,7 +148,7 @@ void LoadShedder::update_backlog (const Arrival &frame, const Moment &now)
   const GstClockTime gap = minus (now.wall, left_->wall),
                      upstream = std::min (gap, minus (now.cpu, left_->cpu));
   thread_waited_ = gap - upstream >= mean_interval_ / 4 * 3;
-  // A timestamp ahead of the clock means nothing unless a sink waits for the clock.
+  // A timestamp ahead of the clock does not show that a frame is early, unless a sink waits.
   const bool in_time = frame.early && *frame.early > 0
                        && (sink_waits_ || *frame.early <= GstClockTimeDiff (frame.latency));
   if (thread_waited_ || in_time) {
@@ -159,7 +158,7 @@ void LoadShedder::update_backlog (const Arrival &frame, const Moment &now)
     return;
   }
   if (std::exchange (is_extra_frame_, false))
-    return;  // the last frame made up for time that was not counted
+    return;  // the last frame was shed for clock drift, not for the backlog
   backlog_ = minus (backlog_ + service_ + upstream, interval);
   foreign_backlog_ =
       minus (foreign_backlog_ + upstream + std::min (service_, foreign_service_), interval);
@@ -218,7 +217,7 @@ void LoadShedder::ignore_service ()
   is_ignored_ = true;
 }
 
-/// Learns the shortest service of frames without a histogram: shedding cannot save this time.
+/// Learns the shortest time that frames without a histogram take: shedding cannot save this time.
 void LoadShedder::note_shed_service ()
 {
   min_shed_service_ = std::min (min_shed_service_, service_);
@@ -233,14 +232,13 @@ void LoadShedder::leave (const Moment &now)
 {
   const std::lock_guard lock (mutex_);
   if (!arrived_)
-    return;  // it was reset in the meantime
+    return;  // reset () has forgotten the frame
   service_ = minus (now.wall, arrived_->wall);
   if (!clock_runs_)
     service_ = GST_CLOCK_TIME_IS_VALID (now.clock) && GST_CLOCK_TIME_IS_VALID (arrived_->clock)
                    ? std::min (service_, minus (now.clock, arrived_->clock))
                    : 0;
-  // A sink that waits for the clock does so for each frame; a single frame may be on time by
-  // chance.
+  // Two frames in a row on time show that a sink waits for the clock; one may be by chance.
   const bool on_time =
       frame_.early && std::abs (GstClockTimeDiff (service_) - *frame_.early) <= kClockTolerance;
   if (std::exchange (was_on_time_, on_time) && on_time)

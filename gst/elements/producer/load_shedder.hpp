@@ -39,8 +39,8 @@ namespace integralhist {
 
 class LoadShedder {
 public:
-  /// A time on three clocks: the monotonic clock, which never jumps; the calling thread's processor
-  /// time; and the pipeline's clock, which may jump or stand still.
+  /// A time on three clocks: the monotonic clock, which never jumps; the processor time of the
+  /// calling thread; and the pipeline's clock, which may jump or stand still.
   struct Moment {
     GstClockTime wall, cpu, clock;
     static Moment now (GstElement *element);
@@ -48,7 +48,7 @@ public:
 
   struct Arrival {
     GstClockTime running_time = GST_CLOCK_TIME_NONE;  // of the frame
-    GstClockTime duration = GST_CLOCK_TIME_NONE;      // of the frame, from its buffer or caps
+    GstClockTime duration = GST_CLOCK_TIME_NONE;      // duration of the frame, by buffer or caps
     std::optional<GstClockTimeDiff> early;            // time until a sink shows the frame
     GstClockTime latency = 0;                         // of the pipeline
     bool live = false;
@@ -62,16 +62,15 @@ public:
   /// Notes a QoS event: the frame of this running time came `late` nanoseconds too late.
   void note_qos (GstClockTime timestamp, GstClockTimeDiff late);
 
-  /// Notes that a frame arrives.
   void arrive (const Arrival &frame, const Moment &now);
 
   /// Returns whether the last frame that arrived passes without a histogram.
   bool sheds ();
 
-  /// Leaves the service of the last frame that arrived out of the backlog.
+  /// Keeps the time of the last frame out of the backlog, because it is not typical.
   void ignore_service ();
 
-  /// Notes that the last frame that arrived has left, and downstream has handled it.
+  /// Notes that downstream has handled the last frame that arrived.
   void leave (const Moment &now);
 
 private:
@@ -82,39 +81,38 @@ private:
   GstClockTimeDiff lateness_on_arrival (GstClockTime running_time) const;
   void note_shed_service ();
 
-  std::mutex mutex_;  // guards all below; QoS events come from downstream
+  std::mutex mutex_;  // guards the members below; QoS events come from downstream
 
-  // The frame that the thread is handling, or the last one that it has handled.
+  // The frame that the streaming thread is handling, or the last one that it has handled.
   Arrival frame_;
   std::optional<Moment> arrived_, left_;
   std::optional<Moment> first_;  // arrival
-  bool clock_runs_ = false;      // the pipeline's clock runs like the monotonic one
+  bool clock_runs_ = false;      // the pipeline's clock runs like the monotonic clock
   GstClockTime service_ = 0;
-  bool was_on_time_ = true;  // the last frame left when a sink shows it
+  bool was_on_time_ = true;  // the last frame left just when a sink shows it
 
-  // the source
   GstClockTime last_running_time_ = GST_CLOCK_TIME_NONE;
-  GstClockTime last_arrival_ = GST_CLOCK_TIME_NONE;  // of the first frame with that running time
+  GstClockTime last_arrival_ = GST_CLOCK_TIME_NONE;  // monotonic time when last_running_time_ came
   GstClockTime mean_interval_ = 0;                   // 0 if unknown
-  GstClockTime advance_ = 0;                         // counted for frames with equal timestamps
+  GstClockTime advance_ = 0;                         // ns, credited for equal timestamps
   guint equal_timestamps_ = 0;                       // frames in a row
 
   GstClockTime backlog_ = 0, foreign_backlog_ = 0;
   bool is_shed_ = false, is_ignored_ = false;  // about the frame in service
 
   GstClockTime foreign_service_ = 0;  // ns that a frame without a histogram takes
-  GstClockTime min_shed_service_ = GST_CLOCK_TIME_NONE;  // ns, of the last n_shed_frames_ frames
-  int n_shed_frames_ = 0;       // frames since foreign_service_ was learned
-  bool thread_waited_ = false;  // the thread waited for the source before this frame
-  bool is_behind_ = false;      // the backlog exceeded allowance (), and is not worked off
-  double extra_frames_ = 0;  // frames that may be shed beyond the backlog, until the thread waits
-  bool is_extra_frame_ = false;  // this frame is one of them
+  GstClockTime min_shed_service_ = GST_CLOCK_TIME_NONE;  // ns, shortest of n_shed_frames_ frames
+  int n_shed_frames_ = 0;        // frames since foreign_service_ was learned
+  bool thread_waited_ = false;   // the thread waited for the source before this frame
+  bool is_behind_ = false;       // the backlog exceeded allowance () and is not worked off
+  double extra_frames_ = 0;      // number of frames that may be shed although the backlog is small
+  bool is_extra_frame_ = false;  // the current frame is shed although the backlog is small
 
   // From the last QoS event.
   GstClockTime late_until_ = GST_CLOCK_TIME_NONE;  // ns of running time
   bool sink_waits_ = false;                        // the sink had time left
 
-  // The last computed frame. Its arrival is used if frames have no running time.
+  // Last frame with a histogram, in ns: running time; arrival, if that is unknown; time it took.
   GstClockTime last_computed_ = GST_CLOCK_TIME_NONE, last_computed_arrival_ = GST_CLOCK_TIME_NONE,
                cost_ = 0;
 
@@ -122,7 +120,7 @@ private:
     GstClockTime running_time = GST_CLOCK_TIME_NONE;
     GstClockTimeDiff late = 0;
   };
-  std::array<Lateness, 256> lateness_;  // of the last frames, a ring
+  std::array<Lateness, 256> lateness_;  // of recent frames, a ring
   std::size_t n_lateness_ = 0;
 };
 

@@ -31,8 +31,7 @@ GType backend_get_type ()
   return type;
 }
 
-/// Returns whether the strategy refuses some shapes of this content, so that the blurb names a
-/// limit.
+/// Returns whether an algorithm refuses some shapes of tensors, so that its blurb names a limit.
 bool is_limited (const inthist::Strategy &strategy, inthist::Content content)
 {
   using inthist::Content, inthist::Type;
@@ -47,8 +46,7 @@ bool is_limited (const inthist::Strategy &strategy, inthist::Content content)
   return false;
 }
 
-/// Returns the values of `strategy`: auto (0), and the strategies for the content of `example` (1 +
-/// the row in the table of strategies).
+/// Returns the values of the property `strategy`: 0 is auto, n is row n - 1 of the strategies.
 std::vector<GEnumValue> strategy_values (const inthist::Shape &example)
 {
   std::vector<GEnumValue> values = {
@@ -122,7 +120,6 @@ int value_of (const inthist::Strategy *strategy)
   return strategy ? int (strategy - inthist::strategies ().data ()) + 1 : 0;
 }
 
-/// Adds the properties that say what is counted or added up of each pixel.
 void add_feature (PropertyTable<ProducerProperties> &table, Content content)
 {
   const bool bins = content == Content::bins;
@@ -145,7 +142,6 @@ void add_feature (PropertyTable<ProducerProperties> &table, Content content)
               "File with the numbers of lut, read when the element goes to PAUSED");
 }
 
-/// Adds the properties of the device and of the algorithm.
 void add_device_properties (PropertyTable<ProducerProperties> &table, Content content)
 {
   const bool bins = content == Content::bins;
@@ -169,7 +165,6 @@ void add_device_properties (PropertyTable<ProducerProperties> &table, Content co
                 "When to copy a tensor from the GPU to host memory");
 }
 
-/// Adds the properties of the schedule: when tensors are computed, and of which frames.
 void add_schedule_properties (PropertyTable<ProducerProperties> &table, Content content)
 {
   const bool bins = content == Content::bins;
@@ -204,7 +199,6 @@ void add_schedule_properties (PropertyTable<ProducerProperties> &table, Content 
       });
 }
 
-/// Adds the properties of the number of bins, and of which bins are made.
 void add_bin_properties (PropertyTable<ProducerProperties> &table)
 {
   table.number<guint> ("bins", FIELD (bins), 1, kMaxBins, kReady,
@@ -218,7 +212,6 @@ void add_bin_properties (PropertyTable<ProducerProperties> &table)
       "Number of bins to compute, from first-bin on; 0 = all of them; see docs/several-gpus.md");
 }
 
-/// Adds the properties of a pixel's weight, and of the type of counts.
 void add_weight_properties (PropertyTable<ProducerProperties> &table)
 {
   table.choice ("weight", FIELD (weight), GST_TYPE_INTEGRAL_HISTOGRAM_WEIGHT, kReady,
@@ -230,7 +223,6 @@ void add_weight_properties (PropertyTable<ProducerProperties> &table)
                 "Type of the tensor's elements; answers for regions are exact with all types");
 }
 
-/// Adds the properties that distribute bins over devices, and the limits of memory.
 void add_sharing_properties (PropertyTable<ProducerProperties> &table)
 {
   table.parsed ("cuda-device-ids", FIELD (cuda_device_ids), kReady,
@@ -246,7 +238,7 @@ void add_sharing_properties (PropertyTable<ProducerProperties> &table)
                        "docs/several-gpus.md");
 }
 
-/// Makes the table, in the order in which gst-inspect lists properties.
+/// Makes the table of a producer's properties, in the order in which gst-inspect-1.0 lists them.
 PropertyTable<ProducerProperties> make_table (Content content,
                                               const ProducerProperties &by_default = {})
 {
@@ -417,7 +409,6 @@ BinRange ProducerProperties::range () const
   return { first, n_bins > 0 ? int (n_bins) : all - first, all };
 }
 
-/// Reads a file with a LUT, up to the size that a LUT may have.
 static Expected<std::string> read_table (const std::string &path)
 {
   constexpr std::size_t kMaxBytes = 64 << 10;
@@ -441,7 +432,7 @@ Expected<BinLut> ProducerProperties::lut_of_content (Content content) const
   if (!has_lut ()) {
     if (content == Content::bins)
       return BinLut{ inthist::lut_of_feature (inthist::Feature (feature), int (bins)) };
-    // without a LUT, the scores are the values themselves; pixels without a value add nothing
+    // Without a LUT, the scores are the feature's values; pixels without a value add nothing.
     BinLut values = {};
     for (int value = 0; value < inthist::info_of (inthist::Feature (feature)).n_values; value++)
       values.lut[value] = std::uint8_t (value);
@@ -494,7 +485,7 @@ int ProducerProperties::first_device () const
 inthist::Shape ProducerProperties::shape (Content content) const
 {
   using inthist::Type;
-  // the third is u16-anchored, an alias of u16
+  // Element type for each value of the property `counter`; u16-anchored is an alias of u16.
   constexpr Type kTypes[] = { Type::u32, Type::u16, Type::u16, Type::u8_tiled };
   if (content == Content::bins) {
     const int n = range ().bins;

@@ -17,10 +17,10 @@ namespace integralhist {
 
 enum class Backend { automatic, cuda, cpu };
 
-/// A LUT from values to bins.
+/// A LUT from values of a feature to bins, and how many of the user's numbers are not bins.
 struct BinLut {
   inthist::Lut lut;
-  int n_outside = 0;  // how many of the user's numbers are not bins
+  int n_outside = 0;
 };
 
 struct ProducerProperties {
@@ -28,7 +28,7 @@ struct ProducerProperties {
   int cuda_device_id = -1;
   Options options = { .compute = Compute::automatic };
   bool sync = false;
-  std::optional<bool> qos;  // if unset, on for live sources
+  std::optional<bool> qos;  // whether late frames get no histogram; unset: live sources only
   guint interval = 1;
   ParsedText<std::vector<GstVideoRectangle>> regions;
   ParsedText<std::vector<int>> cuda_device_ids;
@@ -44,44 +44,40 @@ struct ProducerProperties {
   bool squared = false;
 
   /// Returns an error for users if a value is out of range, or if two values do not go together.
+  /// range () and spec () are valid only if there is no error.
   Expected<> check (inthist::Content content) const;
-  /// Returns an error for users if tensors of this shape cannot be computed.
+  /// Returns an error for users if the chosen strategy or counter does not suit a tensor's shape.
   Expected<> check_shape (const inthist::Shape &shape) const;
-  /// Returns an error for users if first-bin and n-bins select no bins of the histogram.
+  /// Returns an error for users if first-bin and n-bins reach beyond the histogram's bins.
   Expected<> check_range () const;
   bool is_weighted () const { return weight != GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE || soft; }
   bool has_lut () const { return !lut.text.empty () || !lut_location.empty (); }
-  /// Returns whether late frames pass without a histogram.
+  /// Returns whether late frames pass without a histogram: by qos, or if unset, for live sources.
   bool sheds (bool live) const { return qos.value_or (live); }
-  /// Returns the first device of the settings; -1 for any.
+  /// Returns the first CUDA device that the properties name; -1 for any.
   int first_device () const;
-  /// Returns how many bins the whole histogram has.
+  /// Returns how many bins the whole histogram has, also if only a range of bins is computed.
   int all_bins () const;
-  /// Returns the bins that the element makes, once check () has found no error.
   BinRange range () const;
-  /// Returns the shape that the element computes, without the frame's size.
+  /// Returns the shape of the tensors to compute, without the frame's size.
   inthist::Shape shape (inthist::Content content) const;
-  /// Returns the settings of the bins, once check () has found no error.
   HistogramSpec spec () const;
-  /// Returns how to read the pixels of video with this `info`.
   inthist::PixelFormat format (inthist::Content content, const GstVideoInfo &info) const;
   /// Returns a warning for users if `bins` is set and the feature ignores it; empty if not.
   std::string describe_ignored_bins () const;
-  /// Returns a text for users, which says that all `most` tensors are held downstream, and what to
-  /// do.
+  /// Returns a warning for users that all `most` tensors are held downstream, with a remedy.
   std::string describe_wait (unsigned most) const;
-  /// Returns the LUT from values to bins, or to scores; reads its file if the properties name one.
-  /// If no value has a bin, returns an error for users.
+  /// Returns the lookup table from a feature's values to bins or scores; may read the file of
+  /// lut-location. If no value has a bin, returns an error for users.
   Expected<BinLut> lut_of_content (inthist::Content content) const;
 };
 
-/// Returns the properties of the element that computes this content.
+/// Returns the properties of the producer whose tensors have this content (counts or sums).
 const PropertyTable<ProducerProperties> &producer_properties (inthist::Content content);
 
-/// Returns the properties that say where, when and in how much memory to compute, for an element
-/// that contains producers. They compute on demand by default, because a consumer that asks about
-/// regions then waits least, also with a GPU. A summed-area table has all of them except
-/// cuda-device-ids and max-device-memory.
+/// Returns the properties that say where, when and in how much memory to compute, for elements that
+/// contain producers. Their default is compute=on-demand: a consumer that asks about regions then
+/// waits least. A summed-area table lacks cuda-device-ids and max-device-memory.
 const PropertyTable<ProducerProperties> &shared_producer_properties ();
 
 }  // namespace integralhist

@@ -11,8 +11,7 @@ namespace integralhist {
 
 GParamSpec *producer_stats_spec ();
 
-/// Returns the value of the property: counts and choices of an engine, and the number of frames
-/// that passed without a histogram.
+/// Returns the property "stats": counts and choices of an engine, and the number of late frames.
 GstStructure *producer_stats (const Stats &stats, const Plan &plan, guint64 skipped);
 
 }  // namespace integralhist

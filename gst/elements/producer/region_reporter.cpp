@@ -92,8 +92,6 @@ void RegionReporter::work ()
 
 namespace {
 
-/// Adds the settings of the bins: the feature, the parts of a joint feature, and, if not all bins
-/// were made, which ones.
 void add_feature (GstStructure *structure, const HistogramSpec &spec)
 {
   gst_structure_set (structure, "feature", G_TYPE_STRING, inthist::info_of (spec.feature).nick,
@@ -108,7 +106,7 @@ void add_feature (GstStructure *structure, const HistogramSpec &spec)
                        G_TYPE_UINT, guint (range->all_bins), nullptr);
 }
 
-/// Adds an array for each region, with a number for each plane.
+/// Adds to a message, for each region, an array with the numbers of the region's bins.
 template <class T>
 void add_planes (GstStructure *structure, const char *field, const RegionQuery &asked,
                  std::span<const guint64> values, GType type, void (*set) (GValue *, T))
@@ -128,7 +126,6 @@ void add_sums (GstStructure *structure, const RegionQuery &asked, std::span<cons
       return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64, values[i * planes + plane]);
     });
   };
-  // returns the mean of region i's values or squares
   const auto mean = [&] (std::size_t i, std::size_t plane) {
     return double (values[i * planes + plane]) / double (asked.pixels[i]);
   };

@@ -15,9 +15,8 @@
 
 namespace integralhist {
 
-/// Posts for each frame the element message `integral-histogram` with regions' histograms, or
-/// `integral-image` with sums. A separate thread waits for the tensors, so that frames need not
-/// wait.
+/// Posts a message for each frame: `integral-histogram` with histograms of regions, or
+/// `integral-image` with sums. A thread waits for the tensors, so that frames need not wait.
 class RegionReporter {
 public:
   struct Frame {
@@ -29,21 +28,20 @@ public:
 
   /// Posts an error with `doing` in front, unless the element has posted one, or is flushing.
   using PostError = std::function<void (const Error &, const char *doing)>;
-  /// Starts the thread; at most `limit` frames wait for it. `cancelled` drops frames.
+  /// Starts the thread that posts messages. At most `limit` frames wait; `cancelled` drops them.
   static Expected<std::unique_ptr<RegionReporter>> start (GstElement *element, unsigned limit,
                                                           PostError post_error,
                                                           const std::atomic<bool> &cancelled);
-  /// Drops the frames that still wait.
   ~RegionReporter ();
 
-  /// Adds a frame. If the queue is full, waits, so that a slow application does not let frames pile
-  /// up. Drops the frame if this thread is cancelled.
+  /// Queues a frame. If the queue is full, waits, so that a slow application does not let frames
+  /// pile up. Drops the frame if the calling thread is cancelled.
   void push (Frame frame);
-  /// Drops all frames after a flush, before `cancelled` is reset.
+  /// Drops all queued frames after a flush, before `cancelled` is reset.
   void flush ();
-  /// Accepts frames again after an error.
+  /// Accepts frames again after an error, which stops all reports.
   void forget_failure ();
-  /// Waits until all messages are posted, or until this thread is cancelled.
+  /// Waits until all messages are posted, or until the calling thread is cancelled.
   void drain ();
 
 private:
@@ -55,9 +53,8 @@ private:
   }
 
   void work ();
-  /// Computes the answers for the frame's regions and posts them, unless a flush or a stop drops
-  /// the frame. `flushes` is the number of flushes before the frame left the queue. Returns false
-  /// after an element error.
+  /// Posts the answers about a frame's regions, unless a flush or a stop drops the frame; `flushes`
+  /// counts the flushes before it left the queue. Returns false after an element error.
   bool post (const Frame &frame, guint flushes);
 
   GstElement *const element_;

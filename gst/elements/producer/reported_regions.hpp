@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The producers' property "regions", clipped to the frame.
+// The property "regions" of cudaintegralhist and cudaintegralimage, clipped to the frame.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ namespace integralhist {
 
 class ReportedRegions {
 public:
-  /// Clips the regions if the property was set again. A frame of another size needs another object.
+  /// Clips regions to the frame if the property was set again. A new frame size needs a new object.
   Expected<> update (const ParsedText<std::vector<GstVideoRectangle>> &set,
                      const inthist::Shape &shape)
   {

@@ -11,18 +11,16 @@
 
 namespace integralhist {
 
-/// The scores that a summed-area table adds up.
+/// The scores of pixels that the summed-area table of a frame adds up.
 struct FrameScores {
   std::shared_ptr<const inthist::Lut> lut;
-  guint32 seqnum = GST_SEQNUM_INVALID;  // of the event that brought the scores
-  guint64 lut_sets = 0;                 // how often the property had been set by then
+  guint32 seqnum = GST_SEQNUM_INVALID;  // number of the event that brought the scores
+  guint64 lut_sets = 0;  // how often the property lut had been set when the event came
 };
 
-/// The scores of each frame. They come from the property lut or from events; the latest setting
-/// applies.
+/// The scores for summed-area tables, from the property lut or an event, whichever is newer.
 class ScoreTable {
 public:
-  /// Sets the first scores when the element starts: the LUT of its properties.
   void start (const ProducerProperties &started, const inthist::Lut &lut)
   {
     started_ = started;
@@ -31,7 +29,7 @@ public:
     const std::lock_guard lock (mutex_);
     sent_ = {};
   }
-  /// Returns the scores of the next frame. `properties` are the current ones.
+  /// Returns the scores of the next frame, by the current properties and the last event.
   Expected<FrameScores> next (const ProducerProperties &properties)
   {
     constexpr inthist::Content kContent = inthist::Content::sums;
@@ -41,7 +39,7 @@ public:
       if (!changed.lut.text.empty ())
         changed.lut_location.clear ();  // the latest setting applies
       TRY (changed.check (kContent));
-      auto lut = started_lut_;  // from the file, which was read at the start
+      auto lut = started_lut_;  // the LUT of the file, which was read at the start
       if (changed.lut_location.empty ())
         lut = std::make_shared<const inthist::Lut> (TRY (changed.lut_of_content (kContent)).lut);
       set_ = { lut, GST_SEQNUM_INVALID, properties.lut.set_count };
@@ -49,8 +47,8 @@ public:
     const std::lock_guard lock (mutex_);
     return sent_.lut && sent_.lut_sets >= set_.lut_sets ? sent_ : set_;
   }
-  /// Reads the scores from an event; they apply from the next frame on. Any thread may call this.
-  /// After an error the scores stay unchanged.
+  /// Reads scores from an event; they apply from the next frame on. Any thread may call this. After
+  /// an error the scores stay unchanged.
   Expected<> take (GstEvent *event, guint64 lut_sets)
   {
     g_autoptr (GError) problem = nullptr;
@@ -66,7 +64,7 @@ public:
   }
 
 private:
-  // These members are used only by the streaming thread.
+  // Only the streaming thread uses `started_`, `started_lut_` and `set_`.
   ProducerProperties started_;
   std::shared_ptr<const inthist::Lut> started_lut_;
   FrameScores set_;  // from the properties
