@@ -14,9 +14,8 @@ G_BEGIN_DECLS
  * GstIntegralHistogram:
  *
  * The integral histogram of one video frame, or the promise of it: the tensor H[b][y][x] with the
- * number of pixels of bin b in rows 0..y and columns 0..x (Porikli, CVPR 2005). Queries return the
- * histogram of any rectangle. They wait until the tensor is computed, and work in host memory and
- * on a GPU.
+ * number of pixels of bin b in rows 0..y and columns 0..x (Porikli, CVPR 2005). Queries wait until
+ * the tensor, in host memory or on a GPU, is computed, and return the histogram of any rectangle.
  *
  * The tensor may also hold summed-area tables (integral images; Crow 1984). Plane 0 then adds up
  * the values of the pixels, or the scores that a LUT gives them. Plane 1, if the tensor has one,
@@ -36,7 +35,7 @@ typedef struct _GstIntegralHistogram GstIntegralHistogram;
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U32: 32 bits, exact below 2^32 pixels
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16: 16 bits, the counts modulo 65536; region queries are still
  * exact, because regions of more than 65535 pixels are cut into parts
- * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED: an alias of u16, which no tensor has
+ * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED: u16 in pipelines of 0.2; no tensor reports it
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED: tiles of 16x16 counts, in which most counts take a
  * byte: 1.125 bytes a count. Any region is exact in one step; see
  * [method@IntegralHistogram.get_tiles]. At most 2^20 columns and rows. Since: 0.2
@@ -73,7 +72,7 @@ typedef enum {
 /**
  * GstIntegralHistogramFeature:
  * @GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA: brightness
- * @GST_INTEGRAL_HISTOGRAM_FEATURE_LABELS: the pixel is its bin
+ * @GST_INTEGRAL_HISTOGRAM_FEATURE_LABELS: the value of the pixel is the number of its bin
  * @GST_INTEGRAL_HISTOGRAM_FEATURE_RED: red
  * @GST_INTEGRAL_HISTOGRAM_FEATURE_GREEN: green
  * @GST_INTEGRAL_HISTOGRAM_FEATURE_BLUE: blue
@@ -121,7 +120,7 @@ typedef enum {
 
 /**
  * GstIntegralHistogramWeight:
- * @GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE: 1
+ * @GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE: 1, so the pixels of each bin are counted
  * @GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT: the length of luma's gradient by [-1 0 1], so 0 to 361
  * gray levels
  *
@@ -138,20 +137,16 @@ typedef enum {
 
 /**
  * GstIntegralHistogramError:
- * @GST_INTEGRAL_HISTOGRAM_ERROR_FAILED: the tensor could not be computed or read; the message says
- * why
+ * @GST_INTEGRAL_HISTOGRAM_ERROR_FAILED: the tensor could not be computed or read
  * @GST_INTEGRAL_HISTOGRAM_ERROR_TIMEOUT: the tensor was not ready in time
- * @GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY: not enough memory for the tensor, for a copy of it, or
- * for an answer
+ * @GST_INTEGRAL_HISTOGRAM_ERROR_NO_MEMORY: not enough memory for the tensor, a copy, or an answer
  * @GST_INTEGRAL_HISTOGRAM_ERROR_NOT_DOWNLOADED: the caller asked for a host copy, but the producer
  * was told never to download the tensor
  * @GST_INTEGRAL_HISTOGRAM_ERROR_OVERFLOW: an answer needs more than 32 bits; use
  * [method@IntegralHistogram.regions_sums]
- * @GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION: the question makes no sense, such as one with an
- * empty model; the message says why
+ * @GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION: an argument is invalid, such as an empty model
  *
- * The reason why a question has no answer. The error message names the limit and the remedy, for
- * users.
+ * Why a question has no answer. The error message tells users the cause, the limit and the remedy.
  */
 typedef enum {
   GST_INTEGRAL_HISTOGRAM_ERROR_FAILED,
@@ -384,8 +379,8 @@ guint gst_integral_histogram_get_weight_unit (GstIntegralHistogram *histogram);
  * @row_step: (out) (optional): 0
  * @column_step: (out) (optional): 0
  *
- * No tensor has had anchors since 0.3. [method@IntegralHistogram.get_element] reads an element of
- * any tensor, and [method@IntegralHistogram.get_counter] says what the elements are.
+ * Exists for programs of 0.2: since 0.3 no tensor has anchors. Use
+ * [method@IntegralHistogram.get_element], which reads an element of any tensor.
  *
  * Returns: %FALSE; the outputs are 0
  */
@@ -470,8 +465,7 @@ guint gst_integral_histogram_get_n_shards (GstIntegralHistogram *histogram);
  * @first_bin: (out) (optional): the plane of @histogram that is plane 0 of the shard
  *
  * Returns one shard as a histogram of its bins. Like any histogram on a GPU, it has a device
- * pointer and an event, and answers on a stream of its device. It keeps the whole of @histogram
- * alive.
+ * pointer and an event, and answers on a stream of its device. It keeps all of @histogram alive.
  *
  * Returns: (transfer full) (nullable): the shard; @histogram itself if that is in one piece; %NULL
  * if there is no such shard

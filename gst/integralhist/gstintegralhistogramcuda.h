@@ -19,8 +19,7 @@ G_BEGIN_DECLS
  * [method@IntegralHistogram.get_cuda_event]. Then call [method@IntegralHistogram.add_reader], or
  * keep a reference until the work is done.
  *
- * Returns: the address in [method@IntegralHistogram.get_cuda_context], or 0 when the tensor is in
- * host memory
+ * Returns: the address in [method@IntegralHistogram.get_cuda_context], or 0 in host memory
  */
 GST_INTEGRAL_HISTOGRAM_API
 guint64 gst_integral_histogram_get_device_pointer (GstIntegralHistogram *histogram);
@@ -43,8 +42,7 @@ gpointer gst_integral_histogram_get_cuda_event (GstIntegralHistogram *histogram)
  *
  * Returns the context in which [method@IntegralHistogram.get_device_pointer] is a valid address.
  *
- * Returns: (transfer none) (nullable): the CUcontext that the tensor and the event belong to; %NULL
- * in host memory
+ * Returns: (transfer none) (nullable): the CUcontext of tensor and event; %NULL in host memory
  */
 GST_INTEGRAL_HISTOGRAM_API
 gpointer gst_integral_histogram_get_cuda_context (GstIntegralHistogram *histogram);
@@ -70,8 +68,7 @@ gint gst_integral_histogram_get_cuda_device (GstIntegralHistogram *histogram);
  * Says that work which is already enqueued on @stream reads the tensor's memory. The caller may
  * then drop the last reference at once: the memory is neither written nor freed before that work is
  * done. Call this after enqueueing, on the whole tensor or on a shard. Without this call, keep a
- * reference until the work is done; otherwise the next frame may overwrite memory that is still
- * being read.
+ * reference until the work is done; otherwise the next frame may overwrite memory in use.
  *
  * Questions that answer on a stream call this themselves.
  *

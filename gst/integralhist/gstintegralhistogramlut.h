@@ -8,8 +8,8 @@ G_BEGIN_DECLS
 /**
  * GST_INTEGRAL_IMAGE_LUT_EVENT: (skip)
  *
- * The structure name of the event of [func@integral_image_lut_event_new]. Its field `lut` is a
- * [struct@GLib.Bytes] of 256 scores.
+ * The structure name of the event that [func@integral_image_lut_event_new] creates. The field `lut`
+ * of the structure is a [struct@GLib.Bytes] of 256 scores.
  *
  * Since: 0.2
  */
@@ -43,8 +43,7 @@ GstEvent *gst_integral_image_lut_event_new (const guint8 *scores);
  * Reads the scores from an event of [func@integral_image_lut_event_new].
  *
  * Returns: (transfer full): the 256 scores, or %NULL with @error set to
- * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION if @event is not such an event, or does not have 256
- * scores
+ * %GST_INTEGRAL_HISTOGRAM_ERROR_BAD_QUESTION if @event is not such an event with 256 scores
  *
  * Since: 0.2
  */

@@ -111,9 +111,8 @@ gst_buffer_get_integral_histogram_meta_of (GstBuffer *buffer, GstIntegralHistogr
  *
  * Finds a histogram by its feature, if several elements have attached histograms of the same frame.
  * Cropped frames are treated as in [func@buffer_get_integral_histogram_meta_of]. From 0.3 on,
- * histograms with only some of the bins ([method@IntegralHistogram.get_first_bin]) are skipped:
- * [func@buffer_get_integral_histogram_meta] and [method@Gst.Buffer.iterate_meta_filtered] find
- * them.
+ * histograms with only some of the bins ([method@IntegralHistogram.get_first_bin]) are skipped;
+ * [method@Gst.Buffer.iterate_meta_filtered] finds all histograms.
  *
  * Returns: (transfer none) (nullable): the first of @buffer with counts, or weights, of all bins of
  * this feature
@@ -182,8 +181,7 @@ guint64 *gst_integral_histogram_meta_region_sums (GstIntegralHistogramMeta *meta
  *
  * Finds the rectangle of the computed frame from which a rectangle of the frame that carries @meta
  * was made. Its edges are rounded to whole pixels, and parts that the frame does not show are left
- * out. Pass it to the questions of [struct@IntegralHistogram], such as
- * [method@IntegralHistogram.regions].
+ * out. Questions such as [method@IntegralHistogram.regions] take the found rectangle.
  *
  * Returns: %TRUE, or %FALSE with zeros if no part of the rectangle comes from the original
  *

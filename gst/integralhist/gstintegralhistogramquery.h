@@ -21,8 +21,7 @@ G_BEGIN_DECLS
  * gst_integral_histogram_get_cuda_context(), wait for the tensor, enqueues the work on it and
  * returns. The answers go to memory of that device. The arguments are in host memory in both forms,
  * and have been read on return. The caller may release the histogram at once: its memory is not
- * reused before the stream has finished the work. A histogram in host memory has no streams, and
- * the call fails.
+ * reused before the stream has finished the work. For a histogram in host memory the call fails.
  *
  * The shapes of the answers, in the order of the windows, with the last index the fastest:
  *
@@ -125,8 +124,7 @@ typedef struct {
 /**
  * GstIntegralHistogramSearch:
  * @grid: where to look; only the first pixel of each window counts
- * @patches: (array length=n_patches): where patches lie, in pixels, relative to a window's first
- * pixel
+ * @patches: (array length=n_patches): patches in pixels, relative to a window's first pixel
  * @n_patches: number of patches, 1 to 4096
  * @models: for each patch as many numbers as there are bins, none negative and not all zero, or any
  * with %GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR
@@ -332,7 +330,7 @@ gboolean gst_integral_histogram_likelihoods_on_stream (
  * @n_grids: number of grids
  * @model: as many numbers as there are bins, in host memory
  * @measure: how to compare
- * @maps: memory of the device, not %NULL, as much as [method@IntegralHistogram.likelihood_maps]
+ * @maps: memory of the device, not %NULL, for what [method@IntegralHistogram.likelihood_maps]
  * writes
  * @bests: (nullable): memory of the device, one for each map
  * @stream: a cudaStream_t
@@ -356,8 +354,7 @@ gboolean gst_integral_histogram_likelihood_maps_on_stream (
  * @grids: (array length=n_grids): windows
  * @n_grids: number of grids
  * @quantile: 0 to 1
- * @maps: memory of the device, not %NULL, as much as [method@IntegralHistogram.quantile_maps]
- * writes
+ * @maps: memory of the device, not %NULL, for what [method@IntegralHistogram.quantile_maps] writes
  * @stream: a cudaStream_t
  * @error: return location for a #GError
  *

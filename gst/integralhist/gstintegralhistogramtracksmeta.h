@@ -14,8 +14,7 @@ typedef struct _GstIntegralHistogramTracksMeta GstIntegralHistogramTracksMeta;
  * The tracks of a frame, on its buffer. `integralhisttrack` attaches them together with regions of
  * interest of type `track`. GStreamer does not send regions of interest, nor GstAnalytics' metas,
  * to other processes; gst_meta_serialize() (GStreamer 1.24) and unixfdsink send this meta. On
- * arrival it adds the regions of interest again, so that elements such as integralhistoverlay find
- * them.
+ * arrival it adds the regions of interest again, for elements such as integralhistoverlay.
  *
  * Scaled, cropped, mirrored and turned frames keep it, as they do a [struct@IntegralHistogramMeta].
  *

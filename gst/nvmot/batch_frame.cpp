@@ -10,7 +10,8 @@ namespace {
 
 constexpr char kPlugin[] = "nvdsgst_tracker";
 
-// The first frame of a batch has at least this many bytes, whatever the release.
+// In every release of DeepStream, the first frame of a batch has at least this many bytes. The
+// release is recognised from these bytes only.
 constexpr std::size_t kKnownBytes = sizeof (Frame80);
 static_assert (kKnownBytes >= offsetof (Frame91, surfaces) + sizeof (void *));
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Reads a frame of a batch, as any supported release of nvtracker writes it.
+// Reads frames of batches from nvtracker, whose memory layout depends on DeepStream's release.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@ namespace integralhist::nvmot {
 
 enum class Release { r80, r91 };
 
-/// Returns the release of nvtracker in this process, from GStreamer's registry; nothing if there is
-/// no such element. Returns an error if the release is too old.
+/// Returns the release of nvtracker in GStreamer's registry, or nothing without that element. An
+/// error if the release is too old.
 Expected<std::optional<Release>> release_of_element ();
 
-/// Returns the release that wrote a batch, judged by its first frame. Reads only bytes that a frame
-/// of every release has. `known` is the release from the registry, or from an earlier batch: a
-/// frame of another release is an error.
+/// Returns the release of nvtracker that wrote a batch, judged by its first frame, of which only
+/// bytes are read that every release writes. `known` is the release from the registry or from an
+/// earlier batch; a frame of another release is an error.
 Expected<Release> release_of_frame (const void *first, std::optional<Release> known);
 
 struct BatchFrame {
@@ -32,7 +32,7 @@ struct BatchFrame {
   void *surface;                   // NvBufSurfaceParams
   std::span<InputObject> objects;  // at most `max_targets`
 
-  /// Reads frame `index` of an array. Refuses a frame that contradicts itself.
+  /// Reads one frame of a batch. An error if its members contradict each other.
   static Expected<BatchFrame> read (const void *frames, std::size_t index, Release release,
                                     guint max_targets);
 };

@@ -13,8 +13,8 @@ namespace {
 
 constexpr guint kMaxSide = 1 << 14;  // pixels
 constexpr guint kMaxStreams = 1024;
-// Limits of the number of streams that a context remembers. A muxer may renumber its pads and never
-// report the end of a stream; without a limit, the memory would fill.
+// The number of video streams that a context remembers is limited: a muxer may renumber its pads
+// and never report the end of a stream, and the memory would fill.
 constexpr std::size_t kMinKnown = 16, kKnownPerSource = 4;
 
 Expected<GstVideoInfo> info_of (const Config &config)
@@ -103,8 +103,8 @@ void Context::remove_stream (guint64 stream)
   streams_.erase (stream);
 }
 
-/// Drops the streams that have been absent longest, down to the limit. A batch is smaller than the
-/// limit, so the streams of the batch stay.
+/// Drops the video streams that have been absent longest, down to the limit max_known_. A batch has
+/// fewer streams than that, so the streams of the current batch stay.
 void Context::drop_absent_streams ()
 {
   while (streams_.size () > max_known_) {
@@ -116,7 +116,6 @@ void Context::drop_absent_streams ()
   }
 }
 
-/// Reads a batch, and creates new streams.
 Expected<std::vector<Context::Task>> Context::read (const ProcessParams &params,
                                                     const OutputBatch &output)
 {
@@ -150,7 +149,7 @@ Expected<std::vector<Context::Task>> Context::read (const ProcessParams &params,
     auto &[stream, last_batch] = streams_[task.frame.stream];
     last_batch = n_batches_;
     if (!stream) {
-      // ids stay below 2^63; no target has the value 2^64 - 1
+      // A stream's number is the high half of its targets' ids, which must not reach 2^64 - 1.
       stream = std::make_unique<Stream> (next_number_++ & G_MAXINT32);
       GST_DEBUG ("stream %" G_GUINT64_FORMAT " begins", task.frame.stream);
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A context of nvtracker: the streams of a batch, which are tracked in parallel.
+// A context of an nvtracker element: the video streams of its batches, tracked in parallel.
 #pragma once
 
 #include <map>
@@ -16,20 +16,18 @@
 
 namespace integralhist::nvmot {
 
-/// Returns whether this backend uses CUDA. Returns an error if it requires CUDA, which cannot be
-/// used.
+/// Returns whether a backend uses CUDA; an error if it requires CUDA, and CUDA cannot be used.
 Expected<bool> uses_cuda (Backend backend);
 
-/// Any thread may call the functions.
+/// The streams of an nvtracker element. Any thread may call the functions.
 class Context {
 public:
-  /// Makes a context with these options.
   static Expected<std::unique_ptr<Context>> make (const Config &config, LibraryOptions options);
 
-  /// Tracks the targets of all frames of a batch. After an error all writable lists are empty.
+  /// Tracks targets in all frames of a batch. After an error all lists of tracks are empty.
   Expected<> process (const ProcessParams &params, OutputBatch &output);
   void remove_stream (guint64 stream);
-  /// Changes the tracker's options to those in the text of a file, from the next batch on. A text
+  /// Sets the tracker's options to those in the text of a key file, from the next batch on. A text
   /// with an error changes nothing. `backend` and `max-targets` cannot change in a context.
   Expected<> update (const std::string &text);
   LibraryOptions options ();
@@ -37,7 +35,7 @@ public:
 private:
   Context (const GstVideoInfo &info, guint max_streams, Devices devices, LibraryOptions options);
 
-  /// A frame of a batch, and the destination of its tracks.
+  /// A frame of a batch, the stream that tracks its targets, and the list for its tracks.
   struct Task {
     BatchFrame frame;
     Stream *stream;
@@ -45,7 +43,7 @@ private:
   };
   struct KnownStream {
     std::unique_ptr<Stream> stream;
-    guint64 last_batch;  // number of the last batch with the stream
+    guint64 last_batch;  // number of the last batch with a frame of this stream
   };
   void drop_absent_streams ();
   Expected<std::vector<Task>> read (const ProcessParams &params, const OutputBatch &output);
@@ -58,8 +56,8 @@ private:
 
   std::mutex mutex_;  // guards all below
   LibraryOptions options_;
-  std::optional<Release> release_;          // from the registry, and then from the first frame
-  std::map<guint64, KnownStream> streams_;  // by nvtracker's id, at most max_known_
+  std::optional<Release> release_;          // of nvtracker
+  std::map<guint64, KnownStream> streams_;  // by nvtracker's id; at most max_known_ streams
   guint64 n_batches_ = 0;
   guint32 next_number_;  // for the next stream
 };

@@ -21,7 +21,7 @@ inthist::Lut lut_of (const FeatureSettings &settings)
 {
   const bool bins = settings.content == inthist::Content::bins;
   return settings.spec.soft
-             ? inthist::uniform_lut (256)  // bins are the frame's
+             ? inthist::uniform_lut (256)  // the PixelFormat makes soft bins
              : inthist::lut_of_feature (settings.spec.feature, bins ? settings.bins : 256);
 }
 

@@ -17,14 +17,14 @@ class FeatureEngines {
 public:
   static Expected<FeatureEngines> make (const GstVideoInfo &info, const Devices &devices);
 
-  /// The tensors of a frame. The pixels must stay unchanged until await_read ().
+  /// The tensors of a frame, whose pixels must stay unchanged until await_read () returns.
   class Submitted {
   public:
     FrameTensors tensors () const
     {
       return { histograms_[0].get (), histograms_[1].get (), histograms_[2].get () };
     }
-    /// Drops the tensors, and waits until no device reads the pixels.
+    /// Drops the frame's tensors, and waits until no device reads the pixels of the frame.
     Expected<> await_read ();
 
   private:
@@ -33,7 +33,7 @@ public:
     std::array<HistogramRef, 3> histograms_ = {};
     std::array<SubmittedFrame, 3> frames_ = {};
   };
-  /// Submits a frame to all engines. On an error, first waits until no device reads the pixels.
+  /// Submits a frame to all engines. If one fails, first waits until no device reads the frame.
   Expected<Submitted> submit (const MappedFrame &frame, PixelLocation location);
 
 private:

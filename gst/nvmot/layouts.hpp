@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The memory that nvtracker and a tracker library of DeepStream 8.0 to 9.1 share. The names here
-// are ours; sizes, offsets and numbers are facts from NVIDIA's documentation and headers, and no
-// other file has them. The library neither reads nor writes members called `unused`. Flags that
-// nvtracker writes are bytes here, because a bool must be 0 or 1.
+// The structs that nvtracker and a tracker library of DeepStream 8.0 to 9.1 share in memory. The
+// names are this project's; sizes, offsets and numbers are facts from NVIDIA's documentation and
+// headers, and no other file has them. The library neither reads nor writes members called
+// `unused`. Flags that nvtracker writes are declared as bytes, because a bool must be 0 or 1.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +14,15 @@ namespace integralhist::nvmot {
 
 enum class Status : gint32 { ok, error, invalid_path };
 
-/// A box in pixels of the frame that nvtracker has scaled.
+/// A box, in pixels of the frame after nvtracker has scaled it.
 struct Box {
   float x, y, width, height;
 };
 
-/// A detection.
 struct InputObject {
   guint16 class_id;
   Box box;
-  float confidence;  // below 0 if the detector gives none
+  float confidence;  // below 0 if the detector gives no confidence
   guint8 does_track;
   void *data;  // for the caller
 };
@@ -38,7 +37,7 @@ struct InputList {
 static_assert (offsetof (InputList, objects) == 8 && offsetof (InputList, n_filled) == 20);
 static_assert (sizeof (InputList) == 24);
 
-/// A frame, as DeepStream 9.1 lays it out.
+/// The memory layout of a frame of a batch in DeepStream 9.1.
 struct Frame91 {
   guint64 stream;
   guint32 sequence, number;
@@ -60,7 +59,7 @@ static_assert (offsetof (Frame91, does_track) == 56 && offsetof (Frame91, n_surf
 static_assert (offsetof (Frame91, surfaces) == 64 && offsetof (Frame91, input) == 72);
 static_assert (offsetof (Frame91, sensor) == 96 && sizeof (Frame91) == 104);
 
-/// A frame, as DeepStream 8.0 and 9.0 lay it out.
+/// The memory layout of a frame of a batch in DeepStream 8.0 and 9.0.
 struct Frame80 {
   guint64 stream;
   guint32 sequence, number;
@@ -77,29 +76,27 @@ static_assert (offsetof (Frame80, has_time) == 32 && offsetof (Frame80, n_surfac
 static_assert (offsetof (Frame80, surfaces) == 40 && offsetof (Frame80, input) == 48);
 static_assert (sizeof (Frame80) == 72);
 
-/// The frames of a call.
+/// The batch of frames that nvtracker passes to NvMOT_Process.
 struct ProcessParams {
   guint32 n_frames;
-  void *frames;  // an array of one of the two layouts
+  void *frames;  // array of Frame91 or Frame80
 };
 static_assert (offsetof (ProcessParams, frames) == 8 && sizeof (ProcessParams) == 16);
 
-/// A target in a frame.
 struct OutputObject {
   guint16 class_id;
   guint64 id;
   Box box;
   float confidence;
   guint32 age;                 // frames
-  InputObject *associated;     // this frame's detection of the target, or null
-  std::byte unused[376 - 48];  // outputs that Capabilities does not promise
+  InputObject *associated;     // the target's detection in this frame, or null
+  std::byte unused[376 - 48];  // outputs that the library's Capabilities do not promise
 };
 static_assert (offsetof (OutputObject, id) == 8 && offsetof (OutputObject, box) == 16);
 static_assert (offsetof (OutputObject, confidence) == 32 && offsetof (OutputObject, age) == 36);
 static_assert (offsetof (OutputObject, associated) == 40 && offsetof (OutputObject, unused) == 48);
 static_assert (sizeof (OutputObject) == 376);
 
-/// The targets of a frame.
 struct OutputList {
   guint64 stream;
   guint32 number;  // of the frame
@@ -110,7 +107,7 @@ struct OutputList {
 static_assert (offsetof (OutputList, is_valid) == 12 && offsetof (OutputList, objects) == 16);
 static_assert (offsetof (OutputList, n_filled) == 28 && sizeof (OutputList) == 32);
 
-/// The targets of all frames of a call.
+/// The targets of all frames of a batch, which NvMOT_Process writes.
 struct OutputBatch {
   OutputList *lists;
   guint32 n_allocated, n_filled;
@@ -118,14 +115,14 @@ struct OutputBatch {
 };
 static_assert (offsetof (OutputBatch, n_filled) == 12 && sizeof (OutputBatch) == 24);
 
-/// The size that nvtracker scales frames to.
+/// The size to which nvtracker scales the frames of a batch.
 struct Transform {
   guint32 type, width, height, pitch, bytes;
 };
 static_assert (offsetof (Transform, width) == 4 && sizeof (Transform) == 20);
 
 struct Config {
-  guint8 compute;  // never set, as is `n_transforms`
+  guint8 compute;  // nvtracker sets neither `compute` nor `n_transforms`
   guint32 max_streams;
   guint32 max_surfaces;
   guint8 n_transforms;
@@ -140,7 +137,7 @@ static_assert (offsetof (Config, path) == 32 && sizeof (Config) == 40);
 
 enum class ConfigStatus : gint32 { ok, error, invalid, unsupported };
 
-/// The library's answers about the parts of a Config.
+/// What NvMOT_Init answers about the parts of a Config: which of them are invalid.
 struct ConfigResponse {
   ConfigStatus summary, compute, transforms, other, file;
 };
@@ -151,7 +148,7 @@ inline constexpr gint32 kNv12 = 6;
 inline constexpr gint32 kPinnedMemory = 1, kDeviceMemory = 2;
 inline constexpr gint32 kBatches = 1;
 
-/// The library's answers about itself. nvtracker sets them to zero before the call.
+/// What NvMOT_Query answers about the library. nvtracker sets all members to zero before the call.
 struct Capabilities {
   guint8 compute, n_transforms;
   gint32 colour_format;

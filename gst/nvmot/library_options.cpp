@@ -8,7 +8,7 @@ namespace {
 
 constexpr char kGroup[] = "integralhisttrack";
 constexpr std::size_t kMaxBytes = 64 << 10;
-constexpr guint kMaxTargets = 1000;  // the most that a TargetList follows
+constexpr guint kMaxTargets = 1000;  // the most targets that a TargetList follows
 
 Expected<Backend> parse_backend (const std::string &text)
 {
@@ -23,7 +23,7 @@ Expected<Backend> parse_backend (const std::string &text)
 
 const PropertyTable<LibraryOptions> &table ()
 {
-  // lives as long as the process, because no class owns the specs
+  // The table lives as long as the process, because no GObject class owns its property specs.
   static const PropertyTable<LibraryOptions> &all = *[] {
     auto *const table = new PropertyTable<LibraryOptions>;
     auto &made = *table;
@@ -40,7 +40,7 @@ struct KeyFileFree {
   void operator() (GKeyFile *file) const { g_key_file_unref (file); }
 };
 
-/// Returns text with any bytes in a form that can be shown to users.
+/// Returns a text of arbitrary bytes as valid UTF-8, for error messages.
 std::string shown (const char *text)
 {
   g_autofree gchar *valid = g_utf8_make_valid (text, -1);

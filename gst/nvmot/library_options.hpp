@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The options of the library: a file of keys, which include the tracker's properties.
+// The options of the nvtracker library, from a key file that also has the tracker's properties.
 #pragma once
 
 #include <string>
@@ -16,12 +16,12 @@ struct LibraryOptions {
   ParsedText<Backend> backend = { "auto", Backend::automatic };
   guint max_targets = 150;  // per stream
 
-  /// Parses the text of a file. Keys that the text does not have keep their value in `options`.
+  /// Parses the text of a key file. Options that the text does not have keep their old values.
   static Expected<LibraryOptions> parse (const std::string &text, LibraryOptions options);
 };
 
-/// Returns the options of a file, or the defaults if the path is empty. Sets `is_missing` to
-/// whether the error is that the file does not exist.
+/// Reads the library's options from a key file, or returns the defaults if the path is empty. Sets
+/// `is_missing` to whether the error is that the file does not exist.
 Expected<LibraryOptions> read_options (const std::string &path, bool &is_missing);
 
 }  // namespace integralhist::nvmot

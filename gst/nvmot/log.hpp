@@ -7,7 +7,6 @@
 
 namespace integralhist::nvmot {
 
-/// Returns the category "integralhist-nvmot".
 GstDebugCategory *log_category ();
 
 /// Writes an error to the log and to the console, because users of DeepStream seldom have a log.

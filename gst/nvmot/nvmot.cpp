@@ -9,7 +9,7 @@
 //
 // nvtracker catches no exceptions. All other files are compiled without exceptions and would let
 // std::bad_alloc of the standard library pass. This file is compiled with exceptions, so that an
-// exception ends the process at a function that is `noexcept`.
+// exception ends the process at a `noexcept` function.
 #include <cstring>
 #include <string>
 
@@ -36,7 +36,7 @@ Status reported (const Expected<> &outcome, const char *doing)
   return Status::error;
 }
 
-/// Returns whether GStreamer runs in this process. Reports an error.
+/// Initializes GStreamer if necessary. Reports an error and returns false if that fails.
 bool has_gstreamer (const char *doing)
 {
   GError *problem = nullptr;
@@ -48,8 +48,7 @@ bool has_gstreamer (const char *doing)
   return false;
 }
 
-/// Returns the options for a query of capabilities: those of its context; without one, those of a
-/// file.
+/// Returns the options for NvMOT_Query: those of the query's context, or else of the key file.
 Expected<LibraryOptions> options_of (const Capabilities &query, const std::string &path,
                                      bool &is_missing)
 {
@@ -112,7 +111,7 @@ EXPORT Status NvMOT_Query (guint16 path_length, const char *path, Capabilities *
   query->compute = *cuda ? kComputeGpu | kComputeCpu : kComputeCpu;
   query->n_transforms = 1;
   query->colour_format = kNv12;
-  // Jetson's own memory type has no address that CUDA can use
+  // The memory type of Jetson boards is not used, because it has no address that CUDA can use.
   query->memory = *cuda ? kDeviceMemory : kPinnedMemory;
   query->max_targets = options->max_targets;
   query->batch_mode = kBatches;
@@ -127,8 +126,8 @@ EXPORT Status NvMOT_Process (void *handle, const ProcessParams *params,
   return reported (static_cast<Context *> (handle)->process (*params, *output), "Process");
 }
 
-/// Removes the stream with this id. NVIDIA's header calls the id a mask, so that 0, the first
-/// stream, would mean all streams; nvtracker passes the id of one stream.
+/// Removes one video stream by its id. NVIDIA's header calls the id a mask, so that 0, the first
+/// stream, would mean all streams, but nvtracker passes the id of one stream.
 EXPORT Status NvMOT_RemoveStreams (void *handle, guint64 stream) noexcept
 {
   if (!handle)

@@ -9,8 +9,8 @@
 namespace integralhist::nvmot {
 namespace {
 
-/// Returns the detections of a frame; their ids are the indices of the objects. Boxes without area
-/// are left out.
+/// Converts nvtracker's objects to detections, whose ids are the indices of the objects. Boxes
+/// without area are left out.
 std::vector<Detection> detections_of (std::span<const InputObject> objects)
 {
   std::vector<Detection> detections;
@@ -70,8 +70,8 @@ Expected<> Stream::track (const BatchFrame &frame, const FrameTensors &tensors,
   const StepInput input = { .options = options.list, .detections = detections_of (frame.objects) };
   TRY (tracker_.follow (in, tensors, options.lost_after, input));
 
-  // Unconfirmed targets with a detection in this frame are also written, so that the detection
-  // stays visible.
+  // Unconfirmed targets with a detection in this frame are also written to the output, so that
+  // elements after nvtracker see the detection.
   std::vector<TrackedBox> tracks = tracker_.tracks (in), others = tracker_.tracks (in, false);
   std::erase_if (others, [] (const TrackedBox &track) { return !track.detection; });
   tracks.insert (tracks.end (), others.begin (), others.end ());
@@ -79,7 +79,7 @@ Expected<> Stream::track (const BatchFrame &frame, const FrameTensors &tensors,
   for (TrackedBox &track : tracks)
     if (track.detection)
       track.detection = std::size_t (input.detections[*track.detection].id);
-  // tracks with a detection come first: the list has room for all of them
+  // Tracks with a detection come first, because the output list has room for all of these.
   std::ranges::stable_partition (
       tracks, [] (const TrackedBox &track) { return track.detection.has_value (); });
   write (frame, tracks, output);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A stream of a context: its tracker, and the engines of its frames.
+// A video stream of nvtracker: its tracker, and the engines that compute tensors of its frames.
 #pragma once
 
 #include <optional>
@@ -15,11 +15,11 @@ namespace integralhist::nvmot {
 
 class Stream {
 public:
-  /// `number` is the high half of the ids of the stream's targets.
+  /// `number` becomes the high 32 bits of the ids of the stream's targets.
   explicit Stream (guint32 number);
 
-  /// Tracks targets in the next frame, whose size is that of `info`, and writes the tracks. On
-  /// return the pixels are no longer read.
+  /// Tracks targets in the stream's next frame, which has the size of `info`, and writes the tracks
+  /// to `output`. On return no device reads the frame's pixels.
   Expected<> process (const BatchFrame &frame, const MappedFrame &pixels, const GstVideoInfo &info,
                       const Devices &devices, const TrackOptions &options, OutputList &output);
 
@@ -31,7 +31,7 @@ private:
 
   const guint32 number_;
   StreamTracker tracker_;
-  std::optional<FeatureEngines> engines_;  // set from the first frame on
+  std::optional<FeatureEngines> engines_;  // made with the first frame
 };
 
 }  // namespace integralhist::nvmot

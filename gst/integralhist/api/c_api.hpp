@@ -10,8 +10,7 @@
 
 namespace integralhist {
 
-/// Returns the value of `expected` to a C caller. If it is an error, sets the GError and returns
-/// `failed`.
+/// Returns the value of a result to a C caller. On an error sets the GError and returns `failed`.
 template <class Result, class T>
 Result to_c (Expected<T> &&expected, Result failed, GError **error)
 {
@@ -25,7 +24,6 @@ Result to_c (Expected<T> &&expected, Result failed, GError **error)
     return std::move (*expected);
 }
 
-/// Stores a value at `to`; the caller may pass null.
 template <class T>
 void store (T *to, std::type_identity_t<T> value)
 {
@@ -33,10 +31,10 @@ void store (T *to, std::type_identity_t<T> value)
     *to = value;
 }
 
-/// The largest number of windows in a query, so that indices of windows and threads fit 32 bits.
+/// The most windows in a query, so that indices of windows and of GPU threads fit 32 bits.
 constexpr gint64 kMaxWindows = G_MAXINT / 8;
 
-/// Returns `n` rectangles as windows, without a copy. There must be at least one rectangle.
+/// Converts `n` rectangles of the C API, at least one, to windows of a query, without a copy.
 inline Expected<inthist::Windows> windows_of (const GstVideoRectangle *rectangles, guint n)
 {
   using inthist::Region;
@@ -50,7 +48,7 @@ inline Expected<inthist::Windows> windows_of (const GstVideoRectangle *rectangle
   return inthist::Windows{ reinterpret_cast<const Region *> (rectangles), int (n), {} };
 }
 
-/// Allocates `n` answers; g_free () releases them.
+/// Allocates an array for `n` answers, which g_free () frees.
 template <class Answer>
 Expected<Answer *> answers_for (std::size_t n)
 {
@@ -62,8 +60,7 @@ Expected<Answer *> answers_for (std::size_t n)
 
 }  // namespace integralhist
 
-/// Defines a function of the C API that returns `value`, read from an `Object`. If the object is
-/// null, the function returns `otherwise`.
+/// Defines a getter of the C API: it evaluates `value`, or `otherwise` if the object is null.
 #define C_GETTER(Object, object, Type, name, otherwise, value) \
   Type name (Object *object) \
   { \

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The structs of DLPack's binary interface, version 1.0, and the older one without a version. They
-// are declared here because a distribution's dlpack.h may have only the older one.
+// The structs of DLPack's binary interface, version 1.0 and the older one without a version. This
+// file declares them because a distribution's dlpack.h may have only the older ones.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct Array {
   std::uint64_t byte_offset;
 };
 
-/// DLPack's DLManagedTensor: an array with the deleter of its owner.
+/// DLPack's DLManagedTensor: an array, and the function that releases it.
 struct Unversioned {
   Array array;
   void *owner;

@@ -52,8 +52,8 @@ constexpr std::string_view name_of ()
   return text.substr (from, text.find_first_of (";]", from) - from);
 }
 
-/// Returns whether the name of an enumerator is `prefix` and then the nick of a feature as an
-/// identifier, such as HUE_SATURATION for "hue-saturation".
+/// Returns whether an enumerator's name is a prefix and then a feature's nick as an identifier,
+/// such as HUE_SATURATION for "hue-saturation".
 constexpr bool is_named (std::string_view name, std::string_view prefix, std::string_view nick)
 {
   const auto is_same = [] (char of_name, char of_nick) {
@@ -63,8 +63,8 @@ constexpr bool is_named (std::string_view name, std::string_view prefix, std::st
          && std::ranges::equal (name.substr (prefix.size ()), nick, is_same);
 }
 
-/// Returns whether the C and the C++ enumeration both have the feature of row `kRow` at the
-/// position `kRow`.
+/// Returns, at compile time, whether a row of the table inthist::kFeatures has the name of the
+/// feature with that number in the C and in the C++ enumeration.
 template <std::size_t kRow>
 constexpr bool names_row ()
 {
@@ -126,8 +126,7 @@ namespace integralhist {
 
 using inthist::QueryKind;
 
-/// Computes what the pixels of each rectangle add up to in each plane: counts (guint32) or sums
-/// (guint64).
+/// Computes the count (guint32) or the sum (guint64) of each rectangle in each plane of a tensor.
 template <class Answer>
 static Expected<> add_up (Tensor &tensor, const GstVideoRectangle *rectangles, guint n,
                           Answer *answers)
@@ -164,7 +163,6 @@ static gboolean add_up_c (GstIntegralHistogram *histogram, const GstVideoRectang
   return to_c (add_up (*histogram->tensor, rectangles, n, answers), FALSE, error);
 }
 
-/// For language bindings: adds up the pixels of one rectangle, and returns an array.
 template <class Answer>
 static Answer *add_up_one (GstIntegralHistogram *histogram, const GstVideoRectangle &rectangle,
                            gsize *n_answers, GError **error)
@@ -186,13 +184,11 @@ static Expected<GBytes *> add_up_bytes (Tensor &tensor, const gint *values, gsiz
   static_assert (sizeof (GstVideoRectangle) == 4 * sizeof (gint));
   const gsize n = n_values / 4, n_answers = n * tensor.shape.bins;
   g_autofree Answer *answers = TRY (answers_for<Answer> (n_answers));
-  const auto n_asked = guint (std::min<gsize> (n, G_MAXUINT));  // 2^32 or more are refused
+  const auto n_asked = guint (std::min<gsize> (n, G_MAXUINT));  // add_up () refuses so many
   TRY (add_up (tensor, reinterpret_cast<const GstVideoRectangle *> (values), n_asked, answers));
   return g_bytes_new_take (g_steal_pointer (&answers), n_answers * sizeof (Answer));
 }
 
-/// For language bindings: adds up the pixels of many rectangles. Four of the `n_values` numbers
-/// make a rectangle.
 template <class Answer>
 static GBytes *add_up_bytes_c (GstIntegralHistogram *histogram, const gint *values, gsize n_values,
                                GError **error)
@@ -207,8 +203,8 @@ static bool has_place (const inthist::Shape &shape, guint bin, gint x, gint y)
   return bin < guint (shape.bins) && x >= -1 && x < shape.width && y >= -1 && y < shape.height;
 }
 
-/// Returns the element H[bin][y][x] of the tensor, a valid position; `bytes` come from Tensor::host
-/// ().
+/// Reads the element H[bin][y][x] of an integral histogram from the bytes that Tensor::host ()
+/// returns. x and y may be -1, where H is 0, but must otherwise lie in the frame.
 static guint32 element_of (const Tensor &tensor, const void *bytes, guint bin, gint x, gint y)
 {
   if (x < 0 || y < 0)

@@ -17,7 +17,7 @@ struct Exported {
   std::int64_t shape[3] = {}, strides[3] = {};
   GstIntegralHistogram *histogram = nullptr;
 
-  /// The deleter of the array. Any thread may call it, even while the process ends: it needs
+  /// The deleter of a DLPack array. Any thread may call it, even while the process ends, so it uses
   /// neither Python nor a log.
   static void drop (Managed *managed)
   {
@@ -50,14 +50,14 @@ Expected<dlpack::DataType> type_of (const inthist::Shape &shape, bool is_signed)
   return dlpack::DataType{ code, std::uint8_t (8 * inthist::bytes_of (shape.counter)), 1 };
 }
 
-/// Describes the tensor's memory for a consumer of the array, and lets `stream` wait until the
-/// tensor is computed.
+/// Returns a tensor's device and address. On a GPU, `stream` then waits until it is computed.
 Expected<dlpack::Array> place_of (Tensor &tensor, guint flags, gint64 stream)
 {
   dlpack::Array array = {};
   if (!(flags & GST_INTEGRAL_HISTOGRAM_DLPACK_HOST)) {
     TRY (check_one_piece (tensor));
-    const auto device = tensor.device_tensor ();  // on failure wait () returns the error
+    // If device_tensor () fails, the code goes on to host () below, which returns the error.
+    const auto device = tensor.device_tensor ();
     if (device && *device) {
       const CudaView view = (*device)->cuda ();
       if (!view.is_primary)
@@ -123,8 +123,8 @@ Expected<dlpack::Device> device_of (Tensor &tensor)
                       : dlpack::Device{ dlpack::cpu, 0 };
 }
 
-/// The destructor of a Python capsule. Calls the array's deleter, unless a consumer has taken the
-/// array and renamed the capsule.
+/// The destructor of a Python capsule that holds a DLPack array. Calls the array's deleter, unless
+/// a consumer has taken the array and renamed the capsule.
 template <class Managed>
 void free_in (void *capsule, const char *name)
 {

@@ -42,8 +42,7 @@ Expected<inthist::Windows> windows_of_grid (const Grid &grid)
                              grid.step_y, grid.columns, grid.rows } };
 }
 
-/// Returns the number of a C caller's enumerator. Reading an invalid number as an enumerator is
-/// undefined behaviour.
+/// Reads a C caller's enumerator as a number, because an invalid enumerator is undefined behaviour.
 guint number_of (const GstIntegralHistogramMeasure &measure)
 {
   guint number;
@@ -56,7 +55,7 @@ Expected<Measure> measure_of (guint number)
 {
   if (number >= inthist::kMeasures)
     return refuse ("there is no measure number ", number, ": pass a GstIntegralHistogramMeasure");
-  return Measure (number);  // both enumerations have the same order: checked below
+  return Measure (number);  // the C and C++ enumerations of measures have the same order
 }
 
 static_assert (int (Measure::intersection) == GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION
@@ -68,13 +67,13 @@ static_assert (int (Measure::intersection) == GST_INTEGRAL_HISTOGRAM_MEASURE_INT
 static_assert (sizeof (Best) == sizeof (inthist::Best)
                && offsetof (Best, index) == offsetof (inthist::Best, index));
 
-/// Builds the queries for one call of the C API, and owns the data that they point to.
+/// Builds the queries for one call of the C API, and owns the models that the queries point to.
 class QueryBuilder {
 public:
   explicit QueryBuilder (Tensor &tensor) : tensor_ (tensor) {}
 
-  /// Returns copies of `n` models, prepared as queries need them for `measure`: each histogram sums
-  /// up to 1.
+  /// Returns copies of `n` model histograms, prepared for a measure: divided by their sums, so that
+  /// they can be compared with windows of any size. Models of a linear measure are not divided.
   Expected<const float *> models_for (Measure measure, const gfloat *models, std::size_t n)
   {
     const std::size_t bins = tensor_.shape.bins;
@@ -104,7 +103,7 @@ public:
     return all.data ();
   }
 
-  /// Adds a query that writes its answers at `answers`, and moves `answers` past them.
+  /// Adds a query that writes its answers at `answers`, and moves that pointer behind the answers.
   template <class Answer>
   void add (Query query, Answer *&answers, Best *best)
   {
@@ -115,8 +114,7 @@ public:
     queries_.push_back (query);
   }
 
-  /// Adds a query that answers with 32-bit counts. Returns an error if the weights of large windows
-  /// may exceed 32 bits.
+  /// Adds a query for 32-bit counts; an error if the weights in a window may exceed 32 bits.
   Expected<> add_counts (const inthist::Windows &windows, guint32 *&counts)
   {
     const inthist::Shape &shape = tensor_.shape;
@@ -153,8 +151,6 @@ private:
   std::vector<Query> queries_;
 };
 
-/// Refuses a tensor with a range of the bins, because shares of the whole cannot be computed from
-/// it.
 Expected<> check_shares (const GstIntegralHistogram *histogram)
 {
   if (!histogram->spec.range)
@@ -164,7 +160,8 @@ Expected<> check_shares (const GstIntegralHistogram *histogram)
                  "cudaintegralhist, or ask each range for counts and put these together");
 }
 
-/// Builds queries and asks the tensor. If `stream` is null, waits for the answers.
+/// Asks a histogram's tensor the queries that `build` adds to a QueryBuilder. If `stream` is null,
+/// waits for the answers; otherwise enqueues the work on that CUDA stream.
 template <class Build>
 gboolean ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **error,
               Build &&build)
@@ -288,7 +285,8 @@ gboolean ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches,
   });
 }
 
-/// Returns the answers of a grid, `a_window` bytes each, for language bindings; `fill` writes them.
+/// Returns the answers for a grid's windows, for language bindings. The function `fill` writes the
+/// answers, `a_window` bytes for each window.
 template <class Fill>
 GBytes *bytes_of (const Grid &grid, gsize a_window, GError **error, Fill &&fill)
 {
@@ -300,8 +298,6 @@ GBytes *bytes_of (const Grid &grid, gsize a_window, GError **error, Fill &&fill)
   return answers && fill (answers) ? g_bytes_new_take (g_steal_pointer (&answers), bytes) : nullptr;
 }
 
-/// Returns `is_right`. If it is false, sets `error`: an array has `n` values, and should have those
-/// in `wanted`.
 gboolean check_length (bool is_right, gsize n, const char *what, const std::string &wanted,
                        GError **error)
 {

@@ -12,14 +12,14 @@
 
 namespace integralhist {
 
-/// The range of a histogram's bins for which a tensor has planes.
+/// The range of a histogram's bins for which a tensor has planes, and the number of all bins.
 struct BinRange {
   int first_bin = 0, bins = 0, all_bins = 0;
 
   bool operator== (const BinRange &) const = default;
 };
 
-/// Returns a text such as "bins 8 to 15 of 32".
+/// Returns a range of bins as text, such as "bins 8 to 15 of 32".
 std::string describe (const BinRange &range);
 
 /// The settings that define a histogram's bins.
@@ -28,9 +28,9 @@ struct HistogramSpec {
   inthist::Quantization quantization = {};  // for a joint feature
   inthist::Weight weight = inthist::Weight::one;
   bool soft = false;
-  guint32 lut_seqnum = GST_SEQNUM_INVALID;  // the event that set the scores of a table
-  bool has_lut = false;                     // a lut maps values to bins
-  std::optional<BinRange> range = {};       // the bins with planes, if not all have one
+  guint32 lut_seqnum = GST_SEQNUM_INVALID;  // number of the event that set a table's scores
+  bool has_lut = false;                     // the property `lut` maps values to bins
+  std::optional<BinRange> range = {};       // set if the tensor has only some of the bins
 
   bool operator== (const HistogramSpec &) const = default;
 };
@@ -41,7 +41,7 @@ struct _GstIntegralHistogram {
   GstMiniObject parent;
   std::shared_ptr<integralhist::Tensor> tensor;
   integralhist::HistogramSpec spec;
-  integralhist::BinRange range;  // the bins with planes, also of a shard
+  integralhist::BinRange range;  // the bins for which `tensor`, maybe a shard, has planes
 };
 
 namespace integralhist {

@@ -16,7 +16,7 @@ inline const HistogramSpec &spec_of (const GstIntegralHistogram *histogram)
   return histogram->spec;
 }
 
-/// Returns the parts as text for the property `quantization`, "16,8", or empty.
+/// Returns the quantization of a joint feature as text of the property `quantization`: "16,8".
 inline std::string text_of (const inthist::Quantization &quantization)
 {
   std::string text;
@@ -26,16 +26,15 @@ inline std::string text_of (const inthist::Quantization &quantization)
   return text;
 }
 
-/// Returns whether the feature itself defines the number of bins, so that the property `bins` is
-/// ignored.
+/// Returns whether a feature itself defines the number of bins, so the property `bins` is ignored.
 inline bool has_own_bins (inthist::Feature feature)
 {
   const inthist::FeatureInfo &info = inthist::info_of (feature);
   return info.bins > 0 || info.is_joint ();
 }
 
-/// Returns settings as properties of cudaintegralhist, such as "feature=hue-saturation
-/// quantization=16,8".
+/// Returns a histogram's settings as properties of the element cudaintegralhist, such as
+/// "feature=hue-saturation quantization=16,8".
 inline std::string settings_of (const HistogramSpec &spec)
 {
   const std::string parts = text_of (spec.quantization);
@@ -48,7 +47,6 @@ inline std::string settings_of (const HistogramSpec &spec)
       spec.has_lut ? " and a lut" : "");
 }
 
-/// Refuses a histogram with only a range of the bins, for elements that compare histograms.
 inline Expected<> check_all_bins (const GstIntegralHistogram *histogram)
 {
   const HistogramSpec &spec = spec_of (histogram);

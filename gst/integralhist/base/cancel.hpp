@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // How an element ends the waits and computations of its threads, after a flush or a stop. The
-// element's CancelSource has one flag. A CancelScope passes this flag to all functions that a
-// thread calls: engines, pools, allocations and, as Job::cancelled, the kernels. They have no
-// parameter for it, because the functions of the C API cannot have one. A cancelled function
-// returns an Error::Kind::flushing.
+// element's CancelSource has one flag. A CancelScope makes it the calling thread's flag, which
+// engines, pools, allocations and, as Job::cancelled, kernels read: functions of the C API cannot
+// have a parameter for it. A cancelled function returns an Error::Kind::flushing.
 //
 // Worker threads are not cancelled: an object ends its own thread in its destructor (`stopping_`).
 #pragma once
@@ -18,8 +17,8 @@
 
 namespace integralhist {
 
-/// Why an element's threads are cancelled: two reasons, which any thread may set. The flag is set
-/// while at least one of them is.
+/// The flag that cancels the work of an element's threads. It is set while the element is flushing
+/// or stopping; any thread may set these two reasons.
 class CancelSource {
 public:
   void set_flushing (bool value) { set (flushing_, value); }
@@ -39,8 +38,8 @@ private:
   bool flushing_ = false, stopping_ = false;
 };
 
-/// Lets a flag cancel the work of this thread while this object lives. If scopes are nested, only
-/// the innermost has an effect.
+/// Lets a flag cancel the work of the calling thread while the CancelScope lives. If scopes are
+/// nested, only the innermost has an effect.
 class CancelScope {
 public:
   explicit CancelScope (const std::atomic<bool> &flag);
@@ -48,13 +47,13 @@ public:
   CancelScope (const CancelScope &) = delete;
   CancelScope &operator= (const CancelScope &) = delete;
 
-  /// Returns this thread's flag, or null.
+  /// Returns the flag that cancels the calling thread, or null.
   static const std::atomic<bool> *flag ();
   static bool is_cancelled () { return flag () && flag ()->load (std::memory_order_relaxed); }
-  /// Returns an error of Error::Kind::flushing if this thread is cancelled.
+  /// Returns an Error::Kind::flushing if the calling thread is cancelled.
   static Expected<> check ();
 
-  /// Waits until `is_over ()`, or until this thread is cancelled.
+  /// Waits until the function `is_over` returns true, or the calling thread is cancelled.
   template <class IsOver>
   static Expected<> wait (std::condition_variable &changed, std::unique_lock<std::mutex> &lock,
                           IsOver &&is_over)

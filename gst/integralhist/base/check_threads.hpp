@@ -5,8 +5,8 @@
 
 namespace integralhist {
 
-/// Returns an error if the system cannot start the threads that work on the CPU needs: TBB's, which
-/// exist from the first call on, and some of ours.
+/// Starts the threads that work on the CPU needs, for a trial: TBB's, which then stay, and some of
+/// ours. Returns an error if the system allows too few threads.
 Expected<> check_threads ();
 
 }  // namespace integralhist

@@ -62,7 +62,7 @@ Expected<> check_host (int result)
 
 void set_gerror (GError **target, const Error &error)
 {
-  if (!error.detail.empty ())  // because a GError has no field for the detail
+  if (!error.detail.empty ())  // logged, because a GError has no field for the detail
     GST_DEBUG ("%s (%s)", error.message.c_str (), error.detail.c_str ());
   g_set_error_literal (target, GST_INTEGRAL_HISTOGRAM_ERROR, code_of (error.kind),
                        error.message.c_str ());

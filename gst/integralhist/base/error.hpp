@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Errors, as values that functions return; nothing is thrown. The C functions turn them into a
-// GError, the elements into an element error (elements/base/messages.hpp).
+// Errors are values that functions return; nothing is thrown. The C functions turn an Error into a
+// GError, the elements into an element error message (elements/base/messages.hpp).
 #pragma once
 
 #include <source_location>
@@ -19,30 +19,30 @@ namespace integralhist {
 
 struct Error {
   enum class Kind {
-    failed,          // the device, the driver or a library
-    timeout,         // a wait reached its limit
-    flushing,        // a flush or a stop ended a wait; not reported
-    no_memory,       // on the host or a device
-    no_threads,      // the system starts no more
-    no_device,       // a device of the settings is missing
-    not_downloaded,  // refused by download=never
-    overflow,        // an answer exceeds 32 bits
+    failed,          // the device, the driver or a library failed
+    timeout,         // a wait reached its time limit
+    flushing,        // a flush or a stop ended a wait; not reported to the application
+    no_memory,       // too little memory on the host or on a device
+    no_threads,      // the system starts no more threads
+    no_device,       // a device that the settings name is missing
+    not_downloaded,  // download=never forbids the copy to the host
+    overflow,        // a count in an answer exceeds 32 bits
     bad_question,    // a query is invalid
     bad_setting,     // a property is invalid
     bad_frame,       // a buffer contradicts its caps or metas
-    no_histogram,    // frames carry none
+    no_histogram,    // frames carry no integral histogram
   };
 
   Kind kind;
-  std::string message;  // the problem, the limit and the remedy; no full stop
-  std::string detail;   // for maintainers, such as the call that failed; may be empty
+  std::string message;  // what happened, the limit and the remedy; no full stop
+  std::string detail;   // for developers, such as the CUDA call that failed; may be empty
 
   Error (Kind k, std::string text, std::string more = {})
       : kind (k), message (std::move (text)), detail (std::move (more))
   {
   }
-  /// Converts an error of another type, with the to_error () of that type's namespace
-  /// (cuda_error.hpp).
+  /// Converts an error of another type with the function to_error () in that type's namespace, as
+  /// cuda_error.hpp declares it for CUDA errors.
   template <class Other, class = decltype (to_error (std::declval<const Other &> ()))>
   Error (const Other &other) : Error (to_error (other))
   {
@@ -52,7 +52,6 @@ struct Error {
 template <class T = void>
 using Expected = inthist::Expected<T, Error>;
 
-/// Joins texts and numbers.
 template <class... Parts>
 std::string joined (const Parts &...parts)
 {
@@ -67,26 +66,25 @@ std::string joined (const Parts &...parts)
   return text;
 }
 
-/// Returns an error whose message is joined from the parts.
 template <class... Parts>
 tl::unexpected<Error> error (Error::Kind kind, const Parts &...parts)
 {
   return tl::unexpected<Error> (Error (kind, joined (parts...)));
 }
 
-/// Returns "FILE.cpp:LINE", for the detail of an Error.
+/// Returns the text "FILE.cpp:LINE", for the detail of an Error.
 std::string name_of (const std::source_location &where);
-/// Returns an error if `result` of a CPU kernel is a failure (inthist.hpp).
+/// Turns the result of a CPU kernel (an errno, kernels/inthist.hpp) into an Error; 0 is success.
 Expected<> check_host (int result);
 
-/// Sets `target` unless it is null.
+/// Stores an Error in the GError `target`, unless that is null.
 void set_gerror (GError **target, const Error &error);
-/// Frees a GError of this library and returns it as an Error, with `doing` in front.
+/// Frees a GError of this library and returns it as an Error whose message begins with `doing`.
 tl::unexpected<Error> take_gerror (GError *taken, const char *doing = "");
 
-/// Returns "the integral histogram of 640x480 pixels with 32 bins (u32)", for messages.
+/// Returns a text like "the integral histogram of 640x480 pixels with 32 bins (u32)", for messages.
 std::string describe (const inthist::Shape &shape);
-/// Returns the error message for a thread that could not be started; `why` is the system's reason.
+/// Returns the error message for a thread that could not start, with the system's reason `why`.
 std::string no_threads (const std::string &why);
 
 }  // namespace integralhist

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The library's log: the category "integralhist". Code of elements that does not know its element's
-// category also uses it. A line that may appear for each frame has the level LOG, because other
+// The library logs in the GStreamer debug category "integralhist", as does code that does not know
+// its element's category. A message that may appear for each frame has the level LOG, because other
 // levels cost too much.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Reads numbers of any type from structures that other programs wrote.
+// Reads numbers of any type from a GstStructure that another program may have written.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace integralhist {
 
-/// Returns the number in a GValue of any numeric type. Returns nothing for null, for other types,
-/// for NaN and for infinity.
+/// Returns the number in a GValue of any numeric type. Returns nothing if the GValue is null or has
+/// another type, or if the number is NaN or infinite.
 inline std::optional<double> number_of (const GValue *value)
 {
   const GType types[] = { G_TYPE_CHAR,  G_TYPE_UCHAR,  G_TYPE_INT,       G_TYPE_UINT,
@@ -28,7 +28,7 @@ inline std::optional<double> number_of (const GValue *value)
   return g_value_get_double (&number);
 }
 
-/// Returns the number in a GValue if the type `Integer` can represent it.
+/// Returns the number in a GValue if it is an integer that the type `Integer` can represent.
 template <class Integer>
 std::optional<Integer> integer_of (const GValue *value)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Reads the small files that a property or a cache names. The name may be anything, and no caller
-// can afford to wait for the file.
+// Reads small files that a property or a cache names. The name may be that of anything, such as a
+// FIFO, and no caller can afford to wait.
 #pragma once
 
 #include <cstddef>
@@ -12,9 +12,9 @@
 
 namespace integralhist {
 
-/// Returns the text of a regular file, or nothing if no file has this name. Opening never waits,
-/// and no more is read than the size of the file. A FIFO, a device, /proc/kmsg or a file of more
-/// than `most_bytes` gives an error that says why, without the name.
+/// Returns the text of a regular file, or nothing if no file has this name. Never waits to open a
+/// file, and reads no more than the file's size. A FIFO, a device or a file of more than
+/// `most_bytes` gives an error that says why, without the name.
 Expected<std::optional<std::string>> read_regular_file (const std::string &name,
                                                         std::size_t most_bytes);
 

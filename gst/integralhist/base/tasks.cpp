@@ -50,7 +50,7 @@ Expected<> copy_in_parallel (std::span<const Copy> copies)
                 int (std::clamp<std::size_t> (bytes / kOfATask, 1, std::size_t (std::max (n, 1))));
   return in_parallel (n, tasks, [&] (int i) -> Expected<> {
     const Copy &copy = copies[std::size_t (i)];
-    if (copy.bytes)  // the pointers may be null if there are no bytes
+    if (copy.bytes)  // without bytes, the pointers may be null
       std::memcpy (copy.to, copy.from, copy.bytes);
     return {};
   });

@@ -9,19 +9,19 @@
 
 namespace integralhist {
 
-/// Calls `body (i)` for 0 to n - 1 on several threads, which inherit the CancelScope of this
-/// thread. Returns the error of the lowest number.
+/// Calls `body (i)` for each number i from 0 to n - 1, on several threads, which are cancelled with
+/// the calling thread (cancel.hpp). Returns the error of the lowest number.
 Expected<> in_parallel (int n, const std::function<Expected<> (int)> &body);
-/// Calls `body (i)` in `tasks` tasks of consecutive numbers, for a `body` that takes little time.
+/// Calls `body (i)` for i from 0 to n - 1 in `tasks` tasks of consecutive numbers, because a task
+/// for each number would cost more than a short `body`.
 Expected<> in_parallel (int n, int tasks, const std::function<Expected<> (int)> &body);
 
-/// Bytes, and where to copy them.
 struct Copy {
   void *to;
   const void *from;
   std::size_t bytes;
 };
-/// Copies all blocks, on several threads if they are large.
+/// Copies blocks of memory, on several threads if there are many bytes.
 Expected<> copy_in_parallel (std::span<const Copy> copies);
 
 }  // namespace integralhist

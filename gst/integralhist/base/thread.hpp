@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A thread that its owner joins. GLib starts it: std::thread throws if no more can be started.
+// A thread that its owner joins. GLib starts it, because std::thread throws at a thread limit.
 #pragma once
 
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Ranges of the streaming thread and names of streams, for a profiler (NVTX). A range costs
-// nanoseconds without a profiler, nothing with -Dnvtx=disabled.
+// Marks ranges of time and names CUDA streams in the timeline of NVIDIA's profilers (NVTX). A range
+// costs nanoseconds without a profiler, and nothing with -Dnvtx=disabled.
 #pragma once
 
 #include <kernels/inthist.hpp>
@@ -14,7 +14,7 @@
 
 namespace integralhist {
 
-/// A range in the profiler's timeline, from here to the end of the block.
+/// A range in the profiler's timeline, from the constructor to the destructor.
 class TraceRange {
 public:
 #if HAVE_NVTX

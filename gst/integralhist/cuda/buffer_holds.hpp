@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Holds on the input buffers that a device reads (BufferHold). When the event after the read has
-// fired, the hold is dropped by the next frame, or within 1 ms by a thread, because the next frame
-// may need the buffer.
+// Holds the input buffers that a GPU still reads (BufferHold). When the CUDA event after the read
+// has fired, the hold is dropped by the next frame, or within 1 ms by a thread, because the next
+// frame may wait for that buffer.
 #pragma once
 
 #include <atomic>
@@ -29,7 +29,7 @@ public:
         TRY (Thread::start ("integralhist-holds", [h = holds.get ()] { h->watch (); }));
     return holds;
   }
-  /// Drops all holds; their events must have fired.
+  /// Drops all holds on buffers. The CUDA events after the GPU's reads must have fired.
   ~BufferHolds () override
   {
     {
@@ -40,9 +40,9 @@ public:
     watcher_.join ();
   }
 
-  /// Holds a buffer until `read` fires. If `wait`, or once an element downstream has copied a held
-  /// buffer, waits for `read` instead. `read` may be recorded again only after it has fired and
-  /// drop_read () was called.
+  /// Holds a buffer until the CUDA event `read` fires. If `wait`, or once an element downstream has
+  /// copied a held buffer, waits for the event instead. The event may be recorded again only after
+  /// it has fired and drop_read () was called.
   Expected<> hold_until_read (GstBuffer *buffer, bool wait, std::shared_ptr<Tensor> tensor,
                               cudaEvent_t read)
   {
@@ -58,14 +58,14 @@ public:
       return {};
     });
   }
-  /// Drops the holds on buffers that the device has read; the context must be current.
+  /// Drops the holds on buffers that the GPU has read. The CUDA context must be current.
   void drop_read ()
   {
     for (;;) {
       {
         BufferHold oldest;  // dropped without the lock
         const std::lock_guard lock (mutex_);
-        // After a failure the device reads no buffer any more; the next frame reports the failure.
+        // An event also fires after a CUDA failure, which the next frame reports.
         if (holds_.empty () || !has_fired (holds_.front ().read))
           return;
         oldest = std::move (holds_.front ().hold);
@@ -80,8 +80,8 @@ public:
       dropped_.notify_all ();
     }
   }
-  /// Waits for the oldest hold and drops it. If another thread is dropping the last holds, waits
-  /// for that thread. Returns false if there is no hold.
+  /// Waits until the GPU has read the oldest held buffer, and drops the hold. If another thread is
+  /// dropping the last holds, waits for that thread. Returns false if no buffer is held.
   Expected<bool> drop_oldest ()
   {
     cudaEvent_t read;
@@ -140,9 +140,9 @@ private:
   std::atomic<bool> cause_copies_ = false;  // an element downstream has copied a held buffer
   std::mutex mutex_;                        // guards all below
   std::condition_variable changed_, dropped_;
-  unsigned dropping_ = 0;  // holds removed from holds_ whose reference is not dropped yet
+  unsigned dropping_ = 0;  // holds that have left holds_, but are not dropped yet
   guint64 n_dropped_ = 0;
-  std::deque<Entry> holds_;  // the hold whose buffer is read first is in front
+  std::deque<Entry> holds_;  // the hold whose buffer the GPU reads first is in front
   bool asleep_ = false, stopping_ = false;
   Thread watcher_;
 };

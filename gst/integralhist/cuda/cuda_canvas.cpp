@@ -15,14 +15,14 @@ namespace {
 
 using namespace inthist::cuda;
 
-/// Memory for the drawings of a frame. The host overwrites it once the device has read it.
+/// Memory for a frame's drawings, reused for another frame when the event `drawn` has fired.
 struct Staged {
   GrowingPinnedMemory here;
   GrowingDeviceMemory there;
   EventOwner drawn;
 };
 
-/// Arrays one after another. Each starts at a multiple of 16 bytes, because kernels read words.
+/// Packs arrays into one block of memory, each at a multiple of 16 bytes: kernels read words.
 class Layout {
 public:
   template <class T, std::size_t kSize>
@@ -64,12 +64,12 @@ public:
 private:
   struct Own {
     StreamOwner stream;
-    std::array<Staged, 3> staged;  // frames whose drawings may still be in use
+    std::array<Staged, 3> staged;  // memory of three frames whose drawings may be in use
     std::size_t turn = 0;
   };
 
-  /// Makes a stream that waits for the legacy default stream. GStreamer 1.22 makes memory writable
-  /// by copying it on that stream, and does not wait for the copy.
+  /// Makes a CUDA stream that waits for the legacy default stream. GStreamer 1.22 makes memory
+  /// writable by copying it on the default stream, and does not wait for the copy.
   static CudaExpected<StreamOwner> make_waiting_stream ()
   {
     cudaStream_t stream;
@@ -89,7 +89,7 @@ private:
     else
       staged.drawn = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
 
-    // Sorts drawings by layer, so that the drawings of a layer are consecutive.
+    // Sorts the drawings by layer, because one kernel launch draws all drawings of a layer.
     const std::vector<int> layers = layers_of (drawings.all);
     std::vector<std::size_t> order (layers.size ());
     std::iota (order.begin (), order.end (), 0);
@@ -135,7 +135,7 @@ private:
       return {};
     };
     const auto launched = launch ();
-    // work that was enqueued reads the memory, even if a later call failed
+    // Records the event even after a failed launch: work that was enqueued before reads the memory.
     TRY (check (cudaEventRecord (staged.drawn.get (), stream)));
     TRY (launched);
     return given ? CudaExpected<> () : await (staged.drawn.get ());

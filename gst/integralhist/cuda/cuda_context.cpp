@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The driver calls that the CUDA runtime lacks, looked up in the driver's libcuda at run time.
+// Functions of the CUDA driver that the CUDA runtime lacks, looked up in libcuda at run time.
 #include "cuda_context.hpp"
 
 #include <dlfcn.h>
@@ -25,10 +25,9 @@ struct Driver {
   decltype (&cuCtxEnablePeerAccess) enable_peer;
   decltype (&cuMemcpyPeerAsync) copy_peer;
   decltype (&cuGetErrorName) get_error_name;
-  CUresult (CUDAAPI *record_context) (CUcontext, CUevent);  // null if the driver is older
+  CUresult (CUDAAPI *record_context) (CUcontext, CUevent);  // null before CUDA 12.5
 
-  /// Returns the driver's functions, once find_it () has succeeded. Every CudaContext has called
-  /// it.
+  /// Returns the driver's functions; find_it () must have succeeded, as for every CudaContext.
   static const Driver &get () { return *find_it (); }
 
   static const Expected<Driver> &find_it ()
@@ -153,7 +152,7 @@ Expected<> CudaContext::copy_from (const CudaContext &other, const void *from, v
   const auto as_pointer = [] (const void *p) { return reinterpret_cast<CUdeviceptr> (p); };
   const auto context = [] (const CudaContext &c) { return static_cast<CUcontext> (c.handle_); };
   if (other.device_ != device_)
-    // Fails without harm if access is already enabled or impossible.
+    // Enabling peer access fails without harm if it is already enabled or impossible.
     Driver::get ().enable_peer (context (other), 0);
   if (const CUresult result = Driver::get ().copy_peer (
           as_pointer (to), context (*this), as_pointer (from), context (other), bytes, stream))

@@ -7,18 +7,18 @@
 
 namespace integralhist {
 
-/// Says why there is no device, in builds without CUDA.
+/// The error message of builds without CUDA.
 constexpr char kNoCuda[] =
     "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
 
-/// A CUDA context: a device's primary one or an application's. A Scope makes it current.
+/// The primary CUDA context of a device, or an application's. A Scope makes the context current.
 class CudaContext {
 public:
-  /// Returns the number of devices. Having none is an error.
+  /// Returns the number of CUDA devices, or an error if there is none.
   static Expected<int> device_count ();
 
   static Expected<std::shared_ptr<CudaContext>> primary (int device);
-  /// Wraps a context that `owner` keeps alive.
+  /// Wraps an application's CUDA context, which `owner` keeps alive.
   static Expected<std::shared_ptr<CudaContext>> wrap (void *handle, int device,
                                                       std::shared_ptr<void> owner);
 
@@ -29,12 +29,13 @@ public:
   bool is_primary () const;
   Expected<std::size_t> free_memory () const;
   Expected<> synchronize (inthist::Stream stream) const;
-  /// Enqueues a copy from another context to this one, which is current: a peer copy if possible.
+  /// Enqueues a copy from the memory of another CUDA context to this context, which is current:
+  /// directly from GPU to GPU if possible.
   Expected<> copy_from (const CudaContext &other, const void *from, void *to, std::size_t bytes,
                         inthist::Stream stream) const;
 
-  /// Records an event of this context, which fires after all work that its streams have now.
-  /// Returns false if the driver is older than CUDA 12.5 and cannot do this.
+  /// Records a CUDA event, which fires after the work now on all streams of this context. Returns
+  /// false if the driver is older than CUDA 12.5 and cannot do this.
   bool record (void *event) const;
 
   class Scope {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Histograms and tables on a GPU, several frames in flight. Poostchi et al. (2017, section 4.4,
-// Algorithm 6) upload one image while they compute another. Here each frame in flight has one of
-// `async-depth` slots, and streams do all steps but the first:
+// The engine that computes tensors (integral histograms and summed-area tables) on a GPU, with
+// several frames in flight. Poostchi et al. (2017, section 4.4, Algorithm 6) upload one image while
+// they compute another. In this engine, each frame in flight has one of `async-depth` slots, and
+// CUDA streams do all steps but the first:
 //
 //   streaming thread  copies the picture to a staging buffer unless it is in pinned memory;
 //                     enqueues the rest; returns
@@ -89,7 +90,7 @@ public:
   {
     const CudaContext::Scope scope (*context_);
     if (!is_here (frame) && !pictures_.find (frame, {}) && !slots_.has_readers (pictures_.next ()))
-      // The first part reports a failure again.
+      // A failure is ignored, because the frame's first part will report it.
       (void) pictures_.fetch (frame, { 0, shape_.bins, 0, shape_.height }, measure_now ());
   }
 
@@ -111,7 +112,7 @@ public:
       tensor->set_shape (part_of (shape_, part.bins, part.rows));
       slot.measured = measure_now ();
       if (const auto enqueued = enqueue (frame, part, host, *tensor, slot); !enqueued) {
-        await_streams (slot);  // some of the work may already run
+        await_streams (slot);  // waits, because enqueued work may already run
         return tl::make_unexpected (enqueued.error ());
       }
       last_slot_ = &slot;
@@ -123,7 +124,7 @@ public:
   Stats stats () override
   {
     const CudaContext::Scope scope (*context_);
-    const guint64 staged = pictures_.bytes_staged ();  // before bytes_up, so never above it
+    const guint64 staged = pictures_.bytes_staged ();  // read first, never above bytes_up
     Stats stats = slots_.stats ();
     stats.bytes_staged = staged;
     stats.bytes_up = pictures_.bytes_up ();
@@ -156,8 +157,7 @@ private:
     return {};
   }
 
-  /// Returns a free tensor. If all are in use, waits for held buffers, each of which keeps a
-  /// tensor.
+  /// Returns a tensor. If all are in use, waits for held input buffers, which keep tensors.
   Expected<std::shared_ptr<CudaTensor>> next_tensor ()
   {
     const TraceRange range ("integral histogram: wait for a tensor");
@@ -166,7 +166,7 @@ private:
     return std::static_pointer_cast<CudaTensor> (TRY (pool_->acquire (*holds_)));
   }
 
-  /// Waits for the slot's streams, even if its frame failed.
+  /// Waits for all CUDA streams that use a slot, even if the slot's frame failed.
   void await_streams (const Slot &slot)
   {
     for (cudaStream_t stream :
@@ -175,8 +175,8 @@ private:
         cudaStreamSynchronize (stream);
   }
 
-  /// Returns whether to measure this frame: at most one per millisecond. At 30 frames per second
-  /// all are measured; at tens of thousands, measuring costs little.
+  /// Returns whether to measure the times of this frame: at most one frame per millisecond, so that
+  /// measuring costs little at tens of thousands of frames per second.
   bool measure_now ()
   {
     const gint64 now = g_get_monotonic_time ();
@@ -197,8 +197,8 @@ private:
     return {};
   }
 
-  /// Enqueues the upload of the part's rows, unless they are on the device, and lets the slot's
-  /// stream wait for them. Returns the rows on the device.
+  /// Enqueues the upload of the picture rows that a part needs, unless they are on the device, and
+  /// makes the slot's stream wait for them. Returns the rows on the device.
   Expected<inthist::Image> fetch_rows (const PartFrame &frame, const Part &part, Slot &slot)
   {
     slot.picture = nullptr;
@@ -236,7 +236,7 @@ private:
       TRY (check (cudaEventRecord (slot.compute_started.get (), stream)));
     const inthist::PixelPlane pixels = { reinterpret_cast<guint8 *> (slot.pixels.get ()),
                                          inthist::binned_stride (shape_) };
-    // The strategy reuses its last workspace if the shape is equal and no failure came between.
+    // The strategy reuses the workspace's contents if its last use had this shape and did not fail.
     const bool kept = std::exchange (slot.workspace_shape, std::nullopt) == tensor.shape;
     TRY (check (inthist::run (*plan_.choice.strategy, { .shape = tensor.shape,
                                                         .layout = tensor.layout,
@@ -249,7 +249,7 @@ private:
                                                         .workspace_kept = kept })));
     slot.workspace_shape = tensor.shape;
     if (part.rows < shape_.height) {
-      // Strips are computed one after another, even if they have different streams.
+      // A strip of rows waits for the strip above, even if the two have different streams.
       if (last_slot_)
         TRY (check (cudaStreamWaitEvent (stream, last_slot_->computed.get (), 0)));
       if (part.first_row == 0)
@@ -262,7 +262,7 @@ private:
     return check (cudaEventRecord (slot.computed.get (), stream));
   }
 
-  /// Enqueues the copy to the host destination or to the tensor's host copy.
+  /// Enqueues the download of a tensor to the destination `to`, or else to the tensor's host copy.
   CudaExpected<> download (CudaTensor &tensor, const HostDestination &to, Slot &slot)
   {
     cudaStream_t stream = download_stream_->get ();
@@ -276,7 +276,7 @@ private:
     return check (cudaEventRecord (slot.downloaded.get (), stream));
   }
 
-  const inthist::Shape shape_, largest_part_;  // shape_ is that of the whole frame
+  const inthist::Shape shape_, largest_part_;  // shape_ is the shape of a whole frame
   const inthist::Lut lut_;
   const Download download_;
   const Context context_;
@@ -285,13 +285,13 @@ private:
   Plan plan_;
   PartMemory memory_;
   InContext<StreamOwner> download_stream_;
-  InContext<DeviceMemory> above_;  // H in the row above the next strip
+  InContext<DeviceMemory> above_;  // integral histogram in the row above the next strip
   std::unique_ptr<BufferHolds> holds_;
 
-  // Only the thread that submits uses these members; stats () reads only the counts.
+  // Only the thread that calls submit () uses the members below; stats () reads only counts.
   Slots slots_;
   PictureCache pictures_;
-  const Slot *last_slot_ = nullptr;  // the slot of the last part submitted
+  const Slot *last_slot_ = nullptr;  // slot of the part that was submitted last
   gint64 last_measured_ = 0;
 };
 

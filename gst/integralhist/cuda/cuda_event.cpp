@@ -16,7 +16,7 @@ static cudaError_t state_of (cudaEvent_t event)
 {
   const cudaError_t state = cudaEventQuery (event);
   if (state == cudaErrorNotReady)
-    cudaGetLastError ();  // older runtimes would report it at the next launch
+    cudaGetLastError ();  // resets the error, which older runtimes would report at the next launch
   return state;
 }
 

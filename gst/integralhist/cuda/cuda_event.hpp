@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Waits for CUDA events while their context is current.
+// Functions that wait for CUDA events. The CUDA context of the event must be current.
 #pragma once
 
 #include <chrono>
@@ -11,26 +11,25 @@
 
 namespace integralhist {
 
-/// Returns whether the work before the event is done or has failed. The next CUDA call with it
-/// reports the failure.
+/// Returns whether the work before a CUDA event is done or failed; later calls report failures.
 bool has_fired (cudaEvent_t event);
-/// How long a wait polls before it blocks. Waking a blocked thread takes longer than a small frame.
+/// How long a thread polls an event before it blocks: waking it takes longer than a small frame.
 inline constexpr std::chrono::microseconds kPolling (50);
-/// How long a wait for an answer to a tracker polls before it blocks. A tracker asks several times
-/// per frame.
+/// How long a thread polls for a query's answer before it blocks: longer than kPolling, because a
+/// tracker asks several times per frame.
 inline constexpr std::chrono::microseconds kAnswerPolling (200);
-/// Waits for an event made with cudaEventBlockingSync.
+/// Waits for a CUDA event, which must have been made with cudaEventBlockingSync.
 inthist::cuda::CudaExpected<>
 await (cudaEvent_t event, std::chrono::microseconds polling = kPolling,
        inthist::cuda::Location where = inthist::cuda::Location::current ());
 
-/// Lets `stream` wait for all work that the stream `producer` has now; `event` is recorded there
-/// for that. Without a producer, `stream` does not wait.
+/// Makes the CUDA stream `stream` wait for the work now on the stream `producer`, by recording
+/// `event` on `producer`. Does nothing if `producer` is null.
 inthist::cuda::CudaExpected<>
 wait_for_producer (cudaStream_t stream, cudaStream_t producer, cudaEvent_t event,
                    inthist::cuda::Location where = inthist::cuda::Location::current ());
 
-/// Waits at most `timeout` nanoseconds for an event; then returns an Error::Kind::timeout.
+/// Waits for a CUDA event. After `timeout` nanoseconds, returns an Error::Kind::timeout.
 Expected<> await (cudaEvent_t event, GstClockTime timeout,
                   inthist::cuda::Location where = inthist::cuda::Location::current ());
 

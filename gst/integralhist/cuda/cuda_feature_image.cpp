@@ -22,7 +22,7 @@ using inthist::Content;
 
 constexpr std::size_t kMaxAnswer = 256 << 20;  // bytes
 
-/// Enqueues the copy of `bytes` bytes of answers to the host, and waits for it.
+/// Copies `bytes` bytes of answers from the GPU to the host, and waits for the copy.
 Expected<> fetch (QueryBuffers &at, std::size_t bytes)
 {
   cudaStream_t stream = at.stream.get ();
@@ -38,7 +38,7 @@ Expected<> fetch (QueryBuffers &at, std::size_t bytes)
 CudaFeatureImage::Resources::~Resources ()
 {
   if (stream)
-    cudaStreamSynchronize (stream.get ());  // some of the work may already run
+    cudaStreamSynchronize (stream.get ());  // waits, because enqueued work may use the memory
 }
 
 Expected<std::unique_ptr<CudaFeatureImage>>
@@ -165,8 +165,7 @@ Expected<> CudaFeatureImage::count_on (inthist::Stream stream, const inthist::Re
   return {};
 }
 
-/// Enqueues the sums of cells, which stay in the buffers on the GPU, grid after grid. The staged
-/// inputs begin with a CellsOnDevice for each grid. The context is current.
+/// Enqueues the sums of cells, which stay in GPU memory; the CUDA context is current.
 CudaExpected<> CudaFeatureImage::enqueue_cells (std::span<const CellsQuery> queries,
                                                 QueryBuffers &at, cudaStream_t stream) const
 {
@@ -200,8 +199,8 @@ CudaFeatureImage::input_sizes_of (std::span<const CellsQuery> queries) const
   return sizes;
 }
 
-/// Writes the inputs of cell queries to the staging buffer. Pointers in them are addresses on the
-/// GPU.
+/// Writes the inputs of queries for cells to pinned memory: a CellsOnDevice for each grid, edges,
+/// and weights of values. Pointers in the inputs are addresses on the GPU.
 CellGrids CudaFeatureImage::stage (std::span<const CellsQuery> queries, const CellInputSizes &sizes,
                                    const QueryBuffers &at) const
 {
@@ -231,7 +230,7 @@ CellGrids CudaFeatureImage::stage (std::span<const CellsQuery> queries, const Ce
   return all;
 }
 
-/// Writes the weight of each possible pixel value. Returns the end.
+/// Writes what each of the 256 pixel values adds to a sum. Returns the end of the written array.
 std::uint16_t *CudaFeatureImage::write_value_weights (const CellsQuery &query,
                                                       std::uint16_t *value_weights) const
 {
@@ -249,7 +248,7 @@ std::uint16_t *CudaFeatureImage::write_value_weights (const CellsQuery &query,
   return value_weights + planes_of (query) * 256;
 }
 
-/// Copies the answers from `next` on to the memory of the callers.
+/// Copies downloaded answers, which begin at `next`, to the memory of the queries.
 Expected<> CudaFeatureImage::copy (std::span<const CellsQuery> queries, const std::byte *next) const
 {
   std::vector<Copy> copies;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The feature image of a frame in the memory of a CUDA context. Its own stream makes the values;
-// other streams wait for them, and it waits for its readers before it makes those of another frame.
+// The feature image of a frame (the feature value of each pixel) in GPU memory. A CUDA stream of
+// its own computes the values. Readers on other streams wait for the values, and this stream waits
+// for all readers before it computes the values of another frame.
 #pragma once
 
 #include <atomic>
@@ -40,7 +41,7 @@ public:
   Expected<> add_reader (CUevent_st *done) override;
   const inthist::Lut &lut () const override { return lut_; }
 
-  /// Returns the values, which are ready once values_ready () has fired.
+  /// Returns the feature values, which are ready once the event values_ready () has fired.
   inthist::PixelPlane values () const
   {
     return { reinterpret_cast<std::uint8_t *> (own_->values.get ()), stride () };
@@ -59,9 +60,9 @@ private:
 
     ~Resources ();
   };
-  /// The sizes of a query's inputs: grids, then their edges, then the weights of values.
+  /// The numbers of grids, edges, weights and sums of queries for cells, and the input bytes.
   struct CellInputSizes {
-    std::size_t grids = 0, edges = 0, value_weights = 0, sums = 0;  // the number of each
+    std::size_t grids = 0, edges = 0, value_weights = 0, sums = 0;
     std::size_t bytes = 0;
   };
 

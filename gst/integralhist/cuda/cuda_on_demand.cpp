@@ -24,8 +24,8 @@ namespace {
 
 using namespace inthist::cuda;
 
-/// Computes tensors of regions of frames, one at a time for each thread. It outlives the engine
-/// while tensors are out.
+/// Computes tensors of rectangular regions of frames, one at a time for each thread. While
+/// consumers hold such tensors, this object outlives the engine.
 class RegionTensors : public std::enable_shared_from_this<RegionTensors> {
 public:
   RegionTensors (Context context, Download download)
@@ -37,8 +37,8 @@ public:
 
   const Context context;
 
-  /// Enqueues the tensor of a frame's region, computed from the feature image. A box gets memory
-  /// for slightly larger boxes. The context is current.
+  /// Enqueues the computation of a region's tensor from the frame's feature image. The tensor of a
+  /// box has memory for slightly larger boxes, to be reused. The CUDA context is current.
   Expected<std::shared_ptr<CudaTensor>> compute (const inthist::Shape &of, const Region &region,
                                                  bool is_box, CudaFeatureImage &image)
   {
@@ -46,32 +46,30 @@ public:
     std::unique_ptr<Workplace> place = TRY (take_place ());
     const auto enqueued = enqueue (*tensor, region, *place, image);
     if (!enqueued)
-      cudaStreamSynchronize (place->stream.get ());  // some of the work may already run
+      cudaStreamSynchronize (place->stream.get ());  // waits, because enqueued work may already run
     places_->give_back (std::move (place));
     TRY (enqueued);
     return tensor;
   }
-  /// Makes a feature image, with memory for the values of a frame.
   Expected<std::unique_ptr<CudaFeatureImage>> make_image (OnDemandContext &frames) const
   {
     return CudaFeatureImage::create (context, queries_, frames.shape, frames.lut,
                                      frames.device_answers);
   }
-  /// Frees idle tensors now, and all others after their last release. No more frames come.
+  /// Frees the idle tensors now, and tensors in use when their last owner drops them.
   void end () { free_all (idle_->close ()); }
-  /// Returns the bytes of tensors that are in use or kept for reuse.
   guint64 bytes () const { return bytes_; }
 
 private:
   static constexpr std::size_t kMaxIdle = 4;
 
-  /// A stream, and the memory that a strategy needs on that stream besides the tensor.
+  /// A CUDA stream, and the memory that a strategy needs on this stream besides the tensor.
   struct Workplace {
     StreamOwner stream;
     GrowingDeviceMemory pixels, workspace;
   };
 
-  /// Returns a tensor that returns to the idle ones after its last release.
+  /// Returns a tensor that goes back to the idle tensors when its last owner drops it.
   Expected<std::shared_ptr<CudaTensor>> take (const inthist::Shape &of, bool is_box)
   {
     constexpr int kUnit = 128;
@@ -105,7 +103,6 @@ private:
       return tensor;
     }
   }
-  /// Frees the tensors in `idle`. Returns whether there were any.
   bool free_all (std::vector<std::unique_ptr<CudaTensor>> idle)
   {
     for (const auto &tensor : idle)
@@ -140,7 +137,8 @@ private:
     TRY (check (cudaStreamWaitEvent (stream, image.values_ready (), 0)));
     const inthist::Binning binning = { { values.data, std::ptrdiff_t (values.stride), {} },
                                        image.lut () };
-    // A strategy needs weights to be binned (PixelPlane): those of a narrower region are copied.
+    // The weights of a region narrower than the frame are copied, because a strategy on a GPU reads
+    // them only from a plane with the stride of the region (PixelPlane).
     const bool bins = of.content == inthist::Content::bins,
                moves = of.content == inthist::Content::weights
                        && (region.x > 0 || values.stride != stride);
@@ -171,8 +169,8 @@ private:
   InContext<IdleList<std::unique_ptr<CudaTensor>>> idle_;
 };
 
-/// A frame on a GPU: its feature image, from which the GPU answers many queries at once, and
-/// computes tensors of regions.
+/// The tensor on demand of a frame in GPU memory. It keeps the frame's feature image, from which
+/// the GPU answers many queries at once, and computes tensors of regions.
 class CudaOnDemandTensor final : public OnDemandTensor {
 public:
   static Expected<std::unique_ptr<EngineTensor>> create (std::shared_ptr<OnDemandContext> shared,
@@ -184,11 +182,10 @@ public:
   }
   ~CudaOnDemandTensor () override { context_->value_bytes -= image_->bytes (); }
 
-  /// Returns the event that fires when the frame has been read.
+  /// Returns the CUDA event that fires when the frame's pixels have been read.
   cudaEvent_t kept () const { return image_->values_ready (); }
 
-  /// Enqueues the copy of the frame's values. The engine calls this before any other code has the
-  /// tensor.
+  /// Enqueues the computation of the frame's feature values. Called before others have the tensor.
   Expected<> keep (const Frame &frame)
   {
     const bool weighted = frame.image.format.is_weighted ();
@@ -326,7 +323,7 @@ private:
 std::unique_ptr<DeviceStore> make_cuda_store (std::shared_ptr<CudaContext> context,
                                               Download download)
 {
-  // nothing is downloaded early, because no consumer asks for all of each frame
+  // Tensors are never downloaded in advance, because no consumer asks for all of each frame.
   return std::make_unique<CudaStore> (
       std::move (context), download == Download::never ? Download::never : Download::lazy);
 }

@@ -49,8 +49,7 @@ Expected<> CudaTensor::wait (GstClockTime timeout)
 
 Expected<> CudaTensor::wait_for_copy (GstClockTime timeout)
 {
-  // Without a copy only the first wait takes time: an event that was never recorded counts as
-  // fired.
+  // Without a download, the second wait is short: an event never recorded counts as fired.
   return on (*context_, [&] () -> Expected<> {
     TRY (await (own_->computed.get (), timeout));
     return await (own_->downloaded.get (), timeout);
@@ -85,7 +84,7 @@ Expected<> CudaTensor::ask_on (inthist::Stream stream, std::span<const Query> qu
   return on (*context_, [&] () -> Expected<> {
     StagedQueries staged = TRY (StagedQueries::create (*queries_, shape, queries, false));
     const auto enqueued = enqueue (staged, stream);
-    TRY (add_reader (stream));  // also for work that was enqueued before a failure
+    TRY (add_reader (stream));  // a reader even if only some work was enqueued before a failure
     TRY (enqueued);
     TRY (staged.copy_bests (stream));
     TRY (staged.end (stream));
@@ -95,7 +94,7 @@ Expected<> CudaTensor::ask_on (inthist::Stream stream, std::span<const Query> qu
 
 CudaExpected<cudaEvent_t> CudaTensor::event_for_reader ()
 {
-  // Finds an event that has fired, to reuse it. Each of the others still stands for a reader.
+  // Reuses an event that has fired, because an event that has not fired stands for a reader.
   auto reader = std::ranges::find_if (
       own_->readers, [] (const EventOwner &event) { return has_fired (event.get ()); });
   if (reader == own_->readers.end ())
@@ -201,8 +200,8 @@ CudaExpected<> CudaTensor::set_computed (cudaStream_t stream)
 
 CudaExpected<> CudaTensor::copy_blocks (const HostDestination &to, cudaStream_t stream)
 {
-  // Copies all pieces as one 2D copy, without gaps. Eight pieces of 0.4 MB take 59 us; eight copies
-  // take 73 us (H200, PCIe 5).
+  // Copies all pieces of a block as one 2D copy, without gaps. Eight pieces of 0.4 MB then take 59
+  // us, and 73 us as eight copies (H200, PCIe 5).
   constexpr std::size_t kMaxPitch = G_MAXINT32;  // of cudaMemcpy2D
   cudaError_t result = cudaSuccess;
   to.for_blocks ([&] (std::byte *at, std::size_t at_pitch, std::size_t offset, std::size_t pitch,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tensor on a GPU. Its fence is a CUDA event; its host copy is pinned memory that it keeps.
+// A tensor in GPU memory. A CUDA event tells when it is computed. Its copy on the host, if a
+// consumer asks for one, is pinned memory that the tensor keeps.
 #pragma once
 
 #include <gst/integralhist/engine/engine_tensor.hpp>
@@ -12,7 +13,7 @@ namespace integralhist {
 
 class CudaTensor final : public EngineTensor, public DeviceTensor {
 public:
-  /// The context must be current.
+  /// Makes a tensor; the CUDA context is current. Error messages say that `alive` tensors exist.
   static Expected<std::unique_ptr<EngineTensor>> create (const inthist::Shape &shape,
                                                          unsigned alive, Context context,
                                                          std::shared_ptr<QueryBufferPool> queries,
@@ -30,18 +31,17 @@ public:
   CudaView cuda () override;
   Expected<DeviceTensor *> device_tensor () override { return this; }
 
-  // The engine and the pool call these functions while no one else has the tensor. The context is
-  // current.
+  // The engine and the pool call the functions below while no one else has the tensor and the CUDA
+  // context is current.
 
   bool check_idle () override;
   void *data () { return own_->memory.get (); }
-  /// Returns the size of the tensor's memory in bytes. The tensor can have any shape that fits in
-  /// it.
+  /// Returns the bytes of the tensor's memory. The tensor can have any shape that fits.
   std::size_t room () const { return room_; }
-  /// Lets `stream`, which will write the tensor, wait for all earlier uses.
+  /// Makes `stream`, which will overwrite the tensor, wait for all earlier uses of the tensor.
   inthist::cuda::CudaExpected<> reuse (cudaStream_t stream);
   inthist::cuda::CudaExpected<> set_computed (cudaStream_t stream);
-  /// Fires when the tensor is computed.
+  /// Returns the CUDA event that fires when the tensor is computed.
   cudaEvent_t computed () const { return own_->computed.get (); }
   /// Enqueues the download of the tensor to its host copy. `stream` already waits for the tensor.
   inthist::cuda::CudaExpected<> start_download (cudaStream_t stream);
@@ -55,14 +55,13 @@ private:
   {
   }
 
-  /// The resources that the last user of the tensor frees.
   struct Resources {
     inthist::cuda::DeviceMemory memory;
     inthist::cuda::PinnedMemory host;  // guarded by host_mutex_
     inthist::cuda::EventOwner computed, downloaded;
     // One event for each stream that reads the tensor; guarded by readers_mutex_.
     std::vector<inthist::cuda::EventOwner> readers;
-    bool has_unknown_readers = false;  // readers without an event; guarded by readers_mutex_
+    bool has_unknown_readers = false;  // some readers have no event; guarded by readers_mutex_
 
     ~Resources ();
   };

@@ -14,7 +14,8 @@ namespace integralhist {
 
 using Context = std::shared_ptr<CudaContext>;
 
-/// Calls `body` while the context is current, and returns the Expected that `body` returns.
+/// Calls the function `body` with the CUDA context current and returns its result, or an error if
+/// the context no longer exists.
 template <class Body>
 auto on (const CudaContext &context, Body &&body)
     -> Expected<typename decltype (body ())::value_type>
@@ -32,7 +33,7 @@ auto on (const CudaContext &context, Body &&body)
     return std::move (*result);
 }
 
-/// Owns a value, and makes the context current to destroy it.
+/// Owns a value such as a CUDA stream, and makes its CUDA context current to destroy it.
 template <class T>
 class InContext {
 public:

@@ -29,7 +29,7 @@ struct PeerUpload::Device {
 
 namespace {
 
-/// Returns the milliseconds of the fastest of three runs.
+/// Returns the milliseconds that the work enqueued by `enqueue` takes: the fastest of three runs.
 template <class Enqueue>
 CudaExpected<float> milliseconds_of (Enqueue &&enqueue)
 {
@@ -48,8 +48,8 @@ CudaExpected<float> milliseconds_of (Enqueue &&enqueue)
   return best;
 }
 
-/// Returns whether a peer copy takes less than half the time of an upload. Returns an error if that
-/// cannot be measured.
+/// Returns whether a copy from GPU to GPU takes less than half the time of an upload from the host.
+/// Returns an error if that cannot be measured.
 Expected<bool> is_near (const CudaContext &from, const CudaContext &to)
 {
   constexpr std::size_t kBytes = 8 << 20;
@@ -81,8 +81,8 @@ std::shared_ptr<PeerUpload>
 PeerUpload::between (const std::vector<std::shared_ptr<CudaContext>> &contexts)
 {
   static std::mutex measuring;
-  // The results of is_near (). Never destroyed: elements may outlive static objects when the
-  // process ends.
+  // The results of is_near () for each pair of GPUs. The map is never destroyed, because elements
+  // may outlive static objects when the process ends.
   static auto &known = *new std::map<std::pair<int, int>, bool>;
   if (contexts.size () < 2)
     return nullptr;

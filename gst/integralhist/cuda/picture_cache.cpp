@@ -20,8 +20,7 @@ CudaExpected<> PictureCache::open ()
   return {};
 }
 
-/// Returns the first row in the picture of a part: the part's, or 0 if the feature reads several
-/// pixels.
+/// Returns the first picture row that a part needs: 0 if a value depends on several pixels.
 static int first_row_of (const PartFrame &frame, const Part &part)
 {
   return frame.image.format.reads_single_pixel () ? part.first_row : 0;
@@ -70,14 +69,13 @@ Expected<Picture *> PictureCache::fetch (const PartFrame &frame, const Part &par
   return &picture;
 }
 
-/// Marks a picture as empty, and waits until no slot reads it.
+/// Marks a picture as empty, and waits until no frame in flight reads it.
 CudaExpected<> PictureCache::forget (Picture &picture)
 {
   picture.first_row = -1;
   return await_readers_ (picture);
 }
 
-/// Copies the planes to the picture's staging buffer.
 CudaExpected<PicturePlanes> PictureCache::stage_in (Picture &picture, const PicturePlanes &planes)
 {
   const TraceRange range ("integral histogram: copy to pinned memory");
@@ -85,8 +83,7 @@ CudaExpected<PicturePlanes> PictureCache::stage_in (Picture &picture, const Pict
   return planes.stage (picture.staging.get ());
 }
 
-/// Enlarges one kind of buffer in all pictures at once, so that only one frame waits for
-/// allocations.
+/// Enlarges a buffer in all pictures at once, so that only one frame waits for allocations.
 template <class Memory>
 CudaExpected<> PictureCache::reserve (Memory Picture::*which, std::size_t bytes)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pictures on a device. The parts of a frame read the same picture, which stays until a later
-// picture reuses its memory.
+// Pictures (the pixels of frames) in GPU memory. The parts of a frame read the same picture, which
+// stays until a later picture overwrites it.
 #pragma once
 
 #include <atomic>
@@ -18,24 +18,23 @@
 
 namespace integralhist {
 
-/// A frame's pixels in the device's memory, or a strip of its rows. They may still be uploading.
+/// The pixels of a frame or of a strip of its rows, in GPU memory. Their upload may still run.
 struct Picture {
   inthist::cuda::GrowingPinnedMemory staging;
   inthist::cuda::GrowingDeviceMemory memory;
   inthist::cuda::EventOwner upload_started, arrived;
   guint64 frame = 0;
   int first_row = -1;    // -1: no picture yet
-  bool timed = false;    // measured, and not in the statistics yet
+  bool timed = false;    // its upload is measured, but not in the statistics yet
   inthist::Image image;  // of what the memory holds
 };
 
-/// Pictures that are reused in turn. One thread uses them, with the context current.
+/// Pictures are overwritten in turn. Only one thread uses them, with the CUDA context current.
 class PictureCache {
 public:
-  /// A function that waits until no slot reads a picture.
+  /// A function that waits until no frame in flight reads the given picture.
   using AwaitReaders = std::function<inthist::cuda::CudaExpected<> (const Picture &)>;
 
-  /// Makes a cache of `n` pictures that are `width` pixels wide.
   PictureCache (Context context, std::size_t n, int width, AwaitReaders await_readers)
       : context_ (std::move (context)), width_ (width), await_readers_ (std::move (await_readers)),
         stream_ (context_), pictures_ (context_, n)
@@ -43,13 +42,13 @@ public:
   }
   inthist::cuda::CudaExpected<> open ();
 
-  /// Returns a part's picture; null if it is neither on the device nor being uploaded.
+  /// Returns the picture for a part of a frame, or null if the device neither has nor uploads it.
   Picture *find (const PartFrame &frame, const Part &part);
   /// Returns the picture whose memory the next fetch () overwrites.
   Picture &next () { return (*pictures_)[n_fetched_ % pictures_->size ()]; }
-  /// Enqueues the copy of a part's rows to the next picture, from the host or another device.
+  /// Enqueues the copy of the rows that a part needs, from the host or another GPU, to next ().
   Expected<Picture *> fetch (const PartFrame &frame, const Part &part, bool measured);
-  /// Returns the stream on which pictures are copied; null before open ().
+  /// Returns the CUDA stream on which pictures are copied; null before open ().
   cudaStream_t stream () const { return stream_->get (); }
 
   // Any thread may call these.

@@ -7,7 +7,7 @@
 
 namespace integralhist {
 
-/// Enqueues the upload of planes in pinned memory.
+/// Enqueues the upload of a picture's planes from pinned memory to `to`, in GPU memory.
 inthist::cuda::CudaExpected<> upload (const PicturePlanes &planes, std::byte *to,
                                       cudaStream_t stream);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// An allocator of pinned host memory for pools: system memory whose qdata is the pinned block.
+// A GstAllocator of pinned host memory, for buffer pools. It gives out plain system memory, with
+// the pinned block as qdata so that is_pinned () finds it.
 #include "pinned_memory.hpp"
 
 #include <cstring>
@@ -18,7 +19,7 @@ struct Block {
   std::size_t bytes;
 };
 
-/// Pins new memory, with the context current. The error is `no_memory` if no more can be pinned.
+/// Allocates pinned host memory. The error is `no_memory` if the system can pin no more.
 Expected<inthist::cuda::PinnedMemory> pin (const CudaContext &context, std::size_t bytes)
 {
   return on (context, [&] () -> Expected<inthist::cuda::PinnedMemory> {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Pinned host memory, which all devices read and write in place.
+// Pinned host memory, which all GPUs read and write in place.
 #pragma once
 
 #include <gst/integralhist/memory/host_memory.hpp>
@@ -9,13 +9,11 @@
 
 namespace integralhist {
 
-/// Allocates pinned memory for all devices.
 Expected<HostMemory> allocate_pinned (std::shared_ptr<CudaContext> context, std::size_t bytes,
                                       const NoMemoryMessage &message);
-/// Makes an allocator of pinned memory, which a device reads and writes in place. If no more can be
-/// pinned, it allocates plain memory. (transfer full)
+/// Makes a GstAllocator of pinned memory, or of plain memory if no more is pinned (transfer full).
 GstAllocator *new_pinned_allocator (std::shared_ptr<CudaContext> context);
-/// Returns whether `bytes` bytes from `data` on lie in memory of an allocator of pinned memory.
+/// Returns whether `bytes` bytes from `data` on lie in a block of an allocator of pinned memory.
 bool is_pinned (GstMemory *memory, const void *data, std::size_t bytes);
 
 }  // namespace integralhist

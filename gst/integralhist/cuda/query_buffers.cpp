@@ -13,7 +13,7 @@ using namespace inthist::cuda;
 
 namespace {
 
-/// Calls `array (pointer, bytes)` for each input array of a query.
+/// Calls the function `array` with the pointer and the bytes of each input array of a query.
 template <class Array>
 void for_inputs (const inthist::Shape &shape, Query &query, Array &&array)
 {
@@ -27,9 +27,9 @@ void for_inputs (const inthist::Shape &shape, Query &query, Array &&array)
   visit (query.totals, query.n_totals ());
 }
 
-/// Calls `array (pointer, bytes, goes_up, comes_back)` for each array of answers or carried values
-/// (kernels/query.hpp). Uploaded arrays lie together, and downloaded ones too. Answers at null
-/// addresses are not downloaded.
+/// Calls the function `array` with the pointer and bytes of each array of answers or carried values
+/// (kernels/query.hpp), and whether it is uploaded or downloaded. The order keeps uploaded arrays
+/// together, and downloaded ones. Answers without an address are not downloaded.
 template <class Array>
 void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &&array)
 {
@@ -51,11 +51,11 @@ void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &
       array (query.answers, inthist::answer_bytes (shape, query), false, false);
 }
 
-/// The most bytes of answers that kernels write directly to host memory: for a few bytes, starting
-/// a copy would take longer. This limit is a judgement; only 900 bytes were measured.
+/// The most bytes of answers that kernels write directly to pinned host memory: for a few bytes,
+/// starting a copy would take longer. The limit is a judgement; only 900 bytes were measured.
 constexpr std::size_t kMaxPinnedAnswers = 16 << 10;
 
-/// Assigns places to arrays in one block, each aligned to 16 bytes.
+/// Assigns offsets in one block of memory to arrays, each aligned to 16 bytes.
 class Packing {
 public:
   std::size_t add (std::size_t bytes)
@@ -75,8 +75,7 @@ private:
 CudaExpected<> QueryBuffers::reserve (std::size_t inputs_bytes, std::size_t answers_bytes,
                                       std::size_t host_answers_bytes)
 {
-  // Reserves a quarter more than needed: the next queries may be a little larger, and allocating
-  // takes long.
+  // Reserves a quarter more memory than needed: later queries may be larger, allocating is slow.
   const auto grow = [] (auto &memory, std::size_t bytes) -> CudaExpected<> {
     return bytes <= memory.bytes () ? CudaExpected<> () : memory.reserve (bytes + bytes / 4);
   };
@@ -142,7 +141,7 @@ Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inth
         staged.copies_.push_back (
             { query.best, outputs.add (sizeof *query.best), sizeof *query.best });
 
-  // In pinned memory answers are only written: kernels would also read carried values and bests.
+  // Only answers that kernels do not read go to pinned memory: no carried values or best windows.
   staged.in_host_answers_ =
       staged.up_end_ == 0 && staged.back_begin_ == 0 && staged.back_end_ == outputs.bytes ()
       && outputs.bytes () <= kMaxPinnedAnswers

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Copies queries to a device, and their answers back.
+// Copies queries (kernels/query.hpp) to a GPU, and the answers back to the host.
 #pragma once
 
 #include <span>
@@ -17,10 +17,10 @@ namespace integralhist {
 
 using inthist::Query;
 
-/// A stream with buffers for queries, which one call at a time uses.
+/// A CUDA stream and buffers in pinned and GPU memory, for the queries of one call at a time.
 struct QueryBuffers {
   inthist::cuda::StreamOwner stream;
-  inthist::cuda::EventOwner done;  // fires after all use of the buffers
+  inthist::cuda::EventOwner done;  // event that fires after all use of the buffers
   inthist::cuda::GrowingPinnedMemory host_inputs, host_answers;
   inthist::cuda::GrowingDeviceMemory inputs, answers;
 
@@ -28,26 +28,26 @@ struct QueryBuffers {
 
   inthist::cuda::CudaExpected<> reserve (std::size_t inputs_bytes, std::size_t answers_bytes,
                                          std::size_t host_answers_bytes);
-  /// Records `done` on the stream `on`, after all use of the buffers.
+  /// Records the event `done` on the CUDA stream `on`, after all use of the buffers.
   inthist::cuda::CudaExpected<> end (cudaStream_t on);
 };
 
 class QueryBufferPool;
 
-/// Returns buffers to the pool after a call. If the call failed before end (), waits for the
-/// device, and then frees the buffers with the context current.
+/// Returns leased buffers to the pool after a call. If the call failed before end (), waits for the
+/// GPU, and then frees the buffers with the CUDA context current.
 struct QueryBufferReturn {
   QueryBufferPool *pool = nullptr;
   void operator() (QueryBuffers *buffers) const;
 };
 using QueryLease = std::unique_ptr<QueryBuffers, QueryBufferReturn>;
 
-/// A pool of buffers for queries. It outlives the leases.
+/// A pool of buffers for queries. It must outlive the leases of its buffers.
 class QueryBufferPool {
 public:
   explicit QueryBufferPool (Context context) : context_ (context), idle_ (std::move (context)) {}
 
-  /// Returns idle buffers, or new ones, for one call; the context must be current.
+  /// Returns idle or new buffers, for one call. The CUDA context must be current.
   inthist::cuda::CudaExpected<QueryLease> lease ();
 
 private:
@@ -57,27 +57,25 @@ private:
   InContext<IdleList<std::unique_ptr<QueryBuffers>>> idle_;
 };
 
-/// The queries of one call, whose pointers are to the device's buffers. Small answers are in pinned
-/// host memory.
+/// Copies of the queries of one call, with pointers to buffers on the GPU or in pinned memory.
 class StagedQueries {
 public:
-  /// Copies the inputs of queries to the host buffers, for the upload. If `answers`, carried values
-  /// are copied too, and answers later return to the addresses in the queries. Otherwise carried
-  /// values and answers are arrays on the device.
+  /// Copies the inputs of queries to pinned memory, for the upload. If `answers` is true, carried
+  /// values are copied too, and answers later return to the addresses in the queries. If it is
+  /// false, carried values and answers are arrays on the GPU.
   static Expected<StagedQueries> create (QueryBufferPool &pool, const inthist::Shape &shape,
                                          std::span<const Query> queries, bool answers);
 
   const QueryBuffers &buffers () const { return *buffers_; }
   std::span<const Query> queries () const { return queries_; }
-  /// Enqueue copies of the buffers.
   inthist::cuda::CudaExpected<> upload (cudaStream_t stream) const;
   inthist::cuda::CudaExpected<> download (cudaStream_t stream) const;
-  /// Enqueues copies of each Best to its address in device memory if that address does not suit the
-  /// atomic operations of kernels.
+  /// Enqueues copies of each best window to its address in GPU memory if that address does not suit
+  /// the atomic operations of kernels.
   inthist::cuda::CudaExpected<> copy_bests (cudaStream_t stream) const;
-  /// Copies downloaded answers from the host buffer to the addresses in the queries.
+  /// Copies downloaded answers from pinned memory to the addresses in the queries.
   void copy_answers () const;
-  /// Marks the end of the use of the buffers: after the work that `stream` has now.
+  /// Marks the use of the buffers as over after the work that is now on `stream`.
   inthist::cuda::CudaExpected<> end (cudaStream_t stream) { return buffers_->end (stream); }
 
 private:
@@ -96,7 +94,7 @@ private:
   QueryLease buffers_;
   std::vector<Query> queries_;
   std::vector<Copy> copies_;
-  // Offsets in the buffers: the ends of inputs and of uploaded answers, and the downloaded range.
+  // Byte offsets in the buffers: ends of inputs and uploaded answers, and the downloaded range.
   std::size_t inputs_bytes_ = 0, up_end_ = 0, back_begin_ = SIZE_MAX, back_end_ = 0;
   bool in_host_answers_ = false;  // kernels write answers to pinned memory; no copy is needed
 };

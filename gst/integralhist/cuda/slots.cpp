@@ -94,7 +94,7 @@ Stats Slots::stats ()
   return stats;
 }
 
-/// Waits until the slot's last frame is done, without holding the lock.
+/// Waits until the last frame of a slot is done, without holding the lock.
 CudaExpected<> Slots::make_free (Slot &slot)
 {
   if (!slot.busy)

@@ -19,32 +19,27 @@ struct Slot {
   inthist::cuda::StreamOwner stream;
   inthist::cuda::DeviceMemory pixels, workspace;
   std::optional<inthist::Shape> workspace_shape;          // the shape that last used the workspace
-  inthist::cuda::EventOwner ready, computed, downloaded;  // each fires after that step
+  inthist::cuda::EventOwner ready, computed, downloaded;  // each event fires after its step
   inthist::cuda::EventOwner compute_started, download_started;  // only in measured frames
-  const Picture *picture = nullptr;                             // null if pixels are read in place
+  const Picture *picture = nullptr;                             // null: pixels read in place
   bool busy = false, measured = false, upload_measured = false, downloads = false;
 
   cudaEvent_t done () const { return downloads ? downloaded.get () : computed.get (); }
 };
 
-/// Slots that are used in turn. One thread takes them; others may call stats (). The context is
-/// current.
+/// Only one thread takes slots; any thread may call stats (). The CUDA context is current.
 class Slots {
 public:
   Slots (Context context, unsigned n) : slots_ (std::move (context), n) {}
   inthist::cuda::CudaExpected<> open (const PartMemory &memory);
 
-  /// Waits until the next slot is free.
   inthist::cuda::CudaExpected<Slot *> next ();
   bool is_next_free ();
-  /// Waits until no frame in flight reads the picture.
   inthist::cuda::CudaExpected<> await_readers (const Picture &picture);
   bool has_readers (const Picture &picture);
-  /// Marks the slot as busy with a new frame, and counts the frame.
   void start (Slot &slot, guint64 bytes_down);
 
-  /// Returns how many frames were started and are in flight, the bytes downloaded, and the times of
-  /// measured frames.
+  /// Returns the counts of frames, the downloaded bytes and the times of measured frames.
   Stats stats ();
 
   auto begin () { return slots_->begin (); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The costs of answers, to choose the cheapest way: nanoseconds. Only their ratios matter.
+// The costs, in nanoseconds, of the ways to answer a query: from the pixels of a frame, or from a
+// computed tensor. They serve to choose the cheapest way, so only their ratios matter.
 #pragma once
 
 #include <kernels/query.hpp>
@@ -8,16 +9,16 @@
 namespace integralhist {
 
 struct AnswerCost {
-  /// This cost stands for work that a device never does.
+  /// The cost of work that a device never does, such as counting pixels on a GPU.
   static constexpr double kNever = -1;
 
-  double pixel,  // to count a pixel of a window, on one core
-      window,    // for each window that is counted, in addition to its pixels
-      bin,       // for each bin of a window that is counted
-      lookup,    // to read one bin of a window from a computed tensor
-      element,   // to compute an element of a tensor
-      tensor,    // to start a tensor
-      at_once;   // share of the whole tensor's cost; above it, compute the whole tensor at once
+  double pixel,  // cost to count one pixel of a window, on one CPU core
+      window,    // cost of each window that is counted, besides its pixels
+      bin,       // cost of each bin of a window that is counted
+      lookup,    // cost to read one bin of a window from a computed tensor
+      element,   // cost to compute one element of a tensor
+      tensor,    // cost to start the computation of a tensor
+      at_once;   // above this share of the whole tensor's cost, computing it at once is better
 
   double of_tensor (const inthist::Region &box, int bins) const
   {
@@ -25,9 +26,8 @@ struct AnswerCost {
   }
 };
 
-/// Measured with two cores of an AMD EPYC (Zen 4), 2026-11-25.
-/// tests/benchmarks/probes/answer_costs.cpp measures these costs again, except for `bin` and
-/// `lookup`. These two, and the cost of a small window, are estimates.
+/// The costs of a CPU, measured with tests/benchmarks/probes/answer_costs.cpp on two cores of an
+/// AMD EPYC (Zen 4). `bin`, `lookup` and the cost of a small window are estimates.
 inline constexpr AnswerCost kCpuCost = { .pixel = 0.6,
                                          .window = 20,
                                          .bin = 0.3,
@@ -36,9 +36,8 @@ inline constexpr AnswerCost kCpuCost = { .pixel = 0.6,
                                          .tensor = 14000,
                                          .at_once = 1 };
 
-/// The costs of a GPU, which counts no pixels. On an H100 1920x1080x32 takes 90 us, and a small
-/// tensor 10. The calling thread waits for a box, but not for a whole tensor that was computed in
-/// advance.
+/// The costs of a GPU, which counts no pixels. On an H100, a tensor of 1920x1080x32 takes 90 us, a
+/// small one 10 us. A thread waits for a box, but not for a tensor that was computed in advance.
 inline constexpr AnswerCost kGpuCost = { .pixel = AnswerCost::kNever,
                                          .window = 0,
                                          .bin = 0,

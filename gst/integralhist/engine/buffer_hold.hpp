@@ -8,14 +8,12 @@
 
 namespace integralhist {
 
-/// A hold on an input buffer that is read after it has left the element: a reference, which keeps
-/// the buffer out of its pool and makes it unwritable. An element downstream copies the buffer
-/// before it writes to it; if the copy shares the memory, the buffer's pool must allocate another
-/// buffer.
+/// A reference to a GstBuffer whose pixels an engine still reads after the buffer has left the
+/// element. It keeps the buffer out of its pool and unwritable, so elements downstream copy the
+/// buffer before they write. If a copy shares the memory, the pool allocates another buffer.
 class BufferHold {
 public:
   BufferHold () = default;
-  /// Holds `buffer`, from which the tensor is computed.
   BufferHold (GstBuffer *buffer, std::shared_ptr<Tensor> tensor)
       : tensor_ (std::move (tensor)), buffer_ (gst_buffer_ref (buffer))
   {
@@ -23,8 +21,8 @@ public:
     tensor_->flags->buffer_held = true;
   }
 
-  /// Ends the hold, but keeps the reference until destruction. Returns whether an element copied
-  /// the buffer because it was held.
+  /// Marks the buffer as no longer held, but keeps the reference to it until destruction. Returns
+  /// whether an element downstream copied the buffer because it was held.
   bool end ()
   {
     if (!buffer_)
@@ -34,7 +32,6 @@ public:
   }
 
 private:
-  /// Drops the reference; the last one returns the buffer to its pool.
   struct Unref {
     void operator() (GstBuffer *buffer) const { gst_buffer_unref (buffer); }
   };

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Sums of cells (kernels/cells.hpp) from a tensor. An edge falls on a whole position or between
-// two. The rectangles between whole positions have whole pixels and share none; a cell has all or a
-// part of each.
+// Sums of cells (kernels/cells.hpp) from a tensor, which knows only whole pixels. Pixel boundaries
+// around the cell edges cut the frame into rectangles that do not overlap. A cell's sum adds up the
+// sums of rectangles, each times the share of the rectangle that lies in the cell.
 #include <algorithm>
 #include <vector>
 
@@ -15,14 +15,13 @@ using inthist::Cells;
 using inthist::kCellParts;
 using inthist::Region;
 
-/// A strip between neighbouring positions of an axis, and the part of its width that lies in a
-/// cell.
+/// A strip of pixel columns or rows, and the share of its width that lies in a given cell.
 struct Share {
   std::size_t strip;
   std::int64_t part;  // in 1/kCellParts
 };
 
-/// The whole positions along an axis, and for each cell its shares of the strips between them.
+/// The pixel boundaries that cut an axis into strips, and for each cell its shares of the strips.
 struct Axis {
   std::vector<int> places;
   std::vector<std::vector<Share>> cells;
@@ -43,7 +42,7 @@ struct Axis {
                   inside = std::min (end, edges[i + 1]) - std::max (first, edges[i]);
         if (first >= edges[i + 1])
           break;
-        // A strip that is cut is one pixel wide.
+        // An edge inside a pixel cuts a strip of one pixel, so `inside` is the share itself.
         if (inside > 0)
           cell.push_back ({ k, inside == end - first ? kCellParts : inside });
         strip = k;
@@ -67,8 +66,8 @@ struct Axes {
   }
 };
 
-/// Adds `part` times each of n numbers to `to`. Most strips have whole pixels; then `part` is
-/// kCellParts, and multiplying is a shift.
+/// Adds the `n` sums of a strip, times the strip's share `part`, to the `n` sums of a cell. Most
+/// strips lie wholly in the cell: `part` is the constant kCellParts, and multiplying is a shift.
 template <class Number>
 void add_share (const Number *__restrict from, std::int64_t part, std::size_t n,
                 std::int64_t *__restrict to)
@@ -81,7 +80,6 @@ void add_share (const Number *__restrict from, std::int64_t part, std::size_t n,
       to[i] += std::int64_t (from[i]) * part;
 }
 
-/// Writes each cell's sum: the sums of rectangles, times their shares in the cell. Returns the end.
 std::int64_t *write_cells (const Axes &axes, const guint64 *sums, std::size_t planes,
                            std::int64_t *to)
 {
@@ -101,7 +99,6 @@ std::int64_t *write_cells (const Axes &axes, const guint64 *sums, std::size_t pl
   return to;
 }
 
-/// Queries the sums of rectangles in each plane.
 Expected<> ask_sums (Tensor &tensor, const std::vector<Region> &rectangles, guint64 *sums)
 {
   const Query query = {
@@ -112,8 +109,7 @@ Expected<> ask_sums (Tensor &tensor, const std::vector<Region> &rectangles, guin
   return tensor.ask ({ &query, 1 });
 }
 
-/// Computes a score for each rectangle, from histograms that it queries for some rectangles at a
-/// time.
+/// Queries at most kAtOnce histograms at a time, to limit the memory.
 Expected<> ask_scores (Tensor &tensor, const std::vector<Region> &rectangles,
                        inthist::Scores scores, guint64 *sums)
 {
@@ -147,7 +143,7 @@ Expected<> ask_by_rectangles (Tensor &tensor, const CellsQuery &query)
   }
   const std::size_t planes = query.scores.empty () ? std::size_t (tensor.shape.bins) : 1;
   std::vector<guint64> sums (rectangles.size () * planes);
-  if (!rectangles.empty ())  // otherwise all cells are empty
+  if (!rectangles.empty ())  // without rectangles, all cells are empty
     TRY (query.scores.empty () ? ask_sums (tensor, rectangles, sums.data ())
                                : ask_scores (tensor, rectangles, query.scores, sums.data ()));
   const guint64 *from = sums.data ();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Draws on frames in a GPU's memory (kernels/blend.hpp): the drawings are uploaded, and no frame is
-// downloaded.
+// Draws an overlay on video frames in a GPU's memory (kernels/blend.hpp). The drawings are
+// uploaded, so that no frame is downloaded.
 #pragma once
 
 #include <memory>
@@ -16,38 +16,37 @@ namespace integralhist {
 
 class CudaContext;
 
-/// The drawings on a frame, in the order in which they are drawn, and all their pixels.
+/// The boxes of pixels to draw on a frame, in drawing order, and an array with all their pixels.
 struct Drawings {
   std::span<const inthist::Drawing> all;
   std::span<const inthist::Argb> pixels;
 };
 
-/// A map of levels that is drawn over a box of the frame, like inthist::LevelMap.
+/// A map of 8-bit levels in host memory, to draw in colours over a box of the frame. The members
+/// mean the same as in inthist::LevelMap (kernels/blend.hpp).
 struct LevelPicture {
   std::span<const std::uint8_t> levels;
   int stride;
-  std::span<const int> columns, rows;  // the box has as many
+  std::span<const int> columns, rows;  // map column of each column of the box, map row of each row
   std::span<const inthist::Argb, 256> colours;
   int x, y;
 };
 
-/// Draws on frames of a context, one after another. Only one thread at a time may call it.
+/// Draws on frames in the memory of a CUDA context. Only one thread at a time may call a canvas.
 class DeviceCanvas {
 public:
   virtual ~DeviceCanvas () = default;
-  /// Enqueues the drawing on `stream`. If `stream` is null, draws after the legacy default stream,
-  /// and returns when all is drawn. The picture's planes lie in the context's memory, the other
-  /// arguments in the host's, which may change after the call. The map, if there is one, is drawn
-  /// first.
+  /// Enqueues drawing `map`, unless null, and `drawings` over it. If the CUDA stream `stream` is
+  /// null, draws after the work of the legacy default stream, and returns when all is drawn. The
+  /// picture lies in device memory; other inputs lie in host memory and may change afterwards.
   virtual Expected<> draw (const inthist::Canvas &picture, const LevelPicture *map,
                            const Drawings &drawings, inthist::Stream stream) = 0;
 };
 
-/// Makes a canvas for a context. Fails in builds without CUDA.
 Expected<std::unique_ptr<DeviceCanvas>> make_device_canvas (std::shared_ptr<CudaContext> context);
 
-/// Returns the layer of each drawing: the length of the longest chain of drawings below it that
-/// overlap. Drawings of the same layer share no pixel.
+/// Returns the layer of each drawing: one above the highest layer of the earlier drawings that it
+/// overlaps. Drawings of one layer share no pixel, so a GPU may draw them at once.
 std::vector<int> layers_of (std::span<const inthist::Drawing> drawings);
 
 }  // namespace integralhist

@@ -11,7 +11,7 @@ Expected<bool> count_windows (DeviceFeatureImage &feature_image, const inthist::
                               const Query &query)
 {
   constexpr int kMaxWindows = 20000;
-  constexpr double kMaxFrames = 64;  // to count at most as many pixels as 64 frames have
+  constexpr double kMaxFrames = 64;  // all windows have at most the pixels of 64 frames
   if (query.kind != inthist::QueryKind::counts || !query.answers || !query.windows.list
       || query.windows.n > kMaxWindows || shape.content != inthist::Content::bins)
     return false;

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The engines behind the C API and the producer element: tensors with a fence, a pool of tensors,
-// and engines that fill them. No .hpp file of this folder is installed.
+// Engines turn video frames into tensors: integral histograms in memory. The C API and the producer
+// element use them. No .hpp file of this folder is installed.
 //
 //   Engine::submit (frame) ──► Tensor, returned at once; the engine fills it later
-//   Tensor::wait, ask, host     wait for the fence; submit waits only for a slot and a tensor
+//   Tensor::wait, ask, host     wait until that is done; submit waits for a slot and a tensor
 //
-// An engine has `async-depth` slots, one for each frame in flight. A tensor stays out of the pool
-// while a consumer holds it; only a tensor may outlive its engine. A PartEngine also computes some
-// of a frame's bins or rows. A sharded engine distributes frames over several part engines. If a
-// frame does not fit one device, the engine computes it in rounds. Failures are returned as an
-// Error (error.hpp).
+// An engine has `async-depth` slots. A slot is the memory for one frame in flight besides the
+// frame's tensor. A tensor returns to a pool when its last consumer drops it, and may outlive the
+// engine. A PartEngine also computes some of a frame's bins or rows. A sharded engine distributes
+// frames over several part engines. If a frame does not fit one device, the engine computes the
+// frame in rounds. Failures are returned as an Error (error.hpp).
 #pragma once
 
 #include <algorithm>
@@ -26,19 +26,19 @@ namespace integralhist {
 
 class CudaContext;
 
-/// The memory of a frame's pixels. Pixels in host memory are copied before submit returns. Pinned
-/// host memory and device memory are read later, in place.
+/// Where the pixels of a frame lie. Engine::submit () copies pixels in host memory. Pixels in
+/// pinned host memory or device memory are read later, in place.
 enum class PixelLocation { host, pinned, device };
 
 struct Frame {
   inthist::Image image;
   PixelLocation location = PixelLocation::host;
-  // For pixels on a device: the stream that writes them; null if they are already written.
+  // For pixels on a device: the CUDA stream that writes them; null if they are already written.
   inthist::Stream producer = nullptr;
-  // For pixels on a device: the context of their memory; null if it is the engine's.
+  // For pixels on a device: the CUDA context of their memory; null if it is the engine's.
   std::shared_ptr<CudaContext> context = nullptr;
-  // For a summed-area table: the scores of this frame's values; null for the engine's LUT. Each
-  // frame may have its own scores without a new engine.
+  // For a summed-area table: the lookup table from this frame's pixel values to scores, which may
+  // change without a new engine; null for the engine's.
   std::shared_ptr<const inthist::Lut> lut = nullptr;
 
   const inthist::Lut &lut_or (const inthist::Lut &engines) const { return lut ? *lut : engines; }
@@ -55,7 +55,7 @@ struct Duration {
   }
 };
 
-/// The reason for a schedule (at once or on demand) that never changes.
+/// The Stats::schedule_reason of engines that compute all frames at once, or all on demand.
 inline constexpr const char *kScheduleSet = "set, or needed by other settings";
 
 struct Stats {
@@ -63,24 +63,24 @@ struct Stats {
   int device = -1;
   guint64 frames = 0, in_flight = 0;
   guint64 bytes_up = 0, bytes_down = 0;
-  guint64 bytes_staged = 0;  // part of bytes_up that came from unpinned memory
+  guint64 bytes_staged = 0;  // uploaded bytes that lay in unpinned host memory
   Duration upload, compute, download;
   const char *schedule = "eager";  // how the next frame is computed: "eager" or "on-demand"
   const char *schedule_reason = kScheduleSet;
-  // Counts about frames that are computed on demand.
+  // Counts about frames that are computed on demand, when a consumer asks.
   guint64 pixel_answers = 0;    // queries answered from the pixels, without a tensor
   guint64 device_answers = 0;   // queries that a GPU answered about frames in host memory
-  guint64 part_tensors = 0;     // tensors computed of a region of a frame
-  guint64 tensors = 0;          // tensors computed of a whole frame
-  guint64 bytes_on_demand = 0;  // memory that frames use, or keep for later ones
+  guint64 part_tensors = 0;     // number of computed tensors of regions of frames
+  guint64 tensors = 0;          // number of computed tensors of whole frames
+  guint64 bytes_on_demand = 0;  // bytes that frames use, or that are kept for later frames
 
   struct DeviceParts {
     int device;
     guint64 parts;
   };
-  std::vector<DeviceParts> parts;  // parts that each device of a sharded engine computed
+  std::vector<DeviceParts> parts;  // number of frame parts that each device computed
 
-  /// Adds the counts of another engine on the same devices. Does not add those of frames on demand.
+  /// Adds another engine's statistics, except the counts about frames on demand.
   void add (const Stats &other)
   {
     device = std::max (device, other.device);
@@ -99,12 +99,13 @@ struct Stats {
   }
 };
 
-/// A frame that an engine has accepted: its tensor, and a hold on its buffer.
+/// A frame's tensor, and a function that holds the frame's buffer, from Engine::submit ().
 struct SubmittedFrame {
   std::shared_ptr<Tensor> tensor;
-  /// Lets the engine hold the frame's buffer, and so make it unwritable, until its pixels have been
-  /// read. If `wait` is true, waits until then, unless this thread is cancelled. Call this while
-  /// the engine lives, before another element may write to the buffer.
+  /// Holds a reference to the frame's GstBuffer, so that no element writes to it before the engine
+  /// has read the pixels. If `wait` is true, waits for the read instead, unless this thread is
+  /// cancelled. To be called while the engine exists, before another element may write to the
+  /// buffer.
   std::function<Expected<> (GstBuffer *, bool wait)> hold = [] (GstBuffer *, bool) {
     return Expected<> ();
   };
@@ -114,21 +115,19 @@ class Engine {
 public:
   virtual ~Engine () = default;
 
-  /// Returns the frame's tensor before it is computed. If cancelled, returns an
-  /// Error::Kind::flushing.
+  /// Returns a frame's tensor before it is computed, or Error::Kind::flushing if cancelled.
   virtual Expected<SubmittedFrame> submit (const Frame &frame) = 0;
-  /// Waits until all frames are computed, and returns the first failure since the last call. If
-  /// this thread is cancelled (cancel.hpp), does not wait. A CUDA engine returns at once: it
-  /// reports failures with the next frame, or with the tensor.
+  /// Waits until all submitted frames are computed or this thread is cancelled (cancel.hpp).
+  /// Returns the first failure since the last call. A CUDA engine returns at once, because it
+  /// reports failures with the next frame or with the tensor.
   virtual Expected<> finish () { return {}; }
-  /// Returns whether a failure ended the engine: it computes no more frames.
+  /// Returns whether a failure has ended the engine, which then computes no more frames.
   virtual bool has_failed () { return false; }
-  /// Drops frames whose tensors no consumer holds. From then on calls none of the options'
-  /// functions. This is the last call before the engine is dropped.
+  /// Drops queued frames whose tensors no consumer holds, and calls the functions in the options no
+  /// more. This is the last call before the engine is destroyed.
   virtual void abandon () {}
   virtual Stats stats () = 0;
   virtual const Plan &plan () const = 0;
-  /// Returns a text for the log that says how frames are computed.
   virtual std::string description () const { return plan ().description; }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tensor as its engine and the pool see it: its memory serves one frame after another.
+// The interface of a tensor for its engine and for the pool of tensors, which use the tensor's
+// memory for one frame after another.
 #pragma once
 
 #include <cstring>
@@ -12,15 +13,15 @@
 
 namespace integralhist {
 
-/// The place of a part in the frame's tensor in host memory. Parts of u8-tiled tensors have all
-/// rows.
+/// The place of a part of a frame (some bins and rows) in the whole frame's tensor in host memory.
 struct HostDestination {
   std::byte *tensor = nullptr;
   inthist::Shape shape;  // of the whole frame
   Part part;
 
-  /// Calls `copy (to, to_pitch, from, from_pitch, bytes, n)` for each block of n pieces of the
-  /// part's tensor. `from` is an offset in the part's tensor.
+  /// Calls `copy (to, to_pitch, from, from_pitch, bytes, n)` for blocks that make up the part's
+  /// tensor. A block is `n` pieces of `bytes` bytes, every `from_pitch` bytes from offset `from` of
+  /// that tensor on. They go to the address `to`, every `to_pitch` bytes.
   template <class Copy>
   void for_blocks (Copy &&copy) const
   {
@@ -49,27 +50,23 @@ class EngineTensor : public Tensor {
 public:
   using Tensor::Tensor;
 
-  /// Sets the shape of the next frame or part, which must fit the memory. Engines call this before
-  /// any other code has the tensor.
+  /// Sets the shape of the next frame or part, which must fit the tensor's memory.
   void set_shape (const inthist::Shape &of)
   {
     shape = of;
     layout = inthist::layout_of (of);
   }
 
-  /// Starts copying the tensor to `to`. The returned function waits for the copy.
+  /// Starts copying the tensor to host memory. The returned function waits until the copy is done.
   virtual Expected<std::function<Expected<> ()>> start_copy (const HostDestination &to)
   {
     to.copy (static_cast<const std::byte *> (TRY (host ())));
     return [] { return Expected<> (); };
   }
-  /// Waits until the tensor is computed, and copied to its host destination if it has one.
   virtual Expected<> wait_for_copy (GstClockTime timeout) { return wait (timeout); }
 
-  /// Returns whether all work on the tensor is done. The tensor remembers that, so that the next
-  /// frame need not wait.
+  /// Returns whether the device has done its work on the tensor, so that a new frame need not wait.
   virtual bool check_idle () { return true; }
-  /// Tells the tensor that no consumer holds it any more.
   virtual void released () {}
 };
 

@@ -11,15 +11,14 @@
 
 namespace integralhist {
 
-/// Makes an engine when it is first needed, and makes another if that one was dropped. The counts
-/// of all these engines are added up.
+/// Makes an engine when first needed, and another after a drop. Adds up all engines' statistics.
 class LazyEngine {
 public:
   using Make = std::function<Expected<std::shared_ptr<Engine>> ()>;
 
   explicit LazyEngine (Make make) : make_ (std::move (make)) {}
 
-  /// Returns the engine, and makes it if necessary. One thread at a time calls this.
+  /// Returns the engine, made if there is none. Only one thread at a time may call this.
   Expected<std::shared_ptr<Engine>> get ()
   {
     if (const auto engine = this->engine ())
@@ -29,7 +28,7 @@ public:
     engine_ = made;
     return made;
   }
-  /// Drops the engine by retire () (retire.hpp). A cancelled thread waits only a moment.
+  /// Drops the engine and waits for its end (retire.hpp), at most 100 ms if cancelled.
   void drop ()
   {
     std::unique_lock lock (mutex_);
@@ -37,7 +36,7 @@ public:
       return;
     Stats last = engine_->stats ();
     last.in_flight = 0;
-    before_.add (last);  // under one lock, so that stats () counts each frame once
+    before_.add (last);  // in the lock that resets engine_, so that stats () counts no frame twice
     std::shared_ptr<Engine> engine = std::exchange (engine_, nullptr);
     lock.unlock ();
     retire (std::move (engine));
@@ -45,13 +44,11 @@ public:
 
   // Any thread may call these.
 
-  /// Returns the engine; null if it does not exist.
   std::shared_ptr<Engine> engine () const
   {
     const std::lock_guard lock (mutex_);
     return engine_;
   }
-  /// Returns the counts of all engines so far.
   Stats stats ()
   {
     const std::lock_guard lock (mutex_);
@@ -65,7 +62,7 @@ private:
   const Make make_;
   mutable std::mutex mutex_;  // guards all below
   std::shared_ptr<Engine> engine_;
-  Stats before_;  // of engines that were dropped
+  Stats before_;  // statistics of the engines that were dropped
 };
 
 }  // namespace integralhist

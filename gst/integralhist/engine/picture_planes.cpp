@@ -7,7 +7,7 @@
 namespace integralhist {
 namespace {
 
-/// Returns where the rows of a plane lie, as far as the feature reads them.
+/// Returns the rows of one plane of an image, with only the bytes that the feature reads.
 PictureRows rows_of (const inthist::Image &image, int plane, int width, int n)
 {
   const inthist::PixelFormat &format = image.format;
@@ -90,7 +90,7 @@ std::size_t most_picture_bytes (const inthist::PixelFormat &format, int width, i
 {
   inthist::Image image;
   image.format = format;
-  // At this offset a frame has the most samples of chroma.
+  // A crop that begins at this odd pixel touches the most samples of subsampled chroma.
   image.left = 1;
   image.top = format.is_interlaced () ? 3 : 1;
   image.rows = rows;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The planes of a picture, for copies to a staging buffer or to a device.
+// Where the planes of a picture lie in memory, for copies to a staging buffer or to a device.
 #pragma once
 
 #include <span>
@@ -9,13 +9,13 @@
 
 namespace integralhist {
 
-/// The rows of a plane, and their place in a copy of the picture.
+/// The rows of a plane. `pitch` and `offset`, in bytes, place the rows in a copy of the picture.
 struct PictureRows {
   const std::byte *data;
   int n;
-  std::size_t bytes;          // of a row
-  std::ptrdiff_t stride;      // bytes; negative from the bottom up
-  std::size_t pitch, offset;  // in the copy
+  std::size_t bytes;
+  std::ptrdiff_t stride;  // bytes to the next row; negative if rows are stored bottom-up
+  std::size_t pitch, offset;
 
   std::size_t size () const { return (pitch > bytes ? pitch : bytes) * n; }
   bool are_close () const { return stride == std::ptrdiff_t (pitch); }
@@ -23,18 +23,15 @@ struct PictureRows {
 
 class PicturePlanes {
 public:
-  /// Describes `n` rows of an image, `width` pixels wide; all rows of the frame if its feature
-  /// reads more than one pixel of the first plane. A stride that suits the kernels is kept, so that
-  /// one copy uploads all rows. Rows that overlap are copied one by one. With `keep_strides` all
-  /// strides are kept.
+  /// Describes `n` rows of an image, `width` pixels wide, or all rows of the frame if the feature
+  /// reads several pixels for one value. A stride that suits the kernels is kept, so that one copy
+  /// has all rows; other rows are copied one by one. With `keep_strides`, all strides are kept.
   PicturePlanes (const inthist::Image &image, int width, int n, bool keep_strides = false);
 
   std::span<const PictureRows> all () const { return { rows_, std::size_t (n_) }; }
-  /// Returns the bytes that a copy of all planes occupies.
   std::size_t size () const { return rows_[n_ - 1].offset + rows_[n_ - 1].size (); }
-  /// Returns how many bytes are copied, without gaps.
+  /// Returns how many bytes of pixels a copy reads, without the gaps between rows.
   std::size_t bytes () const;
-  /// Returns the image that describes a copy of the planes in `memory`.
   inthist::Image image_in (const std::byte *memory) const;
   /// Copies the planes to `to`, pinned memory of size () bytes, and returns the planes of the copy.
   PicturePlanes stage (std::byte *to) const;
@@ -47,7 +44,7 @@ private:
 
 /// Returns the most bytes that `n` rows of a picture can occupy on a device, for any allocator and
 /// any crop: at least PicturePlanes::size (), and with the row pitch of cudaMallocPitch. If the
-/// feature reads more than one pixel of the first plane, all `rows` rows of the frame are needed.
+/// feature reads several pixels for one value, all `rows` rows of the frame are needed.
 std::size_t most_picture_bytes (const inthist::PixelFormat &format, int width, int n, int rows);
 
 }  // namespace integralhist

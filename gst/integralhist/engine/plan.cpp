@@ -16,8 +16,8 @@ using inthist::Shape;
 
 using Seconds = std::chrono::duration<double>;
 
-/// Waits until no other thread measures, because two measurements at once would both be wrong.
-/// Returns the lock; it is not owned if `cancelled` was set first.
+/// Waits until no other thread measures strategies, because two measurements at once would both be
+/// wrong. Returns a lock that is not owned if `cancelled` was set first.
 std::unique_lock<std::mutex> turn (const std::atomic<bool> *cancelled)
 {
   static std::mutex mutex;

@@ -10,8 +10,8 @@
 namespace integralhist {
 namespace {
 
-/// Counts the engines being dropped. The process waits for them at its end: they use other
-/// libraries.
+/// Counts the engines that retire () is destroying. The process waits for them at its end, because
+/// engines use other libraries.
 struct Retired {
   std::atomic<unsigned> n = 0;
 

@@ -22,7 +22,6 @@ Expected<std::shared_ptr<TensorPool>> TensorPool::create (Make make, const Optio
   return pool;
 }
 
-/// Waits until a tensor is idle or may be made.
 Expected<> TensorPool::await_room (std::unique_lock<std::mutex> &lock)
 {
   const auto has_room = [this] { return !idle_.empty () || may_grow (); };
@@ -42,8 +41,7 @@ Expected<> TensorPool::await_room (std::unique_lock<std::mutex> &lock)
   });
 }
 
-/// Makes a tensor, without holding the lock, and puts it in front of the idle tensors. If there is
-/// no memory for it, but there is an idle tensor, does nothing.
+/// Makes an idle tensor, with the pool unlocked. If memory is short, another idle tensor suffices.
 Expected<> TensorPool::grow (std::unique_lock<std::mutex> &lock)
 {
   const unsigned alive = alive_++;
@@ -58,7 +56,7 @@ Expected<> TensorPool::grow (std::unique_lock<std::mutex> &lock)
   alive_--;
   if (idle_.empty () || made.error ().kind != Error::Kind::no_memory)
     return tl::make_unexpected (std::move (made).error ());
-  grow_below_ = alive_;  // the largest number that fits the memory
+  grow_below_ = alive_;  // the most tensors that fit the memory
   return {};
 }
 
@@ -87,7 +85,8 @@ Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire ()
 Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire (MemoryReturns &returns)
 {
   for (;;) {
-    // The count is read first: memory returned after a failure may be enough.
+    // Reads the count of memory returns before acquire (): memory that comes back after acquire ()
+    // has failed may be enough for a second attempt.
     const guint64 before = returns.n_returned ();
     auto tensor = acquire ();
     if (tensor || tensor.error ().kind != Error::Kind::no_memory

@@ -12,29 +12,26 @@
 
 namespace integralhist {
 
-/// A pool of tensors of one shape. While tensors are in use, it may outlive its engine.
+/// A pool of tensors of one shape, which may outlive its engine while consumers hold tensors.
 class TensorPool : public std::enable_shared_from_this<TensorPool> {
 public:
   using Make = std::function<Expected<std::unique_ptr<EngineTensor>> (unsigned alive)>;
 
-  /// Makes a pool with one tensor, so that a shape that does not fit fails now. At most
-  /// options.max_tensors exist. If all are in use, acquire () makes another. Up to
-  /// options.async_depth, it also makes one if the device still works on the returned ones, so that
-  /// frames in flight do not wait for each other's memory. The pool keeps as many for reuse as were
-  /// recently in use at once.
+  /// Makes a pool with one tensor, so that lack of memory shows at once. It has at most
+  /// options.max_tensors, and grows when all are in use. Up to options.async_depth it also grows
+  /// when the device still works on the idle ones, so that frames in flight need not wait.
   static Expected<std::shared_ptr<TensorPool>> create (Make make, const Options &options);
 
-  /// Returns a tensor, which its last user returns to the pool. If max_tensors are in use, waits,
-  /// unless this thread is cancelled; without options.waits_for_tensors, returns an
-  /// Error::Kind::no_memory.
+  /// Returns a tensor, which comes back to the pool when its last owner drops it. If
+  /// options.max_tensors are in use, waits for one unless this thread is cancelled; without
+  /// options.waits_for_tensors, returns an Error::Kind::no_memory instead.
   Expected<std::shared_ptr<EngineTensor>> acquire ();
-  /// Like acquire (), but if memory is short, waits for `returns` and tries again.
+  /// Returns a tensor. If memory is short, waits until frames in flight return some (`returns`).
   Expected<std::shared_ptr<EngineTensor>> acquire (MemoryReturns &returns);
-  /// Returns how many tensors are in use.
   unsigned n_out ();
-  /// Returns whether acquire () would wait. Returns false if this thread is cancelled.
+  /// Returns whether acquire () would wait; false if this thread is cancelled.
   bool is_exhausted ();
-  /// Ends reuse: tensors that come back later are freed at once.
+  /// Frees the idle tensors. Tensors that come back to the pool later are freed at once.
   void close ();
 
 private:
@@ -56,9 +53,9 @@ private:
   std::deque<std::unique_ptr<EngineTensor>> idle_;  // the longest idle in front
   unsigned alive_ = 0;
   const unsigned min_retained_;
-  unsigned grow_below_;    // if fewer exist, acquire () makes one and does not wait for the device
-  unsigned retain_limit_;  // if more exist, a returned one is freed
-  unsigned acquired_ = 0, most_out_ = 0;  // most_out_: in the last kRecent calls of acquire ()
+  unsigned grow_below_;    // with fewer tensors, acquire () makes one and does not await the device
+  unsigned retain_limit_;  // with more tensors, one that comes back to the pool is freed
+  unsigned acquired_ = 0, most_out_ = 0;  // most_out_: most tensors in use of late
 };
 
 }  // namespace integralhist

@@ -8,12 +8,11 @@
 
 namespace integralhist {
 
-/// Computes whole tensors of frames on demand, with an engine of its own, one frame at a time. No
-/// thread waits until another thread releases a tensor. Any thread may call this.
+/// Computes whole tensors of frames on demand, one at a time, for calls from any thread. No call
+/// waits until another thread releases a tensor.
 class WholeTensorEngine {
 public:
-  /// `make` makes an engine on a device of the kind `device`. The engine must not wait for tensors
-  /// in use.
+  /// Takes a function that makes an engine which does not wait for tensors in use.
   WholeTensorEngine (LazyEngine::Make make, inthist::Device device)
       : device (device), engine_ (std::move (make))
   {
@@ -21,8 +20,8 @@ public:
 
   const inthist::Device device;
 
-  /// Computes a frame's tensor, and returns it when it is done, or an error if this thread is
-  /// cancelled first. If the engine fails, the next call makes another.
+  /// Computes a frame's tensor and returns the finished tensor, or an error if this thread is
+  /// cancelled first. If the engine fails, it is dropped, and the next call makes another.
   Expected<std::shared_ptr<Tensor>> compute (const inthist::Image &image)
   {
     std::unique_lock lock (mutex_);
@@ -50,10 +49,10 @@ public:
     changed_.notify_one ();
     return tensor;
   }
-  /// Notes that the stream has ended. Each later compute () makes an engine, and then drops it.
+  /// Drops the engine, as the stream has ended. Later calls of compute () make an engine each.
   void end ()
   {
-    ended_ = true;  // first, so that an engine that is being made is also dropped
+    ended_ = true;  // set first, so that an engine that compute () now makes is also dropped
     engine_.drop ();
   }
   Stats stats () { return engine_.stats (); }

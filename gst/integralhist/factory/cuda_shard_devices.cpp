@@ -11,7 +11,7 @@ namespace integralhist {
 Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext> context,
                                          const inthist::Lut &lut, const Options &options)
 {
-  // 5 % remain for the driver and for other processes
+  // 5 % of the free GPU memory remain for the driver and for other processes.
   const std::size_t available = TRY (context->free_memory ()) / 20 * 19;
   return ShardDevice{
     context->device (),

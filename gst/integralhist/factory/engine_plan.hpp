@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Chooses the engine for the frames of a stream from the user's settings and the abilities of the
-// devices only.
+// Chooses the engine for a stream of frames, by the element's settings and the devices.
 #pragma once
 
 #include <kernels/shape.hpp>
@@ -13,36 +12,34 @@ namespace integralhist {
 struct EngineRequest {
   Compute compute = Compute::eager;
   inthist::Content content = inthist::Content::bins;
-  bool on_gpu = false;                       // otherwise the CPU computes
-  bool lists_devices = false;                // cuda-device-ids; a CPU pretends them
-  bool in_parts = false;                     // several devices, or task-bins is set
-  bool is_limited = false;                   // max-device-memory
-  bool downloads = false;                    // all tensors are downloaded at once
-  bool gpu_takes_shape = false;              // a strategy of the GPU can compute the shape
-  bool has_room_to_change_schedule = false;  // on a GPU: tensors of both schedules fit
+  bool on_gpu = false;                       // if false, the CPU computes
+  bool lists_devices = false;                // the user lists devices, which a CPU may imitate
+  bool in_parts = false;                     // the engine uses several devices, or task-bins is set
+  bool is_limited = false;                   // max-device-memory is set
+  bool downloads = false;                    // each computed tensor is copied to the host
+  bool gpu_takes_shape = false;              // the GPU can compute tensors of the shape
+  bool has_room_to_change_schedule = false;  // GPU memory fits eager and on-demand tensors at once
 
-  /// Returns whether one engine on the CPU computes all frames.
   bool is_plain_cpu () const { return !on_gpu && !lists_devices && !in_parts && !is_limited; }
 };
 
-/// How frames are computed.
 struct EnginePlan {
   bool on_demand = false;     // if false, frames are computed at once
-  bool stays_on_gpu = false;  // frames in a GPU's memory wait there for queries
-  bool gpu_assists = false;   // the GPU answers many queries about frames in host memory
-  bool has_whole = false;     // an engine computes a frame when a consumer asks for all of it
-  bool measures = true;       // the fastest strategy is searched for
+  bool stays_on_gpu = false;  // frames in GPU memory wait there for queries
+  bool gpu_assists = false;   // the GPU answers many queries at once about frames in host memory
+  bool has_whole = false;     // an engine computes a frame if a consumer asks for the whole tensor
+  bool measures = true;       // engines measure strategies to find the fastest
 
   bool operator== (const EnginePlan &) const = default;
 };
 
 EnginePlan choose (const EngineRequest &request);
 
-/// The kind of engine that computes each frame at once.
+/// The kinds of engines that compute each frame at once.
 enum class EagerEngine { cpu, one_device, sharded };
 
-/// Chooses the kind of an eager engine. `room` tensors fit the device; if its memory is limited, at
-/// least `least` must fit.
+/// Chooses the kind of an eager engine for a device with memory for `room` tensors. If the user
+/// limits the memory, one device is used only if at least `least` tensors fit.
 EagerEngine choose_eager (const EngineRequest &request, unsigned room, unsigned least);
 
 }  // namespace integralhist

@@ -16,15 +16,15 @@
 namespace integralhist {
 namespace {
 
-/// Returns options with which the engine takes the built-in choice.
+/// Returns the options without measuring, so that an engine uses the built-in strategy.
 Options untuned (Options options)
 {
   options.tuning_time = 0;
   return options;
 }
 
-/// Returns whether a GPU has room for the tensors of an eager engine and for those of frames on
-/// demand at once. Both exist while the schedule changes.
+/// Returns whether a GPU has memory for the tensors of an eager engine and of frames on demand at
+/// once, because both exist while Compute::automatic changes from one to the other.
 Expected<bool> has_room_to_change_schedule (const inthist::Shape &shape, const Options &options,
                                             const CudaContext &context)
 {
@@ -51,7 +51,6 @@ Expected<EngineRequest> request_of (const inthist::Shape &shape, const Options &
   };
 }
 
-/// The inputs for making engines.
 struct EngineInputs {
   inthist::Shape shape;
   inthist::Lut lut;
@@ -59,7 +58,6 @@ struct EngineInputs {
   inthist::PixelFormat format;
   EngineRequest request;
 
-  /// Makes an engine that computes each frame at once.
   Expected<std::unique_ptr<Engine>> eager (const Options &options) const;
 };
 
@@ -82,8 +80,7 @@ Expected<std::unique_ptr<Engine>> EngineInputs::eager (const Options &options) c
   switch (choose_eager (request, room, least_resident (options))) {
     case EagerEngine::cpu: return make_cpu_engine (shape, lut, options);
     case EagerEngine::one_device: {
-      // If memory is limited, `room` was computed for the built-in strategy only, so no other
-      // strategy is used.
+      // With limited memory, only the built-in strategy is used: `room` was computed for it.
       Options alone = request.is_limited ? untuned (options) : options;
       if (request.is_limited && (options.max_tensors == 0 || options.max_tensors > room))
         alone.max_tensors = room;
@@ -95,11 +92,11 @@ Expected<std::unique_ptr<Engine>> EngineInputs::eager (const Options &options) c
   return make_sharded_engine (shape, options, std::move (all), functions, format);
 }
 
-/// Returns options of an engine for queries, which come one at a time and also after a stop. Only
-/// the caller of a query gets its error.
+/// Returns the options of an engine that computes whole tensors for queries, one at a time and also
+/// after the element stops. Only the caller of a query gets its error, so nothing is reported.
 Options for_queries (Options options)
 {
-  options.async_depth = 2;  // a cancelled frame may still be computed
+  options.async_depth = 2;  // a cancelled frame may still be computed beside the new one
   options.waits_for_tensors = false;
   options.failed = nullptr;
   options.still_waiting = nullptr;
@@ -132,7 +129,7 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
   if (plan.has_whole) {
     EngineInputs of_kept = inputs;
     if (shape.content == inthist::Content::sums)
-      of_kept.lut = inthist::uniform_lut (256);  // what is kept of a table is already scores
+      of_kept.lut = inthist::uniform_lut (256);  // kept values are already scores
     whole_engine = std::make_shared<WholeTensorEngine> (later (of_kept, for_queries (options)),
                                                         request.on_gpu ? inthist::Device::cuda
                                                                        : inthist::Device::cpu);

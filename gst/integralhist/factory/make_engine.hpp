@@ -6,16 +6,15 @@
 
 namespace integralhist {
 
-/// The devices that compute frames.
 struct Devices {
   std::vector<std::shared_ptr<CudaContext>> contexts;  // if empty, the CPU computes
-  std::vector<int> ids;  // as the user lists them; on the CPU they are pretended
+  std::vector<int> ids;  // device numbers that the user lists; without GPUs, the CPU imitates them
 
   bool are_several () const { return contexts.size () > 1 || ids.size () > 1; }
 };
 
-/// Makes the engine for a shape: a sharded engine (sharded_engine.hpp) for several devices, or if
-/// settings or memory require rounds. Pictures of the input are no larger than those of `format`.
+/// Makes the engine for a tensor shape: a sharded engine (sharded_engine.hpp) for several devices,
+/// or if settings or memory require rounds. Input pictures are at most as large as with `format`.
 Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, const inthist::Lut &lut,
                                                const Options &options, const Devices &devices,
                                                const inthist::PixelFormat &format);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Stubs of the CUDA functions for builds without CUDA: there is no device.
+// Stubs of the CUDA functions, for builds without CUDA: they report that there is no device.
 #include <gst/integralhist/cuda/pinned_memory.hpp>
 #include <gst/integralhist/engine/device_canvas.hpp>
 #include <gst/integralhist/engine/device_feature_image.hpp>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The devices of a sharded engine.
+// The devices of a sharded engine, which distributes parts of frames over several GPUs.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,12 @@ class CudaContext;
 struct DeviceFunctions;
 struct ShardDevice;
 
-/// Returns the CPU, described as a device, so that a sharded engine runs without a GPU.
+/// Returns the CPU, described as a device, so that a sharded engine also runs without a GPU.
 ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options);
 
 Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext> context,
                                          const inthist::Lut &lut, const Options &options);
-/// Returns the functions for devices with these contexts. Without contexts, returns those of the
-/// CPU.
+/// Returns the functions of a sharded engine for GPUs, or for the CPU if there are no contexts.
 DeviceFunctions cuda_functions (const std::vector<std::shared_ptr<CudaContext>> &contexts);
 
 }  // namespace integralhist

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Histograms and tables on the CPU. The streaming thread turns pixels into bin indices in 1 % of
-// the time; then it releases the buffer. A worker thread fills the tensor on all cores.
+// The engine that computes tensors (integral histograms and summed-area tables) on the CPU. The
+// streaming thread turns pixels into bin indices, in 1 % of the time, and then releases the frame's
+// buffer. A worker thread fills the tensor on all cores.
 #include "cpu_engine.hpp"
 
 #include <deque>
@@ -30,7 +31,6 @@ public:
   {
   }
 
-  /// Allocates memory for frames in flight, chooses the strategy, and starts the worker thread.
   Expected<> open (const Options &options)
   {
     const auto make = [shape = largest_part_] (unsigned alive) {
@@ -125,7 +125,7 @@ public:
 
   void abandon () override
   {
-    // Declared first, so that the tensors return to the pool without the lock.
+    // Declared before the lock, so that dropped tensors return to the pool after the unlock.
     std::vector<std::shared_ptr<CpuTensor>> dropped;
     const std::lock_guard lock (mutex_);
     const auto is_unheld = [] (const Slot *slot) { return slot->tensor.use_count () == 1; };
@@ -152,7 +152,7 @@ public:
   const Plan &plan () const override { return plan_; }
 
 private:
-  /// A frame in flight.
+  /// The memory of a frame in flight, besides its tensor.
   struct Slot {
     HostMemory pixels, workspace;
     std::shared_ptr<CpuTensor> tensor;
@@ -219,15 +219,15 @@ private:
       idle_.push_back (slot);
       changed_.notify_all ();
       lock.unlock ();
-      tensor.reset ();  // may free much memory
+      tensor.reset ();  // destroyed without the lock, because that may free much memory
       lock.lock ();
     }
   }
 
-  const inthist::Shape shape_, largest_part_;  // shape_ is that of the whole frame
+  const inthist::Shape shape_, largest_part_;  // shape_ is the shape of a whole frame
   const inthist::Lut lut_;
   std::vector<Slot> slots_;
-  std::vector<std::uint32_t> above_;  // the worker's: H in the row above the next strip
+  std::vector<std::uint32_t> above_;  // integral histogram in the row above a strip
   std::shared_ptr<TensorPool> pool_;
   Plan plan_;
 
@@ -236,8 +236,8 @@ private:
   std::vector<Slot *> idle_;
   std::deque<Slot *> queue_;
   Slot *running_ = nullptr;
-  std::atomic<bool> given_up_ = false;  // the worker stops computing its frame
-  Expected<> outcome_;                  // the first failure of any frame
+  std::atomic<bool> given_up_ = false;  // tells the worker to stop computing its frame
+  Expected<> outcome_;                  // the first failure of any frame since finish ()
   Stats stats_;
   bool stopping_ = false;
 

@@ -6,8 +6,8 @@
 
 namespace integralhist {
 
-/// Makes a part engine on the CPU. It measures strategies (plan_for) unless the options name one,
-/// which must take the shape.
+/// Makes a part engine (part_engine.hpp) on the CPU. It measures strategies (plan.hpp) unless the
+/// options name one, which must be able to compute the shape.
 Expected<std::unique_ptr<PartEngine>> make_cpu_engine (const inthist::Shape &shape,
                                                        const inthist::Lut &lut,
                                                        const Options &options,

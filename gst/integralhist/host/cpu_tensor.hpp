@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tensor that the CPU computes, in host memory.
+// A tensor in host memory, which the CPU computes.
 #pragma once
 
 #include <gst/integralhist/engine/engine_tensor.hpp>
@@ -10,20 +10,18 @@
 
 namespace integralhist {
 
-/// Answers queries from a tensor in host memory.
+/// Answers queries (kernels/query.hpp) from a tensor in host memory, on the CPU.
 Expected<> answer_on_host (const inthist::TensorView &tensor, std::span<const Query> queries);
 
 class CpuTensor final : public EngineTensor {
 public:
-  /// Makes a tensor; its error message says that `alive` others exist.
+  /// Makes a tensor. If memory is short, the error message says that `alive` other tensors exist.
   static Expected<std::unique_ptr<EngineTensor>> create (const inthist::Shape &shape,
                                                          unsigned alive);
 
   Expected<> wait (GstClockTime timeout) override { return computed_.wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override;
   Expected<const void *> host () override;
-
-  // The engine calls these.
 
   std::byte *data () { return memory_.get (); }
   void begin () { computed_.reset (); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A fence for work on the host: other threads wait until the work is done.
+// A fence for work on the CPU: threads wait until another thread says that the work is done.
 #pragma once
 
 #include <chrono>
@@ -11,19 +11,18 @@
 
 namespace integralhist {
 
-/// Returns the timeout as a duration, limited so that adding it to a time does not overflow.
+/// Returns a timeout as a duration, limited so that adding it to a time does not overflow.
 std::chrono::nanoseconds duration_of (GstClockTime timeout);
-/// Returns the Error::Kind::timeout of a wait for a tensor.
+/// Returns the error for a tensor that was not computed within the timeout of a wait.
 tl::unexpected<Error> not_ready ();
 
 class HostFence {
 public:
-  /// Begins work.
+  /// Begins new work, for which wait () will wait.
   void reset ();
-  /// Notes that the work is done, with this outcome, and wakes all waiting threads. Only the first
-  /// call has an effect.
+  /// Ends the work and wakes all waiting threads. Only the first call since reset () counts.
   void signal (const Expected<> &outcome);
-  /// Waits at most `timeout` nanoseconds, and returns the outcome.
+  /// Returns the outcome of the work. After `timeout` nanoseconds, returns an Error::Kind::timeout.
   Expected<> wait (GstClockTime timeout);
 
 private:

@@ -14,14 +14,14 @@
 namespace integralhist {
 namespace {
 
-/// Reads a file that holds a number; fails for "max".
+/// Reads a number from a file of a Linux control group. Fails if the file says "max" (no limit).
 bool read_number (const std::string &file, std::size_t *number)
 {
   std::ifstream stream (file);
   return bool (stream >> *number);
 }
 
-/// Reads a line "NAME VALUE" or "NAME: VALUE" of a file such as /proc/meminfo.
+/// Reads the number of the line "NAME VALUE" of a file such as /proc/meminfo.
 bool read_field (const std::string &file, const std::string &name, std::size_t *value)
 {
   std::ifstream stream (file);
@@ -39,13 +39,13 @@ void lower (Available *available, std::size_t limit, std::size_t used, const cha
     *available = { left, of };
 }
 
-/// The names of the files of control groups, for version 1 or 2.
+/// Names of the files of Linux control groups, which differ between version 1 and version 2.
 struct GroupFiles {
   const char *folder, *limit, *used, *reclaimable;
 };
 
-/// Lowers the available memory to what the process's control group and the enclosing groups still
-/// allow. Page cache counts as free.
+/// Lowers the available memory to what a Linux control group and its parents allow. Page cache
+/// counts as free.
 void lower_by_groups (Available *available, const std::string &root, std::string group,
                       const GroupFiles &files)
 {
@@ -69,8 +69,7 @@ void lower_by_groups (Available *available, const std::string &root)
   constexpr GroupFiles kV1 = { "/sys/fs/cgroup/memory", "memory.limit_in_bytes",
                                "memory.usage_in_bytes", "total_inactive_file" };
   constexpr GroupFiles kV2 = { "/sys/fs/cgroup", "memory.max", "memory.current", "inactive_file" };
-  // In a container the path in /proc/self/cgroup may be the host's. Then the root of the mount is
-  // the group of this process.
+  // The root group is read too: in a container, /proc/self/cgroup may name a path of the host.
   lower_by_groups (available, root, "/", kV2);
   lower_by_groups (available, root, "/", kV1);
   std::ifstream groups (root + "/proc/self/cgroup");
@@ -98,8 +97,8 @@ void lower_by_address_space (Available *available, const std::string &root)
            "the address space that ulimit -v allows");
 }
 
-/// Allocates memory, and writes to every page so that the system no longer counts it as free.
-/// Returns null on failure.
+/// Allocates host memory, and writes to every page so that the system no longer counts the memory
+/// as free. Returns null on failure.
 HostMemory allocate (std::size_t bytes)
 {
   constexpr std::size_t kPage = 4096, kHugePage = 2 << 20;
@@ -138,7 +137,8 @@ Available available_memory (const std::string &root)
 
 Expected<HostMemory> allocate_on_host (std::size_t bytes, const NoMemoryMessage &message)
 {
-  constexpr std::size_t kSmall = 64 << 10;  // allocating is faster than the check
+  // Up to this many bytes, checking free memory would take longer than the allocation.
+  constexpr std::size_t kSmall = 64 << 10;
   const Available available = bytes <= kSmall ? Available{ SIZE_MAX, "" } : available_memory ();
   const HostMemory memory = bytes <= available.bytes ? allocate (bytes) : nullptr;
   TRY (CancelScope::check ());

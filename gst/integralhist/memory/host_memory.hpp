@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Host memory for tensors and pictures. Free memory is checked before each allocation: a larger
-// allocation would succeed, and the system would kill a process later.
+// Allocates host memory for tensors and pictures. Free memory is checked before each allocation,
+// because Linux lets a process allocate more memory than there is, and kills a process later.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +15,24 @@ namespace integralhist {
 
 using HostMemory = std::shared_ptr<std::byte>;
 
-/// How much memory is available, and its kind, such as "host memory".
+/// The number of bytes that are available, and what limits them, as text for error messages.
 struct Available {
   std::size_t bytes = 0;
   const char *of = "host memory";
 };
 
-/// Returns the bytes that are free without swapping, and the nearest limit: the system's, that of a
-/// control group (v1 or v2) or an enclosing one, or the address space's. Tests replace / by `root`.
+/// Returns how much memory the process can get without swapping: the least of what the system, the
+/// control groups (v1 and v2) and the address space allow. Tests read files in `root` instead of /.
 Available available_memory (const std::string &root = "");
 
 using NoMemoryMessage = std::function<std::string (const Available &available)>;
 
-/// A function that allocates memory for whole tensors and pictures that all devices can read and
-/// write.
+/// Allocates host memory for tensors and pictures; for several GPUs, memory that all can access.
 using AllocateHost =
     std::function<Expected<HostMemory> (std::size_t bytes, const NoMemoryMessage &message)>;
 
-/// Allocates page-aligned memory; large blocks use huge pages if the system has them. If memory is
-/// short, the error is `message` of the available memory.
+/// Allocates page-aligned host memory, with huge pages for large blocks if the system has them. If
+/// memory is short, the error has the text that `message` makes of the available memory.
 Expected<HostMemory> allocate_on_host (std::size_t bytes, const NoMemoryMessage &message);
 
 }  // namespace integralhist

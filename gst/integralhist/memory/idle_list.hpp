@@ -8,15 +8,14 @@
 
 namespace integralhist {
 
-/// Things that serve one user after another, such as memory and streams: a returned thing is kept
-/// for the next user. Any thread may use the list. T owns a thing, or is null.
+/// Keeps idle resources, such as memory or CUDA streams, for the next user, at most `most` of them.
+/// A T owns one resource, or is null. Any thread may use the list.
 template <class T>
 class IdleList {
 public:
-  /// Keeps `most` at most.
   explicit IdleList (std::size_t most = SIZE_MAX) : most_ (most) {}
 
-  /// Removes and returns the thing that fits and was idle longest; null if none fits.
+  /// Takes the longest idle resource that `fits` accepts out of the list; null if there is none.
   template <class Fits>
   T take (Fits &&fits)
   {
@@ -28,7 +27,7 @@ public:
     idle_.erase (found);
     return taken;
   }
-  /// Removes and returns the thing that was returned last. Returns null if the list is empty.
+  /// Takes the resource that became idle last out of the list; null if the list is empty.
   T take ()
   {
     const std::lock_guard lock (mutex_);
@@ -39,8 +38,8 @@ public:
     return taken;
   }
 
-  /// Keeps a thing for the next user. If there are then too many, returns the one that was idle
-  /// longest; otherwise null. The caller destroys the result, without the lock.
+  /// Adds an idle resource. If the list then has too many, returns the resource that was idle
+  /// longest, so that the caller destroys it without holding the list's mutex.
   T give_back (T one)
   {
     const std::lock_guard lock (mutex_);
@@ -52,13 +51,12 @@ public:
     return oldest;
   }
 
-  /// Removes and returns all.
   std::vector<T> take_all ()
   {
     const std::lock_guard lock (mutex_);
     return std::exchange (idle_, {});
   }
-  /// Removes and returns all things. From then on the list keeps none.
+  /// Returns all idle resources. From then on the list keeps no resource that is given back.
   std::vector<T> close ()
   {
     const std::lock_guard lock (mutex_);
@@ -69,7 +67,7 @@ public:
 private:
   std::mutex mutex_;  // guards all below
   std::size_t most_;
-  std::vector<T> idle_;  // the longest idle in front
+  std::vector<T> idle_;  // longest idle first
 };
 
 }  // namespace integralhist

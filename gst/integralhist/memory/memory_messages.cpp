@@ -5,7 +5,7 @@
 
 namespace integralhist {
 
-/// Returns a text such as "1.50 GiB", with a plain space so that users can search for it.
+/// Returns bytes as text such as "1.50 GiB", with a plain space, so that users can search for it.
 static std::string size_text (double size)
 {
   constexpr const char *kUnits[] = { "bytes", "KiB", "MiB", "GiB", "TiB" };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Messages about memory that is short: what needs how much, how much is free, and the remedy.
+// Error messages for a lack of memory: what takes how much, how much is free, and what to do.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace integralhist {
 
-/// Returns "WHAT takes x GiB, and y GiB of host memory are free".
+/// Returns the error message "WHAT takes x GiB, and y GiB of host memory are free".
 std::string no_memory (const std::string &what, std::size_t bytes, const Available &available);
-/// Returns "WHAT takes x GiB, and LIMIT is y GiB".
+/// Returns the error message "WHAT takes x GiB, and LIMIT is y GiB".
 std::string no_memory_within (const std::string &what, std::size_t bytes, const char *limit,
                               std::size_t value);
-/// Returns the message of no_memory () for a tensor, with remedies such as fewer bins; `alive`
-/// other tensors exist.
+/// Returns the message for a tensor that finds no memory, with remedies such as fewer bins. `alive`
+/// is how many other tensors are in memory.
 std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes,
                                   const Available &available, unsigned alive);
 

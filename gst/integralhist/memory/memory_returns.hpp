@@ -5,13 +5,13 @@
 
 namespace integralhist {
 
-/// A source of memory that frames in flight return when they are done.
+/// Lets an engine that has no free memory wait for memory that unfinished frames will return.
 class MemoryReturns {
 public:
   virtual ~MemoryReturns () = default;
-  /// Returns how often memory has been returned so far.
   virtual guint64 n_returned () = 0;
-  /// Waits until n_returned () is more than `before`. Returns false if no memory can be returned.
+  /// Waits until n_returned (), the number of times that frames have returned memory, exceeds
+  /// `before`. Returns false if no unfinished frame holds memory.
   virtual Expected<bool> await_more (guint64 before) = 0;
 };
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A part of a frame: some of its bins in some of its rows. A device computes one part at a time.
+// A part of a frame's tensor that a device computes at a time: a range of bins in a range of rows.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ inline inthist::Shape part_of (inthist::Shape shape, int bins, int rows)
   return shape;
 }
 
-/// The largest part that an engine computes: at most this many bins and rows; 0 for all.
+/// The most bins and rows that an engine computes at a time; 0 means all bins or all rows.
 struct PartLimit {
   int bins = 0, rows = 0;
 
@@ -30,7 +30,8 @@ struct PartLimit {
   }
 };
 
-/// Returns the rows of a frame that a part needs.
+/// Returns the image of a frame from the first row of a part on. If a feature reads neighbours of
+/// a pixel, the data stay those of the whole frame, and first_row says where to begin.
 inline inthist::Image rows_of_part (inthist::Image image, const Part &part)
 {
   if (image.format.reads_single_pixel ())
@@ -40,7 +41,7 @@ inline inthist::Image rows_of_part (inthist::Image image, const Part &part)
   return image;
 }
 
-/// Returns the LUT for a part's bins, which are numbered from 0.
+/// Returns a LUT from pixel values to only those bins that a part has, renumbered from 0.
 inline inthist::Lut lut_of_part (const inthist::Lut &lut, const inthist::Shape &shape,
                                  const Part &part)
 {

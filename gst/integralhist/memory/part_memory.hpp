@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The memory that an engine allocates for parts of frames besides tensors. overhead_of counts it.
+// The memory that an engine needs besides tensors, to compute parts of frames (part.hpp).
 #pragma once
 
 #include "part.hpp"
 
 namespace integralhist {
 
+/// Bytes for the pixels and the workspace of each part in flight, and for the last row of a strip
+/// of rows (`above`), to which the next strip of the frame adds its counts.
 struct PartMemory {
-  std::size_t pixels = 0, workspace = 0;  // bytes for each part in flight
-  std::size_t above = 0;  // bytes for H in the row above the next strip, if there are strips
+  std::size_t pixels = 0, workspace = 0;
+  std::size_t above = 0;
 };
 
-/// Returns the memory for parts that are at most as large as `most`.
 inline PartMemory memory_of (const inthist::Shape &most, const inthist::Strategy *strategy,
                              const inthist::Tuning &tuning)
 {
@@ -21,8 +22,7 @@ inline PartMemory memory_of (const inthist::Shape &most, const inthist::Strategy
            sizeof (std::uint32_t) * most.bins * most.width };
 }
 
-/// Pictures on a device besides one for each part in flight: that of the next frame, uploaded
-/// early.
+/// How many pictures a device has room for besides one for each part in flight: the next frame's.
 constexpr unsigned kPicturesAhead = 1;
 
 }  // namespace integralhist

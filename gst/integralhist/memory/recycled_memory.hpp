@@ -10,8 +10,8 @@
 
 namespace integralhist {
 
-/// Allocates host memory for a user that needs a few sizes again and again. Memory that users drop
-/// is kept for later ones, because touching new pages costs time.
+/// Allocates blocks of host memory, of a few sizes that are needed again and again. Blocks that
+/// users drop are kept for reuse, because the system takes time to provide new pages.
 class RecycledMemory : public std::enable_shared_from_this<RecycledMemory> {
 public:
   explicit RecycledMemory (AllocateHost allocate = allocate_on_host, std::size_t most_idle = 4)
@@ -19,7 +19,8 @@ public:
   {
   }
 
-  /// Returns memory for `bytes` bytes. When its last user drops it, it is kept for reuse.
+  /// Returns a block of at least `bytes` bytes: an idle block of up to four times that size, or a
+  /// new one. When the last user drops the block, it becomes idle.
   Expected<HostMemory> take (std::size_t bytes, const NoMemoryMessage &message)
   {
     Idle idle = idle_.take (
@@ -35,13 +36,11 @@ public:
     bytes_ += bytes;
     return returning (std::move (piece));
   }
-  /// Frees the memory that is kept for reuse.
   void free_idle ()
   {
     for (const Idle &idle : idle_.take_all ())
       bytes_ -= idle.bytes;
   }
-  /// Returns how many bytes are in use or kept for reuse.
   std::size_t bytes () const { return bytes_; }
 
 private:

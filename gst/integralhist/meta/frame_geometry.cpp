@@ -11,7 +11,7 @@ namespace integralhist {
 
 namespace {
 
-// An integer for products of two int64_t; standard C++ has no such type.
+// An integer of 128 bits for products of two int64_t, a type that standard C++ lacks.
 __extension__ using Wide = __int128;
 
 Wide gcd (Wide a, Wide b)
@@ -30,7 +30,6 @@ struct Range {
   std::int64_t from, to;
 };
 
-/// Maps both ends of a range to the nearest integers, and returns them in ascending order.
 Range mapped (const AxisMap &map, std::int64_t from, std::int64_t to)
 {
   const std::int64_t a = map.nearest (from), b = map.nearest (to);
@@ -53,8 +52,8 @@ GstVideoRectangle rectangle (const Range &columns, const Range &rows)
            whole (rows.to) - whole (rows.from) };
 }
 
-/// Returns the map from a coordinate of a filter's output to that of its input, for a filter that
-/// fills a range of the output with a range of the input.
+/// Returns the map from output to input coordinates of a video filter that scales `in_length`
+/// pixels from `in` on to `out_length` pixels from `out` on, along one axis.
 AxisMap filling (int in, int in_length, int out, int out_length, bool mirrored)
 {
   const std::int64_t common = std::gcd (in_length, out_length), n = in_length / common,
@@ -85,8 +84,7 @@ AxisMap AxisMap::inverse () const
 
 std::optional<AxisMap> AxisMap::after (const AxisMap &first) const
 {
-  // This limit is far below that of int64_t: neither the products s and d nor the offset o, which
-  // is the sum of two products, can overflow.
+  // With coefficients of at most 2^62, the products and sums of products below fit 128 bits.
   constexpr Wide kMax = Wide (1) << 62;
   Wide s = Wide (scale) * first.scale, d = Wide (divisor) * first.divisor,
        o = Wide (scale) * first.offset + Wide (offset) * first.divisor;
@@ -113,7 +111,6 @@ std::optional<FrameGeometry> FrameGeometry::after (const FrameStep &step) const
     if (r.w <= 0 || r.h <= 0 || std::max (r.w, r.h) > kMaxPixels
         || std::max (std::abs (std::int64_t (r.x)), std::abs (std::int64_t (r.y))) > kMaxPixels)
       return std::nullopt;
-  // Map a column and a row of the filter's output to its input.
   const AxisMap column = turns ? filling (in.x, in.w, out.y, out.h, mirrors_columns)
                                : filling (in.x, in.w, out.x, out.w, mirrors_columns);
   const AxisMap row = turns ? filling (in.y, in.h, out.x, out.w, mirrors_rows)
@@ -127,7 +124,8 @@ std::optional<FrameGeometry> FrameGeometry::after (const FrameStep &step) const
   now.row_ = *new_row;
   now.is_turned_ = is_turned_ != turns;
   const int across = now.is_turned_ ? height : width, down = now.is_turned_ ? width : height;
-  // A pixel stays visible if it was visible, the filter read it, and it lies in the output.
+  // A pixel of the original frame stays visible if it was visible in the filter's input, the filter
+  // read it, and it lies within the filter's output.
   const Range read_columns = is_turned_ ? mapped (column_, in.y, std::int64_t (in.y) + in.h)
                                         : mapped (column_, in.x, std::int64_t (in.x) + in.w);
   const Range read_rows = is_turned_ ? mapped (row_, in.x, std::int64_t (in.x) + in.w)

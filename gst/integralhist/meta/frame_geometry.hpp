@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Maps a frame's pixels to the frame that was computed, after crops, scaling, borders, flips and
-// turns. The map is exact: a rational number for each axis, after any number of steps. Only a query
-// rounds, each of its edges once.
+// Maps the pixels of a frame that video filters have cropped, scaled, bordered, mirrored or turned
+// to the original frame, whose histogram was computed. The maps have rational coefficients, so they
+// are exact after any number of filters; only the edges of a queried rectangle are rounded, once.
 #pragma once
 
 #include <cstdint>
@@ -12,28 +12,27 @@
 
 namespace integralhist {
 
-/// The most pixels in a row or a column; products of two stay far below 2^62. Positions in any
-/// frame are within the same number on either side of 0.
+/// The most pixels in a row or a column of a frame, and the limit of coordinates on either side of
+/// 0. Products of two such numbers stay far below 2^62, the limit of an AxisMap.
 constexpr int kMaxPixels = 1 << 28;
 
-/// Maps a coordinate of one frame to another: (scale * at + offset) / divisor.
+/// Maps a column or row x of one frame to another frame: (scale * x + offset) / divisor. scale is
+/// not 0, and divisor is above 0.
 struct AxisMap {
-  std::int64_t scale = 1, offset = 0, divisor = 1;  // divisor > 0, scale != 0
+  std::int64_t scale = 1, offset = 0, divisor = 1;
 
-  /// Returns the integer nearest to the mapped coordinate; halves are rounded up.
+  /// Maps a coordinate, and rounds the result to the nearest integer; halves are rounded up.
   std::int64_t nearest (std::int64_t at) const;
   double at (double at) const { return (double (scale) * at + double (offset)) / double (divisor); }
-  /// Returns the inverse map.
   AxisMap inverse () const;
-  /// Returns the map that first applies `first` and then this map. Returns nothing if the numbers
-  /// get too large.
+  /// Returns the map that applies `first`, then this map; nothing if a coefficient exceeds 2^62.
   std::optional<AxisMap> after (const AxisMap &first) const;
   bool operator== (const AxisMap &) const = default;
 };
 
-/// The change that a filter made: the rectangle `in` of the input fills the rectangle `out` of the
-/// output. The picture is first mirrored in its own columns and rows, and then turned over the
-/// diagonal, so that columns become rows.
+/// How a video filter changed a frame: the rectangle `in` of the input fills the rectangle `out` of
+/// the output, which has the size out_width x out_height. The picture is first mirrored, and then
+/// turned over the diagonal if `is_turned`, so that columns become rows.
 struct FrameStep {
   GstVideoRectangle in, out;
   int out_width, out_height;
@@ -42,23 +41,22 @@ struct FrameStep {
 
 class FrameGeometry {
 public:
-  /// Makes a frame that shows all of the original, scaled.
+  /// Makes the geometry of a frame that shows the whole original frame, scaled.
   FrameGeometry (int width, int height, int original_width, int original_height);
 
-  /// Returns the geometry of a filter's output if this is that of its input. Returns nothing if no
-  /// pixel of the output comes from the original, or if the map is not exact.
+  /// Returns the geometry of the output of a video filter whose input has this geometry. Returns
+  /// nothing if the output shows no pixel of the original frame, or if the map is not exact.
   std::optional<FrameGeometry> after (const FrameStep &step) const;
 
-  /// Returns the rectangle of the original that is nearest to a rectangle of the frame, without
-  /// parts that the frame does not show; all zero if nothing is left.
+  /// Maps a rectangle of this frame to the original frame, rounded to whole pixels and without
+  /// parts that this frame does not show. Returns zeros if nothing is left.
   GstVideoRectangle in_original (gint x, gint y, gint width, gint height) const;
-  /// Returns the rectangle of the frame that is nearest to a rectangle of the original. It may
-  /// extend over the border of the frame.
+  /// Maps a rectangle of the original frame to whole pixels of this frame, also beyond its border.
   GstVideoRectangle in_frame (const GstVideoRectangle &original) const;
-  /// Returns the part of the original that the frame shows.
+  /// Returns the rectangle of the original frame that this frame shows.
   const GstVideoRectangle &visible () const { return visible_; }
 
-  /// A rectangle whose edges may lie between pixels.
+  /// A rectangle in pixels, whose edges may lie between pixels.
   struct Edges {
     double left, top, right, bottom;
   };
@@ -67,13 +65,16 @@ public:
 
   bool operator== (const FrameGeometry &other) const;
 
-  /// Returns how many pixels of the original one pixel of the frame covers, across and down.
+  /// Return how many pixels of the original frame one pixel of this frame covers, along a row of
+  /// this frame (across) and along a column (down).
   double across () const;
   double down () const;
 
 private:
-  AxisMap column_, row_;    // map a column and a row of the frame to the original
-  bool is_turned_ = false;  // if true, column_ maps a row, and row_ a column
+  // Map columns and rows of this frame to columns and rows of the original frame. If this frame is
+  // turned, column_ maps the rows of this frame, and row_ the columns.
+  AxisMap column_, row_;
+  bool is_turned_ = false;
   GstVideoRectangle visible_;
 };
 

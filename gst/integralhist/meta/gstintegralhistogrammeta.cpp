@@ -42,7 +42,6 @@ void free (GstMeta *meta, GstBuffer *)
   delete static_cast<FrameGeometry *> (std::exchange (cast (meta)->geometry, nullptr));
 }
 
-/// Returns whether two buffers share their memory, such as a buffer in use and its writable copy.
 bool share_memory (GstBuffer *a, GstBuffer *b)
 {
   return gst_buffer_n_memory (a) > 0 && gst_buffer_n_memory (b) > 0
@@ -52,7 +51,7 @@ bool share_memory (GstBuffer *a, GstBuffer *b)
 gboolean transform (GstBuffer *target, GstMeta *meta, GstBuffer *buffer, GQuark type, gpointer data)
 {
   if (!cast (meta)->histogram)
-    return FALSE;  // if gst_buffer_add_integral_histogram_meta () has not added it
+    return FALSE;  // a meta that other code added has no histogram
   auto placed = integralhist::transformed (
       placed_of (cast (meta)), int (gst_integral_histogram_get_width (cast (meta)->histogram)),
       int (gst_integral_histogram_get_height (cast (meta)->histogram)), type, data);
@@ -131,7 +130,7 @@ GstIntegralHistogramMeta *gst_buffer_get_integral_histogram_meta (GstBuffer *buf
   return nullptr;
 }
 
-/// Returns whether two enumerators are equal. A C caller may pass any number.
+/// Compares enumerators by their bytes, because a C caller may pass an invalid number.
 template <class Enum>
 static bool are_equal (Enum has, Enum wanted)
 {

@@ -12,8 +12,8 @@ namespace {
 
 constexpr int kMaxBins = 256;
 
-/// Returns whether `parts` has as many numbers as the joint feature has values, and none for other
-/// features. The number of bins is not checked, because a lookup table may have joined some.
+/// Returns whether a quantization has a number for each value of a joint feature. Their product may
+/// differ from the number of bins, because a lookup table may join bins.
 bool are_parts (const inthist::Quantization &parts, inthist::Feature feature)
 {
   return std::ranges::equal (
@@ -21,15 +21,15 @@ bool are_parts (const inthist::Quantization &parts, inthist::Feature feature)
       [] (int has, int of_feature) { return (has > 0) == (of_feature > 0); });
 }
 
-/// A query about a frame's regions and its answer. The metas of a buffer and of its copies share
-/// them. docs/pipelines.md has the format of the bytes.
+/// The content of a GstIntegralHistogramRegionsMeta: regions of a frame, and their counts or sums.
+/// Copies of a buffer share the numbers. docs/pipelines.md has the format of the serialised bytes.
 struct Regions {
   static constexpr char kName[] = "GstIntegralHistogramRegionsMeta",
                         kWhat[] = "regions of an integral histogram";
   static constexpr auto get_api = gst_integral_histogram_regions_meta_api_get_type;
   static constexpr auto get_info = gst_integral_histogram_regions_meta_get_info;
-  // Version 2 of the bytes also has the range of the bins. Readers of version 1 would take such a
-  // range for all bins.
+  // Version 2 of the serialised bytes is written if only a range of the bins was computed. Readers
+  // of version 1 would take such a range for all bins.
   static constexpr guint8 kWithRange = 2, kLatest = kWithRange;
 
   std::shared_ptr<RegionAnswers> answers;

@@ -13,7 +13,7 @@ using namespace integralhist;
 
 namespace {
 
-/// Bits of the flags that a track has in the bytes.
+/// Bits of the byte of flags that each track has in a serialised GstIntegralHistogramTracksMeta.
 enum : guint8 { kIsLost = 1, kHasDetectionConfidence = 2 };
 
 bool is_valid (const Track &track)
@@ -44,7 +44,6 @@ void add_region (GstBuffer *buffer, const Track &track)
   gst_video_region_of_interest_meta_add_param (roi, param);
 }
 
-/// Returns the ids of the tracks that have a region of interest.
 std::unordered_set<guint> ids_of_regions (GstBuffer *buffer)
 {
   std::unordered_set<guint> ids;
@@ -57,7 +56,7 @@ std::unordered_set<guint> ids_of_regions (GstBuffer *buffer)
   return ids;
 }
 
-/// The tracks of a frame. docs/pipelines.md has the format of the bytes.
+/// The tracks in a GstIntegralHistogramTracksMeta. docs/pipelines.md has the format of the bytes.
 struct Tracks {
   static constexpr char kName[] = "GstIntegralHistogramTracksMeta", kWhat[] = "tracks";
   static constexpr auto get_api = gst_integral_histogram_tracks_meta_api_get_type;
@@ -116,8 +115,8 @@ struct Tracks {
     return tracks;
   }
 
-  /// Adds the regions of interest that integralhisttrack had added, unless they exist. A track that
-  /// a crop removed gets no region.
+  /// Adds a region of interest for each visible track of a received meta, unless the track has one,
+  /// because GStreamer does not send regions of interest.
   void arrive (GstBuffer *buffer) const
   {
     const auto present = ids_of_regions (buffer);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The format of metas as bytes. All numbers are little-endian; the first byte is the version of the
-// rest. Received bytes may be anything: a reader never reads beyond their end, and allocates no
-// more memory than their number allows.
+// Writes metas as bytes for files and other processes, and reads them. All numbers are
+// little-endian; the first byte is the version of the format. Received bytes may be anything: a
+// reader never reads beyond their end, and allocates no more memory than their number allows.
 #pragma once
 
 #include <bit>
@@ -40,7 +40,7 @@ private:
   Bytes bytes_;
 };
 
-/// Reads values from bytes. After the end of the bytes all values are zero.
+/// Reads numbers and texts from bytes. After the end of the bytes all values are zero.
 class ByteReader {
 public:
   explicit ByteReader (std::span<const guint8> bytes) : bytes_ (bytes) {}
@@ -62,12 +62,11 @@ public:
     return std::string (part.begin (), part.end ());
   }
   std::size_t left () const { return bytes_.size (); }
-  /// Returns whether the reader has read all bytes, and the bytes had all values.
+  /// Returns whether all bytes have been read, and no value lay beyond their end.
   bool is_done () const { return !is_short_ && bytes_.empty (); }
   bool is_short () const { return is_short_; }
 
 private:
-  /// Returns the next `n` bytes. Returns none if fewer are left.
   std::span<const guint8> next (std::size_t n)
   {
     if (n > bytes_.size ()) {
@@ -84,7 +83,6 @@ private:
   bool is_short_ = false;
 };
 
-/// Returns a copy of the bytes as a GBytes.
 inline GBytes *to_gbytes (const Bytes &bytes)
 {
   return g_bytes_new (bytes.data (), bytes.size ());
@@ -97,7 +95,6 @@ inline std::span<const guint8> span_of (GBytes *bytes)
   return { data, size };
 }
 
-/// Returns whether a size is within the limits that all metas have for frames.
 inline bool is_size (guint64 width, guint64 height)
 {
   return width >= 1 && width <= kMaxPixels && height >= 1 && height <= kMaxPixels;

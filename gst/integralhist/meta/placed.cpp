@@ -25,8 +25,8 @@ GstVideoRectangle all_of (const GstVideoInfo *info)
   return { 0, 0, info->width, info->height };
 }
 
-/// Returns the place of a meta after a step from frames `in`, of the geometry `before`, to frames
-/// `out`.
+/// Returns the size and geometry of a meta's frame after a video filter has changed a frame of size
+/// `in` and geometry `before` to size `out`. The error is the reason why the meta must be dropped.
 inthist::Expected<Placed, std::string> after (const Placed &placed, const FrameGeometry &before,
                                               const GstVideoInfo *in, const GstVideoInfo *out,
                                               const FrameStep &step)
@@ -49,9 +49,9 @@ inthist::Expected<Placed, std::string> after (const Placed &placed, const FrameG
 }
 
 #if GST_CHECK_VERSION(1, 28, 0)
-/// Reads a step of GStreamer from its matrix. Its rectangles, which are integers, say where the
-/// picture lies. The matrix, in floats, says how the picture is turned. It maps edges; if it
-/// mirrors, it maps pixels.
+/// Converts GStreamer's description of a video filter to a FrameStep. The rectangles, which are
+/// integers, say where the picture lies. The matrix of floats only says how the picture is turned:
+/// it maps edges, but pixels if it mirrors, so its offsets are uncertain by one pixel.
 std::optional<FrameStep> step_of (const GstVideoMetaTransformMatrix &transform)
 {
   const auto &m = transform.matrix;
@@ -59,7 +59,7 @@ std::optional<FrameStep> step_of (const GstVideoMetaTransformMatrix &transform)
   const bool is_upright = m[0][1] == 0 && m[1][0] == 0, is_turned = m[0][0] == 0 && m[1][1] == 0;
   if (is_upright == is_turned || m[2][0] != 0 || m[2][1] != 0 || m[2][2] != 1)
     return std::nullopt;
-  // Returns whether the input's length, mapped, is the output's length, to a pixel.
+  // Returns whether the matrix maps an axis of the input to the whole output, within 1.5 pixels.
   const auto fills = [] (float scale, float offset, int in_length, int out_length) {
     const double a = offset, b = double (scale) * in_length + offset;
     return std::fabs (std::min (a, b)) < 1.5 && std::fabs (std::max (a, b) - out_length) < 1.5;
@@ -102,7 +102,7 @@ inthist::Expected<Placed, std::string> transformed (const Placed &placed, int or
   const FrameGeometry before = placed.geometry_of (original_width, original_height);
   if (GST_META_TRANSFORM_IS_COPY (type)) {
     if (static_cast<const GstMetaTransformCopy *> (data)->region)
-      return no ("");  // copies some bytes, not a frame
+      return no ("");  // drop the meta: a copy of some bytes is not a frame
     return placed;
   }
   if (GST_VIDEO_META_TRANSFORM_IS_SCALE (type)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The place of metas in a frame, and how it follows the changes that GStreamer's elements make.
+// How the frame that carries a meta shows the frame for which the meta was computed, after
+// GStreamer elements have scaled, cropped or turned the frame.
 #pragma once
 
 #include <optional>
@@ -14,31 +15,33 @@
 
 namespace integralhist {
 
-/// The place of a meta: the size of the frame that carries it, and how this frame was changed,
-/// except for scaling.
+/// The size of the frame that carries a meta, and the frame's geometry, which is null if the frame
+/// shows the whole original frame, upright and at most scaled.
 struct Placed {
   guint width, height;
-  std::optional<FrameGeometry> geometry;  // null if the frame shows all of the original, upright
+  std::optional<FrameGeometry> geometry;
 
   FrameGeometry geometry_of (int original_width, int original_height) const;
 };
 
-/// Returns whether a scaled frame shows the whole original and nothing else. If the aspect ratio
-/// changes, scalers may keep the picture's shape by adding borders, and do not say so.
+/// Returns whether two frame sizes have the same aspect ratio. If scaling changes the ratio, the
+/// scaler may have added borders, which it does not report.
 bool same_aspect (const GstVideoInfo &in, const GstVideoInfo &out);
 
-/// Returns the place of a meta after a transformation by GStreamer. The meta's original has the
-/// given size. If the meta must be dropped, the error is the reason, or empty.
+/// Returns the size and geometry of a meta's frame after GStreamer has copied or changed the frame,
+/// as `type` and `data` of a GstMetaTransformFunction say. The original size is that of the frame
+/// that was computed. If the meta must be dropped, the error is the reason, or empty.
 inthist::Expected<Placed, std::string> transformed (const Placed &placed, int original_width,
                                                     int original_height, GQuark type,
                                                     gpointer data);
 
-/// Returns the geometry of the frame that carries a histogram's meta.
 FrameGeometry geometry_of (const GstIntegralHistogramMeta *meta);
-/// Returns whether that frame shows all that was computed, upright and without borders.
+/// Returns whether the frame that carries a meta shows the whole frame that was computed, upright
+/// and without borders.
 bool shows_all (const GstIntegralHistogramMeta *meta);
 
-/// Returns the first meta that is wanted and whose histogram matches the visible pixels, or null.
+/// Returns a buffer's first histogram meta that `is_wanted` accepts, or null. Skips histograms of a
+/// frame that was cropped later, because the visible pixels differ from the computed ones.
 template <class IsWanted>
 GstIntegralHistogramMeta *find_meta (GstBuffer *buffer, IsWanted &&is_wanted)
 {
@@ -47,8 +50,6 @@ GstIntegralHistogramMeta *find_meta (GstBuffer *buffer, IsWanted &&is_wanted)
   while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state,
                                                            GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
     auto *const found = reinterpret_cast<GstIntegralHistogramMeta *> (meta);
-    // Skips a meta of a frame that was cropped later: the visible pixels differ from the computed
-    // ones.
     if (crop && (crop->width != found->width || crop->height != found->height))
       continue;
     if (found->histogram && is_wanted (found))

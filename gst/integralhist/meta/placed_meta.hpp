@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Metas of places in a frame that follow crops, scaling and turns, and are sent to other processes
-// as bytes. The Content holds the places.
+// A template for GstMetas with rectangles of a frame, such as regions and tracks. The rectangles
+// follow crops, scaling and turns of the frame. The metas can be sent to other processes as bytes.
 #pragma once
 
 #include <utility>
@@ -14,19 +14,18 @@
 
 namespace integralhist {
 
-/// The reason why bytes do not represent a valid meta.
 using BadBytes = tl::unexpected<const char *>;
 
-/// The object that the C struct `Meta`, { GstMeta meta; gpointer priv; }, points to. A Content has
-///   kName, kWhat               name of the meta, and of its content in errors,
-///   get_api, get_info          functions of the C API,
-///   width, height              size of the frame that its places are in,
-///   kLatest, version ()        the latest version of the bytes, and the version of this content:
-///                              a later one if older readers would misread the bytes,
-///   write (writer, placed)     writes the bytes, with places in the frame that carries the meta,
-///   read (reader, version)     returns a Content from such bytes, or the reason why it cannot,
-///   arrive (buffer)            adds further items to the buffer after reading; optional.
-/// A default Content is of a frame of one pixel, and is empty.
+/// The object behind `priv` of the C struct Meta, { GstMeta meta; gpointer priv; }. Content is a
+/// class for the rectangles and their data. It has
+///   kName, kWhat             name of the meta, and of the content in error messages,
+///   get_api, get_info        functions of the C API for the meta,
+///   width, height            size of the frame that the rectangles are in; 1x1 by default,
+///   kLatest, version ()      latest version of the bytes, and the version of this content: only
+///                            content that older readers would misread has a later version,
+///   write (writer, placed)   writes the bytes, with rectangles in the frame that carries the meta,
+///   read (reader, version)   returns a Content from such bytes, or the reason why they are bad,
+///   arrive (buffer)          optional: adds further metas to a buffer after reading.
 template <class Meta, class Content>
 struct PlacedMeta {
   Content content;
@@ -34,7 +33,6 @@ struct PlacedMeta {
 
   static PlacedMeta &of (const Meta *meta) { return *static_cast<PlacedMeta *> (meta->priv); }
 
-  /// Returns where a rectangle of the content lies in the frame that carries the meta.
   GstVideoRectangle in_frame (const GstVideoRectangle &r) const
   {
     return placed.geometry_of (content.width, content.height).in_frame (r);
@@ -72,8 +70,6 @@ struct PlacedMeta {
     return gst_meta_api_type_register (joined (Content::kName, "API").c_str (), tags);
   }
 
-  /// Registers the meta. With GStreamer 1.24 or newer, this includes the functions that serialise
-  /// it.
   static const GstMetaInfo *register_meta ()
   {
 #if GST_CHECK_VERSION(1, 24, 0)
@@ -127,9 +123,7 @@ private:
     return add (buffer, std::move (*content));
   }
 
-  // functions of the GstMetaInfo
-
-  /// Initializes a meta with `value`, the argument of add (). A meta that other code adds is empty.
+  /// Initializes a meta with a PlacedMeta from add (). A meta that other code adds is empty.
   static gboolean init (GstMeta *meta, gpointer value, GstBuffer *)
   {
     cast (meta)->priv = value ? new PlacedMeta (std::move (*static_cast<PlacedMeta *> (value)))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tracks, in the form in which the plugin passes them to their meta.
+// Tracks of targets, as the plugin passes them to a GstIntegralHistogramTracksMeta.
 #pragma once
 
 #include <optional>
@@ -13,25 +13,25 @@
 
 namespace integralhist {
 
-/// The type of those regions of interest and object detections that are tracks. The parameter of
-/// these regions has the same name.
+/// The type of the regions of interest and the object detections that are tracks, and the name of
+/// such a region's parameter (a GstStructure).
 inline constexpr char kTrackType[] = "track";
 
 struct Track {
   guint id = 0;
   gint parent = -1;            // id of the detection that started the track, or -1
-  GstVideoRectangle box = {};  // where the target is, or was last
+  GstVideoRectangle box = {};  // where the target is, or was last seen
   double confidence = 0;
   bool is_lost = false;
-  std::string kind;  // of the last detection, such as "person"; empty if there was none
+  std::string kind;  // class of the last detection, such as "person"; empty without detections
   std::optional<double> detection_confidence;
 };
 
-/// Returns whether the class name of a track can be sent: it must be text of at most 1024 bytes.
+/// Returns whether a track may have this class name: it must be UTF-8 of at most 1024 bytes.
 bool is_class (const std::string &kind);
 
-/// Attaches tracks to a buffer: a meta with all tracks, and a region of interest for each that is
-/// not lost. The parameter of a region has the track's confidence and the values of the detection.
+/// Attaches tracks to a buffer: a meta with all tracks, and a region of interest for each track
+/// that is not lost. A region's parameter has the confidence of the track and of its detection.
 GstIntegralHistogramTracksMeta *add_tracks (GstBuffer *buffer, int width, int height,
                                             std::vector<Track> tracks);
 

@@ -11,18 +11,15 @@ namespace {
 
 using inthist::QueryKind;
 
-// The two limits below are estimates, not measured. With any values a frame costs at most twice as
-// much as its tensor.
-
-/// A box (a region's tensor) also covers windows of earlier queries, which are likely to be asked
-/// again. It may cost as much as the last box and this many boxes of the query's own windows:
-/// between windows far apart lie too many pixels that no query needs.
+/// A box (the tensor of a region) also covers windows of earlier queries, which may be asked again.
+/// It may cost as much as the last box and this many boxes around the query's own windows, since
+/// between distant windows lie too many pixels that no query needs. An estimate.
 constexpr double kMaxToSpan = 2;
-/// A box costs at most this share of the whole tensor. Above it the whole tensor is computed: that
-/// costs little more, and never has to grow.
+/// A box (the tensor of a region) costs at most this share of the whole tensor. Above that share,
+/// the whole tensor is computed: it costs little more, and never has to grow. An estimate.
 constexpr double kMaxOfWhole = 0.7;
 
-/// A range of columns and rows, up to just before x1 and y1. It may extend beyond the frame.
+/// A rectangle of columns x0 to x1 - 1 and rows y0 to y1 - 1, which may extend beyond the frame.
 struct Extent {
   std::int64_t x0 = INT64_MAX, y0 = INT64_MAX, x1 = INT64_MIN, y1 = INT64_MIN;
 
@@ -32,7 +29,7 @@ struct Extent {
     y0 = std::min (y0, y), y1 = std::max (y1, y + height);
   }
   bool is_empty () const { return x1 <= x0 || y1 <= y0; }
-  /// Returns the region of the frame that lies in this range; at least one pixel.
+  /// Returns the part of this rectangle that lies in the frame, but at least one pixel.
   Region within (const inthist::Shape &frame) const
   {
     const int x = inthist::between (0, x0, frame.width - 1),
@@ -47,8 +44,8 @@ bool is_most (const Region &region, const inthist::Shape &frame)
   return double (region.width) * region.height > kMaxOfWhole * frame.width * frame.height;
 }
 
-/// Returns the smallest region of the frame that has all windows of a query, or the whole frame if
-/// the region is most of it. Returns one pixel if all windows lie outside.
+/// Returns the smallest region of the frame with all windows of a query, at least one pixel.
+/// Returns the whole frame early if the windows of a long list span most of it.
 Region around (const Query &query, const inthist::Shape &shape)
 {
   const inthist::Windows &windows = query.windows;
@@ -67,8 +64,7 @@ Region around (const Query &query, const inthist::Shape &shape)
   if (windows.list) {
     for (int i = 0; i < windows.n; i++) {
       add (corner_of (windows, i), windows.list[i].width, windows.list[i].height);
-      if (i % 64 == 63 && !all.is_empty ()
-          && is_most (all.within (shape), shape))  // a long list takes long to read
+      if (i % 64 == 63 && !all.is_empty () && is_most (all.within (shape), shape))
         return { 0, 0, shape.width, shape.height };
     }
   } else {
@@ -79,7 +75,6 @@ Region around (const Query &query, const inthist::Shape &shape)
   return all.is_empty () ? Region{ 0, 0, 1, 1 } : all.within (shape);
 }
 
-/// Returns the smallest region that holds both regions. If `a` has no width, returns `b`.
 Region around_both (const Region &a, const Region &b)
 {
   if (a.width == 0)
@@ -89,7 +84,6 @@ Region around_both (const Region &a, const Region &b)
            std::max (a.y + a.height, b.y + b.height) - y0 };
 }
 
-/// Returns the number of pixels in all windows; overlaps count several times.
 double pixels_of (const Query &query, const inthist::Shape &shape)
 {
   double pixels = 0;
@@ -100,7 +94,8 @@ double pixels_of (const Query &query, const inthist::Shape &shape)
   return pixels;
 }
 
-/// Returns whether windows can be moved into `to`. A vote depends on its window before clipping.
+/// Returns whether a query's windows can be expressed in coordinates of the region `to`. A list is
+/// clipped to the frame for that, which would change votes: they depend on the unclipped windows.
 bool can_move (const Query &query, const Region &to)
 {
   const inthist::Grid &grid = query.windows.grid;
@@ -111,9 +106,9 @@ bool can_move (const Query &query, const Region &to)
 
 }  // namespace
 
-/// Returns whether to count windows from pixels; if so, adds the cost to the frame's. Counting
-/// costs `counting`; reading the windows from the last tensor costs `lookups`. `all` is the region
-/// around all windows counted since that tensor.
+/// Returns whether to count windows pixel by pixel at the cost `counting`, and if so notes by how
+/// much that exceeds `lookups`, the cost of reading them from a tensor. `all` is the region around
+/// these windows and those that were counted since the last tensor.
 bool Demand::charge_counting (double counting, double lookups, const Region &all)
 {
   const double cost = std::max (0.0, counting - lookups);
@@ -158,7 +153,8 @@ bool Demand::choose_counting (std::span<const CellsQuery> queries)
   Region asked;
   double pixels = 0, n = 0;
   for (const CellsQuery &query : queries) {
-    // Only scores are counted from histograms: of the bins of a cell, many are 0.
+    // Cells of a histogram are counted pixel by pixel only with scores, which give one number a
+    // cell: without scores a cell has a number for each bin, and many of these are 0.
     if ((shape_.content == inthist::Content::bins) == query.scores.empty ())
       return false;
     for (const inthist::Cells &cells : query.grids) {

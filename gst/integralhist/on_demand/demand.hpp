@@ -3,11 +3,10 @@
 // Chooses the cheapest way to answer a query about a frame. All ways give the same numbers:
 //
 //   pixels   a few small windows are counted pixel by pixel
-//   box      windows near each other have a tensor of the box around them, which is kept for the
-//            next query
-//   whole    for all other queries, and for every query after that
+//   box      a tensor of the box around nearby windows is computed, and kept for later queries
+//   whole    the tensor of the whole frame is computed, and answers all later queries
 //
-// In total, a frame costs at most twice as much as its tensor.
+// In total, the answers about a frame cost at most twice as much as its whole tensor.
 #pragma once
 
 #include <optional>
@@ -27,14 +26,14 @@ inline bool is_within (const Region &inner, const Region &outer)
          && inner.y + inner.height <= outer.y + outer.height;
 }
 
-/// Returns whether a query can be answered by counting pixels.
+/// Returns whether a query asks for counts or sums, which need no tensor: pixels can be added up.
 inline bool adds_up (const Query &query)
 {
   return query.answers
          && (query.kind == inthist::QueryKind::counts || query.kind == inthist::QueryKind::sums);
 }
 
-/// Adds up what the queries about a frame cost, to choose the cheapest way for the next one.
+/// Adds up the costs of queries about a frame, to choose the cheapest way to answer the next one.
 class Demand {
 public:
   Demand (const inthist::Shape &shape, const AnswerCost &cost)
@@ -46,12 +45,12 @@ public:
   /// tensor, or of a tensor to compute. Returns nothing if the pixels in the query's windows should
   /// be counted.
   std::optional<Region> choose_tensor (const Query &query);
-  /// Returns whether to count cells from pixels, which is cheap because the cells of a grid share
-  /// no pixels.
+  /// Returns whether to add up grids of cells pixel by pixel. That is often cheaper than a tensor,
+  /// because the cells of a grid share no pixels.
   bool choose_counting (std::span<const CellsQuery> queries);
-  /// Notes that a tensor of this region was computed, and replaces the last one.
+  /// Notes that the tensor of a region was computed, and now is the last computed tensor.
   void note_computed (const Region &region);
-  /// Returns whether computing the whole frame at once would have been better than what was done.
+  /// Returns whether computing the whole tensor at once would have been better than on demand.
   bool is_for_all () const
   {
     return is_within (frame_, box_) || spent_in_all_ > answer_cost_->at_once * cost_of (frame_);
@@ -69,12 +68,12 @@ private:
   inthist::Shape shape_;
   const AnswerCost *answer_cost_;
   Region frame_;
-  Region box_;  // the region of the last tensor
-  // The region around the windows that were counted from pixels since the last tensor, and their
-  // cost.
+  Region box_;  // region of the last computed tensor
+  // The region around the windows that were counted pixel by pixel since the last tensor was
+  // computed, the cost of counting them, and the cost of all answers about this frame.
   Region asked_;
   double spent_ = 0;
-  double spent_in_all_ = 0;  // the cost of this frame so far, for pixels and tensors
+  double spent_in_all_ = 0;
 };
 
 }  // namespace integralhist

@@ -9,8 +9,8 @@
 
 namespace integralhist {
 
-/// Forwards queries to the tensor of an eager engine, and notes what computing it on demand would
-/// have cost.
+/// Forwards queries to a tensor that was computed at once, and notes what the queries would have
+/// cost on demand, so that the engine can return to computing on demand if that is cheaper.
 class DemandProxy final : public TensorProxy {
 public:
   DemandProxy (std::shared_ptr<OnDemandContext> context, std::shared_ptr<Tensor> tensor,
@@ -31,8 +31,7 @@ public:
       const std::lock_guard lock (mutex_);
       return demand_.choose_counting (queries);
     }();
-    // Tensor::ask_cells calls this tensor's ask () with the cells as regions, and ask () notes
-    // them.
+    // Tensor::ask_cells () turns cells into regions and passes these to ask (), which notes costs.
     return would_count ? tensor_->ask_cells (queries) : Tensor::ask_cells (queries);
   }
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override

@@ -17,7 +17,7 @@
 namespace integralhist {
 namespace {
 
-/// A computed tensor of a region of the frame, in host memory.
+/// The computed tensor of a region of a frame (a box), in host memory.
 class HostBox final : public Tensor {
 public:
   HostBox (const inthist::Shape &of, HostMemory memory) : Tensor (of), memory_ (std::move (memory))
@@ -60,8 +60,6 @@ void HostOnDemandTensor::released ()
   OnDemandTensor::released ();
 }
 
-// The way by a GPU.
-
 Expected<DeviceFeatureImage *> HostOnDemandTensor::prepare (std::span<const Region> regions)
 {
   const Expected<bool> there =
@@ -75,13 +73,13 @@ Expected<DeviceFeatureImage *> HostOnDemandTensor::prepare (std::span<const Regi
   return nullptr;
 }
 
-/// Computes the values of the frame on the GPU, if that pays off. Returns whether the GPU has them.
+/// Uploads the frame to the GPU and computes its feature image there, if the announced regions make
+/// that pay off. Returns whether the GPU has the frame's feature image.
 Expected<bool> HostOnDemandTensor::prepare_device_image (std::span<const Region> regions)
 {
-  // The regions' pixels from which an upload pays off: a number, and a share of the frame, because
-  // the whole frame is uploaded. Half is enough if the GPU had the last frame, so that consumers do
-  // not switch back and forth. Measured on an H100 with one box tracked in 352x288 and 100 in
-  // 1920x1080, and judged in between.
+  // Uploading the whole frame to the GPU pays off if the regions have this many pixels and this
+  // share of the frame; half is enough if the GPU had the last frame, to avoid switching. Measured
+  // on an H100 with 1 box tracked in 352x288 and 100 in 1920x1080, and estimated in between.
   constexpr double kEnough = 8000, kEnoughOfFrame = 1.0 / 8;
   double pixels = 0;
   for (const Region &region : regions)
@@ -126,8 +124,6 @@ Expected<bool> HostOnDemandTensor::ask_device (Ask &&ask)
   return false;
 }
 
-// Below are the ways that answer from pixels, with an engine, and with a box.
-
 Expected<> HostOnDemandTensor::ask (std::span<const Query> queries)
 {
   for (const Query &query : queries)
@@ -142,7 +138,7 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
     return {};
   auto locked = TRY (lock ());
   const std::optional<Region> region = demand_.choose_tensor (query);
-  if (!region)  // counting pixels costs less than a tensor
+  if (!region)  // counting the pixels costs less than a tensor
     return answer_from_pixels (std::move (locked), query);
   locked.unlock ();
   if (is_whole (*region)
@@ -162,8 +158,8 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
   });
 }
 
-/// Computes the values of the pixels in a query's windows. Then answers the query, without holding
-/// the lock.
+/// Answers a query by counting pixels of its windows, with the mutex unlocked. First computes those
+/// pixel values that are missing.
 Expected<> HostOnDemandTensor::answer_from_pixels (std::unique_lock<std::mutex> locked,
                                                    const Query &query)
 {
@@ -190,7 +186,7 @@ Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
   return Tensor::ask_cells (queries);
 }
 
-/// Computes the values of the cells' pixels. Then adds up the cells, without holding the lock.
+/// Adds up cells pixel by pixel, with the mutex unlocked, after computing missing pixel values.
 Expected<> HostOnDemandTensor::count_cells (std::unique_lock<std::mutex> locked,
                                             std::span<const CellsQuery> queries)
 {
@@ -216,7 +212,7 @@ Expected<> HostOnDemandTensor::count_cells (std::unique_lock<std::mutex> locked,
   context_->pixel_answers++;
 
   const inthist::Binning binning = kept_.binning ({});
-  // Several small grids share a task; add_up_cells divides a large grid into several tasks.
+  // Several small grids of cells share a task for a thread; add_up_cells () divides a large grid.
   const int tasks = std::clamp (int (pixels / inthist::cpu::kPixelsOfATask), 1, std::max (n, 1));
   return in_parallel (n, tasks, [&] (int i) -> Expected<> {
     const CellTask &task = cell_tasks[std::size_t (i)];
@@ -273,7 +269,7 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
   return box;
 }
 
-/// Returns the whole tensor of the engine. If it must be computed, does so without the lock.
+/// Returns the whole tensor. If it is missing, whole_engine computes it, with `lock` released.
 Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::whole (std::unique_lock<std::mutex> &lock)
 {
   if (whole_)
@@ -320,7 +316,7 @@ Expected<const void *> HostOnDemandTensor::host ()
 
 Expected<std::span<const Shard>> HostOnDemandTensor::shards ()
 {
-  std::span<const Shard> all;  // empty if the tensor is not in shards
+  std::span<const Shard> all;  // no shards if the tensor is in one piece
   TRY (ask_whole (
       [&] (Tensor &tensor) -> Expected<> {
         all = TRY (tensor.shards ());

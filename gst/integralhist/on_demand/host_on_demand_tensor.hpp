@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tensor on demand of a frame in host memory. It tries these ways to answer, in this order:
+// The tensor of a frame in host memory, computed on demand. It tries these ways to answer a query:
 //
-//   a GPU       from the frame's feature image there, if the caller announced many queries
-//   pixels      the CPU adds up the windows, while that costs less than a tensor
-//   an engine   computes all of the frame, once consumers asked for all of it
-//   a box       the CPU computes a tensor of the region in question, and keeps it
-//   pixels      again, whatever that costs, if the box finds no memory
+//   1. a GPU       from its DeviceFeatureImage, if prepare () has announced many queries
+//   2. pixels      cpu::answer_pixels (), while that costs less than a tensor (Demand)
+//   3. an engine   WholeTensorEngine::compute (), once consumers have asked for all of the frame
+//   4. a box       compute (): the CPU computes the tensor of a region with the windows, to keep
+//   5. pixels      again, whatever that costs, if there is no memory for the box
 #pragma once
 
 #include "kept_frame.hpp"
@@ -17,14 +17,13 @@ namespace integralhist {
 class HostOnDemandTensor final : public OnDemandTensor {
 public:
   ~HostOnDemandTensor () override { context_->value_bytes -= device_bytes_; }
-  /// Makes a tensor, and allocates memory for the values of a frame.
   static Expected<std::unique_ptr<EngineTensor>>
   create (const std::shared_ptr<OnDemandContext> &context);
 
-  /// Copies a frame. The engine calls this before any other code has the tensor.
+  /// Copies a frame into this tensor. The engine calls this before any other code has the tensor.
   Expected<> keep (const Frame &frame)
   {
-    // Waits because a consumer on a GPU may not have waited for the copy of the last frame.
+    // Waits because the GPU may still be reading the last frame, which is overwritten below.
     if (std::exchange (is_device_image_current_, false))
       TRY (device_image_->await_kept ());
     return kept_.keep (frame);
@@ -44,14 +43,13 @@ private:
   {
   }
 
-  /// Computes the values of n regions if they are missing. Releases the lock during that time.
+  /// Computes missing pixel values in region (0) to region (n - 1), with `lock` released.
   template <class RegionOf>
   Expected<> ensure_values (std::unique_lock<std::mutex> &lock, int n, RegionOf &&region);
   Expected<bool> prepare_device_image (std::span<const Region> regions);
-  /// Returns whether the GPU has the values of the current frame.
   Expected<bool> is_device_image_current ();
-  /// Lets the GPU answer if it has the frame's values. After a failure, it is not asked about this
-  /// frame again.
+  /// Passes the frame's feature image on the GPU, if there is one, to `ask`. Returns whether the
+  /// GPU has answered. After a failure the GPU is not asked about this frame again.
   template <class Ask>
   Expected<bool> ask_device (Ask &&ask);
   Expected<> answer_from_pixels (std::unique_lock<std::mutex> locked, const Query &query);
@@ -59,17 +57,17 @@ private:
   Expected<> count_cells (std::unique_lock<std::mutex> locked, std::span<const CellsQuery> queries);
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override;
   Expected<std::shared_ptr<Tensor>> whole (std::unique_lock<std::mutex> &lock);
-  /// Calls `ask` with the whole tensor of whole_engine. Returns false, so that another way may
-  /// answer, if there is no engine, if a box is whole, if the engine fails, or if `ask` fails with
-  /// one of these kinds.
+  /// Passes the whole tensor, which whole_engine computes, to `ask`. Returns false, so that another
+  /// way may answer, if there is no whole_engine, if the kept box is the whole frame, if the engine
+  /// fails, or if `ask` fails with a kind of error in `recoverable`.
   template <class Ask>
   Expected<bool> ask_whole (Ask &&ask, std::span<const Error::Kind> recoverable);
 
   KeptFrame kept_;
-  std::shared_ptr<Tensor> whole_;  // computed by whole_engine; guarded by mutex_
+  std::shared_ptr<Tensor> whole_;  // by whole_engine; guarded by mutex_
   std::size_t device_bytes_ = 0;
   std::unique_ptr<DeviceFeatureImage> device_image_;  // null until it is needed
-  bool is_device_image_current_ = false;  // it has this frame's values; guarded by mutex_
+  bool is_device_image_current_ = false;  // whether the GPU has this frame; guarded by mutex_
 };
 
 }  // namespace integralhist

@@ -25,7 +25,8 @@ Expected<HostMemory> KeptFrame::allocate (const OnDemandContext &context)
   const auto message = [bytes] (const Available &available) {
     return no_memory ("the pixels of a frame", bytes, available) + ": lower max-tensors";
   };
-  // A GPU reads these values if they are a table's, otherwise the picture.
+  // Only for a summed-area table must a GPU be able to access the memory of the pixel values: for
+  // histograms a GPU reads the kept picture instead.
   return context.shape.content == inthist::Content::sums ? context.allocate (bytes, message)
                                                          : allocate_on_host (bytes, message);
 }
@@ -100,7 +101,7 @@ Expected<> KeptFrame::make (std::vector<int> tiles)
     return {};
   std::ranges::sort (tiles);
   const int columns = inthist::divide_up (shape_.width, kTileColumns);
-  std::vector<inthist::Region> runs;  // each has neighbouring tiles of a row
+  std::vector<inthist::Region> runs;  // of neighbouring tiles in a row
   for (std::size_t i = 0; i < tiles.size (); i++) {
     const int x = tiles[i] % columns * kTileColumns, y = tiles[i] / columns * kTileRows,
               width = std::min (kTileColumns, shape_.width - x);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame in host memory until a consumer asks: its values, a byte a pixel. If computing a feature
-// costs more than a copy, KeptFrame keeps the picture, and makes the values of the requested
-// regions, tile by tile. A table's values are scores by the LUT that came with the frame. Pixels
-// with weights have words (WeightedPixel).
+// Keeps a frame in host memory until a consumer asks: the feature's value of each pixel as a byte,
+// or as a word if pixels have weights (WeightedPixel). If computing the feature costs more than a
+// copy, KeptFrame keeps the picture, and computes values later, in those tiles of pixels that a
+// query needs. For a summed-area table the values are scores, by the frame's LUT.
 #pragma once
 
 #include <optional>
@@ -15,35 +15,32 @@ namespace integralhist {
 
 class KeptFrame {
 public:
-  /// Allocates memory for the values of a frame.
   static Expected<HostMemory> allocate (const OnDemandContext &context);
   KeptFrame (std::shared_ptr<OnDemandContext> context, HostMemory values);
   ~KeptFrame ();
   KeptFrame (const KeptFrame &) = delete;
   KeptFrame &operator= (const KeptFrame &) = delete;
 
-  /// Copies the frame's values, or its picture if computing values costs more.
   Expected<> keep (const Frame &frame);
-  /// Returns the tiles in n regions whose values are not computed yet, each tile once. `region (i)`
-  /// lies within the frame.
+  /// Returns the tiles in n regions whose pixel values are not computed yet, each tile once.
+  /// region (i) returns one of the regions, which must lie within the frame.
   template <class RegionOf>
   std::vector<int> missing_tiles (int n, RegionOf &&region) const
   {
     std::vector<int> tiles;
     if (!source_)
       return tiles;
-    std::vector<bool> known = made_;  // made_, and the tiles in the list
+    std::vector<bool> known = made_;  // tiles that are computed or listed in `tiles`
     for (int i = 0; i < n; i++)
       add_missing (region (i), known, tiles);
     return tiles;
   }
-  /// Computes the values of tiles. During this time no other thread may call make () or
-  /// missing_tiles ().
+  /// Computes pixel values in tiles. One thread at a time may call make () or missing_tiles ().
   Expected<> make (std::vector<int> tiles);
-  /// Returns the values from the first pixel of a region on, with the LUT to bins. The values in
-  /// the region must have been computed.
+  /// Returns the kept pixel values from the first pixel of a region on, and the LUT from values to
+  /// bins. The values in the region must have been computed.
   inthist::Binning binning (const inthist::Region &region) const;
-  /// Returns the pixels from which a GPU makes values: the picture, or the values.
+  /// Returns what a GPU needs to make the pixel values: the kept picture, or else the kept values.
   inthist::Binning source () const
   {
     return source_ ? *source_ : inthist::Binning{ binning ({}).image, context_->identity };
@@ -61,8 +58,8 @@ private:
   const HostMemory values_;  // rows lie one after another
   HostMemory picture_;
   std::size_t picture_bytes_ = 0;
-  std::optional<inthist::Binning> source_;  // if set, the picture from which values are computed
-  std::vector<bool> made_;                  // for each tile, row by row
+  std::optional<inthist::Binning> source_;  // the kept picture; null if only values are kept
+  std::vector<bool> made_;                  // whether each tile has values, row by row
 };
 
 }  // namespace integralhist

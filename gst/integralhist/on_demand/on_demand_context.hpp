@@ -15,13 +15,11 @@
 
 namespace integralhist {
 
-/// State and statistics that the tensors of an on-demand engine share. While tensors are in use,
-/// this may outlive the engine.
+/// State and statistics that an on-demand engine's tensors share, and keep after the engine's end.
 class OnDemandContext {
 public:
-  /// `whole_engine` computes whole frames from the kept values. If it is null, or fails, the
-  /// calling thread computes them. `assist` is a GPU that answers many queries at once, if there is
-  /// one.
+  /// `whole_engine` computes whole tensors from kept pixel values. If it is null, or fails, the
+  /// thread that asks computes them. `assist` is an optional GPU that answers many queries at once.
   OnDemandContext (const inthist::Shape &shape, const inthist::Lut &lut, const Plan &plan,
                    std::shared_ptr<WholeTensorEngine> whole_engine, std::optional<GpuAssist> assist)
       : shape (shape), lut (lut), plan (plan), whole_engine (std::move (whole_engine)),
@@ -30,7 +28,7 @@ public:
   }
 
   const inthist::Shape shape;
-  const inthist::Lut lut;  // from kept values to bins; for a table, its default scores
+  const inthist::Lut lut;  // from kept values to bins; for a summed-area table, default scores
   const Plan plan;
   const std::shared_ptr<WholeTensorEngine> whole_engine;
   const std::optional<GpuAssist> assist;
@@ -39,29 +37,28 @@ public:
 
   std::atomic<guint64> pixel_answers = 0, device_answers = 0, part_tensors = 0,
                        tensors = 0;           // as in Stats
-  std::atomic<bool> assist_failed = false;    // once it has failed, it is not used
+  std::atomic<bool> assist_failed = false;    // if true, the assisting GPU is not used again
   std::atomic<bool> assist_was_used = false;  // for the last frame
   std::atomic<unsigned> computing = 0;        // tensors, now
   std::atomic<guint64> value_bytes = 0;       // of frames that are kept
 
-  /// Returns the LUT that makes the kept bytes of a frame: values, or a table's scores.
+  /// Returns the LUT for copying a frame's pixel values into memory: for a summed-area table it
+  /// maps values to scores, and for histograms it is the identity.
   const inthist::Lut &kept_by (const Frame &frame) const
   {
     return shape.content == inthist::Content::sums ? frame.lut_or (lut) : identity;
   }
 
-  /// Allocates the memory of a frame, which the assisting GPU reads in place.
+  /// Allocates host memory for a frame; if a GPU assists, memory that the GPU reads without a copy.
   Expected<HostMemory> allocate (std::size_t bytes, const NoMemoryMessage &message) const
   {
     return (assist ? assist->allocate : AllocateHost (allocate_on_host)) (bytes, message);
   }
 
-  /// Returns how much memory frames use or keep for reuse. Tensors on a device do not count.
+  /// Returns the bytes that copied frames and host tensors use or keep for reuse.
   guint64 bytes () const { return value_bytes + memory->bytes (); }
 
-  /// Counts a computed tensor.
   void count (bool whole) { (whole ? tensors : part_tensors)++; }
-  /// Adds the time that computing a tensor took to the statistics.
   void add_time (guint64 nanoseconds)
   {
     const std::lock_guard lock (mutex_);
@@ -73,8 +70,8 @@ public:
     return time_;
   }
 
-  /// How many of the last released frames, in a row, had queries for (nearly) all of the frame, or
-  /// for less (Demand::is_for_all). One of the two is 0.
+  /// How many of the last frames, in a row, had queries for nearly all of the frame (`all`), or for
+  /// less (`less`), as Demand::is_for_all () says. One of the two numbers is 0.
   struct Streak {
     unsigned all = 0, less = 0;
   };

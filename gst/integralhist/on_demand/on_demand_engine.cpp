@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Histograms and tables that are computed when a consumer asks (on_demand_tensor.hpp). The
-// streaming thread copies a byte a pixel, and then releases the buffer. On the CPU, the calling
-// thread computes the answer.
+// An engine that computes histograms and tables when a consumer asks (on_demand_tensor.hpp). The
+// streaming thread copies a byte a pixel, and then releases the buffer. On the CPU, the thread that
+// asks computes the answer.
 //
 // If consumers ask for whole tensors, frame after frame, an eager engine computes the next frame
-// while they look at this one. The queries of its tensors show when that should end. On a GPU the
+// while they look at the last one. Queries to its tensors show when that should end. With a GPU the
 // eager engine also computes the first frames, and all frames that arrive in host memory.
 #include "on_demand_engine.hpp"
 
@@ -24,7 +24,6 @@
 namespace integralhist {
 namespace {
 
-/// The reason why frames are computed at once or on demand.
 enum class Reason {
   first_frames,
   host_memory,
@@ -35,7 +34,7 @@ enum class Reason {
   set
 };
 
-/// The decision that a reason leads to, and the text for users.
+/// Whether frames are computed at once (eagerly) or on demand, and the reason as text for users.
 struct Schedule {
   bool is_eager;
   const char *reason;
@@ -78,7 +77,7 @@ public:
       }
       if (engine.error ().kind != Error::Kind::no_memory)
         return tl::make_unexpected (engine.error ());
-      begins_eager_ = false;  // so frames in host memory are computed on demand too
+      begins_eager_ = false;  // from now on, frames in host memory are computed on demand too
       stay_on_demand (engine.error ());
       choose (Reason::eager_failed);
     }
@@ -106,7 +105,7 @@ public:
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
     const bool on_device = frame.location == PixelLocation::device;
-    // On demand, the pixels of frames on other devices would have to be copied.
+    // A frame on another GPU is computed at once: to keep it, its pixels would have to be copied.
     if (on_device ? !device_store_ || !device_store_->takes (frame) : begins_eager_) {
       TRY (eager_.get ());
       choose (on_device ? Reason::other_devices : Reason::host_memory);
@@ -169,17 +168,19 @@ public:
 
   const Plan &plan () const override
   {
-    // only an automatic engine drops its eager engine, and an automatic engine never has a
-    // whole_engine
+    // The reference to the eager engine's plan stays valid: only an engine with Compute::automatic
+    // drops its eager engine, and such an engine has no whole_engine.
     const auto engine = context_->whole_engine ? eager_.engine () : nullptr;
     return engine ? engine->plan () : context_->plan;
   }
 
 private:
-  // How many frames in a row change the schedule; judged.
-  static constexpr unsigned kAll = 4;     // to begin: one look at a tensor is not enough
-  static constexpr unsigned kLess = 8;    // to end: a short pause is not enough
-  static constexpr unsigned kIdle = 256;  // free the engine's memory: it takes long to make again
+  // How many frames in a row change the schedule: kAll with queries for the whole frame begin
+  // computing at once, kLess with other queries end it, and kIdle also free the eager engine, which
+  // takes long to make again. Estimates.
+  static constexpr unsigned kAll = 4;
+  static constexpr unsigned kLess = 8;
+  static constexpr unsigned kIdle = 256;
 
   Expected<SubmittedFrame> submit_at_once (const Frame &frame)
   {
@@ -190,7 +191,6 @@ private:
     return submitted;
   }
 
-  /// Copies the values of a frame in host memory.
   Expected<SubmittedFrame> keep (const Frame &frame)
   {
     const auto start = std::chrono::steady_clock::now ();
@@ -215,7 +215,7 @@ private:
     return submitted;
   }
 
-  /// Returns whether to compute the next frame at once, judged by the frames before it.
+  /// Returns whether to compute the next frame at once, judged by the queries about earlier frames.
   Expected<bool> choose_schedule ()
   {
     if (!automatic_ || stays_on_demand_) {
@@ -250,15 +250,14 @@ private:
                  schedule.reason);
   }
 
-  /// Switches to computing on demand because the eager engine fails. It only saved time.
+  /// Computes all further frames on demand after the eager engine, which only saves time, failed.
   void stay_on_demand (const Error &why)
   {
     GST_INFO ("to compute ahead fails: %s", why.message.c_str ());
     stays_on_demand_ = true;
-    (void) drop_eager ();  // because frames report failures themselves
+    (void) drop_eager ();  // ignores errors, which each failed frame reports
   }
 
-  /// Waits for the frames of the eager engine, and frees its memory.
   Expected<> drop_eager ()
   {
     auto outcome = finish ();
@@ -270,11 +269,11 @@ private:
   const bool automatic_;
   LazyEngine eager_;
   const std::unique_ptr<DeviceStore> device_store_;
-  bool begins_eager_;  // constant for frames in host memory; set before the first frame
+  bool begins_eager_;  // whether to compute the first frames at once; constant after open ()
   std::shared_ptr<OnDemandContext> context_;
   std::shared_ptr<TensorPool> pool_, device_pool_;  // used by the streaming thread
   bool stays_on_demand_ = false;                    // used by the streaming thread
-  std::atomic<Reason> reason_;  // of the next frame; the streaming thread chooses
+  std::atomic<Reason> reason_;                      // written by the streaming thread
 
   std::mutex mutex_;  // guards stats_
   Stats stats_;       // of frames on demand

@@ -16,8 +16,7 @@ void OnDemandTensor::note_failure (const Error &error)
   GST_WARNING ("the CPU computes a frame instead: %s", error.message.c_str ());
 }
 
-/// Moves the windows of a query to coordinates of the region `to`, which has all of them. `list`
-/// owns the moved windows.
+/// Returns a query with its windows in coordinates of the region `to`. `list` owns the windows.
 Expected<Query> OnDemandTensor::moved (Query query, const Region &to, const inthist::Shape &frame,
                                        std::unique_ptr<Region[]> &list)
 {
@@ -43,7 +42,7 @@ inthist::Shape OnDemandTensor::shape_of (const Region &region) const
   of.width = region.width;
   of.height = region.height;
   if (!is_whole (region))
-    of.counter = inthist::Type::u32;  // because the tensor is small anyway
+    of.counter = inthist::Type::u32;  // compact counters would save little in a small tensor
   return of;
 }
 

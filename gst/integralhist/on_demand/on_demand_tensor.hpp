@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tensor of a frame that is kept, in host memory or on a GPU. Nothing is computed before a
-// consumer asks. The way of a frame through this folder, and of a query:
+// The tensor of a frame that is kept in host memory or on a GPU, and computed when a consumer asks.
+// The way of a frame and of a query through the classes of this folder:
 //
 //   OnDemandEngine::submit (frame)       the streaming thread
 //     ├─ HostOnDemandTensor::keep ()     frame in host memory: KeptFrame copies its values
@@ -12,14 +12,9 @@
 //                                        first frames, and those that lie elsewhere
 //
 //   Tensor::ask (query)                  any thread
-//     └─ HostOnDemandTensor::ask_one ()  tries these in order, until one answers (in host memory;
-//                                        a CudaOnDemandTensor has a GPU and boxes):
-//          ├─ a GPU                      DeviceFeatureImage, after Tensor::prepare ()
-//          ├─ pixels                     cpu::answer_pixels (), unless a tensor of a region of
-//          │                             the frame, by Demand::choose_tensor (), costs less
-//          ├─ the whole tensor           WholeTensorEngine::compute (), if that is the frame
-//          ├─ a box                      box_of () ──► compute (): a tensor of that region
-//          └─ pixels again               if the box finds no memory
+//     ├─ HostOnDemandTensor::ask_one ()  tries several ways (host_on_demand_tensor.hpp)
+//     └─ CudaOnDemandTensor::ask ()      answers from the feature image, or from a box: box_of ()
+//                                        finds or computes the tensor of a region of the frame
 //
 // The tensors of an engine share an OnDemandContext. Demand (demand.hpp) counts a frame's costs.
 #pragma once
@@ -37,14 +32,13 @@
 
 namespace integralhist {
 
-/// The base of tensors on demand, in host memory and on a GPU.
 class OnDemandTensor : public EngineTensor {
 public:
   Expected<> wait (GstClockTime) override { return {}; }
   void released () override;
 
 protected:
-  /// A region of the frame, and its tensor.
+  /// A region of the frame, and the computed tensor of that region.
   struct Box {
     Region region;
     std::shared_ptr<Tensor> tensor;
@@ -55,18 +49,16 @@ protected:
   {
   }
 
-  /// Computes the tensor of a region of the frame.
   virtual Expected<std::shared_ptr<Tensor>> compute (const Region &region) = 0;
 
   bool is_whole (const Region &region) const
   {
     return region.width == shape.width && region.height == shape.height;
   }
-  /// Returns the shape that the tensor of a region has.
   inthist::Shape shape_of (const Region &region) const;
-  /// Locks, and waits while another thread computes; a flush or a stop ends that.
+  /// Locks the mutex when no other thread computes. A flush or a stop of the element ends the wait.
   Expected<std::unique_lock<std::mutex>> lock ();
-  /// Calls `compute` without holding the lock. Meanwhile lock () waits in all other threads.
+  /// Runs a computation with the mutex unlocked, while lock () makes all other threads wait.
   template <class Compute>
   auto unlocked (std::unique_lock<std::mutex> &lock, Compute &&compute)
   {
@@ -80,8 +72,8 @@ protected:
   }
   static constexpr Error::Kind kBroken[] = { Error::Kind::failed },
                                kBrokenOrFull[] = { Error::Kind::failed, Error::Kind::no_memory };
-  /// Returns whether the outcome is a failure of one of these kinds, so that another way may
-  /// answer. If so, logs the failure.
+  /// Returns whether an answer failed with one of the given kinds of error, so that another way to
+  /// answer must be tried. Logs such a failure.
   template <class T>
   static bool falls_through (const Expected<T> &outcome,
                              std::span<const Error::Kind> kinds = kBrokenOrFull)
@@ -91,10 +83,12 @@ protected:
       note_failure (outcome.error ());
     return does;
   }
-  /// Returns the tensor of a region that `demand_` has chosen, and computes it if necessary.
+  /// Returns a tensor that covers a region of the frame: the one in box_ if that covers it, or a
+  /// newly computed one, which then replaces the tensor in box_.
   Expected<std::shared_ptr<const Box>> box_of (std::unique_lock<std::mutex> &lock,
                                                const Region &region);
-  /// Calls `ask` with the tensor of a box, and with the query in coordinates of the box.
+  /// Passes the tensor of a box (a region of the frame) to the function `ask`, and the query with
+  /// windows in coordinates of the box.
   template <class Ask>
   Expected<> ask_box (const Box &box, const Query &query, Ask &&ask)
   {
@@ -108,7 +102,7 @@ protected:
 
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
-  bool computing_ = false;  // if true, only one thread uses the members below
+  bool computing_ = false;  // while true, only the computing thread uses the members below
   std::shared_ptr<const Box> box_;
   Demand demand_;
 

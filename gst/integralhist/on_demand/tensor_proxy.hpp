@@ -9,8 +9,8 @@
 
 namespace integralhist {
 
-/// Forwards all calls to another tensor, except for ask (), ask_cells () and prepare (), which
-/// subclasses define.
+/// A tensor that forwards calls to another tensor, except for queries: ask (), ask_cells () and
+/// prepare () are those of the subclass.
 class TensorProxy : public Tensor {
 public:
   explicit TensorProxy (std::shared_ptr<Tensor> tensor)

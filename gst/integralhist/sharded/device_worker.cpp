@@ -7,10 +7,11 @@ namespace integralhist {
 
 namespace {
 
-// How long the thread waits before it looks again for events that cannot wake it.
-constexpr std::chrono::microseconds kPartPoll (50), kSlotPoll (1000);  // a part; a slot or pixels
-constexpr GstClockTime kLastPart = 100 * GST_USECOND;                  // if no more parts may start
-constexpr std::chrono::milliseconds kMemoryPoll (20);                  // for memory that others use
+// How long a device's thread waits before it looks again for what cannot wake it: the end of a
+// part, a free slot or uploaded pixels, or memory that other programs return.
+constexpr std::chrono::microseconds kPartPoll (50), kSlotPoll (1000);
+constexpr GstClockTime kLastPart = 100 * GST_USECOND;  // if no parts may start
+constexpr std::chrono::milliseconds kMemoryPoll (20);
 constexpr int kPollsASecond = 50;
 
 }  // namespace
@@ -21,8 +22,8 @@ Expected<> DeviceWorker::start ()
   return {};
 }
 
-/// The thread's loop: takes the next task when the device is free, and ends the parts that are
-/// done.
+/// The loop of a device's thread: starts the next task (a group of a frame's bins) when the device
+/// is free, and ends parts of frames that are done.
 void DeviceWorker::work ()
 {
   auto lock = queue_.lock ();
@@ -43,14 +44,14 @@ void DeviceWorker::work ()
       engine_->expect (fetching_->frame);
       lock.lock ();
     } else if (!running_.empty ()) {
-      // Waits without the lock, because a task may come, or pixels to fetch.
+      // Waits for the device without the lock, so that other threads can queue tasks.
       lock.unlock ();
       end_oldest (may_take ? 0 : kLastPart);
       lock.lock ();
       if (may_take && !running_.empty ())
         queue_.wait_for (lock, kPartPoll);
     } else if (!queue_.is_empty (lock) || fetching_) {
-      queue_.wait_for (lock, kSlotPoll);  // other users hold the memory or the slot
+      queue_.wait_for (lock, kSlotPoll);  // waits for memory or a slot that earlier frames use
     } else if (queue_.is_stopping (lock)) {
       return;
     } else {
@@ -59,8 +60,8 @@ void DeviceWorker::work ()
   }
 }
 
-/// If the queue has a frame whose pixels the device should fetch early, and which was not announced
-/// yet, stores it in fetching_ and returns true. Strips are not fetched early.
+/// Takes the queue's next frame, whose pixels the device should upload early, and stores it in
+/// fetching_. Returns false if no frame is new, or if frames have strips.
 bool DeviceWorker::take_next_to_fetch (const FrameQueue::Lock &lock)
 {
   if (partition_.strips > 1 || fetching_)
@@ -79,7 +80,7 @@ void DeviceWorker::start_parts (const Task &task)
     auto tensor = submit_part (*task.pending, part);
     if (!tensor) {
       fail (task, tensor.error ());
-      while (!running_.empty ())  // earlier strips may still read the pixels
+      while (!running_.empty ())  // because earlier strips may still read the frame's pixels
         end_oldest (GST_CLOCK_TIME_NONE);
       return queue_.end_use (*task.pending);
     }
@@ -87,8 +88,8 @@ void DeviceWorker::start_parts (const Task &task)
   }
 }
 
-/// Submits a part. Its memory was counted when the engine was made; if other programs have taken it
-/// since, waits while some may come back.
+/// Submits a part of a frame to the device's engine. If memory is short, because other programs
+/// took some since the engine was made, waits while some may come back.
 Expected<std::shared_ptr<EngineTensor>> DeviceWorker::submit_part (const PendingFrame &pending,
                                                                    const Part &part)
 {
@@ -118,7 +119,7 @@ Expected<std::shared_ptr<EngineTensor>> DeviceWorker::submit_part (const Pending
   }
 }
 
-/// Ends the oldest running part, if it is done within the timeout.
+/// Ends the oldest running part of a frame if the device computes it within the timeout.
 void DeviceWorker::end_oldest (GstClockTime timeout)
 {
   RunningPart &oldest = running_.front ();

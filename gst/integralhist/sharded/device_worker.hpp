@@ -13,11 +13,11 @@
 
 namespace integralhist {
 
-/// One device of a sharded engine. Its thread takes tasks from the queue of all devices, and gives
-/// the parts of a task to the device's part engine.
+/// One device of a sharded engine. A thread takes tasks (groups of a frame's bins) from the queue
+/// of all devices, and gives the parts of each task to the device's part engine.
 class DeviceWorker {
 public:
-  /// For tests: the part with the number `faulty`, counted from 1, fails; 0 for no fault.
+  /// For tests, the `faulty`-th part of the device fails, counted from 1; 0 for no fault.
   DeviceWorker (int device, std::unique_ptr<PartEngine> engine, const inthist::Shape &shape,
                 const Partition &partition, TensorPool &pool, FrameQueue &queue, int faulty)
       : device_ (device), faulty_ (faulty), shape_ (shape), partition_ (partition), pool_ (pool),
@@ -26,21 +26,19 @@ public:
   }
 
   Expected<> start ();
-  /// Waits until the thread has ended, which it does after FrameQueue::stop ().
+  /// Waits until the device's thread has ended, as FrameQueue::stop () tells it to.
   void join () { thread_.join (); }
 
   int device () const { return device_; }
   PartEngine &engine () const { return *engine_; }
-  /// Returns how many parts the device has computed.
   guint64 n_parts () const { return n_parts_; }
 
 private:
-  /// A part in flight.
   struct RunningPart {
     Task task;
     Part part;
     std::shared_ptr<EngineTensor> tensor;
-    bool last;  // the last part of the task
+    bool last;  // whether this is the last part of the task
   };
 
   void work ();
@@ -59,7 +57,7 @@ private:
   std::atomic<guint64> n_parts_ = 0;
   const std::unique_ptr<PartEngine> engine_;
 
-  // Only the worker's thread uses the members below.
+  // Only the device's thread uses the members below.
   int n_started_ = 0;
   std::list<RunningPart> running_;
   guint64 announced_ = 0;                   // the number of the last frame announced to the device

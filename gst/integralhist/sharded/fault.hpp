@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// INTEGRALHIST_FAULT=DEVICE:N makes the N-th part on a device of a sharded engine fail, in builds
-// with tests.
+// The environment variable INTEGRALHIST_FAULT=DEVICE:N makes the N-th part that a device of a
+// sharded engine computes fail, to test failures. Only builds with tests read it.
 #pragma once
 
 #include <charconv>
@@ -13,11 +13,11 @@
 namespace integralhist {
 
 struct Fault {
-  int device, part;  // the device from 0 on, the part from 1 on
+  int device, part;  // devices are numbered from 0, parts from 1
   bool operator== (const Fault &) const = default;
 };
 
-/// Reads a fault, "DEVICE:N". Returns nothing if the text is empty.
+/// Parses a fault such as "0:1", the first part on device 0. Returns nothing for an empty text.
 inline Expected<std::optional<Fault>> parse_fault (std::string_view text)
 {
   if (text.empty ())

@@ -120,7 +120,7 @@ std::shared_ptr<PendingFrame> FrameQueue::take_next_to_fetch (const Lock &, guin
       tasks_, [&] (const Task &task) { return task.pending->frame.number > announced; });
   if (next == tasks_.end () || next->pending->frame.number > first + 1)
     return nullptr;
-  next->pending->users++;  // the fetching device; ends when the pixels have arrived
+  next->pending->users++;  // the uploading device is a user of the frame until the upload is done
   return next->pending;
 }
 
@@ -128,10 +128,10 @@ void FrameQueue::end_use (PendingFrame &pending)
 {
   std::shared_ptr<ShardedTensor> tensor;
   {
-    // Destroyed in reverse order, all before a waiting thread is woken.
+    // The frame's resources are destroyed in reverse order, before any waiting thread is woken.
     BufferHold hold;
     HostMemory staging;
-    std::shared_ptr<void> uploaded;  // waits for the upload, which reads the buffers
+    std::shared_ptr<void> uploaded;  // destruction waits for the upload, which reads the buffers
     const std::lock_guard lock (mutex_);
     if (--pending.users > 0)
       return;
@@ -153,7 +153,7 @@ void FrameQueue::fail (const Task &task, const Error &failure)
 {
   std::list<Task> dropped;
   failing_ = true;
-  const bool reported = reports_.fail (failure);  // before any waiting thread learns of it
+  const bool reported = reports_.fail (failure);  // reported before waiting threads see the failure
   {
     const std::lock_guard lock (mutex_);
     if (!failure_)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The frames that a sharded engine has in flight, and the queue of their tasks. The streaming
-// thread adds frames; each device's thread takes tasks (device_worker.hpp).
+// The frames that a sharded engine has in flight, and the queue of their tasks (groups of bins).
+// The streaming thread adds frames; the thread of each device takes tasks (device_worker.hpp).
 #pragma once
 
 #include <chrono>
@@ -26,20 +26,19 @@ struct PendingFrame {
   PartFrame frame;
   std::shared_ptr<ShardedTensor> tensor;
   HostMemory staging;              // a copy of the pixels, if they lay in unpinned memory
-  BufferHold hold;                 // holds the buffer with the pixels
-  std::shared_ptr<void> uploaded;  // owns the pixels on a device
-  int users = 0;                   // unfinished tasks, and devices that fetch the pixels
+  BufferHold hold;                 // keeps the GstBuffer with the pixels
+  std::shared_ptr<void> uploaded;  // owns the pixels on the device that uploaded them for all
+  int users = 0;                   // number of unfinished tasks and uploading devices
 };
 
-/// The unit of work for a device: a group of a frame's bins.
+/// A task, the unit of work for a device: a group of consecutive bins of a frame.
 struct Task {
   std::shared_ptr<PendingFrame> pending;
   int group = 0;
 };
 
-/// Memory for which a frame waits.
 struct AwaitedMemory {
-  bool may_come;  // other frames may return memory before this one is done
+  bool may_come;  // consumers or other frames may return memory before this frame is done
   unsigned held;  // tensors that consumers hold
 };
 
@@ -52,8 +51,7 @@ public:
   {
   }
 
-  /// Reports `failure` if it is the first one. Returns whether it, or an earlier failure, was
-  /// reported.
+  /// Reports the engine's failure if it is the first. Returns whether any failure was reported.
   bool fail (const Error &failure)
   {
     const std::lock_guard lock (mutex_);
@@ -66,7 +64,7 @@ public:
     return true;
   }
 
-  /// Warns that a frame waits for a tensor; at most `most` tensors may exist.
+  /// Warns that a frame waits for a tensor, with the number `most` of tensors in use.
   void warn_of_wait (unsigned most)
   {
     const std::lock_guard lock (mutex_);
@@ -82,14 +80,13 @@ public:
   }
 
 private:
-  std::recursive_mutex mutex_;  // guards all below; a callback may call end ()
+  std::recursive_mutex mutex_;  // guards all below; recursive, as a callback may call end ()
   std::function<void (const Error &)> failed_;
   std::function<void (unsigned)> still_waiting_;
   bool reported_ = false;
 };
 
-/// The frames in flight of a sharded engine, and the queue of their tasks. Finished frames return
-/// memory.
+/// Each finished frame counts as a return of memory (MemoryReturns).
 class FrameQueue final : public MemoryReturns {
 public:
   using Lock = std::unique_lock<std::mutex>;
@@ -99,28 +96,25 @@ public:
   {
   }
 
-  /// Waits until a frame may be added: fewer than options.async_depth are in flight.
+  /// Waits until fewer than options.async_depth frames are in flight, so that one can be added.
   Expected<> await_room ();
-  /// Gives a frame a number, and queues a task for each of its `users`.
+  /// Gives a frame the next number, and queues one task for each of the frame's `users`.
   Expected<> add (const std::shared_ptr<PendingFrame> &pending);
-  /// Keeps a frame's buffer out of its pool until its pixels have been read (BufferHold).
+  /// Holds a frame's GstBuffer until devices have read its pixels (BufferHold), or waits for that.
   void hold (PendingFrame &pending, GstBuffer *buffer, bool wait,
              const std::shared_ptr<Tensor> &tensor);
-  /// Waits until no frame is in flight.
   Expected<> finish ();
   bool has_failed ();
-  /// Drops frames whose tensors no consumer holds. From then on nothing is reported.
+  /// Drops queued frames whose tensors no consumer holds. From then on nothing is reported.
   void abandon ();
-  /// Tells the threads of the devices to end once the queue is empty.
+  /// Tells the threads of the devices to end once the queue of tasks is empty.
   void stop ();
-  /// Sets the numbers of frames.
   void count (Stats &stats);
 
   guint64 n_returned () override;
   Expected<bool> await_more (guint64 before) override;
 
-  // A device's thread calls these functions with the lock, to decide what it does next. It does
-  // that without the lock.
+  // A device's thread calls the functions below with the queue's lock, to choose its next step.
 
   Lock lock () { return Lock (mutex_); }
   bool is_empty (const Lock &) const { return tasks_.empty (); }
@@ -128,19 +122,19 @@ public:
   void wait (Lock &lock) { changed_.wait (lock); }
   void wait_for (Lock &lock, std::chrono::microseconds time) { changed_.wait_for (lock, time); }
   Task take (const Lock &);
-  /// Returns the frame of the next tasks or the one after it, if its number is above `announced`;
-  /// otherwise null. The caller, which fetches its pixels, becomes a user of the frame.
+  /// Returns the frame of the next task or the one after it, if its number is above `announced`, or
+  /// null. The caller uploads the pixels, as a user of the frame until end_use ().
   std::shared_ptr<PendingFrame> take_next_to_fetch (const Lock &, guint64 announced);
 
-  // A device's thread calls the functions below without the lock.
+  // A device's thread calls the functions below without the lock of the queue.
 
-  /// Notes that a user of a frame is done: a task was done or dropped, or a device has fetched the
-  /// pixels.
+  /// Notes that a user of a frame is done: a task is done or dropped, or a device has uploaded the
+  /// pixels. A frame without users is finished.
   void end_use (PendingFrame &pending);
-  /// Ends all tasks because `task` has failed. Only the first failure counts.
+  /// Drops all tasks because `task` has failed. Only the first failure of an engine counts.
   void fail (const Task &task, const Error &failure);
-  /// Returns which memory a frame may wait for: that of tensors that consumers hold, or of older
-  /// frames on other devices. `out` tensors of the pool are in use.
+  /// Returns whether a frame may wait for memory, of tensors that consumers hold or of older frames
+  /// on other devices. `out` is the number of the pool's tensors in use.
   AwaitedMemory awaited_memory (const PendingFrame &pending, unsigned out);
   void warn_of_wait (unsigned held) { reports_.warn_of_wait (held); }
 
@@ -148,9 +142,9 @@ private:
   Expected<> no_failure () const;
 
   const unsigned depth_;
-  const bool waits_;                   // for tensors that consumers hold
+  const bool waits_;                   // whether frames wait for tensors that consumers hold
   Reports reports_;                    // never called with mutex_ held
-  std::atomic<bool> failing_ = false;  // set before the failure is reported, failure_ after it
+  std::atomic<bool> failing_ = false;  // set before a failure is reported; failure_ is set after
 
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;

@@ -13,26 +13,26 @@
 namespace integralhist {
 namespace {
 
-// Bins of a task. With fewer bins, devices of unequal speed finish closer together, but each task
-// counts the picture's columns again. 8192x8192 on an H200: tasks of 8, 16 and 32 bins make 2950,
-// 3480 and 3810 GB/s, all 128 bins 4040 GB/s. Downloads wait for the link of 55 GB/s anyway: small
-// tasks start them sooner, and devices that share host memory end closer together
-// (docs/measurements).
+// The bins of a task, which a device computes at once. With fewer bins, devices of unequal speed
+// finish closer together, but each task counts the picture's columns again: on an H200, 8192x8192
+// pixels are computed with 2950, 3480, 3810 and 4040 GB/s in tasks of 8, 16, 32 and 128 bins.
+// Downloads wait for the link of 55 GB/s anyway: small tasks start them sooner, and devices that
+// share host memory end closer together (docs/measurements).
 constexpr int kTaskBins = 32, kDownloadedTaskBins = 8;
-constexpr int kStripBins = 8, kStripRows = 64;  // bins of a strip, while it has so many rows
+constexpr int kStripBins = 8, kStripRows = 64;  // bins of a strip of rows, if kStripRows rows fit
 
 using inthist::divide_up;
 
-/// Divides frames into shards that stay on the devices. If these do not fit, makes rounds of groups
-/// of bins, or else rounds of strips: some rows of a group. Tiled tensors have no strips, because
-/// nothing can be added to tiles.
+/// Divides frames into shards: groups of bins that stay on the devices. If shards do not fit,
+/// groups are computed in rounds, or in strips of some rows if groups do not fit either. Tiled
+/// tensors have no strips, because nothing can be added to tiles.
 class Divider {
 public:
   Divider (const inthist::Shape &shape, std::span<const ShardDevice> devices,
            const Options &options, const Overhead &overhead, std::size_t pictures)
       : shape_ (shape), devices_ (devices), n_ (int (devices.size ())), options_ (options),
         overhead_ (overhead), pictures_ (pictures),
-        // The planes of a table have no LUT, and stay together.
+        // The planes of a summed-area table stay together, because no LUT selects one.
         least_bins_ (shape.content == inthist::Content::sums ? shape.bins : 1),
         most_bins_ (least_bins_ == 1 && options.task_bins > 0
                         ? std::min (options.task_bins, shape.bins)
@@ -65,7 +65,7 @@ private:
     return inthist::tensor_bytes (part, inthist::layout_of (part));
   }
 
-  /// Returns how many tensors of parts fit the device in addition to `more` bytes.
+  /// Returns how many tensors of parts of this size fit a device, besides `more` bytes.
   unsigned fit (const ShardDevice &device, int bins, int rows, std::size_t more = 0) const
   {
     return room_for (part_of (shape_, bins, rows), device.memory, overhead_ (bins, rows) + more);
@@ -83,7 +83,7 @@ private:
     return divide_up (shape_.bins, std::clamp (tasks, 1, shape_.bins));
   }
 
-  /// Returns `tasks`, rounded up so that each device can have the same number.
+  /// Returns the number of tasks rounded up so that each device can have equally many.
   int even (int tasks) const { return divide_up (tasks, n_) * n_; }
 
   Partition into (bool resident, int bins, int rows) const
@@ -141,7 +141,7 @@ private:
                                       : no_memory (what, needed, { memory, "device memory" });
   }
 
-  /// Returns the error if parts of the fewest bins in this many rows do not fit.
+  /// Returns the error for devices that are too small even for parts of the fewest bins.
   tl::unexpected<Error> too_small (const char *part, int rows, const char *remedy) const
   {
     return error (

@@ -17,7 +17,6 @@
 namespace integralhist {
 namespace {
 
-/// Returns the fault that INTEGRALHIST_FAULT asks for (fault.hpp).
 Expected<std::optional<Fault>> wanted_fault ()
 {
 #if INTEGRALHIST_FAULTS
@@ -38,12 +37,11 @@ public:
   {
   }
 
-  /// Makes the first tensor and the devices' engines, and starts the threads.
   Expected<> open (const Options &options, const std::vector<ShardDevice> &devices)
   {
     const auto fault = TRY (wanted_fault ());
     Options of_frames = options;
-    // Limits the tensors, so that every task of an accepted frame finds memory.
+    // Limits the number of tensors, so that every task of an accepted frame finds memory.
     if (partition_.frames > 0
         && (options.max_tensors == 0 || options.max_tensors > partition_.frames))
       of_frames.max_tensors = partition_.frames;
@@ -52,13 +50,13 @@ public:
       return ShardedTensor::create (shape, partition, download, allocate, alive);
     };
     pool_ = TRY (TensorPool::create (make, of_frames));
-    if (!partition_.resident)  // the host joins the parts, and answers queries
+    if (!partition_.resident)  // the CPU then joins the parts of tensors and answers queries
       TRY (check_threads ());
 
     Options of_parts = options;
     of_parts.async_depth = kPartsAtOnce;
     if (options.download == Download::eager)
-      of_parts.download = Download::lazy;  // the host copy is a HostDestination
+      of_parts.download = Download::lazy;  // parts are copied to a HostDestination instead
     of_parts.waits_for_tensors = true;     // until earlier parts are done
     of_parts.still_waiting = nullptr;
     of_parts.failed = nullptr;
@@ -152,7 +150,6 @@ private:
   /// Returns whether each picture is uploaded to one device, from which the other devices copy it.
   bool peers_copy () const { return partition_.resident && functions_.peers_copy (shape_); }
 
-  /// Stops the threads when they have computed all tensors that were returned.
   void stop ()
   {
     queue_.stop ();
@@ -163,13 +160,13 @@ private:
       pool_->close ();
   }
 
-  /// Returns a free tensor. If there is no memory for another one, waits for a frame in flight.
+  /// Returns a tensor of the pool. If memory is short, waits until a frame in flight is done.
   Expected<std::shared_ptr<ShardedTensor>> next_tensor ()
   {
     return std::static_pointer_cast<ShardedTensor> (TRY (pool_->acquire (queue_)));
   }
 
-  /// Copies the pixels to a staging buffer, because the devices read them later.
+  /// Copies a frame's pixels to a staging buffer, because devices read them after submit ().
   Expected<> stage (PendingFrame &pending)
   {
     const PicturePlanes planes (pending.frame.image, shape_.width, shape_.height);
@@ -186,11 +183,11 @@ private:
   const inthist::Shape shape_;
   const Partition partition_;
   const DeviceFunctions functions_;
-  const std::shared_ptr<RecycledMemory> staging_;  // for pixels that are not pinned
+  const std::shared_ptr<RecycledMemory> staging_;  // buffers for pixels in unpinned memory
   std::shared_ptr<TensorPool> pool_;
   FrameQueue queue_;
   std::vector<std::unique_ptr<DeviceWorker>> workers_;
-  std::atomic<guint64> bytes_up_ = 0, bytes_staged_ = 0;  // in addition to the devices' counts
+  std::atomic<guint64> bytes_up_ = 0, bytes_staged_ = 0;  // bytes that the devices do not count
 };
 
 }  // namespace

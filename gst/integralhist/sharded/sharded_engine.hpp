@@ -1,36 +1,37 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Frames distributed over several devices, or computed in rounds if they do not fit one device.
-// Poostchi et al. (2017, section 4.6) keep the bins in a queue, from which each GPU takes the next
-// when it is free, so that GPUs of unequal speed finish together. Here the queue spans the frames
-// of a stream:
+// Distributes frames over several devices, or computes them in rounds if they do not fit one
+// device. Poostchi et al. (2017, section 4.6) keep the bins in a queue, from which each GPU takes
+// the next when it is free, so that GPUs of unequal speed finish together. In this engine, the
+// queue spans the frames of a stream:
 //
 //   submit ──► tasks: groups of bins ──► one queue ──► a thread for each device
 //
-// Each thread has a part engine. If there is room, the parts stay on the devices as shards of the
-// tensor. Otherwise they are downloaded to one tensor in host memory: groups of bins are rounds,
-// and one is downloaded while the next is computed. If not even the plane of one bin fits, the rows
-// of a group are computed in strips.
+// Each thread has a part engine, which computes a group of bins. If there is room, the groups stay
+// on the devices as shards of the tensor. If not, they are downloaded to one tensor in host memory,
+// in rounds: one group is downloaded while the next is computed. If not even the plane of one bin
+// fits, the rows of a group are computed in strips.
 #pragma once
 
 #include "sharded_tensor.hpp"
 
 namespace integralhist {
 
-/// Functions that all devices share.
+/// Functions that depend on the kind of devices: the CPU or GPUs.
 struct DeviceFunctions {
   inthist::Device kind = inthist::Device::cpu;
   AllocateHost allocate = allocate_on_host;
-  /// Waits until a frame on a device is written.
+  /// Waits until the pixels of a frame in device memory are written.
   std::function<Expected<> (const Frame &)> await_producer = [] (const Frame &) {
     return Expected<> ();
   };
   /// Uploads a frame's pixels from pinned host memory to one device, from which the others copy
-  /// them. The result owns the pixels there. Null if each device should upload the pixels itself.
+  /// them, and returns the owner of the uploaded pixels. Null if each device uploads for itself.
   std::function<Expected<std::shared_ptr<void>> (PartFrame &frame, int width, int height)> upload =
       nullptr;
-  /// Peer copies of fewer pixels are slower. 32 bins on four H200s make 0.6 times the frames a
-  /// second at 1280x720, as many at 1920x1080, 1.35 times at 4096x3072, 1.7 times at 8192x8192.
+  /// Smaller frames are uploaded to each device, because copies between devices are slower for
+  /// them. With such copies and 32 bins, four H200s make 0.6 times the frames a second at 1280x720,
+  /// as many at 1920x1080, 1.35 times at 4096x3072, 1.7 times at 8192x8192.
   std::size_t least_copied = 1 << 20;  // pixels
 
   bool peers_copy (const inthist::Shape &shape) const

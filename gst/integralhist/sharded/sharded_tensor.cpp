@@ -82,13 +82,13 @@ void ShardedTensor::fail (const Error &failure, bool reported)
   computed_.signal (tl::make_unexpected (failure));
 }
 
-/// Downloads the shards from all devices to host memory, at the same time.
+/// Downloads the shards of all devices to host memory, all at the same time.
 Expected<> ShardedTensor::download ()
 {
   std::vector<std::function<Expected<> ()>> running;
   Expected<> outcome;
   for (const Shard &shard : shards_) {
-    // The cast is valid because every shard belongs to an engine.
+    // The cast to EngineTensor is valid, because every shard belongs to an engine.
     auto started =
         static_cast<EngineTensor &> (*shard.tensor)
             .start_copy ({ host_.get (),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A frame's tensor from several devices: shards that stay there, or one tensor in host memory.
+// A tensor of a frame that several devices compute: in shards (groups of bins) that stay on the
+// devices, or as a whole in host memory.
 #pragma once
 
 #include <gst/integralhist/engine/engine_tensor.hpp>
@@ -13,7 +14,7 @@ namespace integralhist {
 
 class ShardedTensor final : public EngineTensor {
 public:
-  /// Makes a tensor. If its parts go to host memory, allocates this memory.
+  /// Makes a tensor, which has host memory if the devices' parts of it are copied there.
   static Expected<std::unique_ptr<EngineTensor>> create (const inthist::Shape &shape,
                                                          const Partition &partition,
                                                          Download download, AllocateHost allocate,
@@ -22,22 +23,17 @@ public:
   Expected<> wait (GstClockTime timeout) override { return computed_.wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override;
   Expected<const void *> host () override;
-  /// Returns the device tensor of the only shard. Several shards have no common stream: an error.
+  /// Returns the DeviceTensor of a single shard. Several shards are an error: they share no stream.
   Expected<DeviceTensor *> device_tensor () override;
   Expected<std::span<const Shard>> shards () override;
   void released () override { shards_.clear (); }
 
-  // The engine calls these.
-
-  /// Starts a new frame, of which no part is computed yet.
   void begin ();
-  /// Returns the tensor in host memory to which parts are copied. Returns null if parts stay on the
-  /// devices.
+  /// Returns the tensor in host memory that devices copy their parts to; null if parts stay there.
   std::byte *host_destination () const { return is_on_host_ ? host_.get () : nullptr; }
-  /// Notes that a task is done. If shards stay on the devices, keeps `shard`; otherwise drops it.
+  /// Notes that a group of bins is computed, and keeps `shard` if shards stay on the devices.
   void finish (int group, const Part &part, std::shared_ptr<EngineTensor> shard);
-  /// Ends all waits for the tensor with `failure`. `reported` says whether the application was told
-  /// about it.
+  /// Ends all waits for the tensor with an error. `reported`: the application knows of the failure.
   void fail (const Error &failure, bool reported);
 
 private:

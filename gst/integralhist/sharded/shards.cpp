@@ -23,14 +23,14 @@ Expected<HostMemory> bytes (std::size_t n)
   });
 }
 
-/// Returns whether the answer for a bin needs no other bin: the query asks for counts or sums.
+/// Returns whether a shard can answer for its bins alone: the query asks for counts or sums.
 bool is_per_bin (const Query &query)
 {
   return query.kind == QueryKind::counts || query.kind == QueryKind::sums;
 }
 
-/// For queries of weights that divide by the total of all bins: returns these totals, added up over
-/// all shards. Returns null for other queries.
+/// For queries about weights that divide by the total of all bins, returns these totals, added up
+/// over all shards. Returns null for other queries.
 Expected<HostMemory> totals_of (const Shape &whole, std::span<const Shard> shards, Query query)
 {
   if (whole.content != inthist::Content::weights || is_per_bin (query))
@@ -51,7 +51,7 @@ Expected<HostMemory> totals_of (const Shape &whole, std::span<const Shard> shard
   return totals;
 }
 
-/// Returns columns `first` to `first + n - 1` of `rows` rows of `all` columns.
+/// Returns the part of `rows` models of `all` bins that a shard needs: `n` bins from `first` on.
 std::vector<float> cut (const float *numbers, int rows, int all, int first, int n)
 {
   std::vector<float> part;
@@ -66,7 +66,7 @@ std::vector<float> cut (const float *numbers, int rows, int all, int first, int 
 Expected<> ask_shards (const Shape &whole, std::span<const Shard> shards,
                        std::span<const Query> queries)
 {
-  std::vector<HostMemory> carried (queries.size ());  // from one shard to the next
+  std::vector<HostMemory> carried (queries.size ());  // data that queries carry between shards
   std::vector<HostMemory> totals (queries.size ());
   for (std::size_t i = 0; i < queries.size (); i++) {
     totals[i] = TRY (totals_of (whole, shards, queries[i]));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tensor in shards: groups of consecutive bins, maybe on several devices. Queries see one tensor.
+// A tensor in shards, which are tensors of consecutive bins of a frame, maybe on several devices.
+// Queries get the same answers as from one tensor.
 #pragma once
 
 #include <gst/integralhist/engine/tensor.hpp>
@@ -12,9 +13,9 @@ struct Shard {
   std::shared_ptr<Tensor> tensor;
 };
 
-/// Answers queries exactly as Tensor::ask () of one tensor with all bins would. The shards have all
-/// bins, in order. Each shard gets all queries at once, one shard after another. If bins have
-/// weights, shards first return the sums of these weights, query by query.
+/// Answers queries exactly as one tensor with all bins would. The shards have all bins, in order.
+/// Each shard gets all queries at once, one shard after another. If bins have weights, shards first
+/// return the totals of weights that the queries divide by.
 Expected<> ask_shards (const inthist::Shape &whole, std::span<const Shard> shards,
                        std::span<const Query> queries);
 
