@@ -6,8 +6,8 @@
 
 namespace integralhist {
 
-/// Calls the list's functions for one frame, in the order that target_list.cpp gives. `colours` is
-/// the tensor that tells targets apart; `follow` calls the method for targets of type T.
+/// Tracks the targets in one frame, in the order that target_list.cpp gives. `colours` is the
+/// tensor for appearances, and `follow` looks for targets of type T.
 template <typename T, typename Follow>
 Expected<>
 StreamTracker::step (const TargetFrame &frame, std::span<GstIntegralHistogram *const> tensors,

@@ -14,43 +14,41 @@
 
 namespace integralhist {
 
-/// A point of a frame.
 struct Point {
   double x, y;
 };
 
-/// The input of a frame's step in addition to pixels.
+/// What a tracker gets for a frame besides tensors. Clicks drop targets; drawn boxes start some.
 struct StepInput {
   ListOptions options = {};
   std::vector<Detection> detections = {};
-  std::vector<Point> clicked = {};            // drops the targets at these points
-  std::vector<GstVideoRectangle> drawn = {};  // starts targets
+  std::vector<Point> clicked = {};
+  std::vector<GstVideoRectangle> drawn = {};
 };
 
 class StreamTracker {
 public:
-  /// `logged_as` is the object that log lines name.
+  /// `logged_as` is the object, such as the element, that lines of the debug log name.
   StreamTracker (gpointer logged_as, TargetList::Warn warn)
       : correlation_ (logged_as), targets_ (logged_as, std::move (warn))
   {
   }
 
-  /// Waits for the tensors of the next frame, and follows the targets in it with the correlation
-  /// tracker. A target is lost after `lost_after` bad frames in a row; 0 for never.
+  /// Wait for the tensors of the next frame, and follow the targets in it, by correlation filters
+  /// or by fragments. A target is lost after `lost_after` bad frames in a row; 0 for never.
   Expected<> follow (const TargetFrame &frame, const FrameTensors &tensors, unsigned lost_after,
                      const StepInput &input);
-  /// Follows the targets in the next frame with the fragments tracker.
   Expected<> follow (const TargetFrame &frame, const FragmentsSettings &settings,
                      unsigned lost_after, const StepInput &input);
-  /// Returns the targets as they are after the last follow () (target_list.hpp).
+  /// Returns the tracks after the last follow (): those of confirmed targets, or of all others.
   std::vector<TrackedBox> tracks (const TargetFrame &frame, bool confirmed = true) const
   {
     return targets_.tracks (frame, confirmed);
   }
 
-  /// Drops all targets; the next step starts the configured ones.
+  /// Drops all targets. In the next frame, targets start from the configured boxes again.
   void clear () { targets_.clear (); }
-  /// Forgets everything, as before the first frame.
+  /// Drops all targets, frees memory on a GPU, and numbers new targets from 1 again.
   void reset ()
   {
     targets_.reset ();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// For each frame, StreamTracker calls fit (), configure (), drop_at () and start (), detect (),
-// prepare_steps (), note_followed (), end () and tracks (), in this order. A target has these
-// states:
+// The targets of a tracker. For each frame, StreamTracker calls fit (), configure (), drop_at ()
+// and start (), detect (), prepare_steps (), note_followed (), end () and tracks (), in this order.
+// A target's states are:
 //
 //   unconfirmed   it has no id. A sure detection confirms it, or a second detection, or its look
 //                 between detections; detect () drops it if it becomes hopeless
@@ -11,7 +11,7 @@
 //   absent        it is neither seen nor coasting (note_presence ())
 //   waiting       it is not searched for until a detection matches it (note_presence (),
 //                 note_tracked (), end ())
-//   yielding      a target with more confidence is on its spot (yield_on_one_spot ())
+//   yielding      a surer target has about the same box (yield_on_one_spot ())
 //   hidden        its box has no pixel in the frame (note_tracked ())
 #include "target_list.hpp"
 
@@ -29,16 +29,17 @@
 namespace integralhist {
 
 static constexpr guint kMaxTargets = 1000;
-// From this confidence on, a single detection confirms a target. One without a confidence does not.
+// A single detection with this confidence confirms a target; otherwise it takes two detections.
 static constexpr double kStartAloneConfidence = 0.85;
-static constexpr double kCommon = 0.7;     // the largest share of the common part to subtract
-static constexpr double kMatchIou = 0.55;  // a box that overlaps a target by more shows that target
-// A target without a detection is present if its box looks like it, and others cover little of it.
+static constexpr double kCommon = 0.7;     // of the mean appearance, subtracted
+static constexpr double kMatchIou = 0.55;  // above this overlap, two boxes show one target
+// A target without a detection is seen if its box has this likeness to it, and if other targets
+// cover at most kCovers of the box. Frames that the detector leaves out need less likeness.
 static constexpr double kPresenceSimilarity = 0.35, kPresenceSimilarityBetweenRuns = 0.2;
 static constexpr double kCovers = 0.4;
-static constexpr double kCoversView = 0.35;    // if this share is covered, the view is not learned
-static constexpr guint kMaxUnseenFrames = 10;  // in a row without being seen
-static constexpr guint kRecentRuns = 4;        // of the detector
+static constexpr double kCoversView = 0.35;         // a target that is covered more is not learned
+static constexpr guint kMaxUnseenFrames = 10;       // in a row
+static constexpr guint kRecentRuns = 4;             // of the detector
 static constexpr guint kMaxFramesOnSharedSpot = 5;  // before a target yields
 
 TargetList::TargetList (gpointer logged_as, Warn warn)
@@ -61,7 +62,7 @@ TrackedTarget *TargetList::add (const GstVideoRectangle &box, const TargetFrame 
   tracked->first_seen = tracked->last_seen = frame.time;
   tracked->place = frame.in_tensor (box);
   const auto seen =
-      [&] (const TrackedTarget &target) {  // a named box may be far larger than the frame
+      [&] (const TrackedTarget &target) {  // a configured box may be far larger than the frame
         return frame.in_tensor (frame.clip (frame.in_frame (target.box ())));
       };
   for (const auto &other : targets_)
@@ -85,7 +86,7 @@ bool are_equal (const GstVideoRectangle &a, const GstVideoRectangle &b)
   return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
 }
 
-/// Returns boxes in the form that users write, "x,y,width,height;...".
+/// Returns boxes as text, in the form of the property targets: "x,y,width,height;...".
 std::string text_of (const std::vector<GstVideoRectangle> &boxes)
 {
   std::string text;
@@ -183,8 +184,7 @@ void TargetList::warn_of_confidence (const std::vector<Detection> &detections)
            joined ("it is at ", text_of ({ bad->box })) });
 }
 
-/// Forgets the detections of the last frame, once the detector's pace has been noted. Without a
-/// detector, targets that wait for one are searched for again.
+/// Forgets the last frame's detections. If the detector is gone, no target waits for it any longer.
 void TargetList::begin_frame ()
 {
   for (const auto &tracked : targets_) {
@@ -195,7 +195,7 @@ void TargetList::begin_frame ()
   }
 }
 
-/// Returns how many visible targets are on the spot of a box.
+/// Returns the number of visible targets whose boxes overlap a box by more than kMatchIou.
 std::ptrdiff_t TargetList::n_seen_at (const TargetBox &box) const
 {
   return std::ranges::count_if (targets_, [&] (const auto &tracked) {
@@ -243,7 +243,7 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
   return {};
 }
 
-/// Updates a target with the matching detection, which may confirm the target.
+/// Updates a target with its detection, which may confirm the target: give it an id.
 void TargetList::apply_detection (TrackedTarget &tracked, const Measurement &measurement,
                                   const TargetFrame &frame)
 {
@@ -256,8 +256,8 @@ void TargetList::apply_detection (TrackedTarget &tracked, const Measurement &mea
     confirm (tracked, frame);
 }
 
-/// Returns an appearance without what is common to the targets. The fewer targets there are, the
-/// less is subtracted, because more of the common part is their own.
+/// Returns an appearance without a share of the mean of all appearances. The fewer targets there
+/// are, the smaller is the share, because the mean is mostly their own look.
 Appearance TargetList::own_appearance (const Appearance &appearance) const
 {
   const auto n = std::ranges::count_if (targets_, [] (const auto &tracked) {
@@ -279,8 +279,8 @@ std::vector<Displacement> TargetList::displacements (std::span<const Prediction>
   return all;
 }
 
-/// Returns the target of each detection, or null. A target with a detection continues from that
-/// detection; the detector has missed the other targets `detector_runs` times.
+/// Returns the target of each detection, or null. Targets with a detection continue from it. For
+/// the other ones, the detector's `detector_runs` runs are noted as misses.
 std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement> detections,
                                                     unsigned detector_runs,
                                                     const TargetFrame &frame)
@@ -315,7 +315,7 @@ std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement>
   return target_of;
 }
 
-/// Notes that the detector has run, and missed the targets without a detection.
+/// Notes that the detector has run, and has missed the targets without a detection.
 void TargetList::note_misses (unsigned detector_runs)
 {
   for (const auto &tracked : targets_)
@@ -326,8 +326,7 @@ void TargetList::note_misses (unsigned detector_runs)
     }
 }
 
-/// Returns whether a detection that belongs to no target starts one. A second box of a known target
-/// does not.
+/// Returns whether a detection without a target starts one: it is sure, and shows no known target.
 bool TargetList::starts_target (const Measurement &detection, const TargetFrame &frame) const
 {
   return detection.is_sure && is_in_area (frame.in_frame (detection.box))
@@ -337,7 +336,7 @@ bool TargetList::starts_target (const Measurement &detection, const TargetFrame 
             });
 }
 
-/// Returns whether no recently visible target covers much of this one.
+/// Returns whether no recently detected target covers much of a target's box.
 bool TargetList::is_clear_view (const TrackedTarget &tracked) const
 {
   return std::ranges::none_of (targets_, [&] (const auto &other) {
@@ -346,7 +345,7 @@ bool TargetList::is_clear_view (const TrackedTarget &tracked) const
   });
 }
 
-/// Returns the largest share of a target that another target, detected in this frame, covers.
+/// Returns the largest share of a target's box that a target detected in this frame covers.
 double TargetList::covered_share_of (const TrackedTarget &tracked) const
 {
   double most = 0;
@@ -356,17 +355,16 @@ double TargetList::covered_share_of (const TrackedTarget &tracked) const
   return most;
 }
 
-/// Returns whether a target that does not look like itself is probably hidden, not gone: the
-/// detector does not run on this frame, its last run found the target, and so did nearly all runs
-/// before.
+/// Returns whether a target that its box does not show is probably hidden, not gone: the detector
+/// leaves this frame out, its last run found the target, and so did nearly all runs before.
 bool TargetList::may_coast (const TrackedTarget &tracked) const
 {
   return !detector_ran_ && tracked.misses == 0 && tracked.unseen_frames < kMaxUnseenFrames
          && tracked.existence.is_certain () && tracked.motion.has_velocity ();
 }
 
-/// Notes which targets without a detection are present: their boxes look like them. A target that
-/// was detected once, and is then seen in a frame that the detector leaves out, is confirmed.
+/// Decides which targets without a detection are seen: their boxes look like them. If a frame that
+/// the detector leaves out shows a target that was detected once, the target is confirmed.
 Expected<> TargetList::note_presence (GstIntegralHistogram *colours, const TargetFrame &frame)
 {
   std::vector<TrackedTarget *> unmatched;
@@ -449,14 +447,14 @@ void TargetList::note_tracked (const TargetFrame &frame)
         warn_of_empty (*tracked, frame);
       tracked->lost_frames++;
       tracked->motion.miss ();
-      // the detector finds it better than a search of the frame
+      // the detector finds a lost target better than a search of the frame does
       if (tracked->is_detected () && pace_.is_known () && !tracked->waits ())
         tracked->begin_wait (TrackedTarget::Wait::for_detector);
     } else {
       tracked->lost_frames = 0;
       tracked->last_seen = frame.time;
       if (tracked->coasts () || (detector_ran_ && tracked->is_detected () && !tracked->is_matched))
-        tracked->motion.miss ();  // the detector would have found it
+        tracked->motion.miss ();  // the box does not show where the target is
       else if (!tracked->is_matched)
         tracked->motion.follow (tracked->box ());
     }
@@ -465,15 +463,14 @@ void TargetList::note_tracked (const TargetFrame &frame)
 
 namespace {
 
-/// A target that may have to yield, and the other targets that have come to its spot.
+/// A target that may have to yield to rivals: other targets that have come to about the same box.
 struct Contender {
   TrackedTarget *target;
   TargetBox box;
   std::vector<std::size_t> rivals = {};  // indices of other contenders
 };
 
-/// Finds the rivals of each contender. A box that begins after the end of another does not overlap
-/// it.
+/// Finds each target's rivals, whose boxes overlap its box. Sorts targets by their left edges.
 void find_rivals (std::vector<Contender> &all)
 {
   std::ranges::sort (all, {},
@@ -492,9 +489,8 @@ void find_rivals (std::vector<Contender> &all)
 
 }  // namespace
 
-/// Makes a target yield to a more confident one on its spot, if no detector has seen it and so none
-/// can bring it back. It is reported as lost while the other stays there, give or take some frames,
-/// but is still followed.
+/// Lets all but the surest of the targets that share a spot yield: they are reported as lost, but
+/// still followed. Targets of a detector are left out, because a detection can bring them back.
 void TargetList::yield_on_one_spot ()
 {
   std::vector<Contender> all;
@@ -512,8 +508,7 @@ void TargetList::yield_on_one_spot ()
     } else if (target->frames_on_shared_spot > 0 && --target->frames_on_shared_spot == 0) {
       target->confidence_on_shared_spot = 0;
     }
-  // targets that yield come last; otherwise the most confident comes first, and among equals the
-  // older
+  // targets keep their spot in this order: surer and older ones first, those that yield last
   std::vector<std::size_t> order (all.size ());
   std::iota (order.begin (), order.end (), 0);
   std::ranges::sort (order, {}, [&] (std::size_t i) {

@@ -21,43 +21,39 @@
 
 namespace integralhist {
 
-/// The boxes that start targets, and the limits that end them.
+/// The boxes that start targets, and the limits that end them. An empty area is the whole frame.
 struct ListOptions {
   std::vector<GstVideoRectangle> targets;  // boxes to start
-  std::vector<GstVideoRectangle> area;     // that targets stay in; empty for the whole frame
-  bool merge_classes = false;              // a target may change its class
-  guint max_misses = 0;                    // frames of the detector; 0 for any number
-  double remember = 30;                    // seconds
-  guint forget_after = 100;                // frames; 0 for never
+  std::vector<GstVideoRectangle> area;
+  bool merge_classes = false;  // a target may change its class
+  guint max_misses = 0;        // missed runs of the detector; 0 for any number
+  double remember = 30;        // seconds
+  guint forget_after = 100;    // frames; 0 for never
 };
 
-/// The targets of integralhisttrack. Decides which of them start, restart and end.
+/// The targets of a tracker. The list decides which of them start, restart and end.
 class TargetList {
 public:
   using Warn = std::function<void (const TrackWarning &)>;
-  /// Makes an empty list; `logged_as` is the object that its log lines name.
   TargetList (gpointer logged_as, Warn warn);
   ~TargetList ();
 
-  /// Prepares the targets for the next frame; must be called first. The frame's tensor may have
-  /// another size than before, and `colours`, which tells detections apart, another feature.
+  /// Prepares the targets for the next frame; must be called first. Adapts them to a tensor of
+  /// another size, and to other bins of `colours`, the tensor by which targets are told apart.
   void fit (GstIntegralHistogram *colours, const TargetFrame &frame);
-  /// Sets the options. If `targets` differ from those before, targets start from the new boxes, and
-  /// the targets of the old boxes are dropped. A box outside the frame is an error.
+  /// Sets the options. If the boxes of `targets` are new, their targets start, and those of the
+  /// boxes before are dropped. A box outside the frame is an error.
   Expected<> configure (const ListOptions &options, const TargetFrame &frame);
-  /// Notes the detections of the next frame; frames that a detector leaves out have no detections.
-  /// Targets continue from their detections, also lost ones; the other detections start targets.
-  /// `colours`, whose tensor is computed, tells how a box looks.
+  /// Continues targets, also lost ones, from the detections of the next frame, and starts targets
+  /// from other detections. `colours`, whose tensor must be computed, tells how a box looks.
   Expected<> detect (const std::vector<Detection> &detections, GstIntegralHistogram *colours,
                      const TargetFrame &frame);
   /// Starts a target from a box, unless the box lies outside the frame.
   void start (const GstVideoRectangle &box, const TargetFrame &frame);
-  /// Drops the targets under a point of the frame.
   void drop_at (double x, double y, const TargetFrame &frame);
 
-  /// Assigns all targets to the method whose targets are of type T, and returns those that the
-  /// method must look for in the next frame. Targets that another method followed before start
-  /// again.
+  /// Returns the targets that the tracking method must look for in the next frame, as objects of
+  /// the method's class T. Targets that another method followed before start again.
   template <typename T>
   std::vector<Step<T>> prepare_steps ()
   {
@@ -67,19 +63,18 @@ public:
         steps.push_back ({ target, tracked->expected_motion () });
     return steps;
   }
-  /// Reads the new state of the targets, after the method has looked for them.
+  /// Updates the targets after the tracking method has looked for them: seen, hidden or lost.
   Expected<> note_followed (GstIntegralHistogram *colours, const TargetFrame &frame);
   /// Ends targets whose middle has left the area, and targets that have been lost for long, except
-  /// configured ones. A target without detections yields to a surer one on its spot.
+  /// configured ones. A target without detections yields to a surer one at the same place.
   void end (const TargetFrame &frame);
 
-  /// Returns all confirmed targets, also lost ones, in pixels of the frame; or the unconfirmed
-  /// ones, which have no id.
+  /// Returns the tracks of confirmed targets, also lost ones, in pixels of the frame; or those of
+  /// unconfirmed targets, which have no id.
   std::vector<TrackedBox> tracks (const TargetFrame &frame, bool confirmed = true) const;
 
-  /// Drops all targets; the next configure () starts those that the options name.
+  /// Drops all targets. The next configure () starts targets from its boxes again.
   void clear ();
-  /// Forgets everything, as before the first frame.
   void reset ();
 
 private:
@@ -111,7 +106,7 @@ private:
   const Warn warn_;
   std::vector<std::unique_ptr<TrackedTarget>> targets_;
   ListOptions options_;
-  std::optional<std::vector<GstVideoRectangle>> configured_;  // boxes whose targets have started
+  std::optional<std::vector<GstVideoRectangle>> configured_;  // boxes that have started targets
   guint next_id_ = 1;
   guint64 next_serial_ = 1;  // never reset
   DetectorPace pace_;
@@ -119,9 +114,9 @@ private:
   bool detector_ran_ = false;          // on this frame
   int width_ = 0, height_ = 0;         // of the last tensor
   std::optional<HistogramSpec> spec_;  // what the appearances are of
-  bool confidence_warned_ = false;     // of a confidence that is not a number
-  bool excess_warned_ = false;         // of more targets than are followed
-  bool empty_warned_ = false;          // of one that cannot be followed, since the last configure
+  bool confidence_warned_ = false;
+  bool excess_warned_ = false;
+  bool empty_warned_ = false;
 };
 
 }  // namespace integralhist

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The options of the tracker that its clients offer to users, as properties.
+// The options of the tracker that integralhisttrack and the nvtracker library offer as properties.
 #pragma once
 
 #include <gst/properties/properties.hpp>
@@ -14,7 +14,7 @@ struct TrackOptions {
   unsigned lost_after = 5;  // bad frames; 0 for never
 };
 
-/// Returns the properties for these options, except for the boxes of `list`.
+/// Returns properties for the options of the tracker, except for the boxes of targets and the area.
 PropertyTable<TrackOptions> track_properties ();
 
 }  // namespace integralhist

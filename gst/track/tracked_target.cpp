@@ -8,15 +8,16 @@ namespace integralhist {
 // How far a target may be from its predicted place after one frame, in sides of its box.
 static constexpr double kMotionSpread = 0.5;
 
-// The terms of the standard deviation of a target's place (spread_of ()), in heights of its box.
-static constexpr double kSpread = 0.05;         // in the next frame
-static constexpr double kSpreadOfFrame = 0.02;  // for each frame in which the target was not seen
-static constexpr double kSpreadOfRoot = 0.06;   // for the root of the number of these frames
-static constexpr double kSpreadOfFollowing = 0.01;  // for each frame in which it was not detected
-static constexpr double kMaxFollowing = 20;         // at most this many of these frames count
+// The standard deviation of a target's expected place, in heights of its box. It grows with the
+// number of frames since the target was last seen and detected (spread_of ()).
+static constexpr double kSpread = 0.05;
+static constexpr double kSpreadOfFrame = 0.02;
+static constexpr double kSpreadOfRoot = 0.06;
+static constexpr double kSpreadOfFollowing = 0.01;
+static constexpr double kMaxFollowing = 20;  // frames
 static constexpr double kMaxSpread = 8;
 static constexpr double kSpreadOfDetection = 0.1;
-static constexpr double kSizeGain = 0.5;  // in addition to the gain for the place
+static constexpr double kSizeGain = 0.5;  // times the gain for places
 
 static double spread_of (double unseen, double undetected)
 {

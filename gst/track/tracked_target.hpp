@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A target of a TargetList: what the list knows about it, and the object with which a method
-// follows it.
+// A target of a TargetList, with the object by which a tracking method follows the target.
 #pragma once
 
 #include <algorithm>
@@ -22,52 +21,50 @@
 namespace integralhist {
 
 struct TrackedTarget {
-  /// The contents of the box in a frame in which the target was not detected.
+  /// What a target's box shows in a frame in which the target was not detected.
   enum class Presence {
-    seen,      // the target; or the method decides whether it is lost
-    coasting,  // another object for a while: the box moves on at its velocity
-    absent     // nothing that looks like it
+    seen,      // the target
+    coasting,  // another object for a while
+    absent     // nothing like the target
   };
-  /// The event until which the target is not searched for.
+  /// The event until which a target is not searched for.
   enum class Wait {
-    none,           // it is searched for
-    for_detection,  // a detection
-    for_detector    // a detection, or the end of all detections
+    none,
+    for_detection,
+    for_detector  // or the end of detections
   };
 
   guint64 serial = 0;       // from the start on
   guint age = 0;            // frames
   guint id = 0;             // 0 until it is confirmed
-  gint parent = -1;         // the detection that started it, or -1
+  gint parent = -1;         // id of the detection that started the target, or -1
   bool configured = false;  // by the property targets
   GstClockTime first_seen = GST_CLOCK_TIME_NONE, last_seen = GST_CLOCK_TIME_NONE,
                last_detected = GST_CLOCK_TIME_NONE;
   std::variant<std::monostate, FragmentsTarget, CorrelationTarget> followed = {};
-  Target *target = nullptr;  // the object in `followed`; null before a method follows it
-  TargetBox place = {};      // the box where it was last seen, or where it starts
+  Target *target = nullptr;  // the object in `followed`
+  TargetBox place = {};      // where the target was last seen or starts
 
   Presence presence = Presence::seen;
   Wait wait = Wait::none;
-  bool yields = false;                       // to another target on its spot, while both stay there
-  bool is_hidden = false;                    // no pixel of the frame shows it
-  guint lost_frames = 0, unseen_frames = 0;  // in a row; unseen: coasting or absent
+  bool yields = false;                       // reported as lost: a surer target has the same box
+  bool is_hidden = false;                    // outside of the frame
+  guint lost_frames = 0, unseen_frames = 0;  // in a row
   TargetBox extrapolated = {};               // where it coasts
 
-  // From detections.
   guint n_detections = 0;
   bool is_matched = false;  // with a detection of this frame
   Existence existence = {};
-  guint misses = 0;                                 // runs without a detection, in a row
+  guint misses = 0;                                 // detector's runs in a row
   std::string kind = {};                            // of the last detection
   std::optional<double> detection_confidence = {};  // of the last detection
-  std::optional<std::size_t> detection = {};        // the index of the one of this frame
+  std::optional<std::size_t> detection = {};        // index of this frame's detection
   MeanAppearance appearance{ 16 };                  // of clear views
   Motion motion = {};
 
-  // Other targets on its spot.
-  std::vector<guint> ids_at_start = {};  // of targets on its spot at its start, which may stay
-  guint frames_on_shared_spot = 0;       // counts up in frames with another target, else down
-  double confidence_on_shared_spot = 0;  // the sum over these frames
+  std::vector<guint> ids_at_start = {};  // targets at the same box when this one started
+  guint frames_on_shared_spot = 0;       // frames at the same box as another target
+  double confidence_on_shared_spot = 0;
 
   bool waits () const { return wait != Wait::none; }
   bool coasts () const { return presence == Presence::coasting; }
@@ -75,12 +72,11 @@ struct TrackedTarget {
   bool is_confirmed () const { return id > 0; }
   bool is_detected () const { return n_detections > 0; }
   TargetBox box () const { return coasts () ? extrapolated : last_seen_box (); }
-  /// Returns the method's box; if that does not show the target, the box where it was last seen.
   TargetBox last_seen_box () const
   {
     return waits () || presence != Presence::seen || !target ? place : target->box ();
   }
-  /// Returns whether no method follows it at present: it waits, or the method has lost it.
+  /// Returns whether the target waits for a detection, or the tracking method has lost it.
   bool is_gone () const { return waits () || (target && target->is_lost ()); }
   bool is_lost () const
   {
@@ -96,27 +92,24 @@ struct TrackedTarget {
 
   /// Notes that a detection of this frame belongs to the target; `box` is in pixels of the tensor.
   void note_detection (const Detection &detection, const TargetBox &box, GstClockTime time);
-  /// Notes that the box at this place shows the target.
   void note_seen (const TargetBox &at)
   {
     presence = Presence::seen;
     unseen_frames = 0;
     place = at;
   }
-  /// Notes that it is probably hidden, and moves its box on at the velocity of its detections.
+  /// Notes that the target is probably hidden, and moves its box on at its detections' velocity.
   void begin_coasting ()
   {
     presence = Presence::coasting;
     unseen_frames++;
     extrapolated = motion.expected_by_detections (place);
   }
-  /// Notes that the box does not show the target in this frame.
   void note_unseen ()
   {
     presence = Presence::absent;
     unseen_frames++;
   }
-  /// Stops the search for the target until this event.
   void begin_wait (Wait until)
   {
     if (!is_detected ())
@@ -141,9 +134,8 @@ struct TrackedTarget {
     extrapolated = resized (extrapolated, x_factor, y_factor);
     motion.resize (x_factor, y_factor);
   }
-  /// Returns the object of type T, with which a method follows the target; null while the target
-  /// waits. If another method followed it before, it starts again; if it was lost, it waits,
-  /// because the new method has nothing to look for.
+  /// Returns the object with which the method of class T follows the target; null while the target
+  /// waits. If another method followed it before, the target starts again, or waits if it was lost.
   template <typename T>
   T *ensure_target ()
   {
@@ -155,12 +147,11 @@ struct TrackedTarget {
     }
     return waits () ? nullptr : &std::get<T> (followed);
   }
-  /// Returns the places where the target is expected in the next frame: from its last seen box, and
-  /// from its detections.
+  /// Returns the boxes expected in the next frame: from the last seen box, and from detections.
   std::vector<ExpectedPlace> expected_places () const;
-  /// Returns a box between the box expected in this frame and `found`, the detected one.
+  /// Returns a box between the expected box `at` and `found`, the box of a detection.
   TargetBox corrected (const TargetBox &found, const ExpectedPlace &at) const;
-  /// Returns the motion that its detections let expect, for its method.
+  /// Returns the motion to the next frame that the target's detections let expect.
   ExpectedMotion expected_motion () const;
 };
 

@@ -14,8 +14,7 @@ namespace integralhist {
 static constexpr int kStripes = 6;
 static constexpr double kMiddle = 0.6;  // of the width
 
-/// Returns the rectangle of one stripe of a box (appearance.hpp): whole pixels inside the tensor,
-/// at least one.
+/// Returns the rectangle of one of a box's six stripes (appearance.hpp), inside the tensor.
 static GstVideoRectangle stripe_of (const TargetBox &box, int stripe, int width, int height)
 {
   const double left = box.x + box.width * (1 - kMiddle) / 2,
@@ -67,8 +66,7 @@ void MeanAppearance::add (const Appearance &appearance)
     mean_[i] += (appearance[i] - mean_[i]) / float (n_);
 }
 
-/// Returns the dot product of two appearances. Adds in lanes, so that the rounding does not depend
-/// on the width of the CPU's vectors.
+/// Returns the dot product of two appearances. The rounding does not depend on the CPU's vectors.
 static float product (const Appearance &a, const Appearance &b)
 {
   constexpr std::size_t kLanes = 16;

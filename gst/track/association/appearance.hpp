@@ -6,9 +6,8 @@
 // vector of length 1, so that the product of two vectors is their Bhattacharyya coefficient (A.
 // Bhattacharyya, "On a measure of divergence between two statistical populations", 1943).
 //
-// All boxes that a camera sees have something in common: the ground, the light, trousers. The mean
-// of all appearances is this common part. Most of it is subtracted from each appearance before two
-// are compared, which finds the right one of several people more often.
+// All boxes that a camera sees have something in common: the ground, the light, trousers. Most of
+// this common part, the mean of all appearances, is subtracted before two are compared.
 #pragma once
 
 #include <span>
@@ -20,14 +19,14 @@
 
 namespace integralhist {
 
-/// The square roots of the bins' shares, stripe by stripe; empty if the appearance is unknown.
+/// The appearance of a box: for each of six stripes, the square roots of the shares of the stripe's
+/// pixels that lie in each bin. Empty if the appearance is unknown.
 using Appearance = std::vector<float>;
 
-/// Computes the appearances of boxes, with one query to the tensor.
 Expected<std::vector<Appearance>> appearances_of (GstIntegralHistogram *histogram,
                                                   std::span<const TargetBox> boxes);
 
-/// The running mean of all appearances, or of about the last `memory` ones.
+/// The running mean of appearances. After `memory` appearances, older ones fade.
 class MeanAppearance {
 public:
   explicit MeanAppearance (unsigned memory) : memory_ (memory) {}
@@ -38,7 +37,6 @@ public:
     n_ = 0;
   }
   const Appearance &mean () const { return mean_; }
-  /// Returns the number of appearances in the mean.
   unsigned n () const { return n_; }
 
 private:
@@ -46,11 +44,12 @@ private:
   Appearance mean_;
 };
 
-/// Returns `appearance` minus `share` (0 to 1) times `common`, the mean of all appearances, scaled
-/// to length 1. Returns an empty one if one of the two is empty, or if their bins differ.
+/// Subtracts from a box's appearance a share (0 to 1) of `common`, the mean of all appearances, and
+/// scales the result to length 1. The result is empty if the two have different numbers of bins.
 Appearance distinct (const Appearance &appearance, const Appearance &common, double share);
 
-/// Returns the likeness of two results of distinct (), from -1 to 1; 0 if one of them is empty.
+/// Returns how alike two appearances are: the dot product of two results of distinct (), from -1 to
+/// 1. It is 0 if one of them is empty.
 double likeness (const Appearance &a, const Appearance &b);
 
 }  // namespace integralhist

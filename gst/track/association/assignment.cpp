@@ -19,17 +19,17 @@
 namespace integralhist {
 namespace {
 
-/// Solves the problem for all rows and columns at once.
+/// Solves the assignment problem for one connected group of rows and columns. Columns without a
+/// gain are added until every row gets one. A pair without a gain costs 0, and leaves its row
+/// alone.
 std::vector<int> assign_group (std::span<const double> gains, std::size_t rows, std::size_t columns)
 {
-  // A pair without a gain costs 0, and means "no pair". There are at least as many columns as rows,
-  // so that every row gets a column.
   const std::size_t width = std::max (rows, columns);
   const auto gain = [&] (std::size_t row, std::size_t column) {
     const double value = column < columns ? gains[row * columns + column] : 0;
     return value > 0 ? value : 0;
   };
-  // Index 0 means "no row" or "no column"; rows and columns are counted from 1.
+  // Rows and columns of the matrix are counted from 1. Index 0 means "no row" or "no column".
   std::vector<double> of_row (rows + 1, 0), of_column (width + 1, 0), least (width + 1);
   std::vector<std::size_t> row_of (width + 1, 0), before (width + 1, 0);
   std::vector<char> visited (width + 1);

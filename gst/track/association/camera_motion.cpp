@@ -9,9 +9,9 @@
 namespace integralhist {
 
 static constexpr std::size_t kMinTargets = 4;
-// A share of kShare of the targets must be displaced by the median, give or take kAgree. A median
-// shorter than kShortest may be the targets' own motion, and is ignored. Both lengths are in
-// heights of a target.
+// The median displacement of targets is a shift of the camera if at least a share of kShare of the
+// targets lies within kAgree of the median. A median below kShortest may be the targets' own
+// motion. Both lengths are in heights of a target's box.
 static constexpr double kShare = 0.7, kAgree = 0.08, kShortest = 0.06;
 
 static double median (std::vector<double> values)

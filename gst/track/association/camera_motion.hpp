@@ -14,21 +14,19 @@
 
 namespace integralhist {
 
-/// A shift in pixels of the tensor.
+/// The shift of the whole picture between two frames, in pixels of the tensor.
 struct Shift {
   double x, y;
 };
 
-/// The place at which a target was expected, and the place at which it was found.
 struct Displacement {
   TargetBox expected, found;
 };
 
-/// Returns the shift that most targets have in common; nothing if there are few targets, if they do
-/// not agree, or if the shift is so short that it may be their own motion.
+/// Returns the shift that most targets have in common. Returns nothing if there are fewer than four
+/// targets, if they do not agree, or if the shift is so short that it may be their own motion.
 std::optional<Shift> camera_shift (std::span<const Displacement> targets);
 
-/// Returns the box moved by the shift.
 inline TargetBox shifted (const TargetBox &box, const Shift &by)
 {
   return { box.x + by.x, box.y + by.y, box.width, box.height };

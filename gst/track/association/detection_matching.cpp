@@ -14,31 +14,30 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity ();
 
-// The mean likeness (appearance.hpp) of a target with itself is kSame after a second, and falls by
-// kSamePerTime with each e-fold of the time; that of two targets is kOther. The spreads are
-// standard deviations. Views of two frames depend on each other, so the likeness has a weight: with
-// 16 views, the most that a target has, 1.1 x 16 / 26 = 0.68.
+// The likeness (appearance.hpp) of two views of one target has a mean of kSame after a second,
+// which falls by kSamePerTime with each e-fold of the time. That of two targets has a mean of
+// kOther. The spreads are standard deviations.
 constexpr double kSame = 0.58, kSamePerTime = 0.06, kSameSpread = 0.15;
 constexpr double kOther = -0.05, kOtherSpread = 0.2;
+// With n views of a target, at most 16, the likeness has the weight kAppearanceWeight n / (n +
+// kFewViews). Few views are less reliable, and views of two frames depend on each other.
 constexpr double kAppearanceWeight = 1.1;
-// The probability that a detection of the target shows another object, such as one in front.
+// The probability that a target's detection shows another object, such as one in front.
 constexpr double kOccluded = 0.2;
-// The mean of few views is less reliable: with kFewViews views, the likeness has half the weight
-// that it has with very many.
 constexpr double kFewViews = 10;
 constexpr double kShortest = 0.02, kLongest = 60;  // seconds
-constexpr double kSizeSpread = 0.25;               // of the logarithm of the height
-// A target that was not detected for more than kRecentRuns runs of the detector may have left. Its
-// prior falls from 0 to kAway (a logarithm) within kAwayAfter seconds.
+constexpr double kSizeSpread = 0.25;               // of the height's logarithm
+// A target that was not detected for more than kRecentRuns runs of the detector may have left. The
+// logarithm of its prior probability falls from 0 to kAway within kAwayAfter seconds.
 constexpr unsigned kRecentRuns = 3;
 constexpr double kAway = -3, kAwayAfter = 5;
-// A detection with little confidence is paired only with a target that it overlaps by kWeakOverlap
-// and that was detected within the last kWeakRuns runs.
+// A detection with little confidence is paired with a target only if it overlaps the target's box
+// by kWeakOverlap, and the target was detected within the last kWeakRuns runs of the detector.
 constexpr double kWeakOverlap = 0.35;
 constexpr unsigned kWeakRuns = 5;
 
-/// The term for the place (detection_matching.hpp): the logarithm of a normal distribution around
-/// an expected place, divided by detections spread evenly over the frame.
+/// The score's term for the place of a detection: the logarithm of a normal distribution around a
+/// target's expected place, divided by detections that are spread evenly over the frame.
 class PlaceRatio {
 public:
   PlaceRatio (const ExpectedPlace &place, double density)
@@ -57,7 +56,6 @@ private:
   double x_, y_, slope_, largest_;
 };
 
-/// The middle of a detection's box, and the logarithm of its height.
 struct Position {
   explicit Position (const TargetBox &box)
       : x (box.x + box.width / 2), y (box.y + box.height / 2), log_height (std::log (box.height))
@@ -66,7 +64,7 @@ struct Position {
   double x, y, log_height;
 };
 
-/// Computes the likelihood ratio, as a logarithm, of one target and any detection.
+/// Computes the score (detection_matching.hpp) of one target and any detection.
 class TargetRatios {
 public:
   TargetRatios (const Prediction &target, double density)
@@ -76,9 +74,7 @@ public:
       places_.emplace_back (place, density);
     const double views = target.views;
     weight_ = kAppearanceWeight * views / (views + kFewViews);
-    // the mean likeness of the target with itself falls with time
     same_ = kSame - kSamePerTime * std::log (std::clamp (target.seconds, kShortest, kLongest));
-    // a target that has been away for long may have left
     prior_ = target.runs <= kRecentRuns ? 0 : kAway * std::min (target.seconds / kAwayAfter, 1.0);
     most_of_appearance_ = weight_ * ratio_of_likeness (1);
   }
@@ -92,14 +88,14 @@ public:
         place_ratio + prior_ - 0.5 * squared ((at.log_height - log_height_) / kSizeSpread);
     if (without_appearance + most_of_appearance_ <= 0
         || !are_of_one_kind (target_.kind, detection.kind))
-      return kNever;  // most pairs are too far apart for any likeness
+      return kNever;  // even a likeness of 1 would give no positive score
     return without_appearance + appearance_ratio (detection);
   }
 
 private:
-  /// Returns the logarithm of the ratio of two normal distributions of the likeness: that of the
-  /// same target, and that of other targets. Below the mean of other targets, their term stays at
-  /// 0, so that the ratio does not rise again.
+  /// Returns the logarithm of the ratio of two normal distributions of a likeness: that of one
+  /// target's views and that of two targets' views. It does not rise again for a likeness below
+  /// both means.
   double ratio_of_likeness (double alike) const
   {
     return -0.5 * squared (std::min (alike - same_, 0.0) / kSameSpread)
@@ -107,8 +103,8 @@ private:
            - std::log (kSameSpread / kOtherSpread);
   }
 
-  /// Returns the logarithm of the ratio for the appearance. A detection of the target may show an
-  /// object in front of it, so a low likeness counts only up to a limit.
+  /// Returns the score's term for the appearance of a detection. A low likeness lowers the score
+  /// only to a limit, because a detection of the target may show an object in front of the target.
   double appearance_ratio (const Measurement &detection) const
   {
     if (target_.appearance.empty () || detection.appearance.empty ())

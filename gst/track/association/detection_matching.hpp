@@ -3,8 +3,8 @@
 // Assigns detections to targets. The score of a pair is the logarithm of a ratio: how likely the
 // detection is if it belongs to the target, compared with how likely it is otherwise. The score is
 // the sum of terms for place, size and appearance, whose distributions were fitted to labelled
-// detections (docs/tracking.md). Only pairs with a score above 0 are made, and so that the sum of
-// all scores is largest.
+// detections (docs/tracking.md). Pairs are made so that the sum of their scores is largest, and
+// only pairs with a score above 0.
 //
 // Detections with much confidence are assigned first. Then a detection with little confidence may
 // continue a target that has no detection yet, if their boxes overlap (ByteTrack: Y. Zhang et al.,
@@ -28,31 +28,34 @@ struct ExpectedPlace {
   double spread;
 };
 
-/// The expected places and appearance of a target in this frame.
+/// What is known about a target before this frame's detections. `runs` of the detector, with the
+/// present one, and `seconds` count from the target's last detection.
 struct Prediction {
   std::vector<ExpectedPlace> places;  // by different estimates
   Appearance appearance;              // a result of distinct ()
   unsigned views;                     // whose mean `appearance` is
-  unsigned runs;                      // since the last detection, the present run included
-  double seconds;                     // since the last detection
-  bool is_confirmed;                  // it surely exists
-  std::string kind;                   // class of its last detection; may be empty
+  unsigned runs;
+  double seconds;
+  bool is_confirmed;
+  std::string kind;  // class of the last detection
 };
 
-/// A detection in the form that is compared with targets. An empty `kind` matches any class.
+/// A detection, prepared to be compared with targets. `kind` is its class, such as "person"; an
+/// empty one matches any class. A sure detection has enough confidence to start a target.
 struct Measurement {
   TargetBox box;
-  Appearance appearance;  // a distinct appearance
+  Appearance appearance;  // a result of distinct ()
   std::string kind;
-  bool is_sure;  // it may start a target
+  bool is_sure;
   const Detection *detection = nullptr;
 };
 
-/// Returns the index of each target's detection, or -1. The frame has `pixels` pixels.
+/// Returns for each target the index of the detection that belongs to it, or -1. `pixels` is the
+/// size of the frame: it tells how likely a detection lies at a place by chance.
 std::vector<int> match_detections (std::span<const Prediction> targets,
                                    std::span<const Measurement> detections, double pixels);
 
-/// Returns whether detections of these kinds may belong to one target. An empty kind fits any kind.
+/// Returns whether one target may have both classes, such as "person". "" fits any class.
 bool are_of_one_kind (const std::string &a, const std::string &b);
 
 }  // namespace integralhist

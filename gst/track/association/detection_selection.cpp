@@ -5,11 +5,11 @@
 
 namespace integralhist {
 
-// The least confidence of a detection that may start a target, the least confidence of any
-// detection that is used, and the confidence if the detector gives none.
+// Confidences of detections, 0 to 1: the least that may start a target, the least that is used at
+// all, and the one that is assumed if the detector gives none.
 static constexpr double kStartConfidence = 0.6, kMinConfidence = 0.1, kUnknownConfidence = 0.7;
-// Two detections that overlap by more than this show one object: if their classes are the same, and
-// if they differ.
+// Two detections show one object if they overlap (intersection over union) by more than kNmsIou, or
+// kNmsIouOfClasses if their classes differ.
 static constexpr double kNmsIou = 0.6, kNmsIouOfClasses = 0.8;
 
 double detector_confidence (const Detection &detection)

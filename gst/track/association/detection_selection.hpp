@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Non-maximum suppression: of the detections on one spot, keeps the one with the highest
-// confidence, or as many as there are targets on the spot.
+// Non-maximum suppression: of several detections that overlap strongly, keeps the one with the
+// highest confidence, or as many as there are known targets at this place.
 #pragma once
 
 #include <functional>
@@ -13,12 +13,13 @@
 
 namespace integralhist {
 
-/// Returns the detector's confidence, 0 to 1; 0 if the confidence in the meta is not a number.
+/// Returns the confidence of a detection, 0 to 1. A detection without a confidence counts as 0.7,
+/// and one whose confidence is not a number as 0.
 double detector_confidence (const Detection &detection);
 
-/// Returns the detections to use, at most `most`, by falling confidence, without appearances and
-/// with boxes in pixels of the tensor. `n_targets` returns the number of targets on the spot of a
-/// box. If `merge_classes` is true, detections match any class.
+/// Returns at most `most` detections, sorted by falling confidence, with boxes in pixels of the
+/// tensor and without appearances. The function `n_targets` returns the number of targets at a box.
+/// If `merge_classes` is true, detections match targets of any class.
 std::vector<Measurement>
 select_detections (const std::vector<Detection> &detections, bool merge_classes, std::size_t most,
                    const TargetFrame &frame,

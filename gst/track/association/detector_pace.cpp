@@ -9,12 +9,12 @@
 namespace integralhist {
 
 static constexpr std::size_t kMinGaps = 3, kMaxGaps = 9;
-// Lengths of a time without detections, in usual gaps (detector_pace.hpp). Up to kMaxSlowdown the
-// detector may only have become slower. Beyond kMaxSilence the detector is gone.
+// Limits of the time without detections, in usual gaps between detections. Up to kMaxSlowdown the
+// detector may only have become slower. Beyond kMaxSilence the detector is considered gone.
 static constexpr unsigned kMaxSlowdown = 3, kMaxSilence = 20;
 
-/// Updates the usual gap, a median of the last gaps. A single longer gap does not change it,
-/// because it may contain a frame in which nothing was found; two longer gaps in a row do.
+/// Updates the usual gap, a median of the last gaps between detections. Two longer gaps in a row
+/// raise it at once; a single one does not, because the detector may have found nothing in a frame.
 void DetectorPace::learn (unsigned gap)
 {
   gaps_.push_back (gap);
@@ -38,7 +38,7 @@ unsigned DetectorPace::note (bool has_detections)
   }
   if (usual_ > 0 && silence_ > kMaxSilence * usual_)
     *this = {};
-  // detections that are half a gap late are not overdue
+  // a run of the detector is overdue if its detections are more than half a usual gap late
   const unsigned overdue = usual_ > 0 ? (silence_ - std::min (silence_, usual_ / 2)) / usual_ : 0;
   return overdue < kMaxSlowdown ? 0 : overdue - std::exchange (runs_, overdue);
 }

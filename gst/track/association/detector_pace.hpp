@@ -4,7 +4,7 @@
 // not say so, and a frame in which it finds nothing looks like a frame that it leaves out. The pace
 // is the usual gap between frames with detections. If there are no detections for up to three usual
 // gaps, the detector may only have become slower, such as on a busy processor. A longer time counts
-// as one run for each usual gap. After many gaps the detector is considered gone.
+// as one run for each usual gap. After twenty usual gaps the detector is considered gone.
 #pragma once
 
 #include <deque>
@@ -13,19 +13,19 @@ namespace integralhist {
 
 class DetectorPace {
 public:
-  /// Notes the next frame. Returns the estimated number of runs of the detector, up to this frame,
-  /// that were not counted before.
+  /// Notes whether the next frame has detections. Returns the estimated number of runs of the
+  /// detector, up to this frame, that earlier calls have not counted.
   unsigned note (bool has_detections);
-  /// Returns whether there is a detector that is still running.
+  /// Returns whether a detector is running: its usual gap is known.
   bool is_known () const { return usual_ > 0; }
 
 private:
   void learn (unsigned gap);
 
   std::deque<unsigned> gaps_;
-  unsigned usual_ = 0;    // usual gap, in frames; 0 if unknown
+  unsigned usual_ = 0;    // usual frames between detections; 0 if unknown
   unsigned silence_ = 0;  // frames since there were detections
-  unsigned runs_ = 0;     // already counted for these frames
+  unsigned runs_ = 0;     // counted in these frames
   bool has_begun_ = false;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The logarithm of the odds that a target exists and is not a false box of the detector. Each
-// detection of the target raises it, and each run of the detector that misses the target lowers it,
-// because false boxes come less regularly (D. Musicki, R. Evans and S. Stankovic, "Integrated
-// probabilistic data association", IEEE Transactions on Automatic Control 39, 1994).
+// detection of the target raises the odds, and each run of the detector that misses the target
+// lowers the odds, because false boxes come less regularly (D. Musicki, R. Evans and S. Stankovic,
+// "Integrated probabilistic data association", IEEE Transactions on Automatic Control 39, 1994).
 #pragma once
 
 #include <algorithm>
@@ -12,16 +12,15 @@ namespace integralhist {
 
 class Existence {
 public:
-  /// Notes a detection; `is_sure` is whether it may start a target.
+  /// Notes a detection of the target. A weak one, which is not sure, raises the odds less.
   void hit (bool is_sure) { log_odds_ = std::min (log_odds_ + (is_sure ? kHit : kWeakHit), kMax); }
-  /// Notes runs of the detector without a detection.
   void miss (unsigned runs) { log_odds_ = std::max (log_odds_ - runs * kMiss, kMin); }
-  /// Notes that the target certainly exists at present.
+  /// Raises the odds to at least those of a target that is reported.
   void confirm () { log_odds_ = std::max (log_odds_, kConfirmed); }
 
   /// Returns whether the target is certain enough to be reported.
   bool is_confirmed () const { return log_odds_ >= kConfirmed; }
-  /// Returns whether nearly all of the last runs found the target.
+  /// Returns whether nearly all of the detector's last runs have found the target.
   bool is_certain () const { return log_odds_ >= kCertain; }
   bool is_likely () const { return log_odds_ >= 0; }
   bool is_hopeless () const { return log_odds_ <= kHopeless; }

@@ -5,8 +5,8 @@
 
 namespace integralhist {
 
-// The share of the old velocity that remains after a frame in which a new velocity is measured, and
-// after a frame in which the box is not seen.
+// The share of a target's old velocity that remains after a frame in which a new velocity is
+// measured, and after a frame in which the target is not seen.
 static constexpr double kVelocitySmoothing = 0.8, kVelocityDamping = 0.95;
 
 void Motion::learn (const TargetBox &from, const TargetBox &to, unsigned frames)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Predicts where a box moves: at a constant velocity, which slows down while the box is not seen.
-// Its unit is sides of the box per frame, so that it does not depend on the size of the tensor.
+// Predicts a target's box: at a constant velocity, which slows down while the target is not seen.
+// Velocities are in sides of the box per frame, so they do not depend on the tensor's size.
 #pragma once
 
 #include <optional>
@@ -12,22 +12,20 @@ namespace integralhist {
 
 class Motion {
 public:
-  /// Notes the place of the box in the next frame: the place where the method found it, or the more
-  /// reliable place of a detection.
+  /// Note the target's box in the next frame. follow () takes the box that the tracking method has
+  /// found, and detect () the more reliable box of a detection.
   void follow (const TargetBox &box);
   void detect (const TargetBox &box);
-  /// Notes a frame in which the box is not seen.
   void miss ();
-  /// Converts the boxes to a tensor that is larger by these factors.
   void resize (double x_factor, double y_factor);
 
-  /// Returns where a box that was last seen at this place is expected in the next frame.
+  /// Returns the box expected in the next frame, of a target that was last seen at the box `last`.
   TargetBox expected (const TargetBox &last) const;
-  /// Like expected (), but predicts from the detections only, if there were any.
+  /// Predicts the target's next box from its last detection; without one, returns expected ().
   TargetBox expected_by_detections (const TargetBox &last) const;
-  /// Returns whether the velocity is known from detections.
+  /// Returns whether two detections have given the target's velocity.
   bool has_velocity () const { return has_velocity_; }
-  /// Returns the number of frames since the box was last seen, and since it was last detected.
+  /// Return the number of frames since the target was last seen, and since it was last detected.
   unsigned unseen () const { return unseen_; }
   unsigned undetected () const { return undetected_; }
 

@@ -10,27 +10,27 @@
 
 namespace integralhist {
 
-/// A box found upstream.
+/// A box that a detector has found upstream of the tracker.
 struct Detection {
   gint id;  // the id of the detection's meta
   GstVideoRectangle box;
-  std::string kind;  // what was detected, such as "person"; may be empty
+  std::string kind;  // class of the detection, such as "person"; may be empty
   std::optional<double> confidence;
-  std::string bad_confidence = {};   // the text that stands in place of a number
-  std::optional<guint> mtd_id = {};  // its id if it is an object detection of GstAnalytics
+  std::string bad_confidence = {};   // text of a confidence that is not a number
+  std::optional<guint> mtd_id = {};  // the id of an object detection of GstAnalytics
 };
 
-/// A track, and further facts about its target.
+/// A track, and facts about its target. Serials count all targets, also unconfirmed ones.
 struct TrackedBox {
   Track track;
-  guint64 serial;  // of the target, also before it is confirmed; never used again
-  guint age;       // frames since the target started
+  guint64 serial;
+  guint age;  // frames since the target started
   GstClockTime first_seen, last_seen;
-  std::optional<std::size_t> detection = {};  // the index of the target's detection in this frame
+  std::optional<std::size_t> detection = {};  // index of this frame's detection of the target
 };
 
-/// A warning for users. A tracker gives each kind once; empty_target again after the configured
-/// boxes have changed.
+/// A warning for users of a tracker. A tracker gives each kind of warning once, and empty_target
+/// again after the configured boxes have changed.
 struct TrackWarning {
   enum class Kind { bad_confidence, empty_target } kind;
   std::string message, detail;

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The log of trackers, and of the element that uses them.
+// The debug log category of trackers, and of the element integralhisttrack that uses them.
 #pragma once
 
 #include <gst/gst.h>
 
 namespace integralhist {
 
-/// Returns the category "integralhisttrack".
 inline GstDebugCategory *track_log ()
 {
   static GstDebugCategory *const category = [] {

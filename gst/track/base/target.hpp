@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The base class of targets that a method follows. Each method is a folder with a subclass, and a
-// function that looks for its targets in the next frame. It is not virtual, because each method
-// needs other tensors.
+// The base class of targets that a tracking method (correlation or fragments) follows. Each method
+// is a folder with a subclass, and with a function that looks for the method's targets in the next
+// frame. The function is not virtual, because each method needs other tensors.
 #pragma once
 
 #include "target_box.hpp"
 
 namespace integralhist {
 
-/// The expected motion of a target, known once two detections have given its velocity. If `reach`
-/// is 0, nothing is known.
+/// The expected motion of a target to the next frame, in pixels. `reach` is how far the target may
+/// be from the expected place, in sides of its box; 0 if no motion is known.
 struct ExpectedMotion {
-  double x = 0, y = 0;  // pixels, to the next frame
-  double reach = 0;     // how far the target may be from the expected place, in sides of its box
+  double x = 0, y = 0;
+  double reach = 0;
 };
 
 class Target {
@@ -23,20 +23,20 @@ public:
   Target (const Target &) = delete;
   Target &operator= (const Target &) = delete;
 
-  /// Continues from this box in the next frame.
+  /// Lets the target continue from this box, such as that of a detection, in the next frame.
   virtual void restart (const TargetBox &box) = 0;
-  /// Converts the target to frames that are larger by these factors.
+  /// Scales the target's boxes, for frames whose sides are longer by these factors.
   virtual void resize (double x_factor, double y_factor) = 0;
 
   virtual const TargetBox &box () const = 0;
   virtual bool is_lost () const = 0;
-  /// Returns whether the target cannot be found, because its first box had no pixel that counts.
+  /// Returns whether the target cannot be found, because no pixel of its first box is in a bin.
   virtual bool is_empty () const { return false; }
-  /// Returns how sure the place is, 0 to 1; 0 while the target is lost.
+  /// Returns how sure the target's place is, 0 to 1; 0 while the target is lost.
   virtual double confidence () const = 0;
 };
 
-/// A target of a method, and its expected motion to the next frame.
+/// A target that a method must look for in the next frame, and the target's expected motion.
 template <typename T>
 struct Step {
   T *target;

@@ -5,7 +5,7 @@
 
 namespace integralhist {
 
-/// A box in pixels of a tensor.
+/// A target's box, in pixels of the tensor of a frame.
 struct TargetBox {
   double x = 0, y = 0, width = 0, height = 0;
 };
@@ -15,7 +15,6 @@ inline double squared (double x)
   return x * x;
 }
 
-/// Returns the area of the intersection of two boxes.
 inline double shared_area (const TargetBox &a, const TargetBox &b)
 {
   const double w = std::min (a.x + a.width, b.x + b.width) - std::max (a.x, b.x),
@@ -37,7 +36,6 @@ inline double covered_share (const TargetBox &box, const TargetBox &by)
   return shared > 0 ? shared / (box.width * box.height) : 0;
 }
 
-/// Returns the box in a tensor that is larger by these factors.
 inline TargetBox resized (const TargetBox &box, double x_factor, double y_factor)
 {
   return { box.x * x_factor, box.y * y_factor, box.width * x_factor, box.height * y_factor };

@@ -10,9 +10,9 @@
 
 namespace integralhist {
 
-/// A frame in which targets are followed. Converts boxes between pixels of the frame and of the
-/// tensor: the frame may have been scaled, cropped, bordered, mirrored or turned since the tensor
-/// was computed.
+/// A video frame in which targets are followed. Converts boxes between pixels of the frame and of
+/// its tensor: the frame may have been scaled, cropped, bordered, mirrored or turned since the
+/// tensor was computed.
 class TargetFrame {
 public:
   TargetFrame (GstBuffer *buffer, const GstIntegralHistogramMeta *meta);
@@ -26,19 +26,18 @@ public:
   TargetBox in_tensor (const GstVideoRectangle &box) const;
   GstVideoRectangle in_frame (const TargetBox &box) const;
 
-  /// Returns the part of a box where the frame shows the tensor's pixels; empty if there is no such
-  /// part.
+  /// Returns the part of a box that shows pixels of the tensor; empty if there is none.
   GstVideoRectangle clip (const GstVideoRectangle &box) const;
-  /// Like clip (), but if that part is empty, returns the visible pixel that is nearest to the box.
+  /// Returns the part of a box that clip () returns, or else the visible pixel nearest to the box.
   GstVideoRectangle nearest (const GstVideoRectangle &box) const;
 
 private:
   const FrameGeometry geometry_;
-  const GstVideoRectangle visible_;  // where the frame shows the tensor, in frame pixels
+  const GstVideoRectangle visible_;  // the part of the frame that shows the tensor
 };
 
-/// Rounds a coordinate to a whole pixel. Clamps it to a range far beyond any frame, so that a
-/// difference of two results fits into an integer.
+/// Rounds a coordinate to a whole pixel, and clamps it to a range far beyond any frame, so that the
+/// difference of two rounded coordinates fits into an integer.
 gint whole_pixel (double at);
 
 }  // namespace integralhist

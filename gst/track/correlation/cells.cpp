@@ -4,7 +4,6 @@
 namespace integralhist {
 namespace {
 
-/// Returns the edges of cells along an axis, inside the frame, in 1/kCellParts pixel.
 std::vector<int> part_edges_of (double first, double cell_size, int n_cells, int frame_size,
                                 bool rounded)
 {

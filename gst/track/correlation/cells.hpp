@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Cells of a target's surroundings, and the channels that a correlation filter gets from them.
-//
-// Cells lie anywhere and have any size (kernels/cells.hpp), so no picture is resampled. Edges of
-// large cells are rounded to whole pixels, which is faster.
+// Cells are rectangles in a target's surroundings, whose sums of gradients and luma become the
+// channels of a correlation filter. They lie anywhere and have any size (kernels/cells.hpp), so no
+// picture is resampled. Edges of large cells are rounded to whole pixels, which is faster.
 #pragma once
 
 #include <algorithm>
@@ -29,26 +28,27 @@ using inthist::correlation::kGrid;
 class DeviceModels;
 class DeviceFeatureImage;
 
-/// The tensors of a frame that the tracker uses. All have the frame's size.
+/// The tensors of a frame that the tracker uses, all of the same size. On a GPU there are also
+/// their images, and the models of targets, if the same GPU has all three tensors.
 struct FrameTensors {
-  GstIntegralHistogram *gradients;                 // 18 directions, weighted and soft
-  GstIntegralHistogram *colours;                   // hsv, at most 256 bins
-  GstIntegralHistogram *luma;                      // a summed-area table
-  std::shared_ptr<DeviceModels> models = nullptr;  // on the GPU that has these tensors; or null
+  GstIntegralHistogram *gradients;  // 18 directions, weighted and soft
+  GstIntegralHistogram *colours;    // hsv, at most 256 bins
+  GstIntegralHistogram *luma;       // a summed-area table
+  std::shared_ptr<DeviceModels> models = nullptr;
   DeviceFeatureImage *gradient_image = nullptr, *colour_image = nullptr, *luma_image = nullptr;
 
   int width () const { return int (gst_integral_histogram_get_width (gradients)); }
   int height () const { return int (gst_integral_histogram_get_height (gradients)); }
 };
 
-/// The edges of a grid's cells inside a frame, in 1/kCellParts pixel.
+/// The edges of a grid's cells along both axes, clipped to the frame, in 1/kCellParts pixel.
 struct CellEdges {
   std::vector<int> x, y;
 
   static CellEdges of (const CellGrid &grid, int width, int height);
 };
 
-/// Returns the cells of the square with this middle.
+/// Returns the kGrid x kGrid cells of the square with the middle (x, y).
 inline CellGrid square_around (double x, double y, double side)
 {
   return CellGrid::around (x, y, side, side, kGrid, kGrid);
@@ -62,8 +62,8 @@ inline CellScale cell_scale_of (const FrameTensors &frame, const CellGrid &grid)
   return { float (1 / (pixels * unit)), float (1 / (pixels * 256)) };
 }
 
-/// Computes the channels of the cells of a square, [y][x][channel], from the cells' sums of
-/// gradients and luma. Fades the channels out towards the border.
+/// Computes the channels of a square of cells, [y][x][channel], from the cells' sums of gradients
+/// and luma. Fades the channels out towards the square's border.
 void describe (const FrameTensors &frame, const CellGrid &square,
                std::span<const std::int64_t> gradients, std::span<const std::int64_t> luma,
                std::vector<float> &channels);

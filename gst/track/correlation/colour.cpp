@@ -25,7 +25,7 @@ GstVideoRectangle box_around (double x, double y, double width, double height)
            std::max (1, lround_of (y + height / 2) - y0) };
 }
 
-/// Moves each share towards the share of its count in all counts, by `rate`; with 1 completely.
+/// Moves the learned share of each colour by `rate`, 0 to 1, towards its share of the counts.
 void approach (std::vector<double> &shares, std::span<const double> counts, double rate)
 {
   double sum = 0;
@@ -36,7 +36,7 @@ void approach (std::vector<double> &shares, std::span<const double> counts, doub
     shares[i] = moved_share (shares[i], counts[i], sum, rate);
 }
 
-/// Returns the edges of cells along an axis: whole pixels inside the frame, in order, each once.
+/// Returns the edges of cells along an axis, in whole pixels inside the frame, without repetitions.
 std::vector<int> pixel_edges_of (double first, double cell_size, int n_cells, int frame_size)
 {
   std::vector<int> edges (std::size_t (n_cells) + 1);
@@ -51,7 +51,7 @@ std::vector<GstVideoRectangle> ColourModel::boxes (const Place &place)
 {
   const auto &[x, y, width, height] = place;
   const double side = (width + height) / 2;
-  // the inner part keeps away from the box's border, where pixels may belong to the surroundings
+  // the inner part leaves out the box's border, where pixels may belong to the surroundings
   const auto inner = [&] (double length) { return std::max (length - 0.2 * side, length / 2); };
   return { box_around (x, y, inner (width), inner (height)), box_around (x, y, width, height),
            box_around (x, y, width + side, height + side) };

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The colours of a target and of its surroundings. A colour's score, 0 to 255, is the target's
-// share of that colour in both; a box's score is the mean over its pixels. Scores survive changes
-// of shape, which a correlation filter does not (L. Bertinetto et al., "Staple: complementary
-// learners for real-time tracking", CVPR 2016).
+// The colours of a target and of its surroundings. A colour's score, 0 to 255, tells how much more
+// frequent the colour is in the target than around; a box's score is the mean over its pixels.
+// Scores survive changes of shape, which a correlation filter does not (L. Bertinetto et al.,
+// "Staple: complementary learners for real-time tracking", CVPR 2016).
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,15 @@ namespace integralhist {
 
 class ColourModel {
 public:
-  /// Returns the boxes to learn from, for a target at this place: its inner part, the whole target,
-  /// and the target with its surroundings.
+  /// Returns the boxes whose colours are learned, for a target at this place: the target's inner
+  /// part, the whole target, and the target with its surroundings.
   static std::vector<GstVideoRectangle> boxes (const Place &place);
-  /// Learns from the counts of each bin in boxes (). The first call learns completely, later calls
-  /// with the share `rate`.
+  /// Learns from the counts of colours in boxes (), [box][bin]. The first call sets the shares of
+  /// colours, and later calls move them in proportion to `rate`.
   void learn (std::span<const guint32> counts, double rate);
-  /// Returns the score of each bin.
   std::span<const std::uint8_t> scores () const { return scores_; }
 
-  // Access to the learned state, for a copy on a GPU.
+  // The learned state of the colours, which is copied to a GPU and back.
   std::span<const double> target_shares () const { return target_; }
   std::span<const double> around_shares () const { return around_; }
   void set (std::vector<double> target, std::vector<double> around,
@@ -41,41 +40,39 @@ public:
   }
 
 private:
-  std::vector<double> target_, around_;  // shares of the pixels; empty at first
+  std::vector<double> target_, around_;  // each bin's share of the pixels; empty at first
   std::vector<std::uint8_t> scores_;
 };
 
-/// The scores of boxes in a part of a frame (kernels/correlation/match.hpp). One query gives the
-/// sum of each cell: its histogram, weighted by the scores.
+/// The integral image of colour scores in the cells of a part of a frame, which gives the mean
+/// score of any box in it (kernels/correlation/match.hpp). One query sums up the cells' scores.
 class ScoreMap {
 public:
   ScoreMap () = default;
   /// Rounds the edges of the grid's cells to whole pixels inside the frame.
   ScoreMap (const CellGrid &grid, int frame_width, int frame_height);
-  /// Adds the request for each cell's sum of scores to `query`. If `scores` is empty, adds nothing,
-  /// and all sums are 0.
+  /// Adds a request for the sum of `scores` in each cell to `query`; none if there are no scores.
   void queue_cells (std::span<const std::uint8_t> scores, CellGridQuery &query) const;
-  /// Fills the map from the answer to queue_cells (): the sum of each cell. Without an answer the
-  /// map stays 0.
+  /// Computes the integral image from the answer to queue_cells (); without an answer it stays 0.
   void set_sums (std::span<const std::int64_t> cell_sums);
-  /// Returns the number of cells, which is also the number of sums in the answer.
   std::size_t n_cells () const
   {
     return x_.size () < 2 || y_.size () < 2 ? 0 : (x_.size () - 1) * (y_.size () - 1);
   }
 
-  /// Returns a view of the map, which is valid while the map lives.
+  /// Returns a view of the scores' integral image, which is valid while the ScoreMap lives.
   inthist::correlation::ScoreSums sums () const
   {
     return { x_.data (), y_.data (), 1, int (x_.size ()), int (y_.size ()), sums_.data () };
   }
-  /// Returns the mean scores of boxes whose middles lie in these columns and rows, [row][column].
+  /// Returns the mean scores of boxes of one size, with middles at all of the given x and y, as
+  /// [row][column].
   std::vector<double> scores (std::span<const double> x, std::span<const double> y, double width,
                               double height) const;
 
 private:
-  std::vector<int> x_, y_;    // the edges of the cells, whole pixels
-  std::vector<double> sums_;  // sums of the scores left of and above each corner
+  std::vector<int> x_, y_;    // edges of cells, whole pixels
+  std::vector<double> sums_;  // sums of scores above and left of each corner
 };
 
 }  // namespace integralhist

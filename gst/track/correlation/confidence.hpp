@@ -15,14 +15,15 @@
 
 namespace integralhist {
 
-/// The measurements at the best place of a frame.
+/// The measurements at a search's best place: how sharp the filter's peak is (match.hpp), and the
+/// heights of the peak and of the colours' score as shares of the usual ones.
 struct Evidence {
-  double sharpness = 0;     // of the filter's peak (kernels/correlation/match.hpp)
-  double share = 0;         // of the usual peak
-  double colour_share = 0;  // of the usual score of the colours
+  double sharpness = 0;
+  double share = 0;
+  double colour_share = 0;
 };
 
-/// Returns the confidence in a match, which grows with each measurement.
+/// Returns the confidence that the target is at the best place, 0 to 1.
 inline double match_confidence (const Evidence &evidence)
 {
   constexpr double kSharpness = 1.8, kShare = 0.75, kMaxShare = 1.5, kColourShare = 1.6,

@@ -14,10 +14,10 @@
 namespace integralhist {
 namespace {
 
-constexpr double kSameTargetIou = 0.2;  // with less overlap, nothing learned is kept
+constexpr double kSameTargetIou = 0.2;  // least overlap of an old and a new box
 
-/// Returns the buffer's first histogram that `is_wanted` accepts and that has all bins and no LUT.
-/// If `as` is not null, the pixels of both histograms must also lie at the same place of the frame.
+/// Returns the buffer's first meta whose histogram has all bins and no LUT, and is accepted by
+/// `is_wanted`. If `as` is not null, both metas must be of the same part of the frame.
 template <class IsWanted>
 GstIntegralHistogramMeta *find (GstBuffer *buffer, const GstIntegralHistogramMeta *as,
                                 IsWanted &&is_wanted)
@@ -84,7 +84,7 @@ FrameTensors CorrelationMetas::tensors () const
 
 void CorrelationTarget::restart (const TargetBox &box)
 {
-  if (overlap (box, box_) < kSameTargetIou)  // the tracker may have followed another object
+  if (overlap (box, box_) < kSameTargetIou)
     tracker_.reset ();
   box_ = box;
   is_corrected_ = true;
@@ -112,13 +112,13 @@ Expected<CorrelationTracker *> CorrelationTarget::follow (const FrameTensors &fr
 {
   const auto colours =
       std::pair (spec_of (frame.colours), gst_integral_histogram_get_bins (frame.colours));
-  if (tracker_ && colours != colours_) {  // models of other bins cannot be used
+  if (tracker_ && colours != colours_) {  // a model with other colour bins is of no use
     if (is_lost () && !is_corrected_)
       return nullptr;
     tracker_.reset ();
   }
   colours_ = colours;
-  if (tracker_ && !tracker_->has_started ()) {  // a flush came in between, or a GPU failed
+  if (tracker_ && !tracker_->has_started ()) {  // the model is lost
     if (is_lost () && !is_corrected_)
       return nullptr;
     tracker_.reset ();
@@ -150,15 +150,15 @@ void CorrelationTarget::update_box ()
            tracker_->width (), tracker_->height () };
 }
 
-/// Returns whether this is an error of the GPU, after which the CPU can continue.
+/// Returns whether an error is one of the GPU, after which the CPU can continue.
 static bool is_of_device (const Error &error)
 {
   return error.kind == Error::Kind::failed || error.kind == Error::Kind::no_memory;
 }
 
-/// Prepares the tensors for queries about `regions`, and colours for the whole frame if some
-/// targets are lost. Sets the models if one GPU has all three images. Returns whether a tensor is
-/// on a GPU, so that the queries of all targets should run together.
+/// Prepares the tensors for queries about regions around targets, and the colours of the whole
+/// frame to find lost ones. Sets the models if one GPU has all three images. Returns whether any
+/// tensor is on a GPU, so that the queries of all targets should run together.
 Expected<bool> CorrelationMethod::prepare (FrameTensors &tensors,
                                            std::span<const inthist::Region> regions,
                                            bool some_are_lost)
@@ -172,7 +172,7 @@ Expected<bool> CorrelationMethod::prepare (FrameTensors &tensors,
   tensors.colour_image = TRY (tensor_of (tensors.colours).prepare (of_colours));
   tensors.luma_image = TRY (tensor_of (tensors.luma).prepare (regions));
   if (tensors.gradient_image && tensors.colour_image && tensors.luma_image && !device_failed_) {
-    if constexpr (INTHIST_CUDA)  // otherwise there are no images on a GPU
+    if constexpr (INTHIST_CUDA)  // without CUDA no images are on a GPU
       if (!models_ || !models_->are_with (*tensors.gradient_image))
         models_ = make_device_models (*tensors.gradient_image);
     if (models_ && models_->are_with (*tensors.luma_image)
@@ -205,7 +205,7 @@ Expected<> CorrelationMethod::follow (FrameTensors tensors, unsigned lost_after,
   };
   const int n = int (steps.size ());
   const auto finish_all = [&] () -> Expected<> {
-    // with models on a GPU, starting a task would take longer than beginning a target
+    // with models on a GPU, beginning a target's step is faster than starting a task for it
     TRY (in_parallel (n, tensors.models ? 1 : n, begin));
     std::erase (trackers, nullptr);
     return finish (tensors, trackers);

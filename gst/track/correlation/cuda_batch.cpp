@@ -100,8 +100,8 @@ void CudaBatch::add (const DeviceQuery &query)
   }
 }
 
-/// Adds a grid to those of an image. A grid of colours adds up the scores of `model`. Returns the
-/// address of the grid's cells on the GPU.
+/// Adds a grid of cells of an image, and returns its address on the GPU. Cells of colours sum up
+/// the scores of `model`, which is null for other images.
 const CellsOnDevice *CudaBatch::add_grid (CellImage image, const CellGrid &grid, int planes,
                                           const ModelMemory *model)
 {
@@ -136,7 +136,7 @@ CudaBatch::SquareCells CudaBatch::add_square (const Spot &middle, double side)
            cell_scale_of (frame_, square) };
 }
 
-/// Reserves memory for an answer of `n` items, and adds the answer with its query to the list.
+/// Reserves GPU memory for `n` items that answer a query, and lists them for take_answers ().
 template <class T>
 T *CudaBatch::take_answer (std::vector<Answer> &list, const DeviceQuery &query, std::size_t n)
 {
@@ -208,7 +208,7 @@ void CudaBatch::add_frame_search (const DeviceQuery &query)
   });
 }
 
-/// Copies numbers to the inputs. Returns their address on the GPU.
+/// Copies numbers to the batch's inputs. Returns the address that they will have on the GPU.
 const float *CudaBatch::put_input (std::span<const float> numbers)
 {
   float *const here = inputs_.take<float> (numbers.size ());
@@ -249,8 +249,8 @@ void CudaBatch::add_example (const DeviceQuery &query, const Spot &middle, const
   });
 }
 
-/// Adds the job of the filter of sizes. Its sample is that of the place; without a place, the last
-/// sample is used.
+/// Adds a job that finds or learns a target's size, from a sample of the box at `place`. If the
+/// place is null, the job uses the last sample.
 void CudaBatch::add_sizes (const DeviceQuery &query, const Place *place, bool find)
 {
   CudaModel &model = CudaModel::of (query);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The jobs of one call of DeviceModels::run (), and the memory that they need. The same code runs
-// over the requests twice: first it counts the jobs, then it writes them.
+// The jobs on a GPU of one call of DeviceModels::run (), and their memory. The same code runs over
+// the requests twice: first it counts the jobs and the memory, then it writes the jobs.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +19,10 @@
 
 namespace integralhist {
 
-/// The three images of a frame. The grids of one image are next to each other in memory.
+/// The three images of a frame. All grids of cells in one image are next to each other in memory.
 enum CellImage : std::size_t { kGradientCells, kLumaCells, kColourCells, kCellImages };
 
-/// Divides a block of memory into arrays, one after another. Without a block it only counts the
-/// bytes.
+/// Divides a block of memory into arrays. Without a block, an arena only counts the bytes.
 class Arena {
 public:
   Arena () = default;
@@ -46,12 +45,12 @@ private:
   std::size_t bytes_ = 0;
 };
 
-/// The memory of a batch: uploaded inputs, work memory of kernels, and answers to download.
+/// The memory of a batch of jobs: uploaded inputs, work memory of kernels, answers to download.
 struct BatchMemory {
   std::byte *host_inputs, *inputs, *work, *answers;
   std::uint16_t *luma_values;  // ModelTables::values
 
-  /// Returns the address on the GPU of an array in the host's inputs.
+  /// Returns the address that an array in the host's inputs has on the GPU.
   template <class T>
   const T *on_device (const T *here) const
   {
@@ -60,17 +59,17 @@ struct BatchMemory {
   }
 };
 
-/// Jobs in pinned memory, and their address on the GPU. Without memory the list only counts jobs.
+/// The jobs of a kernel in pinned memory, and their address on the GPU. Before place () is called,
+/// the list only counts jobs.
 template <class Job>
 class JobList {
 public:
-  /// Reserves memory for `n` jobs, the number that the first run counted.
+  /// Reserves pinned memory for the `n` jobs of a kernel that an earlier run has counted.
   void place (Arena &inputs, int n, const BatchMemory &memory)
   {
     jobs_ = inputs.take<Job> (std::size_t (n));
     device_jobs_ = memory.on_device (jobs_);
   }
-  /// Adds the job that `make ()` returns.
   template <class Make>
   void add (Make &&make)
   {
@@ -80,7 +79,6 @@ public:
   }
   int size () const { return int (n_); }
   bool empty () const { return n_ == 0; }
-  /// Returns the address of the jobs on the GPU.
   const Job *on_device () const { return device_jobs_; }
 
 private:
@@ -91,9 +89,8 @@ private:
 
 class CudaBatch {
 public:
-  /// Counts what the requests need.
   CudaBatch (const FrameTensors &frame, std::span<const DeviceQuery> queries);
-  /// Writes the jobs of the requests; `counted` must have counted the same requests.
+  /// Writes the jobs of all requests. `counted` is a batch that has counted the same jobs.
   CudaBatch (const FrameTensors &frame, std::span<const DeviceQuery> queries,
              const CudaBatch &counted, const BatchMemory &memory);
 
@@ -106,7 +103,6 @@ public:
     return std::max ({ searches.size (), examples.size (), sizes.size (), learners.size () });
   }
   int n_grids () const { return first_[kCellImages]; }
-  /// Returns the grids of an image, on the GPU.
   inthist::cuda::CellGrids cells_of (CellImage image) const
   {
     return { cells_ + first_[image], grids_[image].n, grids_[image].most_columns,
@@ -117,10 +113,10 @@ public:
   {
     return memory_.on_device (grid_jobs_);
   }
-  /// Refuses grids that have too many cells for the kernels, or too large cells: only frames wider
-  /// or higher than 4000 pixels have such grids.
+  /// Returns an error if a grid has too many or too large cells for the kernels, which only happens
+  /// in frames wider or higher than 4000 pixels.
   Expected<> check () const;
-  /// Writes the answers, once they are on the host, into the requests.
+  /// Copies a batch's answers, once they are on the host, into the requests of the targets.
   void take_answers (const std::byte *answers) const;
 
   JobList<inthist::correlation::cuda::SearchJob> searches;
@@ -165,7 +161,7 @@ private:
   const BatchMemory memory_ = {};
   Arena inputs_, work_, answers_;
   std::array<Grids, kCellImages> grids_;
-  std::array<int, kCellImages + 1> first_ = {};  // number of grids before those of each image
+  std::array<int, kCellImages + 1> first_ = {};  // grids before an image's own
   inthist::correlation::cuda::GridJob *grid_jobs_ = nullptr;
   CellsOnDevice *cells_ = nullptr;
   std::vector<Answer> matches_, spots_, responses_;

@@ -13,7 +13,7 @@
 
 namespace integralhist {
 
-/// A model in the memory of a GPU, and the facts about it that the host knows.
+/// A target's model in the memory of a GPU, and the facts about the model that the host knows.
 class CudaModel final : public DeviceModel {
 public:
   using ModelMemory = inthist::correlation::cuda::ModelMemory;
@@ -29,13 +29,13 @@ public:
     *memory_ = TRY (inthist::cuda::make_device_memory (sizeof (ModelMemory)));
     return {};
   }
-  /// Returns an address in the GPU's memory, which the host may not read.
+  /// Returns the model's address in the GPU's memory, which the host may not read.
   ModelMemory *get () const { return reinterpret_cast<ModelMemory *> (memory_->get ()); }
 
-  std::optional<inthist::correlation::FilterBox> box;  // of the filter, once the filter has started
+  std::optional<inthist::correlation::FilterBox> box;  // set when the filter starts
   SizeCells cells;
   bool has_sizes = false;   // learned from a sample
-  double example_rate = 0;  // of the example that the filter learns from next; 0 for no example
+  double example_rate = 0;  // learning rate of the next example, or 0
 
 private:
   InContext<inthist::cuda::DeviceMemory> memory_;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Each call of run () is one batch. A few kernel launches lay out and add up the cells of all
-// requests, whatever the stage; then each kind of job has one launch. The host waits only for
-// answers. Work without an answer, such as learning, runs while the host decides.
+// Models of targets on a GPU. Each call of run () is one batch: a few kernel launches lay out and
+// add up the cells of all requests, whatever their stage, and then each kind of job has one launch.
+// The host waits only for answers. Work without an answer, such as learning, runs while the host
+// decides.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -120,7 +121,7 @@ public:
       }
       return {};
     });
-    if (!ran)  // examples may be missing
+    if (!ran)  // an example may be missing
       for (const DeviceQuery &query : queries)
         CudaModel::of (query).example_rate = 0;
     return ran;
@@ -131,7 +132,7 @@ private:
     StreamOwner stream;
     EventOwner answered;
     DeviceMemory tables;
-    // The kernels of all batches share this memory; they run in the order of the stream.
+    // All batches share this memory, because their kernels run in the order of the stream.
     GrowingDeviceMemory work, scratch;
 
     ~Resources ()
@@ -144,10 +145,10 @@ private:
   cudaStream_t stream () const { return own_->stream.get (); }
   ModelTables *tables () const { return reinterpret_cast<ModelTables *> (own_->tables.get ()); }
 
-  /// Allocates a model, unless too little memory stays free.
+  /// Allocates a model on the GPU, unless too little memory would stay free.
   static Expected<> open (CudaModel &model)
   {
-    // stays free for the sums of cells, which take 0.2 MB per target, and for other uses
+    // GPU memory that stays free: for the sums of cells, 0.2 MB per target, and for other uses
     constexpr std::size_t kSpareBytes = 256 << 20;
     std::size_t free = 0, total = 0;
     TRY (check (cudaMemGetInfo (&free, &total)));
@@ -174,11 +175,11 @@ private:
     TRY (check (cudaMemcpyAsync (own_->tables.get (), &tables, sizeof tables,
                                  cudaMemcpyHostToDevice, stream.get ())));
     TRY (check (cudaStreamSynchronize (stream.get ())));
-    own_->stream = std::move (stream);  // set last, because a stream means that all resources exist
+    own_->stream = std::move (stream);  // set last: a stream means that all resources exist
     return {};
   }
 
-  /// Copies the learned state of a model; a new model has learned nothing.
+  /// Copies a model's learned state from the host to the GPU.
   CudaExpected<> write (const HostModel &from, CudaModel &to)
   {
     if (!from.filter.has_started ())
@@ -241,13 +242,13 @@ private:
     return to;
   }
 
-  /// Reserves memory for a batch, and some more for the batches of the next frames.
+  /// Reserves GPU memory for a batch, and a quarter more, so that later batches rarely allocate.
   Expected<> reserve (const CudaBatch &batch)
   {
     const auto reserve = [&] (GrowingDeviceMemory &memory, std::size_t bytes) -> Expected<> {
       if (bytes <= memory.bytes ())
         return {};
-      TRY (check (cudaStreamSynchronize (stream ())));  // kernels of earlier batches may use it
+      TRY (check (cudaStreamSynchronize (stream ())));  // earlier batches may use it
       auto reserved = memory.reserve (bytes + bytes / 4);
       if (!reserved)
         reserved = memory.reserve (bytes);
@@ -262,15 +263,14 @@ private:
     return reserve (own_->scratch, std::size_t (n_blocks (batch)) * sizeof (BlockScratch));
   }
 
-  /// Returns how many blocks of threads run at once.
   int n_blocks (const CudaBatch &batch) const { return std::min (batch.most_jobs (), processors_); }
   Scratch scratch (const CudaBatch &batch) const
   {
     return { reinterpret_cast<BlockScratch *> (own_->scratch.get ()), n_blocks (batch) };
   }
 
-  /// Waits for answers. If the last answers took longer than the time for which a wait polls, does
-  /// not poll: with many streams on one GPU, polling would only keep a CPU core busy.
+  /// Waits for answers. Polls only if the last answers came within the time for which a wait polls:
+  /// with many video streams on one GPU, polling would only keep a CPU core busy.
   CudaExpected<> await_answers ()
   {
     const auto start = std::chrono::steady_clock::now ();
@@ -280,7 +280,6 @@ private:
     return {};
   }
 
-  /// Enqueues the sums of all cells.
   Expected<> enqueue_sums (const FrameTensors &frame, const CudaBatch &batch)
   {
     if (batch.n_grids () > 0)
@@ -294,8 +293,8 @@ private:
     return {};
   }
 
-  /// Enqueues the jobs with answers, and, in the same launch, the learning of sizes. Then records
-  /// the event `answered`.
+  /// Enqueues the jobs with answers, and then records the event `answered`. Filters of sizes also
+  /// learn here, because finding and learning sizes share a launch.
   CudaExpected<> enqueue_answers (const CudaBatch &batch, QueryBuffers &at)
   {
     if (!batch.searches.empty ())
@@ -314,7 +313,7 @@ private:
     return check (cudaEventRecord (own_->answered.get (), stream ()));
   }
 
-  /// Enqueues the jobs that the host does not wait for.
+  /// Enqueues the jobs for which the host does not wait: learning of filters and colours.
   Expected<> enqueue_learning (const FrameTensors &frame, const CudaBatch &batch)
   {
     if (!batch.learners.empty ())
@@ -334,10 +333,10 @@ private:
 
   const Context context_;
   QueryBufferPool buffers_;
-  std::mutex mutex_;  // guards all below, and the order of work on models
+  std::mutex mutex_;  // guards the members below, and the order of work
   bool is_full_ = false;
   bool answers_take_long_ = false;
-  int processors_ = 0;  // of the GPU: as many blocks of threads run at once
+  int processors_ = 0;  // multiprocessors of the GPU
   InContext<Resources> own_;
 };
 

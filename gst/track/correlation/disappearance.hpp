@@ -17,23 +17,23 @@ namespace integralhist {
 
 class Disappearance {
 public:
-  /// Starts from the evidence of a frame that shows the target, `age` frames after its box was
-  /// given.
+  /// Starts from the evidence (confidence.hpp) of a frame that shows the target, `age` frames after
+  /// the target's first frame.
   void start (const Evidence &evidence, unsigned age = 0)
   {
     usual_ = logs_of (evidence);
     age_ = age;
     frames_ = 0;
   }
-  /// Notes the evidence of the next frame.
+  /// Compares the evidence of the next frame with the running means of the last frames.
   void note (const Evidence &evidence)
   {
     constexpr double kRate = 0.3;     // of the running means
-    constexpr unsigned kMinAge = 20;  // a new filter's responses fall for some frames
-    constexpr double kGone = -1.4;    // ln 0.25: below it the target has disappeared
-    constexpr double kBack = -0.7;    // ln 0.5: above it the target is visible again
+    constexpr unsigned kMinAge = 20;  // the responses of a new filter fall for some frames
+    constexpr double kGone = -1.4;    // ln 0.25: with a lower product, the target has disappeared
+    constexpr double kBack = -0.7;    // ln 0.5: with a higher product, the target is back
     const auto now = logs_of (evidence);
-    // for colours, only a lower score is a sign: other objects may have more of the target's
+    // only a lower score of the colours is a sign: other objects may have more of the target's
     // colours
     const double ratio =
         now[0] - usual_[0] + now[1] - usual_[1] + std::min (0.0, now[2] - usual_[2]);
@@ -46,9 +46,9 @@ public:
     for (std::size_t i = 0; i < usual_.size (); i++)
       usual_[i] += kRate * (now[i] - usual_[i]);
   }
-  /// Returns the number of frames in a row in which the target has been gone; 0 if it is visible.
+  /// Returns for how many frames the target has been gone; 0 if it is visible.
   unsigned frames () const { return frames_; }
-  /// Returns how many frames have been compared since a box was given.
+  /// Returns for how many frames the target has been followed, without those in which it was lost.
   unsigned age () const { return age_; }
 
 private:
@@ -61,8 +61,8 @@ private:
   }
 
   Logs usual_ = {};      // running means
-  unsigned age_ = 0;     // in frames, without those in which the target was lost
-  unsigned frames_ = 0;  // in a row without the target
+  unsigned age_ = 0;     // in frames
+  unsigned frames_ = 0;  // without the target
 };
 
 }  // namespace integralhist

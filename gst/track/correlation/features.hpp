@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The three tensors of a frame that the correlation tracker needs, with the settings that compute
-// them.
+// The three tensors that the correlation tracker needs, with the settings that compute them.
 #pragma once
 
 #include <kernels/correlation/channels.hpp>
@@ -15,8 +14,8 @@ struct FeatureSettings {
   HistogramSpec spec;
   int bins;  // planes of the tensor
 
-  /// Returns whether a histogram was computed with these settings. A histogram of pixels may have
-  /// another number of bins.
+  /// Returns whether a histogram was computed with these settings. Only a histogram of weights,
+  /// such as of gradients, must also have the same number of bins.
   bool match (GstIntegralHistogram *histogram) const
   {
     const Tensor &tensor = tensor_of (histogram);

@@ -9,7 +9,7 @@
 namespace integralhist {
 namespace {
 
-/// Runs the queries that have grids, and leaves out the others.
+/// Runs queries for sums in cells, of one or many targets, as one query to the tensor.
 Expected<> query_cells (GstIntegralHistogram *histogram, std::span<CellGridQuery *const> queries)
 {
   Tensor &tensor = tensor_of (histogram);

@@ -13,14 +13,14 @@
 
 namespace integralhist {
 
-/// Asks for the sums of the cells of some grids, and keeps the answer: [grid][cell][bin] in
-/// 1/kCellUnit; if the bins have scores, [grid][cell].
+/// A query for the sums in the cells of some grids. The answer is [grid][cell][bin], in units of
+/// 1/kCellUnit; if the bins have scores, it is [grid][cell].
 struct CellGridQuery {
   std::vector<CellEdges> grids;
   inthist::Scores scores = {};
   std::vector<std::int64_t> sums = {};
 
-  /// Removes the query. The memory of the results stays.
+  /// Removes the query, but keeps the memory of its answer for the next one.
   void clear ()
   {
     grids.clear ();
@@ -28,12 +28,12 @@ struct CellGridQuery {
   }
 };
 
+/// All queries for one target in a frame: cells around the target, cells of its box at all sizes,
+/// scores of colours in cells, and counts of colours in boxes.
 struct FrameQueries {
-  CellGridQuery gradients = {}, luma = {},  // of the target's surroundings
-      sizes = {},                           // gradients in the box, in all sizes
-      scores = {};                          // of colours
+  CellGridQuery gradients = {}, luma = {}, sizes = {}, scores = {};
   std::vector<GstVideoRectangle> boxes = {};
-  std::vector<guint32> counts = {};  // of colours in the boxes, [box][bin]
+  std::vector<guint32> counts = {};  // [box][bin]
 
   void clear ()
   {
@@ -43,7 +43,6 @@ struct FrameQueries {
   }
 };
 
-/// Runs all queries.
 Expected<> run_queries (const FrameTensors &frame, std::span<FrameQueries *const> queries);
 
 }  // namespace integralhist

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The cells and windows in which a target is searched, and the weights of shifts. Models on the CPU
-// and on a GPU use this code.
+// Where a target is searched: cells, windows and weights of shifts, for models on CPUs and GPUs.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +12,8 @@
 
 namespace integralhist {
 
-/// Returns the cells whose colours a search in the square with this middle reads. The boxes of the
-/// outer shifts reach beyond the square.
+/// Returns the cells whose colours a search in a square reads. They may lie outside of the square,
+/// because the boxes of its outer shifts do.
 inline CellGrid score_cells (const Place &place, const Spot &middle)
 {
   const double cell = place.cell ();
@@ -32,8 +31,8 @@ inline inthist::correlation::ShiftWeights shift_weights (const ModelRequest &req
       / request.place.cell ());
 }
 
-/// Boxes of a target's size, all over the frame, whose colours are compared with the target's; and
-/// the cells that this comparison reads.
+/// Boxes all over a frame, among which a search by colours finds a lost target, and the cells whose
+/// scores this search needs.
 struct FrameWindows {
   CellGrid cells;
   double first_x, first_y, last_x, last_y;  // of the boxes' middles
@@ -51,16 +50,14 @@ struct FrameWindows {
              width - place.width / 2,
              height - place.height / 2 };
   }
-  /// Return the middles along an axis.
   std::vector<double> x () const { return all (first_x, last_x, cells.width); }
   std::vector<double> y () const { return all (first_y, last_y, cells.height); }
-  /// Return the number of middles along an axis.
   std::size_t n_x () const { return count (first_x, last_x, cells.width); }
   std::size_t n_y () const { return count (first_y, last_y, cells.height); }
 
 private:
-  /// Calls see (middle) for each middle. The step is added repeatedly, as on the GPU, so that both
-  /// round alike.
+  /// Calls `see` with the middle of each box along an axis. Adds step after step, as GPUs do, so
+  /// that both round alike.
   template <class See>
   static void for_middles (double first, double last, double step, See &&see)
   {
@@ -81,7 +78,7 @@ private:
   }
 };
 
-/// Returns the least distance between two spots that a search of the whole frame returns.
+/// Returns the least distance between two places that a search of the whole frame returns.
 inline double spot_distance (const Place &place)
 {
   return place.side () / 4;

@@ -87,7 +87,7 @@ void HostModel::queue (const FrameTensors &frame, const ModelRequest &request)
   }
 }
 
-/// Returns the spectra of `square`, from the answer to the `which`-th grid of the queries.
+/// Returns the spectra of a square of cells, from the sums in grid number `which` of the queries.
 Complexes HostModel::spectra_of_square (const FrameTensors &frame, const CellGrid &square,
                                         std::size_t which) const
 {
@@ -106,7 +106,7 @@ ScaleFilter::Sample HostModel::sample (const FrameTensors &frame, const Place &p
   return sizes.sample (frame, sizes.cells ().grids (place), queries.sizes.sums);
 }
 
-/// Returns the best of all shifts in `searched`, the `which`-th square of the stage.
+/// Returns the best place for the target's box in a searched square, number `which` of the stage.
 Match HostModel::best_match (const FrameTensors &frame, const ModelRequest &request,
                              Searched &searched, std::size_t which) const
 {
@@ -137,7 +137,8 @@ Match HostModel::best_match (const FrameTensors &frame, const ModelRequest &requ
   const int best = int (std::ranges::max_element (combined) - combined.begin ());
   const int row = best / kGrid, column = best % kGrid;
   // If a detector runs (`reach` is not 0), the filter has recently learned the exact place. Then
-  // only the filter determines the shift within a cell: uneven colours would pull the box.
+  // only the filter's response refines the shift within a cell: uneven colours would pull the box
+  // aside.
   const CellShift shift =
       request.reach > 0
           ? peak_near (row, column,
@@ -154,8 +155,8 @@ Match HostModel::best_match (const FrameTensors &frame, const ModelRequest &requ
   return match;
 }
 
-/// Returns the places with the highest scores, of which no two are near each other. Among equals
-/// the first counts.
+/// Returns the places of the frame with the highest scores of colours, none near another one. Of
+/// equal scores the first counts.
 std::vector<Spot> HostModel::spots (const Place &place)
 {
   auto &[map, xs, ys] = frame_search_;
@@ -212,7 +213,8 @@ void HostModel::start (const FrameTensors &frame, const ModelRequest &request)
   sizes.learn (sample (frame, place), 1);
 }
 
-/// Returns the spectra of the square that the filter will learn from (ModelRequest).
+/// Returns the spectra from which the filter will learn: of a new square around the target, or of a
+/// searched square, shifted so that the target is in its middle.
 Complexes HostModel::example_spectra (const FrameTensors &frame, const ModelRequest &request)
 {
   const Place &place = request.place;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The model of a target in the host's memory. For each stage (model.hpp) it prepares queries, which
-// run together with those of other targets (frame_queries.hpp), and then reads their results.
+// The model of a target in the host's memory. For each stage (model.hpp) the model prepares
+// queries, which run together with those of other targets, and then reads their results.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ namespace integralhist {
 
 using inthist::correlation::CorrelationFilter;
 
-/// Returns the size of a target's box in cells of the square around it.
+/// Returns a target's box in units of the cells of the square around the target.
 inline inthist::correlation::FilterBox filter_box (const Place &place)
 {
   return { place.width / place.cell (), place.height / place.cell () };
@@ -27,7 +27,7 @@ inline inthist::correlation::FilterBox filter_box (const Place &place)
 
 class HostModel {
 public:
-  // The learned state of the model. `example` is set while the filter still has to learn from it.
+  // The learned state of a target. `example` is set while the filter still has to learn from it.
   struct Example {
     Complexes spectra;
     double rate;
@@ -39,15 +39,15 @@ public:
 
   FrameQueries queries;
 
-  /// Prepares the queries for a request.
+  /// Prepares the queries to a frame's tensors that the answer to a request needs.
   void queue (const FrameTensors &frame, const ModelRequest &request);
-  /// Reads the results of the queries, and answers the request or learns.
+  /// Answers a request, or learns, from the results of the queries that queue () has prepared.
   Expected<> answer (const FrameTensors &frame, ModelRequest &request);
-  /// Frees the memory that is needed only within a step.
+  /// Frees what is needed only within a tracker's step, such as the spectra of searched squares.
   void end_step () { searched_.clear (); }
 
-  /// Makes the filter learn from the example. May run at the same time as queries; call renew ()
-  /// after both.
+  /// Lets the filter learn from the example, also while another thread answers requests to this
+  /// model. After both, renew () must be called.
   void learn () { filter.learn (example->spectra, example->rate); }
   void renew ()
   {
@@ -60,12 +60,11 @@ private:
     Spot middle;
     Complexes spectra;
     ScoreMap scores;
-    std::size_t first_score;  // index of its first sum in queries.scores.sums
+    std::size_t first_score;  // first sum in queries.scores.sums
   };
-  /// The boxes of the whole frame whose colours are compared with the target's.
   struct FrameSearch {
     ScoreMap scores;
-    std::vector<double> x, y;  // the middles of the boxes, in columns and rows
+    std::vector<double> x, y;  // middles of boxes in the frame
   };
 
   void queue_square (const FrameTensors &frame, const CellGrid &square);
@@ -84,9 +83,9 @@ private:
   void learn_size (const FrameTensors &frame, const ModelRequest &request);
 
   std::vector<Searched> searched_;
-  std::size_t n_before_ = 0;  // squares searched in earlier stages of this frame
+  std::size_t n_before_ = 0;  // squares of earlier stages
   FrameSearch frame_search_;
-  ScaleFilter::Sample sample_;  // from which the size was found
+  ScaleFilter::Sample sample_;  // for the last found size
 };
 
 }  // namespace integralhist

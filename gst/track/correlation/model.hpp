@@ -21,48 +21,47 @@ using inthist::correlation::Spot;
 struct Place {
   double x, y, width, height;
 
-  /// Returns the side of the square around the place that the filter searches and learns from.
+  /// Return the sides of the square that the filter searches around the place, and of its cells.
   double side () const
   {
-    constexpr double kPadding = 4;  // sides of the square, in sides of the target
+    constexpr double kPadding = 4;  // side of the square, in sides of the target
     return kPadding * std::sqrt (width * height);
   }
-  /// Returns the side of a cell of that square.
   double cell () const { return side () / inthist::correlation::kGrid; }
 };
 
 enum class Stage { done, start, search, search_elsewhere, learn_place, find_size, learn_size };
 
-/// The request of a stage to the model, and the answer. For stages that learn, `place` is where the
-/// target is now.
+/// The request of a tracker's stage to the target's model, and the model's answer. For stages that
+/// learn, `place` is where the target is now.
 struct ModelRequest {
   Stage stage = Stage::done;
   Place place = {};
 
   // Stage::start
   float kept = 0;          // share of the last filter
-  bool new_sizes = false;  // the box has another shape than before
+  bool new_sizes = false;  // the box has another shape
 
   // Stage::search and Stage::search_elsewhere look for a box of the size of `place`.
   std::vector<Spot> middles = {};  // of the squares
-  double reach = 0;                // from ExpectedMotion: shifts count less from this many sides on
+  double reach = 0;                // ExpectedMotion::reach
   double per_peak = 1;             // 1 / the usual peak
-  bool whole_frame = false;        // also finds spots of the frame with the target's colours
+  bool whole_frame = false;        // also search the whole frame by colours
 
   // The learning rate of Stage::learn_place and Stage::learn_size, above 0 and up to 1.
   double rate = 0;
-  // Stage::learn_place learns from an example, the square around `place`. If `shift` is set, the
-  // example is the square that was searched around `searched`, moved by `shift`.
+  // Stage::learn_place learns from the square around `place`. If `shift` is set, it learns from the
+  // square that was searched around `searched`, moved by `shift`.
   Spot searched = {};
   std::optional<CellShift> shift = {};
-  // Stage::learn_size learns from the sample (scale.hpp) of `place`. If `factor` is set, it learns
+  // Stage::learn_size learns from the sample (scale.hpp) at `place`. If `factor` is set, it learns
   // from the sample of Stage::find_size, enlarged by this factor.
   std::optional<double> factor = {};
 
   // Answers
   std::vector<Match> matches = {};  // of the squares
   std::vector<Spot> spots = {};     // at most kMaxSpots
-  double size_factor = 1;  // for Stage::find_size: how much larger the target is than its box
+  double size_factor = 1;           // how much larger the target is than its box
 };
 
 }  // namespace integralhist

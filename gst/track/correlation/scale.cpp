@@ -14,7 +14,6 @@ using namespace inthist::correlation;
 constexpr int kCells = 64;                  // of a box, approximately
 constexpr int kMinSide = 3, kMaxSide = 21;  // cells
 
-/// Returns the largest number of cells that a box can have.
 constexpr int most_cells ()
 {
   int most = 0;
@@ -30,7 +29,7 @@ double angle (int i)
   return 2 * std::numbers::pi * (i % kSizes) / kSizes;
 }
 
-/// Sets the spectrum of the desired response: a peak at the middle size, one size wide.
+/// Sets the spectrum of the wanted response to sizes: a peak at the middle size, one size wide.
 void set_wanted (SizeTables &tables)
 {
   for (int k = 0; k < kSizes; k++) {
@@ -44,8 +43,8 @@ void set_wanted (SizeTables &tables)
   }
 }
 
-/// Returns the spectra of a sample along its sizes, [frequency][channel]. The sample is faded out
-/// towards both ends.
+/// Returns the spectra of a sample along its sizes, [frequency][channel], after fading out the
+/// smallest and the largest sizes.
 Complexes faded_spectra (const ScaleFilter::Sample &sample)
 {
   const std::size_t channels = sample.size () / kSizes;

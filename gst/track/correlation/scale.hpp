@@ -21,45 +21,41 @@ namespace integralhist {
 
 using inthist::correlation::Complexes;
 
-/// Returns the tables that all filters of sizes share.
 const inthist::correlation::SizeTables &size_tables ();
 
-/// The division of a box into cells: about 64, each about as wide as high.
+/// The division of a target's box into about 64 cells, each about as wide as high.
 struct SizeCells {
   int columns = 0, rows = 0;
 
-  /// Returns the cells for a box with these sides.
   static SizeCells of (double width, double height);
-  /// Returns the cells of kSizes sizes of the box at a place.
+  /// Returns the grids of cells of a target's box at kSizes sizes.
   std::array<CellGrid, inthist::correlation::kSizes> grids (const Place &place) const;
 };
 
-/// Returns how much larger the target is than its box, from the responses to all sizes.
+/// Returns how much larger the target is than its box, from the filter's response to each size.
 double size_factor_of (std::span<const double> response);
-/// Returns the number of steps between sizes, from -1 to 1, that enlarge a box by this factor; null
-/// if it takes more than one step.
+/// Returns how many steps between sizes enlarge a box by this factor: -1 to 1, or null beyond.
 std::optional<double> sizes_in (double factor);
 
 class ScaleFilter {
 public:
-  /// Chooses the cells for a box with these sides, and forgets the learned state.
+  /// Chooses the cells for a box with these sides, and forgets what the filter has learned.
   void start (double width, double height);
   const SizeCells &cells () const { return cells_; }
-  /// The channels of all kSizes sizes: [size][channel].
+  /// The sample of a box, which the filter looks at: its channels at kSizes sizes, [size][channel].
   using Sample = std::vector<float>;
-  /// Returns the sample, from the sums of gradients in the cells.
+  /// Computes the sample of a box from the sums of gradients in the cells of all its sizes.
   Sample sample (const FrameTensors &frame, std::span<const CellGrid> grids,
                  std::span<const std::int64_t> cell_sums) const;
-  /// Returns how much larger the target is than the sample's box; 1 if it is as large.
+  /// Returns how much larger the target is than the box of the sample; 1 for the same size.
   double find (const Sample &sample) const;
-  /// Changes the sample to that of a box enlarged by this factor, by mixing neighbouring sizes. The
-  /// factor is at most one size in each direction.
+  /// Changes a sample to that of a box enlarged by `factor`, by mixing neighbouring sizes. The
+  /// factor is at most one step between sizes, up or down.
   static void resize (Sample &sample, double factor);
-  /// Learns from a sample of the target's box. The first call learns completely, later calls with
-  /// `rate`.
+  /// Learns from a sample of the target's box: from the first one completely, and then with `rate`.
   void learn (const Sample &sample, double rate);
 
-  // Access to the learned state, for a copy on a GPU.
+  // The learned state of the filter of sizes, which is copied to a GPU and back.
   const Complexes &numerator () const { return numerator_; }
   std::span<const float> denominator () const { return denominator_; }
   float regular () const { return regular_; }

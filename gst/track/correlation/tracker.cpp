@@ -28,17 +28,18 @@ namespace {
 
 using namespace inthist::correlation;
 
-// Thresholds, as shares of the usual response.
-constexpr double kLearningThreshold = 0.3;     // above it something is learned
-constexpr double kFullLearning = 0.7;          // from here on the whole rate is used
-constexpr double kResponseThreshold = 0.35;    // from here on the box moves to the new place
-constexpr double kRedetectionThreshold = 0.6;  // above it a lost target is found again
-constexpr double kConfidenceThreshold = 0.12;  // below it a frame may lose the target
-constexpr double kColourThreshold = 0.5;       // of the usual score of the colours
-constexpr double kAverageRate = 0.02;          // of the mean peak and the mean score
-constexpr float kKeptShare = 0.5;              // of the filter that is kept after a correction
-constexpr double kAspectThreshold = 1.25;      // change of the box's shape that needs other cells
-constexpr double kElsewhereGain = 1.2;         // a peak elsewhere must be higher by this factor
+// Shares of the filter's usual response, above which learning starts, learning has the whole rate,
+// the box moves, and a lost target is found.
+constexpr double kLearningThreshold = 0.3;
+constexpr double kFullLearning = 0.7;
+constexpr double kResponseThreshold = 0.35;
+constexpr double kRedetectionThreshold = 0.6;
+constexpr double kConfidenceThreshold = 0.12;  // with less confidence, a frame may lose the target
+constexpr double kColourThreshold = 0.5;       // of the usual colour score
+constexpr double kAverageRate = 0.02;          // rate of running means
+constexpr float kKeptShare = 0.5;              // of the last filter
+constexpr double kAspectThreshold = 1.25;      // if a box's shape changes more, sizes start again
+constexpr double kElsewhereGain = 1.2;  // a lost target's peak must be so much higher elsewhere
 constexpr double kMinScale = 0.2, kMaxScale = 5, kMinSize = 4;  // of the first size; pixels
 
 }  // namespace
@@ -48,8 +49,8 @@ bool CorrelationTracker::matches_colours (const Match &match) const
   return match.score > kColourThreshold * usual_score_;
 }
 
-/// Enters a stage, and returns its request, for the caller to complete. Reuses the memory of the
-/// last answers.
+/// Enters a stage, and returns the stage's request to the model, for the caller to complete. The
+/// request keeps the memory of the last answers.
 ModelRequest &CorrelationTracker::enter_stage (Stage next)
 {
   request_.stage = next;
@@ -80,8 +81,8 @@ Expected<> CorrelationTracker::correct (const FrameTensors &frame, double x, dou
   return {};
 }
 
-/// Moves the model to the GPU of these models, if there is one and it has memory for another model;
-/// otherwise to the host.
+/// Moves the target's model to the GPU of `models`, or to the host if `models` is null. A model for
+/// which the GPU has no memory stays on the host.
 Expected<> CorrelationTracker::enter (const std::shared_ptr<DeviceModels> &models)
 {
   if (device_ && models_ == models)
@@ -99,7 +100,8 @@ Expected<> CorrelationTracker::enter (const std::shared_ptr<DeviceModels> &model
   return {};
 }
 
-/// Moves the model to the host. If the model cannot be read, the tracker has not started.
+/// Moves the target's model from a GPU to the host. If it cannot be read, the target must be
+/// learned again.
 Expected<> CorrelationTracker::leave_device ()
 {
   auto read = models_->read (*device_);
@@ -118,7 +120,7 @@ Expected<> CorrelationTracker::leave_device ()
 void CorrelationTracker::give_up_device ()
 {
   if (request_.stage == Stage::start)
-    has_started_ = false;  // the model may be that of the last box, or of no box
+    has_started_ = false;  // its model may be incomplete
   request_.stage = Stage::done;
   if (device_)
     (void) leave_device ();
@@ -144,7 +146,7 @@ inthist::Region CorrelationTracker::region (const FrameTensors &frame, const Pla
   return { x0, y0, x1 - x0, y1 - y0 };
 }
 
-/// Decides where the target is, and whether it is lost; returns how much to learn, 0 to 1.
+/// Decides from a frame's best match whether the target is lost. Returns how much to learn, 0 to 1.
 double CorrelationTracker::assess_match (const Match &match)
 {
   const double share = match.peak / std::max (1e-6, usual_peak_);
@@ -155,7 +157,7 @@ double CorrelationTracker::assess_match (const Match &match)
   if (age_ == 1)
     rate = 1;
   evidence_ = { match.sharpness, share, match.score / std::max (0.05, usual_score_) };
-  // a target that is never lost must learn its present appearance
+  // a target that is never lost must learn its present appearance, whatever that is
   if (age_ == 1 || lost_after_ == 0)
     disappearance_.start (evidence_);
   else if (!lost_)
@@ -217,7 +219,7 @@ void CorrelationTracker::on_candidate_results (const FrameTensors &frame)
   apply_match (frame, best);
 }
 
-/// Decides where the target is, and requests the learning.
+/// Moves the target to the place of a match, unless the match is weak, and requests the learning.
 void CorrelationTracker::apply_match (const FrameTensors &frame, const Found &found)
 {
   const Match &match = found.match;
@@ -232,7 +234,6 @@ void CorrelationTracker::apply_match (const FrameTensors &frame, const Found &fo
     end_step ();
 }
 
-/// Ends the step, and frees memory that only the step needs.
 void CorrelationTracker::end_step ()
 {
   request_.stage = Stage::done;
@@ -240,7 +241,7 @@ void CorrelationTracker::end_step ()
     host_->end_step ();
 }
 
-/// Lets the filter and the sizes learn in turns; after a new box the filter comes first.
+/// Requests the learning from a frame: by turns of the filter and of the sizes, first the filter.
 void CorrelationTracker::request_learning (const Found &found)
 {
   constexpr double kMaxMoved = 2;  // cells
@@ -252,8 +253,8 @@ void CorrelationTracker::request_learning (const Found &found)
   }
   ModelRequest &request = enter_stage (Stage::learn_place);
   request.rate = rate_;
-  // If the target is near the middle of the searched square, the example is that square, moved.
-  // Otherwise the example is a new square, because the border of the searched one is faded out.
+  // A target near the middle of the searched square is learned from this square, moved. Otherwise
+  // the example is a new square, because the border of the searched one is faded out.
   const double cell = place ().cell ();
   const CellShift shift = { (found.middle.x - place_.x) / cell,
                             (found.middle.y - place_.y) / cell };
@@ -267,7 +268,7 @@ void CorrelationTracker::on_size (double factor)
 {
   const double before = scale_;
   scale_ = std::clamp (scale_ * factor, kMinScale, kMaxScale);
-  // a first box that is smaller than kMinSize may stay as small
+  // a target whose first box is smaller than kMinSize may stay as small
   scale_ = std::max ({ scale_, std::min (1.0, kMinSize / place_.width),
                        std::min (1.0, kMinSize / place_.height) });
   ModelRequest &request = enter_stage (Stage::learn_size);
@@ -292,7 +293,7 @@ void CorrelationTracker::go_on (const FrameTensors &frame)
 
 namespace {
 
-/// The models of trackers whose step is not done, on the host and on a device.
+/// The trackers whose step is not done, by the place of their models: on the host or on a GPU.
 struct Round {
   std::vector<CorrelationTracker *> on_host, on_device;
 
@@ -336,8 +337,7 @@ Expected<> answer_on_device (const FrameTensors &frame,
   return {};
 }
 
-/// Lets the models answer all requests, and continues with the answers. Returns whether there were
-/// requests.
+/// Lets models answer the requests of all trackers. Returns whether there were requests.
 Expected<bool> run_round (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
 {
   const Round round (trackers);
@@ -352,7 +352,7 @@ Expected<bool> run_round (const FrameTensors &frame, std::span<CorrelationTracke
 
 Expected<> finish (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
 {
-  // filters on the host learn from the example of the last frame during the first round
+  // filters on the host learn from the last frame's example while the first requests are answered
   std::vector<HostModel *> learning;
   for (CorrelationTracker *const tracker : trackers)
     if (HostModel *const model = tracker->host_model ();

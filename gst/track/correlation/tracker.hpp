@@ -27,8 +27,8 @@
 
 namespace integralhist {
 
-/// Each frame is a step of several stages: the model answers the request () of a stage, and go_on
-/// () reads the answer, until no request is left. finish () runs the steps of many targets at once.
+/// Tracks one target. Each frame is a step of stages: the model answers the request () of a stage,
+/// and go_on () reads the answer. finish () runs the steps of many targets at once.
 class CorrelationTracker {
 public:
   /// `x` and `y` are the middle of the target's box. Nothing is learned before start ().
@@ -37,41 +37,37 @@ public:
   {
   }
 
-  /// Begins a step that learns the contents of the box.
+  /// Begins a step that learns a target from the contents of its box.
   Expected<> start (const FrameTensors &frame);
   /// Begins a step that looks for the target in the next frame. The target is lost after
   /// `lost_after` frames in a row with little confidence; 0 for never.
   Expected<> follow (const FrameTensors &frame, unsigned lost_after,
                      const ExpectedMotion &motion = {});
-  /// Begins a step that continues from the box with this middle and size. It learns the target
-  /// there again, and keeps half of the learned state: the box may show an object in front of the
-  /// target.
+  /// Begins a step that continues from a box with the middle (x, y). The target is learned there
+  /// again, but half of the learned state stays: the box may show an object in front of the target.
   Expected<> correct (const FrameTensors &frame, double x, double y, double width, double height);
 
-  /// Returns the request to the model; null if the step is done.
+  /// Returns the present stage's request to the target's model; null if the step is done.
   ModelRequest *request () { return request_.stage == Stage::done ? nullptr : &request_; }
   void go_on (const FrameTensors &frame);
 
-  /// Return the model. Exactly one of the two is not null.
+  /// Return the target's model, which is either on the host or on a GPU; the other one is null.
   HostModel *host_model () { return host_.get (); }
   DeviceModel *device_model () { return device_.get (); }
-  /// Returns whether the tracker has learned anything.
   bool has_started () const { return has_started_; }
 
   /// Ends the step after the GPU has failed, and reads the model back to the host. If that fails,
   /// or if the tracker was about to start, has_started () is false afterwards.
   void give_up_device ();
 
-  /// Returns the region of the frame that follow () will read. For a lost target, follow () also
-  /// reads the colours of the whole frame; the region does not include that.
+  /// Returns the region around the target that follow () will read. For a lost target, follow ()
+  /// also reads the colours of the rest of the frame.
   inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const
   {
     return region (frame, place (), motion);
   }
-  /// Returns the region that follow () will read for a target at the place `now`.
   static inthist::Region region (const FrameTensors &frame, const Place &now,
                                  const ExpectedMotion &motion);
-  /// Converts the place to frames that are larger by these factors.
   void resize (double x_factor, double y_factor);
 
   double x () const { return place_.x; }  // the middle
@@ -79,12 +75,11 @@ public:
   double width () const { return place_.width * scale_; }
   double height () const { return place_.height * scale_; }
   bool is_lost () const { return lost_; }
-  /// Returns how likely the place is right (confidence.hpp); 1 in the first frame, 0 if lost.
+  /// Returns the probability that the target's place is right (confidence.hpp); 0 if it is lost.
   double confidence () const { return lost_ ? 0 : age_ == 0 ? 1 : match_confidence (evidence_); }
   const Evidence &evidence () const { return evidence_; }
 
 private:
-  /// A match, and the middle of the square that was searched.
   struct Found {
     Match match;
     Spot middle;
@@ -103,14 +98,14 @@ private:
   void end_step ();
   void on_size (double factor);
 
-  Place place_;       // its size is that of the first box
+  Place place_;       // with the first box's size
   double scale_ = 1;  // of the size in place_
   unsigned age_ = 0;  // frames since the first
   bool has_started_ = false;
   std::unique_ptr<HostModel> host_;
   std::unique_ptr<DeviceModel> device_;
   std::shared_ptr<DeviceModels> models_;  // of the device's model
-  double shape_ = 0;                      // width / height of the box whose cells the sizes use
+  double shape_ = 0;                      // width / height of the box divided into cells
   double usual_peak_ = 0, usual_score_ = 0;
   Evidence evidence_;
   unsigned unsure_ = 0;  // frames in a row
@@ -119,12 +114,12 @@ private:
 
   // of the step
   ModelRequest request_;
-  Found lost_at_ = {};  // the best match around the last place of a lost target
+  Found lost_at_ = {};  // best match around a lost target's last place
   unsigned lost_after_ = 0;
   double rate_ = 0;  // of learning
 };
 
-/// Runs the steps of some trackers to their end. Their models answer requests together.
+/// Runs the steps of many trackers to their end. Their models answer requests together.
 Expected<> finish (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers);
 
 }  // namespace integralhist

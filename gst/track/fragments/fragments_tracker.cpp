@@ -14,17 +14,19 @@ namespace integralhist {
 
 namespace {
 
-// A frame is bad or suspicious above these bounds (fragments_tracker.hpp): multiples of the usual
-// cost, and shares of the median cost.
+// The least cost of a target's positions in a bad and in a suspicious frame, as a multiple of the
+// usual cost, and as a share of the median cost (fragments_tracker.hpp).
 constexpr double kBadCost = 1.8, kBadShare = 0.9, kSuspiciousCost = 1.3, kSuspiciousShare = 0.8;
-constexpr unsigned kMinGood = 5, kMaxGood = 30;  // costs whose median is the usual cost
-constexpr double kRedetectionShare = 0.5;        // of the way from the usual to the lost cost
-// The number of positions along an axis of a search for a lost target: about kCoarse, or for a
-// small target more, at most kMaxCoarse.
+constexpr unsigned kMinGood = 5, kMaxGood = 30;  // the usual cost is the median of so many costs
+// A lost target is found again at a cost up to this share of the way from the target's usual cost
+// to its cost at the loss.
+constexpr double kRedetectionShare = 0.5;
+// Positions along an axis in a search for a lost target: about kCoarse, or for a small target more,
+// up to kMaxCoarse.
 constexpr int kCoarse = 31, kMaxCoarse = 128;
 constexpr int kCandidates = 8;
-// Costs that differ by less than this share (costs below 1: by less than this) are equal, because
-// measures are not more exact.
+// Measures are not exact: two costs are equal if they differ by less than a share of kCostTolerance
+// (by less than kCostTolerance if they are below 1).
 constexpr double kCostTolerance = 1e-5;
 constexpr double kScaleStep = 1.05, kScaleGain = 0.95;  // other scales must cost less
 
@@ -40,17 +42,17 @@ double median (std::vector<double> values)
   return *middle;
 }
 
-/// Returns p (fragments_tracker.hpp): near 0 if one position stands out, 1 if none does.
+/// Returns the least cost as a share of the median cost: near 0 if one position stands out, or 1.
 double share_of_median (double cost, double middle)
 {
   return middle - cost <= kCostTolerance * std::max (1.0, middle) ? 1 : cost / middle;
 }
 
-/// One search: all patches vote on a grid of positions of the box.
+/// A search for a target, whose patches vote on a grid of positions of the target's box.
 struct Search {
   const FragmentsTarget *target;
   double scale;
-  int x, y;  // the middle of the search
+  int x, y;
   GstIntegralHistogramGrid grid;
   std::vector<GstVideoRectangle> patches;
 
@@ -71,8 +73,8 @@ Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
   const auto costs_more = [&] (double times) {
     return usual && costs.least > times * *usual + kCostTolerance;
   };
-  // Costs can be compared with their median if there are at least half as many positions as in a
-  // search away from the border.
+  // The least cost can be compared with the median only if there are at least half as many
+  // positions as in a search away from the frame's border.
   const double side = 2.0 * settings.search_range + 1;
   const bool telling = double (costs.positions) >= side * side / 2;
   const bool all_same = share == 1 && !costs_more (kBadCost);
@@ -86,7 +88,7 @@ Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
                         : Verdict::Frame::good };
 }
 
-/// Finds the targets in the tensor of one frame.
+/// Looks for all targets of the fragments tracker in the tensor of one frame.
 class FrameSearch {
 public:
   FrameSearch (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
@@ -109,7 +111,7 @@ public:
       if (!target->is_started_ || (is_stale && !target->lost_))
         TRY (start (*target));
       else if (is_stale || target->is_empty ())
-        continue;  // it stays lost
+        continue;  // the target stays lost
       else if (target->lost_)
         searches.push_back (look_everywhere (*target));
       else
@@ -120,7 +122,7 @@ public:
     for (std::size_t i = 0; i < targets.size (); i++)
       if (const auto found = std::span (searches).subspan (firsts[i], firsts[i + 1] - firsts[i]);
           found.empty ())
-        continue;  // it starts in this frame, or cannot be found
+        continue;
       else if (targets[i]->lost_)
         TRY (find_again (*targets[i], found[0]));
       else
@@ -131,7 +133,7 @@ public:
 private:
   using Patch = FragmentsTarget::Patch;
 
-  /// Prepares the target for this tensor, and these settings.
+  /// Moves a new target's box inside the tensor. Forgets costs that another measure has given.
   void fit (FragmentsTarget &target) const
   {
     if (!std::exchange (target.is_placed_, true)) {
@@ -155,7 +157,7 @@ private:
     }
   }
 
-  /// Adds as many whole strips as fit into the box, centred.
+  /// Adds as many whole patches of one size as fit into a box, centred, to the list of patches.
   static void tile (std::vector<Patch> &patches, int width, int height, int patch_width,
                     int patch_height)
   {
@@ -169,8 +171,7 @@ private:
                              double (y + (j + 1) * h) });
   }
 
-  /// Sets the patches and their models from this tensor. Is called again if the bins get another
-  /// meaning.
+  /// Cuts a target's box into patches, and learns their models; again if the bins have changed.
   Expected<> start (FragmentsTarget &target)
   {
     const int width = std::max (1, lrint_of (target.box_.width)),
@@ -195,7 +196,7 @@ private:
     return {};
   }
 
-  /// Drops the patches without a pixel that counts, and their models.
+  /// Drops patches without a pixel in any bin, which cannot vote, and their models.
   void drop_empty (FragmentsTarget &target) const
   {
     std::size_t kept = 0;
@@ -214,8 +215,8 @@ private:
     return std::all_of (shares, shares + bins_, [] (float share) { return share == 0; });
   }
 
-  /// Returns the patches of the box enlarged by `scale`, in pixels. They are relative to the box's
-  /// corner, or to the frame if `absolute`.
+  /// Returns a target's patches, enlarged by `scale`, as rectangles in pixels: relative to the
+  /// box's corner, or to the frame if `absolute` is true.
   static std::vector<GstVideoRectangle> patches_at (const FragmentsTarget &target, double scale,
                                                     bool absolute)
   {
@@ -232,7 +233,7 @@ private:
     return rectangles;
   }
 
-  /// Returns normalised histograms; a histogram without a pixel that counts is all 0.
+  /// Returns normalised histograms of rectangles; all 0 for a rectangle without a pixel in a bin.
   Expected<std::vector<float>> histograms (const std::vector<GstVideoRectangle> &rectangles) const
   {
     std::vector<guint64> counts (rectangles.size () * bins_);
@@ -251,8 +252,8 @@ private:
     return shares;
   }
 
-  /// Returns positions up to `range` from (x, y), every `step` pixels, with the box inside the
-  /// frame.
+  /// Makes a search of the positions, up to a range from (x, y), at which a target's box is inside
+  /// the frame.
   Search around (const FragmentsTarget &target, double scale, int x, int y, int range_x,
                  int range_y, int step_x, int step_y) const
   {
@@ -296,9 +297,8 @@ private:
     return (scale > 1 || (width >= kMin && height >= kMin)) && width <= width_ && height <= height_;
   }
 
-  /// Returns the search for a lost target. A search finds a target from a position within a quarter
-  /// of its width and an eighth of its height; steps are no longer than that, unless there would be
-  /// too many positions.
+  /// Makes the search for a lost target. A search recognises a target from within a quarter of its
+  /// width and an eighth of its height, so steps are no longer, unless there would be too many.
   Search look_everywhere (FragmentsTarget &target) const
   {
     target.radius_ =
@@ -341,9 +341,9 @@ private:
     return {};
   }
 
-  /// Returns the position of least cost; among equals, the one nearest to the search's middle, so
-  /// that a target on uniform ground stays. The tensor's own answer uses the middle of the grid,
-  /// which differs at the border.
+  /// Returns the position of least cost; of equal ones the nearest to the search's middle, so that
+  /// a target on uniform ground stays. The query's answer would be the nearest to the grid's
+  /// middle.
   static int least (const Search &search)
   {
     const auto distance = [&] (int i) {
@@ -364,7 +364,6 @@ private:
     resize (target, search.scale);
   }
 
-  /// Scales the patches to a box of another size.
   static void resize (FragmentsTarget &target, double scale)
   {
     if (scale != 1)
@@ -372,8 +371,8 @@ private:
         patch = { patch.x0 * scale, patch.y0 * scale, patch.x1 * scale, patch.y1 * scale };
   }
 
-  /// Returns the first search, which has the box's own scale, unless another one costs clearly
-  /// less.
+  /// Returns the best of a target's searches at several scales. Another scale must cost clearly
+  /// less than the present one.
   static const Search &best_of (std::span<const Search> scales)
   {
     const Search &same = scales[0];
@@ -396,8 +395,7 @@ private:
     return apply (target, best, usual.value_or (0), verdict);
   }
 
-  /// Moves the target to the best position and updates its state: good costs, or bad frames and
-  /// loss.
+  /// Moves a target to its best position. Counts bad frames, of which too many lose the target.
   Expected<> apply (FragmentsTarget &target, const Search &best, double usual,
                     const Verdict &verdict)
   {
@@ -430,7 +428,7 @@ private:
     return {};
   }
 
-  /// Searches pixel by pixel around the best positions of a coarse search that are not neighbours.
+  /// Looks for a lost target pixel by pixel, around the best positions of a coarse search.
   Expected<> find_again (FragmentsTarget &target, const Search &coarse)
   {
     const auto &grid = coarse.grid;
@@ -455,7 +453,7 @@ private:
                               grid.step_y - 1, 1, 1));
     TRY (ask (fine));
     const Search &best = *std::ranges::min_element (fine, {}, &Search::cost);
-    // The measure has changed: use the cost without the target.
+    // after a change of the measure the cost at the loss is unknown: this cost replaces it
     if (target.lost_cost_ < 0) {
       target.usual_ = 0;
       target.lost_cost_ = best.cost ();
@@ -471,7 +469,7 @@ private:
     return {};
   }
 
-  /// Updates the models of the patches whose distance is at most the box's cost.
+  /// Updates the models of the patches that agree: their distance is at most the box's cost.
   Expected<> update (FragmentsTarget &target, double cost)
   {
     const auto now = TRY (histograms (patches_at (target, 1, true)));

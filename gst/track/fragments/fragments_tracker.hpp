@@ -35,68 +35,69 @@
 
 namespace integralhist {
 
-/// The costs of a target's positions in one frame.
+/// The costs of a target's positions in a frame: the least one (V), at the best scale, and the
+/// median of all positions at the box's present scale.
 struct FrameCosts {
-  double least;   // V, at the best scale
-  double median;  // of the positions at the box's own scale
+  double least;
+  double median;
   std::size_t positions;
 };
 
+/// How good a frame is for a target. On uniform ground, where costs are equal, a target stays.
 struct Verdict {
-  double share;  // p
-  bool moves;    // to the best position; a target on uniform ground stays
+  double share;  // p, of the median cost
+  bool moves;
   enum class Frame { good, suspicious, bad } frame;
 };
 
-/// Returns the verdict by the rule above; a frame is suspicious if V > 1.3 m and p > 0.8. If
-/// `usual`, which is m, is not set, every frame is good. If `lost_after` is 0, no frame is bad.
+/// Judges a frame as described at the top of this file; it is suspicious if V > 1.3 m and p > 0.8.
+/// `usual` is m; without it, all frames are good. If `lost_after` is 0, no frame is bad.
 Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
                     const FragmentsSettings &settings, unsigned lost_after);
 
 class FragmentsTarget final : public Target {
 public:
-  /// Makes a target from a box whose part inside the frame must not be empty. The first search
-  /// reduces the box to that part, and to whole pixels.
+  /// Makes a target from a box that overlaps the frame. The first search rounds and clips the box.
   explicit FragmentsTarget (const TargetBox &box) : box_ (box) {}
 
-  /// Starts again from this box in the next tensor; the costs of the last good frames stay.
+  /// Starts the target again from this box. The costs of the last good frames stay.
   void restart (const TargetBox &box) override;
   void resize (double x_factor, double y_factor) override;
 
   const TargetBox &box () const override { return box_; }
   bool is_lost () const override { return lost_; }
   bool is_empty () const override { return is_started_ && models_.empty (); }
-  /// Returns how much the best position stood out: 1 - p, from 0 to 1; 0 if lost.
+  /// Returns how much the best position stood out from the others, 0 to 1; 0 if the target is lost.
   double confidence () const override { return confidence_; }
 
 private:
   friend class FrameSearch;
 
-  /// A patch, relative to the box's corner.
+  /// The edges of a patch, relative to the corner of the target's box.
   struct Patch {
     double x0, y0, x1, y1;
   };
 
   TargetBox box_;
-  std::vector<Patch> patches_;  // those with a pixel that counts
+  std::vector<Patch> patches_;  // without empty ones
   std::vector<float> models_;   // one patch after another
-  bool is_placed_ = false;      // its corner is whole, and inside of the tensor
-  bool is_started_ = false;     // `models_` are those of its box
-  unsigned bins_ = 0;           // of the last models, and of the costs
+  bool is_placed_ = false;      // the box lies inside the tensor
+  bool is_started_ = false;     // models are learned
+  unsigned bins_ = 0;           // of the models
   HistogramSpec spec_;          // the meaning of these bins
   GstIntegralHistogramMeasure measure_ = {};
   double quantile_ = 0;            // of the costs
   std::deque<double> good_costs_;  // of the last good frames
   unsigned bad_ = 0;               // bad frames in a row
   bool lost_ = false;
-  TargetBox before_;  // the box before the bad frames
+  TargetBox before_;  // box before the bad frames
   double usual_ = 0, lost_cost_ = 0;
-  int radius_ = 0;  // of the search for a lost target
+  int radius_ = 0;  // pixels around a lost target
   double confidence_ = 1;
 };
 
-/// Looks for targets in the tensor of a frame, which must be computed; new targets start in this
-/// frame. A target is lost after `lost_after` bad frames in a row; 0 for never.
+/// Looks for targets in the tensor of a frame, which must be computed, and starts new ones in it. A
+/// target is lost after `lost_after` bad frames in a row; 0 for never.
 Expected<> follow_fragments (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
                              unsigned lost_after, std::span<const Step<FragmentsTarget>> steps);
 
