@@ -3,10 +3,9 @@
 // Blends pixels with alpha into a picture, in the picture's own format, with the operator "over" of
 // Porter and Duff (Compositing Digital Images, 1984). If the picture is Y'CbCr, the drawn colours
 // are converted to Y'CbCr. The picture is never converted to RGB, so only pixels that are drawn on
-// change. If pixels share a sample of chroma, only the first of these pixels changes the sample:
-// the first by row (of the field if the picture is interlaced) and by column. A frame in system
-// memory gets the same integers from the overlay's own blending, which tests/elements/canvas.cpp
-// compares.
+// change. If several pixels share a sample of chroma, only the first of them, by row (of the field
+// if the picture is interlaced) and column, changes the sample. The overlay blends frames in system
+// memory with other code, which gives the same integers; tests/elements/canvas.cpp compares both.
 #pragma once
 
 #include <cstddef>
@@ -18,15 +17,14 @@
 
 namespace inthist {
 
-/// Says where a picture stores a colour, or alpha: in `bits` bits of a word. `at` tells which word,
-/// and the shift that moves the top 8 of these bits to bit 0.
+/// Says where a picture stores a colour of a pixel, or its alpha: in `bits` bits of a word. `at`
+/// tells which word, and the shift that moves the top 8 of these bits to bit 0.
 struct CanvasSample {
   Channel at;
   std::uint8_t bits;
 };
 
-/// A picture to draw on. It has R, G, B of 8 bits, with or without alpha, or Y', Cb, Cr of 8 or
-/// more bits.
+/// A picture to draw on: R, G, B of 8 bits, with or without alpha, or Y', Cb, Cr of 8 to 16 bits.
 struct Canvas {
   std::uint8_t *planes[4] = {};
   std::ptrdiff_t strides[4] = {};  // bytes
@@ -35,22 +33,22 @@ struct Canvas {
   CanvasSample samples[4] = {};
 };
 
-/// A pixel that is drawn: A, R, G, B, from the highest byte on. R, G and B are premultiplied by A.
+/// A pixel to draw: A, R, G, B, from the highest byte on. R, G and B are premultiplied by A.
 using Argb = std::uint32_t;
 
-/// A box of pixels to draw. Its pixels are stored row by row in the array of all drawings' pixels,
-/// from index `first` on. The box lies inside the picture.
+/// A box of pixels to draw, which lies inside the picture. Its pixels are stored row by row, from
+/// index `first` on, in an array with the pixels of all boxes.
 struct Drawing {
   int x, y, width, height;
   std::size_t first;
 };
 
-/// A map of levels that is drawn as colours into a box. The pixel in a column and a row of the box
-/// has the colour of the level [rows[row]][columns[column]].
+/// A map of 8-bit levels (such as likelihoods) that is drawn as colours into a box. Column c and
+/// row r of the box have the colour of the level in column columns[c] and row rows[r] of the map.
 struct LevelMap {
   const std::uint8_t *levels;
-  int stride;                 // levels from one row to the next
-  const int *columns, *rows;  // one number for each column, and for each row, of the box
+  int stride;                 // stride in levels
+  const int *columns, *rows;  // for the columns and rows
   const Argb *colours;        // 256
   int x, y, width, height;    // the box
 };
@@ -60,7 +58,6 @@ INTHIST_HOST_DEVICE inline Argb pixel_of (const LevelMap &map, int x, int y)
   return map.colours[map.levels[std::ptrdiff_t (map.rows[y]) * map.stride + map.columns[x]]];
 }
 
-/// A word of a picture's plane, little-endian.
 struct CanvasWord {
   std::uint8_t *bytes;
   int n;
@@ -77,7 +74,6 @@ struct CanvasWord {
   }
 };
 
-/// Returns the word that stores this sample of the pixel at x, y.
 INTHIST_HOST_DEVICE inline CanvasWord word_of (const Canvas &canvas, const CanvasSample &sample,
                                                int x, int y)
 {
@@ -87,7 +83,8 @@ INTHIST_HOST_DEVICE inline CanvasWord word_of (const Canvas &canvas, const Canva
            at.bytes };
 }
 
-/// Converts premultiplied R, G, B to the Y', Cb, Cr of the same colour without premultiplication.
+/// Converts R, G, B, premultiplied by alpha, to the Y', Cb, Cr (BT.709, limited range) of the same
+/// colour without premultiplication.
 INTHIST_HOST_DEVICE inline void to_ycbcr (int (&colour)[3], int alpha)
 {
   int straight[3];
@@ -104,7 +101,7 @@ INTHIST_HOST_DEVICE inline void to_ycbcr (int (&colour)[3], int alpha)
   }
 }
 
-/// Blends a pixel into a picture with alpha; its samples are R, G, B of 8 bits.
+/// Blends a premultiplied colour into a pixel of a picture that has alpha and R, G, B of 8 bits.
 INTHIST_HOST_DEVICE inline void blend_with_alpha (const Canvas &canvas, int x, int y,
                                                   const int (&colour)[3], int alpha)
 {
@@ -119,18 +116,18 @@ INTHIST_HOST_DEVICE inline void blend_with_alpha (const Canvas &canvas, int x, i
   under.write (std::uint32_t (after));
 }
 
-// blend_byte () and blend_word () take `over` and `colour` by reference, because nvcc schedules the
-// instructions of blend () differently otherwise.
+// blend_byte () and blend_word () take the drawn colour by reference and not by value, because by
+// value nvcc schedules the instructions of blend () differently.
 
-/// Blends a sample of 8 bits. `over` is the colour times its alpha.
+/// Blends a drawn colour over a sample of 8 bits. `over` is the colour times its alpha.
 INTHIST_HOST_DEVICE inline void blend_byte (const CanvasWord &word, const int &over, int alpha)
 {
   const int mixed = (over + int (word.read ()) * (255 - alpha)) / 255;
   word.write (std::uint32_t (mixed < 255 ? mixed : 255));
 }
 
-/// Blends a sample of more than 8 bits as if it had 16 bits. The drawn colour, of 8 bits, is the
-/// upper 8 of these.
+/// Blends a drawn colour over a sample of more than 8 bits as if the sample had 16 bits. The drawn
+/// colour, of 8 bits, becomes the upper 8 of 16 bits.
 INTHIST_HOST_DEVICE inline void blend_word (const CanvasWord &word, const CanvasSample &sample,
                                             const int &colour, int alpha)
 {
@@ -143,7 +140,6 @@ INTHIST_HOST_DEVICE inline void blend_word (const CanvasWord &word, const Canvas
   word.write ((mixed < opaque ? mixed : opaque) >> less << lowest);
 }
 
-/// Blends `pixel` over the pixel at x, y of the picture.
 INTHIST_HOST_DEVICE inline void blend (const Canvas &canvas, int x, int y, Argb pixel)
 {
   const int alpha = int (pixel >> 24);
@@ -159,7 +155,7 @@ INTHIST_HOST_DEVICE inline void blend (const Canvas &canvas, int x, int y, Argb 
   for (int c = 0; c < 3; c++) {
     const CanvasSample &sample = canvas.samples[c];
     if ((x & ((1 << sample.at.log2_subsample_x) - 1)) || !sample.at.is_first_row (y))
-      continue;  // another pixel sets this sample of chroma
+      continue;  // only the first pixel that shares a sample of chroma changes it
     const CanvasWord word = word_of (canvas, sample, x, y);
     if (sample.at.bytes == 1)
       blend_byte (word, colour[c] * (canvas.is_rgb ? 255 : alpha), alpha);
@@ -169,11 +165,10 @@ INTHIST_HOST_DEVICE inline void blend (const Canvas &canvas, int x, int y, Argb 
 }
 
 namespace cuda {
-/// Blends n drawings into a picture. The picture and all arrays are in device memory. No two
-/// drawings may have a pixel in common.
+/// Blends boxes of pixels, or a map of levels, into a picture on a GPU. The picture and all arrays
+/// are in device memory. No two boxes may have a pixel in common.
 [[nodiscard]] int blend (const Canvas &canvas, const Drawing *drawings, int n, const Argb *pixels,
                          Stream stream);
-/// Blends a map of levels into a picture. The picture and all arrays are in device memory.
 [[nodiscard]] int blend (const Canvas &canvas, const LevelMap &map, Stream stream);
 }  // namespace cuda
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Cells: rectangles side by side whose edges may lie inside pixels. A cell's value is a weighted
-// sum of pixels: the weight of a pixel is the part of its area that lies inside the cell. The sum
-// is an exact integer, because edges are rounded to 1/kCellParts pixel, and no picture is
-// resampled.
+// Cells: rectangles side by side in a frame, whose edges may lie inside pixels. The value of a cell
+// is a weighted sum of pixels: the weight of a pixel is the part of its area that lies inside the
+// cell. The sum is an exact integer, because edges are rounded to 1/kCellParts pixel, and no
+// picture is resampled.
 #pragma once
 
 #include <algorithm>
@@ -15,18 +15,18 @@
 
 namespace inthist {
 
-/// The number of parts of a pixel's side: edges of cells are rounded to 1/kCellParts pixel.
+/// The edges of cells are integers in units of 1/kCellParts pixel.
 inline constexpr int kCellParts = 256;
 
-/// Cells in rows. Edges are in 1/kCellParts pixel, in order and inside of the frame; a cell may be
-/// empty.
+/// A grid of cells (rectangles) in a frame. The edges of its columns (x) and rows (y) are in
+/// 1/kCellParts pixel, in order and inside the frame. A cell may be empty.
 struct Cells {
-  std::span<const int> x, y;  // one more than there are columns, and rows
+  std::span<const int> x, y;  // edges of cells: one more than there are columns or rows
 
   int columns () const { return int (x.size ()) - 1; }
   int rows () const { return int (y.size ()) - 1; }
   std::size_t size () const { return std::size_t (columns ()) * std::size_t (rows ()); }
-  /// Returns the width in pixels of the widest column of cells. The result may be one too high.
+  /// Returns the width in pixels of the widest column of cells, or one more.
   int widest () const
   {
     int most = 0;
@@ -48,22 +48,21 @@ struct Cells {
 using Scores = std::span<const std::uint8_t>;
 
 namespace cpu {
-/// Adds up the cells from the pixels of a frame of this shape. The pixels are as for answer_pixels
-/// () (query.hpp). The sums are stored as [cell][plane], in units of 1/kCellParts^2. With scores,
-/// which need Content::bins, there is one number for each cell, and bins after the last score count
-/// 0. Columns are at most kMaxCellColumns pixels wide. Returns 0, ENOMEM or EAGAIN.
+/// Computes the sums of all cells of a grid from the pixels of a frame of this shape (bytes or
+/// WeightedPixel words). The sums are [cell][plane], in units of 1/kCellParts^2. With scores, which
+/// need Content::bins, each cell has one sum; bins after the last score count 0. Columns are at
+/// most kMaxCellColumns pixels wide. Returns 0, ENOMEM or EAGAIN.
 [[nodiscard]] int add_up_cells (const Binning &binning, const Shape &shape, const Cells &cells,
                                 Scores scores, std::int64_t *sums);
 inline constexpr int kMaxCellColumns = 4000;
 }  // namespace cpu
 
 namespace cuda {
-/// A grid of cells in device memory.
+/// A grid of cells in device memory. value_weights[plane][value] is what a pixel of this value adds
+/// to a cell's sum in the plane; not used if pixels have weights.
 struct CellsOnDevice {
   const int *x, *y;  // as in Cells
   int columns, rows, widest;
-  // [plane][value]: the number that a pixel of this value adds to the plane's sum. Not used if
-  // pixels have weights.
   const std::uint16_t *value_weights;
   std::int64_t *sums;  // [cell][plane]
 };
@@ -73,16 +72,15 @@ struct CellGrids {
   int n, most_columns, most_rows;
 };
 
-/// Adds up the cells of many grids from the pixels of a frame of this shape; `values` is the output
-/// of bin_image (). The sums are the same as from cpu::add_up_cells (). With weights, a row of
-/// cells has at most kMaxCellSums numbers. As on the CPU, columns are at most kMaxCellColumns
-/// pixels wide.
+/// Computes the sums of the cells of many grids on a GPU, from the output of bin_image () for a
+/// frame of this shape. The sums are those of cpu::add_up_cells (). With weights, a row of cells
+/// has at most kMaxCellSums sums. Columns are at most kMaxCellColumns pixels wide.
 [[nodiscard]] int add_up_cells (PixelPlane values, const Shape &shape, const CellGrids &grids,
                                 Stream stream);
 inline constexpr int kMaxCellSums = 4096;
 
-/// Counts the pixels of each bin in windows of the frame. The counts are [window][bin]. Values are
-/// bytes.
+/// Counts the pixels of each bin in windows (rectangles) of a frame on a GPU, as
+/// counts[window][bin]. The values of the pixels are bytes, which the LUT turns into bins.
 [[nodiscard]] int count_windows (PixelPlane values, const Lut &lut, int bins, const Region *windows,
                                  int n, std::uint32_t *counts, Stream stream);
 }  // namespace cuda

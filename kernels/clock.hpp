@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Counts the seconds of measurements.
+// A steady clock in seconds, for measurements of time.
 #pragma once
 
 #include <chrono>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A value, or an error instead of the value. Nothing here throws: an exception that passes through
-// the frames of a C library ends the process if this library has its own code to unwind the stack.
+// Expected<T, E>: a value, or an error instead of the value. Errors are returned and not thrown,
+// because an exception that passes through the frames of a C library ends the process if that
+// library has its own code to unwind the stack.
 //
 //   Expected<int, Failure> parse (...);
 //   const int n = TRY (parse (...));  // returns the failure from this function, or goes on
@@ -14,7 +15,7 @@
 
 namespace inthist {
 
-/// Has the role of std::expected of C++23. A caller must not ignore it.
+/// Stands for the std::expected of C++23. The result of a function must not be ignored.
 template <class T, class E>
 class [[nodiscard]] Expected : public tl::expected<T, E> {
 public:
@@ -23,7 +24,7 @@ public:
 
 using tl::unexpected;
 
-/// Returns the value. Only TRY calls this, after it has checked that there is a value.
+/// Moves the value out of an Expected. Only TRY calls this, once it knows that there is a value.
 template <class T, class E>
 T value_of (Expected<T, E> &&expected)
 {
@@ -33,9 +34,9 @@ T value_of (Expected<T, E> &&expected)
 
 }  // namespace inthist
 
-/// Gives the value of an Expected, or returns from the function with its error, converted to the
-/// function's own. Must not stand among the arguments of a new-expression: the memory of the object
-/// would be lost.
+/// Gives the value of an Expected. If there is an error, returns from the enclosing function with
+/// the error, converted to that function's error type. TRY must not stand among the arguments of a
+/// new-expression: the memory of the new object would leak.
 // clang-format off
 #define TRY(...) \
   __extension__ ({ \

@@ -12,13 +12,12 @@
 // from the pixels themselves, or from values that `bin_image` computes from the pixels.
 //
 // The caller owns all buffers. Calls on different buffers may run at the same time from any thread.
-// Nothing throws. A function returns 0 or an error; after an error the output is undefined. The
-// tuner allocates and waits on both devices. Other functions:
-//
+// Nothing throws. A function returns 0 or an error; after an error the output is undefined. Except
+// for the tuner, which allocates and waits on both devices:
 //   CPU   A function returns when its work is done, by the caller's thread and TBB's threads. It
-//         allocates TBB's tasks, and answer () a few numbers for a current window. start_workers ()
-//         keeps an arena, so that TBB keeps its threads, and bin_* () tables of gradients;
-//         nothing else is kept. Errors are ENOMEM, EAGAIN (no threads available) and ECANCELED.
+//         allocates TBB's tasks, and answer () a few numbers for a current window. Only an arena,
+//         with which TBB keeps its threads, and tables of gradients are kept from call to call.
+//         Errors are ENOMEM, EAGAIN (no threads available) and ECANCELED.
 //   CUDA  A function only launches, on its stream: it allocates nothing, waits for nothing, and
 //         keeps nothing but what a strategy leaves in the workspace (Job::workspace_kept). The
 //         driver may allocate and wait at a kernel's first launch, which loads it. The error is a
@@ -48,29 +47,27 @@ namespace cpu {
 /// when there is work, and the process ends if a thread cannot start the next. Waits up to 100 ms
 /// for threads that are busy elsewhere.
 [[nodiscard]] int start_workers (const std::atomic<bool> *cancelled = nullptr);
-/// Computes the bins of an image, or its weighted pixels, and writes them to `out`, whose layout is
-/// described at PixelPlane. Columns from the width up to the stride become 0. The image may have
-/// any address and any stride. Only its pixels are read, and the image may be freed once this
-/// returns.
+/// Computes the bin indices of an image's pixels, or its weighted pixels, and writes them to `out`
+/// as a binned plane (PixelPlane); columns from the width up to the stride become 0. The image may
+/// have any address and stride. Only its pixels are read, and it may be freed after the call.
 [[nodiscard]] int bin_image (const Binning &binning, int width, int height, PixelPlane out,
                              const std::atomic<bool> *cancelled = nullptr);
-/// Computes the bins of some regions of a frame of this size. Each is written to the same place in
-/// `out` as it has in the frame. Regions lie inside the frame and do not overlap.
+/// Computes the bin indices of regions of a frame of this size. Each region is written to its place
+/// in `out`, which has room for the frame. Regions lie inside the frame and do not overlap.
 [[nodiscard]] int bin_regions (const Binning &binning, int width, int height,
                                std::span<const Region> regions, PixelPlane out,
                                const std::atomic<bool> *cancelled = nullptr);
 /// Completes the tensor of a strip of rows that was computed like a frame of its own. `shape` and
-/// `layout` are the strip's. above[b * width + x], H in the row above the strip, is added to all of
-/// column x in plane b, and is then replaced by H in the strip's last row, for the strip below. For
-/// the first strip, `above` is zeros. Sums are modulo 2^32, or 65536 with u16. Tensors are of u32
-/// or u16. Nothing can be added to tiles: a frame in tiles is split by bins only.
+/// `layout` are the strip's. above[b * width + x], the tensor's element in the row above the strip,
+/// is added to all of column x in plane b, and is then replaced by the element in the strip's last
+/// row, for the next strip. For the first strip, `above` is zeros. Sums are modulo 2^32, or 65536
+/// with u16. Tiles are not supported: a frame in tiles is split by bins only.
 [[nodiscard]] int add_above (const Shape &shape, const Layout &layout, void *tensor,
                              std::uint32_t *above);
 }  // namespace cpu
 
-/// bin_image (), bin_regions () and add_above () on a GPU. Pointers are to device memory in the
-/// current context. The image and `above` must stay valid until the work on the stream is done. A
-/// Binning may be freed at once.
+/// bin_image () and add_above () on a GPU. Pointers are to device memory in the current context,
+/// and must stay valid until the work on the stream is done. A Binning may be freed at once.
 namespace cuda {
 [[nodiscard]] int bin_image (const Binning &binning, int width, int height, PixelPlane out,
                              Stream stream);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Measures of how alike two histograms are, in one source for both devices. A window's histogram p
+// Measures of how alike two histograms are, in one source for CPU and GPU. A window's histogram p
 // is divided by the window's pixels, or by its sum if bins have weights, so pixels that are in no
 // bin count against the likeness. p of a window without pixels is zero. A model q is divided by the
-// sum of q, except for linear. The caller gives a MeasureSum one bin after another, b = 0, 1, ...,
-// each computed from four elements of a plane, so that no histogram is stored. Only IEEE 754 sums,
-// products and roots are used, and none is fused, so that all devices get the same bits. If
-// OpenCV's compareHist has the measure, the result is that of compareHist (q, p), with the same
-// conventions for a division by zero. For bhattacharyya, both histograms get one more bin, in which
-// p has the pixels that are in no bin, and q has 0:
-//
+// sum of q, except for linear. The caller adds one bin after another, b = 0, 1, ..., to a
+// MeasureSum. Each is computed from four elements of a plane, so that no histogram is stored. Only
+// IEEE 754 sums, products and roots are used, and none is fused, so that all devices get the same
+// bits. If OpenCV's compareHist has the measure, the result is that of compareHist (q, p), also for
+// a division by zero. For bhattacharyya, both histograms get one more bin, in which p has the
+// pixels that are in no bin, and q has 0:
 //   intersection        sum min(p, q), a similarity (Swain and Ballard 1991); HISTCMP_INTERSECT
 //   bhattacharyya       sqrt(1 - sum sqrt(p q)), the Hellinger distance; HISTCMP_BHATTACHARYYA
 //   chi-square          sum (q - p)^2 / q, of bins with q > 0; HISTCMP_CHISQR
@@ -60,7 +59,7 @@ constexpr const char *name_of (Measure measure)
   return kNames[int (measure)];
 }
 
-/// Returns how many numbers a MeasureSum keeps from bin to bin.
+/// Returns how many numbers (floats) a MeasureSum keeps from bin to bin.
 INTHIST_HOST_DEVICE constexpr int state_size (Measure measure)
 {
   switch (measure) {
@@ -72,29 +71,28 @@ INTHIST_HOST_DEVICE constexpr int state_size (Measure measure)
   }
 }
 
-/// Tells whether a MeasureSum counts the pixels of all bins, to know how many are in none.
+/// Returns whether a MeasureSum counts the window's pixels, to know how many are in no bin.
 INTHIST_HOST_DEVICE constexpr bool counts_pixels (Measure measure)
 {
   return measure == Measure::bhattacharyya;
 }
 
-/// Tells whether a larger value means more alike.
+/// Returns whether a larger value of a measure means that histograms are more alike.
 INTHIST_HOST_DEVICE constexpr bool is_similarity (Measure measure)
 {
   return measure == Measure::intersection || measure == Measure::correlation
          || measure == Measure::linear;
 }
 
-/// Tells whether a model is a histogram. If not, the model's numbers have any sign, and are used as
-/// they are.
+/// Returns whether the model of a measure is a histogram. If not, its numbers may have any sign,
+/// and are not normalised.
 constexpr bool compares_histograms (Measure measure)
 {
   return measure != Measure::linear;
 }
 
-/// Converts a model that sums to 1 to the numbers that MeasureSum::add () needs: for bhattacharyya
-/// the square roots, for correlation the difference of each bin from the mean of all bins up to
-/// this bin.
+/// Converts a model that sums to 1 to the numbers that MeasureSum::add () reads: for bhattacharyya
+/// the square roots, for correlation each bin's difference from the mean of the bins up to it.
 inline void prepare (Measure measure, std::span<float> model)
 {
   double sum = 0;
@@ -107,9 +105,9 @@ inline void prepare (Measure measure, std::span<float> model)
   }
 }
 
-// reciprocal_of () guesses from the bits of the number and uses Newton's method; log_of () builds
-// on it. For normal numbers their relative error is at most 2e-7, and the bits are the same
-// everywhere. They have no branches, which would keep a GPU from computing windows side by side.
+// reciprocal_of () improves a guess from the bits of x by Newton's method. For normal numbers the
+// relative error of reciprocal_of () and log_of () is at most 2e-7, and all devices get the same
+// bits. Neither has branches, which would keep a GPU from computing windows side by side.
 
 INTHIST_HOST_DEVICE inline float reciprocal_of (float x)
 {
@@ -119,8 +117,8 @@ INTHIST_HOST_DEVICE inline float reciprocal_of (float x)
   return r;
 }
 
-/// Returns log x = e log 2 + 2 artanh ((m - 1) / (m + 1)), where x = 2^e m and m is between sqrt
-/// (1/2) and sqrt (2).
+/// Returns the natural logarithm log x = e log 2 + 2 artanh ((m - 1) / (m + 1)), where x = 2^e m
+/// and m is between sqrt (1/2) and sqrt (2).
 INTHIST_HOST_DEVICE inline float log_of (float x)
 {
   constexpr std::int32_t kRootOfHalf = 0x3f3504f3;
@@ -135,15 +133,15 @@ template <Measure kMeasure>
 class MeasureSum {
 public:
   MeasureSum () = default;
-  /// `normaliser` is the share of one pixel in p: 1 / the pixels of the window, or 0 for a window
-  /// without pixels. `pixels` is the number of pixels in the window, modulo 2^32. If bins have
-  /// weights, both are about units of weight, not pixels.
+  /// Begins the comparison of a window's histogram with a model. `normaliser` is 1 / the window's
+  /// pixels, or 0 if it has none, and `pixels` the window's pixels, modulo 2^32. If bins have
+  /// weights, both are about units of weight.
   INTHIST_HOST_DEVICE MeasureSum (float normaliser, std::uint32_t pixels)
       : normaliser_ (normaliser), uncounted_ (pixels)
   {
   }
 
-  /// Adds a bin that has this number of pixels. `q` is the bin of the prepared model.
+  /// Adds a bin in which the window has `pixels` pixels; `q` is this bin of the prepared model.
   template <class Count>
   INTHIST_HOST_DEVICE void add (int bin, Count pixels, float q)
   {
@@ -152,8 +150,7 @@ public:
     add_share (bin, normaliser_ * float (pixels), q);
   }
 
-  /// Counts the pixels of a bin, for measures with counts_pixels (). `add` calls this and
-  /// `add_share`.
+  /// Subtracts a bin's pixels from the number of the window's pixels that are in no bin.
   INTHIST_HOST_DEVICE void count (std::uint32_t pixels) { uncounted_ -= pixels; }
 
   INTHIST_HOST_DEVICE void add_share ([[maybe_unused]] int bin, float p, float q)
@@ -162,8 +159,8 @@ public:
     if constexpr (kMeasure == Measure::intersection) {
       a_ += p < q ? p : q;
     } else if constexpr (kMeasure == Measure::bhattacharyya) {
-      // 1 - sum sqrt(p q) equals (the sum of these squares + the share of p that is in no bin) / 2,
-      // which loses no digits if p and q are nearly equal.
+      // 1 - sum sqrt (p q) = (sum (sqrt p - sqrt q)^2 + the share of pixels in no bin) / 2; this
+      // form loses no digits if the histograms p and q are nearly equal
       const float r = std::sqrt (p) - q;
       a_ += r * r;
     } else if constexpr (kMeasure == Measure::chi_square) {
@@ -175,10 +172,10 @@ public:
     } else if constexpr (kMeasure == Measure::l2) {
       a_ += d * d;
     } else if constexpr (kMeasure == Measure::correlation) {
-      // Welford 1962: sums of differences from the mean of the bins so far. The final mean is not
-      // known, as p may have any sum.
+      // Correlation by Welford's method (1962): sums of differences from the mean of the bins so
+      // far. The final mean is not known, because the histogram p may have any sum.
       const float n = float (bin + 1), x = p - mean_;
-      mean_ += x * (bin > 0 ? reciprocal_of (n) : 1);  // exact: equal bins have no variance
+      mean_ += x * (bin > 0 ? reciprocal_of (n) : 1);  // exact: equal bins must have no variance
       a_ += x * q;
       b_ += x * (p - mean_);
       c_ += q * q * (n * reciprocal_of (bin > 0 ? float (bin) : 1.0f));
@@ -186,7 +183,7 @@ public:
       a_ += q * log_of (at_least_tiny (q) * reciprocal_of (p > 1e-10f ? p : 1e-10f));
     } else if constexpr (kMeasure == Measure::linear) {
       a_ += p * q;
-    } else {  // emd and kolmogorov_smirnov: b_ is P - Q so far
+    } else {  // emd, kolmogorov_smirnov: b_ is the cumulative P - Q so far
       b_ += d;
       const float gap = std::fabs (b_);
       a_ = kMeasure == Measure::emd ? a_ + gap : gap > a_ ? gap : a_;
@@ -211,9 +208,8 @@ public:
     return a_;
   }
 
-  /// Calls `visit (k, number)` for each number that this sum keeps from bin to bin. Another
-  /// MeasureSum with the same numbers can continue the sum. Number 1 of bhattacharyya is the bits
-  /// of an integer.
+  /// Calls visit (k, number) for each number that a MeasureSum keeps from bin to bin, so that
+  /// another MeasureSum can go on with them. Number 1 of bhattacharyya is the bits of an integer.
   template <class Visit>
   INTHIST_HOST_DEVICE void for_state (Visit &&visit)
   {
@@ -235,7 +231,7 @@ private:
   INTHIST_HOST_DEVICE static float at_least_tiny (float x) { return x > 1e-30f ? x : 1e-30f; }
 
   float normaliser_ = 0;
-  std::uint32_t uncounted_ = 0;  // pixels that are in none of the bins so far
+  std::uint32_t uncounted_ = 0;  // the window's pixels in none of the bins so far
   float a_ = 0, b_ = 0, c_ = 0, mean_ = 0;
 };
 

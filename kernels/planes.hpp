@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tensor as planes of elements that strategies write, and sources: source (plane, y, x) returns
-// what a pixel adds to a plane (see Content).
+// The planes of a tensor, as strategies write them, and sources: source (plane, y, x) returns what
+// the pixel in row y and column x adds to a plane (see Content in shape.hpp).
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct Planes {
 
   INTHIST_HOST_DEVICE T *line (int p, int y) const { return data + p * plane + y * row; }
 
-  /// Returns planes in a workspace, with rows aligned to 128 bytes.
+  /// Returns planes that lie one after another in a workspace, with rows aligned to 128 bytes.
   static Planes packed (void *memory, int width, int height, int count)
   {
     const std::size_t row = round_up (std::size_t (width) * sizeof (T), 128) / sizeof (T);
@@ -43,7 +43,7 @@ Planes<T> planes_of (const Shape &shape, const Layout &layout, void *tensor)
            layout.plane_pitch / sizeof (T) };
 }
 
-/// The Source for Content::bins.
+/// What a pixel adds to an integral histogram: 1 in the plane of its bin, and 0 in the others.
 struct OneHot {
   PixelPlane pixels;
   INTHIST_HOST_DEVICE int operator() (int plane, int y, int x) const
@@ -52,7 +52,7 @@ struct OneHot {
   }
 };
 
-/// The Source for Content::weights.
+/// What a pixel adds to an integral histogram of weights: its weight for the bin of the plane.
 struct Weights {
   PixelPlane pixels;
   int bins;
@@ -65,7 +65,7 @@ struct Weights {
   }
 };
 
-/// The Source for Content::sums.
+/// What a pixel adds to a summed-area table: its value in plane 0, its squared value in plane 1.
 template <class P, class T>
 struct Power {
   using Pixel = P;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Queries of a tensor. A query is about windows: rectangles in a list or on a grid. A window's
-// histogram is four elements a bin (region.hpp), so an answer costs the same for every window size.
-// Only the answer is written, and a histogram only if it is the answer:
-//
+// Queries of a tensor, such as an integral histogram. A query is about windows: rectangles in a
+// list or on a grid. A window's histogram is four elements a bin (region.hpp), so an answer costs
+// the same for every window size. A query writes only its answers, and a histogram only if it is
+// the answer. The kinds of queries and their answers:
 //   counts       u32 x bins a window: its histogram
 //   sums         u64 x planes a window: its sum in each plane
 //   totals       u64 a window: the sum of Content::weights in it, over the tensor's bins. With
@@ -17,14 +17,11 @@
 //   votes        f32 a window: the rank-th best of several patches, each compared with a model of
 //                its own, so that hidden patches do not count (Adam, Rivlin and Shimshoni, CVPR
 //                2006). Patches are relative to a window's first pixel; its size is ignored
-//
-// If bins have weights, a window's histogram is divided by its total instead of its pixels
-// (reciprocal_of_total in window.hpp says how the quotient is rounded). So its bins are read twice.
-//
-// Both devices compute with the same operations in the same order, and give the same bits. A frame
-// may also have several tensors, each with a group of consecutive bins. A query goes from tensor to
-// tensor in the order of the bins, carries what is known of each window so far, and the answers
-// still have the same bits.
+// If bins have weights, a window's histogram is divided by the sum of its weights and not by its
+// pixels, so its bins are read twice. CPU and GPU compute with the same operations in the same
+// order, and give the same bits. A frame may also have several tensors, each with a group of
+// consecutive bins. A query goes from tensor to tensor in the order of the bins, carries what is
+// known of each window so far, and the answers still have the same bits.
 #pragma once
 
 #include <bit>
@@ -37,16 +34,16 @@
 
 namespace inthist {
 
-/// Windows of one size. The window in column i and row j starts at pixel (x + i step_x,
-/// y + j step_y).
+/// A grid of windows (rectangles) of one size. The window in column i and row j starts at pixel (x
+/// + i step_x, y + j step_y) of the frame.
 struct Grid {
   int window_width = 0, window_height = 0;   // at least 1
   int x = 0, y = 0, step_x = 1, step_y = 1;  // steps are at least 1
   int columns = 0, rows = 0;
 };
 
-/// The windows of a query: those of the list, or if there is no list, those of the grid, row by
-/// row. Windows are clipped to the frame.
+/// The windows (rectangles) of a query: those of `list`, or, if `list` is null, those of `grid`,
+/// row by row. Windows are clipped to the frame.
 struct Windows {
   const Region *list = nullptr;
   int n = 0;  // windows in the list
@@ -57,62 +54,59 @@ struct Windows {
 
 enum class QueryKind { counts, sums, totals, likelihoods, quantiles, votes };
 
-/// The best window. If several are equally good, it is the window nearest to the middle of a grid,
-/// and then the first window.
+/// The best window of a query for likelihoods or votes. If several windows are equally good, the
+/// best is the one nearest to the middle of the grid, and then the first.
 struct Best {
   float value;
   int index;  // number of the window
 };
 
-constexpr int kMaxPatches = 4096;  // the most patches of a query for votes
+constexpr int kMaxPatches = 4096;  // the most patches that a query for votes may have
 
-/// A query, and the memory for the answers. Sums need a u16 or u32 tensor of 8-bit pixels, and all
-/// other kinds need an integral histogram. kMayCarry tells whether the query may carry data from
-/// one group of bins to the next.
+/// A query of a tensor, and the memory for the answers. Sums need a u16 or u32 tensor of 8-bit
+/// pixels, and all other kinds need an integral histogram. kMayCarry tells whether the query may
+/// carry data from the tensor of one group of bins to the tensor of the next.
 template <bool kMayCarry>
 struct BasicQuery {
   QueryKind kind = QueryKind::counts;
   Windows windows;  // not empty
   void *answers = nullptr;
 
-  // Likelihoods and votes.
-  Best *best = nullptr;  // where the best window goes, unless null
+  // for likelihoods and votes
+  Best *best = nullptr;  // where to write the best window, or null
   Measure measure = Measure::chi_square_alt;
-  const float *models = nullptr;  // [model][bin], prepared (likeness.hpp); votes: one a patch
+  const float *models = nullptr;  // [model][bin], prepared (likeness.hpp); votes: a model a patch
 
-  // Quantiles.
-  double quantile = 0.5;  // 0 to 1
+  double quantile = 0.5;  // 0 to 1; for quantiles
 
-  // Needed for votes, and allowed for totals: the patches of each window.
-  const Region *patches = nullptr;  // relative to the window's first pixel
-  int n_patches = 0, rank = 0;      // rank 0 is the best patch's
+  // Patches: rectangles relative to each window. Votes need them, and totals may have them.
+  const Region *patches = nullptr;  // patches' x, y are relative to a window's first pixel
+  int n_patches = 0, rank = 0;      // rank 0 is the vote of the window's best patch
 
-  // Used for likelihoods, quantiles and votes if the tensor has only a group of the frame's bins.
-  // Models then have only the bins of this group. A query reads the carried data (carried_bytes ())
-  // unless first_bin is 0. It writes them unless the group has the frame's last bins: then it
-  // writes the answers and the best window instead. Counts and sums carry nothing.
+  // What is known of each window after a group of bins, for likelihoods, quantiles and votes, if
+  // the tensor has only a group of the frame's bins; models then have only these bins. The query
+  // reads `carried` unless first_bin is 0. If the frame has later bins, it writes `carried`; if
+  // not, it writes the answers and the best window.
   void *carried = nullptr;
-  int first_bin = 0, all_bins = 0;  // of the frame, if data are carried
-  // Needed with Content::weights if data are carried: the totals over all bins of the frame.
+  int first_bin = 0, all_bins = 0;  // first bin of the tensor's group, and bins of the frame
+  // Sums of weights over all bins of the frame; needed if this tensor has only some bins.
   const std::uint64_t *totals = nullptr;
 
   INTHIST_HOST_DEVICE int n_models () const
   {
     return kind == QueryKind::likelihoods ? 1 : kind == QueryKind::votes ? n_patches : 0;
   }
-  /// Returns how many totals there are: one for each window, or one for each patch of each window.
+  /// Returns the number of totals (sums of weights): one for each window, or one for each patch of
+  /// each window.
   INTHIST_HOST_DEVICE std::size_t n_totals () const
   {
     return std::size_t (n_patches > 0 ? n_patches : 1) * windows.size ();
   }
-  /// Returns the number, among all bins of the frame, of the tensor's bin b.
   INTHIST_HOST_DEVICE int bin_of (int b) const { return kMayCarry ? first_bin + b : b; }
-  /// Tells whether the frame has bins before those of this tensor.
   INTHIST_HOST_DEVICE bool has_bins_before () const
   {
     return kMayCarry && carried && first_bin > 0;
   }
-  /// Tells whether the frame has bins after those of this tensor.
   INTHIST_HOST_DEVICE bool has_bins_after (const Shape &shape) const
   {
     return kMayCarry && carried && first_bin + shape.bins < all_bins;
@@ -120,38 +114,36 @@ struct BasicQuery {
 };
 
 using Query = BasicQuery<true>;
-/// A query that carries no data from one group of bins to the next, as kernels know at compile
-/// time.
+/// A query of a tensor that has all bins of the frame. The type tells kernels at compile time that
+/// no data are carried from tensor to tensor.
 using WholeQuery = BasicQuery<false>;
 
-/// Converts a query to a WholeQuery. The tensor must have all bins of the frame. Both types have
-/// the same members, so the bytes of the query are copied.
 inline WholeQuery whole (const Query &query)
 {
   return std::bit_cast<WholeQuery> (query);
 }
 
 std::size_t answer_bytes (const Shape &shape, const Query &query);
-/// Returns the size of Query::carried. Quantiles carry an s64 for each window: the number of
-/// pixels of the window in the bins so far, or ~bin if the answer is known to be this bin. All
-/// other kinds carry f32 [number][model][window], so that the loads of neighbouring windows
-/// coalesce. A window and a model have state_size () numbers (likeness.hpp).
+/// Returns the size of Query::carried in bytes. For quantiles, it is an s64 for each window: the
+/// window's pixels in the bins so far, or ~bin once the answer is known to be this bin. For
+/// likelihoods and votes, it is f32 [state_size ()][model][window] (likeness.hpp), so that the
+/// loads of neighbouring windows coalesce.
 std::size_t carried_bytes (const Query &query);
 
 namespace cpu {
-/// Answers a query on the CPU. Returns 0, ENOMEM or EAGAIN. After a failure, answers and carried
-/// data are undefined.
+/// Answers a query on the CPU. Returns 0, ENOMEM or EAGAIN. After an error, the answers and the
+/// carried data are undefined.
 [[nodiscard]] int answer (TensorView tensor, const Query &query);
 /// Answers a query for counts or sums from the pixels of a frame of this shape, without a tensor.
 /// The answers are the same as from a tensor, but the time grows with the size of the windows.
-/// Pixels are bytes. For a summed-area table the bytes are the values, and the LUT is not used.
-/// With Content::weights, pixels are WeightedPixel words.
+/// Pixels are bytes (for sums, they are the values, and the LUT is not used), or WeightedPixel
+/// words with Content::weights.
 [[nodiscard]] int answer_pixels (const Binning &binning, const Shape &shape, const Query &query);
 }  // namespace cpu
 
 namespace cuda {
-/// Answers a query on a GPU. All pointers are to device memory of the current context; except for
-/// `carried` and `best`, they may also be to pinned memory. `best` is aligned to 8 bytes.
+/// Answers a query on a GPU. The query's pointers are to device memory of the current context; all
+/// but `carried` and `best` may also be to pinned memory. `best` is aligned to 8 bytes.
 [[nodiscard]] int answer (TensorView tensor, const Query &query, Stream stream);
 }  // namespace cuda
 

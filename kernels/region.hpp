@@ -5,9 +5,8 @@
 //
 //   sum = H(y1, x1) - H(y0 - 1, x1) - H(y1, x0 - 1) + H(y0 - 1, x0 - 1)
 //
-// H and the sum are known modulo 2^16 or 2^32. A sum is exact if the rectangle has too few pixels
-// to reach 2^16 or 2^32. A larger rectangle is cut into parts. Counts in u32, or in tiles, need no
-// cut.
+// The tensor H and the sum are known modulo 2^16 or 2^32, so a rectangle with so many pixels that
+// its sum might be larger is cut into parts. Counts in u32 or in tiles need no cut.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@
 
 namespace inthist {
 
-/// A rectangle in pixels.
+/// A rectangle of a frame, in pixels.
 struct Region {
   int x = 0, y = 0, width = 0, height = 0;
 };
@@ -33,8 +32,8 @@ INTHIST_HOST_DEVICE inline int between (std::int64_t low, std::int64_t value, st
   return int (value < low ? low : value > high ? high : value);
 }
 
-/// Clips a rectangle to the frame. The rectangle's first pixel may lie outside the frame. If
-/// nothing is left, all numbers of the result are 0.
+/// Clips a rectangle, which may begin outside the frame, to the frame. If nothing is left, all
+/// numbers of the result are 0.
 INTHIST_HOST_DEVICE inline Region clip_at (std::int64_t x, std::int64_t y, int width, int height,
                                            const Shape &shape)
 {
@@ -48,8 +47,7 @@ INTHIST_HOST_DEVICE inline Region clip (const Region &region, const Shape &shape
   return clip_at (region.x, region.y, region.width, region.height, shape);
 }
 
-/// Returns how many pixels a rectangle may have at most so that its sum cannot overflow an element
-/// of the plane.
+/// Returns how many pixels a rectangle may have so that its sum cannot overflow a tensor element.
 INTHIST_HOST_DEVICE inline int exact_pixels (const Shape &shape, int plane)
 {
   const std::uint32_t most = shape.counter == Type::u16 ? 0xffffu : 0xffffffffu;
@@ -61,7 +59,7 @@ INTHIST_HOST_DEVICE inline int exact_pixels (const Shape &shape, int plane)
   return pixels < 0x7fffffffu ? int (pixels) : 0x7fffffff;
 }
 
-/// Returns the sum over a region that is not empty and lies inside the plane.
+/// Returns the sum over a region, not empty and inside the plane, from its four corners.
 template <class Plane>
 INTHIST_HOST_DEVICE inline auto sum_part (const Plane &at, const Region &part)
 {
@@ -77,7 +75,7 @@ INTHIST_HOST_DEVICE inline auto sum_part (const Plane &at, const Region &part)
   return sum;
 }
 
-/// Returns the sum over a region, which is cut into parts of at most `most` pixels.
+/// Returns the sum over a region that is cut into parts of at most `most` pixels (exact_pixels ()).
 template <class Sum, class Plane>
 INTHIST_HOST_DEVICE inline Sum sum_region (const Plane &at, const Region &region, int most)
 {

@@ -16,7 +16,7 @@ extern const Strategy kRows, kByteRows;
 
 namespace {
 
-/// Our own algorithms, for each device in the order of preference.
+/// The project's own strategies, for each device in the order of preference.
 constexpr const Strategy *kOurs[] = {
 #if INTHIST_CUDA
   &kStrip, &kByteTiles, &kLookBack,
@@ -24,7 +24,6 @@ constexpr const Strategy *kOurs[] = {
   &kRows,  &kByteRows,
 };
 
-/// Returns all algorithms: for each device our own, and then the published ones.
 std::vector<Strategy> all ()
 {
   std::vector<Strategy> table;
@@ -47,7 +46,7 @@ std::vector<Strategy> all ()
 
 std::span<const Strategy> strategies ()
 {
-  // the table is never freed, because threads may still compute while the process ends
+  // the table of strategies is never freed, because threads may compute while the process ends
   static const auto *const table = new std::vector<Strategy> (all ());
   return *table;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The strategies of this build.
+// The registry of strategies, which are the algorithms that compute tensors.
 #pragma once
 
 #include <span>
@@ -10,13 +10,13 @@
 
 namespace inthist {
 
-/// Returns the algorithms of this build, for each device in the order of preference.
+/// Returns all strategies (algorithms), for each device in the order of preference.
 std::span<const Strategy> strategies ();
-/// Returns the published algorithms of this build (published/). They also compute tables of types
-/// that only inthist-check uses.
+/// Returns the strategies that reimplement published algorithms (kernels/published/), for
+/// comparisons. They also compute tables of types that only inthist-check uses.
 std::span<const Strategy *const> published_strategies ();
 const Strategy *find_strategy (std::string_view name);
-/// Returns the device's first strategy that supports the shape.
+/// Returns the first of the strategies () that runs on the device and supports the shape, or null.
 const Strategy *preferred_strategy (Device device, const Shape &shape);
 
 }  // namespace inthist

@@ -5,9 +5,9 @@
 
 namespace inthist {
 
-/// The type of a pixel or of a tensor element; u8_tiled stands for Tiles, whose elements are mostly
-/// bytes. Only inthist-check, which compares with papers, makes tables of the last four types;
-/// f32x4 is four interleaved channels.
+/// The type of a pixel or of an element of a tensor; u8_tiled stands for tiles (tiles.hpp), whose
+/// elements are mostly bytes. Only inthist-check, which compares with papers, makes tables of the
+/// last four types; f32x4 is four interleaved channels.
 enum class Type { u8, u16, u32, u8_tiled, s32, f32, f64, f32x4 };
 
 constexpr std::size_t bytes_of (Type type)
@@ -27,24 +27,22 @@ constexpr bool is_floating (Type type)
   return type >= Type::f32;
 }
 
-/// The number that a pixel adds to plane b of the tensor.
+/// What a tensor contains. A pixel adds to plane b, for `bins`, 1 if its bin is b (an integral
+/// histogram); for `weights`, its weight for bin b (features/weight.hpp); for `sums`, its value if
+/// b is 0 and its squared value if b is 1 (summed-area tables, Viola and Jones 2001).
 enum class Content {
-  bins,     // 1 if its bin is b: an integral histogram
-  weights,  // its weight for bin b (0 for most bins): an integral histogram of weights
-            // (features/weight.hpp)
-  // its value in plane 0, and its squared value in plane 1: summed-area tables (Viola and Jones
-  // 2001)
+  bins,
+  weights,
   sums,
 };
 
-/// Says what to compute. is_valid tells which combinations exist:
-///
-///   bins    1..256 planes; u8 to u32 (exact below 2^32 pixels), to u16 (the u32 modulo 65536), or
-///           to u8_tiled (which gives back the u32, in frames of at most 2^20 columns and rows)
-///   weights 1..256 planes; u32 (WeightedPixel) to u32, modulo 2^32
-///   sums    one plane; u8 to u32 or s32, modulo 2^32 (u32: also two planes), or to f32; u32 to
-///           u32; f32, f64 or f32x4 to itself
-///
+/// The size of a tensor, and the types of pixels and elements: what a strategy computes. is_valid
+/// () accepts, by `content`:
+///   bins     1..256 planes; u8 to u32 (exact below 2^32 pixels), to u16 (the u32 modulo 65536), or
+///            to u8_tiled (which gives back the u32, in frames of at most 2^20 columns and rows)
+///   weights  1..256 planes; u32 (WeightedPixel) to u32, modulo 2^32
+///   sums     one plane; u8 to u32 or s32, modulo 2^32 (u32: also two planes), or to f32; u32 to
+///            u32; f32, f64 or f32x4 to itself
 /// Sums of floats are computed by additions only, and a pixel takes part in at most width + height
 /// of them. So the error of an element is at most (width + height) u sum |pixel|, u being 2^-24 or
 /// 2^-53 (Higham 1993, eq. 2.4).
@@ -59,14 +57,13 @@ struct Shape {
 
 bool is_valid (const Shape &shape);
 
-/// Places H[b][y][x] at byte b * plane_pitch + y * row_pitch + x * bytes_of (counter). Both pitches
-/// and the tensor's address are multiples of 16. Bytes after the end of a row are never read or
-/// written. With u8_tiled a row is a row of tiles (tiles.hpp).
+/// Where the elements of a tensor lie: H[b][y][x] at byte b * plane_pitch + y * row_pitch + x *
+/// bytes_of (counter). Both pitches and the tensor's address are multiples of 16. Bytes after the
+/// end of a row are never read or written. With u8_tiled, a row is a row of tiles (tiles.hpp).
 struct Layout {
   std::size_t row_pitch = 0, plane_pitch = 0;  // bytes
 };
 
-/// The rows of a plane in memory: rows of elements, or rows of tiles.
 struct Rows {
   int n = 0;
   std::size_t bytes = 0;  // of each row, without padding

@@ -19,7 +19,6 @@ bool accepts (const Strategy &strategy, const Shape &shape, const Tuning &tuning
          && offered (strategy.threads, tuning.threads);
 }
 
-/// Returns whether the workspace and the binned pixels are aligned as Job and PixelPlane require.
 [[maybe_unused]] static bool are_aligned (const Strategy &strategy, const Job &job)
 {
   const bool lies_freely =

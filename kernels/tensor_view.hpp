@@ -10,7 +10,7 @@
 
 namespace inthist {
 
-/// The elements of a plane in rows; `row` is the stride of the rows, in elements.
+/// Reads the elements of a plane that lie in rows; `row` is the stride of the rows, in elements.
 template <class T>
 struct Elements2d {
   const T *plane;
@@ -19,7 +19,7 @@ struct Elements2d {
   INTHIST_HOST_DEVICE T operator() (int y, int x) const { return plane[y * row + x]; }
 };
 
-/// A tensor of u16, u32 or tiles, with its layout. It owns nothing, may be in a device's memory,
+/// A view of a tensor of u16, u32 or tiles, in memory of the host or of a device. It owns nothing,
 /// and is passed by value, also to kernels.
 struct TensorView {
   const std::uint8_t *bytes;
@@ -31,18 +31,17 @@ struct TensorView {
   {
   }
 
-  /// Calls `body` with this tensor as a TensorInTiles or a TensorInRows, so that a kernel has code
-  /// for only one of them.
+  /// Calls the function `body` with this tensor as a TensorInTiles or a TensorInRows, so that a
+  /// kernel is compiled for one arrangement of elements only.
   template <class Body>
   auto with_arrangement (Body &&body) const;
 
-  /// Calls `body` with a function that returns the elements of a plane, given the plane's number.
-  /// Elements of tiles are converted to full values of H.
+  /// Calls the function `body` with an accessor, which returns the elements of a plane by its
+  /// number, also if they lie in tiles.
   template <class Body>
   auto with_planes (Body &&body) const;
 };
 
-/// A tensor whose elements lie in rows.
 struct TensorInRows : TensorView {
   explicit TensorInRows (const TensorView &tensor) : TensorView (tensor) {}
 
@@ -64,7 +63,6 @@ private:
   }
 };
 
-/// A tensor whose elements lie in tiles.
 struct TensorInTiles : TensorView {
   Tiles tiles;
 
@@ -79,7 +77,7 @@ struct TensorInTiles : TensorView {
     const auto with_width = [&] (bool wide) {
       return body ([view = *this, wide] (int p) { return view.elements (p, wide); });
     };
-    return tiles.wide ? with_width (true) : with_width (false);  // a kernel is for one width
+    return tiles.wide ? with_width (true) : with_width (false);  // compiled for either width
   }
 
 private:

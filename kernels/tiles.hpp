@@ -25,10 +25,8 @@
 //
 // A tile has 288 bytes. If a frame is so large that top, left or corner need more bits, all tiles
 // of the frame are wide and have 320 bytes. The places of a tile outside the frame count as pixels
-// in no bin.
-//
-// Short counts and their borders come from block-wise word-length reduction (Belt 2008; Ehsan and
-// McDonald-Maier 2009). The tile, and where its borders lie, are ours.
+// in no bin. Short counts and their borders come from block-wise word-length reduction (Belt 2008;
+// Ehsan and McDonald-Maier 2009). The tile, and where its borders lie, are ours.
 #pragma once
 
 #include <cstddef>
@@ -39,22 +37,21 @@
 
 namespace inthist {
 
-constexpr int kTileSide = 16;           // rows and columns of a tile, and bytes of a line
-constexpr int kMaxTiledSide = 1 << 20;  // columns or rows of a frame: 15 times as many are 24 bits
+constexpr int kTileSide = 16;           // rows and columns of a tile, and bytes of a line of a tile
+constexpr int kMaxTiledSide = 1 << 20;  // most rows or columns of a frame: top[j] has 24 bits
 
 struct Tiles {
-  int columns = 0, rows = 0;  // number of tiles in a plane
+  int columns = 0, rows = 0;  // tiles in a plane
   bool wide = false;
 
-  /// Returns the number of the line that has inside[i]; i is at least 1.
+  /// Returns which line of a tile has inside[i], the counts of the tile's row i; i is at least 1.
   INTHIST_HOST_DEVICE static constexpr int line_of (bool wide, int i) { return (wide ? 4 : 2) + i; }
   INTHIST_HOST_DEVICE static constexpr int bytes (bool wide)
   {
     return kTileSide * line_of (wide, kTileSide);
   }
 
-  /// Returns the offset in bytes, from the start of the plane, of the tile that contains element
-  /// (y, x).
+  /// Returns the offset in bytes, from the start of a plane, of the tile with element (y, x).
   template <class Bytes>
   INTHIST_HOST_DEVICE static constexpr Bytes offset_of (bool wide, Bytes row_pitch, int y, int x)
   {
@@ -75,20 +72,20 @@ constexpr Tiles tiles_of (const Shape &shape)
            shape.width > kMaxSide || shape.height > kMaxSide || last_corner >= 1 << 24 };
 }
 
-/// Gives H in a plane that consists of tiles. A row of tiles has `row` bytes. If i or j is 0, bytes
-/// that mean nothing are loaded and masked: a branch would keep loads from being in flight at once.
+/// Reads the tensor's element (y, x) in a plane of tiles; `row` is the bytes of a row of tiles. In
+/// row 0 or column 0 of a tile, bytes that mean nothing are loaded and masked, because a branch
+/// would keep loads from being in flight at once.
 struct TiledElements {
   const std::uint8_t *plane;
   std::size_t row;
   Tiles tiles;
 
-  /// Returns the address of the tile that contains element (y, x).
   INTHIST_HOST_DEVICE const std::uint8_t *tile (int y, int x) const
   {
     return plane + Tiles::offset_of (tiles.wide, row, y, x);
   }
 
-  /// Returns H (i, 0) of a tile.
+  /// Returns the tensor's element in row i and column 0 of a tile.
   INTHIST_HOST_DEVICE std::uint32_t left (const std::uint8_t *tile, unsigned i) const
   {
     const auto line = [tile] (int n) { return tile + kTileSide * n; };

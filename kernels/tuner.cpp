@@ -19,17 +19,17 @@
 namespace inthist {
 namespace {
 
-constexpr double kHopeless = 2;    // a candidate this many times as slow as the fastest is dropped
-constexpr double kClearly = 0.95;  // a winner takes less than this share of the default's time
+constexpr double kHopeless = 2;    // a strategy this many times as slow as the fastest is dropped
+constexpr double kClearly = 0.95;  // a faster strategy takes under this share of the default's time
 constexpr int kRounds = 3, kMinWon = 2;
-constexpr double kSample = 2e-3;          // seconds of a sample: long enough for the clock
-constexpr double kInFlight = 50e-3;       // seconds launched at once: a launch cannot be cancelled
-constexpr int kMaxFrames = 50;            // frames of a sample
-constexpr std::size_t kPiece = 32 << 20;  // bytes of an upload, which takes a few milliseconds
+constexpr double kSample = 2e-3;          // seconds of a measurement: long enough for the clock
+constexpr double kInFlight = 50e-3;       // seconds of work launched on a GPU; cannot be cancelled
+constexpr int kMaxFrames = 50;            // frames of a measurement
+constexpr std::size_t kPiece = 32 << 20;  // bytes copied to a GPU between looks at the cancel flag
 
 struct Failure {
   std::string text;
-  bool stopped = false;  // whether the caller, or the end of the time, stopped the work
+  bool stopped = false;  // whether the caller, or the time limit, stopped the tuning
 
   explicit Failure (std::string what, bool by_flag = false)
       : text (std::move (what)), stopped (by_flag)
@@ -53,9 +53,9 @@ unexpected<Failure> stopped ()
   return unexpected<Failure> (Failure ("stopped", true));
 }
 
-/// Sets the jobs' flag when the caller's flag is set or the time is up. A thread polls every few
-/// milliseconds. Without this, the tuner would wait for the end of a run: on two busy cores a frame
-/// of 1920x1080x32 takes `wavefront` up to 1.5 s.
+/// A thread that polls every few milliseconds and sets the jobs' flag `cancelled` when the caller's
+/// flag is set or the time is up. Without it, the tuner would wait for the end of a run: on two
+/// busy cores a frame of 1920x1080x32 takes the `wavefront` strategy up to 1.5 s.
 class Watchdog {
 public:
   explicit Watchdog (const std::atomic<bool> *cancelled) : theirs_ (cancelled) {}
@@ -77,7 +77,7 @@ public:
     return {};
   }
 
-  /// Sets the limit: work is cancelled after this number of seconds from now.
+  /// Sets a new time limit: the running work is cancelled this many seconds from now.
   void allow (double seconds)
   {
     const std::lock_guard lock (mutex_);
@@ -88,8 +88,7 @@ public:
 
   const std::atomic<bool> *flag () const { return &stop_; }
 
-  /// Returns whether the work is cancelled. Once true, this stays true, even if the caller clears
-  /// the flag.
+  /// Returns whether the caller has ever set the flag to cancel, even if it is cleared again.
   bool is_cancelled ()
   {
     if (is_set (theirs_))
@@ -124,8 +123,8 @@ Outcome<Memory> allocate ([[maybe_unused]] Device device, std::size_t bytes)
   return Memory (static_cast<std::uint8_t *> (memory), std::free);
 }
 
-/// Runs a candidate on frames with the same picture, which use slots in turn. A slot has its own
-/// stream and workspace. The CPU has one slot, because a frame uses all cores.
+/// Times strategies on frames of one test picture. The frames use slots in turn; each slot has its
+/// own CUDA stream and workspace. The CPU has one slot, because a frame uses all cores.
 class Bench {
 public:
   Bench (Device device, const Job &job) : device_ (device), job_ (job) {}
@@ -145,8 +144,8 @@ public:
     return {};
   }
 
-  /// Returns the seconds that `n` frames take. If tuning is cancelled, this function still waits
-  /// for the frames that are launched, because they use our memory.
+  /// Returns the seconds that a strategy takes for `n` frames. If tuning is cancelled, still waits
+  /// for the frames that are launched, because they use the memory of this object.
   Outcome<double> time (const Choice &candidate, int n)
   {
     const Strategy &strategy = *candidate.strategy;
@@ -187,8 +186,7 @@ private:
 #endif
   };
 
-  /// Returns a test picture: u8 pixels of all bins, or zeros. This takes a while for large frames,
-  /// so it can be stopped.
+  /// Returns a test picture, with u8 pixels of all bins, or zeros; stops if tuning is cancelled.
   Outcome<Memory> pattern () const
   {
     const Shape &shape = job_.shape;
@@ -243,7 +241,7 @@ private:
   std::vector<Slot> slots_;
 };
 
-/// Measures the candidates of one shape, until the time is up or the caller cancels.
+/// Measures the candidate strategies for one shape, until the time is up or the caller cancels.
 class Trial {
 public:
   Trial (Bench &bench, Watchdog &watchdog, Device device, int slots, Clock::time_point start,
@@ -253,13 +251,12 @@ public:
   {
   }
 
-  /// Returns the fastest candidate, but the first that runs (the default) unless another is clearly
-  /// faster.
+  /// Returns the fastest candidate strategy, but the first one that runs (the default) unless
+  /// another is clearly faster (kClearly).
   Outcome<Choice> choose (const std::vector<Choice> &candidates)
   {
     TRY (try_all (candidates));
-    // candidates are timed in turns, because other work on the machine may slow any of them for a
-    // while
+    // strategies are timed in turns, because other work may slow the machine for a while
     for (int round = 0; round < kRounds && entrants_.size () > 1; round++) {
       double of_first = 0;
       for (Entrant &entrant : entrants_) {
@@ -284,11 +281,11 @@ public:
 private:
   struct Entrant {
     Choice choice;
-    int won = 0;        // rounds in which it was clearly faster than the first
+    int won = 0;        // rounds in which a strategy was clearly faster than the default
     bool lost = false;  // a round
   };
 
-  /// Runs each candidate twice. Those that are not too slow (kHopeless) take part in the rounds.
+  /// Runs each candidate strategy twice, and keeps those that are not too slow (kHopeless).
   Outcome<> try_all (const std::vector<Choice> &candidates)
   {
     std::string why = "no strategy takes the shape";
@@ -312,8 +309,8 @@ private:
     return {};
   }
 
-  /// Runs two frames and returns the seconds of the faster one. On CUDA the first frame also loads
-  /// the kernels, so the limit applies only to the second.
+  /// Runs two frames with a strategy and returns the seconds of the faster one. On CUDA the first
+  /// frame also loads the kernels, so the limit applies only to the second.
   Outcome<double> try_one (const Choice &candidate, double limit)
   {
     const double first = TRY (sample (candidate, 1, device_ == Device::cuda ? kForEver : limit));
@@ -323,8 +320,8 @@ private:
     return second ? std::min (first, *second) : first;
   }
 
-  /// Times n frames, within `limit` seconds and the time that is left. Returns the time of one
-  /// frame.
+  /// Returns the mean seconds of n frames with a strategy. Stops after `limit` seconds, or when the
+  /// tuner's time is up.
   Outcome<double> sample (const Choice &candidate, int n, double limit)
   {
     const double left = budget_ - seconds_since (start_);

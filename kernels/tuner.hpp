@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Chooses a strategy, a tile and a block size for a shape: the built-in choice, or the fastest that
-// is measured on this very device. Dang, Yan and Wu 2014 searched for the parameters of their
-// algorithm; here every strategy takes part.
+// Chooses a strategy (algorithm), a tile size and a block size for a shape: the built-in choice, or
+// the fastest one that is measured on this very device. Dang, Yan and Wu 2014 searched for the
+// parameters of one algorithm; here all strategies take part.
 #pragma once
 
 #include <atomic>
@@ -17,11 +17,11 @@ namespace inthist {
 struct Choice {
   const Strategy *strategy = nullptr;
   Tuning tuning = {};
-  double seconds = 0;  // per frame, as measured; 0 if not measured
+  double seconds = 0;  // measured seconds for a frame, or 0
 };
 
-/// Lists the strategies of a device for the shape, each with all values of its parameters. The
-/// default comes first, and strategies that are `slow` are left out.
+/// Returns the strategies that a device has for a shape, each with all values of its parameters.
+/// The default comes first. Strategies that are marked as slow are left out.
 std::vector<Choice> candidates (Device device, const Shape &shape);
 Choice default_choice (Device device, const Shape &shape);
 
@@ -30,14 +30,12 @@ struct Untuned {
   bool cancelled = false;
 };
 
-/// Measures the candidates for about `budget` seconds, with `slots` frames in flight; on CUDA each
-/// has its own stream. All candidates write to `tensor`, in memory of the device (of the current
-/// CUDA context). Allocates workspaces and waits for the device. Skips candidates that fail, for
-/// example because of memory. Fails if no candidate could be measured. A CPU strategy is cut off
-/// when the time is up. On CUDA it waits for frames that were launched. Once `cancelled` is set, it
-/// returns within a few milliseconds, except for a frame on CUDA. Returns the default unless
-/// another candidate is faster by a twentieth in each of two rounds or more, so that neither noise
-/// nor load unseats the default.
+/// Measures all candidates () for about `budget` seconds, and returns the fastest; but the default
+/// unless another is faster by a twentieth in each of two rounds or more, so that neither noise nor
+/// load unseats it. Keeps `slots` frames in flight, on CUDA each on its own stream; all write to
+/// `tensor`, in memory of `device`. Allocates workspaces. Skips candidates that fail, for example
+/// for lack of memory, and fails if none runs. When the time is up or `cancelled` is set, a CPU
+/// strategy stops within milliseconds; frames that were launched on CUDA run to their end.
 Expected<Choice, Untuned> tune (Device device, const Shape &shape, const Layout &layout,
                                 void *tensor, double budget, int slots,
                                 const std::atomic<bool> *cancelled = nullptr);

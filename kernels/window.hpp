@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Computes the answers for one window, bin after bin, in one source for both devices. `plane (b)`
-// is plane b of the tensor (tensor_view.hpp). The window is clipped to the frame.
+// Computes the answers for one window (a rectangle), bin after bin, in one source for CPU and GPU.
+// `plane (b)` is plane b of the tensor (tensor_view.hpp). The window is clipped to the frame.
 #pragma once
 
 #include "query.hpp"
 
 namespace inthist {
 
-/// The first pixel of a window before it is clipped.
+/// The first pixel of a window before the window is clipped; it may lie outside the frame.
 struct Corner {
   std::int64_t x, y;
 };
@@ -36,24 +36,21 @@ INTHIST_HOST_DEVICE inline Region patch_at (const Corner &corner, const Region &
   return clip_at (corner.x + patch.x, corner.y + patch.y, patch.width, patch.height, shape);
 }
 
-/// Returns the weight of a pixel, or of a unit of Content::weights, in the normalised histogram of
-/// a window that has `total` pixels or units. The total is exact. The total, each bin, the
-/// reciprocal and the product are each rounded to the nearest float.
+/// Returns the factor that normalises a window's histogram: 1 / total, or 0 if the total is 0. The
+/// total is the window's pixels, or its sum of weights. The total, each bin, the reciprocal and the
+/// product are each rounded to the nearest float.
 INTHIST_HOST_DEVICE inline float reciprocal_of_total (std::uint64_t total)
 {
   return total > 0 ? 1 / float (total) : 0;
 }
 
-/// Returns the MeasureSum, still without bins, of a window that has `total` pixels, or units of
-/// Content::weights.
 template <Measure kMeasure>
 INTHIST_HOST_DEVICE inline MeasureSum<kMeasure> sum_for (std::uint64_t total)
 {
   return { reciprocal_of_total (total), std::uint32_t (total) };
 }
 
-/// Returns the pixels, or the sum of weights, of a window in plane b. The sum may need more than 32
-/// bits.
+/// Returns a window's pixels, or sum of weights, in plane b; weights may need over 32 bits.
 template <class PlaneAccessor>
 INTHIST_HOST_DEVICE inline std::uint64_t amount_in (const Shape &shape, const PlaneAccessor &plane,
                                                     int b, const Region &window)
@@ -63,7 +60,7 @@ INTHIST_HOST_DEVICE inline std::uint64_t amount_in (const Shape &shape, const Pl
                                            : sum_region<std::uint32_t> (plane (b), window, most);
 }
 
-/// Returns the sum of bins first, first + step, ... of Content::weights in a window.
+/// Returns a window's sum of weights over the bins first, first + step, ... of the tensor.
 template <class PlaneAccessor>
 INTHIST_HOST_DEVICE inline std::uint64_t total_in (const Shape &shape, const PlaneAccessor &plane,
                                                    const Region &window, int first = 0,
@@ -75,7 +72,7 @@ INTHIST_HOST_DEVICE inline std::uint64_t total_in (const Shape &shape, const Pla
   return total;
 }
 
-/// Returns the region that total i is about: a window, or a patch of a window.
+/// Returns the region of answer i of a query for totals: a window, or a patch of a window.
 INTHIST_HOST_DEVICE inline Region region_of_total (const Query &query, std::size_t i,
                                                    const Shape &shape)
 {
@@ -85,16 +82,15 @@ INTHIST_HOST_DEVICE inline Region region_of_total (const Query &query, std::size
              : window_of (query.windows, window, shape);
 }
 
-/// Tells whether the caller gives the totals of the windows in the query, because the tensor does
-/// not have all bins.
+/// Returns whether Query::totals is given: if this tensor has only some of the frame's bins.
 template <class AnyQuery>
 INTHIST_HOST_DEVICE inline bool brings_totals (const Shape &shape, const AnyQuery &query)
 {
   return query.has_bins_before () || query.has_bins_after (shape);
 }
 
-/// Returns the divisor of a window's histogram for sum i: the pixels of the window, or the sum of
-/// their weights.
+/// Returns the divisor that normalises a window's histogram: the pixels of the window, or their sum
+/// of weights, which is Query::totals[i] if the tensor has only some bins.
 template <class PlaneAccessor, class AnyQuery>
 INTHIST_HOST_DEVICE inline std::uint64_t divisor_of (const Shape &shape, const PlaneAccessor &plane,
                                                      const AnyQuery &query, std::size_t i,
@@ -105,8 +101,8 @@ INTHIST_HOST_DEVICE inline std::uint64_t divisor_of (const Shape &shape, const P
   return brings_totals (shape, query) ? query.totals[i] : total_in (shape, plane, window);
 }
 
-/// Returns where number k of sum i is carried (Query::carried). Sums are numbered by model, then by
-/// window.
+/// Returns number k of the data that Query::carried has for comparison i of a window with a model.
+/// Comparisons are numbered by model, then by window.
 template <class AnyQuery>
 INTHIST_HOST_DEVICE inline float &carried_number (const AnyQuery &query, int k, std::size_t i)
 {
@@ -114,8 +110,6 @@ INTHIST_HOST_DEVICE inline float &carried_number (const AnyQuery &query, int k, 
       query.carried)[std::size_t (k) * query.n_models () * query.windows.size () + i];
 }
 
-/// If the frame has bins before those of this tensor, loads the carried numbers of sum i into
-/// `sum`.
 template <Measure kMeasure, class AnyQuery>
 INTHIST_HOST_DEVICE inline void resume (const AnyQuery &query, std::size_t i,
                                         MeasureSum<kMeasure> &sum)
@@ -124,8 +118,8 @@ INTHIST_HOST_DEVICE inline void resume (const AnyQuery &query, std::size_t i,
     sum.for_state ([&] (int k, float &number) { number = carried_number (query, k, i); });
 }
 
-/// Carries sum i if the frame has bins after those of this tensor. If not, calls `store` with the
-/// value of the sum.
+/// Ends comparison i of a window with a model: stores it in Query::carried if another tensor has
+/// later bins of the frame, and if not, calls `store` with the result.
 template <Measure kMeasure, class AnyQuery, class Store>
 INTHIST_HOST_DEVICE inline void finish (const Shape &shape, const AnyQuery &query, std::size_t i,
                                         MeasureSum<kMeasure> &sum, Store &&store)
@@ -136,9 +130,9 @@ INTHIST_HOST_DEVICE inline void finish (const Shape &shape, const AnyQuery &quer
     store (sum.value ());
 }
 
-/// Adds up the window's pixels in the bins of the tensor, starting from `so_far`. Returns the first
-/// bin at which the sum is at least `least` and at least 1, or -1 if there is no such bin. With
-/// Content::weights, weights are counted; the sum of a frame is below 2^53.
+/// Adds a window's pixels (or weights) in each bin to `so_far`. Returns the first bin at which the
+/// sum is at least `least` and at least 1, or -1 if there is none. A double holds the sum exactly,
+/// because the sum of a frame is below 2^53.
 template <class Sum, class PlaneAccessor>
 INTHIST_HOST_DEVICE inline int first_bin_with (const Shape &shape, const PlaneAccessor &plane,
                                                const Region &window, double least,
@@ -159,7 +153,7 @@ INTHIST_HOST_DEVICE inline void quantile (const Shape &shape, const PlaneAccesso
   auto *const carried = static_cast<std::int64_t *> (query.carried);
   const std::int64_t before = query.has_bins_before () ? carried[i] : 0;
   std::uint64_t so_far = before;
-  int bin = int (~before);  // the answer, if it is already known
+  int bin = int (~before);  // the quantile's bin, if earlier bins have decided it
   if (before >= 0) {
     const Region window = window_of (query.windows, i, shape);
     const double least =
@@ -176,11 +170,11 @@ INTHIST_HOST_DEVICE inline void quantile (const Shape &shape, const PlaneAccesso
     static_cast<std::int32_t *> (query.answers)[i] = bin;
 }
 
-/// A candidate for the best window. A smaller RankedWindow is a better window.
+/// A candidate for the best window of a query; the smaller of two RankedWindows is the better.
 struct RankedWindow {
   float cost;
   int index;
-  std::int64_t from_middle;  // squared distance, in halves of a step
+  std::int64_t from_middle;  // squared distance of window and grid's middle, in half steps
 
   INTHIST_HOST_DEVICE bool operator<(const RankedWindow &other) const
   {

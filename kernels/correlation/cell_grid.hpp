@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Grids of cells anywhere in a frame. Both devices round their edges in the same way.
+// Grids of cells, which are rectangles anywhere in a frame. CPUs and GPUs round edges alike.
 #pragma once
 
 #include <cmath>
@@ -21,8 +21,7 @@ struct CellGrid {
   double width, height;  // of a cell
   int columns, rows;
 
-  /// Returns whether the edges of the cells are rounded to whole pixels. This is the case for large
-  /// cells, because it is faster.
+  /// Returns whether the cells' edges are rounded to whole pixels, which is faster for large cells.
   INTHIST_HOST_DEVICE bool is_rounded () const
   {
     constexpr double kLarge = 8;
@@ -35,8 +34,7 @@ struct CellGrid {
   }
 };
 
-/// Returns the i-th edge of cells along an axis, clipped to the frame, in units of 1/kCellParts
-/// pixel.
+/// Returns the i-th edge of cells along an axis, clipped to the frame, in 1/kCellParts pixel.
 INTHIST_HOST_DEVICE inline int part_edge (double first, double cell_size, int i, int frame_size,
                                           bool rounded)
 {
@@ -46,8 +44,8 @@ INTHIST_HOST_DEVICE inline int part_edge (double first, double cell_size, int i,
   return int (lround (place * (rounded ? 1 : kCellParts))) * (rounded ? kCellParts : 1);
 }
 
-/// Writes the edges of cells along an axis, rounded to whole pixels and clipped to the frame. Equal
-/// edges are written only once. Returns how many edges were written: up to n_cells + 1.
+/// Writes the edges of cells along an axis, rounded to whole pixels and clipped to the frame, each
+/// only once. Returns the number of written edges: up to n_cells + 1.
 INTHIST_HOST_DEVICE inline int write_pixel_edges (double first, double cell_size, int n_cells,
                                                   int frame_size, int *edges)
 {

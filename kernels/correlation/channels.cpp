@@ -20,8 +20,8 @@ namespace inthist::correlation::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Writes the channels of a cell. `cell` has the cell's directions and luma, and `around` has the
-/// norms of the four blocks of cells around it.
+/// Writes the channels of a cell from its directions and luma (`cell`), and from the norms of the
+/// four blocks of cells around it (`around`).
 inline void write_channels (const float *cell, const float *around, float fade, float *channels)
 {
   constexpr std::size_t kValues = kDirections + kOrientations;
@@ -65,8 +65,8 @@ namespace {
 
 HWY_EXPORT (write_channels);
 
-/// Replaces each number of a plane by smoothed () of the number and its two neighbours along an
-/// axis. Neighbours are `step` numbers apart.
+/// Smooths the values of cells along an axis: replaces each cell by the weighted mean with its two
+/// neighbours, which are `step` numbers apart.
 void smooth (std::vector<float> &cells, std::size_t step, std::size_t other_step, int values)
 {
   std::vector<float> line (std::size_t (kGrid + 2) * values);  // with zeros at both ends
@@ -81,7 +81,7 @@ void smooth (std::vector<float> &cells, std::size_t step, std::size_t other_step
   }
 }
 
-/// Returns block_norm () of each corner of the cells: (columns + 1) x (rows + 1) numbers.
+/// Returns the norms at all corners of the cells (block_norm ()): (columns + 1) x (rows + 1).
 std::vector<float> block_norms (const std::vector<float> &energies, int columns, int rows)
 {
   std::vector<float> norms;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The formulas of a target's colours: how the shares of bins are learned, and the scores of bins.
+// The formulas of a target's colours: how bins' shares of the pixels are learned, and scores.
 #pragma once
 
 #include <cmath>
@@ -13,12 +13,11 @@ namespace inthist::correlation {
 inline constexpr double kColourRate = 0.04;
 inline constexpr int kMaxColourBins = 256;
 
-/// Returns a bin's new share of the pixels: `share`, moved by `rate` towards count / sum.
 INTHIST_HOST_DEVICE inline double moved_share (double share, double count, double sum, double rate)
 {
   return share + rate * ((sum > 0 ? count / sum : 0) - share);
 }
-/// Returns the score of a bin, given its share of the target's pixels and of the pixels around it.
+/// Returns a bin's score, 0 to 255, from its shares of the pixels in and around the target.
 INTHIST_HOST_DEVICE inline std::uint8_t colour_score (double target, double around)
 {
   const double sum = target + around;

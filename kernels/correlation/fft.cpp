@@ -10,8 +10,8 @@
 #include <numbers>
 #include <utility>
 
-// The code below keeps vectors in structs. A struct cannot have vectors whose size the compiler
-// does not know, such as vectors of SVE. On arm64, NEON is used instead.
+// Vectors are kept in structs, for which the compiler must know their size. So SVE is not used on
+// arm64, but NEON.
 #define HWY_DISABLED_TARGETS (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "fft.cpp"
@@ -23,8 +23,7 @@ namespace inthist::correlation::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The memory that one butterfly uses: its first input and output, and the strides to the next
-/// ones.
+/// The memory of a butterfly: its first input and output, and the strides to the next ones.
 struct Butterfly {
   const float *re, *im;
   std::size_t in_stride;
@@ -32,7 +31,7 @@ struct Butterfly {
   std::size_t out_stride;
 };
 
-/// Complex numbers of neighbouring signals.
+/// A vector of complex numbers, which belong to neighbouring signals.
 template <class D>
 struct Several {
   using Numbers = hn::Vec<D>;
@@ -58,7 +57,7 @@ struct Several {
   Several times_minus_i () const { return { im, hn::Neg (re) }; }
 };
 
-/// Computes this butterfly, of two inputs, for as many signals as a vector holds, from signal i on.
+/// Computes a butterfly of two inputs, for the signals from i on that fit into a vector of type D.
 template <class D>
 HWY_INLINE void radix_2 (const Butterfly &b, std::size_t i, const float *wr, const float *wi)
 {
@@ -83,7 +82,7 @@ HWY_INLINE void radix_4 (const Butterfly &b, std::size_t i, const float *wr, con
   (t - h).times (wr[3], wi[3]).store (re + 3 * b.out_stride, im + 3 * b.out_stride);
 }
 
-/// Computes this butterfly for `n` signals that are next to each other in memory.
+/// Computes a butterfly for `n` signals that are next to each other in memory.
 HWY_INLINE void run_butterfly (int radix, const Butterfly &b, std::size_t n, const float *wr,
                                const float *wi)
 {
@@ -104,7 +103,6 @@ HWY_INLINE void run_butterfly (int radix, const Butterfly &b, std::size_t n, con
          [&] (std::size_t i) { radix_2<One> (b, i, wr, wi); });
 }
 
-/// Computes all butterflies of one pass of a transform, for all signals.
 inline void run_pass (const Butterflies &all, const float *from_re, const float *from_im,
                       float *to_re, float *to_im)
 {
@@ -160,8 +158,8 @@ void Fft::run (float *re, float *im, int lanes)
   run (re, im, std::size_t (lanes), lanes);
 }
 
-/// Transforms `lanes` signals in place. The elements of a signal are `stride` numbers apart. Only
-/// the first pass reads the signals, and only the last one writes them.
+/// Transforms `lanes` signals in place, whose elements are `stride` numbers apart. Only the first
+/// pass reads the signals, and only the last pass writes them; others use scratch memory.
 void Fft::run (float *re, float *im, std::size_t stride, int lanes)
 {
   const std::size_t all = std::size_t (length_) * std::size_t (lanes);
@@ -175,7 +173,7 @@ void Fft::run (float *re, float *im, std::size_t stride, int lanes)
     const bool is_first = i == 0, is_last = i + 1 == passes_.size ();
     const std::size_t radix = std::size_t (pass.radix), butterflies = left / radix;
     const std::size_t in_stride = is_first ? stride : n, elements = n / std::size_t (lanes);
-    // the last pass writes to the signals, where elements may be further apart than in scratch
+    // the last pass writes to signals, whose elements may be further apart than in scratch memory
     const bool has_groups = is_last && stride != std::size_t (lanes);
     const Butterflies all_of_pass = { .radix = pass.radix,
                                       .n = int (butterflies),
@@ -207,8 +205,7 @@ void Fft::run_rows (float *re, float *im, int lanes, std::span<const std::uint8_
       run (re + y * row, im + y * row, lanes);
 }
 
-/// Transforms the columns of pictures, a few columns at a time, so that their numbers stay in a
-/// cache.
+/// Transforms the columns of pictures, a few at a time, so that their numbers stay in a cache.
 void Fft::run_columns (float *re, float *im, int lanes)
 {
   constexpr int kLanes = 32;  // columns at a time
@@ -226,7 +223,7 @@ void Fft::forward_2d (Complexes &pictures, int lanes, std::span<const std::uint8
 
 void Fft::inverse_2d (Complexes &spectra, int lanes, std::span<const std::uint8_t> rows)
 {
-  // If the real and imaginary parts are swapped, a forward transform computes the inverse.
+  // With real and imaginary parts swapped, a forward transform computes the inverse.
   run_columns (spectra.im.data (), spectra.re.data (), lanes);
   run_rows (spectra.im.data (), spectra.re.data (), lanes, rows);
 }

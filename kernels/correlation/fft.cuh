@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Fourier transforms in the registers of a thread: Stockham's passes, in the order of fft.hpp.
+// Fourier transforms in the registers of a thread, with Stockham's passes in the order of fft.hpp.
 #pragma once
 
 #include "device_model.hpp"
 
 namespace inthist::correlation::cuda {
 
-/// Computes a pass of radix 4 over N numbers. Each butterfly has four twiddle factors.
+/// Computes a pass of radix 4 of a transform of N numbers, with four twiddle factors a butterfly.
 template <int kStep, int N>
 __device__ void pass_4 (const Number (&from)[N], Number (&to)[N], const float *wr, const float *wi)
 {
@@ -28,7 +28,6 @@ __device__ void pass_4 (const Number (&from)[N], Number (&to)[N], const float *w
     }
 }
 
-/// Transforms kGrid numbers in three passes, of radix 4, 4 and 2.
 __device__ inline void transform_grid (Number (&numbers)[kGrid], const ModelTables &tables)
 {
   const float *const wr = tables.twiddle_re, *const wi = tables.twiddle_im;
@@ -45,7 +44,6 @@ __device__ inline void transform_grid (Number (&numbers)[kGrid], const ModelTabl
     numbers[i] = other[i];
 }
 
-/// Transforms kSizes numbers in two passes of radix 4.
 __device__ inline void transform_sizes (Number (&numbers)[kSizes], const ModelTables &tables)
 {
   const float *const wr = tables.size_twiddle_re, *const wi = tables.size_twiddle_im;

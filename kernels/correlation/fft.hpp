@@ -12,7 +12,7 @@
 
 namespace inthist::correlation {
 
-/// Complex numbers. The real parts and the imaginary parts are in separate arrays.
+/// An array of complex numbers, with the real and the imaginary parts in separate arrays.
 struct Complexes {
   std::vector<float> re, im;
 
@@ -21,29 +21,28 @@ struct Complexes {
   std::size_t size () const { return re.size (); }
 };
 
-/// The n butterflies of a pass. Each butterfly computes `radix` outputs from `radix` inputs. An
-/// input or output has a number for each signal, in `groups` groups of `lanes` numbers. The lanes
-/// of a group are next to each other in memory. Strides are counted in numbers.
+/// The n butterflies of a pass of a transform. Each computes `radix` outputs from `radix` inputs,
+/// each of which has a number for each signal: `groups` groups of `lanes` neighbouring numbers.
+/// Strides are counted in numbers.
 struct Butterflies {
   int radix, n;
-  // strides from the first input of a butterfly to the first input of the next butterfly, and from
-  // one input of a butterfly to the next input
+  // strides from the first input of a butterfly to that of the next one, and from one input of a
+  // butterfly to the next; and the same strides of outputs
   std::size_t butterfly_in_stride, in_stride;
-  // the same between outputs
   std::size_t butterfly_out_stride, out_stride;
   int groups;
   std::size_t lanes;
-  std::size_t group_in_stride, group_out_stride;  // from group to group of an input, of an output
+  std::size_t group_in_stride, group_out_stride;  // of inputs, of outputs
   const float *wr, *wi;                           // twiddle factors, `radix` for each butterfly
 };
 
-/// Computes transforms of one length, which is a power of two and at least 4. The result is X[k] =
-/// sum x[n] exp (-2 pi i k n / length), without a division by the length.
+/// Computes Fourier transforms of one length, a power of two from 4 on. The result is X[k] = sum
+/// x[n] exp (-2 pi i k n / length), without a division by the length.
 class Fft {
 public:
   explicit Fft (int length);
 
-  /// Calls `see (re, im)` for each pass, in order, with the twiddle factors of the pass.
+  /// Calls `see (re, im)` for each twiddle factor, one pass of the transform after another.
   template <class See>
   void for_twiddles (See &&see) const
   {
@@ -55,11 +54,11 @@ public:
   /// Transforms `lanes` signals in place. Element n of signal l is at index n * lanes + l.
   void run (float *re, float *im, int lanes);
   /// Transforms `lanes` pictures of length x length. Element (x, y) of picture l is at index (y *
-  /// length + x) * lanes + l. Rows that are 0 may be left out: `rows` says which rows are not 0. If
-  /// `rows` is empty, no row is left out.
+  /// length + x) * lanes + l. Rows with a 0 in `rows` are all 0, and are left out. Without `rows`,
+  /// no row is left out.
   void forward_2d (Complexes &pictures, int lanes, std::span<const std::uint8_t> rows = {});
-  /// Computes the inverse of forward_2d (), multiplied by length x length. `rows` says which rows
-  /// of the result are computed; if it is empty, all are.
+  /// Computes the inverse transform, multiplied by length x length, of `lanes` spectra: only of the
+  /// rows with a 1 in `rows`, or of all rows if it is empty.
   void inverse_2d (Complexes &spectra, int lanes, std::span<const std::uint8_t> rows = {});
 
 private:

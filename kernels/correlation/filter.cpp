@@ -13,8 +13,7 @@
 #include <numbers>
 #include <utility>
 
-// foreach_target.h includes this file again for each instruction set. The type below is defined
-// only once.
+// Highway includes this file again for each instruction set, but a type is defined only once.
 #ifndef INTHIST_PROXIMAL_TERMS
 #define INTHIST_PROXIMAL_TERMS
 namespace inthist::correlation {
@@ -37,8 +36,7 @@ struct ProximalTerms {
 HWY_BEFORE_NAMESPACE ();
 namespace inthist::correlation::HWY_NAMESPACE {
 
-/// Returns the sum of all channels. It repeatedly adds the second half to the first half, until one
-/// number is left.
+/// Returns the sum of all channels. Repeatedly adds the second half to the first, as on a GPU.
 template <int kLength = kChannels>
 HWY_INLINE float sum_of (float *values)
 {
@@ -53,8 +51,8 @@ HWY_INLINE float sum_of (float *values)
 
 inline constexpr float kNone[kChannels] = {};
 
-/// Returns the real parts from index i on, of all channels of a frequency, or zeros if `spectra` is
-/// null.
+/// Return the real or imaginary parts of a frequency's channels, from index i of the spectra on;
+/// zeros if the spectra are null.
 inline const float *re_of (const Complexes *spectra, std::size_t i)
 {
   return spectra ? &spectra->re[i] : kNone;
@@ -64,8 +62,8 @@ inline const float *im_of (const Complexes *spectra, std::size_t i)
   return spectra ? &spectra->im[i] : kNone;
 }
 
-/// Calls `body (i, k, m)` for each frequency: i is its index in spectra of channels. k and m are
-/// the indices of the frequency and of its conjugate in spectra of pairs of channels.
+/// Calls `body (i, k, m)` for each frequency: i is the frequency's index in spectra of channels. k
+/// and m are those of the frequency and of its conjugate in spectra of pairs of channels.
 template <class Body>
 HWY_INLINE void for_frequencies (Body &&body)
 {
@@ -75,7 +73,6 @@ HWY_INLINE void for_frequencies (Body &&body)
             std::size_t ((kGrid - y) % kGrid * kGrid + (kGrid - x) % kGrid) * kPairs);
 }
 
-/// Splits the spectra of pairs of channels into the spectra of the single channels.
 inline void unpack (const Complexes &pairs, Complexes &spectra)
 {
   for_frequencies ([&] (std::size_t to, std::size_t k, std::size_t m) HWY_ATTR {
@@ -92,8 +89,7 @@ inline void unpack (const Complexes &pairs, Complexes &spectra)
   });
 }
 
-/// Adds two spectra, and combines the channels of the sum in pairs. If `others` is null, nothing is
-/// added.
+/// Adds two spectra, of which `others` may be null, and combines the channels of the sum in pairs.
 inline void pack (const Complexes &spectra, const Complexes *others, Complexes &pairs)
 {
   float *const pairs_re = pairs.re.data (), *const pairs_im = pairs.im.data ();
@@ -110,15 +106,15 @@ inline void pack (const Complexes &spectra, const Complexes *others, Complexes &
       pairs_re[k + c] = pair (c, 1).re;
     for (int c = 0; c < kPairs; c++)
       pairs_im[k + c] = pair (c, 1).im;
-    for (int c = 0; c < kPairs; c++)  // k and m may be the same index
+    for (int c = 0; c < kPairs; c++)  // a frequency may be its own conjugate
       pairs_re[m + c] = pair (c, -1).re;
     for (int c = 0; c < kPairs; c++)
       pairs_im[m + c] = pair (c, -1).im;
   });
 }
 
-/// Sets `v` to the best weights if weights outside of the box were allowed. For each frequency this
-/// is the solution of (conj (x) x' + tau) v = b, by Sherman and Morrison.
+/// Begins a round of ADMM (filter.hpp): sets `v` to the best weights without a box. At each
+/// frequency they solve (conj (x) x' + tau) v = b, which Sherman and Morrison's formula inverts.
 inline void solve_frequencies (const Complexes &spectra, const float *wanted,
                                const ProximalTerms &terms, Complexes &v)
 {
@@ -151,9 +147,8 @@ inline void solve_frequencies (const Complexes &spectra, const float *wanted,
   }
 }
 
-/// Sets `to` to the scaled dual variable of the next round, (h + v - g) / growth. The dual variable
-/// itself is rho h. It must not change when rho grows, so h is divided by the growth of rho. A null
-/// h stands for zeros. `to` may be the same as h.
+/// Ends a round of ADMM (filter.hpp): sets `to`, which may be h, to the next scaled dual variable,
+/// (h + v - g) / growth. The dual variable itself, rho h, must not change when rho grows.
 inline void update_dual (const Complexes *h, const Complexes &v, const Complexes &g, float growth,
                          Complexes &to)
 {
@@ -171,8 +166,8 @@ inline void update_dual (const Complexes *h, const Complexes &v, const Complexes
   });
 }
 
-/// Multiplies all pairs of channels of each cell by the cell's factor. Rows outside of the box
-/// become 0.
+/// Multiplies each cell's channels, which are in pairs, by the cell's factor. Rows outside of the
+/// box become 0.
 inline void scale_cells (const float *factors, const std::uint8_t *inside, Complexes &pairs)
 {
   constexpr std::size_t kRow = std::size_t (kGrid) * kPairs;
@@ -191,7 +186,6 @@ inline void scale_cells (const float *factors, const std::uint8_t *inside, Compl
   }
 }
 
-/// Multiplies all channels of a frequency by the complex factor wr + i wi.
 inline void multiply_channels (float wr, float wi, float *__restrict re, float *__restrict im)
 {
   for (int c = 0; c < kChannels; c++) {
@@ -200,7 +194,7 @@ inline void multiply_channels (float wr, float wi, float *__restrict re, float *
   }
 }
 
-/// Computes the spectrum of the response. At each frequency it is the sum, over all channels, of
+/// Computes the spectrum of a filter's response: at each frequency, the sum over all channels of
 /// weights times spectra.
 inline void respond (const Complexes &weights, const Complexes &spectra, Complexes &response)
 {
@@ -268,7 +262,7 @@ std::vector<float> spectrum_of_peak (double sigma)
   return spectrum;
 }
 
-/// Returns for each cell which share of it lies in a box in the middle. The cells are mirrored, as
+/// Returns the share of each cell that lies in a box in the middle. The cells are mirrored, as
 /// weights are, because spectra are multiplied by the filter's spectrum and not by its conjugate.
 std::vector<float> shares_in_box (double width, double height)
 {
@@ -336,7 +330,6 @@ FilterBox::FilterBox (double width, double height)
     share /= kFilterCells;
 }
 
-/// Returns the energy of surroundings.
 static float energy_of_spectra (const Complexes &spectra)
 {
   double sum = 0;
@@ -391,8 +384,8 @@ void CorrelationFilter::solve (const Complexes &spectra, const Penalties &penalt
   }
 }
 
-/// Sets `weights` to the sum of v_ and `more`, with the weights outside of the box set to 0. If
-/// `more` is null, it counts as 0.
+/// Computes g of a round of ADMM (filter.hpp): the sum of v_ and `more`, which is null for zeros,
+/// without the weights outside of the box.
 void CorrelationFilter::keep_inside (const Complexes *more, Complexes &weights)
 {
   static thread_local Complexes pairs (std::size_t (kFilterCells) * kPairs);

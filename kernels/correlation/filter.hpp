@@ -35,36 +35,35 @@
 
 namespace inthist::correlation {
 
-/// Returns the spectra of kChannels pictures of kGrid x kGrid.
+/// Returns the spectra of a square's channels: kChannels pictures of kGrid x kGrid cells.
 Complexes spectra_of (std::span<const float> pictures);
 
-/// Shifts the pictures of the spectra by cells, or by parts of a cell. Cells that leave a picture
-/// on one side come in on the other.
+/// Shifts the pictures that spectra belong to by cells, or by parts of a cell. Cells that leave a
+/// picture on one side come in on the other.
 void shift_spectra (Complexes &spectra, double x, double y);
 /// Returns the phase factors by which shift_spectra () multiplies frequencies: a complex number for
 /// each x up to kGrid / 2, then for each y.
 std::vector<std::complex<double>> phase_factors (double x, double y);
 
-/// The response that a filter learns to give to a box in the middle, and the cells in the box.
+/// The response that a filter learns to give to a box in the middle, and the cells in the box. The
+/// box's size is in cells.
 struct FilterBox {
-  /// `width` and `height` are the size of the box in cells.
   FilterBox (double width, double height);
 
-  std::vector<float> wanted;  // the spectrum of the wanted response, which is real
-  std::vector<float> inside;  // the share of each cell in the box, divided by kFilterCells
-  std::vector<std::uint8_t> rows_inside;  // whether a row has cells in the box
+  std::vector<float> wanted;              // spectrum of the wanted response, which is real
+  std::vector<float> inside;              // share of each cell in the box, divided by kFilterCells
+  std::vector<std::uint8_t> rows_inside;  // whether a row of cells is partly in the box
 };
 
 class CorrelationFilter {
 public:
   bool has_started () const { return box_.has_value (); }
-  /// Moves the weights towards those of `before`, an earlier filter of the target. A share of 0
-  /// changes nothing, and 1 copies them.
+  /// Moves the weights by `share`, 0 to 1, towards those of an earlier filter of the target.
   void remember (const CorrelationFilter &before, double share);
-  /// Learns from the first surroundings, in which the target's box is in the middle.
+  /// Learns from the spectra of the first surroundings, with the target's box in the middle.
   void start (const Complexes &spectra, FilterBox box);
-  /// Learns from the surroundings in a later frame. The rate is above 0 and at most 1. Responses
-  /// stay as they are until renew (), so another thread may call respond () at the same time.
+  /// Learns from the surroundings in a later frame. The rate is above 0 and at most 1. Another
+  /// thread may call respond () at the same time, because responses change only with renew ().
   void learn (const Complexes &spectra, double rate);
   void renew () { used_ = v_; }
   /// Returns the response to each shift by whole cells, as [y][x]. An index of kGrid / 2 or more
@@ -74,7 +73,7 @@ public:
   /// left of the middle is at index kGrid / 2 - 1 + x.
   std::vector<float> weights () const;
 
-  // These give the state of the filter, to copy it to a GPU.
+  // The learned state of the filter, which is copied to a GPU and back.
   const Complexes &spectra () const { return v_; }
   const FilterBox &box () const { return *box_; }
   float energy () const { return energy_; }
@@ -96,7 +95,7 @@ private:
   std::optional<FilterBox> box_;
   float energy_ = 0;  // of the first surroundings
   Complexes v_, g_, h_, last_;
-  Complexes used_;  // v_ at the last renew ()
+  Complexes used_;  // as of renew ()
 };
 
 }  // namespace inthist::correlation

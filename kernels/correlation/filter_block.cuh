@@ -29,11 +29,9 @@ __device__ inline int warp ()
   return int (threadIdx.x) / 32;
 }
 
-// A multiprocessor runs only one of these blocks, which is too few threads to hide the latency of
-// memory. So each thread starts several loads before it uses the first result.
-
-/// Calls store (i, load (i)) for each i below n that belongs to the thread. Several loads are
-/// started before the first store, so no store may write what a later load reads.
+/// Calls store (i, load (i)) for each i below n that belongs to the thread. kAtOnce loads are
+/// started before the first store, because a multiprocessor runs too few threads to hide the
+/// latency of memory. So no store may write what a later load reads.
 template <int kAtOnce = 4, class Load, class Store>
 __device__ void for_all (int first, int step, int n, Load &&load, Store &&store)
 {
@@ -56,14 +54,13 @@ __device__ void for_all (int first, int step, int n, Load &&load, Store &&store)
     if (i + k * step < n)
       store (i + k * step, values[k]);
 }
-/// Calls store (i, load (i)) for n numbers, shared among the threads of the block.
+/// Calls store (i, load (i)) for n numbers, which the threads of the block share.
 template <int kAtOnce = 4, class Load, class Store>
 __device__ void for_numbers (int n, Load &&load, Store &&store)
 {
   for_all<kAtOnce> (int (threadIdx.x), kThreads, n, load, store);
 }
-/// Calls store (i, load (i)) for n frequencies, shared among the warps of the block. Each lane of a
-/// warp handles one channel.
+/// Calls store (i, load (i)) for n frequencies, which the warps share. Each lane has one channel.
 template <int kAtOnce = 4, class Load, class Store>
 __device__ void for_warps (int n, Load &&load, Store &&store)
 {
@@ -81,13 +78,12 @@ __device__ inline Complexes spectrum (FilterSpectrum &of)
 {
   return { of, of + kFilterNumbers };
 }
-/// Returns the real and imaginary parts of a spectrum that is only read.
 __device__ inline Complexes spectrum (const FilterSpectrum &of)
 {
   return spectrum (const_cast<FilterSpectrum &> (of));
 }
 
-/// The scratch memory of a block, and the tables of all models.
+/// The scratch memory of a block of threads for filters, and the tables that all models share.
 struct Workspace {
   decltype (BlockScratch::filter) &scratch;
   const ModelTables &tables;
@@ -114,7 +110,7 @@ __device__ inline void store (const Number (&numbers)[kGrid], const Complexes &t
     to.set (first + i * step, numbers[i]);
 }
 
-/// Transforms the rows, or the columns, of pictures that are stored as [y][x][picture].
+/// Computes the Fourier transform of all rows, or columns, of pictures stored as [y][x][picture].
 template <int kPictures>
 __device__ void transform_lines (const Complexes &pictures, bool rows, const ModelTables &tables)
 {
@@ -130,14 +126,13 @@ __device__ void transform_lines (const Complexes &pictures, bool rows, const Mod
   __syncthreads ();
 }
 
-// Two channels (a pair) are transformed as the two parts of one complex number. At x = 0 and x =
-// kGrid / 2 the CPU writes (x, y) and then (x, -y) to the same place. On the GPU only the frequency
-// with the larger y is written, so that both devices have the same bits.
-
+/// A frequency of pairs, which are two channels transformed as one complex picture. At x = 0 and x
+/// = kGrid / 2 the CPU writes (x, y) and then (x, -y) to the same place. So a GPU writes only the
+/// frequency with the larger y.
 struct Frequency {
-  int k, m;     // indices in pairs of the frequency and of its conjugate
+  int k, m;     // of the frequency and of its conjugate
   bool only;    // the frequency is its own conjugate
-  bool counts;  // the frequency is written (see above)
+  bool counts;  // the frequency is written
 
   __device__ static Frequency of (int f)
   {
@@ -184,8 +179,7 @@ __device__ inline void pack (const Complexes &spectra, const Complexes &pairs)
   __syncthreads ();
 }
 
-/// Returns the sum over all lanes of a warp. It repeatedly adds the upper half to the lower half,
-/// until one number is left.
+/// Returns the sum over all lanes of a warp. Repeatedly adds the upper half to the lower.
 __device__ inline float sum_of (float value)
 {
 #pragma unroll
@@ -194,7 +188,8 @@ __device__ inline float sum_of (float value)
   return __shfl_sync (kAllLanes, value, 0);
 }
 
-/// Writes smoothed () of each number and its two neighbours along an axis from `from` to `to`.
+/// Smooths the values of cells along an axis: writes the weighted mean of each cell and its two
+/// neighbours to `to`.
 __device__ inline void smooth (const float *from, float *to, bool along_x)
 {
   const int step = (along_x ? 1 : kGrid) * kCellValues;
@@ -211,7 +206,7 @@ __device__ inline void smooth (const float *from, float *to, bool along_x)
   __syncthreads ();
 }
 
-/// Computes the channels of all cells of a square, and writes them as pairs of channels.
+/// Computes the channels of a square of cells (channels.hpp), and writes them as pairs of channels.
 __device__ inline void describe (const SquareCells &square, const Workspace &work)
 {
   auto &filter = work.scratch;
@@ -273,7 +268,6 @@ __device__ inline void describe (const SquareCells &square, const Workspace &wor
   __syncthreads ();
 }
 
-/// Computes the spectra of the channels of a square of cells.
 __device__ inline void describe_spectra (const SquareCells &square, const Workspace &work,
                                          const Complexes &to)
 {

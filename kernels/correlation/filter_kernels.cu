@@ -24,14 +24,13 @@ __device__ void move (const Complexes &spectra, const double *phase_factors)
   __syncthreads ();
 }
 
-/// Returns the i-th number of a spectrum. A null spectrum stands for zeros.
 __device__ Number number_at (const Complexes *spectrum, int i)
 {
   return spectrum ? spectrum->at (i) : Number{ 0, 0 };
 }
 
-/// Sets `v` to the best weights if weights outside of the box were allowed. Penalties keep v near g
-/// - h and near the last weights.
+/// Begins a round of ADMM (filter.hpp): sets `v` to the best weights without a box. Penalties keep
+/// v near g - h and near the last weights.
 __device__ void solve_frequencies (const Complexes &spectra, const float *wanted, float mu,
                                    float rho, const Complexes *g, const Complexes *h,
                                    const Complexes *last, const Complexes &v)
@@ -57,7 +56,7 @@ __device__ void solve_frequencies (const Complexes &spectra, const float *wanted
   __syncthreads ();
 }
 
-/// Sets the weights of `g` outside of the box to 0, and writes the result to `to`.
+/// Sets the weights with the spectra `g` to 0 outside of the box, and writes their spectra to `to`.
 __device__ void keep_inside (const ModelMemory &model, const Workspace &work, const Complexes &g,
                              const Complexes &to)
 {
@@ -65,7 +64,7 @@ __device__ void keep_inside (const ModelMemory &model, const Workspace &work, co
   const ModelTables &tables = work.tables;
   pack (g, pairs);
   transform_lines<kPairs> (swapped, false, tables);
-  // transforms a row back to weights, applies the box, and transforms the row again
+  // each thread transforms a row back to weights, applies the box, and transforms the row again
   const int row = int (threadIdx.x) / kPairs,
             first = row * kGrid * kPairs + int (threadIdx.x) % kPairs;
   Number numbers[kGrid];
@@ -83,14 +82,13 @@ __device__ void keep_inside (const ModelMemory &model, const Workspace &work, co
   unpack (pairs, to);
 }
 
-/// Learns from the example: runs the rounds of ADMM (filter.hpp), each of which computes v, g and h
-/// in this order. The g of the last round is written to `to`. `last` has the filter's weights so
-/// far; null stands for zeros.
+/// Lets a filter learn from its example by rounds of ADMM (filter.hpp), which compute v, g and h in
+/// this order. The last g is written to `to`. `last` has the filter's weights so far, or is null.
 __device__ void solve (const ModelMemory &model, const Workspace &work, const Penalties &penalties,
                        int rounds, const Complexes *last, const Complexes &to)
 {
-  // A loop over i up to 2 kFilterNumbers computes both parts of all numbers, because the imaginary
-  // parts of a FilterSpectrum lie behind the real ones.
+  // A loop up to 2 kFilterNumbers computes both parts of all numbers, because the imaginary parts
+  // of a FilterSpectrum lie behind the real ones.
   static_assert (std::extent_v<FilterSpectrum> == 2 * kFilterNumbers);
   const Complexes spectra = spectrum (model.example), v = spectrum (work.scratch.v),
                   g = spectrum (work.scratch.g), h = spectrum (work.scratch.h);
@@ -116,7 +114,6 @@ __device__ void solve (const ModelMemory &model, const Workspace &work, const Pe
   }
 }
 
-/// Computes the energy of the example, and stores it in the model.
 __device__ void measure_energy (ModelMemory &model)
 {
   __shared__ double powers[kFrequencies];
@@ -130,14 +127,13 @@ __device__ void measure_energy (ModelMemory &model)
   __syncthreads ();
   if (threadIdx.x == 0) {
     double sum = 0;
-    for (const double power : powers)  // in the same order as on the CPU
+    for (const double power : powers)  // adds in the order of the CPU
       sum += power;
     model.energy = energy_of_sum (sum);
   }
   __syncthreads ();
 }
 
-/// Starts the filter with the example.
 __device__ void start_filter (const ExampleJob &job, const Workspace &work)
 {
   ModelMemory &model = *job.model;

@@ -2,10 +2,9 @@
 //
 // The best place of a search: the place with the highest sum of the filter's response and the
 // colours' response. Each response has a value for each shift by whole cells, [row][column]. Shifts
-// to the left and up are negative, and wrap around: row kGrid - 1 is the shift by one cell up.
-//
-// The colours' response is the mean score of the box's pixels. It is computed from the integral
-// image of the scores of cells, as if the score were constant inside a cell.
+// to the left and up are negative, and wrap around: row kGrid - 1 is the shift by one cell up. The
+// colours' response is the mean score of the box's pixels. It is computed from the integral image
+// of the scores of cells, as if the score were constant inside a cell.
 #pragma once
 
 #include <cmath>
@@ -15,22 +14,22 @@
 
 namespace inthist::correlation {
 
-inline constexpr int kSearchRadius = 10;                       // cells, at most kGrid / 2
+inline constexpr int kSearchRadius = 10;                       // cells
 inline constexpr int kSearchedShifts = 2 * kSearchRadius + 1;  // along an axis
 inline constexpr double kColourWeight = 0.55;  // weight of the colours' response in the sum of both
 
-/// Returns the index in a map of the value in a row and a column. A row or a column outside of the
-/// map wraps around.
+/// Returns the index of a row and a column of a response. Beyond its border, a response wraps
+/// around.
 INTHIST_HOST_DEVICE inline int index_of (int row, int column)
 {
   return (row + kGrid) % kGrid * kGrid + (column + kGrid) % kGrid;
 }
-/// Returns the shift that a row or a column of a map stands for. The shift may be negative.
+/// Returns the shift in cells, maybe negative, that a row or a column of a response stands for.
 INTHIST_HOST_DEVICE inline int shift_of (int index)
 {
   return index < kGrid / 2 ? index : index - kGrid;
 }
-/// Returns whether the shift at this index of a map is at most kSearchRadius along both axes.
+/// Returns whether an index of a response is a shift by up to kSearchRadius cells along both axes.
 INTHIST_HOST_DEVICE inline bool is_searched (int index)
 {
   const int right = shift_of (index % kGrid), down = shift_of (index / kGrid);
@@ -38,13 +37,12 @@ INTHIST_HOST_DEVICE inline bool is_searched (int index)
          && down <= kSearchRadius;
 }
 
-/// The weights of shifts: the less expected a motion is, the lower its weight. A shift of 0 has a
-/// weight of 1.
+/// The weights of shifts: the less expected a motion is, the lower is its weight, up to 1.
 struct ShiftWeights {
-  double along[kGrid];  // weight of each shift along an axis
+  double along[kGrid];  // along an axis
 
-  /// Returns weights that fall with the distance, like a normal distribution with this standard
-  /// deviation in cells. If `spread` is 0 no motion is known, and all weights are 1.
+  /// Returns weights that fall with the distance like a normal distribution, with a standard
+  /// deviation of `spread` cells. If `spread` is 0, no motion is known, and all weights are 1.
   static ShiftWeights of_spread (double spread)
   {
     ShiftWeights weights;
@@ -58,8 +56,8 @@ struct ShiftWeights {
   }
 };
 
-/// Returns the weighted sum of the filter's and the colours' response to a shift. `per_peak` is 1 /
-/// the filter's usual peak response.
+/// Returns the weighted sum of the filter's response, times 1 / its usual peak, and the colours'
+/// score.
 INTHIST_HOST_DEVICE inline double combined_response (float response, double per_peak, double score)
 {
   return (1 - kColourWeight) * response * per_peak + kColourWeight * score;
@@ -76,13 +74,12 @@ INTHIST_HOST_DEVICE inline double peak_between (double before, double middle, do
   return peak < -0.5 ? -0.5 : peak > 0.5 ? 0.5 : peak;
 }
 
-/// A shift in cells, which need not be whole.
 struct CellShift {
   double right, down;
 };
 
-/// Returns the exact shift of the peak at a row and a column of a map, by parabolas through the
-/// neighbours. `value (index)` returns a value of the map.
+/// Returns the exact shift of a response's peak at a row and a column, by parabolas through the
+/// neighbours. The function `value` returns the response at an index.
 template <class Value>
 INTHIST_HOST_DEVICE CellShift peak_near (int row, int column, Value &&value)
 {
@@ -101,7 +98,6 @@ struct Sidelobes {
   double sum, squares;
   int n;
 
-  /// Returns the sums over row y of a response whose peak is at `row`, `column`.
   INTHIST_HOST_DEVICE static Sidelobes of_row (const float *response, int y, int row, int column)
   {
     constexpr int kNear = 5;
@@ -130,7 +126,6 @@ struct Sidelobes {
   }
 };
 
-/// Returns the sharpness of a response's peak. The rows are added one after another.
 inline double sharpness_of (const float *response, int row, int column)
 {
   Sidelobes all = {};
@@ -151,7 +146,7 @@ struct EdgePosition {
       return { 0, 0 };
     if (at >= edges[n - 1])
       return { n - 2, 1 };
-    int first = 0, last = n - 1;  // the last edge up to `at` is between
+    int first = 0, last = n - 1;  // binary search
     while (last - first > 1) {
       const int middle = (first + last) / 2;
       if (edges[middle] <= at)
@@ -163,7 +158,7 @@ struct EdgePosition {
   }
 };
 
-/// The positions at which a box begins and ends along an axis.
+/// Where a box begins and ends along an axis, among the edges of cells.
 struct EdgeRange {
   EdgePosition begin, end;
 
@@ -177,19 +172,18 @@ struct EdgeRange {
 
 /// The integral image of the scores of cells, which gives the mean score of any box.
 struct ScoreSums {
-  const int *x, *y;        // the edges of the cells,
-  double edge_unit;        // units of x and y in a pixel: a power of 2
-  int n_x, n_y;            // how many edges there are
-  const double *at_edges;  // the sum of the scores left of and above each corner
+  const int *x, *y;  // edges of the cells
+  double edge_unit;  // units of the cells' edges in a pixel, a power of 2
+  int n_x, n_y;
+  const double *at_edges;  // sum of the scores above and left of each corner
 
-  /// Returns the sum of the scores left of and above a place.
+  /// Returns the sum of the scores above and left of a place, interpolated inside a cell.
   INTHIST_HOST_DEVICE double before (const EdgePosition &right, const EdgePosition &bottom) const
   {
     const double *const at = at_edges + bottom.edge * n_x + right.edge;
     return (1 - bottom.share) * ((1 - right.share) * at[0] + right.share * at[1])
            + bottom.share * ((1 - right.share) * at[n_x] + right.share * at[n_x + 1]);
   }
-  /// Return where a box with this middle begins and ends along an axis.
   INTHIST_HOST_DEVICE EdgeRange columns_of (double middle, double width) const
   {
     return EdgeRange::of (x, n_x, middle, width, edge_unit);
@@ -198,8 +192,7 @@ struct ScoreSums {
   {
     return EdgeRange::of (y, n_y, middle, height, edge_unit);
   }
-  /// Returns the mean score of a box of this size, 0 to 1. Outside of the frame and of the cells
-  /// the score is 0.
+  /// Returns the mean score of a box's pixels, 0 to 1. Beyond the cells the score is 0.
   INTHIST_HOST_DEVICE double mean (const EdgeRange &columns, const EdgeRange &rows, double width,
                                    double height) const
   {
@@ -216,18 +209,18 @@ struct ScoreSums {
   }
 };
 
-/// A place to search at.
 struct Spot {
   double x, y;
 };
-inline constexpr std::size_t kMaxSpots = 3;  // the most that find_spots () returns
+inline constexpr std::size_t kMaxSpots = 3;  // most places from find_spots ()
 
-/// The best place of a search.
+/// The best place of a search, with the filter's response, the sharpness of the response's peak
+/// (Sidelobes), and the score of the colours.
 struct Match {
-  double x, y;       // the middle of the box
-  double peak;       // the filter's response,
-  double sharpness;  // and how far its peak stands out
-  double score;      // of the colours
+  double x, y;  // middle of the box
+  double peak;
+  double sharpness;
+  double score;
 };
 
 }  // namespace inthist::correlation

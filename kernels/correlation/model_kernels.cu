@@ -19,7 +19,7 @@ using inthist::cuda::LutWords;
 
 constexpr int kGridThreads = 64;
 
-/// Computes the edges of a grid of cells in each block (see lay_out ()).
+/// Computes the edges of the cells of one grid in each block of threads (lay_out ()).
 __global__ void __launch_bounds__ (kGridThreads)
 lay_out_grids (const GridJob *jobs, CellsOnDevice *grids, int width, int height,
                const __grid_constant__ LutWords lut)
@@ -67,7 +67,7 @@ lay_out_grids (const GridJob *jobs, CellsOnDevice *grids, int width, int height,
 constexpr int kSizeThreads = 512;
 using SizesScratch = decltype (BlockScratch::sizes);
 
-/// Computes the sample of the box at all sizes (sizes.hpp).
+/// Computes the sample of a target's box at all sizes (sizes.hpp).
 __device__ void sample_sizes (const SizesJob &job, SizesScratch &scratch)
 {
   const int cells = job.columns * job.rows, channels = cells * kOrientations;
@@ -98,8 +98,8 @@ __device__ void sample_sizes (const SizesJob &job, SizesScratch &scratch)
   __syncthreads ();
 }
 
-/// Mixes each size with its neighbour, fades the sample towards its ends, and transforms it along
-/// the sizes. Each thread handles one channel.
+/// Mixes each size of a sample with its neighbour, fades out the smallest and the largest sizes,
+/// and transforms the sample along its sizes. Each thread handles one channel.
 __device__ void transform_sample (const SizesJob &job, SizesScratch &scratch,
                                   const ModelTables &tables)
 {
@@ -124,13 +124,12 @@ __device__ void transform_sample (const SizesJob &job, SizesScratch &scratch,
   __syncthreads ();
 }
 
-/// Computes kSums sums of n terms each. `term (sum, i)` returns the i-th term of a sum. All threads
-/// compute terms, and one thread for each sum adds its terms in order. Returns the sum that this
-/// thread added up, if there is one.
+/// Computes kSums sums of n terms each, in the order of the CPU: all threads compute terms with
+/// `term (sum, i)`, and one thread for each sum adds them, and gets the sum as the result.
 template <int kSums, class T, class Term>
 __device__ T add_in_order (int n, Term &&term)
 {
-  constexpr int kTerms = kSizeThreads / kSums;  // of each sum at a time
+  constexpr int kTerms = kSizeThreads / kSums;  // terms at once
   __shared__ T terms[kSums][kTerms + 1];
   const int mine = int (threadIdx.x) / kTerms, at = int (threadIdx.x) % kTerms;
   T sum = 0;
@@ -146,8 +145,8 @@ __device__ T add_in_order (int n, Term &&term)
   return sum;
 }
 
-/// Computes the response to each size. Each sum is over the channels, for the real or the imaginary
-/// part of one frequency.
+/// Computes a filter's response to each size. Each sum is over the channels, for the real or the
+/// imaginary part of one frequency.
 __device__ void respond_to_sizes (const SizesJob &job, const SizesScratch &sample,
                                   const ModelTables &tables)
 {
@@ -170,7 +169,6 @@ __device__ void respond_to_sizes (const SizesJob &job, const SizesScratch &sampl
   __syncthreads ();
 }
 
-/// Updates the filter of sizes with the spectra of the sample.
 __device__ void learn_sample (const SizesJob &job, const SizesScratch &sample, bool is_first,
                               const SizeTables &tables)
 {
@@ -233,7 +231,7 @@ __device__ std::int64_t sum_of_block (std::int64_t number)
   return std::int64_t (sum);
 }
 
-/// Each block learns the colours of one target, and each of its threads handles one bin.
+/// Each block of threads learns the colours of one target, and each thread handles one bin.
 __global__ void __launch_bounds__ (kBinThreads)
 learn_bins (const ColoursJob *jobs, int bins)
 {

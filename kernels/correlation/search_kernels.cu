@@ -11,8 +11,7 @@ namespace inthist::correlation::cuda {
 
 namespace {
 
-/// Computes the filter's response to a square with the spectra x, and writes it to `response`,
-/// which is in shared memory.
+/// Computes the filter's response to a square of cells with the spectra x, in shared memory.
 __device__ void respond (const ModelMemory &model, const Complexes &x, const Workspace &work,
                          float *response)
 {
@@ -33,7 +32,7 @@ __device__ void respond (const ModelMemory &model, const Complexes &x, const Wor
         }
       });
   __syncthreads ();
-  // if the real and imaginary parts are swapped, a forward transform computes the inverse
+  // with real and imaginary parts swapped, a forward transform computes the inverse
   const Complexes swapped = { sums.im, sums.re };
   transform_lines<1> (swapped, false, work.tables);
   transform_lines<1> (swapped, true, work.tables);
@@ -44,7 +43,7 @@ __device__ void respond (const ModelMemory &model, const Complexes &x, const Wor
 
 constexpr int kMaxNearEdges = 256;
 
-/// Writes the prefix sums of a list: item i becomes the sum of items 0 to i.
+/// Computes prefix sums of n numbers that `load` returns: `store` gets the sum of items 0 to i.
 template <class Load, class Store>
 __device__ void add_up (int n, Load &&load, Store &&store)
 {
@@ -52,8 +51,7 @@ __device__ void add_up (int n, Load &&load, Store &&store)
   for_all<8> (0, 1, n, load, [&] (int i, double number) { store (i, sum = number + sum); });
 }
 
-/// Copies the edges of cells to `room`, in shared memory, if they fit. Returns the copy, or `edges`
-/// if they do not fit.
+/// Copies the edges of cells to shared memory. Returns the copy, or `edges` if they are too many.
 __device__ const int *near_edges (const int *edges, int n, int (&room)[kMaxNearEdges])
 {
   if (n > kMaxNearEdges)
@@ -63,7 +61,7 @@ __device__ const int *near_edges (const int *edges, int n, int (&room)[kMaxNearE
   return room;
 }
 
-/// Computes the integral image of the scores of cells. It is written to `at_edges`.
+/// Computes the integral image of the scores of cells, and writes it to `at_edges`.
 __device__ ScoreSums add_up_scores (const CellsOnDevice &cells, double *at_edges)
 {
   __shared__ int columns[kMaxNearEdges], rows[kMaxNearEdges];
@@ -89,12 +87,11 @@ __device__ ScoreSums add_up_scores (const CellsOnDevice &cells, double *at_edges
   return { edges_x, edges_y, kCellParts, n_x, n_y, at_edges };
 }
 
-/// A value of a list, and its index in the list.
 struct Ranked {
   double value;
   int at;
 
-  /// Returns whether this value is larger than the other value, or equal to it and earlier in the
+  /// Returns whether a value ranks before another one: it is larger, or equal and earlier in the
   /// list.
   __device__ bool is_before (const Ranked &other) const
   {
@@ -102,8 +99,8 @@ struct Ranked {
   }
 };
 
-/// Returns to all threads the largest of the values with `counts (i)`, and the first of equal ones.
-/// If `counts (i)` is false for all of n values, `at` is n.
+/// Returns to all threads the largest of n values with its index; of equal ones the first. Counts
+/// only values for which `counts (index)` is true; without any, the index is n.
 template <class Value, class Counts>
 __device__ Ranked largest_of (int n, Value &&value, Counts &&counts)
 {
@@ -159,9 +156,8 @@ __device__ void find_match (const SearchJob &job, const ScoreSums &scores, const
   const int at = best.at % kFilterCells, row = at / kGrid, column = at % kGrid;
   Match &match = *job.match;
   if (threadIdx.x == 0) {
-    // If there is a detector, the filter has learned the exact place recently. Then only the
-    // filter's response refines the shift to parts of a cell, because uneven colours would pull the
-    // box aside.
+    // If a detector runs, the filter has recently learned the exact place. Then only the filter's
+    // response refines the shift within a cell: uneven colours would pull the box aside.
     const CellShift shift =
         job.has_motion ? peak_near (
             row, column,
@@ -205,7 +201,7 @@ find_best_spots (const SpotJob *jobs)
 {
   const SpotJob &job = jobs[blockIdx.x];
   const ScoreSums scores = add_up_scores (*job.scores, job.score_sums);
-  // one thread for each axis adds up the steps one after another, as the CPU does
+  // one thread for each axis computes the boxes' middles step after step, to round as the CPU does
   if (threadIdx.x % 32 == 0 && threadIdx.x < 64) {
     const bool along_x = threadIdx.x == 0;
     double at = along_x ? job.first_x : job.first_y, *const to = along_x ? job.x : job.y;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The formulas of the filter that finds a target's size. It is a correlation filter along a row of
-// kSizes sizes of the target's box. The channels are the orientations of about 64 cells of the box
-// (M. Danelljan et al., "Accurate scale estimation for robust visual tracking", BMVC 2014).
+// The formulas of the filter that finds a target's size: a correlation filter along a row of kSizes
+// sizes of the target's box, with the orientations of about 64 cells of the box as channels (M.
+// Danelljan et al., "Accurate scale estimation for robust visual tracking", BMVC 2014).
 #pragma once
 
 #include "formulas.hpp"
@@ -14,21 +14,20 @@ inline constexpr double kSizeStep = 1.03;  // ratio of a size to the next smalle
 inline constexpr int kMaxSizeCells = 72, kMaxSizeChannels = kMaxSizeCells * kOrientations;
 inline constexpr float kSizeRate = 0.035F;
 
-/// The tables that all filters of sizes share.
 struct SizeTables {
-  float fade[kSizes];                          // fades a sample towards both ends
+  float fade[kSizes];                          // fades out the smallest and the largest sizes
   float wanted_re[kSizes], wanted_im[kSizes];  // the spectrum of the wanted response
-  double cos[kSizes], sin[kSizes];             // of i / kSizes full turns
+  double cos[kSizes], sin[kSizes];             // of i / kSizes turns
 };
 
-/// Returns the weighted mean of a channel at one size and at a neighbouring size of weight `share`.
+/// Mixes a channel at one size with that at a neighbouring size, which has the weight `share`.
 INTHIST_HOST_DEVICE inline float mixed (float value, float neighbour, float share)
 {
   return value + share * (neighbour - value);
 }
 
-/// Returns a number of a filter's numerator after learning from the same number of a sample's
-/// spectrum. `share` is the learning rate.
+/// Returns one frequency of a filter's numerator, moved by the learning rate `share` towards the
+/// conjugate of the wanted response, times the sample.
 INTHIST_HOST_DEVICE inline Number learned_number (Number numerator, Number sample, Number wanted,
                                                   float share)
 {
@@ -36,15 +35,14 @@ INTHIST_HOST_DEVICE inline Number learned_number (Number numerator, Number sampl
            numerator.im + share * (wanted.re * sample.im - wanted.im * sample.re - numerator.im) };
 }
 
-/// Returns the regularisation that is added to the denominator, given the sum of the first
-/// denominators.
+/// Returns the regularisation of a filter of sizes: a hundredth of its mean first denominator.
 INTHIST_HOST_DEVICE inline float regular_of_sum (float sum)
 {
   const float regular = 0.01F * sum / kSizes;
   return regular > 1e-6F ? regular : 1e-6F;
 }
 
-/// Returns the response to the i-th size, from the spectrum of the response.
+/// Returns a filter's response to the i-th size, from the spectrum of its response to all sizes.
 INTHIST_HOST_DEVICE inline double size_response (const double *re, const double *im, int i,
                                                  const SizeTables &tables)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Adds the row above a strip to the strip (see ../cuda/add_above.cu). Each task works down
-// neighbouring columns of a plane, which fill whole cache lines.
+// Adds the tensor's row above a strip of rows to all rows of the strip (see ../cuda/add_above.cu).
+// Each task works down neighbouring columns of a plane, which fill whole cache lines.
 #include <algorithm>
 
 #include "../planes.hpp"

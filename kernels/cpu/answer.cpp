@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Answers queries on all cores. Counts, sums and quantiles are computed window by window. For
-// likelihoods and votes, windows are divided into batches, which compare-inl.hpp compares with the
-// models. A likelihood is the vote of one patch that covers the whole window. Each batch finds the
-// best window of the batch.
+// Answers queries of a tensor on all CPU cores. Counts, sums and quantiles are computed window by
+// window. For likelihoods and votes, windows are divided into batches, which compare-inl.hpp
+// compares with the models. A likelihood is the vote of one patch that covers the whole window.
+// Each batch finds its own best window.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -26,10 +26,10 @@ namespace {
 
 HWY_EXPORT (compare);
 
-constexpr int kRun = 64;            // windows of a task if they are computed one by one
-constexpr int kMaxVotes = 1 << 16;  // the most votes of a batch that has more than kRun windows
+constexpr int kRun = 64;            // windows (or totals) that a CPU task computes one by one
+constexpr int kMaxVotes = 1 << 16;  // most votes (windows x patches) of a batch of > kRun windows
 
-/// Calls `body (first, n)` for runs of at most kRun windows, in parallel.
+/// Calls body (first, n) for runs of n consecutive windows, at most kRun, in parallel.
 template <class Body>
 int in_runs (int windows, Body &&body)
 {
@@ -46,7 +46,7 @@ int count (const Shape &shape, const PlaneAccessor &plane, const Query &query)
     Region windows[kRun];
     for (int i = 0; i < n; i++)
       windows[i] = window_of (query.windows, first + i, shape);
-    for (int b = 0; b < shape.bins; b++)  // so elements of neighbouring windows are in a cache
+    for (int b = 0; b < shape.bins; b++)  // neighbouring windows share the cache lines of a bin
       for (int i = 0; i < n; i++)
         sums[std::size_t (first + i) * shape.bins + b] =
             sum_region<Sum> (plane (b), windows[i], exact_pixels (shape, b));
@@ -74,8 +74,9 @@ int quantiles (const Shape &shape, const PlaneAccessor &plane, const Query &quer
   });
 }
 
-/// Divides all windows into batches, at least two for each thread. If possible, the rows of a map
-/// are ordered such that each window begins where the window in the row before it ends.
+/// Divides a query's windows into batches, at least two for each thread. If possible, the rows of a
+/// likelihood map are ordered such that each window begins where the window in the row before it
+/// ends, because both windows then read the same elements there.
 class Batches {
 public:
   explicit Batches (const Query &query)
@@ -111,7 +112,8 @@ public:
   }
 
 private:
-  /// Returns the i-th row in the order 0, apart_, 2 apart_, ..., 1, 1 + apart_, ...
+  /// Returns the grid row at place i of the order 0, apart_, 2 apart_, ..., 1, 1 + apart_, ..., in
+  /// which a window begins where the window in the row before it ends.
   int row_at (int i) const
   {
     const int chain = rows_ / apart_, longer = rows_ % apart_, in_longer = longer * (chain + 1);
@@ -124,8 +126,8 @@ private:
   int rows_, columns_, rows_per_batch_, columns_per_batch_, column_batches_, apart_ = 1;
 };
 
-/// Sets the answer of each of n windows to the vote that has the query's rank. The votes for one
-/// window are `pitch` numbers apart.
+/// Sets the answer of each of n windows to the vote that has the query's rank. The votes for a
+/// window, one for each patch, are `pitch` numbers apart.
 void rank_votes (const Query &query, const float *votes, std::size_t pitch, int n, float *answers)
 {
   std::vector<float> ballot (query.n_models ());
@@ -141,8 +143,8 @@ void rank_votes (const Query &query, const float *votes, std::size_t pitch, int 
   }
 }
 
-/// Returns the best of these: `best`, and the n windows from number `first` on. In most rows no
-/// window is better than `best`.
+/// Returns the best of `best` and the n windows from number `first` on. In most rows no window is
+/// better than `best`, so a plain loop looks for one first.
 RankedWindow better (const Query &query, RankedWindow best, std::size_t first, const float *values,
                      int n)
 {

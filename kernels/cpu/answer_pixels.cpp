@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Computes counts and sums directly from the pixels of a window, without a tensor. This is for few
-// or small windows. For a large window, the 256 values are counted first, and a bin's count is the
+// Computes counts and sums directly from the pixels of a window, without a tensor, which is for few
+// or small windows. In a large window, the 256 values are counted first, and a bin's count is the
 // sum of the counts of the bin's values. Neighbouring columns are counted in four different
 // histograms, because a counter that was just written is slow to read. The pixels of a small window
 // are counted directly in the answer.
@@ -16,7 +16,7 @@ namespace {
 
 using Values = std::array<std::uint64_t, 256>;  // how often each value occurs
 
-constexpr int kSmall = 1024;  // a window of at most this many pixels is counted directly
+constexpr int kSmall = 1024;  // most pixels of a small window, counted directly in the answer
 
 void count_values (const Image &image, const Region &window, Values &values)
 {
@@ -40,7 +40,7 @@ void count_values (const Image &image, const Region &window, Values &values)
                 + interleaved[3][v];
 }
 
-/// Writes, for each plane, the sum over all values.
+/// Computes a window's answer (counts of bins, or sums) from how often each value occurs.
 template <class Sum>
 void add_up (const Values &values, const Lut &lut, const Shape &shape, Sum *sums)
 {
@@ -57,7 +57,6 @@ void add_up (const Values &values, const Lut &lut, const Shape &shape, Sum *sums
   }
 }
 
-/// Counts the pixels of each bin in a small window.
 template <class Sum>
 void count_bins (const Binning &binning, const Region &window, const Shape &shape, Sum *counts)
 {
@@ -71,7 +70,7 @@ void count_bins (const Binning &binning, const Region &window, const Shape &shap
   }
 }
 
-/// Adds up the values of the pixels of a small window, and the squares of these values.
+/// Adds up the values of a small window's pixels, and their squares, which fit in 32 bits.
 template <class Sum>
 void add_values (const Image &image, const Region &window, const Shape &shape, Sum *sums)
 {
@@ -89,14 +88,14 @@ void add_values (const Image &image, const Region &window, const Shape &shape, S
     sums[1] = Sum (squares);
 }
 
-/// Adds up the weights in windows. A 64-bit number has the weights of a pixel for both of its bins,
-/// one in each half. The sum in either half stays below 2^32.
+/// Adds up the weights of the pixels of windows. A 64-bit number has the weights of a pixel for
+/// both of its bins, one in each half. The sum in either half stays below 2^32.
 class WindowWeightSums {
 public:
   template <class Sum>
   void add (const Image &image, const Region &window, const Shape &shape, Sum *sums)
   {
-    constexpr int kMaxPixels = 1 << 20;  // the most pixels with which no half overflows
+    constexpr int kMaxPixels = 1 << 20;  // with more pixels, a 32-bit sum of weights might overflow
     std::fill_n (sums, shape.bins, Sum (0));
     const int rows = std::max (1, kMaxPixels / std::max (1, window.width)),
               end = window.y + window.height;
@@ -132,7 +131,7 @@ private:
   }
 
   static constexpr int kInterleaved = 4;
-  // has room for pixels in no bin, at an index that is not read
+  // sums of weights by bin; pixels in no bin go to an index that is not read
   alignas (64) std::uint64_t of_bins_[kInterleaved][256] = {};
 };
 
@@ -142,7 +141,7 @@ int answer (const Binning &binning, const Shape &shape, const Query &query)
   constexpr int kRun = 16;  // windows
   auto *const all_sums = static_cast<Sum *> (query.answers);
   const int n = query.windows.size ();
-  // With fewer runs of small windows, waking other threads would take longer than it gains.
+  // with fewer runs of windows in a task, waking threads would take longer than it gains
   constexpr int kRunsAtOnce = 32;
   const bool are_small = n > kRun * kRunsAtOnce;
   return for_each (divide_up (n, kRun), are_small ? kRunsAtOnce : 1, nullptr, [&] (int run) {

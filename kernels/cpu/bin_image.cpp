@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Computes the bins of pixels from the values of features, for a batch of pixels of a row at a
-// time. The compiler vectorises the short, plain loops, for each instruction set.
+// Computes the bins of pixels from the values of features, for kBatch pixels of a row at a time.
+// The compiler vectorises the short, plain loops, for each instruction set.
 #include <algorithm>
 
 #include "../binning.hpp"
@@ -21,8 +21,8 @@ namespace HWY_NAMESPACE {
 
 inline constexpr int kBatch = 64;
 
-/// Reads every kStep-th byte. kStep is a template argument, because loops with a constant step are
-/// faster.
+/// Reads n bytes that are kStep apart, such as one colour of R, G, B. kStep is a template argument,
+/// because loops with a constant step are faster.
 template <int kStep>
 HWY_INLINE void read_apart (const std::uint8_t *at, int n, int *to)
 {
@@ -30,12 +30,12 @@ HWY_INLINE void read_apart (const std::uint8_t *at, int n, int *to)
     to[p] = at[p * kStep];
 }
 
-/// Reads bytes that two columns share, such as subsampled chroma. If `odd` is 1, the first pixel is
-/// the second one of its byte.
+/// Reads a byte of subsampled chroma for each of n columns; two columns share a byte. If `odd` is
+/// 1, the first pixel is the second one of its byte.
 template <int kStep>
 HWY_INLINE void read_shared (const std::uint8_t *at, int odd, int n, int *to)
 {
-  if (odd == 0 && n == kBatch) {  // loops of constant length are vectorised better
+  if (odd == 0 && n == kBatch) {  // the compiler vectorises loops of constant length better
     for (int p = 0; p < kBatch / 2; p++)
       to[2 * p] = to[2 * p + 1] = at[p * kStep];
     return;
@@ -44,7 +44,7 @@ HWY_INLINE void read_shared (const std::uint8_t *at, int odd, int n, int *to)
     to[p] = at[((odd + p) >> 1) * kStep];
 }
 
-/// Reads the i-th colour, as 8 bits, of the `n` pixels from column x on.
+/// Reads one colour (number i), as 8 bits, of the n pixels of a row from column x on.
 inline void read_channel (const RowReader &reader, int i, int x, int n, int *to)
 {
   const Channel from = reader.format ().channel[i];
@@ -72,7 +72,7 @@ inline void read_channel (const RowReader &reader, int i, int x, int n, int *to)
       to[p] = reader.channel (i, x + p);
 }
 
-/// Reads the luma of columns x - 1 to x + n in a row.
+/// Reads the luma of columns x - 1 to x + n in a row, or in the row above or below.
 inline void read_luma (const RowReader &reader, int row, int x, int n, int *to)
 {
   if (!reader.format ().is_byte ()) {
@@ -112,14 +112,14 @@ inline constexpr bool kIsGradient = requires (Pixel pixel)
 struct Batch {
   int colour[3][kBatch], luma[3][kBatch + 2];
 
-  /// Reads the pixels from x on, of which `n` are in the row, and with `neighbours` also their
-  /// neighbours.
+  /// Reads the batch of pixels from column x on, of which n are in the row; with `neighbours`, also
+  /// the luma of the pixels around them.
   template <class Feature>
   static Batch of (const RowReader &reader, bool neighbours, int x, int n)
   {
     constexpr bool kColours = Feature::kReads == Reads::rgb || Feature::kReads == Reads::ycbcr;
     Batch batch;
-    if (n < kBatch)  // pixels beyond the row are computed as well
+    if (n < kBatch)  // zeros, as features of pixels beyond the row are computed too
       batch = {};
     if constexpr (kColours)
       read_colours (reader, x, n, batch.colour);
@@ -131,11 +131,10 @@ struct Batch {
     return batch;
   }
 
-  /// Calls `store (i, pixel)` for all pixels of the batch.
   template <class Store>
   HWY_INLINE void for_pixels (const Quantization &parts, Store &&store) const
   {
-    const Sectors none = {};  // not used, because values of gradients are looked up
+    const Sectors none = {};  // unused: a table has the values of gradient features
     for (int p = 0; p < kBatch; p++) {
       Pixel pixel = { { colour[0][p], colour[1][p], colour[2][p] }, {}, parts, none };
       for (int row = 0; row < 3; row++)
@@ -145,8 +144,6 @@ struct Batch {
     }
   }
 
-  /// Computes the values of all pixels of the batch, and the indices of their gradients in the
-  /// table.
   template <class Feature>
   HWY_INLINE void get_values (const LookedUp &looked_up, const Quantization &parts,
                               std::uint8_t *values, int *places) const
@@ -164,7 +161,6 @@ struct Batch {
   }
 };
 
-/// Computes the bins of some columns of a row.
 inline void bin_row (const Binning &binning, const LookedUp &looked_up, int width, int y,
                      Columns columns, std::uint8_t *bins)
 {
@@ -185,8 +181,7 @@ inline void bin_row (const Binning &binning, const LookedUp &looked_up, int widt
   });
 }
 
-/// Looks up the weighted pixels of some columns of a row, for formats in which they depend only on
-/// the gradients.
+/// Looks up the weighted pixels of some columns of a row, if they depend on the gradients only.
 inline void look_up_weights (const RowReader &reader, const LookedUp &looked_up, Columns columns,
                              std::uint32_t *words)
 {
@@ -204,7 +199,6 @@ inline void look_up_weights (const RowReader &reader, const LookedUp &looked_up,
   }
 }
 
-/// Computes the weighted pixels of some columns of a row.
 inline void weigh_row (const Binning &binning, const LookedUp &looked_up, int width, int y,
                        Columns columns, std::uint8_t *row)
 {
@@ -257,7 +251,7 @@ namespace {
 HWY_EXPORT (bin_row);
 HWY_EXPORT (weigh_row);
 
-/// Computes the bins of some columns of a row from pixels of the first plane.
+/// Computes the bins of a row of pixels that only need one pixel of the first plane, such as luma.
 void bin_pixels (const std::uint8_t *in, const PixelFormat &format, const Lut &lut, Columns columns,
                  std::uint8_t *bins)
 {
@@ -269,8 +263,8 @@ void bin_pixels (const std::uint8_t *in, const PixelFormat &format, const Lut &l
       bins[x] = lut[pixel_value (in + x * format.bytes, format)];
 }
 
-/// Calls `for_rows` with a function (y, columns, row) that computes some columns of row y of a
-/// frame of this size. `row` is where the frame's first row is written.
+/// Calls for_rows (make_row), where make_row (y, columns, row) computes the bins or weighted pixels
+/// of some columns in row y of a frame of this size, and writes them to `row`, the start of row y.
 template <class ForRows>
 int with_rows_of (Binning binning, int width, int height, ForRows &&for_rows)
 {
@@ -278,7 +272,7 @@ int with_rows_of (Binning binning, int width, int height, ForRows &&for_rows)
   const PixelFormat &format = image.format;
   const auto make_rows = [&] (auto make) {
     if (format.reads_single_pixel ())
-      image.rows = height;  // no neighbouring rows are read, so the image may end anywhere
+      image.rows = height;  // no neighbouring rows are read, so the image may end with the frame
     LookedUp looked_up;
     if (!looked_up.prepare (binning))
       return ENOMEM;

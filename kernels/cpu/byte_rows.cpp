@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// byte-rows: computes the tiles (tiles.hpp) of a row of tiles from left to right, and writes each
-// tile once, as a whole. A task computes one bin in one strip of rows of tiles. It keeps, for each
-// column, the number of pixels of the bin so far. The prefix sums of these numbers are H in a
-// tile's first row. Traffic: 1.125 bytes an element written, past the caches, and the bin indices
-// (1 byte a pixel) once a bin from L2. strips.hpp divides the tensor into tasks.
+// byte-rows: a CPU strategy that computes the tiles (tiles.hpp) of a row of tiles from left to
+// right, and writes each tile once, as a whole. A task computes one bin in one strip of rows of
+// tiles (strips.hpp), and keeps, for each column, the number of pixels of the bin so far. The
+// prefix sums of these numbers are the tensor in a tile's first row. Traffic: 1.125 bytes an
+// element written, past the caches, and the bin indices (1 byte a pixel) once a bin from L2.
 //
 // The vector code is compiled once for each instruction set. It computes kTilesAtOnce tiles side by
 // side. Bytes that tell which pixels are in the bin are added up down the columns, and then,
@@ -30,24 +30,24 @@ namespace inthist::cpu::HWY_NAMESPACE {
 
 constexpr int kAtOnce = 64, kTilesAtOnce = kAtOnce / kTileSide;  // columns, tiles
 
-/// The rows of pixels of a row of tiles; there may be fewer than 16.
+/// The rows of pixels that a row of tiles covers: 16, or fewer at the lower end of the frame.
 struct PixelRows {
   const std::uint8_t *pixels;
   std::size_t stride;
   int n;
 };
 
-/// The counts of a bin in kAtOnce columns of a row of tiles.
+/// A bin's counts in kAtOnce columns of a row of tiles (tiles.hpp). sides[i / 8][tile][i % 8] has,
+/// in its lower byte, column 15 of inside[i], and in its upper byte the count of column 0 in rows
+/// 1..i.
 struct Counts {
   alignas (64) std::uint8_t top[kAtOnce];                // each column in row 0
   alignas (64) std::uint8_t below[kAtOnce];              // each column in rows 1..15
-  alignas (64) std::uint8_t inside[kTileSide][kAtOnce];  // of each tile; 0 in column 0
-  // [i / 8][tile][i % 8]: the lower byte is column 15 of `inside`, and the upper byte is the count
-  // of column 0 in rows 1..i
+  alignas (64) std::uint8_t inside[kTileSide][kAtOnce];  // rows 1..i, columns 1..j
   alignas (64) std::uint16_t sides[2][kTilesAtOnce][kTileSide / 2];
 };
 
-/// Fills the counts of columns x..x + kAtOnce - 1. Those from `columns` on are beyond the frame.
+/// Fills the counts of columns x..x + kAtOnce - 1; columns from x + `columns` on count as empty.
 #if HWY_TARGET == HWY_SCALAR
 inline void count_tiles (const PixelRows &rows, int x, int columns, std::uint8_t bin,
                          Counts &counts)
@@ -130,7 +130,7 @@ HWY_INLINE void count_tiles (const PixelRows &rows, int x, int columns, std::uin
       const auto bins = hn::LoadU (d, rows.pixels + i * rows.stride + x + at);
       return hn::IfThenElseZero (hn::Eq (bins, wanted), one);
     };
-    alignas (64) std::uint8_t sides[kTileSide][kAtOnce];  // the first two bytes of each tile
+    alignas (64) std::uint8_t sides[kTileSide][kAtOnce];  // for Counts::sides
     hn::Store (hn::Zero (d), d, sides[0]);
     hn::Store (hn::And (pixels (0), in_frame), d, counts.top + at);
     auto column = hn::Zero (d);
@@ -160,12 +160,11 @@ HWY_INLINE void count_tiles (const PixelRows &rows, int x, int columns, std::uin
   }
 }
 
-/// A vector of 16 bytes that holds numbers of type T.
 template <class T>
 using Part = hn::FixedTag<T, kTileSide / sizeof (T)>;
 
-/// Sets top[j], and adds the counts of the tile's rows to the counts of the columns. Returns the
-/// count of column 0 up to row 0 of the tile.
+/// Computes top[j] of a tile (tiles.hpp), and adds the tile's rows to `columns`, the bin's count in
+/// each column so far. Returns the count of column 0 down to the tile's row 0.
 template <class T>
 HWY_INLINE T scan_top (const Counts &counts, int t, T *columns, T *top)
 {
@@ -195,7 +194,8 @@ HWY_INLINE T scan_top (const Counts &counts, int t, T *columns, T *top)
   return first;
 }
 
-/// Sets left[i], and adds the tile to `before`, the counts of rows 1..i left of the next tile.
+/// Computes left[i] of a tile (tiles.hpp), and adds the tile's counts to before[i], the bin's count
+/// in rows 1..i of all tiles so far.
 template <class T>
 HWY_INLINE void add_left (const Counts &counts, int t, T *before, T *left)
 {
@@ -215,7 +215,6 @@ HWY_INLINE void add_left (const Counts &counts, int t, T *before, T *left)
   }
 }
 
-/// Splits each of 16 numbers into its lower and its upper half.
 template <class Number, class Half>
 HWY_INLINE void split (const Number *numbers, Half *low, Half *high)
 {
@@ -229,7 +228,7 @@ HWY_INLINE void split (const Number *numbers, Half *low, Half *high)
   }
 }
 
-/// Writes a line of a tile (tiles.hpp) past the caches. `first` replaces the line's first number.
+/// Writes a line of a tile (16 bytes) past the caches, with `first` as the line's first number.
 template <class T>
 HWY_INLINE void write_line (const T *line, T first, std::uint8_t *out)
 {
@@ -237,9 +236,9 @@ HWY_INLINE void write_line (const T *line, T first, std::uint8_t *out)
   hn::Stream (hn::InsertLane (hn::Load (d, line), 0, first), d, reinterpret_cast<T *> (out));
 }
 
-/// Writes the lines inside[1..15] of a tile; the first byte of each is the low byte of left[i]. On
-/// one thread of an EPYC (Zen 4) 1920x1080x32 took 6.8 ms, and 7.4 ms if write_line inserts each
-/// line's first byte.
+/// Writes the lines of a tile that have inside[1..15]; the first byte of each is the low byte of
+/// left[i]. On one thread of an EPYC (Zen 4) 1920x1080x32 took 6.8 ms, and 7.4 ms if write_line ()
+/// inserts the first bytes.
 HWY_INLINE void write_rows (const Counts &counts, int t, const std::uint8_t *low_left,
                             std::uint8_t *out)
 {
@@ -254,15 +253,16 @@ HWY_INLINE void write_rows (const Counts &counts, int t, const std::uint8_t *low
 }
 #endif
 
-/// Counts of the pixels of the bin to the left of the current tile.
+/// A bin's counts of pixels in all tiles left of the current tile: `h` in row 0 of the tile and all
+/// rows above, and rows[i] in rows 1..i of the tile.
 template <class T>
 struct Left {
-  std::uint32_t h = 0;                  // in row 0 and all rows above
-  alignas (64) T rows[kTileSide] = {};  // in rows 1..i
+  std::uint32_t h = 0;
+  alignas (64) T rows[kTileSide] = {};
 };
 
-/// Writes a tile. `columns` has the count of each of the tile's columns in all rows above; the
-/// counts of the tile's own rows are added to them.
+/// Computes and writes a tile. `columns` has the counts of the tile's columns in all rows above the
+/// tile, to which the tile's own rows are added.
 template <class T>
 HWY_INLINE void write_tile (const Counts &counts, int t, T *columns, Left<T> &before,
                             std::uint8_t *out)
@@ -273,10 +273,10 @@ HWY_INLINE void write_tile (const Counts &counts, int t, T *columns, Left<T> &be
   before.h = corner + top[kTileSide - 1];
   add_left (counts, t, before.rows, left);
 
-  // bits of the tile's numbers as its lines hold them, from bit 0 on and from bit 8 on
+  // bits of top[j] and left[i] (tiles.hpp) as the lines of a tile hold them, from bits 0 and 8 on
   const std::uint16_t *top_0;
   alignas (64) std::uint8_t left_0[kTileSide], left_8[kTileSide];
-  // wide tiles also need the bits from bit 16 on
+  // wide tiles also hold the bits of top[j] and left[i] from bit 16 on
   [[maybe_unused]] alignas (64) std::uint8_t top_16[kTileSide], left_16[kTileSide];
   [[maybe_unused]] alignas (64) std::uint16_t words[4][kTileSide];
   if constexpr (kWide) {
@@ -306,9 +306,8 @@ HWY_INLINE void write_tile (const Counts &counts, int t, T *columns, Left<T> &be
   write_rows (counts, t, left_0, out);
 }
 
-/// Writes the tiles of rows first..last - 1 of a bin, given the counts of the columns above. All
-/// numbers of a tile except the corner fit in a T. Returns false if it stopped because the job was
-/// cancelled.
+/// Writes the tiles of pixel rows first..last - 1 of a bin, given the counts of the columns above.
+/// A T holds all numbers of a tile except the corner. Returns false if the job was cancelled.
 template <class T>
 bool scan_tiles (const Job &job, int bin, int first, int last, T *columns)
 {
@@ -370,8 +369,8 @@ HWY_EXPORT (count_wide);
 HWY_EXPORT (scan_narrow);
 HWY_EXPORT (scan_wide);
 
-/// Calls `body` with a value of the type that is large enough for the count of a column and for all
-/// numbers of a tile except the corner.
+/// Calls the function `body` with a 0 of the counter type, u16 or u32, which holds the count of a
+/// column and all numbers of a tile except the corner.
 template <class Body>
 auto with_counter (const Shape &shape, Body &&body)
 {

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Cells of a frame from its pixels (cells.hpp), in one pass over the pixels:
-//
+// Computes the sums of cells (cells.hpp: rectangles whose edges may lie inside pixels) from a
+// frame's pixels, in one pass over the pixels:
 //   1. A row of pixels is accumulated in one number for each plane of each column of cells. A pixel
 //      counts with the part of its width that lies in the column.
 //   2. Rows of pixels that lie wholly in a row of cells are accumulated in the same numbers.
 //   3. The numbers, times the part of the height of these rows, are added to the sums of the cells.
-//
 // A row of pixels that an edge goes through is accumulated once, and is added to the cells above
 // and below the edge.
 #include <algorithm>
@@ -33,7 +32,7 @@ struct Span {
     Span span;
     span.first = divide_up (from, kCellParts);
     span.end = to / kCellParts;
-    if (span.first > span.end) {  // both edges lie in one pixel
+    if (span.first > span.end) {  // both edges of the cell lie in one pixel
       span.before = span.end;
       span.of_before = to - from;
       span.end = span.first;
@@ -55,7 +54,7 @@ struct WeightSums {
   static constexpr int kMaxPixels = 4096;
   int planes;
 
-  int slots () const { return planes + 1; }  // the last slot is for pixels in no bin
+  int slots () const { return planes + 1; }  // a sum for each plane, and one for pixels in no bin
   void accumulate_part (Pixel pixel, std::uint32_t part, std::uint64_t *cell) const
   {
     const std::uint64_t both = pixel.to_bin () | std::uint64_t (pixel.to_next ()) << 32;
@@ -63,7 +62,7 @@ struct WeightSums {
   }
   void accumulate_run (const Pixel *first, const Pixel *end, std::uint64_t *cell) const
   {
-    for (; first + 2 <= end; first += 2) {  // both pixels are read before either is added
+    for (; first + 2 <= end; first += 2) {  // reads both pixels before writing the sums of either
       const Pixel one = first[0], other = first[1];
       accumulate_pixel (one, cell);
       accumulate_pixel (other, cell);
@@ -73,7 +72,7 @@ struct WeightSums {
   }
   void accumulate_pixel (Pixel pixel, std::uint64_t *cell) const
   {
-    // cuts both weights from the word, and multiplies them by kCellParts
+    // masks both weights out of the word of a WeightedPixel, times kCellParts (a shift by 8)
     static_assert (kCellParts == 1 << 8 && WeightedPixel::kMax == 0xfff);
     const std::uint64_t both =
         (pixel.word & 0xfff00) | std::uint64_t (pixel.word >> 20) << (32 + 8);
@@ -91,7 +90,7 @@ struct WeightSums {
   }
 };
 
-/// Adds up numbers that a table has for the values of pixels, one number for each plane.
+/// Adds up, for each plane, the number that a table has for the value of each pixel.
 template <int kPlanes>
 struct TableSums {
   using Pixel = std::uint8_t;
@@ -120,7 +119,7 @@ struct TableSums {
   }
 };
 
-/// Adds up the cells of some rows of cells.
+/// Computes the sums of the cells in some rows of a grid of cells.
 template <class Sums>
 class Sweep {
 public:
@@ -150,8 +149,8 @@ public:
   }
 
 private:
-  /// Adds pixel rows `first` to before `end` to the sums of a row of cells, in which `part` /
-  /// kCellParts of their height lies.
+  /// Adds pixel rows `first` to before `end` to the sums of a row of cells; part / kCellParts of
+  /// the height of each pixel row lies in the cells.
   void add_rows (int first, int end, int part, std::int64_t *to)
   {
     if (part == 0)
@@ -167,7 +166,6 @@ private:
                         to + i * planes_);
   }
 
-  /// Adds a row of pixels to row_.
   void accumulate_row (int y)
   {
     const auto *const pixels = reinterpret_cast<const typename Sums::Pixel *> (
@@ -189,11 +187,11 @@ private:
   const std::size_t planes_;
   std::vector<Span> spans_;
   int most_rows_ = 1;
-  std::vector<std::uint64_t> row_;  // [column of cells][slot], of pixel rows first_ to before end_
+  std::vector<std::uint64_t> row_;  // sums, [column of cells][slot], of pixel rows first_..end_ - 1
   int first_ = 0, end_ = 0;
 };
 
-/// Adds up all cells, by a number of threads that grows with the number of pixels.
+/// Computes the sums of a grid of cells, with more threads the more pixels there are.
 template <class Sums>
 int sweep (const Image &image, const Cells &cells, const Sums &sums, std::size_t planes,
            std::int64_t *to)

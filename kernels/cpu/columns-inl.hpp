@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Counts a bin's pixels column by column, compiled once for each instruction set.
+// Counts a bin's pixels column by column. Compiled once for each instruction set.
 
 // This include guard works once for each instruction set (see Highway's -inl.h files).
 #if defined(INTHIST_CPU_COLUMNS_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -21,8 +21,8 @@ HWY_BEFORE_NAMESPACE ();
 namespace inthist::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Adds to counts[x] the number of pixels of the bin in column x and rows first..last - 1. Returns
-/// false if it stopped because the job was cancelled.
+/// Adds to counts[x] the number of pixels of a bin in column x and rows first..last - 1. Returns
+/// false if the job was cancelled.
 template <class T>
 bool count_columns (const Job &job, int bin, int first, int last, T *HWY_RESTRICT counts)
 {

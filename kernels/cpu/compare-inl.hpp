@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Compares neighbouring windows with a model, side by side. For each bin it reads lines. A line has
-// H at the left and the right sides of the windows of a row. The count of a window is right less
-// left in the line at its lower edge, less right less left in the line at its upper edge. The line
-// at the lower edge is also the upper line of a window that begins where this one ends. For the
-// next bin, H in the same rows of the next plane is prefetched. Windows of a list have no lines in
-// common, and are counted one by one. If bins have weights, all bins are read once before, because
-// each is divided by their sum.
+// Compares neighbouring windows with a model, side by side. For each bin, two lines are read. A
+// line has the elements of the integral histogram at the left and the right sides of all windows in
+// a row of a grid. A window's count in the bin is right minus left in the line at its lower edge,
+// minus right minus left in the line at its upper edge. The lower line is also the upper line of
+// the windows that begin there. For the next bin, the same elements of the next plane are
+// prefetched. Windows of a list have no lines in common, and are counted one by one. If bins have
+// weights, all bins are read once before, because each bin is divided by their sum.
 //
-// The counts are then added to a MeasureSum. Highway compiles these plain loops over windows for
-// each instruction set, and the compiler turns them into vectors. Measures have one source for all
-// devices, and the operations for a window have one order, so that all devices give the same bits.
+// The counts are then added to a MeasureSum (likeness.hpp) for each window. Highway compiles these
+// plain loops over windows for each instruction set, and the compiler turns them into vectors.
+// Measures have one source for all devices, and the operations for a window have one order, so that
+// all devices give the same bits.
 
 // This include guard works once for each instruction set (see Highway's -inl.h files).
 #if defined(INTHIST_CPU_COMPARE_INL_HPP) == defined(HWY_TARGET_TOGGLE)
@@ -34,10 +35,11 @@ HWY_BEFORE_NAMESPACE ();
 namespace inthist::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr int kTilesMore = 2 * (kTileSide - 1);  // columns of tiles on both sides of a line
+constexpr int kTilesMore = 2 * (kTileSide - 1);  // columns that copying whole tiles adds to a row
 
-/// The columns of H at the left sides, or the right sides, of n windows: x, x + step, ... Columns
-/// before number `first` lie left of the frame, and those from number `last` on lie right of it.
+/// The columns x, x + step, ... of a tensor at the left sides, or at the right sides, of n windows.
+/// Columns before number `first` lie left of the frame, and columns from number `last` on lie
+/// right.
 struct Sides {
   std::int64_t x = 0;
   int step = 1, n = 0, first = 0, last = 0;
@@ -56,7 +58,7 @@ struct Sides {
   }
 };
 
-/// Clips a row or column of H to the frame; -1 is before the frame.
+/// Clips the number of a row or column to the frame; -1 is before the frame, where sums are 0.
 inline int clipped (std::int64_t at, int size)
 {
   return between (-1, at, size - 1);
@@ -70,7 +72,6 @@ void copy (const Elements2d<T> &at, int y, int x, int n, std::uint32_t *HWY_REST
     out[i] = in[i];
 }
 
-/// Writes H of all 16 columns in row i of a tile.
 HWY_INLINE void copy_tile (const TiledElements &at, const std::uint8_t *HWY_RESTRICT tile, int i,
                            std::uint32_t *HWY_RESTRICT out)
 {
@@ -92,7 +93,7 @@ HWY_INLINE void copy_tile (const TiledElements &at, const std::uint8_t *HWY_REST
   out[0] = left;
 }
 
-/// Copies H from whole tiles, so up to 15 more columns are written at either end.
+/// Copies n of the tensor's columns from whole tiles, so up to 15 more are written at either end.
 inline void copy (const TiledElements &at, int y, int x, int n, std::uint32_t *out)
 {
   const std::uint8_t *tile = at.tile (y, x);
@@ -101,7 +102,7 @@ inline void copy (const TiledElements &at, int y, int x, int n, std::uint32_t *o
     copy_tile (at, tile, y % kTileSide, out);
 }
 
-/// Writes every step-th column.
+/// Copies the tensor's row y at the n columns x, x + step, ... to `out`.
 template <class Element>
 void copy_some (const Element &at, int y, int x, int step, int n, std::uint32_t *HWY_RESTRICT out)
 {
@@ -122,9 +123,9 @@ inline void copy_some (const TiledElements &at, int y, int x, int step, int n,
   }
 }
 
-/// Prefetches columns x to `last` of row y in another plane, which lies `ahead` bytes further. On
-/// one thread of an EPYC (Zen 4) a map of 640x480x32, u32, by intersection took 4.8 ms with this
-/// and 6.7 ms without.
+/// Prefetches columns x to `last` of row y in another bin's plane, `ahead` bytes further in memory.
+/// On one thread of an EPYC (Zen 4) a map of 640x480x32, u32, by intersection took 4.8 ms with
+/// prefetching and 6.7 ms without.
 template <class T>
 void fetch (const Elements2d<T> &at, int y, int x, int last, std::size_t ahead)
 {
@@ -133,8 +134,8 @@ void fetch (const Elements2d<T> &at, int y, int x, int last, std::size_t ahead)
     hwy::Prefetch (row + i);
 }
 
-/// Prefetches the first lines, and the line of row y, of the tiles with columns x to `last` in
-/// another plane, which lies `ahead` bytes further.
+/// Prefetches parts of the tiles with columns x to `last` in another bin's plane, `ahead` bytes
+/// further: the first lines of each tile, and the line of row y.
 inline void fetch (const TiledElements &at, int y, int x, int last, std::size_t ahead)
 {
   const int line = kTileSide * at.tiles.line_of (y % kTileSide);
@@ -146,9 +147,9 @@ inline void fetch (const TiledElements &at, int y, int x, int last, std::size_t 
   }
 }
 
-/// Returns H in row y at the sides of windows. The result points to the tensor itself, or to a copy
-/// in `out`. In a copy, H left of the frame is 0, and H right of the frame is H in the last column.
-/// Tiles are copied as a whole, so `out` needs room for kTilesMore more numbers.
+/// Returns the tensor's row y at the left or the right sides of windows, in place or copied to
+/// `out`. In a copy, elements left of the frame are 0, and those right of it repeat the last
+/// column. `out` needs room for kTilesMore more numbers, because tiles are copied as a whole.
 template <class Element>
 const std::uint32_t *elements_at (const Element &at, int y, const Sides &sides, int width,
                                   std::size_t ahead, std::uint32_t *out)
@@ -185,7 +186,7 @@ inline void add_counts (Line above, Line below, std::uint32_t modulus, int n,
     counts[i] += (below.right[i] - below.left[i] - above.right[i] + above.left[i]) & modulus;
 }
 
-/// Compares the windows of a batch with one model after another.
+/// Compares the windows of a batch (compare.hpp) with one model after another.
 class Comparison {
 public:
   Comparison (const TensorView &tensor, const Query &query, const Batch &batch)
@@ -194,8 +195,8 @@ public:
   {
   }
 
-  /// Compares the windows with a model, and writes the results to `values`, where rows are `stride`
-  /// numbers apart.
+  /// Compares the batch's windows with a model, and writes the results to `values`, where rows are
+  /// batch.stride () numbers apart.
   template <Measure kMeasure>
   void run (int model, float *values)
   {
@@ -234,8 +235,7 @@ public:
   }
 
 private:
-  /// Finds the regions that are compared with the model (the windows, or a patch of each window),
-  /// and the number of pixels in each.
+  /// Finds the regions of windows to compare with the model, and how many pixels each has.
   void locate_windows (int model)
   {
     const Region patch = patch_of (query_, model);
@@ -283,7 +283,7 @@ private:
     std::ranges::transform (windows_, totals_, [] (const Region &w) { return pixels_of (w); });
   }
 
-  /// Sets the total of each window to the sum of its weights, in place of the number of pixels.
+  /// Sets the total by which a window is normalised to its sum of weights, not its pixels.
   void load_totals (int model, int n)
   {
     std::fill_n (totals_, n, 0);
@@ -296,7 +296,6 @@ private:
       add_up (n);
   }
 
-  /// Adds all bins to the totals.
   void add_up (int n)
   {
     for (int b = 0; b < shape_.bins; b++) {
@@ -331,8 +330,7 @@ private:
     ahead_ = bin + 1 < shape_.bins ? tensor_.layout.plane_pitch : 0;
   }
 
-  /// Adds up the weights of a bin in windows first..end - 1, one window after another, with 64
-  /// bits.
+  /// Adds up the weights of a bin in windows first..end - 1, with 64 bits for large windows.
   void count_wide_windows_of_bin (int bin, int first, int end)
   {
     tensor_.with_planes ([&] (const auto &plane) {
@@ -343,7 +341,6 @@ private:
     });
   }
 
-  /// Counts the pixels of a bin in the windows of rows first_row..end_row - 1.
   void count_windows_of_bin (int bin, int first_row, int end_row)
   {
     tensor_.with_planes ([&] (const auto &plane) {
@@ -370,8 +367,8 @@ private:
     }
   }
 
-  /// Returns a line of the current bin (see the top of this file). It stays valid until two more
-  /// lines are computed.
+  /// Returns the line of row y of the current bin: the tensor's elements at the sides of the
+  /// windows. A line stays valid until two more lines are computed.
   template <class Element>
   Line line_at (const Element &at, int y)
   {
@@ -388,7 +385,6 @@ private:
     return line_;
   }
 
-  /// Adds a bin to the sums of windows first..end - 1, given the counts of the windows.
   template <Measure kMeasure, class Count>
   void add_bin (int b, float q, const Count *HWY_RESTRICT counts, int first, int end)
   {
@@ -400,8 +396,8 @@ private:
     }
   }
 
-  /// Adds all bins to number kOfModel of the sum, which depends only on the model and which
-  /// `add_bin` does not change.
+  /// Computes, over all bins, the number of a correlation that depends only on the model
+  /// (kOfModel), so that add_bin () does not store it for each window.
   template <Measure kMeasure>
   void add_of_model (int model, int n)
   {
@@ -429,7 +425,8 @@ private:
     return sum;
   }
 
-  /// Calls `move (own numbers, carried numbers, columns)`, row by row.
+  /// Copies the numbers of comparisons from or to Query::carried: calls move (own, carried,
+  /// columns) for each number and each row of windows.
   template <class Move>
   void for_carried (int model, int numbers, Move &&move)
   {
@@ -447,30 +444,30 @@ private:
   const Shape &shape_;
   const Query &query_;
   const Batch &batch_;
-  const int stride_, at_once_;  // windows of a row, and of the rows that are counted at once
+  const int stride_, at_once_;  // windows of a row with padding, and of the rows counted at once
 
   // for the current model
-  bool in_lines_, wide_;         // wide_: counts have 64 bits, which weights may need
+  bool in_lines_, wide_;         // wide_: counts have 64 bits, which sums of weights may need
   std::vector<Region> windows_;  // unless in lines
-  bool one_line_;                // whether a line's right sides follow the left sides
+  bool one_line_;                // whether right sides of windows are left sides of later windows
   Sides left_, right_;
   int above_[Batch::kRows], below_[Batch::kRows];  // rows of H
-  int exact_rows_;                                 // a part of this many rows overflows no counter
+  int exact_rows_;                                 // rows that overflow no counter
   float normalisers_[Batch::kWindows], numbers_[kOfModel + 1][Batch::kWindows];
-  std::uint64_t totals_[Batch::kWindows];  // numbers of pixels, or sums of weights
+  std::uint64_t totals_[Batch::kWindows];  // each window's pixels, or its sum of weights
 
   // for the current bin
-  std::size_t ahead_;  // bytes to the next bin's plane
+  std::size_t ahead_;  // to the next plane
   std::uint32_t counts_[Batch::kColumns];
   std::uint64_t wide_counts_[Batch::kColumns];
-  Line line_;  // the line that was computed last
+  Line line_;  // computed last
   int line_y_, lines_at_ = 0;
   static constexpr int kLine = Batch::kColumns + kTilesMore;
   std::uint32_t lines_[2][2 * kLine];
 };
 
 /// Compares a batch of windows with all models of the query. The results go to `values`, as
-/// [model][row][stride].
+/// [model][row][column], with batch.stride () columns in memory.
 void compare (const TensorView &tensor, const Query &query, const Batch &batch, float *values)
 {
   const auto comparison = std::make_unique<Comparison> (tensor, query, batch);

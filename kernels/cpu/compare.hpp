@@ -8,19 +8,19 @@
 
 namespace inthist::cpu {
 
-/// The windows that a task compares: neighbouring columns in some rows of a grid, or consecutive
-/// windows of a list, which counts as one row. Maps of 640x480x32 took as long or longer with 8 or
-/// 16 rows, and with 320 or 1024 columns; most differences were within the noise (queries --device
-/// cpu).
+/// The windows that a CPU task compares with models: neighbouring columns in some rows of a grid,
+/// or consecutive windows of a list, which counts as one row. Maps of 640x480x32 took as long or
+/// longer with 8 or 16 rows, and with 320 or 1024 columns; most differences were within the noise
+/// (queries --device cpu).
 struct Batch {
   static constexpr int kRows = 4, kColumns = 512, kWindows = kRows * kColumns;
 
   int n_rows, rows[kRows];
   int columns, first_column;
 
-  /// Returns the distance between rows of values: the columns, rounded up to whole vectors.
+  /// Returns the distance between a batch's rows of results: the columns, padded to whole vectors.
   int stride () const { return round_up (columns, 16); }
-  /// Returns the number of the first window in a row of this batch.
+  /// Returns the number, among the query's windows, of the first window in a row of the batch.
   std::size_t index (const Windows &windows, int row) const
   {
     return std::size_t (rows[row]) * (windows.list ? windows.n : windows.grid.columns)
@@ -28,9 +28,8 @@ struct Batch {
   }
 };
 
-/// Returns the part of each window that is compared with a model, relative to the window: a patch
-/// for votes, or the whole window of a grid for likelihoods. (In a list, each window has its own
-/// size.) A patch of negative size becomes empty.
+/// Returns the rectangle, relative to a window, that is compared with a model: a patch for votes,
+/// or the whole window of a grid for likelihoods. A patch of negative size becomes empty.
 inline Region patch_of (const Query &query, int model)
 {
   const Grid &grid = query.windows.grid;
@@ -40,20 +39,20 @@ inline Region patch_of (const Query &query, int model)
   return { patch.x, patch.y, std::max (0, patch.width), std::max (0, patch.height) };
 }
 
-/// The index of the number in a correlation's MeasureSum that depends only on the model. It is the
-/// same in all windows, so it is added up once: with four numbers a window, a batch would outgrow
-/// an L1 cache of 32 KiB.
+/// The index of the number in a correlation's MeasureSum that depends only on the model, not on the
+/// window. This number is added up once: with four numbers a window, a batch of windows would
+/// outgrow an L1 cache of 32 KiB.
 constexpr int kOfModel = 3;
 
-/// Loads the numbers of a MeasureSum from an array in which they are kWindows apart. A lambda that
-/// is compiled for one instruction set would not be inlined into for_state.
+/// Loads a MeasureSum from an array in which its numbers are kWindows apart. This is a function,
+/// because for_state () would not inline a lambda that is compiled for one instruction set.
 template <Measure kMeasure>
 void load (MeasureSum<kMeasure> &sum, const float *numbers)
 {
   sum.for_state ([numbers] (int k, float &number) { number = numbers[k * Batch::kWindows]; });
 }
 
-/// Stores the numbers of a MeasureSum, except number kOfModel.
+/// Stores a MeasureSum in an array in which its numbers are kWindows apart, except number kOfModel.
 template <Measure kMeasure>
 void store (MeasureSum<kMeasure> &sum, float *numbers)
 {

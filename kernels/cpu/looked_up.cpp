@@ -9,7 +9,7 @@
 namespace inthist::cpu {
 namespace {
 
-// Tables are never freed, because threads may still compute while the process ends.
+// Tables of gradients are never freed: threads may still compute while the process ends.
 
 template <class Feature>
 void fill (GradientTable &table, const PixelFormat &format)
@@ -42,8 +42,8 @@ const GradientTable *gradients_of (const PixelFormat &format)
   return table;
 }
 
-/// Returns a table with the WeightedPixel word of each gradient. Returns null if the word of a
-/// pixel depends on more than its gradient, or if there is no memory.
+/// Returns the table with each gradient's WeightedPixel word. Returns null if a pixel's word
+/// depends on more than the gradient, or if there is no memory.
 const WeightTable *weights_of (const GradientTable &gradients, const PixelFormat &format)
 {
   static std::mutex mutex;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Tables of features on the CPU. There are only 511 x 511 gradients of 8-bit pixels. So a table
-// has, for each gradient, the feature's value and the position among soft bins. Another table has
-// the position among soft bins of each 8-bit value, for features that are not gradients.
+// Tables of features on the CPU. There are only 511 x 511 gradients of 8-bit pixels, so a table
+// has, for each gradient, the feature's value and the position among soft bins (features/soft.hpp).
+// For other features, a table has the position of each 8-bit value.
 #pragma once
 
 #include <array>
@@ -12,12 +12,11 @@
 
 namespace inthist::cpu {
 
-/// A range of columns in a row, from the first column to before the end.
+/// A range of columns in a row of pixels, from the first column to before the end.
 struct Columns {
   int first, end;
 };
 
-/// For each gradient of 8-bit pixels, the value of a feature and its position among soft bins.
 struct GradientTable {
   static constexpr int kColumns = 512, kSize = 511 * kColumns;
 
@@ -27,19 +26,17 @@ struct GradientTable {
   static int index_of (int dx, int dy) { return (dy + 255) * kColumns + dx + 255; }
 };
 
-/// The WeightedPixel word of each gradient, for pixels in soft bins whose weight is the length of
-/// the gradient.
+/// The WeightedPixel word of each gradient, for soft bins and the gradient's length as weight.
 using WeightTable = std::array<std::uint32_t, GradientTable::kSize>;
 
-/// The tables for a frame.
 struct LookedUp {
-  const GradientTable *gradients = nullptr;  // null if the feature is not a gradient
-  const WeightTable *weighted = nullptr;     // null unless the word depends on the gradient only
-  std::array<std::uint16_t, 256> from_middles = {};  // by value; not used for gradients
+  const GradientTable *gradients = nullptr;  // the table of gradients, or null for other features
+  const WeightTable *weighted = nullptr;     // null unless weighted pixels depend on gradients only
+  std::array<std::uint16_t, 256> from_middles = {};  // for features without gradients
 
-  /// Prepares the tables for a frame. Computing the table of gradients takes some milliseconds, and
-  /// it needs 0.8 MB, or 1.8 MB with weights. The table is kept for later frames with the same
-  /// feature and number of sectors. Returns false if there is no memory.
+  /// Prepares the tables for a frame. A table of gradients takes some milliseconds, and 0.8 MB, or
+  /// 1.8 MB with weights, and is kept for later frames with the same feature and number of sectors.
+  /// Returns false if there is no memory.
   bool prepare (const Binning &binning);
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Turns the exceptions of TBB and of the allocator into error numbers. No other code of the CPU
-// kernels sees exceptions.
+// Runs work in parallel with TBB, and turns the exceptions of TBB and of the allocator into error
+// numbers. No other code of the CPU kernels sees exceptions.
 #pragma once
 
 #include <atomic>
@@ -18,8 +18,8 @@
 
 namespace inthist::cpu {
 
-/// Returns the result of body (). If it throws, returns ENOMEM if there was no memory, or EAGAIN
-/// for anything else, such as no threads.
+/// Returns the result of body (), or, if body () throws, ENOMEM for lack of memory, and EAGAIN for
+/// anything else, such as no threads.
 template <class Body>
 [[nodiscard]] int guarded (Body &&body)
 {
@@ -32,11 +32,10 @@ template <class Body>
   }
 }
 
-/// Calls `body (part)` for parts of a TBB range, in parallel. If a body returns false, it has
-/// stopped half-way. Then no other part begins, and this returns ECANCELED, even if the flag is
-/// cleared. The tasks have their own context, so that the application cannot cancel them unnoticed.
-/// While the calling thread waits it runs no other tasks, because they might need a lock that the
-/// caller holds.
+/// Calls body (part) for parts of a TBB range, in parallel. Once a body returns false, because it
+/// stopped half-way, no other part begins, and the result is ECANCELED. The tasks have their own
+/// context, so that the application cannot cancel them unnoticed. While the calling thread waits,
+/// it runs no other tasks, because they might need a lock that the caller holds.
 template <class Range, class Body>
 [[nodiscard]] int for_parts (const Range &range, Body &&body)
 {
@@ -55,8 +54,8 @@ template <class Range, class Body>
   });
 }
 
-/// Calls `body (i)` for 0..n - 1 in parallel, until `cancelled`. A body that takes over a
-/// millisecond polls the flag itself, and returns false if it stopped.
+/// Calls body (i) for i = 0..n - 1 in parallel, until the flag `cancelled` is set. A body that
+/// takes over a millisecond polls the flag itself, and returns false if it stopped.
 template <class Index, class Body>
 [[nodiscard]] int for_each (Index n, Index grain, const std::atomic<bool> *cancelled, Body &&body)
 {

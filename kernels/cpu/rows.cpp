@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// rows: scans each row of a plane in registers, adds the row of H above, and writes the tensor
-// once.
+// rows: a CPU strategy that scans each row of a plane in registers, adds the row above, and writes
+// the tensor H once: H(y, x) = H(y - 1, x) + (the sum of row y up to column x).
 //
-//   H(y, x) = H(y - 1, x) + (the sum of row y up to column x)
-//
-// A task is one bin in one strip of rows. It keeps the current row of H in the L1 cache, and only
-// writes the tensor: past the caches if rows are aligned. Traffic: the tensor once, and the bin
-// indices (1 byte a pixel) once a bin from L2. A table that fits in the caches is written to them,
-// and the row above is read from there. strips.hpp divides the tensor into tasks.
+// A task is one bin in one strip of rows (strips.hpp). It keeps the current row of H in the L1
+// cache, and only writes the tensor: past the caches if rows are aligned. Traffic: the tensor once,
+// and the bin indices (1 byte a pixel) once a bin from L2. A summed-area table that fits in the
+// caches is written to them, and the row above is read from there.
 //
 // The vector code is compiled once for each instruction set. Inside a row, 16 bytes tell which
 // pixels are in the bin (1 or 0). Four shifted additions turn them into prefix sums, which are
@@ -33,8 +31,8 @@ HWY_BEFORE_NAMESPACE ();
 namespace inthist::cpu::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// For each of 64 bytes, sets out[i] to the number of bytes equal to `bin` from the start of the
-/// byte's group of 16 up to byte i.
+/// Sets out[i], for i = 0..63, to the number of bytes of `bins` that equal `bin`, from the start of
+/// byte i's group of 16 up to byte i.
 HWY_INLINE void scan_64 (const std::uint8_t *HWY_RESTRICT bins, std::uint8_t bin,
                          std::uint8_t *HWY_RESTRICT out)
 {
@@ -55,8 +53,8 @@ HWY_INLINE void scan_64 (const std::uint8_t *HWY_RESTRICT bins, std::uint8_t bin
 #endif
 }
 
-/// Computes one row of H for a bin. `row` (padded to 64) has the row of H above and becomes the new
-/// row, which is also written to `out`.
+/// Computes a row of the tensor for a bin from a row of bin indices. `row` (padded to 64) has the
+/// tensor's row above, and becomes the new row, which is also written to `out`.
 template <class T, bool kStream>
 HWY_INLINE void scan_row_of_bins (const std::uint8_t *HWY_RESTRICT bins, int width,
                                   std::uint8_t bin, T *HWY_RESTRICT row, T *HWY_RESTRICT out)
@@ -65,7 +63,7 @@ HWY_INLINE void scan_row_of_bins (const std::uint8_t *HWY_RESTRICT bins, int wid
   const hn::Rebind<std::uint8_t, decltype (d)> d_bytes;
   const std::size_t lanes = hn::Lanes (d);
   alignas (64) std::uint8_t local[64];
-  T before = 0;  // number of pixels of the bin in this row, left of the current 16
+  T before = 0;  // pixels of the bin in this row, left of the current 16 columns
 
   for (int x = 0; x < width; x += 64) {
     scan_64 (bins + x, bin, local);
@@ -101,8 +99,8 @@ HWY_INLINE hn::Vec<Sums> last_lane (hn::Vec<Sums> sums)
       sums, hn::IndicesFromVec (d, hn::Set (d, std::uint32_t (hn::Lanes (d) - 1))));
 }
 
-/// Computes the prefix sums of the four lanes of each block of 16 bytes, and then over both blocks
-/// if a vector has two.
+/// Computes prefix sums of the four 32-bit lanes of each block of 16 bytes, and then over both
+/// blocks if a vector has two.
 HWY_INLINE hn::Vec<Sums> scan_lanes (hn::Vec<Sums> sums)
 {
   const Sums d;
@@ -123,7 +121,7 @@ HWY_INLINE hn::Vec<Sums> upper_sums (hn::Vec<Values> values)
   return hn::PromoteTo (Sums (), hn::UpperHalf (hn::Half<Values> (), values));
 }
 
-/// Interleaves the sums of even and odd columns, and calls put (column, sums) from left to right.
+/// Interleaves sums of even and odd columns, and calls put (column, sums) from left to right.
 template <class Put>
 HWY_INLINE void interleave (hn::Vec<Values> even, hn::Vec<Values> odd, Put &&put)
 {
@@ -138,15 +136,12 @@ HWY_INLINE void interleave (hn::Vec<Values> even, hn::Vec<Values> odd, Put &&put
   put (3 * lanes, upper_sums (right));
 }
 
-/// Computes the prefix sums of a vector of values, starting from the sum that is in all lanes of
-/// `before`. Calls put (column, sums) with the widened sums. At the end, `before` includes the sum
-/// of all these values.
-///
-/// Pairs of neighbours are scanned, which are half as many. This gives the prefix sum at the odd
-/// column of each pair. Less the odd value, it is the prefix sum at the even column. On one thread
-/// of an EPYC (Zen 4) 1280x720 takes 100 us, and 118 us if each value has a lane (inthist-check
-/// rows --bench --device cpu --table u8:u32 --size 1280x720 --buffers 1). Vectors of 512 bits were
-/// 0.87 times as fast.
+/// Computes the prefix sums of a vector of 8-bit values, starting from the sum in all lanes of
+/// `before`, to which the values are added. Calls put (column, sums) with the sums as 32 bits.
+/// Pairs of neighbouring values are scanned, which are half as many: a pair's prefix sum, less the
+/// odd value, is that of the even column. On one thread of an EPYC (Zen 4) 1280x720 takes 100 us,
+/// and 118 us if each value has a lane (inthist-check rows --bench --device cpu --table u8:u32
+/// --size 1280x720 --buffers 1). Vectors of 512 bits were 0.87 times as fast.
 template <class Put>
 HWY_INLINE void scan_values (const std::uint8_t *values, hn::Vec<Sums> &before, Put &&put)
 {
@@ -164,7 +159,7 @@ HWY_INLINE void scan_values (const std::uint8_t *values, hn::Vec<Sums> &before, 
   });
 }
 
-/// Like scan_values (), but computes the prefix sums of the squares of half a vector of values.
+/// Computes the prefix sums of the squares of half a vector of 8-bit values, as scan_values ().
 template <class Put>
 HWY_INLINE void scan_squares (const std::uint8_t *values, hn::Vec<Sums> &before, Put &&put)
 {
@@ -179,14 +174,15 @@ HWY_INLINE void scan_squares (const std::uint8_t *values, hn::Vec<Sums> &before,
 }
 #endif
 
-/// Computes one row of H from a row of values, or of their squares, and the row of H above. It is
-/// written to `out`. With kStream, it is written past the caches, and a copy is kept in `row`.
+/// Computes a row of a summed-area table from a row of values (kSquare: of their squares) and the
+/// row of the table above. The new row goes to `out`; with kStream, past the caches, and also to
+/// `row`.
 template <bool kSquare, bool kStream>
 HWY_INLINE void scan_row_of_values (const std::uint8_t *HWY_RESTRICT values, int width,
                                     const std::uint32_t *above, std::uint32_t *row,
                                     std::uint32_t *out)
 {
-  std::uint32_t left = 0;  // sum of the row so far
+  std::uint32_t left = 0;  // sum left of x
   int x = 0;
 #if HWY_TARGET != HWY_SCALAR
   const Sums d;
@@ -218,8 +214,8 @@ HWY_INLINE void scan_row_of_values (const std::uint8_t *HWY_RESTRICT values, int
   }
 }
 
-/// Returns what weighted pixels (WeightedPixel words) add to a bin; `before` is the number of the
-/// bin before it.
+/// Returns what weighted pixels (WeightedPixel words) add to bin number `bin`; `before` is the
+/// number of the previous bin, whose pixels also add to it.
 #if HWY_TARGET != HWY_SCALAR
 HWY_INLINE hn::Vec<Sums> weights_of (hn::Vec<Sums> words, hn::Vec<Sums> bin, hn::Vec<Sums> before)
 {
@@ -231,8 +227,8 @@ HWY_INLINE hn::Vec<Sums> weights_of (hn::Vec<Sums> words, hn::Vec<Sums> bin, hn:
 }
 #endif
 
-/// Computes one row of H from a row of weighted pixels. `row` has the row of H above and becomes
-/// the new row, which is also written to `out`.
+/// Computes a row of the tensor for a bin from a row of weighted pixels. `row` has the tensor's row
+/// above, and becomes the new row, which is also written to `out`.
 template <bool kStream>
 HWY_INLINE void scan_row_of_weights (const WeightedPixel *HWY_RESTRICT pixels, int width, int bin,
                                      int bins, std::uint32_t *HWY_RESTRICT row,
@@ -250,7 +246,7 @@ HWY_INLINE void scan_row_of_weights (const WeightedPixel *HWY_RESTRICT pixels, i
     const auto words = hn::LoadU (d, &pixels[x].word);
     const auto sums = scan_lanes (weights_of (words, wanted, before_it));
     const auto all = hn::Add (hn::Add (sums, before), hn::Load (d, row + x));
-    before = hn::Add (before, last_lane (sums));  // so that the next vector waits only for this
+    before = hn::Add (before, last_lane (sums));  // the next vector waits only for this
     hn::Store (all, d, row + x);
     if constexpr (kStream)
       hn::Stream (all, d, out + x);
@@ -266,9 +262,9 @@ HWY_INLINE void scan_row_of_weights (const WeightedPixel *HWY_RESTRICT pixels, i
   }
 }
 
-/// Computes rows first..last - 1 of H for a bin. row_above has the sums of the columns above these
-/// rows. With `past_caches`, aligned rows are written past the caches. This and the functions below
-/// return false if they stopped because the job was cancelled.
+/// Computes the tensor's rows first..last - 1 for a bin. row_above has the sums of the columns
+/// above these rows. With `past_caches`, aligned rows are written past the caches. Returns false if
+/// the job was cancelled.
 template <class T>
 bool scan_strip (const Job &job, int bin, int first, int last, void *row_above, bool past_caches)
 {
@@ -321,13 +317,13 @@ bool scan_strip_u16 (const Job &job, int bin, int first, int last, void *row_abo
   return scan_strip<std::uint16_t> (job, bin, first, last, row_above, past_caches);
 }
 
-/// Adds to sums[x] the values in column x, or their squares. It works on some rows at a time and
-/// reads them along the row. A picture of 4096 columns took four times as long if it was read
-/// column by column.
+/// Adds to sums[x] the values in column x, or their squares; false if the job was cancelled. Reads
+/// some rows at a time, along the rows: a picture of 4096 columns took four times as long if it was
+/// read column by column.
 template <bool kSquare>
 bool add_columns (const Job &job, int first, int last, std::uint32_t *HWY_RESTRICT sums)
 {
-  constexpr int kRows = 16;  // at most 256: the sum of 256 values is less than 2^16
+  constexpr int kRows = 16;  // rows added at once; the sum of 256 values fits in 16 bits
   for (int y0 = first; y0 < last; y0 += kRows) {
     if (is_set (job.cancelled))
       return false;
@@ -372,7 +368,7 @@ bool add_columns (const Job &job, int first, int last, std::uint32_t *HWY_RESTRI
   return true;
 }
 
-/// Adds to sums[x] what the weighted pixels in column x add to the bin.
+/// Adds to sums[x] what the weighted pixels in column x add to a bin; false if cancelled.
 inline bool add_weights (const Job &job, int bin, int first, int last,
                          std::uint32_t *HWY_RESTRICT sums)
 {
@@ -430,20 +426,18 @@ HWY_EXPORT (scan_strip_u16);
 HWY_EXPORT (count_u32);
 HWY_EXPORT (count_u16);
 
-// A table of at most this many bytes is written to the caches; a larger one goes past them. On two
-// cores of an EPYC with 32 MiB of L3 the caches were faster for 1920x1080 (a table of 7.9 MiB), and
-// writing past them was faster for 3840x2160 (31.6 MiB) (inthist-check rows --bench --device cpu
-// --table u8:u32 --buffers 1 --size 1920x1080). The difference was not noted.
+// A summed-area table of at most this many bytes is written to the caches; a larger one goes past
+// them. On two cores of an EPYC with 32 MiB of L3 the caches were faster for 1920x1080 (7.9 MiB),
+// and writing past them for 3840x2160 (31.6 MiB) (inthist-check rows --bench --device cpu --table
+// u8:u32 --buffers 1 --size 1920x1080).
 constexpr std::size_t kCachedTable = 8 << 20;
 
-/// Returns whether the tensor is written past the caches.
 bool goes_past_caches (const Job &job)
 {
   return job.shape.content != Content::sums
          || job.layout.plane_pitch * job.shape.bins > kCachedTable;
 }
 
-/// Calls `body` with a value of the type of the tensor's elements.
 template <class Body>
 auto with_counter (const Shape &shape, Body &&body)
 {

@@ -15,13 +15,13 @@ int start_workers (const std::atomic<bool> *cancelled)
   using Clock = std::chrono::steady_clock;
   constexpr auto kPatience = std::chrono::milliseconds (100);
   return guarded ([&] {
-    // an arena that is never destroyed keeps its workers
+    // TBB keeps its threads as long as there is an arena, so this arena is never destroyed
     static tbb::task_arena &arena = *new tbb::task_arena;
     return arena.execute ([&] {
       const int allowed =
           int (tbb::global_control::active_value (tbb::global_control::max_allowed_parallelism));
       const int all = std::min (tbb::this_task_arena::max_concurrency (), allowed);
-      // a thread waits until all threads are here, or until no other thread has come for a while
+      // each thread waits until all of TBB's threads have come, or no other has come for a while
       std::atomic<int> here = 0;
       return for_each (all, 1, cancelled, [&] (int) {
         int seen = ++here;

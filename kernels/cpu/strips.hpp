@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Cuts a tensor into tasks. Each task computes one bin in one strip of rows. If the number of bins
-// gives enough tasks, the frame is one strip. If not, a first pass counts the columns of each
-// strip, and a second pass adds up the strips, which gives the counts above each strip. (Dang, Yan
-// and Wu 2014: reduce, scan the auxiliary matrix, scan; here with full-width blocks.)
+// Cuts a tensor into tasks of the CPU. Each task computes one bin in one strip of rows. If the
+// number of bins gives enough tasks, the frame is one strip. If not, a first pass counts the
+// columns of each strip, and a second pass adds up the strips, which gives the counts above each
+// strip. (Dang, Yan and Wu 2014: reduce, scan the auxiliary matrix, scan; here with full-width
+// blocks.)
 #pragma once
 
 #include <algorithm>
@@ -18,36 +19,31 @@
 
 namespace inthist::cpu {
 
-/// The tuned numbers of strips. If a comment gives no times, other values were not measured.
+/// Limits for dividing a tensor into tasks. If no times are given, other values were not measured.
 struct StripsPolicy {
-  // This many tasks keep every core busy even if some tasks take longer than others.
+  // This many tasks for each core keep all cores busy, even if some tasks take longer.
   int tasks_per_core = 4;
-  // A tensor of at most this many elements is computed by one thread, because it is done before a
-  // second thread would have started. On an EPYC (Zen 4) a table of 64x64 with squares takes 1.6 us
-  // on one thread, and 2.6 us if two threads share it (inthist-check rows --bench --device cpu
-  // --table u8:u32 --bins 2 --size 64x64 --buffers 1). Other limits were not measured.
+  // A tensor of up to this many elements is computed by one thread, before a second would start: on
+  // an EPYC (Zen 4) a table of 64x64 with squares takes 1.6 us on one thread, and 2.6 us on two
+  // (inthist-check rows --bench --device cpu --table u8:u32 --bins 2 --size 64x64 --buffers 1).
   int small_tensor = 1 << 15;
-  // A strip has at least this many rows, so that the work of a task outweighs the cost of starting
-  // it.
+  // A strip has at least this many rows, so that a task outweighs the cost of starting it.
   int least_rows = 32;
-  // A strip has at least this many units (kUnit rows, such as a row of tiles), so that a task is
-  // worth its start.
+  // A strip has at least this many units (kUnit rows each, such as a row of tiles).
   int least_units = 4;
-  // A strip of a table has at least this many pixels: a table has only one bin, so a row is little
-  // work.
+  // A strip of a summed-area table, whose rows are little work, has at least this many pixels.
   int least_table_pixels = 1 << 18;
 };
 constexpr StripsPolicy kStripsPolicy;
 
-/// Divides a tensor into strips that begin at multiples of kUnit rows. The workspace has a row of T
-/// for each bin and strip.
+/// Divides a tensor into strips of rows that begin at multiples of kUnit rows. The workspace has,
+/// for each bin and strip, a row of T: the counts of the columns above the strip.
 template <class T, int kUnit = 1>
 class Strips {
 public:
   explicit Strips (const Job &job) : job_ (job), strips_ (strips_of (job.shape)) {}
 
-  /// Returns the bytes of workspace for this shape. They also suffice for this shape with fewer
-  /// bins, which has more strips.
+  /// Returns the bytes of workspace for a shape; enough also for fewer bins, with more strips.
   static std::size_t workspace_bytes (const Shape &shape)
   {
     return row_bytes (shape)
@@ -55,10 +51,10 @@ public:
                                     shape.bins + wanted_tasks ());
   }
 
-  /// Computes the tensor by two functions, each called for rows first..last - 1 of a strip. `count
-  /// (job, bin, first, last, counts)` adds these rows to the counts of columns. `scan (job, bin,
-  /// first, last, above, more...)` writes these rows of the tensor; `above` has the counts of the
-  /// columns above them. Each returns false if it stopped.
+  /// Computes the tensor with two functions, called for rows first..last - 1 of each strip: count
+  /// (job, bin, first, last, counts) adds the rows to the counts of columns, and scan (job, bin,
+  /// first, last, above, more...) writes these rows of the tensor, given the counts above them.
+  /// They return false if the job was cancelled.
   template <class Count, class Scan, class... More>
   int count_and_scan (Count &&count, Scan &&scan, More... more) const
   {
@@ -77,15 +73,13 @@ private:
     return std::min (job_.shape.height, int (std::int64_t (units) * strip / strips_) * kUnit);
   }
 
-  /// Returns the counts above a strip, a number for each column, padded so that 64 numbers may be
-  /// read at any pixel.
+  /// Returns the row with a bin's count of pixels in each column above a strip.
   T *above (int bin, int strip) const
   {
     return reinterpret_cast<T *> (static_cast<std::uint8_t *> (job_.workspace)
                                   + (std::size_t (bin) * strips_ + strip) * row_bytes (job_.shape));
   }
 
-  /// Computes the counts of the columns above each strip.
   template <class Count>
   int count_above (Count &&count) const
   {
@@ -107,8 +101,7 @@ private:
     });
   }
 
-  /// Calls `task (bin, strip)` for all bins and strips, in parallel if that is worth it. A task
-  /// returns false if it stopped.
+  /// Calls task (bin, strip) for all bins and strips, in parallel, until a task returns false.
   template <class Task>
   int for_tasks (Task &&task) const
   {
@@ -151,8 +144,8 @@ private:
     return std::max (1, shape.height / least_rows);
   }
 
-  /// Returns the number of strips with which bins x strips gives each thread enough tasks. A table
-  /// has one strip for each thread, because all strips but one are read twice.
+  /// Returns the number of strips that gives each thread enough tasks. A summed-area table has at
+  /// most one strip for each thread, because all strips but one are read twice.
   static int strips_of (const Shape &shape)
   {
     const int threads = tbb::this_task_arena::max_concurrency ();

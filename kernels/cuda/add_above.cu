@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Completes a strip that was computed like a frame of its own (inthist.hpp), by the simplest form
-// of the carry of Nehab et al. 2011. The carry, H in the row above the strip, is added to all rows
-// of a column. The last row is the carry for the next strip. Traffic: reads and writes the tensor
-// once more. The download of the tensor, which follows, takes much longer. A thread works down
-// columns that are 16 bytes wide together. So no other thread reads or replaces the carries of
-// these columns.
+// Completes the integral histogram H of a strip that was computed as if it were a frame of its own
+// (inthist.hpp). The carry, H in the row above the strip, is added to all rows of a column; the
+// strip's last row is the carry for the next strip. This is the simplest form of the carries of
+// Nehab et al. 2011. A thread works down columns that are 16 bytes wide together, so no other
+// thread uses their carries. The tensor's download, which follows, takes much longer.
 #include <cuda_runtime.h>
 
 #include "../planes.hpp"
@@ -13,10 +12,9 @@
 namespace inthist::cuda {
 namespace {
 
-// Other values of these two constants were not measured, because the download takes longer than the
-// kernel.
+// threads of a block, and rows that a thread loads at once; other values were not measured
 constexpr int kThreads = 128;
-constexpr int kAtOnce = 8;  // rows that a thread loads at once
+constexpr int kAtOnce = 8;
 
 template <class T>
 struct alignas (16) Pack {
@@ -24,8 +22,8 @@ struct alignas (16) Pack {
   T elements[kElements];
 };
 
-/// Adds the carries to 16 bytes of elements, from column x on, in each row of a plane. If not
-/// kWhole, the row ends within these 16 bytes.
+/// Adds the row above a strip to all of the strip's rows, in 16 bytes of columns from column x on.
+/// kWhole is false if the row ends within these 16 bytes.
 template <bool kWhole, class T>
 __device__ inline void add_down (const Planes<T> &strip, int x, std::uint32_t *carry)
 {
@@ -42,7 +40,7 @@ __device__ inline void add_down (const Planes<T> &strip, int x, std::uint32_t *c
   Pack<T> rows[kAtOnce] = {};
   for (int y = 0; y < strip.height; y += kAtOnce) {
 #pragma unroll
-    for (int i = 0; i < kAtOnce; i++) {  // rows beyond the last load the last row instead
+    for (int i = 0; i < kAtOnce; i++) {  // rows below the strip load its last row again
       const T *const from = column + min (y + i, strip.height - 1) * strip.row;
       if constexpr (kWhole)
         rows[i] = *reinterpret_cast<const Pack<T> *> (from);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Answers queries on the GPU.
+// Answers queries of a tensor (query.hpp), such as the histograms of windows, on the GPU.
 #include "answer.cuh"
 
 namespace inthist::cuda {

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Kernels that answer queries of a tensor in rows or in tiles. The work is divided like this:
+// Kernels that answer queries of a tensor in rows or in tiles. The kind of the query (query.hpp)
+// tells how its windows are divided among blocks and threads:
 //
-//   counts, sums  a block for each window, a thread for each bin, with four loads (more if it must
-//   be
-//                 cut, see region.hpp). In tiles, a warp some bins (device/tiles/window.cuh)
+//   counts, sums  a block for each window, a thread for each bin, with four loads (more if a window
+//                 is cut into parts, see region.hpp). In tiles, a warp for 16 bins (window.cuh)
 //   totals        a thread for each window, or for each patch of a window
-//   likelihoods   a warp for each window, a lane for each bin; bins are added in their order.
+//   likelihoods   a warp for each window, a lane for each bin; bins are added in ascending order.
 //                 Maps of windows that share edges have a faster kernel (likelihood_map.cuh)
 //   quantiles     a thread for each window, which runs through the bins
 //   votes         a block for up to kVoteWindows windows (fewer if their votes do not fit in shared
-//                 memory), a thread for each patch of a window; neighbours are in neighbouring
-//                 threads
+//                 memory), a thread for each patch; neighbouring threads have neighbouring windows
 //
 // Kernels of likelihoods and votes also find the best window (device/queries/best_window.cuh).
 #pragma once
@@ -27,15 +26,15 @@
 
 namespace inthist::cuda {
 
-// The most windows of a block of votes. The u32 of eight neighbouring windows fill a sector of 32
-// bytes. Other values of this number, and of the threads of this file's blocks, were not measured.
+// The most windows that a block of the votes kernel compares: u32 elements of eight neighbouring
+// windows fill a sector of 32 bytes. This number and this file's block sizes were not tuned.
 constexpr int kVoteWindows = 8;
-// the shared memory that every GPU gives a block, less what finding the best window needs
+// The shared memory for votes: what every GPU gives a block, less that of the best-window search.
 constexpr std::size_t kVotesBytes = (48 << 10) - sizeof (BestWindow<Query>::Shared);
 static_assert (kMaxPatches * sizeof (float) <= kVotesBytes);
-constexpr int kAnswerThreads = 128;  // threads of a block for quantiles or likelihoods
-// With a bound of 128, likelihoods of a WholeQuery use fewer registers on sm_90, but likelihoods of
-// a Query would spill registers. This was not timed.
+constexpr int kAnswerThreads = 128;  // threads of a block for totals, quantiles or likelihoods
+// The block size for which the likelihoods kernel is compiled. A bound of 128 saves registers on
+// sm_90, but a Query that may carry data would spill registers. This was not timed.
 template <class AnyQuery>
 constexpr int kLikelihoodBound = std::is_same_v<AnyQuery, WholeQuery> ? kAnswerThreads : 1024;
 
@@ -66,8 +65,7 @@ __global__ void count_windows_in_tiles_kernel (TensorInTiles tensor, Query query
   }
 }
 
-/// Computes the total of each window. The tensor is in rows, because tensors of weights are never
-/// in tiles.
+/// Computes each window's sum of weights. Tensors of weights are in rows, and never in tiles.
 template <class Tensor>
 __global__ void totals_kernel (Tensor tensor, Query query)
 {
@@ -87,9 +85,8 @@ __global__ void quantiles_kernel (Tensor tensor, AnyQuery query)
     tensor.with_planes ([&] (const auto &plane) { quantile (tensor.shape, plane, query, i); });
 }
 
-/// Calls `body` with a function that counts a window. Called by a warp with the number of a bin,
-/// `first`, it returns to each lane the pixels (or weights) in bin first + lane, if the tensor has
-/// this bin.
+/// Calls `body` with a function that counts the pixels (or weights) of a window. A warp calls this
+/// function with the number `first` of a bin, and lane i gets the count of bin first + i.
 template <class Tensor, class Body>
 __device__ void with_lanes_counts (const Tensor &tensor, const Region &window, Body body)
 {
@@ -107,8 +104,8 @@ __device__ void with_lanes_counts (const Tensor &tensor, const Region &window, B
   }
 }
 
-/// Returns divisor_of () to all lanes of a warp. If it is a sum of weights, each lane adds up some
-/// of the bins.
+/// Returns the divisor of window i's histogram (divisor_of () in window.hpp) to all lanes of a
+/// warp. If the divisor is a sum of weights over all bins, each lane adds up some of the bins.
 template <class Tensor, class AnyQuery>
 __device__ std::uint64_t divisor_in_warp (const Tensor &tensor, const AnyQuery &query,
                                           std::size_t i, const Region &window)
@@ -129,7 +126,6 @@ __device__ std::uint64_t divisor_in_warp (const Tensor &tensor, const AnyQuery &
   return pixels_of (window);
 }
 
-/// Compares window i with the model.
 template <Measure kMeasure, class Tensor, class AnyQuery>
 __device__ void compare_window_in_warp (const Tensor &tensor, const AnyQuery &query, int i,
                                         BestWindow<AnyQuery> &best)
@@ -169,8 +165,8 @@ likelihoods_kernel (Tensor tensor, AnyQuery query)
   best.publish (bests);
 }
 
-/// Compares a window with a model; this is sum i of the query. Calls `store` with the value if the
-/// tensor has the frame's last bins.
+/// Compares a window with a model in one thread, bin after bin; i numbers this comparison in the
+/// query. Calls `store` with the result, unless more bins of the frame follow in another tensor.
 template <Measure kMeasure, class PlaneAccessor, class AnyQuery, class Store>
 __device__ void compare_window (const Shape &shape, const PlaneAccessor &plane,
                                 const AnyQuery &query, std::size_t i, const Region &window,
@@ -190,8 +186,8 @@ __device__ void compare_window (const Shape &shape, const PlaneAccessor &plane,
   finish (shape, query, i, sum, store);
 }
 
-/// Tells whether votes (i) is the rank-th best of n votes. The first of several equal votes counts
-/// as better.
+/// Tells whether vote i is the rank-th best (0: the best) of a window's n votes, where votes (k) is
+/// vote k. Of equal votes, the first counts as better.
 template <class Votes>
 __device__ bool has_rank (int rank, int i, int n, bool similarity, const Votes &votes)
 {
@@ -260,8 +256,8 @@ void launch_totals (const Tensor &tensor, const Query &query, Stream stream)
   }
 }
 
-/// Launches the kernels for likelihoods, votes or quantiles. A Query may carry data, so its kernels
-/// have more code and registers than those for a WholeQuery.
+/// Launches the kernels for likelihoods, votes or quantiles. They are compiled twice: a Query may
+/// carry data between groups of bins, which takes more registers than a WholeQuery.
 template <class Tensor, class AnyQuery>
 void launch_comparison (const Tensor &tensor, const AnyQuery &query, Stream stream)
 {
@@ -291,11 +287,10 @@ void launch_comparison (const Tensor &tensor, const AnyQuery &query, Stream stre
       break;
     case QueryKind::counts:
     case QueryKind::sums:
-    case QueryKind::totals: break;  // launch () has other kernels for totals
+    case QueryKind::totals: break;  // launch () answers counts, sums and totals with other kernels
   }
 }
 
-/// Launches the kernels that answer the query.
 template <class Tensor>
 void launch (const Tensor &tensor, const Query &query, Stream stream)
 {
@@ -311,7 +306,7 @@ void launch (const Tensor &tensor, const Query &query, Stream stream)
     launch_comparison (tensor, whole (query), stream);
 }
 
-// The kernels for tiles are compiled in answer_tiles.cu, in parallel with the others.
+// answer_tiles.cu compiles the kernels for tensors in tiles, in parallel with those for rows.
 extern template void launch (const TensorInTiles &, const Query &, Stream);
 
 }  // namespace inthist::cuda

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The kernels of answer.cuh for tensors in tiles.
+// Compiles the kernels of answer.cuh for tensors in tiles; answer.cu compiles those for rows.
 #include "answer.cuh"
 
 namespace inthist::cuda {

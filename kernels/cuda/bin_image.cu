@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Converts pixels to bin indices, or to weighted pixels, with the LUT in shared memory. Traffic:
-// the image is read once, and one or four bytes are written for each pixel, about a hundredth of
-// the tensor. A thread converts 16 pixels of one byte, or four larger pixels. For features that
-// read more than a pixel of the first plane there are two kernels for each feature, in which a
-// thread converts runs of eight pixels (device/pixels/pixel_run.cuh).
+// Converts pixels to bin indices, or to weighted pixels (features/weight.hpp), with the LUT in
+// shared memory. A thread converts 16 pixels of one byte, or four larger pixels. A feature that
+// reads more than a pixel of the first plane has two kernels, for bins and for weights, in which a
+// thread converts runs of eight pixels (device/pixels/pixel_run.cuh). Traffic: the image is read
+// once, and one or four bytes are written for each pixel, about a hundredth of the tensor.
 #include <algorithm>
 
 #include <cuda_runtime.h>
@@ -17,7 +17,7 @@
 namespace inthist::cuda {
 namespace {
 
-constexpr int kThreads = 256;  // This number was not measured against others.
+constexpr int kThreads = 256;  // threads of a block; other numbers were not measured
 
 template <int kWords>
 struct alignas (4 * kWords) Bytes {
@@ -62,13 +62,12 @@ bin_pixels (const std::uint8_t *image, std::size_t stride, PixelFormat format,
   *reinterpret_cast<Bytes<kWords> *> (out.data + y * out.stride + x0) = bins;
 }
 
-/// The tables of a block. They are in shared memory, because each lane reads another place.
+/// A block's lookup tables. They are in shared memory, because each lane reads another entry.
 struct Tables {
   LutWords lut;
   Sectors sectors;
 
-  /// Copies the tables to shared memory. All threads of the block must call this, and a barrier
-  /// must follow.
+  /// Copies the lookup tables to shared memory. All threads call this; a barrier must follow.
   __device__ void set (const LutWords &from, const Sectors &all, bool is_gradient)
   {
     lut.copy (from);
@@ -86,7 +85,7 @@ constexpr bool kReadsColours = Feature::kReads == Reads::rgb || Feature::kReads 
 template <class Feature>
 constexpr bool kReadsNeighbours = Feature::kReads == Reads::luma_3x3;
 
-/// The position of a thread's pixels: runs of pixels in row y, from column x on.
+/// Column x and row y of the first pixel that a thread converts, in runs of eight pixels.
 struct PixelPosition {
   int x;
   unsigned y;
@@ -100,7 +99,7 @@ struct PixelPosition {
   }
 };
 
-constexpr int kRuns = 2;  // runs of a thread that computes bins; both are loaded at once
+constexpr int kRuns = 2;  // runs of eight pixels that a thread loads at once and converts
 
 template <class Feature>
 __global__ void __launch_bounds__ (kThreads)
@@ -138,7 +137,6 @@ bin_feature (const __grid_constant__ Image image, const __grid_constant__ Sector
   *to = make_uint4 (bins[0].words[0], bins[0].words[1], bins[1].words[0], bins[1].words[1]);
 }
 
-/// Makes words of WeightedPixel.
 template <class Feature>
 __global__ void __launch_bounds__ (kThreads)
 weigh_feature (const __grid_constant__ Image image, const __grid_constant__ Sectors sectors,
@@ -171,7 +169,7 @@ weigh_feature (const __grid_constant__ Image image, const __grid_constant__ Sect
     to[i / 4] = make_uint4 (words[i].word, words[i + 1].word, words[i + 2].word, words[i + 3].word);
 }
 
-/// Calls `launch` for parts of the rows, so that the numbers of threads fit in 32 bits.
+/// Calls `launch` for groups of rows, so that the threads of each kernel have 32-bit numbers.
 template <class Launch>
 int for_rows (std::size_t threads_per_row, int height, Launch &&launch)
 {
@@ -208,7 +206,7 @@ int launch_feature (const Binning &binning, int width, int height, PixelPlane ou
     Image from = image;
     from.first_row += y;
     if (image.format.reads_single_pixel ())
-      from.rows = height;  // no neighbouring rows are read, so the image may end anywhere
+      from.rows = height;  // no neighbours are read, so it does not matter where the image ends
     return launch_overlapped (kernel, blocks, kThreads, 0, stream, from, sectors_of (image.format),
                               LutWords::of (binning.lut), width, rows,
                               PixelPlane{ out.data + y * out.stride, out.stride });

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Blends drawings into a picture on a GPU (blend.hpp). A thread blends one pixel of a drawing or of
-// a map at a time.
+// Blends drawings, and maps of levels that are shown as colours, into a picture on a GPU
+// (blend.hpp). A thread blends one pixel at a time.
 #include <cuda_runtime.h>
 
 #include "../blend.hpp"
@@ -10,7 +10,7 @@ namespace inthist::cuda {
 namespace {
 
 constexpr int kThreads = 256;
-constexpr int kMaxBlocks = 64;  // of a drawing: many are small, and few are large
+constexpr int kMaxBlocks = 64;  // blocks for each drawing, most of which are small
 
 __global__ void blend_drawings (Canvas canvas, const Drawing *drawings, const Argb *pixels)
 {

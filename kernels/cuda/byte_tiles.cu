@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// byte-tiles: counts the pixels in columns, then goes down strips of tiles (tiles.hpp), and writes
-// each tile once. Like strip, it has two launches:
+// byte-tiles: computes integral histograms in tiles (tiles.hpp). It counts the pixels in columns,
+// then goes down strips of tiles and writes each tile once. As in strip (strip.cu), there are two
+// launches:
 //
-//   count   counts the pixels of each bin in each column of every strip
-//           (device/strip/column_counts.cuh)
-//   scan    walks down every strip of every bin, a lane a tile (device/byte_tiles/scan.cuh)
+//   count   counts the pixels of each bin in each column of every strip (strip/column_counts.cuh)
+//   scan    walks down each strip of each bin, a lane for each tile of a row (byte_tiles/scan.cuh)
 //
 // Counts inside a tile fit in a byte. So four counts are added at a time, and a multiplication by
 // 0x01010101 gives the prefix sums of four counts. Traffic: 0.28 of the traffic of a u32 tensor, or
@@ -24,13 +24,12 @@ namespace {
 
 constexpr int kMaxTiledWidth = kMaxTileThreads * kTileSide;
 
-/// The parameters of a launch of scan for the shape of a frame. The number of blocks comes from
-/// Strips.
+/// The scan kernel of byte-tiles for a frame's shape, with its threads and bytes of shared memory.
 struct TileLaunch {
   void (*kernel) (BinSource, Strips, Layout, std::uint8_t *);
   int threads, staged_bytes;
 
-  /// Returns a launch that writes tiles by way of shared memory, if a block has enough of it.
+  /// Chooses the scan kernel. It writes tiles by way of shared memory if a block can have enough.
   static TileLaunch of (const Tiles &tiles, int shared_bytes)
   {
     const int threads = round_up (tiles.columns, kWarp), staged = threads * tiles.bytes ();
@@ -45,11 +44,10 @@ struct TileLaunch {
              threads, 0 };
   }
 
-  /// Sets the kernel's limit of shared memory, and gets the number of blocks that fit on a
-  /// multiprocessor.
+  /// Sets the scan kernel's shared-memory limit, and gets how many blocks fit on a multiprocessor.
   int get_room (int shared_bytes, int &blocks) const
   {
-    // the value is always the same, because other threads may launch the kernel at the same time
+    // the same limit of shared memory in all calls, because other CPU threads may launch the kernel
     if (const int error = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                                 shared_bytes);
         error != 0)
@@ -58,10 +56,10 @@ struct TileLaunch {
   }
 };
 
-/// Gets the bytes of shared memory that a block can have for tiles.
+/// Gets the bytes of shared memory for a block's tiles: all but 4096, for the kernel's other data.
 int get_shared_bytes (int &bytes)
 {
-  constexpr int kOwn = 4096;  // scan's other shared memory, and the system's in each block
+  constexpr int kOwn = 4096;
   const int error = device_attribute (cudaDevAttrMaxSharedMemoryPerBlockOptin, bytes);
   bytes -= kOwn;
   return error;

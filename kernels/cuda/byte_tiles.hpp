@@ -6,8 +6,8 @@
 
 namespace inthist::cuda {
 
-/// Runs byte-tiles with a policy other than the default. The workspace has room for strips of four
-/// or more rows of tiles.
+/// Runs the algorithm byte-tiles with other numbers than the default, to test them. Strips must
+/// have at least four rows of tiles, because the workspace has no room for more, shorter strips.
 int run_byte_tiles (const Job &job, const TilesPolicy &policy);
 
 }  // namespace inthist::cuda

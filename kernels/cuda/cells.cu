@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Adds up the cells of many grids at once from the pixels of a frame (cells.hpp), and counts the
-// bins of windows. A block adds up one row of cells of a grid. A thread works down columns of
-// pixels, and adds the pixels to sums in shared memory, for the cells in which a column lies. All
-// numbers are integers: the order of additions does not matter.
+// Adds up cells, which are rectangles whose edges may lie inside pixels (cells.hpp), of many grids
+// at once, and counts the bins of windows. A block adds up one row of cells of a grid: a thread
+// works down columns of pixels, and adds them to the sums of their cells in shared memory. All
+// numbers are integers, so the order of additions does not matter.
 #include <algorithm>
 
 #include <cuda_runtime.h>
@@ -15,15 +15,15 @@
 namespace inthist::cuda {
 namespace {
 
-constexpr int kThreads = 128;  // This number was not measured against others.
+constexpr int kThreads = 128;  // threads of a block; other numbers were not measured
 
-/// Calls body (cell, part) for each cell along an axis in which a part of the pixel's side lies.
-/// The unit of `part` is 1/kCellParts pixel.
+/// Calls body (cell, part) for each cell along an axis that contains a part of a pixel's side. The
+/// unit of `part` is 1/kCellParts pixel. Cell i lies between edges[i] and edges[i + 1].
 template <class Body>
 __device__ void for_cells (const int *edges, int cells, int pixel, Body &&body)
 {
   const int from = pixel * kCellParts, to = from + kCellParts;
-  int first = 0, end = cells;  // the first cell that ends after `from` is in this range
+  int first = 0, end = cells;  // binary search for the first cell that ends after the pixel's start
   while (first < end) {
     const int middle = (first + end) / 2;
     if (edges[middle + 1] > from)
@@ -36,8 +36,8 @@ __device__ void for_cells (const int *edges, int cells, int pixel, Body &&body)
       body (i, part);
 }
 
-/// Return the first pixel that lies at least partly in a cell that begins at this edge, and the
-/// first pixel after a cell that ends at this edge.
+/// Return the pixels of a cell, given its first or last edge in units of 1/kCellParts pixel: the
+/// first pixel that lies partly in the cell, and the first pixel after the cell.
 __device__ int first_pixel (int edge)
 {
   return edge / kCellParts;
@@ -47,14 +47,13 @@ __device__ int end_pixel (int edge)
   return divide_up (edge, kCellParts);
 }
 
-/// Adds up cells of weighted pixels. Consecutive rows of pixels of which the same part lies in the
-/// cells are summed with 32 bits. This sum is of the weight times the part of the pixel's width,
-/// over at most kMaxPixels pixels.
+/// Adds up cells of weighted pixels. Whole rows are first summed in groups, of at most kMaxPixels
+/// pixels in a cell, so that a sum of weights times widths (in 1/kCellParts pixel) fits in 32 bits.
 __global__ void __launch_bounds__ (kThreads)
 add_up_weights (PixelPlane words, int planes, const CellsOnDevice *grids)
 {
   constexpr int kMaxPixels = 4096;
-  extern __shared__ std::uint64_t totals[];  // [column][plane], and a number of 32 bits for each
+  extern __shared__ std::uint64_t totals[];  // [column][plane], then as many sums of 32 bits
   const CellsOnDevice grid = grids[blockIdx.y];
   const int row = int (blockIdx.x);
   if (row >= grid.rows)
@@ -98,8 +97,7 @@ add_up_weights (PixelPlane words, int planes, const CellsOnDevice *grids)
     out[i] = std::int64_t (totals[i]);
 }
 
-/// Adds up cells of pixels without weights. A table has the number that each value of a pixel adds
-/// to each plane.
+/// Adds up cells of pixels without weights, by a table of what each value adds to each plane.
 template <int kPlanes>
 __global__ void __launch_bounds__ (kThreads)
 add_up_values (PixelPlane values, const CellsOnDevice *grids)
@@ -139,9 +137,8 @@ add_up_values (PixelPlane values, const CellsOnDevice *grids)
     out[i] = std::int64_t (totals[i]);
 }
 
-constexpr int kSlices = 4;  // of a window; a block counts one slice
+constexpr int kSlices = 4;  // slices of a window, each counted by one block
 
-/// Counts the bins of windows.
 __global__ void __launch_bounds__ (kThreads)
 count_pixels (PixelPlane values, const __grid_constant__ LutWords lut, int bins,
               const Region *windows, std::uint32_t *counts)

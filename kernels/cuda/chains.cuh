@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Chains of windows of a map along an axis. Each window of a chain begins where the one before it
-// ends, so windows of a chain share elements of H.
+// Chains of windows of a likelihood map, along one axis. Each window of a chain begins where the
+// window before it ends, so both share elements of the integral histogram H.
 #pragma once
 
 #include <algorithm>
@@ -11,32 +11,31 @@
 
 namespace inthist::cuda {
 
-/// The chains along an axis of a map. Neighbouring windows of a chain are `apart` places of the map
-/// from each other. So `apart` neighbouring chains together (a set) cover a range of the map
-/// without gaps. The last set may lie partly beyond the map.
+/// The n chains along an axis of a likelihood map. Neighbouring windows of a chain are `apart`
+/// places of the map from each other, so `apart` neighbouring chains (a set) cover a range without
+/// gaps.
 struct Chains {
   int n, apart;
 };
 
-/// Returns the row or column in the map of a chain's first window.
+/// Returns the place (row or column) of a likelihood map at which a chain of windows begins.
 template <int kLength>
 INTHIST_HOST_DEVICE inline int first_window (int chain, int apart)
 {
   return chain / apart * kLength * apart + chain % apart;
 }
 
-/// Returns the row or column of H that belongs to an edge of the window at a place of the map. The
-/// edge lies `offset` pixels after the window's first edge. The result is that of the last pixel
-/// before the edge, or -1 before the frame. `start` and `step` are those of the grid; the frame has
-/// `size` rows or columns.
+/// Returns the row or column of the integral histogram for an edge of a window at a place of a
+/// grid: that of the last pixel before the edge, or -1 before the frame. The edge lies `offset`
+/// pixels after the window's first edge; the frame has `size` rows or columns.
 INTHIST_HOST_DEVICE inline int edge_at (int start, int step, std::int64_t place, int offset,
                                         int size)
 {
   return between (-1, start + place * step + offset - 1, size - 1);
 }
 
-/// Returns the chains of `length` windows along an axis with n windows of `size` pixels. Returns
-/// nothing if no window begins where another one ends.
+/// Returns the chains of `length` windows along an axis with n windows of `size` pixels, `step`
+/// pixels apart. Returns nothing if no window begins where another one ends.
 inline std::optional<Chains> chains_along (int n, int size, int step, int length)
 {
   if (length == 1)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The steps before the scan kernel of strip and byte-tiles. They choose where pixels are read from
-// and which kernel maps them to bins, and launch the count kernel (device/strip/column_counts.cuh).
+// What the algorithms strip and byte-tiles do before their scan kernel: they choose where pixels
+// are read and which kernel maps pixels to bins, and launch the count kernel (column_counts.cuh).
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ struct HighBits {
   int shift, first;
 };
 
-/// Tells how to find the bin of a byte from its high bits (see BinSource), without the LUT. Returns
-/// nothing if high bits do not suffice for this LUT, or if a bin has no byte.
+/// Returns how the high bits of a byte give its bin without the LUT: byte >> shift == first + bin.
+/// Returns nothing if this does not hold for all bytes of the LUT, or if a bin has no byte.
 inline std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
 {
   constexpr int kValues = sizeof lut;
@@ -40,8 +40,8 @@ inline std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
 /// bytes are the bins, or if the job already has bins.
 enum class BinsBy { nobody, count, bin_image };
 
-/// The pixels that the kernels count and scan read. With BinsBy::count, only count reads them, and
-/// scan reads the bins that count stores.
+/// The pixels that the kernels count and scan read. With BinsBy::count, only count reads these
+/// pixels, and scan reads the bins that count stores.
 struct Input {
   BinSource pixels;
   BinsBy bins_by;
@@ -54,10 +54,9 @@ inline BinSource bin_plane_of (const Job &job)
            .columns = int (job.pixels.stride / bytes_of (job.shape.pixel)) };
 }
 
-/// Chooses the input of the kernels. It is the image itself if the high bits of its bytes are the
-/// bins, and its address, stride and width are multiples of `alignment`. If not, count maps pixels
-/// to bins if a pixel is a byte and four pixels are an aligned word. In all other cases bin_image
-/// () computes the bins before count runs.
+/// Chooses what the count and scan kernels read. They read the image itself if the high bits of its
+/// bytes are the bins, and its address, stride and width are multiples of `alignment`. If not,
+/// count maps bytes to bins if four pixels are an aligned word, and else bin_image () does so.
 inline Input input_of (const Job &job, const Strips &strips, int alignment)
 {
   if (!job.binning)

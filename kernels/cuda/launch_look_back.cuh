@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The kernel of look-back (look_back.cu) and its launch, of pixels and elements of any type.
+// Launches look-back (look_back.cu), which computes summed-area tables, for any types of elements.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace inthist::cuda {
 
-// the fewest threads that fit on a multiprocessor of this architecture
+// the number of threads that every multiprocessor of this architecture has room for
 #if __CUDA_ARCH__ == 750
 constexpr int kRoom = 1024;
 #else
@@ -37,14 +37,14 @@ look_back_kernel (Planes<T> table, PixelPlane pixels, bool vectors, TileStates<T
   block.store ();
 }
 
-/// Launches a block for each tile. A block has `shared` bytes of shared memory, at most
-/// `most_shared`.
+/// Launches a block of look-back for each tile of a table. A block has `shared` bytes of shared
+/// memory; `most_shared` is the device's limit.
 template <class T, class Source, class Tile>
 int launch (const Planes<T> &table, const Job &job, int shared, int most_shared)
 {
   const TileStates<T, Tile> states (job.workspace, table);
   const auto kernel = look_back_kernel<T, Source, Tile>;
-  // the value is always the same, because other threads may launch the kernel at the same time
+  // the same limit of shared memory in all calls, because other CPU threads may launch the kernel
   if (const int error =
           cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared);
       error != 0)
@@ -67,9 +67,9 @@ using LargeTile = LookBackTile<T, kLookBackPolicy<T, Source>.large>;
 template <class T, class Source>
 using SmallTile = LookBackTile<T, kLookBackPolicy<T, Source>.small>;
 
-/// Gets the bytes of shared memory that a block must ask for so that no multiprocessor has room for
-/// more than its share of the tiles. With less, the tiles of the next table, which start early,
-/// would be spread unevenly.
+/// Gets how much shared memory a block must ask for so that each multiprocessor has room only for
+/// its share of the tiles. Else the tiles of the next table, which start early, would spread
+/// unevenly.
 inline int get_spread (int tiles, int &shared)
 {
   int processors = 0, of_processor = 0, reserved = 0;

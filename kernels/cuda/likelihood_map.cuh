@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Computes a likelihood map. A thread compares a block of kChainColumns x kChainRows windows. Each
-// of them begins where the window to its left ends, and where the window above it ends. So the
-// block needs (kChainColumns + 1) x (kChainRows + 1) elements of each plane, and not four for each
-// window: for example 12 elements for 6 windows. Neighbouring threads compare neighbouring windows,
-// so loads coalesce.
-//
-// The count of a window is a difference of two differences of elements of H. H before the frame is
-// zero. There an element inside the frame is loaded instead, and is multiplied by 0.
+// Computes a likelihood map: compares each window of a grid with a model. A thread compares a block
+// of kChainColumns x kChainRows windows, each of which begins where the window to its left, and the
+// window above it, ends. So the block needs (kChainColumns + 1) x (kChainRows + 1) elements of each
+// plane, and not four for each window: for example 12 elements for 6 windows. Neighbouring threads
+// compare neighbouring windows, so loads coalesce. The integral histogram before the frame is zero:
+// an element inside the frame is loaded instead, and is multiplied by 0.
 #pragma once
 
 #include <type_traits>
@@ -17,19 +15,19 @@
 
 namespace inthist::cuda {
 
-// The size of a thread's block of windows, and the number of bins in flight. On an H200, 32 bins of
-// u32, windows of 64x64, chi-square-alt: blocks of 1x2 windows take 17.6 us at 640x480 and 118.0 at
-// 1920x1080, 2x2 17.3 and 99.0, 3x2 17.6 and 92.6, 4x2 18.6 and 91.7, 3x3 18.3 and 99.3. The code
-// of square roots has branches, so many threads are needed to hide latency: with 3x2, bhattacharyya
-// takes 35.6 us at 640x480, and with 1x2 19.6 (docs/measurements/2026-11-29-maps.md).
+// The windows (columns x rows) that a thread compares, and the number of bins in flight. On an H200
+// with 32 bins of u32, windows of 64x64 and chi-square-alt, 1x2 windows take 17.6 us at 640x480 and
+// 118.0 at 1920x1080, and 3x2 17.6 and 92.6. Square roots have branches, whose latency many threads
+// hide: bhattacharyya takes 35.6 us at 640x480 with 3x2, and 19.6 with 1x2. More sizes are in
+// docs/measurements/2026-11-29-maps.md.
 struct SmallBlock {
   static constexpr int kChainColumns = 1, kChainRows = 2, kBinsAhead = 2;
 };
 struct LargeBlock {
   static constexpr int kChainColumns = 3, kChainRows = 2, kBinsAhead = 2;
 };
-/// The block of windows for tensors in tiles, which need more registers. Other sizes were not
-/// measured.
+/// The windows that a thread compares in a tensor in tiles, whose elements need more registers.
+/// Other sizes were not measured.
 struct TiledBlock {
   static constexpr int kChainColumns = 1, kChainRows = 2, kBinsAhead = 1;
 };
@@ -37,11 +35,11 @@ template <Measure kMeasure>
 constexpr bool kHasLargeBlocks =
     kMeasure != Measure::bhattacharyya &&kMeasure != Measure::correlation;
 
-/// Loads elements of type T from a plane in rows. A plane has less than 4 GiB.
+/// Loads elements of a plane in rows. Offsets have 32 bits, because a plane has less than 4 GiB.
 template <class T, class Block>
 struct RowElements : Block {
   using Element = T;
-  using Place = unsigned;  // bytes from the start of the plane
+  using Place = unsigned;  // offset in bytes from the start of the plane
   unsigned row_pitch;
 
   explicit RowElements (const TensorInRows &tensor) : row_pitch (unsigned (tensor.layout.row_pitch))
@@ -57,7 +55,6 @@ struct RowElements : Block {
   }
 };
 
-/// Loads elements from a plane in tiles (tiles.hpp).
 struct TileElements : TiledBlock {
   using Element = std::uint32_t;
   using Place = int2;
@@ -75,14 +72,14 @@ struct TileElements : TiledBlock {
   }
 };
 
-/// The chains of a map (chains.cuh) along both axes. A chain of columns and a chain of rows
-/// together are the block of windows of one thread.
+/// The chains of windows of a likelihood map (chains.cuh) along both axes. A chain of columns and a
+/// chain of rows together are the block of windows that one thread compares.
 struct MapChains {
   Chains columns, rows;
   int n () const { return columns.n * rows.n; }
 };
 
-/// The windows of a thread.
+/// The block of neighbouring windows that one thread compares with the model.
 template <Measure kMeasure, class Elements, class AnyQuery>
 class WindowBlock {
 public:
@@ -108,7 +105,7 @@ public:
     for (int k = 0; k <= kRows; k++)
       for (int j = 0; j <= kColumns; j++)
         places_[k][j] = elements.place (max (y[k], 0), max (x[j], 0));
-    // if both elements lie before the frame, both are the same, and their difference is 0
+    // if both edges of a window are before the frame, they load one element: the difference is 0
     for (int j = 0; j < kColumns; j++)
       column_factors_[j] = x[j] < 0 && x[j + 1] >= 0 ? 0 : ~0u;
     for (int k = 0; k < kRows; k++)
@@ -139,19 +136,17 @@ private:
   using Windows = T[kRows][kColumns];
   using Corners = typename Elements::Element[kRows + 1][kColumns + 1];
 
-  /// Returns the column of the map that has the windows in column j of this block.
+  /// Return the column (row) of the map that has the windows in column j (row k) of this block.
   __device__ std::int64_t column (int j) const
   {
     return first_column_ + std::int64_t (j) * columns_apart_;
   }
-  /// Returns the row of the map that has the windows in row k of this block.
   __device__ std::int64_t row (int k) const
   {
     return first_row_ + std::int64_t (k) * rows_apart_;
   }
 
-  /// Calls `body` for each window that lies in the map, with its index in the map and its row and
-  /// column in the block.
+  /// Calls body (index in the map, row and column in the block) for each window in the map.
   template <class Body>
   __device__ void for_each_window (Body body)
   {
@@ -164,8 +159,8 @@ private:
           body (int (row (k) * grid.columns + column (j)), k, j);
   }
 
-  /// Starts the sum of each window. Totals fit in 32 bits, because these windows need not be cut
-  /// into parts.
+  /// Initialises the comparison of each window with its total: its pixels, or the sum of their
+  /// weights. Totals fit in 32 bits, because try_launch_map () excludes larger windows.
   __device__ void start (const int (&x)[kColumns + 1], const int (&y)[kRows + 1])
   {
     Windows<std::uint32_t> totals;
@@ -220,9 +215,9 @@ private:
     }
   }
 
-  /// Calls `body` with each bin and the counts of all windows of this block in the bin. Loads run
-  /// kBinsAhead bins ahead. After the last plane it is loaded again: a condition on a load would
-  /// keep several bins from being in flight.
+  /// Calls body (bin, counts) for each bin, with the counts of all windows of this block. Elements
+  /// are loaded kBinsAhead bins ahead. At the end the last plane is loaded again: a condition on a
+  /// load would keep several bins from being in flight.
   template <class Body>
   __device__ void for_each_bin (Body body) const
   {
@@ -253,12 +248,13 @@ private:
   const AnyQuery &query_;
   const int first_column_, first_row_, columns_apart_, rows_apart_;  // of the map
   typename Elements::Place places_[kRows + 1][kColumns + 1];
-  std::uint32_t column_factors_[kColumns], row_factors_[kRows];  // -1, or 0 if H is zero
+  // the factor of H at a window's first edges: -1, or 0 if the edge lies before the frame
+  std::uint32_t column_factors_[kColumns], row_factors_[kRows];
   Windows<MeasureSum<kMeasure>> sums_;
 };
 
-// The blocks that must fit on a multiprocessor limit the registers of a thread: 8 blocks leave 64
-// registers, 6 leave 80, and 3 leave 168.
+// How many blocks of the map kernel must fit on a multiprocessor, which limits the registers of a
+// thread: 8 blocks leave 64 registers, 6 leave 80, and 3 leave 168.
 constexpr int kMapThreads = 128;
 template <class Elements, class AnyQuery>
 constexpr int kMapBlocks = Elements::kChainColumns > 1              ? 3
@@ -283,7 +279,7 @@ map_windows (TensorView tensor, Elements elements, AnyQuery query, MapChains cha
   best.publish (bests);
 }
 
-/// Returns the chains along both axes, or nothing if no window begins where another one ends.
+/// Returns a map's chains along both axes, or nothing if no window begins where another one ends.
 template <class Block>
 std::optional<MapChains> chains_of (const Grid &grid)
 {
@@ -296,8 +292,8 @@ std::optional<MapChains> chains_of (const Grid &grid)
   return MapChains{ *columns, *rows };
 }
 
-/// Returns how many elements of a plane all threads load. The larger a block of windows, the more
-/// of it lies beyond a small map.
+/// Returns how many elements of a plane all threads together load, to compare block sizes: the
+/// larger a thread's block of windows, the more of it lies beyond a small map.
 template <class Block>
 std::optional<std::int64_t> loads_of (const Grid &grid)
 {
@@ -331,8 +327,8 @@ bool try_launch_rows (const TensorInRows &tensor, const AnyQuery &query, Stream 
   return try_launch_blocks<kMeasure, RowElements<T, SmallBlock>> (tensor, query, stream);
 }
 
-/// Launches the kernel for a likelihood map. Does nothing and returns false if the windows cannot
-/// be chained or their counts overflow.
+/// Launches the kernel for a likelihood map. Launches nothing and returns false if no window begins
+/// where another ends, or if the counts of a window may overflow.
 template <Measure kMeasure, class Tensor, class AnyQuery>
 bool try_launch_map (const Tensor &tensor, const AnyQuery &query, Stream stream)
 {

@@ -1,29 +1,26 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // look-back: computes summed-area tables that are written once, from pixels that are read once. A
-// block computes one tile. It loads the tile's pixels to shared memory. It publishes the sums of
-// the tile's rows and columns, adds up the sums of the tiles above and to the left, and stores the
+// block computes one tile: it loads the tile's pixels to shared memory, publishes the sums of the
+// tile's rows and columns, adds up the sums of the tiles above and to the left, and stores the
 // elements. This is 1R1W-SKSS-LB of Emoto, Funasaka, Tokura, Nakano and Ito 2018: the decoupled
-// look-back of Merrill and Garland 2016 in two directions. An element at (x, y) of a tile is the
-// sum of
+// look-back of Merrill and Garland 2016 in two directions. Element (x, y) of a tile is the sum of
 //
 //   corner            all tiles that are to the left and above
 //   above[x]          all tiles above, columns 0..x
 //   left[y]           all tiles to the left, rows 0..y
 //   h[y][x]           the tile itself
 //
-// No block waits for a block that cannot run: a block draws its tile, and waits only for tiles
-// drawn before. Tiles are drawn by diagonals, so that the tiles that a block needs, above and to
-// the left, are well ahead of it. Looking back ends at a checkpoint: every 8th or 16th tile
-// publishes the sums of all tiles before it. The numbers that a block adds, and their order, depend
-// only on its tile, so sums of floats have the same bits in each run. Flags are raised to the
-// number of the run, so that nothing is cleared between runs.
+// A block draws its tile, and waits only for tiles drawn before, so it waits for no block that
+// cannot run. Tiles are drawn by diagonals, so that the tiles that a block needs are well ahead of
+// it. Looking back ends at a checkpoint: every 8th or 16th tile publishes the sums of all tiles
+// before it. The numbers that a block adds, and their order, depend only on its tile, so sums of
+// floats have the same bits in each run.
 //
 // Traffic: the pixels, the table, and the sums that tiles publish, which are written and read: 2 to
 // 10 % of the table. Most time is lost on cache lines that one processor writes and another reads
 // soon after. So tiles are as large as shared memory allows, and no two tiles' flags share a line
-// (with four to a line tables take 3 to 5 % more time). Times, and what was rejected:
-// docs/measurements/2026-11-25-look-back.md.
+// (with four to a line tables take 3 to 5 % more time): docs/measurements/2026-11-25-look-back.md.
 #include "launch_look_back.cuh"
 
 namespace inthist {

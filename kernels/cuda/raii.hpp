@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Owners of CUDA handles and memory; functions borrow the raw handle. The context that an owner
-// belongs to must be current when the owner is made and dropped. Nothing throws: a failure is a
-// CudaError, which has the place in the source. A function that checks for its caller takes this
-// place as an argument.
+// Owners of CUDA streams, events and memory; functions borrow the raw handle. The CUDA context of
+// an owner must be current when the owner is made and dropped. Nothing throws: a failure is a
+// CudaError, which tells where in the source the failed call is. A function that checks a call for
+// its caller takes this place as an argument.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ enum class Memory { device, pinned };
 struct CudaError {
   cudaError_t code;
   Location where;                  // place of the call in the source
-  std::size_t bytes = 0;           // that an allocation asked for, if it failed
+  std::size_t bytes = 0;           // bytes of the allocation that failed, or 0
   Memory memory = Memory::device;  // of the failed allocation
 
   const char *what () const { return cudaGetErrorString (code); }
@@ -38,12 +38,10 @@ inline CudaExpected<> check (int error, Location where = Location::current ())
 {
   if (error == cudaSuccess)
     return {};
-  cudaGetLastError ();  // if not, the next launch would report the failed allocation again
+  cudaGetLastError ();  // clears the error, which the next launch would report again
   return unexpected<CudaError> (CudaError{ cudaError_t (error), where });
 }
 
-/// Converts the result of an allocation to a CudaExpected. The error contains the bytes and the
-/// kind of memory.
 inline CudaExpected<> check_allocation (int error, std::size_t bytes, Memory memory,
                                         Location where = Location::current ())
 {
@@ -75,9 +73,8 @@ inline CudaExpected<StreamOwner> make_stream (Location where = Location::current
   return StreamOwner (stream);
 }
 
-/// Makes an event with flags of cudaEventCreateWithFlags. cudaEventDisableTiming makes an event
-/// cheaper if its time is not needed. With cudaEventBlockingSync, a thread that waits for the event
-/// sleeps.
+/// Makes an event with flags of cudaEventCreateWithFlags. cudaEventDisableTiming makes the event
+/// cheaper; with cudaEventBlockingSync, a thread that waits for the event sleeps.
 inline CudaExpected<EventOwner> make_event (unsigned flags, Location where = Location::current ())
 {
   cudaEvent_t event;
@@ -105,15 +102,15 @@ inline CudaExpected<PinnedMemory> make_pinned_memory (std::size_t bytes,
   return PinnedMemory (static_cast<std::byte *> (memory));
 }
 
-/// Memory that is replaced by a larger allocation when more is needed. Nothing may use the memory
-/// at that time.
+/// Memory that reserve () replaces by a larger allocation when more is needed, without the old
+/// contents. Nothing may use the memory at that time.
 template <class Owner, CudaExpected<Owner> (*kMake) (std::size_t, Location)>
 class Growing {
 public:
   Growing () = default;
-  Growing (Growing &&) = delete;  // the source would have bytes, but no memory
+  Growing (Growing &&) = delete;  // a moved-from object would have bytes, but no memory
 
-  /// Makes sure that at least `wanted` bytes are allocated. If this fails, the memory is freed.
+  /// Makes sure that at least `wanted` bytes are allocated. If this fails, the old memory is freed.
   CudaExpected<> reserve (std::size_t wanted, Location where = Location::current ())
   {
     if (wanted <= bytes_)

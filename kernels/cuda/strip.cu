@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// strip: counts the pixels in columns, then goes down strips of rows and writes the tensor once. It
-// has two launches:
+// strip: computes integral histograms H. It counts the pixels in columns, then goes down strips of
+// rows and writes the tensor once. It has two launches:
 //
 //   count   counts the pixels of each bin in each column of every strip
 //           (device/strip/column_counts.cuh), or adds up their weights (column_weights.cuh)
@@ -12,10 +12,9 @@
 // row. The carries follow Nehab et al. 2011 and Dang, Yan and Wu 2014 (reduce, scan what was
 // reduced, scan), with bins counted on the fly.
 //
-// If the high bits of a byte are its bin (such as with 32 bins of 8-bit pixels, or some of these
-// bins), scan reads the picture itself, and the first strip of scan does not wait for count. If
-// not, count also makes the bins if a pixel is a byte, and bin_image makes the bins before count if
-// a pixel is larger.
+// If the high bits of a byte are its bin (such as with 32 bins of 8-bit pixels), scan reads the
+// picture itself, and its first strip does not wait for count. If not, count also makes the bins if
+// a pixel is a byte, and bin_image makes the bins before count if a pixel is larger.
 //
 // Traffic, as a multiple of the tensor: 1 for the tensor itself, and for the column counts 1 / (2 x
 // rows of a strip) with u32, or 1 / rows with u16 and with weights. The picture comes from L2, once
@@ -32,9 +31,9 @@ namespace inthist {
 namespace cuda {
 namespace {
 
-/// Returns the rows of a strip. With these rows all blocks run at once, or if strips would be too
-/// tall, in the fewest rounds that use nine tenths of the GPU. Strips are short only if there are
-/// few blocks.
+/// Returns how many rows a strip has: so many that all blocks of the scan kernel run at once or, if
+/// such strips would be too tall, in the fewest rounds that use nine tenths of the GPU. Strips are
+/// shorter than usual only if there are few blocks.
 int strip_rows (const Shape &shape, int processors, int blocks_per_processor,
                 const StripPolicy &policy)
 {
@@ -55,18 +54,17 @@ int strip_rows (const Shape &shape, int processors, int blocks_per_processor,
       { round_up (divide_up (shape.height, strips), kUnitRows), least, policy.least_rows });
 }
 
-/// The parameters of a launch of scan for the shape of a frame. The number of blocks comes from
-/// Strips.
+/// The scan kernel of strip for a frame's shape, with its threads and bytes of shared memory.
 struct ScanLaunch {
   void (*kernel) (BinSource, Strips, Layout, std::uint8_t *, int);
-  int pixels, ranges;  // pixels of a lane, ranges of a row
+  int pixels, ranges;  // columns that a lane computes; ranges into which a row is cut
   unsigned threads;
-  std::size_t row_above_bytes;  // shared memory for the row above
+  std::size_t row_above_bytes;  // shared memory that keeps a row of the integral histogram
 
   template <class Adds>
   static ScanLaunch of (const Shape &shape)
   {
-    using Block = StripScan<Adds, false, false>;  // the constants below are the same for all
+    using Block = StripScan<Adds, false, false>;  // kPixels and kMaxWarps are the same in all four
     constexpr int kPixels = Block::kPixels;
     const int segments = divide_up (shape.width, kWarp * kPixels),
               ranges = divide_up (segments, Block::kMaxWarps);
@@ -91,11 +89,10 @@ struct ScanLaunch {
                                       : of<OnesOfBin<std::uint32_t>> (shape);
   }
 
-  /// Sets the kernel's limit of shared memory, and gets the number of blocks that fit on a
-  /// multiprocessor.
+  /// Sets the scan kernel's shared-memory limit, and gets how many blocks fit on a multiprocessor.
   int get_room (int &blocks) const
   {
-    if (row_above_bytes > 0)  // always the same value: other threads may launch the kernel
+    if (row_above_bytes > 0)  // always the same limit, because other threads may launch the kernel
       if (const int error =
               cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     kMaxWidth * int (sizeof (std::uint32_t)));
@@ -133,7 +130,7 @@ int launch_column_sums (const Job &job, const Strips &strips, const Input &input
 
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)
 {
-  // strips of the fewest rows have the most row blocks; no device needs more
+  // The shortest strips have the most column counts, so the workspace suffices for any device.
   const Strips strips (shape, StripPolicy{}.least_rows, kUnitRows, nullptr);
   return strips.row_of (strips.counted_row_blocks (), 0)
          * (shape.content == Content::weights ? sizeof (std::uint32_t) : sizeof (std::uint16_t));

@@ -6,8 +6,8 @@
 
 namespace inthist::cuda {
 
-/// Runs strip with a policy other than the default. The workspace has room for strips of 24 or more
-/// rows.
+/// Runs the algorithm strip with other numbers than the default, to time them. Strips must have at
+/// least 24 rows, because the workspace has no room for more, shorter strips.
 int run_strip (const Job &job, const StripPolicy &policy);
 
 }  // namespace inthist::cuda

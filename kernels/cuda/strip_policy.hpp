@@ -1,37 +1,32 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tuned numbers of strip. tests/benchmarks/probes/strip_policies.cpp compares them with other
-// values; the results are in docs/measurements/2026-11-23-strip-policy.md. If a comment gives no
-// figures, other values were not measured.
+// The tuned numbers of strip, which tests/benchmarks/probes/strip_policies.cpp compares with others
+// (docs/measurements/2026-11-23-strip-policy.md). Those without figures were not compared.
 #pragma once
 
 #include "count_policy.hpp"
 
 namespace inthist::cuda {
 
-// These numbers are constants, with which the kernels are compiled.
-constexpr int kUnitRows = 8;  // Row blocks have a multiple of 8 rows: steps of scan are 8 or 4.
-constexpr int kRangeColumns = 2048;  // the most columns of a range of scan
-constexpr int kScanBlocks = 2;       // blocks of scan whose registers fit on a multiprocessor
+constexpr int kUnitRows = 8;         // the scan kernel goes down 4 or 8 rows at a time
+constexpr int kRangeColumns = 2048;  // the most columns that the scan kernel computes at once
+constexpr int kScanBlocks = 2;       // scan-kernel blocks that fit in a multiprocessor's registers
 
 // The widest frame. A column needs 4 bytes of shared memory, and the smallest device has 64 KiB.
 constexpr int kMaxWidth = 7 * kRangeColumns;
 
 struct StripPolicy {
-  // The fewest rows of a strip. The workspace is large enough for strips of these rows.
+  // the fewest rows of a strip; the workspace is large enough for such strips
   int least_rows = 24;
-  // The rows of a strip if strips of this size give enough blocks. At 640x480x32, 24 rows would
-  // gain 2 % with one stream and lose 9 % with two; 112 rows would lose 4 % with one and gain 1 %
-  // with two.
+  // The rows of a strip if such strips give enough blocks. At 640x480x32, 24 rows would gain 2 %
+  // with one stream and lose 9 % with two; 112 rows would lose 4 % with one and gain 1 % with two.
   int usual_rows = 56;
-  // The most rows of a strip. The blocks of taller strips drift apart: rows leave L2 before the
-  // last block reads them. 272 gains 2 % over 544 at 1920x1080x128; 136 would lose 2 % at
-  // 8192x8192x32.
+  // The most rows of a strip. The blocks of taller strips drift apart, and rows leave L2 before the
+  // last is done. 272 gains 2 % over 544 at 1920x1080x128, and over 136 at 8192x8192x32.
   int most_rows = 272;
-  // The most pixels of a strip: 120 rows of the widest frame. This gains 4 % over 5000000 at
-  // 8192x8192x32.
+  // The most pixels of a strip. 1750000 gains 4 % over 5000000 at 8192x8192x32.
   int most_pixels = 1750000;
-  int most_rounds = 64;  // of blocks on the GPU. This gains 2 % over 1 round at 8192x8192x32.
+  int most_rounds = 64;  // most rounds of blocks on the GPU; gains 2 % over 1 at 8192x8192x32
   CountPolicy count = {};
 };
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Computes a likelihood map of a tensor in tiles, of windows that begin at neighbouring pixels. A
-// thread compares four columns of chains of windows (chains.cuh). H at their last columns is a quad
-// (device/tiles/quads.cuh): four neighbouring elements, of an aligned first column, for which six
-// loads suffice. H before their first columns need not be aligned. A lane loads an aligned quad of
-// these columns and gets the others from the next lane. So the last lane of a row has no windows.
-// Rows of lanes below each other find the same tiles in L1.
+// Computes a likelihood map from a tensor in tiles, for windows that begin at neighbouring pixels.
+// A thread compares four columns of windows, each a chain (chains.cuh). At the windows' last
+// columns, the integral histogram is loaded as a quad (device/tiles/quads.cuh): four neighbouring
+// elements of an aligned first column. Before the windows, columns need not be aligned: a lane
+// loads a quad and gets missing elements from the next lane, so a row's last lane has no windows.
 #pragma once
 
 #include <type_traits>
@@ -17,19 +16,19 @@
 namespace inthist::cuda {
 
 constexpr int kChain = 2;  // windows of a chain
-// Other numbers of lanes in a row were not measured. On an H200, 32 bins, windows of 64x64,
-// chi-square-alt, blocks of 64 threads, 8 a multiprocessor, take 34.4 us at 640x480 and 149.4 at
-// 1920x1080; 128 threads and 5 blocks take 43.7 and 161.9 (docs/measurements/2026-11-29-maps.md).
+// How many lanes form a row of a block, how many threads a block has, and the blocks of a
+// multiprocessor. On an H200 with 32 bins, windows of 64x64 and chi-square-alt, 64 threads and 8
+// blocks take 34.4 us at 640x480; 128 threads and 5 blocks take 43.7. Other rows were not measured.
 constexpr int kRowLanes = 16;
 constexpr int kQuadThreads = 64, kQuadBlocks = 8;
 static_assert (kRowLanes <= 32 && kQuadThreads % kRowLanes == 0);
 
-/// The columns of H at which the quads (device/tiles/quads.cuh) of a map begin.
+/// The columns of the integral histogram at which the quads (quads.cuh) of a likelihood map begin.
 struct QuadColumns {
-  int right = 0;   // first column of the first quad at the windows' last columns
-  int before = 0;  // columns in the quad at `right` that are not the last column of a window
+  int right = 0;   // column of the first quad that has the last column of a window
+  int before = 0;  // columns in the quad at `right` before the first window's last column
   int left = 0;    // column of the first quad before the windows: -4, or 0 or more
-  int shift = 0;   // column before the first window, less `left`
+  int shift = 0;   // distance from `left` to the column before the windows, 0 to 3
   int n = 0;       // number of quads in a row
   INTHIST_HOST_DEVICE int lanes () const { return kRowLanes - (shift > 0 ? 1 : 0); }
 };
@@ -42,8 +41,7 @@ inline QuadColumns quad_columns (const Grid &grid)
            divide_up (grid.columns + before, kQuad) };
 }
 
-/// The windows of a lane: kQuad neighbouring columns of windows, each with a chain of kChain
-/// windows.
+/// The windows that a lane compares: kQuad neighbouring columns of chains of kChain windows each.
 template <Measure kMeasure, bool kWide, class AnyQuery>
 class QuadChain {
 public:
@@ -84,11 +82,10 @@ public:
   }
 
 private:
-  /// Returns the row of the map for window k of each chain (chains.cuh: windows that each begin
-  /// where the one before ends).
+  /// Returns the row of the likelihood map that has window k of the lane's chains (chains.cuh).
   __device__ std::int64_t row (int k) const { return first_row_ + std::int64_t (k) * apart_; }
 
-  /// Calls `body` for each window of the lane, with its index in the map and its sum.
+  /// Calls body (index in the map, sum of the measure) for each of the lane's windows in the map.
   template <class Body>
   __device__ void for_each_window (Body body)
   {
@@ -103,8 +100,8 @@ private:
 
   __device__ void add_bin (const std::uint8_t *plane, int bin, float q)
   {
-    Quad rows[kChain + 1];  // counts of pixels in the windows' columns, in this row of H and all
-                            // rows above
+    // the pixels in the windows' columns, from the frame's first row down to each edge of the chain
+    Quad rows[kChain + 1];
 #pragma unroll
     for (int k = 0; k <= kChain; k++) {
       const Quad right = right_[k].load (plane), left = before_windows (left_[k].load (plane));
@@ -119,8 +116,8 @@ private:
         sums_[k][e].add (bin, rows[k + 1].at[e] - rows[k].at[e], q);
   }
 
-  /// Returns H in the columns before the windows, given the lane's aligned quad and those of the
-  /// next lanes.
+  /// Returns the integral histogram in the columns before the windows, which need not be aligned,
+  /// from the aligned quads (four neighbouring elements) of this lane and the next.
   __device__ Quad before_windows (Quad left) const
   {
     for (std::uint32_t &h : left.at)
@@ -141,7 +138,7 @@ private:
   const int column_;             // of the first window
   const bool has_windows_;
   QuadPlace<kWide> right_[kChain + 1], left_[kChain + 1];
-  std::uint32_t keep_left_, keep_[kChain + 1];  // masks: 0 for elements before the frame
+  std::uint32_t keep_left_, keep_[kChain + 1];  // masks, which are 0 for elements before the frame
   MeasureSum<kMeasure> sums_[kChain][kQuad];
 };
 
@@ -157,7 +154,7 @@ map_quads (TensorInTiles tensor, AnyQuery query, QuadColumns columns, Chains cha
   const int lane = threadIdx.x % kRowLanes,
             i = blockIdx.y * (kQuadThreads / kRowLanes) + threadIdx.x / kRowLanes;
   BestWindow<AnyQuery> best (query);
-  // lanes without windows also run, because other lanes need their quads
+  // lanes without windows also run, because the lanes before them need the elements that they load
   QuadChain<kMeasure, kWide, AnyQuery> (tensor, query, columns,
                                         blockIdx.x * columns.lanes () + lane,
                                         first_window<kChain> (min (i, chains.n - 1), chains.apart),
@@ -166,8 +163,8 @@ map_quads (TensorInTiles tensor, AnyQuery query, QuadColumns columns, Chains cha
   best.publish (bests);
 }
 
-/// Launches the kernel. Does nothing and returns false if the windows do not begin at neighbouring
-/// pixels, cannot be chained, or leave the frame.
+/// Launches the kernel for a likelihood map of a tensor in tiles, or returns false if windows do
+/// not begin at neighbouring pixels, form no chains (chains.cuh), or leave the frame.
 template <Measure kMeasure, class AnyQuery>
 bool try_launch_quads (const TensorInTiles &tensor, const AnyQuery &query, Stream stream)
 {

@@ -32,11 +32,10 @@ enum class Feature : std::uint8_t {
   uniform_lbp,
 };
 
-/// The part of an image that a feature reads for a value.
+/// The part of an image that a feature reads for the value of a pixel.
 enum class Reads : std::uint8_t {
   luma,      // of the pixel
-  luma_3x3,  // of the pixel and its neighbours; beyond the border, pixels of the border are
-             // repeated
+  luma_3x3,  // luma of 3x3 pixels; the image's border is repeated
   rgb,
   ycbcr  // of the pixel
 };
@@ -50,10 +49,10 @@ struct FeatureInfo {
   Reads reads;
   int n_values;                    // values are 0 to n_values - 1; others are in no bin
   Quantization quantization = {};  // the default of a joint feature
-  int bins = 0;                    // the only number of bins that the feature has; 0: any
+  int bins = 0;                    // the only possible number of bins; 0: any
   bool is_bin = false;             // the value is the bin; if not, bins divide the values evenly
-  bool is_cyclic = false;          // the first value follows the last
-  const char *format = nullptr;    // the name of the one format that has it; null for any
+  bool is_cyclic = false;          // the first value follows the last, as for angles
+  const char *format = nullptr;    // the only video format that has the feature; null: any
 
   bool is_joint () const { return quantization[0] > 0; }
   bool is_gradient () const { return reads == Reads::luma_3x3 && bins == 0; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// All features: from the number of one to its function.
+// Maps the number of a feature (enum Feature) to the type with the feature's function.
 #pragma once
 
 #include "gradient.hpp"
@@ -19,7 +19,7 @@ struct PlainPixel {
   }
 };
 
-/// Calls `body` with an object of the type that has the feature's function.
+/// Calls the function `body` with an object of the type that has the feature's function.
 template <class Body>
 auto with_feature (Feature feature, Body &&body)
 {

@@ -10,8 +10,7 @@
 // does not lie on a border is further from it than the error of the fixed point, so every device
 // gives the same sector.
 //
-// Soft bins, which share pixels, need the angle itself (soft.hpp). A polynomial in integers
-// computes it.
+// Soft bins, which share pixels, need the angle itself (soft.hpp), from an integer polynomial.
 #pragma once
 
 #include "pixel.hpp"
@@ -26,11 +25,9 @@ INTHIST_HOST_DEVICE inline int angle_of_gradient (int dx, int dy)
   const bool turned = dy < 0 || (dy == 0 && dx < 0);
   const int x = dx < 0 ? -dx : dx, y = dy < 0 ? -dy : dy;
   const int most = x > y ? x : y, least = x > y ? y : x;
-  // The quotient of floats is rounded in the same way on every device, and both numbers have few
-  // bits.
+  // Every device rounds the quotient of two floats alike, and such small numbers are exact floats.
   const int t = int (float (least << kBits) / float (most) + 0.5f), square = (t * t) >> kBits;
-  // the coefficients of atan (t) / t, in the unit of the result (Abramowitz and Stegun 1964,
-  // 4.4.49; the last digits fit all t)
+  // coefficients of atan (t) / t (Abramowitz and Stegun 1964, 4.4.49), fitted to all values of t
   constexpr int kTerms[] = { 872, -3553, 7516, -13781, 41716 };
   int sum = 0;
   for (const int term : kTerms)
@@ -44,8 +41,7 @@ template <bool kSigned>
 struct Gradient {
   static constexpr Reads kReads = Reads::luma_3x3;
 
-  /// Returns where the gradient's angle lies on the axis of `bins` bins, in units of 1/256 of a
-  /// bin.
+  /// Returns where a gradient's angle lies on the axis of `bins` bins, in units of 1/256 of a bin.
   INTHIST_HOST_DEVICE static int position_of (const Pixel &pixel, int bins)
   {
     constexpr int kHalfTurn = 1 << 17;

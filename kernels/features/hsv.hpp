@@ -30,9 +30,8 @@ private:
   /// Returns whole / n in fixed point, rounded; 0 if n is 0.
   INTHIST_HOST_DEVICE static int share (int whole, int n)
   {
-    // A division of floats is faster, and exact here. The numbers have at most 23 bits. The
-    // quotient lies between two multiples of 1 / (2 * n), and the error of the division is smaller
-    // than the distance to any integer.
+    // A division of floats is faster, and exact: the numbers have at most 23 bits, the quotient
+    // lies between multiples of 1 / (2 * n), and the error is below the distance to any integer.
     return n == 0 ? 0 : int (quotient (float (4 * (whole << kBits) + 2 * n + 1), float (4 * n)));
   }
 };

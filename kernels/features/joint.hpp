@@ -39,8 +39,8 @@ struct HueSaturation {
   {
     const Quantization &n = pixel.parts;
     const auto [h, s, v] = Hsv::of (pixel.colour);
-    // computes h * n[0] / 180, for products below 180 * 256, in 32 bits, so that a vector has more
-    // lanes
+    // The hue's part, h * n[0] / 180, is computed in 32 bits, so that a vector has more lanes. This
+    // is exact for products below 180 * 256.
     static_assert (Hsv::kHues == 4 * 45);
     const int part = (h * n[0] >> 2) * 23302 >> 20;
     return std::uint8_t (part * n[1] + (s * n[1] >> 8));

@@ -13,10 +13,10 @@ struct Colour {
   int of[3];
 };
 
-/// The argument of a feature. Only the parts that the feature reads are set (FeatureInfo::reads).
+/// The argument of a feature. Only what the feature reads is set (FeatureInfo::reads).
 struct Pixel {
   Colour colour;
-  int luma[3][3];  // of the pixel (in the middle) and its neighbours
+  int luma[3][3];  // luma of the pixel, in the middle, and its neighbours
   const Quantization &parts;
   const Sectors &sectors;  // for a gradient
 
@@ -25,8 +25,7 @@ struct Pixel {
   INTHIST_HOST_DEVICE int dy () const { return luma[2][1] - luma[0][1]; }
 };
 
-/// Returns the sectors of the format's gradient feature. If the feature is not a gradient, the
-/// result is not used.
+/// Returns the sectors of a format's gradient feature. Other features do not use the result.
 inline Sectors sectors_of (const PixelFormat &format)
 {
   return info_of (format.feature).is_gradient () ? Sectors::of (format.quantization[0])
@@ -38,7 +37,7 @@ INTHIST_HOST_DEVICE inline int clamped (int value, int most)
   return value < 0 ? 0 : value > most ? most : value;
 }
 
-/// Reads pixels of a row, and of the rows above and below it.
+/// Reads the pixels of one row of an image, and the luma of the rows above and below.
 class RowReader {
 public:
   INTHIST_HOST_DEVICE RowReader (const Image &image, int width, int y)
@@ -60,7 +59,7 @@ public:
   INTHIST_HOST_DEVICE const PixelFormat &format () const { return format_; }
   INTHIST_HOST_DEVICE int left () const { return left_; }
 
-  /// Returns the i-th colour of the pixel in column x, as 8 bits.
+  /// Returns the i-th colour component of the pixel in column x, as 8 bits.
   INTHIST_HOST_DEVICE int channel (int i, int x) const
   {
     const Channel &from = format_.channel[i];
@@ -74,7 +73,7 @@ public:
       word |= std::uint32_t (at[byte]) << (8 * byte);
     return int (word >> from.shift & 255);
   }
-  /// Returns the address of the first byte of the i-th colour in column x.
+  /// Returns the address of the i-th colour component in column x.
   INTHIST_HOST_DEVICE const std::uint8_t *first (int i, int x) const
   {
     const Channel &from = format_.channel[i];
@@ -92,14 +91,14 @@ public:
     return to;
   }
 
-  /// Returns the luma of column x in the row above (0), in this row (1) or in the row below (2).
+  /// Return the luma in column x, or the address of the row's first pixel, for the row above (0),
+  /// this row (1) or the row below (2).
   INTHIST_HOST_DEVICE int luma (int row, int x) const
   {
     return pixel_value (luma_[row] + std::ptrdiff_t (left_ + clamped (x, last_)) * format_.bytes,
                         format_);
   }
 
-  /// Returns the first pixel of the row above (0), of this row (1) or of the row below (2).
   INTHIST_HOST_DEVICE const std::uint8_t *luma_row (int row) const
   {
     return luma_[row] + left_ * format_.bytes;

@@ -8,7 +8,7 @@ namespace inthist {
 
 Sectors Sectors::of (int n)
 {
-  // The sectors of the last frame are kept, because computing them takes microseconds.
+  // the last table of sectors is kept, because computing one takes microseconds
   thread_local int known = 0;
   thread_local Sectors sectors;
   if (n == known)

@@ -7,7 +7,7 @@
 
 namespace inthist {
 
-/// The directions in which the sectors of a half turn begin.
+/// The directions in which the sectors of a half turn begin, in fixed point.
 struct Sectors {
   static constexpr int kMax = 180, kBits = 30;
   struct Direction {
@@ -15,17 +15,16 @@ struct Sectors {
   };
 
   int n;
-  Direction begin[kMax + 1];  // and the direction in which the last sector ends
+  Direction begin[kMax + 1];  // and the last one's end
 
   static Sectors of (int n);
 
-  /// Returns the sector of a gradient that points down, or to the right. An angle with an error of
-  /// less than half a sector tells the nearest border of sectors. The gradient's side of this
-  /// border then gives the sector exactly.
+  /// Returns the sector of a gradient that points down, or to the right. An angle with an error
+  /// below half a sector gives the nearest border, whose side then gives the sector exactly.
   INTHIST_HOST_DEVICE int of_half_turn (int dx, int dy) const
   {
-    // an approximation of atan, in half turns, with an error of at most 0.22 degrees (Rajan, Wang,
-    // Inkol and Joyal 2006, eq. 9)
+    // An approximation of atan, in half turns, with an error of at most 0.22 degrees (Rajan, Wang,
+    // Inkol and Joyal 2006, eq. 9).
     const float width = float (dx < 0 ? -dx : dx), height = float (dy);
     const bool is_steep = height > width;
     const float slope = is_steep ? quotient (width, height) : quotient (height, width),

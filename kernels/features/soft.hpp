@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A pixel's weight, and how two bins share it.
+// What a pixel adds to a histogram, its weight, and how two neighbouring bins share it.
 #pragma once
 
 #include "../binning.hpp"
@@ -8,15 +8,15 @@
 
 namespace inthist {
 
-/// Returns the weight of a pixel: what it adds to all bins together.
 INTHIST_HOST_DEVICE inline int weight_of (const Pixel &pixel, const PixelFormat &format)
 {
   return format.pixel_weight == Weight::gradient ? length_of_gradient (pixel.dx (), pixel.dy ())
                                                  : unit_of (Weight::one, format.soft.n > 0);
 }
 
-/// Returns the distance from the middle of the first bin to a position, 0 or more. A position
-/// before this middle has the distance all the way round if bins are cyclic, and 0 if not.
+/// Returns the distance from the middle of the first bin to a position on the axis of values, in
+/// 1/256 of a bin. Before this middle it is the distance all the way round if bins are cyclic, or
+/// 0.
 INTHIST_HOST_DEVICE inline int from_first_middle_of_position (int position, const SoftBins &bins)
 {
   const int from_middle = position - 128;
@@ -28,8 +28,8 @@ INTHIST_HOST_DEVICE inline int from_first_middle_of_value (int value, const Soft
   return from_first_middle_of_position ((2 * value + 1) * bins.n * 128 / bins.values, bins);
 }
 
-/// Returns the distance from the middle of the first bin to a pixel, in parts of 1/256 of a bin. A
-/// pixel lies at the middle of its value, or at the angle of its gradient.
+/// Returns the distance from the middle of the first bin to a pixel, in 1/256 of a bin. A pixel
+/// lies at the middle of its value, or at the angle of its gradient.
 template <class Feature>
 INTHIST_HOST_DEVICE int from_first_middle (const Pixel &pixel, const SoftBins &bins)
 {
@@ -39,9 +39,8 @@ INTHIST_HOST_DEVICE int from_first_middle (const Pixel &pixel, const SoftBins &b
     return from_first_middle_of_value (Feature::value_of (pixel), bins);
 }
 
-/// Divides a pixel's weight between two neighbouring bins: the pixel's value lies between the
-/// middles of these bins. `lut` (lut_of_bins ()) renumbers the frame's bins; bins that are not
-/// wanted become kNoValue.
+/// Divides a pixel's weight between the two bins between whose middles the pixel lies. `lut`
+/// (lut_of_bins ()) renumbers the frame's bins; bins that are not wanted become kNoValue.
 INTHIST_HOST_DEVICE inline WeightedPixel shared (int from_middle, int weight, const SoftBins &bins,
                                                  const std::uint8_t *lut)
 {
@@ -54,7 +53,7 @@ INTHIST_HOST_DEVICE inline WeightedPixel shared (int from_middle, int weight, co
   return WeightedPixel::of (first, weight - to_next, second == kNoValue ? 0 : to_next);
 }
 
-/// Returns what a pixel adds to its bins, by the format's weight and soft bins.
+/// Returns what a pixel adds to its one or two bins, by the format's weight and soft bins.
 template <class Feature>
 INTHIST_HOST_DEVICE WeightedPixel weighted (const Pixel &pixel, const PixelFormat &format,
                                             const std::uint8_t *lut)

@@ -21,7 +21,7 @@ enum class Weight : std::uint8_t { one, gradient };
 /// A pixel of Content::weights: its bin, and what it adds to this bin and to the next bin. After
 /// the last bin comes the first.
 struct WeightedPixel {
-  static constexpr int kMax = 4095;  // the most that a pixel adds to both bins together
+  static constexpr int kMax = 4095;  // the largest weight of a pixel, for both bins together
 
   std::uint32_t word = 0;
 
@@ -32,7 +32,6 @@ struct WeightedPixel {
   INTHIST_HOST_DEVICE int bin () const { return int (word & 255); }
   INTHIST_HOST_DEVICE std::uint32_t to_bin () const { return word >> 8 & kMax; }
   INTHIST_HOST_DEVICE std::uint32_t to_next () const { return word >> 20; }
-  /// Returns what the pixel adds to plane b of `bins`.
   INTHIST_HOST_DEVICE std::uint32_t to (int b, int bins) const
   {
     const int before = b == 0 ? bins - 1 : b - 1;
@@ -46,12 +45,12 @@ INTHIST_HOST_DEVICE constexpr int unit_of (Weight weight, bool soft)
   return weight == Weight::gradient ? 8 : soft ? 256 : 1;
 }
 
-/// Returns the weight of a pixel with this gradient.
+/// Returns the weight of a pixel: eight times the length of its gradient, rounded.
 INTHIST_HOST_DEVICE inline int length_of_gradient (int dx, int dy)
 {
   constexpr int kUnit = unit_of (Weight::gradient, false);
-  const int square = kUnit * kUnit * (dx * dx + dy * dy);  // below 2^23: a float has it exactly
-  const int root = int (sqrtf (float (square)));           // rounded down: the float is near enough
+  const int square = kUnit * kUnit * (dx * dx + dy * dy);  // below 2^23, so that a float is exact
+  const int root = int (sqrtf (float (square)));           // rounded down
   return square - root * root > root ? root + 1 : root;
 }
 

@@ -10,7 +10,7 @@
 
 namespace inthist {
 
-/// Four channels (Bilgic et al. 2010, section V).
+/// An element of four channels (Bilgic et al. 2010, section V).
 struct alignas (16) F32x4 {
   float channels[4];
 
@@ -25,7 +25,7 @@ struct alignas (16) F32x4 {
   INTHIST_HOST_DEVICE friend F32x4 operator+ (F32x4 a, const F32x4 &b) { return a += b; }
 };
 
-/// Passes a type of elements, and the Source of their values, to a function.
+/// Passes two types to a function: the type T of elements, and the Source of their values.
 template <class T, class Source>
 struct ElementTypes {
 };
@@ -33,8 +33,7 @@ struct ElementTypes {
 template <class T, class Pixel>
 using TableTypes = ElementTypes<T, Power<Pixel, T>>;
 
-/// Calls `body` with the ElementTypes of a valid table. Tables of u8 pixels with integer elements
-/// are excluded.
+/// Calls `body` with the ElementTypes of a table, except tables of u8 pixels with integer elements.
 template <class Body>
 auto with_other_types (const Shape &shape, Body &&body)
 {
@@ -48,7 +47,8 @@ auto with_other_types (const Shape &shape, Body &&body)
                                   : body (TableTypes<F32x4, F32x4> ());
 }
 
-/// Calls `body` with the ElementTypes of a valid table. s32 is u32: the bits are the same.
+/// Calls `body` with the ElementTypes (T and Source) of a summed-area table. Elements of s32 are
+/// computed as u32, because the bits are the same.
 template <class Body>
 auto with_table_types (const Shape &shape, Body &&body)
 {
@@ -57,7 +57,7 @@ auto with_table_types (const Shape &shape, Body &&body)
              : with_other_types (shape, body);
 }
 
-/// Calls `body` with the ElementTypes of a valid shape. Tiles and weights are excluded.
+/// Calls `body` with the ElementTypes (T and Source) of a tensor, but not of tiles or weights.
 template <class Body>
 auto with_element_types (const Shape &shape, Body &&body)
 {

@@ -5,8 +5,8 @@
 
 namespace inthist {
 
-/// Runs the serial Algorithm 1 of Poostchi et al., which a strategy must equal bit for bit. Returns
-/// ECANCELED as run () does, or EINVAL for tensors of floats or in tiles.
+/// Computes a tensor by the serial Algorithm 1 of Poostchi et al. 2017, which strategies must equal
+/// bit for bit. Returns 0, ECANCELED if cancelled, or EINVAL for tensors of floats or in tiles.
 [[nodiscard]] int reference (const Job &job);
 
 }  // namespace inthist

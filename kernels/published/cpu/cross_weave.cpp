@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // cross-weave: the multithreaded CPU version that Poostchi et al. 2017 compare with, in cross-weave
-// mode (Fig. 1). It scans all rows of all bins in parallel, then all columns. A task scans
-// neighbouring rows or columns, to use whole cache lines. There are three passes over the tensor:
-// initialise, rows, columns.
+// mode (Fig. 1). It initialises the tensor, scans all rows of all bins in parallel, and then all
+// columns. A task scans neighbouring rows or columns, to use whole cache lines.
 #include <algorithm>
 
 #include "../../cpu/parallel.hpp"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // serial: Algorithm 1 of Poostchi et al. 2017 on one thread: it computes each element from three
-// neighbours, by the paper's formula. It is deliberately slow and simple, because strategies are
-// checked against it.
+// neighbours, by the paper's formula. It is slow and simple, because strategies are checked against
+// it.
 #include <cerrno>
 
 #include "../element_types.hpp"
@@ -35,8 +35,7 @@ int run (const Job &job)
   return reference (job);
 }
 
-/// Excludes floats, because the differences in the formula would add up rounding errors over the
-/// whole frame.
+/// Excludes floats, because the differences in the paper's formula would add up rounding errors.
 bool supports (const Shape &shape, const Tuning &)
 {
   return !is_floating (shape.counter);

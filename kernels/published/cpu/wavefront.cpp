@@ -3,8 +3,7 @@
 // wavefront: the multithreaded CPU version that Poostchi et al. 2017 compare with, in wave-front
 // mode over tiles (section 3.5, after Bellens et al. 2011). The tiles on a diagonal, of all bins,
 // run in parallel. A tile continues from the row above it and from the row sums of the tile to the
-// left, which are kept in extra memory (`height` elements for each bin). Traffic: the tensor is
-// written once.
+// left, which are kept in `height` elements for each bin. The tensor is written once.
 #include <algorithm>
 
 #include "../../cpu/parallel.hpp"

@@ -10,12 +10,12 @@
 
 namespace inthist::cuda {
 
-/// The warps of a block: 32 as in the paper, or fewer for elements of more than 4 bytes, which need
-/// more registers.
+/// The number of warps of a block in the algorithms of Chen et al. 2018: 32 as in the paper, or
+/// fewer for elements of more than 4 bytes, which need more registers.
 template <class T>
 constexpr int kChenWarps = sizeof (T) <= 4 ? 32 : 128 / sizeof (T);
 
-/// S in the paper: the number of matrices that fit in shared memory at once.
+/// S in Chen et al. 2018: the number of register matrices that fit in shared memory at once.
 template <class T>
 constexpr int kBatch = kChenWarps<T> / 4;
 
@@ -38,8 +38,8 @@ __device__ inline void register_transpose (T (&data)[kWarp], T (*shared)[kWarp][
   }
 }
 
-/// Adds up `sums` [warp][index]: returns the sum over the warps before this one, and in `total` the
-/// sum over all warps (their Fig. 3c). All threads call it, with their own index 0..31.
+/// Returns the sum of sums[w][index] over the warps w before this warp, and in `total` the sum over
+/// all warps (Chen et al. 2018, Fig. 3c). All threads call this, each lane with another index.
 template <class T>
 __device__ inline T sum_of_warps_before (T (*sums)[kWarp], int index, T &total)
 {

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // cw-b: the cross-weave baseline of Poostchi et al. 2017, section 3.2 and Algorithm 2. It scans
-// each row, transposes each bin and scans each column, with the kernels of the CUDA SDK as they
-// are. Each row, each column and each transpose of a bin is a launch: bins x (width + height + 1)
-// launches.
+// each row, transposes each bin and scans each column, with the kernels of the CUDA SDK. Each row,
+// each column and each transpose of a bin is a launch: bins x (width + height + 1) launches.
 //
-// Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 transpose, 8 scan: 28. The launches take
-// the time, not the traffic, because each works on one line. The planes are initialised transposed,
-// so that the result, which the paper leaves transposed, is upright. For this reason columns are
-// scanned before rows. On an H200: 219 ms at 640x480x32, a thousand times cw-sts: 35,840 launches
-// of 6 us in `scan`.
+// Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 transpose, 8 scan: 28. But the launches
+// take the time, because each works on one line: on an H200, a thousand times that of cw-sts. The
+// planes are initialised transposed, so that the result, which the paper leaves transposed, is
+// upright. For this reason columns are scanned before rows.
 #include "prescan_lines.cuh"
 
 namespace inthist {
@@ -39,7 +37,7 @@ struct CwB : Transposing {
   }
 };
 
-/// Excludes shapes that need more than a million launches, because a launch takes microseconds.
+/// Excludes frames that need more than a million kernel launches, because each takes microseconds.
 bool supports (const Shape &shape, const Tuning &)
 {
   return std::int64_t (shape.bins) * (shape.width + shape.height) <= 1'000'000;

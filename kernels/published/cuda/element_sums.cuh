@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Sums over a tile whose pixels are as large as its elements (look_back.cu). A thread walks along a
+// Adds up a tile whose pixels are as large as its elements, for look-back. A thread walks along a
 // segment of a row, in shared memory, and replaces each pixel by the sum up to this pixel. All
 // other sums are computed from columns of these sums, without shuffles. With shuffles for each row,
-// f64 took 10 % more time and f32x4 8 % (4096x4096, 4 in flight).
+// f64 took 10 % more time and f32x4 8 % (4096x4096, 4 tables in flight).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -27,12 +27,12 @@ public:
 
   struct Shared {
     Pixels pixels[kHeight][kVectors];
-    T rows[kSegments][kHeight];  // sums of a segment's rows, from a multiple of 32 up to this row
+    T rows[kSegments][kHeight];  // a segment's sums over rows, from a multiple of 32 to this row
   };
 
   __device__ ElementSums (Shared &shared, int) : shared_ (shared) {}
 
-  // SumsOverTile describes these functions.
+  // Functions of the concept SumsOverTile (../../cuda/device/look_back/tile.cuh).
 
   __device__ Pixels &pixels (int row, int chunk)
   {
@@ -41,7 +41,7 @@ public:
 
   __device__ void sum (Sum (&columns)[kChunks][kColumns])
   {
-    __syncthreads ();  // because a thread reads pixels that others have loaded
+    __syncthreads ();  // because a thread reads pixels that other threads have loaded
     T running = T (0);
 #pragma unroll 4
     for (int v = 0; v < kSegmentVectors; v++) {
@@ -93,8 +93,8 @@ public:
   }
 
 private:
-  /// Returns a pixel in shared memory. Lanes whose pixels are side by side, or one above the other,
-  /// use different banks.
+  /// Returns a vector of pixels in shared memory, placed so that lanes whose pixels are side by
+  /// side, or one above the other, use different banks.
   __device__ Pixels &at (int row, int vector)
   {
     return shared_.pixels[row][vector ^ row % 8];
@@ -116,7 +116,7 @@ private:
     }
   }
 
-  /// Returns the sum of rows 0..y of the first `count` segments.
+  /// Returns the sum of the tile's rows 0..y over the first `count` segments of columns.
   __device__ T sum_of_segments (int count, int y) const
   {
     T sum = T (0);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Exchanges within a warp (../../cuda/device/hardware/warp.cuh) of four channels.
+// Warp shuffles (../../cuda/device/hardware/warp.cuh) of elements of four channels.
 #pragma once
 
 #include "../../cuda/device/hardware/warp.cuh"
@@ -8,7 +8,6 @@
 
 namespace inthist {
 
-/// Returns a value whose channels are exchange (channel); `exchange` is a shuffle.
 template <class Exchange>
 __device__ inline F32x4 exchange_channels (const F32x4 &value, Exchange exchange)
 {

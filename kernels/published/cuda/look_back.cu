@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// look-back (../../cuda/look_back.cu) for more types of elements, to compare it with the published
-// algorithms. Their figures are in docs/measurements/2026-11-25-look-back.md.
+// The algorithm look-back (../../cuda/look_back.cu), which computes summed-area tables, for more
+// types of elements, to compare it with others (docs/measurements/2026-11-25-look-back.md).
 #include "../../cuda/launch_look_back.cuh"
 #include "element_sums.cuh"
 #include "exchange.cuh"
@@ -12,11 +12,11 @@ extern const Strategy kLookBack;
 
 namespace cuda {
 
-// Pixels as large as elements.
+// The tile sizes of look-back for pixels that are as large as elements.
 template <class T>
 constexpr LookBackPolicy kLookBackPolicy<T, Power<T, T>> = {
-  .large = { .rows = 16, .chunks = 1, .blocks = 3 },  // 128 x 128, or 32 x 128 of f32x4
-  .small = { .rows = 8, .chunks = 1, .blocks = 4 },   // 128 x 64, or 32 x 64
+  .large = { .rows = 16, .chunks = 1, .blocks = 3 },  // 128 x 128 elements, or 32 x 128 of f32x4
+  .small = { .rows = 8, .chunks = 1, .blocks = 4 },   // 128 x 64 elements, or 32 x 64 of f32x4
   .many = 64,
 };
 
@@ -27,7 +27,8 @@ constexpr LookBackPolicy kLookBackPolicy<double, Power<double, double>> = {
   .many = 64,
 };
 
-// At 4096x4096, 8 gains 4 % over 16 for f32x4, 4 in flight, and makes no difference for f64.
+// Every 8th tile is a checkpoint. At 4096x4096 with 4 tables in flight, 8 gains 4 % over 16 for
+// f32x4, and makes no difference for f64.
 template <>
 constexpr int kCheckpoint<F32x4> = 8;
 template <>

@@ -3,15 +3,14 @@
 // The work-efficient scan of a block (Blelloch 1990; Harris, Sengupta and Owens, GPU Gems 3,
 // chapter 39), which Poostchi et al., Bilgic et al. and Lee and Choe build on. The up-sweep builds
 // a tree of partial sums in place, and the down-sweep turns it into exclusive prefix sums, with 2
-// (n - 1) additions in all. A type Index places elements in shared memory so that the tree avoids
-// bank conflicts.
+// (n - 1) additions in all. A type Index places elements so that the tree avoids bank conflicts.
 #pragma once
 
 #include <cuda_runtime.h>
 
 namespace inthist::cuda {
 
-/// The Index with Harris's padding: one unused word after every 32 words.
+/// Places elements in shared memory with Harris's padding: one unused word after every 32 words.
 struct HarrisIndex {
   __host__ __device__ constexpr int operator() (int i) const { return i + i / 32; }
   static constexpr int elements (int n) { return n + n / 32; }

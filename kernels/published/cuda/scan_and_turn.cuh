@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The pass of scanrow-brlt and brlt-scanrow (Chen et al. 2018). A block handles 32 rows, and each
-// of its warps has a matrix of 32 x 32 of their elements in registers. A Scan scans the rows of the
-// matrix and transposes it; shared memory adds up the sums of the warps. The result is stored
+// of its warps has a matrix of 32 x 32 elements in registers. A Scan scans the rows of the matrix
+// and transposes it. The sums of the warps are added up in shared memory. The result is stored
 // transposed; a second pass makes it upright.
 #pragma once
 
@@ -20,14 +20,14 @@ scan_and_turn (Planes<T> in, Planes<T> out)
   __shared__ T sums[kChenWarps<T>][kWarp];
   const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp, y0 = blockIdx.x * kWarp,
             p = blockIdx.y;
-  T carry = T (0);  // sum of row y0 + lane so far
+  T carry = T (0);  // sum of the lane's row over the columns so far
   for (int first = 0; first < in.width; first += blockDim.x) {
     const int x0 = first + warp * kWarp;
     T data[kWarp];
 #pragma unroll
     for (int j = 0; j < kWarp; j++)
       data[j] = y0 + j < in.height && x0 + lane < in.width ? in.line (p, y0 + j)[x0 + lane] : T (0);
-    Scan::run (data, matrices);  // now data[j] belongs to row y0 + lane, column x0 + j
+    Scan::run (data, matrices);  // each lane now has 32 columns of one row in `data`
     sums[warp][lane] = data[kWarp - 1];
     __syncthreads ();
     T total;

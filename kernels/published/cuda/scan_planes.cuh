@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Common parts of the algorithms that scan planes. A pass before the scan fills the planes with
-// what each pixel adds (Poostchi et al. 2017, line 1 of Algorithms 2 to 5). Each algorithm is a
-// struct:
+// what each pixel adds (Poostchi et al. 2017, line 1 of Algorithms 2 to 5). An algorithm is a
+// struct with
 //
 //   template <class T>
 //   static std::size_t workspace_bytes (const Planes<T> &out, const Tuning &tuning);
 //   template <class T, class Source>
 //   static int run (const Planes<T> &out, Source source, const Job &job);
 //
-// over_planes<Algorithm> returns its Strategy. It supports all contents and types, but weights only
-// if kTakesWeights is true.
+// over_planes<Algorithm> returns its Strategy, for all contents and types (weights: kTakesWeights).
 #pragma once
 
 #include <algorithm>
@@ -31,8 +30,8 @@ __global__ void fill_planes (Planes<T> out, Source source)
     out.line (blockIdx.z, y)[x] = T (source (blockIdx.z, y, x));
 }
 
-/// Sets out[p][x][y] = element (p, y, x). Tiles of 32 x 32 in shared memory coalesce both sides;
-/// rows padded by one avoid bank conflicts (Poostchi et al. section 3.2.2 and Fig. 4).
+/// Exchanges rows and columns: out[p][x][y] = element (p, y, x). Tiles of 32 x 32 in shared memory
+/// coalesce loads and stores; padded rows avoid bank conflicts (Poostchi et al. 2017, Fig. 4).
 template <class T, class Element>
 __device__ inline void write_transposed (const Planes<T> &out, Element element)
 {
@@ -77,8 +76,7 @@ dim3 transposing_grid (const Planes<T> &out)
   return dim3 (divide_up (out.height, 32), std::min (divide_up (out.width, 32), 4096), out.count);
 }
 
-/// Fills planes with what each pixel adds, with rows and columns exchanged. This is for algorithms
-/// whose last step transposes.
+/// Fills planes with what each pixel adds, rows and columns exchanged, for a later transpose.
 template <class T, class Source>
 void initialise_transposed (const Planes<T> &out, Source source, const Job &job)
 {
@@ -102,7 +100,6 @@ struct Transposing {
   }
 };
 
-/// Algorithms that need no workspace.
 struct InPlace {
   template <class T>
   static std::size_t workspace_bytes (const Planes<T> &, const Tuning &)
@@ -133,7 +130,6 @@ struct OverPlanes {
   }
 };
 
-/// Completes the description of a strategy with the functions of an Algorithm.
 template <class Algorithm, bool kTakesWeights = false>
 constexpr Strategy over_planes (Strategy row)
 {

@@ -12,7 +12,7 @@
 
 namespace inthist::cuda {
 
-constexpr int kRowWarps = 4;  // rows are independent: small blocks fill the device evenly
+constexpr int kRowWarps = 4;  // warps of a block that scans rows: small blocks fill a GPU evenly
 
 template <class T>
 __global__ void __launch_bounds__ (kWarp *kRowWarps)
@@ -41,8 +41,8 @@ scan_row (Planes<T> planes)
   }
 }
 
-/// The warps of a block, half as many as in the paper: with more, 32 elements and their addresses
-/// would not fit in the registers of a thread.
+/// The number of warps of a block that scans columns, half as many as in Chen et al. 2018: with
+/// more, 32 elements and their addresses would not fit in the registers of a thread.
 template <class T>
 constexpr int kColumnWarps = kChenWarps<T> / 2;
 

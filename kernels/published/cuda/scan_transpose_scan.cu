@@ -6,10 +6,9 @@
 // transposed, and all is repeated.
 //
 // Traffic, bytes per u32 element: 4 initialise, 8 scan, 8 increment, 8 transpose, 8 scan, 8
-// increment: 44 (a line of one segment needs no increment). Their scan is exclusive and their
-// result transposed; here each element is added to its prefix, and the planes start transposed. On
-// an H200: 144 us at 512x512x32, which is less than cw-sts (173) because a line is one segment; 280
-// us at 640x480x32 and 1923 us at 1920x1080x32, of which `scan sums` and `increment` take 696.
+// increment: 44. A line of one segment needs no increment, so at 512x512x32 it takes less time than
+// cw-sts. Their scan is exclusive and their result transposed; here each element is added to its
+// prefix, and the planes start transposed.
 #include "scan_planes.cuh"
 #include "prescan.cuh"
 
@@ -19,8 +18,7 @@ namespace {
 
 constexpr int kSegment = 512, kThreads = kSegment / 2;
 
-/// Scans one segment of a line in each block. The sums of segments are written to `sums`, as
-/// [plane][line][segment].
+/// Scans a segment of a line in each block, and writes its sum to sums[plane][line][segment].
 template <class T>
 __global__ void __launch_bounds__ (kThreads)
 scan_segments (Planes<T> planes, T *sums, int segments)
@@ -45,8 +43,7 @@ scan_segments (Planes<T> planes, T *sums, int segments)
     sums[(std::size_t (blockIdx.y) * planes.height + y) * segments + segment] = sum;
 }
 
-/// Replaces the sums of the segments of a line by their exclusive prefix sums. Each block handles
-/// one line.
+/// Replaces the sums of a line's segments by their exclusive prefix sums, in a block for each line.
 template <class T>
 __global__ void __launch_bounds__ (kThreads)
 scan_sums (T *sums, int segments, int lines)

@@ -2,11 +2,9 @@
 //
 // scanrow-brlt: Chen et al. 2018, section IV-A. It has the steps of brlt-scanrow in reverse order.
 // Shuffles scan the 32 rows of a warp's register matrix in parallel; then the block transposes it.
-// Shuffles make it slower than brlt-scanrow by the paper's model (section V).
+// Shuffles make it slower than brlt-scanrow by the paper's model (section V), and on an H200.
 //
-// Traffic, bytes per u32 element: 4 initialise, 8, 8: 20 (16 if the first pass reads an image). On
-// an H200: 86 us at 640x480x32 and 676 us at 1920x1080x32; brlt-scanrow takes 77 and 607, as in the
-// paper.
+// Traffic, bytes per u32 element: 4 initialise, 8, 8: 20 (16 if the first pass reads an image).
 #include "scan_and_turn.cuh"
 
 namespace inthist {

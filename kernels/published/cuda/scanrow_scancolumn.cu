@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // scanrow-scancolumn: Chen et al. 2018, section IV-C. It scans rows with shuffles, then columns
-// serially, both cached in registers (scan_rows_and_columns.cuh), with no transpose at
-// all.
+// serially, both cached in registers (scan_rows_and_columns.cuh), with no transpose at all.
 //
 // Traffic, bytes per u32 element: 4 initialise, 8, 8: 20 (16 if the first pass reads an image). On
-// an H200 it is the fastest of the published algorithms: 63 us at 640x480x32, 438 us at
-// 1920x1080x32, and 26 us for a table of 1920x1080 f32. On the paper's P100 and V100 brlt-scanrow
+// an H200 it is the fastest of the published algorithms. On the paper's P100 and V100 brlt-scanrow
 // is faster, because it has fewer shuffles. On an H200 memory decides, and each stage of
-// brlt-scanrow takes longer (rows 213 against 171 us, columns 314 against 186 at 1920x1080x32),
-// because its warps store to 32 rows at a time.
+// brlt-scanrow takes longer, because its warps store to 32 rows at a time.
 #include "scan_rows_and_columns.cuh"
 
 namespace inthist {

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A tile of a plane in shared memory, rows padded by one against bank conflicts. All threads of the
-// block load and store it, along rows. In between, each thread works on one row or one
-// column.
+// A tile of a plane in shared memory, with rows padded by one against bank conflicts. All threads
+// of the block load and store the tile, along rows; in between, a thread works on a row or column.
 #pragma once
 
 #include "scan_planes.cuh"
 
 namespace inthist::cuda {
 
-/// The sides of tiles, and the numbers of threads, that Poostchi et al. 2017 compare in section
-/// 4.2.
+/// The sides of tiles, and numbers of threads, that Poostchi et al. 2017 compare in section 4.2.
 inline constexpr int kTiles[] = { 64, 32, 16 };
 inline constexpr int kTileThreads[] = { 1024, 512, 256, 128, 64, 32 };
 
-/// Excludes tiles of 64 with 16-byte elements: 65 KiB, more shared memory than a block has.
+/// Excludes tiles of 64 x 64 elements of 16 bytes: 65 KiB, more shared memory than a block has.
 inline bool tile_fits (const Shape &shape, const Tuning &tuning)
 {
   return tuning.tile < 64 || bytes_of (shape.counter) < 16;
@@ -36,7 +34,7 @@ template <class T, int kTile>
 struct Tile {
   T elements[kTile][kTile + 1];
 
-  /// Calls `move (element, y, x)` for all elements of the tile that lie inside the plane.
+  /// Calls move (element, y, x) for all elements of the tile that lie inside the plane.
   template <class Move>
   __device__ void for_each (const Planes<T> &planes, int x0, int y0, Move move)
   {
@@ -47,7 +45,7 @@ struct Tile {
     }
   }
 
-  /// Calls `body (i)` for each i below `lines`, each in another thread, between two barriers.
+  /// Calls body (i) for `lines` rows or columns i, each in another thread, between two barriers.
   template <class Body>
   __device__ void for_lines (int lines, Body body)
   {

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The second kernel of byte-tiles. A block computes a strip of one bin. Its lanes are side by side
+// The scan kernel of byte-tiles. A block computes a strip of one bin. Its lanes are side by side
 // over the whole row, one for each tile, and go down the strip. A lane keeps the corner, top and
 // inside of its tile (tiles.hpp) in registers. A step is a row of tiles. It reads the 16 rows of
-// pixels below the first row of the tiles; the last of these rows is the first row of the tiles
-// below:
+// pixels below the first row of the tiles; the last of these rows is the first row of the next
+// tiles:
 //
-//   find      the pixels of the bin. Four bytes at a time they become inside_; the row's counts too
-//   left_of   the rows' counts in the warps before
-//   store     left, from these and from the lanes before; the tile goes to memory
-//   descend   corner_ and top_ of the tile below
+//   find      finds the bin's pixels, four bytes at a time; counts them inside the tile and by row
+//   left_of   adds up each row's count over the warps to the left
+//   store     computes `left` from these counts, and writes the tile to memory
+//   descend   turns the corner and top of the tile into those of the tile below
 #pragma once
 
 #include "../../../tiles.hpp"
@@ -26,32 +26,29 @@ namespace inthist::cuda {
 
 constexpr int kTileWords = kTileSide / 4;  // of a line
 
-/// Computes a strip of tiles. kWide: tiles are wide (tiles.hpp). kStaged: they are written by way
-/// of shared memory. kMaxThreads: of a block.
+/// Computes a strip of tiles of one bin. kWide: the tiles are wide (tiles.hpp). kStaged: tiles are
+/// written by way of shared memory. kMaxThreads: the most threads of a block.
 template <bool kWide, bool kStaged, int kMaxThreads>
 class TileScan {
-  // The lanes of a group compute prefix sums of the counts of rows. The counts are bytes, of four
-  // rows in a word. The largest sum, of 15 tiles that are 16 pixels wide, is 240, which fits in a
-  // byte.
+  // How many lanes together compute prefix sums of the pixels of each row, as bytes, four rows to a
+  // word. The largest sum, of 15 tiles that are 16 pixels wide, is 240, which fits in a byte.
   static constexpr int kGroup = 16;
 
 public:
   static constexpr int kBytes = Tiles::bytes (kWide);
 
-  /// The numbers that the warps of a block pass to each other, in shared memory.
   struct Shared {
     // [buffer][group][place_of_row (row)]
     alignas (8) std::uint16_t row_counts[2][kMaxThreads / kGroup][kTileSide];
     std::uint32_t above_counts[kMaxThreads / kWarp];
   };
 
-  /// With kStaged, `staged` has room for a tile of each thread.
+  /// `staged` is shared memory with room for a tile of each thread. It is used only with kStaged.
   __device__ TileScan (const BinSource &image, const Strips &strips, const Layout &layout,
                        std::uint8_t *tensor, Shared &shared, std::uint8_t *staged)
       : image_ (image), strips_ (strips), shared_ (shared), lane_ (threadIdx.x % kWarp),
         warp_ (threadIdx.x / kWarp), strip_ (blockIdx.x / strips.bins),
-        // blocks for all bins of a strip run at the same time, because the strip's pixels are then
-        // in L2
+        // neighbouring blocks compute all bins of a strip, so they find the strip's pixels in L2
         bin_ (blockIdx.x % strips.bins), y_end_ (min (strips.height, (strip_ + 1) * strips.rows)),
         tiles_ (min (kWarp, divide_up (strips.width, kTileSide) - warp_ * kWarp)),
         pitch_ (layout.row_pitch), pattern_ (image.shift, bin_ + image.first),
@@ -61,7 +58,7 @@ public:
   {
     const int columns = strips.width - int (threadIdx.x) * kTileSide;
 #pragma unroll
-    for (int w = 0; w < kTileWords; w++)  // bit 7 of a byte is set for a column of the frame
+    for (int w = 0; w < kTileWords; w++)  // bit 7 of each byte: is the column in the frame?
       columns_[w] = columns >= 4 * w + 4 ? 0x80808080u
                     : columns <= 4 * w   ? 0
                                          : 0x80808080u >> (32 - 8 * (columns - 4 * w));
@@ -70,7 +67,7 @@ public:
   __device__ void run ()
   {
     const int first = strip_ * strips_.rows;
-    if (!image_.ready || strip_ > 0)  // if ready, the first strip needs no counts
+    if (!image_.ready || strip_ > 0)  // the first strip may not need the count kernel's results
       wait_for_previous ();
     start (first);
 #pragma unroll
@@ -94,7 +91,7 @@ public:
 private:
   static constexpr int kAhead = kRowsAhead;
   static constexpr int kQuads = kTileSide / 4;           // of rows
-  static constexpr std::uint32_t kPrefix = 0x01010101u;  // times this, bytes become prefix sums
+  static constexpr std::uint32_t kPrefix = 0x01010101u;  // four bytes times kPrefix are prefix sums
 
   __device__ uint4 row_at (int y) const
   {
@@ -102,8 +99,8 @@ private:
         pixels_ + std::size_t (unsigned (image_.stride)) * unsigned (y)));
   }
 
-  /// Computes inside_, and below_ from the row after the tile. Also writes the counts of the group
-  /// of lanes in each row.
+  /// Counts the bin's pixels in 16 rows from row y on: in inside_ for the lane's tile, in below_
+  /// for the tile below, and in shared memory for each row of the group of lanes.
   template <bool kAllRows>
   __device__ void find (int y, int buffer)
   {
@@ -149,14 +146,15 @@ private:
     }
   }
 
-  /// Returns the selector of __byte_perm that replaces byte `to` of the first word by byte `from`
-  /// of the two words.
+  /// Returns the selector of __byte_perm that replaces byte `to` of the first of two words by byte
+  /// `from` of both words, 0 to 7.
   __device__ static constexpr unsigned byte_into (int to, int from)
   {
     return (0x3210u & ~(0xfu << (4 * to))) | unsigned (from) << (4 * to);
   }
 
-  /// Returns the count of all groups of lanes before this one, in row lane % 16 of the step.
+  /// Returns how many of the bin's pixels lie left of the lane's group, in row lane % 16 of the 16
+  /// rows of pixels in a step.
   __device__ std::uint32_t left_of (int buffer)
   {
     constexpr int kParts = kWarp / kGroup;
@@ -170,7 +168,7 @@ private:
     return part == 0 ? left : left + counts[own][place];
   }
 
-  /// Computes corner_ and top_ for the first row of tiles.
+  /// Computes the corner and the top of the lane's first tile, from the counts of all rows above.
   __device__ void start (int y)
   {
     std::uint32_t columns[kTileSide] = {};
@@ -204,8 +202,8 @@ private:
       top_[j] = kWide ? columns[j] : columns[2 * j] | columns[2 * j + 1] << 16;
   }
 
-  /// Adds to `columns` the column counts of all rows above the strip: one count for each set of
-  /// joined row blocks.
+  /// Adds the bin's pixels in all rows above the strip to `columns`, a number for each column. The
+  /// count kernel has stored one count for each set of row blocks that it joined.
   __device__ void add_columns (std::uint32_t (&columns)[kTileSide]) const
   {
     const std::uint16_t *const counts = static_cast<const std::uint16_t *> (strips_.sums)
@@ -229,8 +227,8 @@ private:
     }
   }
 
-  /// Computes left and writes the tile. `groups_left` of a lane is the count of all groups of lanes
-  /// before this one, in row lane % 16 below the tile's first row.
+  /// Computes `left` of the lane's tile and writes the tile. `groups_left` is the number of the
+  /// bin's pixels left of the lane's group, in row lane % 16 below the tile's first row.
   __device__ void store (int y, std::uint32_t groups_left)
   {
     std::uint32_t left[kTileSide + 1];
@@ -278,8 +276,8 @@ private:
     lines[2] = pack_line<1> (corner_ >> 8, left);
   }
 
-  /// Packs byte kByte of 16 words into a line: `first` (a part of the corner, or 0), and items
-  /// 1..15.
+  /// Packs byte kByte of 16 words into a line of a tile (tiles.hpp): byte 0 comes from `first`,
+  /// which is a part of the corner or 0, and bytes 1 to 15 from words[1] to words[15].
   template <int kByte, int kCount>
   __device__ static uint4 pack_line (std::uint32_t first, const std::uint32_t (&words)[kCount])
   {
@@ -316,8 +314,8 @@ private:
   uint4 ahead_[kAhead];
   std::uint32_t corner_, top_[kTops];
   std::uint32_t inside_[kTileSide - 1][kTileWords], below_[kTileWords];
-  // counts of four rows in a word: in the tile's first column, and in this column and all lanes
-  // before in the group
+  // counts of the bin's pixels, four rows to a word: in the tile's first column, and in this column
+  // and in all tiles to the left in the group
   std::uint32_t first_column_[kQuads], before_inside_[kQuads];
 };
 

@@ -5,7 +5,7 @@
 
 namespace inthist::cuda {
 
-/// Gets an attribute of the current device. Returns 0, or CUDA's error and does not change `value`.
+/// Gets an attribute of the current CUDA device. Returns 0, or a CUDA error with `value` unchanged.
 [[nodiscard]] inline int device_attribute (cudaDeviceAttr attribute, int &value)
 {
   int device = 0;

@@ -10,7 +10,7 @@
 
 namespace inthist::cuda {
 
-/// Waits until the warp's last copy has read shared memory. Then the memory may be written again.
+/// Waits until the warp's last bulk store has read shared memory, which may then be overwritten.
 __device__ inline void wait_for_bulk_store ()
 {
 #if __CUDA_ARCH__ >= 900
@@ -19,8 +19,8 @@ __device__ inline void wait_for_bulk_store ()
   __syncwarp ();
 }
 
-/// Copies `bytes` bytes that all lanes have written. `bytes` and both addresses are multiples of
-/// 16. L2 need not keep the copy, because it is not read soon.
+/// Starts to copy `bytes` bytes that the warp has written from shared to global memory. Size and
+/// addresses are multiples of 16. L2 need not keep the copy, because it is not read soon.
 __device__ inline void bulk_store (std::uint8_t *to, const std::uint8_t *from, unsigned bytes)
 {
   const int lane = threadIdx.x % kWarp;
@@ -41,7 +41,7 @@ __device__ inline void bulk_store (std::uint8_t *to, const std::uint8_t *from, u
 #endif
 }
 
-/// Waits until all copies of the warp have been written to global memory.
+/// Waits until all bulk stores of the warp have reached global memory.
 __device__ inline void finish_bulk_stores ()
 {
 #if __CUDA_ARCH__ >= 900

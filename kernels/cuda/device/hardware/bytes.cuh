@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Operations on the four bytes of a word at a time.
+// Operations on the four bytes of a 32-bit word at a time: looking up bins, and comparing.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace inthist::cuda {
 
-/// A LUT in words, as the argument of a kernel or in shared memory.
+/// A LUT from values to bins, in 32-bit words, as the argument of a kernel or in shared memory.
 struct LutWords {
   std::uint32_t words[sizeof (Lut) / 4];
 
@@ -23,7 +23,7 @@ struct LutWords {
     return words;
   }
 
-  /// Copies a LUT to this one in shared memory. All threads call it, and a barrier must follow.
+  /// Copies a LUT to shared memory. All threads of the block call this, and a barrier must follow.
   __device__ void copy (const LutWords &from)
   {
     if (threadIdx.x < sizeof (Lut) / 4)
@@ -49,7 +49,7 @@ __device__ inline std::uint32_t look_up (std::uint32_t word, const std::uint8_t 
   return __byte_perm (in_low (0), in_low (2), 0x5410);
 }
 
-/// Finds the bytes of a word whose bits from `shift` on equal `value`, for four bytes at a time.
+/// Finds the bytes of a 32-bit word that belong to a bin: their bits from `shift` on equal `value`.
 class BinPattern {
 public:
   __device__ BinPattern (int shift, int value)
@@ -58,27 +58,26 @@ public:
   {
   }
 
-  /// Returns a word with -1 in each byte that matches the pattern, and 0 in the others. A dot
-  /// product with four times -1 (__dp4a) counts the matches.
+  /// Returns a word with -1 in each byte that belongs to the bin, and 0 in the other bytes. A dot
+  /// product with four times -1 (__dp4a) counts the bin's bytes.
   __device__ int equal (std::uint32_t word) const
   {
     int equal;
-    asm("prmt.b32 %0, %1, %1, 0xba98;"  // each byte's bit 7, eight times
+    asm("prmt.b32 %0, %1, %1, 0xba98;"  // copies bit 7 of each byte to its eight bits
         : "=r"(equal)
         : "r"(high_bits (word)));
     return equal;
   }
 
-  /// Returns a word with 1 in each byte that matches the pattern and whose bit 7 is set in
-  /// `wanted`, and 0 in the others.
+  /// Returns a word with 1 in each byte of `word` that belongs to the bin if bit 7 of the same byte
+  /// of `wanted` is set, and 0 in the other bytes.
   __device__ std::uint32_t ones (std::uint32_t word, std::uint32_t wanted) const
   {
     return (high_bits (word) & wanted) >> 7;
   }
 
 private:
-  /// Returns a word in which bit 7 of a byte tells whether the byte matches the pattern. The other
-  /// bits are undefined.
+  /// Returns a word: bit 7 of each byte tells whether the byte is in the bin; others are undefined.
   __device__ std::uint32_t high_bits (std::uint32_t word) const
   {
     std::uint32_t different;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Copies from global to shared memory (cp.async). A thread starts a copy, continues, and waits for
-// it later. Before compute capability 8.0 they are loads and stores.
+// Copies from global to shared memory (cp.async, PTX ISA). A thread starts a copy, continues, and
+// waits for the copy later. Before compute capability 8.0, copies are loads and stores.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace inthist::cuda {
 
-/// Starts a copy of 4 or 16 bytes. The same thread waits for it by await_copies ().
+/// Starts a copy of 4 or 16 bytes to shared memory; the same thread waits with await_copies ().
 template <int kBytes>
 __device__ inline void start_copy (void *to, const void *from)
 {

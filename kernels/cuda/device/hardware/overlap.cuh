@@ -4,8 +4,7 @@
 // Guide): blocks of the next kernel start while the last blocks of a kernel still run.
 //
 //   - A block calls wait_for_previous () before it reads or writes memory that an earlier kernel
-//     writes, and before it writes memory that an earlier kernel reads. The call returns when all
-//     earlier kernels of the stream are complete.
+//     writes, and before it writes memory that an earlier kernel reads.
 //   - Take kernels A, B and C, in this order. If all blocks of B call let_next_start () after their
 //     own wait, A is complete before C starts. Then a block of C needs no wait for the memory of A,
 //     but still one for the memory of B. The first strip of a scan (C) relies on that: it reads the
@@ -23,7 +22,7 @@
 
 namespace inthist::cuda {
 
-/// Waits until all earlier work of the stream is done and its writes are visible.
+/// Waits until all earlier work of the stream is done and the writes of that work are visible.
 __device__ inline void wait_for_previous ()
 {
 #if __CUDA_ARCH__ >= 900
@@ -31,7 +30,7 @@ __device__ inline void wait_for_previous ()
 #endif
 }
 
-/// Lets the next kernel of the stream start once all blocks have called this, or have ended.
+/// Lets the next kernel of the stream start once all blocks have called this or have ended.
 __device__ inline void let_next_start ()
 {
 #if __CUDA_ARCH__ >= 900

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A barrier in two halves (mbarrier, PTX ISA; split arrive and wait, CUDA Programming Guide). A
-// thread arrives, goes on with something else, and later waits until all have arrived. Before
-// compute capability 8.0 arrive () does nothing, and wait () is __syncthreads ().
+// A barrier for the threads of a block, in two halves (mbarrier, PTX ISA). A thread arrives, goes
+// on with other work, and later waits until all threads have arrived. Before compute capability
+// 8.0, arrive () does nothing, and wait () is __syncthreads ().
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,16 @@ public:
     asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at ()), "r"(threads) : "memory");
   }
 
-  /// Arrives in the current round. Threads that wait for the round then see this thread's writes to
-  /// shared memory, and may overwrite what it has read. (racecheck would not follow one arrival for
-  /// each warp.)
+  /// Arrives at the barrier. Threads that wait in this round then see this thread's writes to
+  /// shared memory, and may overwrite what this thread has read. Every thread arrives, because the
+  /// checking tool racecheck would not follow one arrival for each warp.
   __device__ void arrive ()
   {
     asm volatile("{ .reg .b64 round; mbarrier.arrive.shared.b64 round, [%0]; }" ::"r"(at ())
                  : "memory");
   }
 
-  /// Waits until all threads have arrived in a round. `parity` is 0 for the first round, and
-  /// alternates.
+  /// Waits until all threads have arrived in a round; `parity` is 0 in the first, and alternates.
   __device__ void wait (int parity)
   {
     asm volatile("{ .reg .pred all; again: mbarrier.test_wait.parity.shared.b64 all, [%0], %1; "

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Loads and stores of data that will be read again. They ask L2 to keep the data, so that writing
-// the tensor does not push them out. Before compute capability 8.0 these are ordinary loads and
-// stores.
+// Loads and stores that ask L2 to keep their data, which is read again, so that writing the tensor
+// does not push it out. Before compute capability 8.0, these are ordinary loads and stores.
 #pragma once
 
 #include <cstdint>

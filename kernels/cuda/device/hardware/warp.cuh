@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Exchanges within a warp, for elements of any size.
+// Shuffles, sums and prefix sums over the lanes of a warp, for elements of any size.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@ namespace inthist::cuda {
 
 constexpr int kWarp = 32;
 
-/// Returns exchange (value), where `exchange` is a shuffle of one number. There are overloads for
-/// types of several numbers.
+/// Applies `exchange`, a warp shuffle of one number, to a value. Overloads for types of several
+/// numbers, such as F32x4, shuffle each number.
 template <class T, class Exchange>
 __device__ inline T exchange_channels (const T &value, Exchange exchange)
 {
@@ -39,7 +39,7 @@ __device__ inline T shuffle (const T &value, int lane)
   return exchange_channels (value, [=] (auto v) { return __shfl_sync (~0u, v, lane); });
 }
 
-/// Adds to the value of this lane that of the lane whose number is lower by `step`, if that lane is
+/// Adds to this lane's value the value of the lane whose number is lower by `step`, if that lane is
 /// in the same group of kLanes lanes.
 template <int kLanes = kWarp, class T>
 __device__ inline T add_lane_below (const T &value, int step)
@@ -48,8 +48,8 @@ __device__ inline T add_lane_below (const T &value, int step)
   return int (threadIdx.x % kLanes) >= step ? T (value + other) : value;
 }
 
-/// This overload uses the predicate that the shuffle returns, which tells whether a lane has a
-/// source. The last operand of the shuffle divides the warp into groups.
+/// Overload of add_lane_below () for u32. It uses the predicate of the shuffle, which tells whether
+/// a lane has a source; the last operand of the shuffle divides the warp into groups.
 template <int kLanes = kWarp>
 __device__ inline std::uint32_t add_lane_below (std::uint32_t value, int step)
 {
@@ -70,8 +70,8 @@ requires (kLanes == kWarp) __device__ inline float add_lane_below (float value, 
   return value;
 }
 
-/// Returns the inclusive prefix sum over the lanes of a group (Kogge and Stone 1973; Chen et al.
-/// 2018, Algorithm 3, with lane >= step).
+/// Returns the inclusive prefix sum of a value over each group of kLanes lanes (Kogge and Stone
+/// 1973; Chen et al. 2018, Algorithm 3, with lane >= step).
 template <int kLanes = kWarp, class T>
 __device__ inline T warp_scan (T value)
 {
@@ -81,7 +81,6 @@ __device__ inline T warp_scan (T value)
   return value;
 }
 
-/// Returns the sum over all lanes of the warp, to every lane.
 __device__ inline std::uint32_t warp_sum (std::uint32_t value)
 {
 #if __CUDA_ARCH__ >= 800
@@ -91,7 +90,6 @@ __device__ inline std::uint32_t warp_sum (std::uint32_t value)
 #endif
 }
 
-/// Returns the least value of all lanes of the warp, to every lane.
 __device__ inline std::uint32_t warp_min (std::uint32_t value)
 {
 #if __CUDA_ARCH__ >= 800
@@ -103,9 +101,8 @@ __device__ inline std::uint32_t warp_min (std::uint32_t value)
 #endif
 }
 
-/// Computes kCount sums over the lanes, one for each item of `values`, always in the same order.
-/// Lane kWarp / kCount * i gets the i-th sum. Each step halves the number of values that a lane
-/// has.
+/// Returns kCount sums over a warp's lanes, one for each item of `values`, always in the same order
+/// of additions. Lane kWarp / kCount * i gets the i-th sum.
 template <int kStep = kWarp / 2, class T, int kCount>
 __device__ inline T warp_sums (const T (&values)[kCount])
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A block of look-back. It computes one tile of a table, from its pixels to its elements
-// (look_back.cu describes the algorithm).
+// A block of the algorithm look-back (look_back.cu). It computes one tile of a summed-area table,
+// from the tile's pixels to its elements.
 #pragma once
 
 #include <cstring>
@@ -16,7 +16,7 @@
 
 namespace inthist::cuda {
 
-/// The SumsOverTile for these pixels.
+/// The class that adds up a tile's pixels (SumsOverTile in tile.cuh), by the types of the table.
 template <class T, class Source, class Tile>
 struct SumsOf {
   using Type = ByteSums<T, Tile>;
@@ -31,8 +31,8 @@ private:
   static constexpr int kColumns = Tile::kColumns, kChunks = Tile::kChunks, kRows = Tile::kRows,
                        kWarps = Tile::kWarps, kWidth = Tile::kWidth, kHeight = Tile::kHeight;
 
-  // warps that look back above, to the left, and for the corner; the last warp raises the tile's
-  // flag
+  // The numbers of warps that add up the sums of the tiles above and to the left; one more warp
+  // does so for the tiles both above and to the left. The last warp publishes the tile's own sums.
   static constexpr int kVector = kWarp * kColumns, kAboveWarps = divide_up (kWidth, kVector),
                        kLeftWarps = divide_up (kHeight, kVector),
                        kCornerWarp = kAboveWarps + kLeftWarps, kLastWarp = kWarps - 1;
@@ -43,24 +43,23 @@ private:
   using Pixel = typename Sums::Pixel;
   static_assert (std::is_same_v<Pixel, typename Source::Pixel>);
   using Pixels = typename Sums::Pixels;
-  using Sum = typename Sums::Sum;  // type of sums over pixels of the tile
+  using Sum = typename Sums::Sum;  // type of a sum over pixels of the tile
   using Elements = Vector<T, kColumns>;
 
 public:
   struct Shared {
     typename Sums::Shared tile;
-    Vector<Sum, kColumns> columns[kLastWarp][kChunks][kWarp];  // sums over the warps up to this one
+    Vector<Sum, kColumns> columns[kLastWarp][kChunks][kWarp];  // column sums of warps 0 to this one
     alignas (16) T above[kWidth];  // sums of columns 0..x over all tiles above
     alignas (16) T left[kHeight];  // sums of rows 0..y over all tiles to the left
     T corner;                      // sum of all tiles that are both to the left and above
     Ticket ticket;
   };
-  // a multiprocessor of compute capability 9.0 has 228 KiB of shared memory; each block needs 1 KiB
-  // more than it uses
+  // kBlocks blocks must fit in the 228 KiB of shared memory of an H100, and each takes 1 KiB extra
   static_assert (Tile::kBlocks * (round_up (sizeof (Shared), 128) + 1024) <= 228 * 1024);
 
-  /// Draws a ticket, which tells the block its tile. So tiles start in the order of the tickets, in
-  /// whatever order blocks are scheduled.
+  /// Draws a ticket: the number of the tile that this block computes. So tiles start in the order
+  /// of the tickets, in whatever order the GPU schedules blocks.
   __device__ LookBackBlock (Shared &shared, const Planes<T> &planes, const PixelPlane &pixels,
                             const States &states)
       : shared_ (shared), planes_ (planes), pixels_ (pixels), states_ (states)
@@ -78,7 +77,7 @@ public:
     tile_ = line_ * states_.columns + column_;
   }
 
-  /// Loads the tile. Pixels outside of the image are 0.
+  /// Loads the tile's pixels to shared memory. Pixels outside of the image are 0.
   __device__ void load (bool vectors)
   {
     Sums sums (shared_.tile, plane_);
@@ -100,7 +99,6 @@ public:
     await_copies ();
   }
 
-  /// Adds up the rows and the columns of this warp's part of the tile.
   __device__ void sum ()
   {
     Sums (shared_.tile, plane_).sum (columns_);
@@ -111,7 +109,7 @@ public:
     __syncthreads ();
   }
 
-  /// Adds up the sums of the warps, and publishes the sums of the tile to other blocks.
+  /// Adds up the sums of the block's warps, and publishes the sums of the tile to other blocks.
   __device__ void publish ()
   {
     const Sums sums (shared_.tile, plane_);
@@ -124,8 +122,8 @@ public:
       raise (states_.flags[tile_].has_sums, epoch_);
   }
 
-  /// Adds up what the tiles above, to the left, and both above and to the left have published, from
-  /// the last checkpoints on (look_back.cu).
+  /// Adds up what the tiles above, to the left, and both above and to the left have published since
+  /// the last checkpoint, a tile that published the sums of all tiles before it.
   __device__ void gather_prefixes ()
   {
     if (warp_ < kAboveWarps)
@@ -141,7 +139,6 @@ public:
       raise (states_.flags[tile_].has_left, epoch_);
   }
 
-  /// Computes the elements of the tile, row after row, and stores them.
   __device__ void store ()
   {
     T above[kChunks][kColumns];
@@ -160,8 +157,8 @@ public:
   }
 
 private:
-  /// Stores the column sums over the warps up to each warp, and publishes the sums over all warps,
-  /// of columns 0 to x.
+  /// Replaces each warp's column sums by the sums over all warps from the first to this one, and
+  /// publishes the tile's sums over columns 0 to x.
   __device__ void publish_columns (const Sums &sums)
   {
 #pragma unroll
@@ -185,15 +182,15 @@ private:
     }
   }
 
-  /// The sums that were published by the tiles before this tile, in the same column or row, since
-  /// the last checkpoint.
+  /// What the n tiles before this tile, in the same column or row and since the last checkpoint,
+  /// have published. A checkpoint is a tile that also publishes the sums of all tiles before it.
   struct Before {
-    int first, step;        // tiles
-    int n;                  // how many tiles there are since the checkpoint
-    const T *sums;          // sums of the first of these tiles
+    int first, step;  // tiles
+    int n;
+    const T *sums;          // sums of the first tile since the checkpoint
     std::size_t sums_step;  // elements
-    const T *checkpoint;    // what the first tile published as a checkpoint, or null
-    T *own_checkpoint;      // for this tile; null if this is not a checkpoint
+    const T *checkpoint;    // published sums of all tiles before the first tile, or null
+    T *own_checkpoint;  // where this tile, if a checkpoint, publishes the sums before it, or null
   };
 
   __device__ void sum_above ()
@@ -228,8 +225,8 @@ private:
             &TileFlags<T>::has_left, warp_ - kAboveWarps, shared_.left);
   }
 
-  /// Adds up the sums in `Before`, always in the same order. A lane handles kColumns sums. Returns
-  /// the last of them.
+  /// Adds up what the tiles before this tile have published, always in the same order. A lane
+  /// handles kColumns neighbouring sums and returns the last of these.
   template <int kSize>
   __device__ T add_up (const Before &before, Epoch TileFlags<T>::*checkpoint_flag, int warp,
                        T (&to)[kSize]) const
@@ -285,7 +282,7 @@ private:
     }
   }
 
-  /// Reads sums that another block has written, from L2.
+  /// Loads sums that another block has published, from L2, because L1 is not coherent.
   __device__ static Elements load_published (const T *from)
   {
     const uint4 words = __ldcg (reinterpret_cast<const uint4 *> (from));
@@ -295,7 +292,7 @@ private:
     return vector;
   }
 
-  /// Returns the index of the last checkpoint to the left of this tile, or of the start of the row.
+  /// Returns the index of the last checkpoint (look_back.cu) left of this tile, or the row's first.
   __device__ std::size_t left_checkpoint () const
   {
     return line_ * States::checkpoints (states_.columns)
@@ -320,8 +317,8 @@ private:
     return row_ * kHeight + Tile::first_row ();
   }
 
-  /// Stores elements of the table, without pushing other cache lines out of L2. Bytes after the end
-  /// of the row do not change.
+  /// Stores elements of the table with streaming stores, which push no other cache lines out of L2.
+  /// Bytes after the end of the row do not change.
   __device__ void store_vector (const Elements &elements, int x, int y) const
   {
     T *const to = planes_.line (plane_, y) + x;
@@ -343,8 +340,8 @@ private:
   const States &states_;
   const int lane_ = Tile::lane (), warp_ = Tile::warp ();
   Epoch epoch_;
-  int plane_, row_, column_;             // position of the tile
-  int line_, tile_;                      // lines of tiles above it in all planes; index of the tile
+  int plane_, row_, column_;  // position of the tile
+  int line_, tile_;           // indices of the tile's row, and of the tile, over all planes
   Sum columns_[kChunks][kColumns] = {};  // sums over this warp's rows
 };
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Sums over a tile of 8-bit pixels, or of their squares (look_back.cu). A dot product (__dp4a) adds
-// up a word of four pixels. Prefix sums over the lanes then give the sums of a row. Only the pixels
-// are kept, because they are a quarter of the size of elements, and are added up a second time when
-// the tile is stored.
+// Adds up a tile of 8-bit pixels, or of their squares, for look-back (look_back.cu). A dot product
+// (__dp4a) adds up four pixels, and prefix sums over the lanes give the sums of a row. Shared
+// memory keeps only pixels, which are smaller than elements: they are added up again for the store.
 #pragma once
 
 #include <cstdint>
@@ -24,18 +23,17 @@ class ByteSums {
 
 public:
   using Pixel = std::uint8_t;
-  using Sum = std::uint32_t;  // holds any sum of a tile
+  using Sum = std::uint32_t;  // large enough for any sum over a tile
   using Pixels = Vector<Pixel, kColumns>;
 
   struct Shared {
     Pixels pixels[Tile::kHeight][kChunks][kWarp];
-    Sum rows[Tile::kHeight];  // sums of the warp's rows up to this one
+    Sum rows[Tile::kHeight];  // [y]: sum of a warp's rows, from its first to row y
   };
 
   __device__ ByteSums (Shared &shared, int plane) : shared_ (shared), squares_ (plane == 1) {}
 
-  // The concept SumsOverTile (tile.cuh) describes these functions. Here a segment is the tile's
-  // whole width.
+  // Functions of the concept SumsOverTile (tile.cuh), for a segment that is the tile's whole width.
 
   __device__ Pixels &pixels (int row, int chunk)
   {
@@ -115,8 +113,8 @@ public:
   }
 
 private:
-  /// Adds pixels 0..c of this lane, or their squares, to sums[c] for each c. Returns the sum of all
-  /// of the lane's pixels.
+  /// Adds pixels 0 to c of a lane's word of pixels, or their squares, to sums[c], for each c.
+  /// Returns the sum of all pixels of the word.
   __device__ Sum add (const Pixels &pixels, Sum (&sums)[kColumns]) const
   {
     std::uint32_t values;
@@ -128,8 +126,8 @@ private:
     return __dp4a (values, factors, 0u);
   }
 
-  /// Replaces the sum of each lane, for each chunk of some rows, by the sum of all lanes to the
-  /// left. The steps of the rows are interleaved, because a step has a long latency.
+  /// Replaces each lane's sums, for several rows and chunks of columns, by the sums of all lanes to
+  /// the left. The steps of the rows are interleaved, because a shuffle has a long latency.
   template <int kCount>
   __device__ static void scan_lanes (Sum (&rows)[kCount][kChunks])
   {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The sums that the tiles of a table publish to each other (look_back.cu), and the flags that tiles
-// wait for. Nothing is cleared between runs. Each run has a number, its epoch. A flag has the epoch
-// of an earlier run until a tile of this run raises it to this run's epoch.
+// The sums that the tiles of a table publish to each other in look-back (look_back.cu), and the
+// flags that tiles wait for. Each run has a number, its epoch. A flag has the epoch of an earlier
+// run until a tile raises it to the epoch of this run, so nothing is cleared between runs.
 #pragma once
 
 #include <cstdint>
@@ -21,23 +21,23 @@ using Epoch = std::uint32_t;
 template <class Word>
 using DeviceAtomic = ::cuda::atomic_ref<Word, ::cuda::thread_scope_device>;
 
-/// Raises a flag to this epoch. A block that has waited for the flag sees all that this block wrote
-/// before its last barrier.
+/// Raises a tile's flag to the epoch, the number of this run. A block that has waited for the flag
+/// sees all that the raising block wrote before its last barrier.
 __device__ inline void raise (Epoch &flag, Epoch epoch)
 {
   DeviceAtomic<Epoch> (flag).store (epoch, ::cuda::memory_order_release);
 }
 
-/// Waits until a flag has this epoch. Polling less often leaves bandwidth to other blocks, which
-/// gains 1 % for f64 and f32x4.
+/// Waits until a tile's flag has the epoch, the number of this run. Pauses between polls leave
+/// bandwidth to other blocks, which gains 1 % for f64 and f32x4.
 __device__ inline void await (Epoch &flag, Epoch epoch)
 {
   while (DeviceAtomic<Epoch> (flag).load (::cuda::memory_order_acquire) != epoch)
     __nanosleep (20);
 }
 
-/// A value in which each 32-bit word has an epoch next to it, so that neither reader nor writer
-/// needs a fence.
+/// A value that one tile publishes to others. The epoch (the number of the run) is stored next to
+/// each 32-bit word, in the same 64-bit word, so neither reader nor writer needs a fence.
 template <class T>
 class Flagged {
 public:
@@ -73,14 +73,14 @@ private:
   std::uint64_t words_[kWords];
 };
 
-/// A block's ticket: the number of its tile in the order of tiles, and the run's epoch.
+/// What a block draws: the number of its tile, and the epoch, which is the number of the run.
 struct Ticket {
   int n;
   Epoch epoch;
 };
 
-/// Lets blocks draw tickets. A run draws as many tickets as it has tiles; the last draw prepares
-/// the next run.
+/// Counts the tickets, or tile numbers, that blocks draw. A run draws as many tickets as it has
+/// tiles; the last draw prepares the next run.
 class Tickets {
 public:
   __device__ Ticket draw (int all)
@@ -93,32 +93,31 @@ public:
   }
 
 private:
-  unsigned long long state_;  // finished runs, and tickets drawn in this one, 32 bits each
+  unsigned long long state_;  // finished runs (upper 32 bits), and tickets drawn in this run
 };
 
-/// The flags of a tile. No two tiles share a cache line, because one tile writes the flags that
-/// others read.
+/// The flags that tell others what a tile has published. Each tile has a cache line of its own,
+/// because a line that one tile writes and others read is slow.
 template <class T>
 struct alignas (128) TileFlags {
   Epoch has_sums, has_above, has_left;
-  Flagged<T> corner_sum;  // sum over the tile's columns in all rows above it
+  Flagged<T> corner_sum;  // sum of the tile's columns over all rows above the tile
 };
 
-/// The number of tiles, and the sums that tiles publish. Each tile publishes its own sums, which do
-/// not depend on other tiles. Every kCheckpoint<T>-th tile of a column also publishes the sums of
-/// all tiles above it. Every kCheckpoint<T>-th tile of a row also publishes the sums of all tiles
-/// left of it.
+/// What tiles publish in look-back, with its place in the workspace. A tile publishes its own sums,
+/// which do not depend on other tiles. A checkpoint, which is every kCheckpoint<T>-th tile of a
+/// column or row, also publishes the sums of all tiles above or left of the checkpoint.
 template <class T, class Tile>
 struct TileStates {
   int columns, rows, planes;  // of tiles
   Tickets *tickets;
   TileFlags<T> *flags;     // [tile]
-  Flagged<T> *corner;      // [checkpoint]: of all tiles to the left, of all rows above them
+  Flagged<T> *corner;      // [checkpoint]: sum of all tiles both above and to the left
   std::size_t flag_bytes;  // bytes from `tickets` on that are 0 before the first run
-  T *column_sums;          // [tile][x]: of the tile's columns 0..x
-  T *row_sums;             // [tile][y]: of the tile's rows 0..y
-  T *above;                // [checkpoint][x]: of columns 0..x of all tiles above
-  T *left;                 // [checkpoint][y]: of rows 0..y of all tiles to the left
+  T *column_sums;          // [tile][x]: sum of the tile's columns 0..x
+  T *row_sums;             // [tile][y]: sum of the tile's rows 0..y
+  T *above;                // [checkpoint][x]: sum of columns 0..x of all tiles above
+  T *left;                 // [checkpoint][y]: sum of rows 0..y of all tiles to the left
   std::size_t bytes;
 
   TileStates (void *workspace, const Planes<T> &table)

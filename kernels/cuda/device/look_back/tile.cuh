@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The sizes of look-back's tiles, and the part of a tile that a thread has.
+// The size of look-back's tiles (look_back.cu), and the part of a tile that a thread computes.
 #pragma once
 
 #include <concepts>
@@ -12,13 +12,13 @@
 
 namespace inthist::cuda {
 
-/// Neighbouring values that one instruction loads or stores.
+/// Neighbouring elements that one instruction loads or stores together.
 template <class T, int kCount>
 struct alignas (sizeof (T) * kCount) Vector {
   T values[kCount];
 };
 
-/// The size of a tile, in elements. A warp handles kRows rows. In each row, a lane handles kChunks
+/// The size of a tile, in elements. A warp handles kRows rows; in each row, a lane handles kChunks
 /// chunks of kColumns neighbouring elements.
 template <class T, LookBackTilePolicy kPolicy>
 struct LookBackTile {
@@ -30,23 +30,21 @@ struct LookBackTile {
 
   __device__ static int lane () { return threadIdx.x % kWarp; }
   __device__ static int warp () { return threadIdx.x / kWarp; }
-  /// Returns the first row of this warp.
   __device__ static int first_row () { return warp () * kRows; }
-  /// Returns the first column of this lane in a chunk.
   __device__ static int first_column (int chunk) { return (chunk * kWarp + lane ()) * kColumns; }
 };
 
-/// Sums over a tile's pixels, such as ByteSums. Rows are added up in segments of columns: a segment
-/// is the tile's whole width, or a part of it. All threads of a block call in this order:
+/// Adds up a tile's pixels. A row is added up in segments of columns: a segment is the tile's whole
+/// width, or a part of it. All threads of a block call these functions, in this order:
 ///
-///   pixels    returns where a lane loads pixels of a row of its warp and a chunk
-///   sum       adds up rows, and gives the sums of a warp's rows over the columns from their
-///             segment's first up to each of a lane's
-///   left_of   returns what the rows of the tile have in the segments left of a chunk's
-///   row_sum   returns the sum of the tile's rows 0..y
-///   store     calls `put (elements, row of the warp, chunk)` for all elements of a warp. above: of
-///             what lies above its rows, in the columns that `sum` gives. left: of what lies to the
-///             left of the tile, rows 0..y
+///   pixels    (row, chunk) returns where a lane puts pixels of a chunk, in a row of its warp
+///   sum       (columns) gives for each of the lane's columns the sum of the warp's rows, from the
+///             first column of the segment up to this column
+///   left_of   (chunk) returns the sum of the tile's segments left of the chunk's segment
+///   row_sum   (y) returns the sum of the tile's rows 0..y
+///   store     (above, left, put) calls put (elements, row, chunk) for all elements of a warp.
+///             above: the sums of all rows above the warp's, as `sum` gives them. left[y]: the sum
+///             of rows 0..y of all tiles to the left
 template <class Sums, class T, class Tile>
 concept SumsOverTile = requires (Sums sums, const Sums &summed, int n,
                                  typename Sums::Sum (&columns)[Tile::kChunks][Tile::kColumns],
@@ -69,8 +67,7 @@ concept SumsOverTile = requires (Sums sums, const Sums &summed, int n,
   sums.store (above, left, put);
 };
 
-/// Returns the sum of rows 0..y. `rows` has prefix sums that start anew with each group of kGroup
-/// rows.
+/// Returns the sum of rows 0..y, given prefix sums of rows that start anew at every kGroup-th row.
 template <int kGroup, class Sum, int kSize>
 __device__ inline Sum sum_upto (const Sum (&rows)[kSize], int y)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Loads eight neighbouring pixels of a row, as features read them (features/pixel.hpp). If rows are
-// aligned to 4 bytes, and colours have one of the usual layouts (or luma is a byte), pixels are
-// loaded as words, which are rearranged to words of four bytes of one colour. Other pixels, and
-// pixels at the ends of rows, are read one by one.
+// aligned to 4 bytes, and colours have one of the usual layouts (or luma is a byte), words are
+// loaded, and are rearranged to words of four bytes of one colour. Other pixels, and pixels at the
+// ends of rows, are read one by one.
 #pragma once
 
 #include "../../../features/pixel.hpp"
@@ -11,7 +11,6 @@
 
 namespace inthist::cuda {
 
-/// Eight bytes, in two words.
 struct EightBytes {
   std::uint32_t words[2];
 
@@ -23,8 +22,8 @@ class PixelRun {
 public:
   static constexpr int kPixels = 8;
 
-  /// Reads kPixels pixels from column x on: their colours, or luma of the pixels and their
-  /// neighbours, or only luma. x is a multiple of kPixels. Columns beyond the image are undefined.
+  /// Reads eight pixels from column x, a multiple of 8, on: their colours, luma of the pixels and
+  /// their neighbours, or only luma. Columns beyond the image are undefined.
   __device__ PixelRun (const RowReader &reader, int x, int width, bool colours, bool neighbours)
   {
     const bool whole = x + kPixels <= width;
@@ -38,7 +37,6 @@ public:
       load_luma (reader, x, width, neighbours);
   }
 
-  /// Returns the i-th pixel.
   __device__ Pixel pixel (int i, const PixelFormat &format, const Sectors &sectors) const
   {
     Pixel pixel = { {}, {}, format.quantization, sectors };
@@ -87,7 +85,7 @@ private:
     }
   }
 
-  /// Loads the colours. Returns false if they do not have one of the usual layouts.
+  /// Loads the colours of eight pixels. Returns false if their layout is not one of the usual ones.
   __device__ bool load_colours (const RowReader &reader, int x)
   {
     const Channel (&channel)[3] = reader.format ().channel;
@@ -115,7 +113,7 @@ private:
     return in_planes || packed;
   }
 
-  /// Loads pixels of kBytes bytes each. A byte is one colour, or is not used.
+  /// Loads packed pixels of kBytes bytes each, such as RGB. A byte is one colour, or is not used.
   template <int kBytes>
   __device__ void load_packed (const Channel (&channel)[3], const std::uint8_t *from)
   {
@@ -139,8 +137,8 @@ private:
     }
   }
 
-  /// Loads a colour from a plane. Two pixels may share a byte, and bytes may alternate with bytes
-  /// of another colour.
+  /// Loads one colour of eight pixels from a plane. Two pixels may share a byte (as in I420), and
+  /// bytes may alternate with bytes of another colour (as in NV12).
   __device__ static void load_plane (EightBytes &to, const Channel &channel,
                                      const std::uint8_t *from)
   {
@@ -166,7 +164,7 @@ private:
   }
 
   EightBytes colours_[3] = {}, luma_[3] = {};
-  int beside_[3][2] = {};  // the luma to the left and to the right
+  int beside_[3][2] = {};  // luma of the pixels left and right of the eight
 };
 
 }  // namespace inthist::cuda

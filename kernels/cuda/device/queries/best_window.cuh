@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The best window of a query, found by the kernel that compares the windows:
+// Finds the best window of a query, in the kernel that compares windows with a model:
 //
 //   add       a thread keeps the best of the windows that it compares
 //   publish   a block finds the best window of all its threads, and writes it to the query's Best,
-//             unless that already has a better one. It exchanges all 8 bytes at once, by
-//             compare-and-swap
+//             unless a better one is there, by a compare-and-swap of 8 bytes
 //
-// The order of windows is total (RankedWindow), so the result does not depend on which block comes
-// first. clear_best () runs before.
+// The order of windows is total (RankedWindow in window.hpp), so the result does not depend on
+// which block comes first. clear_best () runs before the kernel.
 #pragma once
 
 #include "../../../window.hpp"
@@ -33,8 +32,7 @@ public:
       best_ = { value, window };
   }
 
-  /// Publishes the block's best window. All threads of the block call this once; the block consists
-  /// of whole warps.
+  /// Publishes the block's best window. All threads of the block, in whole warps, call this once.
   __device__ void publish (Shared &of_warps)
   {
     if (!query_.best)
@@ -67,7 +65,7 @@ private:
     return ranked (query_, one.index, one.value) < ranked (query_, other.index, other.value);
   }
 
-  /// Returns the best window of the warp to all of its threads.
+  /// Returns the best window that the threads of the warp have compared, to all of these threads.
   __device__ Best best_of_warp () const
   {
     const std::uint32_t order = best_.index >= 0 ? order_of (cost_of (best_)) : ~0u;
@@ -83,8 +81,8 @@ private:
     return best;
   }
 
-  /// Returns an integer that orders costs: it grows with the cost, and NaN counts as the highest
-  /// cost.
+  /// Returns an integer that grows with the cost of a window, so that an integer minimum finds the
+  /// least cost. NaN counts as the highest cost.
   __device__ static std::uint32_t order_of (float cost)
   {
     const std::uint32_t bits = __float_as_uint (cost + 0.0f);  // -0 becomes 0
@@ -117,7 +115,7 @@ private:
   Best best_ = kNoBest;
 };
 
-/// Tells whether kernels that answer this query find the best window.
+/// Tells whether kernels find the best window: the query asks for it, with the frame's last bins.
 template <class AnyQuery>
 bool finds_best (const AnyQuery &query, const Shape &shape)
 {
@@ -130,16 +128,14 @@ __global__ static void clear_best_kernel (Best *best)
   *best = kNoBest;
 }
 
-/// Enqueues work that sets the query's best window to none.
 template <class AnyQuery>
 void clear_best (const AnyQuery &query, Stream stream)
 {
   clear_best_kernel<<<1, 1, 0, stream>>> (query.best);
 }
 
-/// Launches a kernel that compares windows. If the kernel finds the best window, the caller must
-/// have called clear_best () just before. Then the kernel may start while that work runs, which
-/// itself starts after all earlier work is done.
+/// Launches a kernel that compares windows. If it finds the best window, clear_best () must have
+/// been called just before: the kernel may start while that work runs, but not before.
 template <class AnyQuery, class... Parameters, class... Arguments>
 void launch_after_clear (const AnyQuery &query, const Shape &shape, void (*kernel) (Parameters...),
                          dim3 blocks, unsigned threads, Stream stream,

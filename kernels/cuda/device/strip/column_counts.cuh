@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The first kernel (count) of strip and of byte-tiles. A block counts kCountBins bins in
-// kCountColumns columns of some joined row blocks. A lane has four columns, with two columns in
-// each 32-bit counter. So no two lanes of a warp access the same bank of shared memory, whatever
-// the pixels are:
+// The count kernel of strip and byte-tiles. A block counts kCountBins bins in kCountColumns columns
+// of one or more row blocks, which are the rows that are counted in one step. A lane has four
+// columns, two of them in each 32-bit counter. So no two lanes of a warp access the same bank of
+// shared memory, whatever the pixels are:
 //
 //   clear      sets the counters to 0
 //   load       loads the pixels of a row block
 //   to_bins    makes bins of the pixels
-//   add_up     counts the bins, and stores the bins for scan if a LUT made them
-//   store      stores the counts that scan reads: the counts above a strip
+//   add_up     counts the bins, and stores the bins for the scan kernel if a LUT made them
+//   store      stores the counts that the scan kernel reads: the counts above a strip
 #pragma once
 
 #include "../hardware/bytes.cuh"
@@ -21,7 +21,7 @@
 namespace inthist::cuda {
 
 /// Counts the pixels of bins in columns. kLut: a LUT maps bytes to bins, which are also stored for
-/// scan. kOneRowBlock: no row blocks are joined.
+/// the scan kernel. kOneRowBlock: a block counts the rows of only one step.
 template <bool kLut, bool kOneRowBlock>
 class ColumnCounts {
 public:
@@ -49,7 +49,7 @@ public:
     clear ();
     wait_for_previous ();
     load ();
-    let_next_start ();  // after the wait, for BinSource::ready
+    let_next_start ();  // after the wait, so that scan may read the picture early
     __syncthreads ();
     for (;;) {
       to_bins ();
@@ -68,7 +68,7 @@ public:
   }
 
 private:
-  // The most rows of a warp; it loads all of them at once.
+  // the most rows that a warp counts in one step; it loads all of them at once
   static constexpr int kAhead = divide_up (kMaxRowBlockRows, kCountWarps);
 
   __device__ void clear ()
@@ -85,8 +85,7 @@ private:
     return min (strips_.row_block_rows, strips_.height - first_row ());
   }
 
-  /// Loads the pixels of a row block. Rows and columns outside the image are copies of the last row
-  /// or column.
+  /// Loads the pixels of one step; outside the image, the last rows and columns are loaded again.
   __device__ void load ()
   {
     const int last = rows () - 1;
@@ -149,7 +148,7 @@ private:
   const int lane_, warp_, x_, first_bin_, bins_;
   int row_block_;
   const int end_;
-  std::uint32_t words_[kAhead];  // four pixels, or bins, of each row
+  std::uint32_t words_[kAhead];  // four pixels, later their bins, of each row
 };
 
 template <bool kLut, bool kOneRowBlock>

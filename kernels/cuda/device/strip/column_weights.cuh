@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The first kernel of strip if pixels have weights. If each pixel counts 1, the first kernel is
-// count_columns () (column_counts.cuh). A block adds up kCountBins bins in kCountColumns columns of
-// some joined row blocks. A lane has four columns. No two lanes access the same bank of shared
-// memory.
+// The first kernel of strip if pixels have weights; if each pixel counts 1, it is count_columns ()
+// (column_counts.cuh). A block adds up the weights of kCountBins bins in kCountColumns columns of
+// some rows. A lane has four columns, so no two lanes access the same bank of shared memory.
 #pragma once
 
 #include "../hardware/overlap.cuh"
@@ -31,8 +30,8 @@ public:
   {
     for (int i = threadIdx.x; i < bins_ * kWarp; i += blockDim.x)
       reinterpret_cast<uint4 *> (shared_.sums)[i] = {};
-    // This is called before the wait, unlike in ColumnCounts. Here scan waits itself before it
-    // reads pixels, because pixels with weights are never ready (BinSource::ready).
+    // lets scan start before this kernel's own wait, unlike ColumnCounts: scan waits itself before
+    // it reads pixels with weights, which are never ready (BinSource::ready)
     let_next_start ();
     wait_for_previous ();
     __syncthreads ();
@@ -41,7 +40,7 @@ public:
     for (int row_block = first; row_block < end; row_block++) {
       add_up (row_block * strips_.row_block_rows);
       __syncthreads ();
-      // scan reads the sums where a strip ends, and where a set of joined row blocks ends
+      // the scan kernel reads the sums only where a strip, or the rows of this CUDA block, end
       if ((row_block + 1) % strips_.row_blocks_per_strip == 0 || row_block + 1 == end) {
         store (row_block);
         __syncthreads ();
@@ -50,10 +49,10 @@ public:
   }
 
 private:
-  // The most rows of a warp; it loads all of them at once.
+  // the most rows that a warp adds up in one step; it loads all of them at once
   static constexpr int kAhead = divide_up (kMaxRowBlockRows, kCountWarps);
 
-  /// Adds up a row block from row y on. All rows of the block are in the frame.
+  /// Adds up the weights of one step, whose rows begin at row y and are all in the frame.
   __device__ void add_up (int y)
   {
     uint4 words[kAhead];

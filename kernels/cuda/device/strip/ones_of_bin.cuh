@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Finds the pixels of a bin for strip's scan (scan.cuh), if each pixel counts 1. A step is eight
-// rows, because a byte has one bit for each row of a column.
+// Finds the pixels of a bin for the scan kernel of strip (scan.cuh), if each pixel counts 1. A step
+// is eight rows, because a byte has one bit for each row of a column.
 #pragma once
 
 #include "../../strip_policy.hpp"
@@ -24,7 +24,7 @@ __device__ inline void load_pixels (std::uint32_t (&words)[2], const std::uint8_
   words[0] = both.x, words[1] = both.y;
 }
 
-/// See AddsToBin.
+/// Finds the pixels of a bin for the scan kernel, as the concept AddsToBin (scan.cuh) describes.
 template <class T>
 class OnesOfBin {
 public:
@@ -32,13 +32,12 @@ public:
   static constexpr int kPixels = 16 / sizeof (T), kStepRows = 8;
 
 private:
-  static constexpr int kWords = kPixels / 4, kQuads = kStepRows / 4;  // of bin indices; of rows
+  static constexpr int kWords = kPixels / 4, kQuads = kStepRows / 4;  // words; groups of rows
   static constexpr int kInFlight = 32 / kPixels;
 
 public:
   /// The result of find (). pixels: bit r of byte j tells whether pixel j of row r is in the bin.
-  /// before: the number of such pixels in the lanes before, for four rows in each word; it is at
-  /// most 31 x 8, which fits in a byte.
+  /// before: a byte for each row, the bin's pixels in the lanes to the left, at most 31 x 8.
   struct Found {
     std::uint32_t pixels[kWords], before[kQuads];
   };
@@ -61,7 +60,7 @@ public:
 #pragma unroll
       for (int r = 0; r < kStepRows; r++)
         load_pixels (words_[r], from + std::size_t (stride_) * unsigned (r));
-    else  // rows beyond the last load the last row instead
+    else  // rows below the image load its last row again
 #pragma unroll
       for (int r = 0; r < kStepRows; r++)
         load_pixels (words_[r], from + std::size_t (stride_) * unsigned (min (r, height - 1 - y)));
@@ -104,7 +103,7 @@ public:
     for (int w = 0; w < kWords; w++) {
       const std::uint32_t ones = found.pixels[w] >> r & 0x01010101u;
 #pragma unroll
-      for (int j = 0; j < 4; j++)  // and the word's pixels up to j
+      for (int j = 0; j < 4; j++)  // each column adds the row's pixels up to the column
         h[4 * w + j] = __dp4a (ones, 0x01010101u >> (24 - 8 * j), h[4 * w + j] + add);
       if (w + 1 < kWords)
         add = __dp4a (ones, 0x01010101u, add);
@@ -129,7 +128,7 @@ public:
   __device__ static void add_sums (const ColumnSums &sums, std::uint32_t (&h)[kPixels])
   {
 #pragma unroll
-    for (int j = 0; j < kPixels; j++)  // a word has two counts: adds 1 to the low or the high one
+    for (int j = 0; j < kPixels; j++)  // each word has two column counts: the dot product adds one
       h[j] = __dp2a_lo (j % 4 < 2 ? sums.of[j / 4].x : sums.of[j / 4].y, j % 2 ? 0x100u : 1u, h[j]);
   }
 

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The second kernel of strip. A block computes one strip of rows for one bin. Its warps are side by
-// side over the whole row. A lane keeps 16 bytes of the current row of H, and goes down the strip:
+// The scan kernel of strip. A block computes one strip of rows of the integral histogram H, for one
+// bin. Its warps are side by side over the whole row. A lane keeps 16 bytes of the current row of
+// H, and goes down the strip:
 //
-//   start        makes H in the row above the strip: adds up the column sums of the row blocks
-//                above, and scans the result along the row
+//   start        makes H in the row above the strip from the column sums of the rows above
 //   load         loads the pixels of a step's rows
-//   find         finds what these pixels add to the bin, and what the pixels of the lanes to the
-//                left add
+//   find         finds what these pixels, and the pixels of the lanes to the left, add to the bin
 //   left_of      returns what the pixels of the warps to the left add
 //   step_down    adds all of this to H, row by row, and stores the rows of H
 //
@@ -33,13 +32,13 @@ namespace inthist::cuda {
 ///
 ///   load       (x, y, height) loads the lane's pixels of kStepRows rows, from column x and row y
 ///              on. Rows below the image, which has this height, are copies of its last row
-///   find       (totals) finds in these pixels what each adds to the bin, and what the lanes before
-///              this one in the warp add to each row. Writes the total of the warp in each row
+///   find       (totals) finds what each pixel adds to the bin, and what the lanes to the left in
+///              the warp add to each row. Writes the total of the warp in each row
 ///   total_of   (totals, row) returns the total of a warp in a row
-///   add_row    (found, r, left, h) goes down by row r: adds to H of each column what the row adds
-///              from its start up to this column. `left` is the sum of the warps before
-///   load_sums  (strips, row, x) loads a row of Strips::sums, from column x on
-///   add_sums   (sums, h) adds these to H
+///   add_row    (found, r, left, h) adds to H of each column what row r adds from its start up to
+///              this column. `left` is the sum of the warps to the left
+///   load_sums  (strips, row, x) loads column sums of the count kernel, from column x on
+///   add_sums   (sums, h) adds column sums to H
 template <class Adds>
 concept AddsToBin = requires (Adds adds, const typename Adds::Found &found, const Strips &strips,
                               typename Adds::RowTotals &totals,
@@ -72,9 +71,9 @@ __device__ inline uint4 packed (const std::uint32_t (&h)[8])  // modulo 65536
                      __byte_perm (h[4], h[5], 0x5410), __byte_perm (h[6], h[7], 0x5410));
 }
 
-/// Computes one strip of one bin. kSeveralRanges: a row is wider than blockDim.x lanes, so the
-/// block computes it in several ranges and keeps the current row of H in shared memory. kRagged:
-/// some lane has fewer than kPixels columns.
+/// Computes one strip of one bin. kSeveralRanges: a row is wider than the lanes of a block, which
+/// computes it in several ranges and keeps the current row of H in shared memory. kRagged: some
+/// lane has fewer than kPixels columns.
 template <AddsToBin Adds, bool kSeveralRanges, bool kRagged>
 class StripScan {
   using T = typename Adds::Element;
@@ -87,21 +86,19 @@ public:
   static_assert (kPixels * sizeof (T) == 16);  // a lane stores 16 bytes at once
   static constexpr int kMaxWarps = kRangeColumns / (kWarp * kPixels);
 
-  /// The totals that the warps of a block pass to each other, in shared memory.
   struct Shared {
     typename Adds::RowTotals row_totals[2][kMaxWarps];  // [buffer][warp]
     std::uint32_t above_totals[2][kMaxWarps];
     SplitBarrier totals_written;
   };
 
-  /// `row_above` has room for one row of H, stored as [range][word][thread].
+  /// `row_above`: shared memory for a row of the integral histogram, as [range][word][thread].
   __device__ StripScan (const BinSource &image, const Strips &strips, const Layout &layout,
                         std::uint8_t *tensor, int ranges, Shared &shared, uint4 *row_above)
       : image_ (image), strips_ (strips), shared_ (shared), row_above_ (row_above),
         ranges_ (kSeveralRanges ? ranges : 1), lane_ (threadIdx.x % kWarp),
         warp_ (threadIdx.x / kWarp), warps_ (blockDim.x / kWarp),
-        // blocks for all bins of a strip run at the same time, because the strip's pixels are then
-        // in L2
+        // neighbouring blocks compute all bins of a strip, so they find the strip's pixels in L2
         strip_ (blockIdx.x / strips.bins), bin_ (blockIdx.x % strips.bins),
         y_end_ (min (strips.height, (strip_ + 1) * strips.rows)), pitch_ (layout.row_pitch),
         adds_ (image, strips, bin_), out_ (tensor + bin_ * layout.plane_pitch + threadIdx.x * 16)
@@ -121,14 +118,14 @@ public:
     shared_.totals_written.arrive ();
     if (next.y < y_end_)
       load (next);
-    if (image_.ready && strip_ > 0)  // the first strip needs no counts
+    if (image_.ready && strip_ > 0)  // the first strip does not need the count kernel's results
       wait_for_previous ();
     start ();
 
     shared_.totals_written.wait (0);
     std::uint32_t left = left_of (0, 0);
     for (int parity = 1;; parity ^= 1) {
-      // the totals of the next step are loaded while this step is stored
+      // the warps' totals of the next step arrive while the rows of this step are stored
       const bool more = next.y < y_end_;
       const Step then = step_after (next);
       Found next_found;
@@ -146,7 +143,7 @@ public:
                        - int (threadIdx.x) * kPixels;
       std::uint8_t *const to = out_ + std::size_t (step.y) * pitch_
                                + (kSeveralRanges ? step.range * (blockDim.x * 16) : 0);
-      if (step.y + kStepRows <= y_end_)  // with a constant number of rows, no row needs a test
+      if (step.y + kStepRows <= y_end_)  // a constant number of rows needs no test in each row
         step_down (kStepRows, to, room, found, left);
       else
         step_down (y_end_ - step.y, to, room, found, left);
@@ -163,7 +160,7 @@ public:
 private:
   static constexpr int kWords = kPixels / 4;  // of four elements
 
-  /// kStepRows rows of a range.
+  /// A part of a strip that is computed at once: kStepRows rows from y on, of a range of columns.
   struct Step {
     int y, range;
   };
@@ -180,8 +177,8 @@ private:
                 step.y, strips_.height);
   }
 
-  /// Returns the total of all warps and ranges to the left, in row lane % kStepRows. Each lane adds
-  /// up some warps for one row.
+  /// Returns what all pixels to the left of the warp add to the bin, in row lane % kStepRows of a
+  /// step. Each lane adds up some warps for one row.
   __device__ std::uint32_t left_of (int buffer, int range)
   {
     constexpr int kParts = kWarp / kStepRows;
@@ -210,7 +207,7 @@ private:
     return left;
   }
 
-  /// Computes H in the row above the strip.
+  /// Computes the integral histogram H above the strip from the count kernel's column sums.
   __device__ void start ()
   {
     std::uint32_t corner = 0;
@@ -241,8 +238,8 @@ private:
     }
   }
 
-  /// Adds to H the column sums of all rows above the strip: one sum for each set of joined row
-  /// blocks.
+  /// Adds the column sums of all rows above the strip to H, from column x on. The count kernel has
+  /// stored one sum for each set of row blocks that it joined.
   __device__ void add_columns (int x)
   {
     const int above = strip_ * strips_.row_blocks_per_strip, joined = strips_.joined_row_blocks;

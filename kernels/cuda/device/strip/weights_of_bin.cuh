@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Finds what pixels add to a bin for strip's scan (scan.cuh), if pixels have weights. The bin may
-// be the first or the second of the two bins that share a pixel. A step is four rows: there are not
-// enough registers for more. Steps of two rows and blocks of two bins, with which half as much is
-// read from L2, take as long.
+// Finds what pixels add to a bin for the scan kernel of strip (scan.cuh), if pixels have weights.
+// Two bins share a pixel, and the bin may be either of them. A step is four rows, because there are
+// not enough registers for more. Steps of two rows and blocks of two bins, with which half as much
+// is read from L2, take as long.
 #pragma once
 
 #include "../../strip_policy.hpp"
@@ -13,13 +13,13 @@
 
 namespace inthist::cuda {
 
-/// See AddsToBin.
+/// Finds the weights that pixels add to a bin, as the concept AddsToBin (scan.cuh) describes.
 class WeightsOfBin {
 public:
   using Element = std::uint32_t;
   static constexpr int kPixels = 4, kStepRows = 4;
 
-  /// pixels: two to a word.
+  /// The result of find (): pixels' weights, two to a word, and each row's sum in the lanes before.
   struct Found {
     std::uint32_t pixels[kStepRows][kPixels / 2], before[kStepRows];
   };
@@ -34,7 +34,6 @@ public:
   {
   }
 
-  /// Loads the lane's pixels. For rows beyond the last, the last row is loaded.
   __device__ void load (int x, int y, int height)
   {
     const std::uint8_t *const from =
@@ -60,7 +59,7 @@ public:
       upto[r] = own[r] =
           __dp2a_lo (found.pixels[r][0], 0x101u, __dp2a_lo (found.pixels[r][1], 0x101u, 0u));
     }
-    // the steps of the rows are interleaved, because a step has a long latency
+    // the prefix sums of all rows advance together, because a shuffle has a long latency
 #pragma unroll
     for (int step = 1; step < kWarp; step *= 2)
 #pragma unroll

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The fields whose sum is H at a place in tiles (tiles.hpp), for code in which a thread has one.
+// The fields of a tile whose sum is one element of the integral histogram, for kernels in which
+// each lane reads one field.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +11,17 @@
 
 namespace inthist::cuda {
 
-/// Says how to read a field, one of the numbers of a tile (tiles.hpp): the offset in the plane of
-/// the aligned word in which it lies, and the selector with which __byte_perm (word, 0, bytes) is
-/// its number.
+/// How to read a field, one of the numbers of a tile (tiles.hpp): the offset in the plane of the
+/// aligned word with the field, and the selector of bytes for __byte_perm (word, 0, bytes).
 struct FieldCut {
   std::size_t word;
   std::uint32_t bytes;
 };
 
-constexpr int kFieldsOfLanes = 8;  // lanes for a place: wide tiles need a second turn
+constexpr int kFieldsOfLanes = 8;  // lanes for an element; wide tiles (9 fields) take two turns
 
-/// The place of an element (i, j) in a tile. H there is the sum of these numbered fields:
+/// The place of element (i, j) in a tile (tiles.hpp). The integral histogram there is the sum of
+/// these numbered fields:
 ///
 ///   0  the corner, bits 0..15     3  left[i], bits 8..15     6  wide: the corner, bits 24..31
 ///   1  top[j], bits 0..15         4  left[i], bits 0..7      7  wide: left[i], bits 16..23
@@ -34,8 +35,8 @@ public:
   {
   }
 
-  /// Returns how to cut out a field. Its number will be 0 if there is no such field, or if `counts`
-  /// is false. There are no branches, because each lane cuts another field.
+  /// Returns how to read a field of the tile by its number. The field reads as 0 if it does not
+  /// exist or if `counts` is false. There are no branches, because each lane reads another field.
   INTHIST_HOST_DEVICE FieldCut cut (unsigned number, bool counts) const
   {
     const bool is_field = number < fields_, of_i = 0xb8 >> number & 1, of_j = 0x122 >> number & 1,
@@ -55,7 +56,6 @@ public:
 private:
   static constexpr std::uint32_t kNothing = 0x4444;  // a selector that makes 0
 
-  /// Returns one hexadecimal digit of `digits`; digit 0 is the last one.
   INTHIST_HOST_DEVICE static unsigned digit (std::uint64_t digits, unsigned number)
   {
     return digits >> 4 * number & 15;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// H of four neighbouring columns in tiles (tiles.hpp). The first column is a multiple of four. So
-// the four elements lie in one tile and share loads: one word of `inside`, two words of `top`, and
-// the corner and left[i].
+// Loads a quad: the integral histogram in four neighbouring columns of a tensor in tiles
+// (tiles.hpp). The first column is a multiple of four, so the four elements lie in one tile and
+// share loads: one word of `inside`, two words of `top`, and the corner and left[i].
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Quad {
   std::uint32_t at[kQuad];
 };
 
-/// The place of a quad (four neighbouring elements of H), which is the same in each plane.
+/// The place of a quad (four neighbouring elements of the integral histogram) in any plane.
 template <bool kWide>
 class QuadPlace {
 public:
@@ -32,8 +32,7 @@ public:
   {
   }
 
-  /// Loads the quad from a plane. There are no branches, so that loads of several quads are in
-  /// flight at once.
+  /// Loads a quad's four elements without branches, so that loads of several quads overlap.
   INTHIST_HOST_DEVICE Quad load (const std::uint8_t *plane) const
   {
     const std::uint8_t *const tile = plane + tile_, *const row = plane + row_;

@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// A warp counts the pixels of a window, bin after bin, in a tensor in tiles (tiles.hpp). A window's
-// count is computed from four elements of H. An element has six fields of up to two bytes, or nine
-// in a wide tile. Each lane has one field of one element: it loads the word with the field, cuts
-// the field out, and shifts it to its value. So one load fetches all fields of a bin. The places of
-// the fields, and the fields that are not used, are computed once for all bins. If each lane had a
-// bin (which is the way for tensors in rows), every lane would load every field. Words of the next
-// bins are in flight at the same time.
+// A warp counts the pixels of a window, bin after bin, in a tensor in tiles (tiles.hpp). A count is
+// computed from four elements of the integral histogram. An element is the sum of six fields of up
+// to two bytes, or of nine in a wide tile. Each lane loads the word with one field of one element,
+// and cuts the field out. So one load fetches all fields of a bin; if each lane had a bin, as for
+// tensors in rows, every lane would load every field.
 #pragma once
 
 #include <cstdint>
@@ -17,10 +15,9 @@
 
 namespace inthist::cuda {
 
-// The number of bins for which a warp loads words at the same time. For counts, a warp has at most
-// this many bins in all. Other values were not measured. With this one 10,000 regions take 1.1
-// times as long as with u32 at 1920x1080x32, and 1.5 times at 3840x2160x32 (H100,
-// docs/measurements/2026-11-25-tiles.md).
+// The number of bins for which a warp loads words at the same time, and the most bins of a warp in
+// queries for counts. Other values were not measured. 10,000 regions take 1.1 times as long as with
+// u32 at 1920x1080x32, and 1.5 times at 3840x2160x32 (H100, docs/measurements/2026-11-25-tiles.md).
 constexpr int kBinsOfWarp = 16;
 
 class TiledWindow {
@@ -39,8 +36,8 @@ public:
     negative_ = before != above;
   }
 
-  /// Returns to lane b of the warp the number of pixels in bin first + b, for b < n; n is at most
-  /// kWarp.
+  /// Counts the window's pixels in n bins (at most kWarp) from bin `first` on. Lane i of the warp
+  /// gets the count of bin first + i.
   __device__ std::uint32_t count (int first, int n) const
   {
     return tensor_.tiles.wide ? count<true> (first, n) : count<false> (first, n);
@@ -77,7 +74,7 @@ private:
   }
 
   const TensorInTiles &tensor_;
-  FieldCut first_, second_;  // of the window's H at the lane's place
+  FieldCut first_, second_;  // how the lane reads its field, and a second one in wide tiles
   bool negative_;
 };
 
