@@ -165,8 +165,8 @@ INTHIST_HOST_DEVICE inline void blend (const Canvas &canvas, int x, int y, Argb 
 }
 
 namespace cuda {
-/// Blends boxes of pixels, or a map of levels, into a picture on a GPU. The picture and all arrays
-/// are in device memory. No two boxes may have a pixel in common.
+/// Blends boxes of pixels, or the colours of a map (LevelMap), into a picture on a GPU. The picture
+/// and all arrays are in device memory. No two boxes may have a pixel in common.
 [[nodiscard]] int blend (const Canvas &canvas, const Drawing *drawings, int n, const Argb *pixels,
                          Stream stream);
 [[nodiscard]] int blend (const Canvas &canvas, const LevelMap &map, Stream stream);

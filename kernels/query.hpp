@@ -114,8 +114,9 @@ struct BasicQuery {
 };
 
 using Query = BasicQuery<true>;
-/// A query of a tensor that has all bins of the frame. The type tells kernels at compile time that
-/// no data are carried from tensor to tensor.
+/// A query of a tensor that has all bins of the frame. A Query may be answered by several tensors
+/// with some of the bins each, and carries partial answers between them; this type tells kernels at
+/// compile time that there are none.
 using WholeQuery = BasicQuery<false>;
 
 inline WholeQuery whole (const Query &query)

@@ -88,7 +88,7 @@ public:
 
   const std::atomic<bool> *flag () const { return &stop_; }
 
-  /// Returns whether the caller has ever set the flag to cancel, even if it is cleared again.
+  /// Returns whether the flag to cancel is set, or was set in an earlier call.
   bool is_cancelled ()
   {
     if (is_set (theirs_))

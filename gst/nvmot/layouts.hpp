@@ -148,7 +148,8 @@ inline constexpr gint32 kNv12 = 6;
 inline constexpr gint32 kPinnedMemory = 1, kDeviceMemory = 2;
 inline constexpr gint32 kBatches = 1;
 
-/// What NvMOT_Query answers about the library. nvtracker sets all members to zero before the call.
+/// What NvMOT_Query answers about the library. nvtracker sets the answers to zero before the call,
+/// and `context` to the context that it asks about, or to null before there is one.
 struct Capabilities {
   guint8 compute, n_transforms;
   gint32 colour_format;

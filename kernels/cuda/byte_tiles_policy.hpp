@@ -19,8 +19,9 @@ struct TilesPolicy {
   // tiles, but at least least_rows. At 1920x1080, with one frame at a time and two in flight, this
   // gives 6 rows, which take 34.1 and 25.7 us; 4 take 40.7 and 28.8, and 8 take 40.6 and 26.6.
   float busy = 0.7f;
-  // The fewest rows of tiles in a strip, which the workspace allows for. At 640x480, 4 rows take
-  // 12.8 us with one frame at a time and 10 with two in flight, and 3 take 14.1 with one.
+  // The fewest rows of tiles in a strip; the workspace is large enough for such strips. At 640x480,
+  // 4 rows take 12.8 us with one frame at a time and 10 with two in flight, and 3 take 14.1 with
+  // one.
   int least_rows = 4;
   // The most rows of tiles in a strip. At 3840x2160, with one frame at a time and two in flight, 8
   // rows take 130 and 114 us, 6 take 127 and 123, and 12 take 141 and 121.

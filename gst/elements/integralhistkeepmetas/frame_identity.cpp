@@ -169,8 +169,10 @@ struct Watch {
     last = its;
     frame = std::move (its);
   }
-  /// Learns from a buffer that leaves the element; `marked` is the frame of the buffer's mark, or
-  /// null. Returns the frame that the buffer belongs to; null if unknown.
+  /// Returns the frame of a buffer that leaves the watched element; null if unknown. `marked` is
+  /// the frame that the buffer's mark (a meta) names, or null. A buffer without a mark belongs to
+  /// the last frame that went in, if its timestamp is the same and the element is trusted. A buffer
+  /// from another thread or of another frame ends the trust.
   FrameMetasRef give (const FrameMetasRef &marked, GstClockTime its_pts)
   {
     const FrameMetasRef current = last.lock ();

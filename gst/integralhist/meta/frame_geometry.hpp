@@ -45,7 +45,8 @@ public:
   FrameGeometry (int width, int height, int original_width, int original_height);
 
   /// Returns the geometry of the output of a video filter whose input has this geometry. Returns
-  /// nothing if the output shows no pixel of the original frame, or if the map is not exact.
+  /// nothing if the output shows no pixel of the original frame, if a rectangle of the step is
+  /// empty or too large, or if integers of 64 bits cannot convert coordinates exactly.
   std::optional<FrameGeometry> after (const FrameStep &step) const;
 
   /// Maps a rectangle of this frame to the original frame, rounded to whole pixels and without

@@ -337,7 +337,8 @@ Expected<> answer_on_device (const FrameTensors &frame,
   return {};
 }
 
-/// Lets models answer the requests of all trackers. Returns whether there were requests.
+/// Runs one stage of all trackers: their models, on the CPU or a GPU, answer the requests of the
+/// stage. Returns whether there were requests.
 Expected<bool> run_round (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
 {
   const Round round (trackers);

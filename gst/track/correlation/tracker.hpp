@@ -31,7 +31,8 @@ namespace integralhist {
 /// and go_on () reads the answer. finish () runs the steps of many targets at once.
 class CorrelationTracker {
 public:
-  /// `x` and `y` are the middle of the target's box. Nothing is learned before start ().
+  /// Makes a tracker for a target whose box has this size and the middle (x, y). start () learns
+  /// what the target looks like.
   CorrelationTracker (double x, double y, double width, double height)
       : place_{ x, y, width, height }, host_ (std::make_unique<HostModel> ())
   {
