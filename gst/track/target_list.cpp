@@ -53,8 +53,11 @@ TrackedTarget *TargetList::add (const GstVideoRectangle &box, const TargetFrame 
 {
   if (targets_.size () >= kMaxTargets) {
     if (!std::exchange (excess_warned_, true))
-      GST_WARNING_OBJECT (logged_as_, "%u targets are the most: others are not followed",
-                          kMaxTargets);
+      warn_ ({ TrackWarning::Kind::many_targets,
+               joined ("There are ", kMaxTargets, " targets, and at most ", kMaxTargets,
+                       " are followed: set targets to fewer boxes, or let the detector give "
+                       "fewer."),
+               "" });
     return nullptr;
   }
   auto tracked = std::make_unique<TrackedTarget> ();
@@ -173,14 +176,24 @@ double seconds_between (GstClockTime from, GstClockTime to)
 
 void TargetList::warn_of_confidence (const std::vector<Detection> &detections)
 {
-  const auto bad = std::ranges::find_if (
-      detections, [] (const Detection &detection) { return !detection.bad_confidence.empty (); });
+  const auto is_above_1 = [] (const Detection &detection) {
+    return detection.confidence.value_or (0) > 1;
+  };
+  const auto bad = std::ranges::find_if (detections, [&] (const Detection &detection) {
+    return !detection.bad_confidence.empty () || is_above_1 (detection);
+  });
   if (bad == detections.end () || std::exchange (confidence_warned_, true))
     return;
+  g_autofree char *number = g_strdup_printf ("%g", bad->confidence.value_or (0));
   warn_ ({ TrackWarning::Kind::bad_confidence,
-           joined ("The confidence of a detection is not a finite number but ", bad->bad_confidence,
-                   ": such a detection counts as the least sure. Let the detector write a number, "
-                   "such as confidence=(double)0.75."),
+           is_above_1 (*bad)
+               ? joined ("The confidence of a detection is ", number,
+                         ", and the surest is 1: such a detection counts as sure. Let the detector "
+                         "divide per cent by 100.")
+               : joined ("The confidence of a detection is not a finite number but ",
+                         bad->bad_confidence,
+                         ": such a detection counts as the least sure. Let the detector write a "
+                         "number, such as confidence=(double)0.75."),
            joined ("it is at ", text_of ({ bad->box })) });
 }
 

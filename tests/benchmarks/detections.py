@@ -4,7 +4,7 @@
 
     detections.py [--real] [--every N,...] [--misses SHARE] [--jitter SHARE] [--duplicates SHARE]
                   [--seed N] [--frames N] [--sequence NAME]... [--settings PROPERTIES]... [--peers]
-                  [--sure] [--csv FILE] [--plot FILE.png] [--check] [FOLDER]
+                  [--sure] [--noise PIXELS] [--csv FILE] [--plot FILE.png] [--check] [FOLDER]
     detections.py --from FILE.csv [--plot FILE.png]
 
 The detector is simulated, or with --real it is files of boxes. FOLDER ($INTHIST_TEST_DATA, or else
@@ -18,7 +18,9 @@ of them twice.
 For --real, a sequence is a folder below FOLDER in the form of MOTChallenge: gt.txt, one or more
 det*.txt, and optionally seqinfo.ini with the frame rate. Its video is a file in that folder, or a
 video of FOLDER whose NAME_groundtruth_mot.txt is the same as gt.txt. Confidences that are no
-probabilities are scaled to 0 to 1; with --sure every detection counts as the surest.
+probabilities are scaled to 0 to 1; with --sure every detection counts as the surest. With --noise
+each number of each box is moved by a normal deviate of this many pixels, which --seed chooses: that
+shows which differences are chance.
 
 --settings are properties of integralhisttrack. --peers adds the trackers of PyPI's trackers: SORT,
 ByteTrack, OC-SORT, C-BIoU and BoT-SORT without its network. They are given the frames with boxes
@@ -107,14 +109,21 @@ def simulated_sequences(folder, options):
                        {"simulated": lambda truth: simulate(truth, options)})
 
 
-def real_sequences(folder, sure):
+def moved(frames, options):
+    """The boxes of each frame, moved at random"""
+    chance = random.Random(options.seed)
+    return [[(tuple(side + chance.gauss(0, options.noise) for side in box), confidence)
+             for box, confidence in found] for found in frames]
+
+
+def real_sequences(folder, options):
     """Those of MOTChallenge below a folder"""
     for path in sorted(glob.glob("**/gt.txt", root_dir=folder, recursive=True)):
         path = os.path.join(folder, path)
         below = os.path.dirname(path)
         detectors = {
-            os.path.basename(boxes): lambda truth, boxes=boxes: mot.read_detections(
-                boxes, len(truth), sure)
+            os.path.basename(boxes): lambda truth, boxes=boxes: moved(
+                mot.read_detections(boxes, len(truth), options.sure), options)
             for boxes in sorted(glob.glob(os.path.join(glob.escape(below), "det*.txt")))}
         same = (video for video in videos_of(folder)
                 if is_same_file(os.path.splitext(video)[0] + "_groundtruth_mot.txt", path))
@@ -264,6 +273,7 @@ def read_options():
     parser.add_argument("--settings", action="append", metavar="PROPERTIES")
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--sure", action="store_true")
+    parser.add_argument("--noise", type=float, default=0, metavar="PIXELS")
     parser.add_argument("--csv", metavar="FILE")
     parser.add_argument("--plot", metavar="FILE.png")
     parser.add_argument("--from", dest="table", metavar="FILE.csv")
@@ -316,7 +326,7 @@ def main():
     Gst.init(None)
     sequences = []
     if os.path.isdir(options.folder):
-        sequences = [*(real_sequences(options.folder, options.sure) if options.real else
+        sequences = [*(real_sequences(options.folder, options) if options.real else
                        simulated_sequences(options.folder, options))]
     sequences = [s for s in sequences if not options.sequence or s.name in options.sequence]
     if not sequences:

@@ -238,6 +238,40 @@ TEST (slow_fragments)
     fail_unless (warnings_of (right).empty (), "%s", right.c_str ());
 }
 
+/// A producer that leaves out frames, which a tracker needs.
+TEST (interval_before_tracker)
+{
+  const std::string track = " ! integralhisttrack targets=9,9,30,30";
+  for (const std::string &producers :
+       { std::string ("cudatrackfeatures backend=cpu interval="),
+         std::string ("cudaintegralhist backend=cpu bins=16 interval=") })
+    for (const int interval : { 1, 3 }) {
+      const bool by_fragments = producers.starts_with ("cudaintegralhist");
+      const auto said = warnings_of (producers + std::to_string (interval) + track
+                                     + (by_fragments ? " method=fragments" : ""));
+      fail_unless (interval == 1 ? said.empty ()
+                                 : said.size () == 1 && said[0].starts_with ("interval=3 leaves"),
+                   "%s%d: %zu warnings, %s", producers.c_str (), interval, said.size (),
+                   said.empty () ? "" : said[0].c_str ());
+    }
+}
+
+/// A map of the colours of cudatrackfeatures, which has a choice of histograms.
+TEST (slow_maps)
+{
+  const std::string features = "cudatrackfeatures backend=cpu ! ",
+                    likelihood = "integralhistlikelihood step=16 ";
+  const auto said = warnings_of (features + likelihood);
+  fail_unless (said.size () == 1
+                   && said[0].find ("put cudaintegralhist bins=16 before") != std::string::npos,
+               "%zu warnings", said.size ());
+  const std::string histogram = "cudaintegralhist backend=cpu bins=8 ! ";
+  for (const std::string &right :
+       { features + histogram + likelihood, histogram + features + likelihood,
+         features + likelihood + "feature=hsv" })
+    fail_unless (warnings_of (right).empty (), "%s", right.c_str ());
+}
+
 /// Windows of which each covers the whole frame.
 TEST (wide_windows)
 {

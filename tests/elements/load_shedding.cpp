@@ -185,6 +185,32 @@ static bool keeps_up (const char *behind)
   return delays[1] < bound && !none_for_long;
 }
 
+/// The elements of cudatrackfeatures leave out the same frames: each frame has all three tensors,
+/// or none of them.
+TEST (features_together)
+{
+  Pipeline pipeline ("videotestsrc is-live=true pattern=ball ! "
+                     "video/x-raw,format=GRAY8,width=1280,height=720,framerate=60/1 ! "
+                     "cudatrackfeatures backend=cpu compute=eager sync=true tuning-time=0 ! "
+                     "appsink name=sink sync=false");
+  pipeline.set_state (GST_STATE_PLAYING);
+  int frames[4] = {};
+  for (int i = 0; i < 150; i++) {
+    const Sample sample = pipeline.pull ();
+    gpointer position = nullptr;
+    int metas = 0;
+    while (gst_buffer_iterate_meta_filtered (gst_sample_get_buffer (sample.get ()), &position,
+                                             GST_INTEGRAL_HISTOGRAM_META_API_TYPE))
+      metas++;
+    fail_unless (metas <= 3);
+    frames[metas]++;
+  }
+  fail_unless (frames[1] == 0 && frames[2] == 0 && frames[3] > 0,
+               "%d frames with one tensor, %d with two, %d with three", frames[1], frames[2],
+               frames[3]);
+  fail_unless (frames[0] > 0, "no frame was late: the test says nothing");
+}
+
 /// A source of 30 frames a second that one thread cannot keep up with.
 TEST_EACH (live, 2)
 {

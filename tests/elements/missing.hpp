@@ -77,6 +77,8 @@ inline Outcome run_with (const std::string &element, const std::string &before, 
       continue;
     g_autoptr (GError) error = nullptr;
     (done ? gst_message_parse_error : gst_message_parse_warning) (message, &error, nullptr);
+    if (!done && strstr (error->message, "leaves frames without a histogram"))
+      continue;  // the producer's interval is what the caller wants
     fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED), "%s",
                  error->message);
     (done ? outcome.errors : outcome.warnings).push_back (error->message);

@@ -160,3 +160,39 @@ TEST_EACH (surest, 2)
                  said.c_str ());
   }
 }
+
+/// A confidence in per cent counts as sure, and one warning says so.
+TEST_EACH (per_cent, 2)
+{
+  Walk walk (__i__, "");
+  std::string said;
+  for (int frame = 0; frame < 3; frame++) {
+    const auto tracks = walk.tracking.follow (walk.scene.background (), [&] (GstBuffer *buffer) {
+      add_written (buffer, kFirst, "(int)92");
+    });
+    fail_unless (tracks.size () == 1 && tracks[0].box == kFirst);
+    said += walk.tracking.take_warnings ();
+  }
+  fail_unless (std::ranges::count (said, '\n') == 1
+                   && said.find ("is 92, and the surest is 1") != std::string::npos,
+               "%s", said.c_str ());
+}
+
+/// One warning says that there are too many targets.
+TEST (too_many)
+{
+  std::string targets;
+  for (int i = 0; i < 1001; i++)
+    targets += "0,0,8,8;";
+  Tracking tracking ("method=fragments targets=\"" + targets + "\"", "cudaintegralhist bins=2");
+  tracking.set_caps (16, 16);
+  const Scene scene (16, 16);
+  std::string said;
+  for (int frame = 0; frame < 2; frame++) {
+    fail_unless (tracking.follow (scene.background ()).size () == 1000);
+    said += tracking.take_warnings ();
+  }
+  fail_unless (std::ranges::count (said, '\n') == 1
+                   && said.find ("at most 1000 are followed") != std::string::npos,
+               "%s", said.c_str ());
+}

@@ -9,6 +9,7 @@
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/integralhist/meta/placed.hpp>
+#include <gst/track/correlation/correlation_target.hpp>
 
 namespace integralhist {
 
@@ -27,11 +28,13 @@ void HistogramConsumer::start ()
 {
   cancel_.set_flushing (false);
   cancel_.set_stopping (false);
+  cost_noted_ = false;
   start_again ();
 }
 
 void HistogramConsumer::start_again ()
 {
+  producer_ = "cudaintegralhist";
   found_ = false;
   chosen_.reset ();
   missing_ = 0;
@@ -43,9 +46,10 @@ void HistogramConsumer::take_event (GstBaseTransform *element, GstEvent *event)
     GST_ELEMENT_WARNING (
         element, STREAM, FAILED,
         ("The stream ended, and not one of its %u frames carried an integral histogram: an element "
-         "before %s drops the meta, or interval of cudaintegralhist is too large for the stream. "
-         "Put %s right behind cudaintegralhist, or set interval=1.",
-         std::exchange (missing_, 0), GST_OBJECT_NAME (element), GST_OBJECT_NAME (element)),
+         "before %s drops the meta, or interval of %s is too large for the stream. "
+         "Put %s right behind %s, or set interval=1.",
+         std::exchange (missing_, 0), GST_OBJECT_NAME (element), producer_,
+         GST_OBJECT_NAME (element), producer_),
         (nullptr));
   if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
     GstCaps *caps;
@@ -65,12 +69,6 @@ void HistogramConsumer::take_transition (GstStateChange transition)
     cancel_.set_stopping (true);
 }
 
-static bool has_weights (const GstIntegralHistogramMeta *meta)
-{
-  return gst_integral_histogram_get_content (meta->histogram)
-         == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS;
-}
-
 /// Returns whether a consumer can use the meta: a histogram of this feature, or of any.
 static bool is_candidate (const GstIntegralHistogramMeta *meta,
                           std::optional<inthist::Feature> feature)
@@ -79,18 +77,43 @@ static bool is_candidate (const GstIntegralHistogramMeta *meta,
          && (!feature || spec_of (meta->histogram).feature == *feature);
 }
 
-/// Returns the first histogram that has all of its bins, of this feature or of any.
+/// Returns the colours that cudatrackfeatures has attached to a frame; null if the frame lacks one
+/// of its three tensors.
+static const GstIntegralHistogramMeta *tracker_colours (GstBuffer *buffer)
+{
+  const CorrelationMetas metas = CorrelationMetas::of (buffer);
+  return metas.are_complete () ? metas.colours : nullptr;
+}
+
+/// Returns the first histogram that has all of its bins, of this feature or of any. Histograms that
+/// count pixels come first, then the colours of cudatrackfeatures, which have many bins, and then
+/// histograms of weights.
 static GstIntegralHistogramMeta *first_histogram (GstBuffer *buffer,
                                                   std::optional<inthist::Feature> feature)
 {
-  GstIntegralHistogramMeta *found = nullptr;
-  for (const bool weights : { false, true })
-    if (!found)
-      found = find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
-        return is_candidate (meta, feature) && !spec_of (meta->histogram).range
-               && (feature || has_weights (meta) == weights);
-      });
-  return found;
+  const auto *const colours = tracker_colours (buffer);
+  const auto rank_of = [&] (const GstIntegralHistogramMeta *meta) {
+    if (meta == colours)
+      return 1;
+    return !feature
+                   && gst_integral_histogram_get_content (meta->histogram)
+                          == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS
+               ? 2
+               : 0;
+  };
+  for (const int rank : { 0, 1, 2 })
+    if (auto *const found = find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
+          return is_candidate (meta, feature) && !spec_of (meta->histogram).range
+                 && rank_of (meta) == rank;
+        }))
+      return found;
+  return nullptr;
+}
+
+bool HistogramConsumer::is_costly (GstBuffer *buffer, const GstIntegralHistogramMeta *meta)
+{
+  return meta && feature_.empty () && !cost_noted_
+         && (cost_noted_ = meta == tracker_colours (buffer));
 }
 
 Expected<GstIntegralHistogramMeta *>
@@ -172,6 +195,7 @@ bool HistogramConsumer::note_incomplete (GstBaseTransform *element, std::span<co
 {
   if (found_)
     return true;
+  producer_ = kCorrelationProducer;
   missing_++;
   for (const auto &[feature, content] : all)
     if (const auto producer =

@@ -19,8 +19,9 @@
 
 namespace integralhist {
 
-inline constexpr char kFeatureBlurb[] = "Feature of the integral histogram to use, such as "
-                                        "\"hue\"; empty = the first histogram of pixels";
+inline constexpr char kFeatureBlurb[] =
+    "Feature of the integral histogram to use, such as "
+    "\"hue\"; empty = the first that counts pixels, and cudatrackfeatures last";
 
 /// The property `feature` of a consumer: the nick of a feature, or empty for any feature.
 using FeatureText = ParsedText<std::optional<inthist::Feature>>;
@@ -36,12 +37,16 @@ public:
   void take_transition (GstStateChange transition);
 
   /// Returns the first histogram that a frame carries of `feature`, or null. If `feature` is empty,
-  /// histograms that count pixels come before histograms of weights, and later frames need the same
-  /// feature while an element upstream computes it, because other elements' histograms may be on a
-  /// frame that this element leaves out. If the only histogram has just a range of its bins, and no
-  /// earlier frame had a usable one, returns an error for users.
+  /// histograms that count pixels come before the colours of cudatrackfeatures and before
+  /// histograms of weights, and later frames need the same feature while an element upstream
+  /// computes it, because other elements' histograms may be on a frame that this element leaves
+  /// out. If the only histogram has just a range of its bins, and no earlier frame had a usable
+  /// one, returns an error for users.
   Expected<GstIntegralHistogramMeta *> find (GstBaseTransform *element, GstBuffer *buffer,
                                              const FeatureText &feature);
+  /// Returns true once if `meta` has the colours of cudatrackfeatures, and no feature was set: then
+  /// comparing its many bins takes long, and a warning should say so.
+  bool is_costly (GstBuffer *buffer, const GstIntegralHistogramMeta *meta);
   /// Refuses a histogram that is not for the frame's size: NVIDIA's converter copies metas
   /// unchanged when it scales frames.
   Expected<> check_size (GstBuffer *buffer, const GstIntegralHistogramMeta *meta) const;
@@ -70,7 +75,8 @@ private:
   FrameFormat input_;
   std::string feature_;                     // the feature for which find () was last called
   std::optional<inthist::Feature> chosen_;  // the feature of the last histogram that find () found
-  bool found_ = false;
+  const char *producer_ = "cudaintegralhist";  // the element that makes the needed histograms
+  bool found_ = false, cost_noted_ = false;
   guint missing_ = 0;  // frames without a histogram
 };
 

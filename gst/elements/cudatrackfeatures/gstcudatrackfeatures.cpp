@@ -14,8 +14,9 @@
  * feature=signed-gradient bins=18 weight=gradient soft=true`, `colours`, which is `cudaintegralhist
  * feature=hsv`, and `luma`, which is `cudaintegralimage`. The bin's properties are set in all
  * three. Limits such as #cudatrackfeatures:max-tensors apply to each of them separately. `luma`
- * computes on the first of #cudatrackfeatures:cuda-device-ids, and has no limit of memory. Set
- * other properties of an element by its name: `cudatrackfeatures colours::counter=u8-tiled`.
+ * computes on the first of #cudatrackfeatures:cuda-device-ids, and has no limit of memory. A frame
+ * that is late for `gradients` passes without all three tensors. Set other properties of an element
+ * by its name: `cudatrackfeatures colours::counter=u8-tiled`.
  *
  * ## Example launch line
  * |[
@@ -29,6 +30,7 @@
 #include <gst/elements/base/parse.hpp>
 #include <gst/frame/video_formats.hpp>
 #include <gst/elements/producer/compute_devices.hpp>
+#include <gst/elements/producer/gstcudaintegral.h>
 #include <gst/elements/producer/producer_properties.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/track/correlation/features.hpp>
@@ -100,6 +102,8 @@ static void gst_cuda_track_features_init (GstCudaTrackFeatures *self)
   set (self->luma, kLumaSettings);
   for (GstElement *const child : { self->gradients, self->colours, self->luma })
     gst_util_set_object_arg (G_OBJECT (child), "compute", "on-demand");
+  for (GstElement *const child : { self->colours, self->luma })
+    gst_cuda_integral_follow (GST_CUDA_INTEGRAL (child), GST_CUDA_INTEGRAL (self->gradients));
   gst_bin_add_many (GST_BIN (self), self->gradients, self->colours, self->luma, nullptr);
   gst_element_link_many (self->gradients, self->colours, self->luma, nullptr);
   add_pad (self, "sink", self->gradients);

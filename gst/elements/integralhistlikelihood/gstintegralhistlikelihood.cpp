@@ -304,9 +304,23 @@ void warn_of_size (GstIntegralHistLikelihood *self, const MapGrid &grid)
     return;
   GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
                        ("window-width=%u window-height=%u: such windows are larger than the %dx%d "
-                        "frame, so that the map shows hardly anything. Set smaller numbers.",
-                        grid.window_width, grid.window_height, grid.width, grid.height),
+                        "frame, so that the map shows hardly anything. Set at most %d and %d.",
+                        grid.window_width, grid.window_height, grid.width, grid.height, grid.width,
+                        grid.height),
                        (nullptr));
+}
+
+/// Warns once if the map compares the colours of cudatrackfeatures, which have many bins.
+void warn_of_cost (GstIntegralHistLikelihood *self, GstBuffer *buffer,
+                   const GstIntegralHistogramMeta *meta)
+{
+  if (self->state->consumer.is_costly (buffer, meta))
+    GST_ELEMENT_WARNING (
+        self, RESOURCE, SETTINGS,
+        ("The map compares the %u bins of the colours of cudatrackfeatures, which takes many times "
+         "as long as 16 bins: put cudaintegralhist bins=16 before %s, or set feature=hsv.",
+         gst_integral_histogram_get_bins (meta->histogram), GST_OBJECT_NAME (self)),
+        (nullptr));
 }
 
 }  // namespace
@@ -343,6 +357,7 @@ static Expected<bool> make_map (GstIntegralHistLikelihood *self,
   TRY (Element::table ().check (properties));
   GstIntegralHistogramMeta *const meta =
       TRY (state.consumer.find (GST_BASE_TRANSFORM (self), buffer, properties.feature));
+  warn_of_cost (self, buffer, meta);
   if (meta && !shows_all (meta))
     return error (Error::Kind::no_histogram,
                   "The frames were cropped, mirrored, turned or got borders behind "

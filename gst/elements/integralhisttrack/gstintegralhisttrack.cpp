@@ -115,10 +115,11 @@ PropertyTable<TrackProperties> make_table ()
                 "How to follow targets; if you change it, targets start again where they are");
   table.parsed ("feature", FIELD (feature), kPlaying, joined (kOfFragments, kFeatureBlurb),
                 parse_feature);
-  table.parsed ("targets", FIELD (targets), kPlaying,
-                "Boxes to follow from the next frame on, \"x,y,width,height;...\" in pixels; a new "
-                "value replaces them",
-                [] (const std::string &text) { return parse_regions (text, "targets"); });
+  table.parsed (
+      "targets", FIELD (targets), kPlaying,
+      "Boxes to follow from the next frame on, \"x,y,width,height;...\" in pixels, at most "
+      "1000; a new value replaces them",
+      [] (const std::string &text) { return parse_regions (text, "targets"); });
   table.flag ("detections", FIELD (detections), kPlaying,
               "Follow the detections that frames carry: regions of interest, and objects of "
               "GstAnalytics and DeepStream");
@@ -141,6 +142,7 @@ void warn (gpointer element, const TrackWarning &warning)
       GST_ELEMENT_WARNING (element, STREAM, FORMAT, ("%s", text), ("%s", detail));
       break;
     case TrackWarning::Kind::empty_target:
+    case TrackWarning::Kind::many_targets:
       GST_ELEMENT_WARNING (element, RESOURCE, SETTINGS, ("%s", text), ("%s", detail));
       break;
   }
@@ -159,7 +161,7 @@ struct State {
   // used by the streaming thread
   StreamTracker tracker;
   Method method = Method::correlation;  // of the last frame
-  bool cost_warned = false;             // warn_of_cost () has warned
+  bool interval_warned = false;         // whether a warning of frames left out was posted
   GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
 
   std::mutex mutex;  // guards the mouse input; its events come from downstream
@@ -199,7 +201,7 @@ void State::stop ()
 {
   restart ();
   tracker.reset ();
-  cost_warned = false;
+  interval_warned = false;
   const std::lock_guard lock (mutex);
   pressed.reset ();
   drawn.clear ();
@@ -268,6 +270,22 @@ Expected<> follow_targets (GstBaseTransform *trans, State &state, const TrackPro
 
 }  // namespace
 
+/// Warns once of a producer that leaves frames out, because targets are not followed in them.
+static void warn_of_interval (GstBaseTransform *trans, State &state, const char *feature)
+{
+  if (state.interval_warned || !state.consumer.has_found ())
+    return;
+  const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (trans), feature);
+  if (!producer || producer->interval <= 1)
+    return;
+  state.interval_warned = true;
+  GST_ELEMENT_WARNING (trans, RESOURCE, SETTINGS,
+                       ("interval=%u leaves frames without a histogram, in which no target is "
+                        "followed: set interval=1 before %s.",
+                        producer->interval, GST_OBJECT_NAME (trans)),
+                       (nullptr));
+}
+
 /// Follows the targets with method=correlation. A frame that lacks one of the tensors is skipped if
 /// the producers may leave frames out.
 static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
@@ -275,6 +293,7 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
 {
   const CorrelationMetas metas = CorrelationMetas::of (buffer);
   if (!metas.are_complete ()) {
+    warn_of_interval (trans, state, inthist::info_of (kGradientSettings.spec.feature).nick);
     if (metas.range_meta && !state.consumer.has_found ())
       TRY (check_all_bins (metas.range_meta->histogram));
     static constexpr auto wanted = [] (const FeatureSettings &settings) {
@@ -291,8 +310,12 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
         && (state.consumer.has_found () || !metas.has_other))
       return {};
     return error (Error::Kind::no_histogram, "method=correlation: The frames carry ",
-                  metas.missing (), ": put ", kCorrelationProducer, " before ",
-                  GST_OBJECT_NAME (trans), ", with nothing between them that drops it",
+                  metas.missing (), metas.has_other ? ", but one with other settings" : "",
+                  ": put ", kCorrelationProducer, " before ", GST_OBJECT_NAME (trans),
+                  metas.has_other
+                      ? ", and leave feature, bins, weight, soft and lut of the elements "
+                        "inside it as they are"
+                      : ", with nothing between them that drops it",
                   state.consumer.find (trans, buffer, properties.feature).value_or (nullptr)
                       ? "; or set method=fragments, which follows by one integral histogram"
                       : "");
@@ -307,15 +330,12 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
 static void warn_of_cost (GstBaseTransform *trans, State &state, GstBuffer *buffer,
                           const GstIntegralHistogramMeta *meta)
 {
-  const CorrelationMetas metas = CorrelationMetas::of (buffer);
-  if (state.cost_warned || !metas.are_complete () || meta != metas.colours)
+  if (!state.consumer.is_costly (buffer, meta))
     return;
-  state.cost_warned = true;
   GST_ELEMENT_WARNING (
       trans, RESOURCE, SETTINGS,
       ("method=fragments compares the %u bins of the colours of cudatrackfeatures, which takes "
-       "many "
-       "times as long as 16 bins: put cudaintegralhist bins=16 in its place, or set "
+       "many times as long as 16 bins: put cudaintegralhist bins=16 in its place, or set "
        "method=correlation.",
        gst_integral_histogram_get_bins (meta->histogram)),
       (nullptr));
@@ -335,10 +355,11 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
   if (current.method == Method::correlation)
     return correlate_frame (trans, state, current, buffer);
   const GstIntegralHistogramMeta *meta = TRY (state.consumer.find (trans, buffer, current.feature));
-  if (!meta && current.feature.value)
+  if (!meta) {
+    warn_of_interval (trans, state, current.feature.text.c_str ());
     return state.consumer.note_missing (trans);
-  if (!state.cost_warned && current.feature.text.empty ())
-    warn_of_cost (trans, state, buffer, meta);
+  }
+  warn_of_cost (trans, state, buffer, meta);
   return follow_targets (trans, state, current, buffer, TargetFrame (buffer, meta),
                          current.fragments);
 }

@@ -44,6 +44,8 @@ struct State {
   ReportedRegions regions;
   ComputeDevices devices;
   LoadShedder shedder;
+  bool is_late = false;                            // the last frame passed without a tensor
+  std::shared_ptr<GstCudaIntegral> leader;         // decides which frames are late, if not null
   GstPadChainFunction transform_chain = nullptr;   // the base class's chain function
   std::atomic<GstClockTime> latency = 0;           // the pipeline's latency by the last event
   std::atomic<bool> error_posted = false;          // an error of the element was posted
@@ -307,7 +309,7 @@ static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, Gs
   State &state = Element::state_of (self);
   if (state.frames == 0)
     state.live = is_live (GST_BASE_TRANSFORM_SINK_PAD (self));
-  if (!Element::properties_of (self)->sheds (state.live))
+  if (state.leader || !Element::properties_of (self)->sheds (state.live))
     return state.transform_chain (pad, parent, buffer);
   const auto now = LoadShedder::Moment::now (GST_ELEMENT (self));
   state.shedder.arrive (arrival_of (GST_BASE_TRANSFORM (self), buffer, state.input.info,
@@ -326,9 +328,12 @@ static Expected<bool> admit (GstCudaIntegral *self, const ProducerProperties &pr
   if (properties.interval == 0)  // the property interval was set to 0 while running
     TRY (properties.check (content_of (self)));
   const guint64 number = state.frames++;
+  state.is_late = false;
   if (number % properties.interval != 0 || !has_picture (buffer))
     return false;
-  if (!properties.sheds (state.live) || !state.shedder.sheds ())
+  state.is_late = state.leader ? Element::state_of (state.leader.get ()).is_late
+                               : properties.sheds (state.live) && state.shedder.sheds ();
+  if (!state.is_late)
     return true;
   state.skipped++;
   LOG (self, "frame %" G_GUINT64_FORMAT " is late: it passes", number);
@@ -546,6 +551,12 @@ static void gst_cuda_integral_init (GstCudaIntegral *self)
                 report (GST_CUDA_INTEGRAL (element), check_caps (caps, feature_of (element)));
                 report (GST_CUDA_INTEGRAL (element), checked);
               });
+}
+
+void gst_cuda_integral_follow (GstCudaIntegral *self, GstCudaIntegral *leader)
+{
+  Element::state_of (self).leader = { GST_CUDA_INTEGRAL (gst_object_ref (leader)),
+                                      gst_object_unref };
 }
 
 void gst_cuda_integral_class_compute (GstCudaIntegralClass *klass, inthist::Content content,

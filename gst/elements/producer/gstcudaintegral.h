@@ -44,4 +44,8 @@ void gst_cuda_integral_class_compute (GstCudaIntegralClass *klass, inthist::Cont
                                       GstDebugCategory *category, const char *name,
                                       const char *summary);
 
+/* Lets `leader`, which pushes its frames to this element in the same thread, decide which frames
+ * are late, so that both elements leave out the same frames. */
+void gst_cuda_integral_follow (GstCudaIntegral *self, GstCudaIntegral *leader);
+
 G_END_DECLS
