@@ -5,9 +5,9 @@
 Each ```-block of README.md, CONTRIBUTING.md, docs/ and examples/README.md is a test, by its info
 string:
 
-  sh      runs in a folder with a video.mp4 and a street.webm. Test pictures stand in for cameras,
-          fakesink for windows, and 20 frames for hundreds. Programs of NOT_HERE are skipped, with
-          the reason
+  sh      runs in a folder with a street.webm and a video.mp4, which is above the folder too. Test
+          pictures stand in for cameras, fakesink for windows, and 20 frames for hundreds. Programs
+          of NOT_HERE are skipped, with the reason
   cpp     a whole file of a strategy: compiles, and is formatted as the others are
   c       compiles against the build and runs on a frame: a whole program, a function of a buffer,
           or statements
@@ -161,6 +161,8 @@ class Docs(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
+        cls.work = os.path.join(cls.folder.name, 'build')
+        os.mkdir(cls.work)
         library = os.path.join(BUILD, 'gst/integralhist')
         cls.environment = {
             **os.environ,
@@ -168,18 +170,19 @@ class Docs(unittest.TestCase):
             'LD_LIBRARY_PATH': library,
             'GI_TYPELIB_PATH': library,
             'PKG_CONFIG_PATH': os.path.join(BUILD, 'meson-uninstalled'),
-            'GST_REGISTRY': os.path.join(cls.folder.name, 'registry.bin'),
+            'GST_REGISTRY': os.path.join(cls.work, 'registry.bin'),
         }
         pictures = PICTURE.replace('=1 ', '=30 ')
-        cls.run_in(cls.folder.name, f'gst-launch-1.0 -q {pictures} ! jpegenc ! qtmux ! '
+        cls.run_in(cls.work, f'gst-launch-1.0 -q {pictures} ! jpegenc ! qtmux ! '
                                     'filesink location=video.mp4')
-        os.symlink('video.mp4', os.path.join(cls.folder.name, 'street.webm'))
-        overlay = cls.run_in(cls.folder.name, 'gst-inspect-1.0 integralhistoverlay', range(256))
+        os.symlink('video.mp4', os.path.join(cls.work, 'street.webm'))
+        os.symlink('build/video.mp4', os.path.join(cls.folder.name, 'video.mp4'))
+        overlay = cls.run_in(cls.work, 'gst-inspect-1.0 integralhistoverlay', range(256))
         cls.has_overlay = overlay.returncode == 0
-        tensors = cls.run_in(cls.folder.name, 'pkg-config "gstreamer-analytics-1.0 >= 1.26"',
+        tensors = cls.run_in(cls.work, 'pkg-config "gstreamer-analytics-1.0 >= 1.26"',
                              range(256))
         cls.has_tensors = tensors.returncode == 0
-        os.symlink(os.path.join(ROOT, 'examples'), os.path.join(cls.folder.name, 'examples'))
+        os.symlink(os.path.join(ROOT, 'examples'), os.path.join(cls.work, 'examples'))
 
     @classmethod
     def tearDownClass(cls):
@@ -214,13 +217,13 @@ class Docs(unittest.TestCase):
         if is_cuda and not HAS_CUDA:
             return None, ['built without CUDA']
         folder = os.path.join(ROOT, 'kernels', 'published', 'cuda' if is_cuda else 'cpu')
-        name = os.path.join(self.folder.name, 'strategy' + ('.cu' if is_cuda else '.cpp'))
+        name = os.path.join(self.work, 'strategy' + ('.cu' if is_cuda else '.cpp'))
         # its includes are those of a file in the folder
         there = re.sub(r'#include "(\.\./)', rf'#include "{folder}/\1', text)
         pathlib.Path(name).write_text(there, encoding='utf-8')
         nvcc = shutil.which('nvcc') or '/usr/local/cuda/bin/nvcc'
         compiler = [nvcc, '--expt-relaxed-constexpr'] if is_cuda else ['g++', '-Wall', '-Werror']
-        self.run_in(self.folder.name, ' '.join(
+        self.run_in(self.work, ' '.join(
             [*compiler, '-std=c++20', '-I', folder, '-c', name, '-o', '/dev/null']))
         if not shutil.which('clang-format'):
             return None, ['there is no clang-format']
@@ -252,13 +255,13 @@ class Docs(unittest.TestCase):
             for what, instead in STAND_INS:
                 command = re.sub(what, instead, command)
             script.append(command)
-        output = self.run_in(self.folder.name, '\n'.join(script)).stdout if script else None
+        output = self.run_in(self.work, '\n'.join(script)).stdout if script else None
         return output, skipped
 
     def run_c(self, text, cuda=False):
         if ANALYTICS_HEADERS in text and not self.has_tensors:
             return None, [NO_TENSORS]
-        name = os.path.join(self.folder.name, 'program')
+        name = os.path.join(self.work, 'program')
         includes = re.findall(r'^#include.*$', text, re.MULTILINE)
         body = re.sub(r'^#include.*$', '', text, flags=re.MULTILINE)
         function = re.search(r'^(?:static void )?(\w+) \(GstBuffer \*buffer\)$', body, re.MULTILINE)
@@ -281,8 +284,8 @@ class Docs(unittest.TestCase):
             modules += ' gstreamer-analytics-1.0'
         flags = f'$(pkg-config --cflags --libs {modules} | sed s/-pthread//g)'
         compiler = f'{NVCC} -std=c++20' if cuda else 'gcc -std=gnu11 -Wall -Wextra -Werror'
-        self.run_in(self.folder.name, f'{compiler} {source} -o {name} {flags}')
-        process = self.run_in(self.folder.name, name, allowed=(0, 77) if cuda else (0,))
+        self.run_in(self.work, f'{compiler} {source} -o {name} {flags}')
+        process = self.run_in(self.work, name, allowed=(0, 77) if cuda else (0,))
         return process.stdout, ['it compiles; it runs on a GPU only'] if process.returncode else []
 
     def run_python(self, text):
@@ -294,9 +297,9 @@ class Docs(unittest.TestCase):
             return None, ['archive.py runs it']
         if 'Gst.init(' not in text:  # statements about a frame
             text = f'{PYTHON_PROGRAM}{text}\npipeline.set_state(Gst.State.NULL)\n'
-        with open(os.path.join(self.folder.name, 'program.py'), 'w', encoding='utf-8') as file:
+        with open(os.path.join(self.work, 'program.py'), 'w', encoding='utf-8') as file:
             file.write(text)
-        return self.run_in(self.folder.name, f'{sys.executable} program.py').stdout, []
+        return self.run_in(self.work, f'{sys.executable} program.py').stdout, []
 
     def check_block(self, info, text, expected):
         if info in NOT_RUN:
