@@ -125,7 +125,7 @@ static void gst_cuda_track_features_class_init (GstCudaTrackFeaturesClass *klass
 
   g_autoptr (GstCaps) caps = gst_caps_from_string (kReadableCaps);
   describe (klass, { "Features for tracking", "Filter/Analyzer/Video/Hardware",
-                     "Attaches what integralhisttrack needs (three GstIntegralHistogramMeta), "
-                     "computed with CUDA or on the CPU",
+                     "Attaches gradients (18 bins), colours (256 bins) and luma for "
+                     "integralhisttrack, computed with CUDA or on the CPU",
                      caps, caps });
 }
