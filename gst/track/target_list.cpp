@@ -54,7 +54,7 @@ TrackedTarget *TargetList::add (const GstVideoRectangle &box, const TargetFrame 
   if (targets_.size () >= kMaxTargets) {
     if (!std::exchange (excess_warned_, true))
       warn_ ({ TrackWarning::Kind::many_targets,
-               joined ("There are ", kMaxTargets, " targets, and at most ", kMaxTargets,
+               joined ("There are more than ", kMaxTargets, " targets, and at most ", kMaxTargets,
                        " are followed: set targets to fewer boxes, or let the detector give "
                        "fewer."),
                "" });
@@ -124,6 +124,10 @@ Expected<> TargetList::configure (const ListOptions &options, const TargetFrame 
       return error (Error::Kind::bad_setting, "targets=\"", text_of (options.targets),
                     "\": ", text_of ({ box }), " lies outside of the ", frame.width, "x",
                     frame.height, " frame: set targets that overlap it, as x,y,width,height");
+    if (!is_in_area (box))
+      return error (Error::Kind::bad_setting, "targets=\"", text_of (options.targets),
+                    "\": the middle of ", text_of ({ box }), " lies outside of area=\"",
+                    text_of (options.area), "\": enlarge area, or set it to \"\"");
     if (TrackedTarget *const tracked = add (box, frame)) {
       tracked->configured = true;
       confirm (*tracked, frame);

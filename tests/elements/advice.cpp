@@ -256,6 +256,33 @@ TEST (interval_before_tracker)
     }
 }
 
+/// Properties that only the other method reads.
+TEST (ignored_by_method)
+{
+  const std::string features = "cudatrackfeatures backend=cpu ! ",
+                    track = "integralhisttrack targets=9,9,30,30 ";
+  for (const char *setting : { "search-range=9", "feature=hue", "measure=l1" }) {
+    const auto said = warnings_of (features + track + setting);
+    fail_unless (said.size () == 1
+                     && said[0].find ("no effect with method=correlation") != said[0].npos,
+                 "%s: %zu warnings", setting, said.size ());
+  }
+  fail_unless (warnings_of (features + track + "lost-after=9").empty ());
+}
+
+/// Rectangles of which nothing is drawn.
+TEST (drawn_outside)
+{
+  if (!have_overlay ())
+    return;
+  const auto said = warnings_of ("integralhistoverlay regions=9,9,9,9;96,0,9,9;0,64,9,9");
+  fail_unless (said.size () == 1
+                   && said[0].find ("96,0,9,9... has a rectangle that lies outside of the 96x64")
+                          != std::string::npos,
+               "%zu warnings", said.size ());
+  fail_unless (warnings_of ("integralhistoverlay regions=-9,-9,10,10").empty ());
+}
+
 /// A map of the colours of cudatrackfeatures, which has a choice of histograms.
 TEST (slow_maps)
 {

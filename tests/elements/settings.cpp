@@ -223,7 +223,7 @@ TEST (tiles_and_strategy)
       const std::string launch =
           std::string ("cudaintegralhist backend=cpu strategy=") + strategy.name + " counter=";
       refuses_width (launch + (strategy.makes_tiles ? "u32" : "u8-tiled"), 64,
-                     strategy.makes_tiles ? "u8-tiled" : "it makes no tiles",
+                     strategy.makes_tiles ? "u8-tiled" : "takes no counter=u8-tiled",
                      strategy.makes_tiles ? "strategy=auto or rows" : "strategy=auto or byte-rows");
     }
 }

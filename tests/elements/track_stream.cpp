@@ -235,6 +235,8 @@ static const struct {
   { "targets=-20,10,20,20", "cudaintegralhist backend=cpu", "lies outside of the 160x120 frame" },
   { "area=0,120,20,20;-9,0,9,9", "cudaintegralhist backend=cpu",
     "area=\"0,120,20,20;-9,0,9,9\" lies outside of the 160x120 frame" },
+  { "targets=1,1,5,5 area=80,0,80,120", "cudaintegralhist backend=cpu",
+    "the middle of 1,1,5,5 lies outside of area=\"80,0,80,120\"" },
   { "targets=1,1,5,5", "cudaintegralimage backend=cpu", "put cudaintegralhist before" },
 };
 

@@ -278,7 +278,7 @@ class Weights(unittest.TestCase):
                 ('soft=true feature=hsv', 'soft=true with feature=hsv'),
                 ('soft=true bins=3 lut=0,1,2', 'soft=true with lut'),
                 ('soft=true bins=256', 'set bins=255 or less'),
-                ('weight=gradient strategy=wavefront', 'it takes no weights')):
+                ('weight=gradient strategy=wavefront', 'takes no weights')):
             with self.subTest(properties):
                 self.assertIn(word, run('videotestsrc num-buffers=1 ! video/x-raw,format=GRAY8 ! '
                                         f'cudaintegralhist {properties} ! fakesink'))

@@ -128,10 +128,11 @@ struct State {
 GType mode_get_type ()
 {
   static const GEnumValue values[] = {
-    { int (Mode::gray), "The map in gray; bright means alike", "gray" },
-    { int (Mode::heat), "The map in colours, from dark blue to green to yellow, which means alike",
-      "heat" },
-    { int (Mode::blend), "The colours of heat over the frame, more opaque if more alike", "blend" },
+    { int (Mode::gray), "The map in gray (GRAY8); bright means alike", "gray" },
+    { int (Mode::heat),
+      "The map in colours (BGRx), from dark blue to green to yellow, which means alike", "heat" },
+    { int (Mode::blend), "The colours of heat over the frame (BGRx), more opaque if more alike",
+      "blend" },
     { 0, nullptr, nullptr },
   };
   static const GType type = g_enum_register_static ("GstIntegralHistLikelihoodMode", values);
@@ -572,10 +573,10 @@ static void gst_integral_hist_likelihood_class_init (GstIntegralHistLikelihoodCl
       with_canvas_caps (gst_caps_from_string (GST_VIDEO_CAPS_MAKE (GST_VIDEO_FORMATS_ALL)));
   g_autoptr (GstCaps) src_caps =
       with_canvas_caps (gst_caps_from_string (GST_VIDEO_CAPS_MAKE ("{ BGRx, GRAY8 }")));
-  Element::init_class (klass,
-                       { "Integral histogram likelihood", "Filter/Effect/Video",
-                         "Shows where video frames look like a model, by their integral histograms",
-                         sink_caps, src_caps });
+  Element::init_class (
+      klass, { "Integral histogram likelihood", "Filter/Effect/Video",
+               "Shows where video frames look like a model; needs cudaintegralhist before it",
+               sink_caps, src_caps });
   G_OBJECT_CLASS (klass)->set_property = gst_integral_hist_likelihood_set_property;
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
   trans_class->transform_caps = GST_DEBUG_FUNCPTR (gst_integral_hist_likelihood_transform_caps);

@@ -95,6 +95,7 @@ struct State {
   std::map<gint, Trail> trails;  // by id
   guint64 frames = 0;
   bool absence_logged = false;  // that frames have no histogram
+  bool outside_warned = false;  // whether a warning of regions outside the frame was posted
   int undrawn = 0;              // frames without a drawing since the start
 
   // What plan () has decided to draw on the current frame.
@@ -112,7 +113,7 @@ struct State {
   void stop ()
   {
     trails.clear ();
-    absence_logged = false;
+    absence_logged = outside_warned = false;
     undrawn = 0;
     canvas.clear ();
   }
@@ -198,6 +199,21 @@ static bool is_in_frame (const State &state, const Trail &trail)
          });
 }
 
+/// Warns once of a rectangle of the property regions that lies outside of the frame.
+static void warn_of_outside (GstIntegralHistOverlay *self, const GstVideoRectangle &region)
+{
+  State &state = *self->state;
+  const Box box = { region.x, region.y, region.w, region.h };
+  if (visible (box, state.area.w, state.area.h).width > 0
+      || std::exchange (state.outside_warned, true))
+    return;
+  GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
+                       ("regions=...%d,%d,%d,%d... has a rectangle that lies outside of the %dx%d "
+                        "frame, and is not drawn: set rectangles that overlap it.",
+                        region.x, region.y, region.w, region.h, state.area.w, state.area.h),
+                       (nullptr));
+}
+
 /// Decides what to draw on a frame: boxes, labels, trails. Returns false if there is nothing.
 static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
 {
@@ -218,6 +234,7 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
   for (std::size_t i = 0; i < regions.size (); i++) {
     const GstVideoRectangle &r = regions[i];
     const std::string name = joined ("region ", i + 1);
+    warn_of_outside (self, r);
     add ({ r.x, r.y, r.w, r.h }, kWhite, name, name);
   }
   each_roi (buffer, [&] (GstVideoRegionOfInterestMeta *roi, const Box &box) {
@@ -398,9 +415,11 @@ static void gst_integral_hist_overlay_class_init (GstIntegralHistOverlayClass *k
                            "drawing of regions, tracks and histograms");
 
   g_autoptr (GstCaps) caps = paintable_caps ();
-  Element::init_class (klass, { "Integral histogram overlay", "Filter/Editor/Video",
-                                "Draws regions, tracks and their histograms on video frames", caps,
-                                caps });
+  Element::init_class (
+      klass,
+      { "Integral histogram overlay", "Filter/Editor/Video",
+        "Draws regions, tracks and, behind cudaintegralhist, their histograms on video frames",
+        caps, caps });
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);
   trans_class->set_caps = GST_DEBUG_FUNCPTR (gst_integral_hist_overlay_set_caps);
   trans_class->prepare_output_buffer =

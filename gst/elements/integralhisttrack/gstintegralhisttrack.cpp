@@ -122,7 +122,7 @@ PropertyTable<TrackProperties> make_table ()
       [] (const std::string &text) { return parse_regions (text, "targets"); });
   table.flag ("detections", FIELD (detections), kPlaying,
               "Follow the detections that frames carry: regions of interest, and objects of "
-              "GstAnalytics and DeepStream");
+              "GstAnalytics and DeepStream; a confidence of 0.6 starts a target");
   table.part (track_properties (), FIELD (track));
   table.parsed ("area", FIELD (area), kPlaying,
                 "Regions that must contain the middle of a target, else it is dropped: "
@@ -161,6 +161,7 @@ struct State {
   // used by the streaming thread
   StreamTracker tracker;
   Method method = Method::correlation;  // of the last frame
+  bool fragments_warned = false;        // whether a warning of ignored properties was posted
   bool interval_warned = false;         // whether a warning of frames left out was posted
   GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
 
@@ -201,7 +202,7 @@ void State::stop ()
 {
   restart ();
   tracker.reset ();
-  interval_warned = false;
+  fragments_warned = interval_warned = false;
   const std::lock_guard lock (mutex);
   pressed.reset ();
   drawn.clear ();
@@ -286,6 +287,20 @@ static void warn_of_interval (GstBaseTransform *trans, State &state, const char 
                        (nullptr));
 }
 
+/// Warns once of properties of method=fragments that method=correlation ignores.
+static void warn_of_ignored (GstBaseTransform *trans, State &state,
+                             const TrackProperties &properties)
+{
+  if (properties.fragments == FragmentsSettings () && properties.feature.text.empty ())
+    return;
+  if (!std::exchange (state.fragments_warned, true))
+    GST_ELEMENT_WARNING (trans, RESOURCE, SETTINGS,
+                         ("Properties whose description begins with method=fragments, such as "
+                          "search-range and feature, have no effect with method=correlation: leave "
+                          "them out, or set method=fragments."),
+                         (nullptr));
+}
+
 /// Follows the targets with method=correlation. A frame that lacks one of the tensors is skipped if
 /// the producers may leave frames out.
 static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
@@ -352,8 +367,10 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
   if (std::exchange (state.method, current.method) != current.method)
     state.consumer.start_again ();
   TRY (Element::table ().check (current));
-  if (current.method == Method::correlation)
+  if (current.method == Method::correlation) {
+    warn_of_ignored (trans, state, current);
     return correlate_frame (trans, state, current, buffer);
+  }
   const GstIntegralHistogramMeta *meta = TRY (state.consumer.find (trans, buffer, current.feature));
   if (!meta) {
     warn_of_interval (trans, state, current.feature.text.c_str ());
@@ -435,7 +452,7 @@ static void gst_integral_hist_track_class_init (GstIntegralHistTrackClass *klass
   Element::init_class (
       klass,
       { "Integral histogram tracker", "Filter/Analyzer/Video",
-        "Follows targets. Posts integral-histogram-track, and attaches a "
+        "Follows targets, behind cudatrackfeatures. Posts integral-histogram-track, and attaches a "
         "GstVideoRegionOfInterestMeta of the type track and a GstIntegralHistogramTracksMeta",
         caps, caps });
   auto *trans_class = GST_BASE_TRANSFORM_CLASS (klass);

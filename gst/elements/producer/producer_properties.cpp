@@ -190,9 +190,10 @@ void add_schedule_properties (PropertyTable<ProducerProperties> &table, Content 
                        "Milliseconds to measure which strategy is fastest, at each new frame size; "
                        "0 = take the built-in choice");
   table.add (
-      flag_spec ("qos",
-                 "Let late frames pass without a histogram; if unset, true for live sources only",
-                 true, kPlaying),
+      flag_spec (
+          "qos",
+          "Let late frames pass without a tensor; until it is set, only those of live sources",
+          true, kPlaying),
       [] (ProducerProperties &p, const GValue *value) { p.qos = g_value_get_boolean (value); },
       [] (const ProducerProperties &p, GValue *value) {
         g_value_set_boolean (value, p.qos.value_or (true));
@@ -202,8 +203,8 @@ void add_schedule_properties (PropertyTable<ProducerProperties> &table, Content 
 void add_bin_properties (PropertyTable<ProducerProperties> &table)
 {
   table.number<guint> ("bins", FIELD (bins), 1, kMaxBins, kReady,
-                       "Number of bins; ignored, with a warning, if feature has its own number "
-                       "(joint features, patterns)");
+                       "Number of bins, at most 180 with hue and gradients, 255 with lut; "
+                       "ignored, with a warning, if feature has its own number");
   table.number<guint> ("first-bin", FIELD (first_bin), 0, kMaxBins - 1, kReady,
                        "First bin to compute, if several processes share the bins of a frame; see "
                        "docs/several-gpus.md");
@@ -465,13 +466,12 @@ Expected<> ProducerProperties::check_shape (const inthist::Shape &shape) const
   if (!strategy || inthist::accepts (*strategy, shape))
     return {};
   const inthist::Strategy *const other = inthist::preferred_strategy (strategy->device, shape);
-  return error (Error::Kind::bad_setting, "strategy=", strategy->name, " does not compute ",
-                describe (shape), " (",
-                shape.content == Content::weights && !strategy->takes_weights
-                    ? "it takes no weights"
-                : tiled && !strategy->makes_tiles ? "it makes no tiles"
-                                                  : strategy->limit,
-                "): set strategy=auto", other ? joined (" or ", other->name) : "");
+  return error (Error::Kind::bad_setting, "strategy=", strategy->name, " takes ",
+                shape.content == Content::weights && !strategy->takes_weights ? "no weights"
+                : tiled && !strategy->makes_tiles ? "no counter=u8-tiled"
+                                                  : joined ("only ", strategy->limit),
+                ", and this is ", describe (shape), ": set strategy=auto",
+                other ? joined (" or ", other->name) : "");
 }
 
 int ProducerProperties::first_device () const
