@@ -38,7 +38,7 @@
 namespace inthist {
 
 constexpr int kTileSide = 16;           // rows and columns of a tile, and bytes of a line of a tile
-constexpr int kMaxTiledSide = 1 << 20;  // most rows or columns of a frame: top[j] has 24 bits
+constexpr int kMaxTiledSide = 1 << 20;  // most rows and columns of a frame: a start has 24 bits
 
 struct Tiles {
   int columns = 0, rows = 0;  // tiles in a plane

@@ -35,7 +35,7 @@ typedef struct _GstIntegralHistogram GstIntegralHistogram;
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U32: 32 bits, exact below 2^32 pixels
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16: 16 bits, the counts modulo 65536; region queries are still
  * exact, because regions of more than 65535 pixels are cut into parts
- * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED: u16 in pipelines of 0.2; no tensor reports it
+ * @GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED: an alias of U16 since 0.3; no tensor reports it
  * @GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED: tiles of 16x16 counts, in which most counts take a
  * byte: 1.125 bytes a count. Any region is exact in one step; see
  * [method@IntegralHistogram.get_tiles]. At most 2^20 columns and rows. Since: 0.2

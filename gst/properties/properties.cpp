@@ -102,8 +102,9 @@ Expected<> check_range (const char *name, Number value, Number min, Number max)
 {
   if (value >= min && value <= max)
     return {};
-  // GStreamer turns a negative number into a large one of an unsigned type.
-  const bool may_be_negative = std::is_same_v<Number, guint> && value > Number (G_MAXINT);
+  // GStreamer turns a negative number into one of the largest of an unsigned type.
+  constexpr gint kMostNegative = -65536;
+  const bool may_be_negative = std::is_same_v<Number, guint> && value >= Number (kMostNegative);
   return error (Error::Kind::bad_setting, name, "=", text_of (value),
                 may_be_negative ? joined (", or ", gint (value), ",") : "",
                 " is out of range: set it to ", text_of (min), " to ", text_of (max));

@@ -29,7 +29,8 @@
 namespace integralhist {
 
 static constexpr guint kMaxTargets = 1000;
-// A single detection with this confidence confirms a target; otherwise it takes two detections.
+// A single detection with this confidence confirms a target. Otherwise it takes two detections, or
+// a look in a frame that the detector leaves out.
 static constexpr double kStartAloneConfidence = 0.85;
 static constexpr double kCommon = 0.7;     // of the mean appearance, subtracted
 static constexpr double kMatchIou = 0.55;  // above this overlap, two boxes show one target
@@ -98,24 +99,40 @@ std::string text_of (const std::vector<GstVideoRectangle> &boxes)
   return text;
 }
 
-/// Returns an error if no part of `area` lies in the frame, because no target could start.
-Expected<> check_area (const std::vector<GstVideoRectangle> &area, const TargetFrame &frame)
+}  // namespace
+
+/// Warns once, for each value of the options, if a configured target cannot stay in the area.
+void TargetList::warn_of_area (const TargetFrame &frame)
 {
   const auto overlaps = [&] (const GstVideoRectangle &part) { return frame.clip (part).w > 0; };
-  if (area.empty () || std::ranges::any_of (area, overlaps))
-    return {};
-  return error (Error::Kind::bad_setting, "area=\"", text_of (area), "\" lies outside of the ",
-                frame.width, "x", frame.height,
-                " frame: set regions that overlap it, as x,y,width,height");
+  const auto target = std::ranges::find_if (
+      options_.targets, [&] (const GstVideoRectangle &box) { return !is_in_area (box); });
+  const std::string area = joined ("area=\"", text_of (options_.area), "\"");
+  if (options_.area.empty () || area_warned_)
+    return;
+  if (std::ranges::none_of (options_.area, overlaps))
+    warn_ ({ TrackWarning::Kind::outside_area,
+             joined (area, " lies outside of the ", frame.width, "x", frame.height,
+                     " frame, so that no target is followed: set regions that overlap it, as "
+                     "x,y,width,height."),
+             "" });
+  else if (target != options_.targets.end ())
+    warn_ ({ TrackWarning::Kind::outside_area,
+             joined ("targets: the middle of ", text_of ({ *target }), " lies outside of ", area,
+                     ", and the target is dropped: enlarge area, or set it to \"\"."),
+             "" });
+  else
+    return;
+  area_warned_ = true;
 }
-
-}  // namespace
 
 Expected<> TargetList::configure (const ListOptions &options, const TargetFrame &frame)
 {
-  if (!configured_ || !std::ranges::equal (options_.area, options.area, are_equal))
-    TRY (check_area (options.area, frame));
+  if (!std::ranges::equal (options_.area, options.area, are_equal)
+      || !std::ranges::equal (options_.targets, options.targets, are_equal))
+    area_warned_ = false;
   options_ = options;
+  warn_of_area (frame);
   if (configured_ && std::ranges::equal (*configured_, options.targets, are_equal))
     return {};
   std::erase_if (targets_, [] (const auto &tracked) { return tracked->configured; });
@@ -124,10 +141,6 @@ Expected<> TargetList::configure (const ListOptions &options, const TargetFrame 
       return error (Error::Kind::bad_setting, "targets=\"", text_of (options.targets),
                     "\": ", text_of ({ box }), " lies outside of the ", frame.width, "x",
                     frame.height, " frame: set targets that overlap it, as x,y,width,height");
-    if (!is_in_area (box))
-      return error (Error::Kind::bad_setting, "targets=\"", text_of (options.targets),
-                    "\": the middle of ", text_of ({ box }), " lies outside of area=\"",
-                    text_of (options.area), "\": enlarge area, or set it to \"\"");
     if (TrackedTarget *const tracked = add (box, frame)) {
       tracked->configured = true;
       confirm (*tracked, frame);
@@ -180,25 +193,24 @@ double seconds_between (GstClockTime from, GstClockTime to)
 
 void TargetList::warn_of_confidence (const std::vector<Detection> &detections)
 {
-  const auto is_above_1 = [] (const Detection &detection) {
-    return detection.confidence.value_or (0) > 1;
-  };
-  const auto bad = std::ranges::find_if (detections, [&] (const Detection &detection) {
-    return !detection.bad_confidence.empty () || is_above_1 (detection);
-  });
-  if (bad == detections.end () || std::exchange (confidence_warned_, true))
-    return;
-  g_autofree char *number = g_strdup_printf ("%g", bad->confidence.value_or (0));
-  warn_ ({ TrackWarning::Kind::bad_confidence,
-           is_above_1 (*bad)
-               ? joined ("The confidence of a detection is ", number,
-                         ", and the surest is 1: such a detection counts as sure. Let the detector "
-                         "divide per cent by 100.")
-               : joined ("The confidence of a detection is not a finite number but ",
-                         bad->bad_confidence,
-                         ": such a detection counts as the least sure. Let the detector write a "
-                         "number, such as confidence=(double)0.75."),
-           joined ("it is at ", text_of ({ bad->box })) });
+  constexpr double kRounding = 0.01;  // of detectors that add up shares
+  for (const Detection &detection : detections) {
+    const bool is_number = detection.bad_confidence.empty ();
+    if (is_number && detection.confidence.value_or (0) <= 1 + kRounding)
+      continue;
+    if (std::exchange (is_number ? per_cent_warned_ : confidence_warned_, true))
+      continue;
+    g_autofree char *number = g_strdup_printf ("%g", detection.confidence.value_or (0));
+    warn_ ({ TrackWarning::Kind::bad_confidence,
+             is_number ? joined ("The confidence of a detection is ", number,
+                                 ", and the surest is 1: such a detection counts as sure. Let the "
+                                 "detector divide per cent by 100.")
+                       : joined ("The confidence of a detection is not a finite number but ",
+                                 detection.bad_confidence,
+                                 ": such a detection counts as the least sure. Let the detector "
+                                 "write a number, such as confidence=(double)0.75."),
+             joined ("it is at ", text_of ({ detection.box })) });
+  }
 }
 
 /// Forgets the last frame's detections. If the detector is gone, no target waits for it any longer.
@@ -506,8 +518,9 @@ void find_rivals (std::vector<Contender> &all)
 
 }  // namespace
 
-/// Lets all but the surest of the targets that share a spot yield: they are reported as lost, but
-/// still followed. Targets of a detector are left out, because a detection can bring them back.
+/// Lets all but the surest of the targets that have shared a spot for kMaxFramesOnSharedSpot frames
+/// yield: they are reported as lost, but still followed. Targets of a detector are left out,
+/// because a detection can bring them back.
 void TargetList::yield_on_one_spot ()
 {
   std::vector<Contender> all;
@@ -589,7 +602,8 @@ void TargetList::reset ()
   common_.clear ();
   spec_.reset ();
   width_ = height_ = 0;
-  detector_ran_ = confidence_warned_ = excess_warned_ = empty_warned_ = false;
+  detector_ran_ = confidence_warned_ = per_cent_warned_ = false;
+  excess_warned_ = empty_warned_ = area_warned_ = false;
 }
 
 }  // namespace integralhist

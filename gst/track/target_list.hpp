@@ -99,6 +99,7 @@ private:
   double covered_share_of (const TrackedTarget &tracked) const;
   void yield_on_one_spot ();
   bool is_in_area (const GstVideoRectangle &box) const;
+  void warn_of_area (const TargetFrame &frame);
   TrackedTarget *add (const GstVideoRectangle &box, const TargetFrame &frame);
   void confirm (TrackedTarget &tracked, const TargetFrame &frame);
 
@@ -114,9 +115,9 @@ private:
   bool detector_ran_ = false;          // on this frame
   int width_ = 0, height_ = 0;         // of the last tensor
   std::optional<HistogramSpec> spec_;  // what the appearances are of
-  bool confidence_warned_ = false;
+  bool confidence_warned_ = false, per_cent_warned_ = false;
   bool excess_warned_ = false;
-  bool empty_warned_ = false;
+  bool empty_warned_ = false, area_warned_ = false;
 };
 
 }  // namespace integralhist

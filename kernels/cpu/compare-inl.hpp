@@ -449,7 +449,7 @@ private:
   // for the current model
   bool in_lines_, wide_;         // wide_: counts have 64 bits, which sums of weights may need
   std::vector<Region> windows_;  // unless in lines
-  bool one_line_;                // whether right sides of windows are left sides of later windows
+  bool one_line_;                // left and right sides of windows are read as one line of columns
   Sides left_, right_;
   int above_[Batch::kRows], below_[Batch::kRows];  // rows of H
   int exact_rows_;                                 // rows that overflow no counter
@@ -457,7 +457,7 @@ private:
   std::uint64_t totals_[Batch::kWindows];  // each window's pixels, or its sum of weights
 
   // for the current bin
-  std::size_t ahead_;  // to the next plane
+  std::size_t ahead_;  // bytes to the next plane
   std::uint32_t counts_[Batch::kColumns];
   std::uint64_t wide_counts_[Batch::kColumns];
   Line line_;  // computed last

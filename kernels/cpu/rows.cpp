@@ -429,7 +429,7 @@ HWY_EXPORT (count_u16);
 // A summed-area table of at most this many bytes is written to the caches; a larger one goes past
 // them. On two cores of an EPYC with 32 MiB of L3 the caches were faster for 1920x1080 (7.9 MiB),
 // and writing past them for 3840x2160 (31.6 MiB) (inthist-check rows --bench --device cpu --table
-// u8:u32 --buffers 1 --size 1920x1080).
+// u8:u32 --buffers 1 --size 1920x1080). The difference was not noted.
 constexpr std::size_t kCachedTable = 8 << 20;
 
 bool goes_past_caches (const Job &job)

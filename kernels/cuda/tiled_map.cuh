@@ -18,7 +18,8 @@ namespace inthist::cuda {
 constexpr int kChain = 2;  // windows of a chain
 // How many lanes form a row of a block, how many threads a block has, and the blocks of a
 // multiprocessor. On an H200 with 32 bins, windows of 64x64 and chi-square-alt, 64 threads and 8
-// blocks take 34.4 us at 640x480; 128 threads and 5 blocks take 43.7. Other rows were not measured.
+// blocks take 34.4 us at 640x480; 128 threads and 5 blocks take 43.7
+// (docs/measurements/2026-11-29-maps.md). Other rows were not measured.
 constexpr int kRowLanes = 16;
 constexpr int kQuadThreads = 64, kQuadBlocks = 8;
 static_assert (kRowLanes <= 32 && kQuadThreads % kRowLanes == 0);

@@ -280,6 +280,8 @@ def read_options():
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     options.every = options.every or ([1, 3, 5, 10] if options.real else [10])
+    if options.noise and not options.real:
+        parser.error("--noise: it moves the boxes of --real; a simulated detector has --jitter")
     if min(options.every) < 1:
         parser.error("--every: give 1 or more")
     return options

@@ -36,16 +36,23 @@ inline Element child (const Element &pipeline, const char *name)
   return Element (gst_bin_get_by_name (GST_BIN (pipeline.get ()), name));
 }
 
-/// Prints the error that a pipeline has posted, if any. Returns whether there was one.
+/// Prints the text of an error message.
+inline void print_error (GstMessage *message)
+{
+  g_autoptr (GError) problem = nullptr;
+  gst_message_parse_error (message, &problem, nullptr);
+  fprintf (stderr, "%s: %s\n", g_get_prgname (), problem->message);
+}
+
+/// Prints the error that a pipeline has posted, if any. Returns whether there was one. Drops other
+/// messages.
 inline bool has_failed (const Element &pipeline)
 {
   const std::unique_ptr<GstBus, Unref> bus (gst_element_get_bus (pipeline.get ()));
   GstMessage *const message = gst_bus_pop_filtered (bus.get (), GST_MESSAGE_ERROR);
   if (!message)
     return false;
-  g_autoptr (GError) problem = nullptr;
-  gst_message_parse_error (message, &problem, nullptr);
-  fprintf (stderr, "%s: %s\n", g_get_prgname (), problem->message);
+  print_error (message);
   gst_message_unref (message);
   return true;
 }

@@ -14,6 +14,7 @@
 #include <atomic>
 #include <cstdio>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../support/command_line.hpp"
@@ -22,8 +23,9 @@
 
 namespace {
 
-constexpr int kFirst = 10;           // frames of a stream that are not timed
-constexpr gulong kPoll = 2000;       // us between two looks at all streams
+constexpr int kFirst = 10;      // frames of a stream that are not timed
+constexpr gulong kPoll = 2000;  // us between two looks at all streams
+constexpr gint64 kMostSilence = 30 * G_USEC_PER_SEC;
 constexpr double kMostToStart = 60;  // s for the first frames
 
 struct Run {
@@ -77,13 +79,22 @@ public:
   bool poll ()
   {
     const std::unique_ptr<GstBus, Unref> bus (gst_element_get_bus (pipeline_.get ()));
-    while (GstMessage *const message =
-               gst_bus_pop_filtered (bus.get (), GST_MESSAGE_SEGMENT_DONE)) {
+    constexpr auto kKinds = GstMessageType (GST_MESSAGE_ERROR | GST_MESSAGE_SEGMENT_DONE);
+    while (GstMessage *const message = gst_bus_pop_filtered (bus.get (), kKinds)) {
+      const bool failed = GST_MESSAGE_TYPE (message) == GST_MESSAGE_ERROR;
+      if (failed)
+        print_error (message);
       gst_message_unref (message);
-      if (!seek ())
+      if (failed || !seek ())
         return false;
     }
-    return !has_failed (pipeline_);
+    const gint64 now = g_get_monotonic_time ();
+    if (std::exchange (last_frames_, int (frames_)) != frames_)
+      last_time_ = now;
+    if (now - last_time_ < kMostSilence)
+      return true;
+    fprintf (stderr, "streams: a stream has no frames any more\n");
+    return false;
   }
   int frames () const { return frames_; }
   /// Returns the seconds of each frame's delay. The stream must have stopped.
@@ -110,6 +121,8 @@ private:
   }
 
   Element pipeline_;
+  int last_frames_ = -1;  // at the last poll
+  gint64 last_time_ = 0;  // when last_frames_ changed
   std::vector<float> delays_;
   std::atomic<int> frames_ = 0;
 };
@@ -160,7 +173,7 @@ void print_delays (const Streams &streams)
   std::vector<float> all, last;
   for (const auto &stream : streams) {
     const auto &delays = stream->delays ();
-    const auto first = delays.begin () + kFirst;
+    const auto first = delays.begin () + std::min<std::ptrdiff_t> (kFirst, std::ssize (delays));
     all.insert (all.end (), first, delays.end ());
     last.insert (last.end (), first + (delays.end () - first) * 9 / 10, delays.end ());
   }

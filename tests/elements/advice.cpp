@@ -299,16 +299,16 @@ TEST (slow_maps)
     fail_unless (warnings_of (right).empty (), "%s", right.c_str ());
 }
 
-/// Windows of which each covers the whole frame.
+/// Windows of which each side is larger than the frame's.
 TEST (wide_windows)
 {
   const std::string likelihood = "cudaintegralhist backend=cpu bins=8 ! integralhistlikelihood ";
-  const auto said = warnings_of (likelihood + "window-width=97");
+  const auto said = warnings_of (likelihood + "window-width=97 window-height=65");
   fail_unless (
       said.size () == 1
           && said[0].find (
-                 "window-width=97 window-height=16: such windows are larger than the 96x64")
+                 "window-width=97 window-height=65: such windows are larger than the 96x64")
                  != std::string::npos,
       "%zu warnings, %s", said.size (), said.empty () ? "" : said[0].c_str ());
-  fail_unless (warnings_of (likelihood + "window-width=96 window-height=64").empty ());
+  fail_unless (warnings_of (likelihood + "window-width=97 window-height=64").empty ());
 }

@@ -155,6 +155,26 @@ TEST (interval)
   }
 }
 
+/// A histogram of pixels stays chosen beside one of weights of the same feature.
+TEST (weights_beside_counts)
+{
+  const Texture first (48, 36, 1);
+  const std::string counts = "cudaintegralhist backend=cpu feature=signed-gradient bins=18 ! ",
+                    weights = "cudaintegralhist backend=cpu feature=signed-gradient bins=18 "
+                              "weight=gradient soft=true ! ",
+                    likelihood = "integralhistlikelihood mode=gray step=2";
+  Harness alone ((counts + likelihood).c_str (), first.caps ().c_str ()),
+      both ((weights + counts + likelihood).c_str (), first.caps ().c_str ());
+  for (unsigned i = 0; i < 4; i++) {
+    const Texture picture (48, 36, 1 + i);
+    g_autoptr (GstBuffer) expected = gst_harness_push_and_pull (alone, picture.buffer ());
+    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (both, picture.buffer ());
+    fail_unless (bytes_of (out, info_of (picture.caps ()))
+                     == bytes_of (expected, info_of (picture.caps ())),
+                 "frame %u", i);
+  }
+}
+
 /// A frame that one of two producers leaves out shows the last map, and not one of the other
 /// producer's histogram.
 TEST (two_producers)

@@ -123,7 +123,7 @@ TEST (missing)
     { kGradients + "! " + kColours + "! ", "carry no integral image of luma:" },
     { kGradients + "! " + kColours + "! cudaintegralimage backend=cpu feature=hue ! ", "of luma:" },
     { kGradients + "! " + kColours + "! cudaintegralimage backend=cpu lut=0,1,2 ! ",
-      "of luma, but one with other settings:" },
+      "of luma (but one with other settings):" },
   };
   for (const auto &c : cases) {
     const Outcome outcome = run_with ("integralhisttrack targets=10,10,20,20", c.before, 5);
@@ -148,12 +148,12 @@ TEST (other_settings)
                   std::string ("cudaintegralhist backend=cpu feature=signed-gradient ") + other
                       + " ! " + kColours + "! " + kLuma + "! ",
                   1);
-    fail_unless (outcome.errors.size () == 1
-                     && outcome.errors[0].find (
-                            "no integral histogram of weighted gradients, but one with other "
-                            "settings")
-                            != std::string::npos,
-                 "%s", other);
+    fail_unless (
+        outcome.errors.size () == 1
+            && outcome.errors[0].find ("no integral histogram of weighted gradients (but one "
+                                       "with other settings)")
+                   != std::string::npos,
+        "%s", other);
   }
 }
 

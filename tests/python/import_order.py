@@ -131,7 +131,7 @@ def refused_settings():
     yield f'{PICTURE} ! {IMAGE} strategy=strip ! fakesink', 'strip'
     too_wide = picture(2**20 + 1, 2)
     yield f'{too_wide} ! {HISTOGRAM} bins=2 counter=u8-tiled ! fakesink', '1048576'
-    yield f'{PICTURE} ! {HISTOGRAM} strategy=rows counter=u8-tiled ! fakesink', 'no tiles'
+    yield f'{PICTURE} ! {HISTOGRAM} strategy=rows counter=u8-tiled ! fakesink', 'takes no counter'
     yield f'{PICTURE} ! {HISTOGRAM} max-device-memory=1 ! fakesink', 'max-device-memory'
     yield f'{PICTURE} ! {HISTOGRAM} max-device-memory=20000 download=never ! fakesink', 'download'
     yield f'{PICTURE} ! {shared} max-device-memory=1 ! fakesink', 'max-device-memory'

@@ -42,7 +42,7 @@ class Inspected(unittest.TestCase):
     def test_default_of_qos(self):
         for name in 'cudaintegralhist', 'cudaintegralimage', 'cudatrackfeatures':
             blurb = self.elements[name].find_property('qos').blurb
-            self.assertIn('true for live sources only', blurb)
+            self.assertIn('until it is set, only those of live sources', blurb)
 
     def test_tracker(self):
         """The description names the message and the metas that frames with a target have"""

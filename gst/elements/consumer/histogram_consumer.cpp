@@ -9,7 +9,6 @@
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/integralhist/meta/placed.hpp>
-#include <gst/track/correlation/correlation_target.hpp>
 
 namespace integralhist {
 
@@ -51,6 +50,8 @@ void HistogramConsumer::take_event (GstBaseTransform *element, GstEvent *event)
          std::exchange (missing_, 0), GST_OBJECT_NAME (element), producer_,
          GST_OBJECT_NAME (element), producer_),
         (nullptr));
+  if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START)
+    chosen_.reset ();
   if (GST_EVENT_TYPE (event) == GST_EVENT_CAPS) {
     GstCaps *caps;
     gst_event_parse_caps (event, &caps);
@@ -77,43 +78,28 @@ static bool is_candidate (const GstIntegralHistogramMeta *meta,
          && (!feature || spec_of (meta->histogram).feature == *feature);
 }
 
-/// Returns the colours that cudatrackfeatures has attached to a frame; null if the frame lacks one
-/// of its three tensors.
-static const GstIntegralHistogramMeta *tracker_colours (GstBuffer *buffer)
+/// Returns what tells the histograms of a frame apart. `is_wanted` is whether the property feature
+/// names the feature of this one.
+HistogramConsumer::Choice HistogramConsumer::choice_of (const GstIntegralHistogramMeta *meta,
+                                                        const CorrelationMetas &of_tracker,
+                                                        bool is_wanted)
 {
-  const CorrelationMetas metas = CorrelationMetas::of (buffer);
-  return metas.are_complete () ? metas.colours : nullptr;
+  const Choice choice = { Rank::counts, spec_of (meta->histogram).feature,
+                          gst_integral_histogram_get_content (meta->histogram)
+                              == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS };
+  const bool is_of_tracker =
+      of_tracker.are_complete () && (meta == of_tracker.colours || meta == of_tracker.gradients);
+  const Rank rank = is_of_tracker
+                        ? choice.has_weights ? Rank::tracker_weights : Rank::tracker_colours
+                    : choice.has_weights && !is_wanted ? Rank::weights
+                                                       : Rank::counts;
+  return { rank, choice.feature, choice.has_weights };
 }
 
-/// Returns the first histogram that has all of its bins, of this feature or of any. Histograms that
-/// count pixels come first, then the colours of cudatrackfeatures, which have many bins, and then
-/// histograms of weights.
-static GstIntegralHistogramMeta *first_histogram (GstBuffer *buffer,
-                                                  std::optional<inthist::Feature> feature)
+bool HistogramConsumer::is_costly ()
 {
-  const auto *const colours = tracker_colours (buffer);
-  const auto rank_of = [&] (const GstIntegralHistogramMeta *meta) {
-    if (meta == colours)
-      return 1;
-    return !feature
-                   && gst_integral_histogram_get_content (meta->histogram)
-                          == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS
-               ? 2
-               : 0;
-  };
-  for (const int rank : { 0, 1, 2 })
-    if (auto *const found = find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
-          return is_candidate (meta, feature) && !spec_of (meta->histogram).range
-                 && rank_of (meta) == rank;
-        }))
-      return found;
-  return nullptr;
-}
-
-bool HistogramConsumer::is_costly (GstBuffer *buffer, const GstIntegralHistogramMeta *meta)
-{
-  return meta && feature_.empty () && !cost_noted_
-         && (cost_noted_ = meta == tracker_colours (buffer));
+  return feature_.empty () && chosen_ && chosen_->rank == Rank::tracker_colours
+         && !std::exchange (cost_noted_, true);
 }
 
 Expected<GstIntegralHistogramMeta *>
@@ -124,11 +110,25 @@ HistogramConsumer::find (GstBaseTransform *element, GstBuffer *buffer, const Fea
     start_again ();
   }
   const auto wanted = feature.value.value_or (std::nullopt);
-  auto *found = first_histogram (buffer, wanted ? wanted : chosen_);
-  if (auto *const other = found || wanted ? nullptr : first_histogram (buffer, wanted);
-      other
-      && !find_producer (GST_BASE_TRANSFORM_SINK_PAD (element), inthist::info_of (*chosen_).nick))
-    found = other;
+  const CorrelationMetas of_tracker = CorrelationMetas::of (buffer);
+  GstIntegralHistogramMeta *found = nullptr;
+  std::optional<Choice> choice;
+  find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
+    if (!is_candidate (meta, wanted) || spec_of (meta->histogram).range)
+      return false;
+    const Choice next = choice_of (meta, of_tracker, wanted.has_value ());
+    if (!choice || next.rank < choice->rank
+        || (next.rank == choice->rank && next == chosen_ && choice != chosen_)) {
+      found = meta;
+      choice = next;
+    }
+    return false;  // looks at all metas
+  });
+  // An element that leaves out this frame is waited for, unless another histogram is better.
+  if (found && chosen_ && choice != chosen_ && choice->rank >= chosen_->rank
+      && find_producer (GST_BASE_TRANSFORM_SINK_PAD (element),
+                        inthist::info_of (chosen_->feature).nick))
+    found = nullptr;
   // A histogram with only a range of its bins cannot be used; check_all_bins () returns the error.
   if (!found && !found_)
     if (const auto *const range_meta =
@@ -136,7 +136,7 @@ HistogramConsumer::find (GstBaseTransform *element, GstBuffer *buffer, const Fea
       TRY (check_all_bins (range_meta->histogram));
   if (found) {
     TRY (check_size (buffer, found));
-    chosen_ = spec_of (found->histogram).feature;
+    chosen_ = choice;
   }
   return found;
 }

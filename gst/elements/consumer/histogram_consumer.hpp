@@ -16,6 +16,7 @@
 #include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 #include <gst/properties/properties.hpp>
+#include <gst/track/correlation/correlation_target.hpp>
 
 namespace integralhist {
 
@@ -37,16 +38,20 @@ public:
   void take_transition (GstStateChange transition);
 
   /// Returns the first histogram that a frame carries of `feature`, or null. If `feature` is empty,
-  /// histograms that count pixels come before the colours of cudatrackfeatures and before
-  /// histograms of weights, and later frames need the same feature while an element upstream
-  /// computes it, because other elements' histograms may be on a frame that this element leaves
-  /// out. If the only histogram has just a range of its bins, and no earlier frame had a usable
-  /// one, returns an error for users.
+  /// the order is that of Rank. Later frames need the same feature as long as an element upstream
+  /// computes it, because a frame that this element leaves out may have other elements' histograms;
+  /// only a better rank replaces the choice. If the only histogram has just a range of its bins,
+  /// and no earlier frame had a usable one, returns an error for users.
   Expected<GstIntegralHistogramMeta *> find (GstBaseTransform *element, GstBuffer *buffer,
                                              const FeatureText &feature);
-  /// Returns true once if `meta` has the colours of cudatrackfeatures, and no feature was set: then
-  /// comparing its many bins takes long, and a warning should say so.
-  bool is_costly (GstBuffer *buffer, const GstIntegralHistogramMeta *meta);
+  /// Returns the nick of the feature that find () has chosen; empty before the first choice.
+  const char *feature_nick () const
+  {
+    return chosen_ ? inthist::info_of (chosen_->feature).nick : "";
+  }
+  /// Returns true once if find () has chosen the colours of cudatrackfeatures, and no feature was
+  /// set: comparing these many bins takes long, and a warning should say so.
+  bool is_costly ();
   /// Refuses a histogram that is not for the frame's size: NVIDIA's converter copies metas
   /// unchanged when it scales frames.
   Expected<> check_size (GstBuffer *buffer, const GstIntegralHistogramMeta *meta) const;
@@ -71,10 +76,23 @@ public:
   bool note_incomplete (GstBaseTransform *element, std::span<const Wanted> all);
 
 private:
+  /// The order in which histograms are chosen if the property feature is empty: those that count
+  /// pixels, those of weights, and then those of cudatrackfeatures, which are made for a tracker.
+  enum class Rank { counts, weights, tracker_colours, tracker_weights };
+  struct Choice {
+    Rank rank;
+    inthist::Feature feature;
+    bool has_weights;
+
+    bool operator== (const Choice &) const = default;
+  };
+  static Choice choice_of (const GstIntegralHistogramMeta *meta, const CorrelationMetas &of_tracker,
+                           bool is_wanted);
+
   CancelSource cancel_;
   FrameFormat input_;
-  std::string feature_;                     // the feature for which find () was last called
-  std::optional<inthist::Feature> chosen_;  // the feature of the last histogram that find () found
+  std::string feature_;                        // the feature for which find () was last called
+  std::optional<Choice> chosen_;               // the histogram that find () found last
   const char *producer_ = "cudaintegralhist";  // the element that makes the needed histograms
   bool found_ = false, cost_noted_ = false;
   guint missing_ = 0;  // frames without a histogram

@@ -296,11 +296,11 @@ Expected<> fill_map (State &state, const LikelihoodProperties &properties,
   return {};
 }
 
-/// Warns once of windows that are larger than the frame, because all their values are nearly alike.
+/// Warns once of windows with both sides larger than the frame, because their values are alike.
 void warn_of_size (GstIntegralHistLikelihood *self, const MapGrid &grid)
 {
   const bool fits =
-      grid.window_width <= guint (grid.width) && grid.window_height <= guint (grid.height);
+      grid.window_width <= guint (grid.width) || grid.window_height <= guint (grid.height);
   if (fits || std::exchange (self->state->size_warned, true))
     return;
   GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS,
@@ -312,10 +312,9 @@ void warn_of_size (GstIntegralHistLikelihood *self, const MapGrid &grid)
 }
 
 /// Warns once if the map compares the colours of cudatrackfeatures, which have many bins.
-void warn_of_cost (GstIntegralHistLikelihood *self, GstBuffer *buffer,
-                   const GstIntegralHistogramMeta *meta)
+void warn_of_cost (GstIntegralHistLikelihood *self, const GstIntegralHistogramMeta *meta)
 {
-  if (self->state->consumer.is_costly (buffer, meta))
+  if (self->state->consumer.is_costly ())
     GST_ELEMENT_WARNING (
         self, RESOURCE, SETTINGS,
         ("The map compares the %u bins of the colours of cudatrackfeatures, which takes many times "
@@ -358,7 +357,8 @@ static Expected<bool> make_map (GstIntegralHistLikelihood *self,
   TRY (Element::table ().check (properties));
   GstIntegralHistogramMeta *const meta =
       TRY (state.consumer.find (GST_BASE_TRANSFORM (self), buffer, properties.feature));
-  warn_of_cost (self, buffer, meta);
+  if (meta)
+    warn_of_cost (self, meta);
   if (meta && !shows_all (meta))
     return error (Error::Kind::no_histogram,
                   "The frames were cropped, mirrored, turned or got borders behind "

@@ -143,6 +143,7 @@ void warn (gpointer element, const TrackWarning &warning)
       break;
     case TrackWarning::Kind::empty_target:
     case TrackWarning::Kind::many_targets:
+    case TrackWarning::Kind::outside_area:
       GST_ELEMENT_WARNING (element, RESOURCE, SETTINGS, ("%s", text), ("%s", detail));
       break;
   }
@@ -161,7 +162,8 @@ struct State {
   // used by the streaming thread
   StreamTracker tracker;
   Method method = Method::correlation;  // of the last frame
-  bool fragments_warned = false;        // whether a warning of ignored properties was posted
+  bool follows = false;                 // the last frame with a histogram had tracks
+  bool ignored_checked = false;         // whether the first frame has checked ignored properties
   bool interval_warned = false;         // whether a warning of frames left out was posted
   GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
 
@@ -202,7 +204,7 @@ void State::stop ()
 {
   restart ();
   tracker.reset ();
-  fragments_warned = interval_warned = false;
+  follows = ignored_checked = interval_warned = false;
   const std::lock_guard lock (mutex);
   pressed.reset ();
   drawn.clear ();
@@ -262,7 +264,9 @@ Expected<> follow_targets (GstBaseTransform *trans, State &state, const TrackPro
   const CancelScope scope = state.consumer.cancel_scope ();
   state.consumer.note_found ();
   TRY (state.tracker.follow (frame, of_method, properties.track.lost_after, input));
-  publish (trans, buffer, frame, state.tracker.tracks (frame), input.detections);
+  const std::vector<TrackedBox> tracks = state.tracker.tracks (frame);
+  state.follows = !tracks.empty ();
+  publish (trans, buffer, frame, tracks, input.detections);
   if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
     state.last_stream_time =
         gst_segment_to_stream_time (&trans->segment, GST_FORMAT_TIME, GST_BUFFER_PTS (buffer));
@@ -272,11 +276,14 @@ Expected<> follow_targets (GstBaseTransform *trans, State &state, const TrackPro
 }  // namespace
 
 /// Warns once of a producer that leaves frames out, because targets are not followed in them.
-static void warn_of_interval (GstBaseTransform *trans, State &state, const char *feature)
+static void warn_of_interval (GstBaseTransform *trans, State &state, const char *feature,
+                              inthist::Content content = inthist::Content::bins)
 {
-  if (state.interval_warned || !state.consumer.has_found ())
+  if (state.interval_warned || !state.follows)
     return;
-  const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (trans), feature);
+  const auto producer =
+      find_producer (GST_BASE_TRANSFORM_SINK_PAD (trans), feature,
+                     content == inthist::Content::sums ? content : inthist::Content::bins);
   if (!producer || producer->interval <= 1)
     return;
   state.interval_warned = true;
@@ -287,18 +294,16 @@ static void warn_of_interval (GstBaseTransform *trans, State &state, const char 
                        (nullptr));
 }
 
-/// Warns once of properties of method=fragments that method=correlation ignores.
-static void warn_of_ignored (GstBaseTransform *trans, State &state,
-                             const TrackProperties &properties)
+/// Warns of properties of method=fragments that method=correlation ignores.
+static void warn_of_ignored (GstBaseTransform *trans, const TrackProperties &properties)
 {
   if (properties.fragments == FragmentsSettings () && properties.feature.text.empty ())
     return;
-  if (!std::exchange (state.fragments_warned, true))
-    GST_ELEMENT_WARNING (trans, RESOURCE, SETTINGS,
-                         ("Properties whose description begins with method=fragments, such as "
-                          "search-range and feature, have no effect with method=correlation: leave "
-                          "them out, or set method=fragments."),
-                         (nullptr));
+  GST_ELEMENT_WARNING (trans, RESOURCE, SETTINGS,
+                       ("Properties whose description begins with method=fragments, such as "
+                        "search-range and feature, have no effect with method=correlation: leave "
+                        "them out, or set method=fragments."),
+                       (nullptr));
 }
 
 /// Follows the targets with method=correlation. A frame that lacks one of the tensors is skipped if
@@ -308,7 +313,8 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
 {
   const CorrelationMetas metas = CorrelationMetas::of (buffer);
   if (!metas.are_complete ()) {
-    warn_of_interval (trans, state, inthist::info_of (kGradientSettings.spec.feature).nick);
+    for (const FeatureSettings *const of : { &kGradientSettings, &kColourSettings, &kLumaSettings })
+      warn_of_interval (trans, state, inthist::info_of (of->spec.feature).nick, of->content);
     if (metas.range_meta && !state.consumer.has_found ())
       TRY (check_all_bins (metas.range_meta->histogram));
     static constexpr auto wanted = [] (const FeatureSettings &settings) {
@@ -322,18 +328,17 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
                                                           wanted (kColourSettings),
                                                           wanted (kLumaSettings) };
     if (state.consumer.note_incomplete (trans, kAll)
-        && (state.consumer.has_found () || !metas.has_other))
+        && (state.consumer.has_found () || !metas.has_other ()))
       return {};
-    return error (Error::Kind::no_histogram, "method=correlation: The frames carry ",
-                  metas.missing (), metas.has_other ? ", but one with other settings" : "",
-                  ": put ", kCorrelationProducer, " before ", GST_OBJECT_NAME (trans),
-                  metas.has_other
-                      ? ", and leave feature, bins, weight, soft and lut of the elements "
-                        "inside it as they are"
-                      : ", with nothing between them that drops it",
-                  state.consumer.find (trans, buffer, properties.feature).value_or (nullptr)
-                      ? "; or set method=fragments, which follows by one integral histogram"
-                      : "");
+    return error (
+        Error::Kind::no_histogram, "method=correlation: The frames carry ", metas.missing (),
+        ": put ", kCorrelationProducer, " before ", GST_OBJECT_NAME (trans),
+        metas.has_other () ? ", and leave feature, bins, weight, soft and lut of the elements "
+                             "inside it as they are"
+                           : ", with nothing between them that drops it",
+        state.consumer.find (trans, buffer, properties.feature).value_or (nullptr)
+            ? "; or set method=fragments, which follows by one integral histogram"
+            : "");
   }
   TRY (state.consumer.check_size (buffer, metas.gradients));
   return follow_targets (trans, state, properties, buffer, TargetFrame (buffer, metas.gradients),
@@ -342,10 +347,10 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
 
 /// Warns once if method=fragments uses the colours of cudatrackfeatures, which are meant for
 /// method=correlation and have many bins.
-static void warn_of_cost (GstBaseTransform *trans, State &state, GstBuffer *buffer,
+static void warn_of_cost (GstBaseTransform *trans, State &state,
                           const GstIntegralHistogramMeta *meta)
 {
-  if (!state.consumer.is_costly (buffer, meta))
+  if (!state.consumer.is_costly ())
     return;
   GST_ELEMENT_WARNING (
       trans, RESOURCE, SETTINGS,
@@ -367,16 +372,18 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
   if (std::exchange (state.method, current.method) != current.method)
     state.consumer.start_again ();
   TRY (Element::table ().check (current));
+  const bool is_first = !std::exchange (state.ignored_checked, true);
   if (current.method == Method::correlation) {
-    warn_of_ignored (trans, state, current);
+    if (is_first)
+      warn_of_ignored (trans, current);
     return correlate_frame (trans, state, current, buffer);
   }
   const GstIntegralHistogramMeta *meta = TRY (state.consumer.find (trans, buffer, current.feature));
   if (!meta) {
-    warn_of_interval (trans, state, current.feature.text.c_str ());
+    warn_of_interval (trans, state, state.consumer.feature_nick ());
     return state.consumer.note_missing (trans);
   }
-  warn_of_cost (trans, state, buffer, meta);
+  warn_of_cost (trans, state, meta);
   return follow_targets (trans, state, current, buffer, TargetFrame (buffer, meta),
                          current.fragments);
 }

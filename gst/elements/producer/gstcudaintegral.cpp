@@ -44,7 +44,7 @@ struct State {
   ReportedRegions regions;
   ComputeDevices devices;
   LoadShedder shedder;
-  bool is_late = false;                            // the last frame passed without a tensor
+  std::atomic<bool> is_late = false;               // the last frame passed without a tensor
   std::shared_ptr<GstCudaIntegral> leader;         // decides which frames are late, if not null
   GstPadChainFunction transform_chain = nullptr;   // the base class's chain function
   std::atomic<GstClockTime> latency = 0;           // the pipeline's latency by the last event
@@ -316,6 +316,7 @@ static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, Gs
                                     state.latency, state.live, now),
                         now);
   const GstFlowReturn flow = state.transform_chain (pad, parent, buffer);
+  state.is_late = false;  // elements that follow have decided by now
   state.shedder.leave (LoadShedder::Moment::now (GST_ELEMENT (self)));
   return flow;
 }
@@ -331,7 +332,7 @@ static Expected<bool> admit (GstCudaIntegral *self, const ProducerProperties &pr
   state.is_late = false;
   if (number % properties.interval != 0 || !has_picture (buffer))
     return false;
-  state.is_late = state.leader ? Element::state_of (state.leader.get ()).is_late
+  state.is_late = state.leader ? Element::state_of (state.leader.get ()).is_late.load ()
                                : properties.sheds (state.live) && state.shedder.sheds ();
   if (!state.is_late)
     return true;
@@ -359,7 +360,7 @@ prepare_engine (GstCudaIntegral *self, const ProducerProperties &properties, Gst
   if (!engine_of (state)) {
     TRY (renew_engine (self));
     if (state.attached == 0)
-      state.shedder.ignore_service ();  // the first frame of an engine takes longer
+      state.shedder.ignore_service ();  // the first tensor of the element takes longer
   }
   return engine_of (state);
 }

@@ -203,7 +203,7 @@ void add_schedule_properties (PropertyTable<ProducerProperties> &table, Content 
 void add_bin_properties (PropertyTable<ProducerProperties> &table)
 {
   table.number<guint> ("bins", FIELD (bins), 1, kMaxBins, kReady,
-                       "Number of bins, at most 180 with hue and gradients, 255 with lut; "
+                       "Number of bins, at most 180 with hue and gradients, 255 with lut or soft; "
                        "ignored, with a warning, if feature has its own number");
   table.number<guint> ("first-bin", FIELD (first_bin), 0, kMaxBins - 1, kReady,
                        "First bin to compute, if several processes share the bins of a frame; see "

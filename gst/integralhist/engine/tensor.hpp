@@ -37,7 +37,7 @@ public:
   virtual Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) = 0;
   /// Keeps the tensor's memory from reuse until the work now on `stream`, which reads it, is done.
   virtual Expected<> add_reader (inthist::Stream stream) = 0;
-  /// Keeps the tensor's memory from reuse until all streams of its context have done their work.
+  /// Keeps the tensor's memory from reuse until the work now on all streams of its context is done.
   virtual void add_all_readers () = 0;
   /// Makes the CUDA stream `stream`, of any context, wait until the tensor is computed.
   virtual Expected<> wait_on (inthist::Stream stream) = 0;

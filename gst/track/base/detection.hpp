@@ -32,7 +32,7 @@ struct TrackedBox {
 /// A warning for users of a tracker. A tracker gives each kind of warning once, and empty_target
 /// again after the configured boxes have changed.
 struct TrackWarning {
-  enum class Kind { bad_confidence, empty_target, many_targets } kind;
+  enum class Kind { bad_confidence, empty_target, many_targets, outside_area } kind;
   std::string message, detail;
 };
 

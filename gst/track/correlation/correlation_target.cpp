@@ -37,9 +37,9 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
   metas.gradients = find (buffer, nullptr, [] (GstIntegralHistogram *histogram) {
     return kGradientSettings.match (histogram);
   });
-  metas.has_other = !metas.gradients
-                    && gst_buffer_get_integral_histogram_meta_of_feature (
-                        buffer, GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT);
+  metas.other_gradients = !metas.gradients
+                          && gst_buffer_get_integral_histogram_meta_of_feature (
+                              buffer, GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT);
   const auto has_its_size = [&] (GstIntegralHistogram *histogram) {
     return !metas.gradients
            || (gst_integral_histogram_get_width (histogram)
@@ -55,7 +55,7 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
   });
   const GstIntegralHistogramMeta *const sums =
       gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS);
-  metas.has_other |= !metas.luma && sums && spec_of (sums->histogram).has_lut;
+  metas.other_luma = !metas.luma && sums && spec_of (sums->histogram).has_lut;
   metas.range_meta = find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
     const HistogramSpec &spec = spec_of (meta->histogram);
     const FeatureSettings &missing = metas.gradients ? kColourSettings : kGradientSettings;
@@ -67,13 +67,14 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
 std::string CorrelationMetas::missing () const
 {
   std::string text;
-  const auto add = [&] (const GstIntegralHistogramMeta *meta, const char *what) {
+  const auto add = [&] (const GstIntegralHistogramMeta *meta, const char *what, bool has_other) {
     if (!meta)
-      text += std::string (text.empty () ? "" : ", and ") + what;
+      text += joined (text.empty () ? "" : ", and ", what,
+                      has_other ? " (but one with other settings)" : "");
   };
-  add (gradients, "no integral histogram of weighted gradients");
-  add (colours, "no integral histogram of hsv");
-  add (luma, "no integral image of luma");
+  add (gradients, "no integral histogram of weighted gradients", other_gradients);
+  add (colours, "no integral histogram of hsv", false);
+  add (luma, "no integral image of luma", other_luma);
   return text;
 }
 

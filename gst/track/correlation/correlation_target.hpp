@@ -21,11 +21,13 @@ inline constexpr char kCorrelationProducer[] = "cudatrackfeatures";
 /// The metas that the correlation tracker reads; null if missing, or computed with other settings.
 struct CorrelationMetas {
   GstIntegralHistogramMeta *gradients, *colours, *luma;
-  bool has_other;                        // the frame has gradients or luma with other settings
+  bool other_gradients, other_luma;      // with other settings than those of cudatrackfeatures
   GstIntegralHistogramMeta *range_meta;  // a meta with only a range of the bins, or null
 
   static CorrelationMetas of (GstBuffer *buffer);
   bool are_complete () const { return gradients && colours && luma; }
+  bool has_other () const { return other_gradients || other_luma; }
+  /// Returns the names of the missing tensors as text, and which of them have other settings.
   std::string missing () const;
   FrameTensors tensors () const;
 };

@@ -32,7 +32,8 @@ private:
                        kWarps = Tile::kWarps, kWidth = Tile::kWidth, kHeight = Tile::kHeight;
 
   // The numbers of warps that add up the sums of the tiles above and to the left; one more warp
-  // does so for the tiles both above and to the left. The last warp publishes the tile's own sums.
+  // does so for the tiles both above and to the left. The last warp publishes the tile's column
+  // sums and raises its flag.
   static constexpr int kVector = kWarp * kColumns, kAboveWarps = divide_up (kWidth, kVector),
                        kLeftWarps = divide_up (kHeight, kVector),
                        kCornerWarp = kAboveWarps + kLeftWarps, kLastWarp = kWarps - 1;
