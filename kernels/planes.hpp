@@ -43,7 +43,7 @@ Planes<T> planes_of (const Shape &shape, const Layout &layout, void *tensor)
            layout.plane_pitch / sizeof (T) };
 }
 
-/// What a pixel adds to an integral histogram: 1 in the plane of its bin, and 0 in the others.
+/// The summand of a pixel in an integral histogram: 1 in the plane of its bin, and 0 in the others.
 struct OneHot {
   PixelPlane pixels;
   INTHIST_HOST_DEVICE int operator() (int plane, int y, int x) const
@@ -52,7 +52,7 @@ struct OneHot {
   }
 };
 
-/// What a pixel adds to an integral histogram of weights: its weight for the bin of the plane.
+/// The summand of a pixel in an integral histogram of weights: the weight for the bin of the plane.
 struct Weights {
   PixelPlane pixels;
   int bins;
@@ -65,7 +65,7 @@ struct Weights {
   }
 };
 
-/// What a pixel adds to a summed-area table: its value in plane 0, its squared value in plane 1.
+/// The summand of a pixel in a summed-area table: the value in plane 0, its square in plane 1.
 template <class P, class T>
 struct Power {
   using Pixel = P;

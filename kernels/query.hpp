@@ -17,10 +17,10 @@
 //   votes        f32 a window: the rank-th best of several patches, each compared with a model of
 //                its own, so that hidden patches do not count (Adam, Rivlin and Shimshoni, CVPR
 //                2006). Patches are relative to a window's first pixel; its size is ignored
-// If bins have weights, a window's histogram is divided by the sum of its weights and not by its
-// pixels, so its bins are read twice. CPU and GPU compute with the same operations in the same
-// order, and give the same bits. A frame may also have several tensors, each with a group of
-// consecutive bins. A query goes from tensor to tensor in the order of the bins, carries what is
+// If bins have weights, a window's histogram is divided by the sum of the weights and not by
+// the number of pixels, so the bins are read twice. CPU and GPU compute with the same operations in
+// the same order, and give the same bits. A frame may also have several tensors, each with a group
+// of consecutive bins. A query goes from tensor to tensor in the order of the bins, carries what is
 // known of each window so far, and the answers still have the same bits.
 #pragma once
 
@@ -83,8 +83,8 @@ struct BasicQuery {
   const Region *patches = nullptr;  // patches' x, y are relative to a window's first pixel
   int n_patches = 0, rank = 0;      // rank 0 is the vote of the window's best patch
 
-  // What is known of each window after a group of bins, for likelihoods, quantiles and votes, if
-  // the tensor has only a group of the frame's bins; models then have only these bins. The query
+  // The partial answer of each window after a group of bins, for likelihoods, quantiles and votes,
+  // if the tensor has only a group of the frame's bins; models then have only these bins. The query
   // reads `carried` unless first_bin is 0. If the frame has later bins, it writes `carried`; if
   // not, it writes the answers and the best window.
   void *carried = nullptr;
@@ -115,8 +115,8 @@ struct BasicQuery {
 
 using Query = BasicQuery<true>;
 /// A query of a tensor that has all bins of the frame. A Query may be answered by several tensors
-/// with some of the bins each, and carries partial answers between them; this type tells kernels at
-/// compile time that there are none.
+/// with some of the bins each, and carries partial answers between them; a WholeQuery has no
+/// partial answers, which kernels know at compile time.
 using WholeQuery = BasicQuery<false>;
 
 inline WholeQuery whole (const Query &query)

@@ -27,8 +27,8 @@ constexpr bool is_floating (Type type)
   return type >= Type::f32;
 }
 
-/// What a tensor contains. A pixel adds to plane b, for `bins`, 1 if its bin is b (an integral
-/// histogram); for `weights`, its weight for bin b (features/weight.hpp); for `sums`, its value if
+/// The contents of a tensor. For `bins` (an integral histogram), a pixel of bin b adds 1 to plane
+/// b; for `weights`, it adds its weight for bin b (features/weight.hpp); for `sums`, its value if
 /// b is 0 and its squared value if b is 1 (summed-area tables, Viola and Jones 2001).
 enum class Content {
   bins,
@@ -57,7 +57,7 @@ struct Shape {
 
 bool is_valid (const Shape &shape);
 
-/// Where the elements of a tensor lie: H[b][y][x] at byte b * plane_pitch + y * row_pitch + x *
+/// The layout of a tensor in memory: H[b][y][x] is at byte b * plane_pitch + y * row_pitch + x *
 /// bytes_of (counter). Both pitches and the tensor's address are multiples of 16. Bytes after the
 /// end of a row are never read or written. With u8_tiled, a row is a row of tiles (tiles.hpp).
 struct Layout {

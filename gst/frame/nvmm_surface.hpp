@@ -25,8 +25,8 @@ namespace integralhist {
 #define INTEGRALHIST_NVMM_FEATURE "memory:NVMM"
 
 struct NvmmSurface {
-  /// Where the pixels lie: in host memory that a GPU reads as well (pinned), in GPU memory
-  /// (device), in memory that both share (unified), or in other host memory.
+  /// The memory that has the pixels: host memory that a GPU reads as well (pinned), GPU memory
+  /// (device), memory that both share (unified), or other host memory.
   enum class Memory { pinned, device, unified, host };
   struct Plane {
     guint32 offset, stride;  // bytes

@@ -18,7 +18,8 @@ struct Point {
   double x, y;
 };
 
-/// What a tracker gets for a frame besides tensors. Clicks drop targets; drawn boxes start some.
+/// The input of a tracker for a frame, in addition to tensors. Clicks drop targets; drawn boxes
+/// start some.
 struct StepInput {
   ListOptions options = {};
   std::vector<Detection> detections = {};

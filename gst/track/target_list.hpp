@@ -39,7 +39,7 @@ public:
   ~TargetList ();
 
   /// Prepares the targets for the next frame; must be called first. Adapts them to a tensor of
-  /// another size, and to other bins of `colours`, the tensor by which targets are told apart.
+  /// another size, and to other bins of `colours`, the tensor that tells targets apart.
   void fit (GstIntegralHistogram *colours, const TargetFrame &frame);
   /// Sets the options. If the boxes of `targets` are new, their targets start, and those of the
   /// boxes before are dropped. A box outside the frame is an error.

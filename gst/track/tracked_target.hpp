@@ -21,7 +21,7 @@
 namespace integralhist {
 
 struct TrackedTarget {
-  /// What a target's box shows in a frame in which the target was not detected.
+  /// The contents of a target's box in a frame in which the target was not detected.
   enum class Presence {
     seen,      // the target
     coasting,  // another object for a while

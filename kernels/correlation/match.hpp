@@ -158,7 +158,7 @@ struct EdgePosition {
   }
 };
 
-/// Where a box begins and ends along an axis, among the edges of cells.
+/// The positions at which a box begins and ends along an axis, among the edges of cells.
 struct EdgeRange {
   EdgePosition begin, end;
 

@@ -187,7 +187,7 @@ __device__ void compare_window (const Shape &shape, const PlaneAccessor &plane,
 }
 
 /// Tells whether vote i is the rank-th best (0: the best) of a window's n votes, where votes (k) is
-/// vote k. Of equal votes, the first counts as better.
+/// vote k. The first of equal votes counts as better.
 template <class Votes>
 __device__ bool has_rank (int rank, int i, int n, bool similarity, const Votes &votes)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The tuned numbers of the count kernel, which counts the pixels of each bin in columns of a frame.
-// They were tuned for strip (strip_policy.hpp says how), and byte-tiles uses them, too. Where no
+// They were tuned for strip (strip_policy.hpp says how), and byte-tiles uses them, too. If no
 // figures are given, other values were not measured.
 #pragma once
 

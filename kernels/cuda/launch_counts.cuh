@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What the algorithms strip and byte-tiles do before their scan kernel: they choose where pixels
-// are read and which kernel maps pixels to bins, and launch the count kernel (column_counts.cuh).
+// The algorithms strip and byte-tiles begin with these functions, before the scan kernel. They
+// choose where pixels are read and which kernel maps pixels to bins, and launch the count kernel
+// (column_counts.cuh).
 #pragma once
 
 #include <algorithm>
@@ -54,8 +55,8 @@ inline BinSource bin_plane_of (const Job &job)
            .columns = int (job.pixels.stride / bytes_of (job.shape.pixel)) };
 }
 
-/// Chooses what the count and scan kernels read. They read the image itself if the high bits of its
-/// bytes are the bins, and its address, stride and width are multiples of `alignment`. If not,
+/// Chooses what the count and scan kernels read. They read the image itself if the high bits of the
+/// bytes are the bins, and address, stride and width are multiples of `alignment`. If not,
 /// count maps bytes to bins if four pixels are an aligned word, and else bin_image () does so.
 inline Input input_of (const Job &job, const Strips &strips, int alignment)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The tuned numbers of look-back, which computes summed-area tables. They were tuned by hand on an
-// H200 (docs/measurements/2026-11-25-look-back.md); no program here times other values. Where no
+// H200 (docs/measurements/2026-11-25-look-back.md); no program here times other values. If no
 // times are given, other values were not measured.
 #pragma once
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// What a pixel adds to a histogram, its weight, and how two neighbouring bins share it.
+// The weight of a pixel in a histogram, and how two neighbouring bins share the weight.
 #pragma once
 
 #include "../binning.hpp"

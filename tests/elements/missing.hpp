@@ -78,7 +78,7 @@ inline Outcome run_with (const std::string &element, const std::string &before, 
     g_autoptr (GError) error = nullptr;
     (done ? gst_message_parse_error : gst_message_parse_warning) (message, &error, nullptr);
     if (!done && strstr (error->message, "leaves frames without a histogram"))
-      continue;  // the producer's interval is what the caller wants
+      continue;  // the caller chose the producer's interval
     fail_unless (g_error_matches (error, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED), "%s",
                  error->message);
     (done ? outcome.errors : outcome.warnings).push_back (error->message);

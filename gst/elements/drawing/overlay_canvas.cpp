@@ -44,7 +44,7 @@ GstVideoFrame part_of (const GstVideoFrame &frame, GstVideoRectangle &place)
   return part;
 }
 
-/// Returns whether several rows of pixels share one row of chroma samples, as in I420.
+/// Returns whether several rows of pixels share one row of chroma samples, such as in I420.
 bool has_shared_rows (const GstVideoFormatInfo *format)
 {
   return std::any_of (format->h_sub, format->h_sub + format->n_components,

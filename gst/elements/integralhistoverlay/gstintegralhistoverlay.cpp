@@ -98,7 +98,7 @@ struct State {
   bool outside_warned = false;  // whether a warning of regions outside the frame was posted
   int undrawn = 0;              // frames without a drawing since the start
 
-  // What plan () has decided to draw on the current frame.
+  // The drawings that plan () has chosen for the current frame.
   bool draws = false;
   GstVideoRectangle area = {};  // the visible frame within the picture
   std::shared_ptr<const OverlayProperties> current;

@@ -330,7 +330,7 @@ void OverlayPainter::trail (std::span<const Point> points, const Colour &colour,
     paint (tile, [&] (cairo_t *cr) {
       cairo_set_line_width (cr, double (line_));
       cairo_set_line_cap (cr, CAIRO_LINE_CAP_ROUND);
-      // Where pieces of a trail overlap, the newer one is drawn, not the sum of both.
+      // If pieces of a trail overlap, the newer one is drawn, not the sum of both.
       cairo_set_operator (cr, CAIRO_OPERATOR_SOURCE);
       for (const Segment &s : segments)
         if (touches (s)) {

@@ -38,7 +38,7 @@ public:
   virtual const inthist::Shape &shape () const = 0;
   virtual std::size_t bytes () const = 0;
   /// Returns whether the GPU can answer these queries for sums of cells. It cannot if the answer or
-  /// a row of cells is too large, or if cells of an integral histogram are asked without scores.
+  /// a row of cells is too large, or if a query for cells of an integral histogram has no scores.
   virtual bool takes (std::span<const CellsQuery> queries) const = 0;
   virtual Expected<> add_up_cells (std::span<const CellsQuery> queries) = 0;
   /// Counts the pixels of each bin in rectangles of the frame, stored as [window][bin].
@@ -57,7 +57,7 @@ public:
 };
 
 /// Answers a query for histograms of a list of windows by counting their pixels on a GPU. Returns
-/// false for other queries, and if counting is too slow, as for very many windows.
+/// false for other queries, and if counting is too slow because there are very many windows.
 Expected<bool> count_windows (DeviceFeatureImage &feature_image, const inthist::Shape &shape,
                               const Query &query);
 

@@ -26,8 +26,8 @@ namespace integralhist {
 
 class CudaContext;
 
-/// Where the pixels of a frame lie. Engine::submit () copies pixels in host memory. Pixels in
-/// pinned host memory or device memory are read later, in place.
+/// The memory that has the pixels of a frame. Engine::submit () copies pixels in host memory.
+/// Pixels in pinned host memory or device memory are read later, in place.
 enum class PixelLocation { host, pinned, device };
 
 struct Frame {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Where the planes of a picture lie in memory, for copies to a staging buffer or to a device.
+// The places of the planes of a picture in memory, for copies to a staging buffer or to a device.
 #pragma once
 
 #include <span>

@@ -34,7 +34,7 @@ enum class Reason {
   set
 };
 
-/// Whether frames are computed at once (eagerly) or on demand, and the reason as text for users.
+/// The choice to compute frames at once (eagerly) or on demand, and the reason as text for users.
 struct Schedule {
   bool is_eager;
   const char *reason;

@@ -28,7 +28,7 @@ struct ExpectedPlace {
   double spread;
 };
 
-/// What is known about a target before this frame's detections. `runs` of the detector, with the
+/// The knowledge about a target before this frame's detections. `runs` of the detector, with the
 /// present one, and `seconds` count from the target's last detection.
 struct Prediction {
   std::vector<ExpectedPlace> places;  // by different estimates

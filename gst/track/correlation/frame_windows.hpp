@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Where a target is searched: cells, windows and weights of shifts, for models on CPUs and GPUs.
+// The search windows of a target: cells, windows and weights of shifts, for models on CPUs and
+// GPUs.
 #pragma once
 
 #include <algorithm>

@@ -4,11 +4,11 @@
 // launch computes all tiles on one diagonal, for all bins. A tile is scanned along its rows, then
 // down its columns, in shared memory, so it is read and written once. It continues from the
 // finished row above it, and from the last column of the tile to its left as it was between the two
-// scans. That column is kept in extra memory: `height` elements for each bin.
+// scans. Extra memory has that column: `height` elements for each bin.
 //
 // Traffic, bytes per u32 element: 4 initialise, 8 scan: 12, and 2 / tile for the columns; width /
 // tile + height / tile - 1 launches (eq. 6), the first and last few of which cannot fill a GPU. On
-// an H200 it is faster than cw-tis, as in the paper, but not for a single plane.
+// an H200 it is faster than cw-tis, which the paper found too, but not for a single plane.
 #include "tile.cuh"
 
 namespace inthist {

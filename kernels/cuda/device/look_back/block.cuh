@@ -183,8 +183,8 @@ private:
     }
   }
 
-  /// What the n tiles before this tile, in the same column or row and since the last checkpoint,
-  /// have published. A checkpoint is a tile that also publishes the sums of all tiles before it.
+  /// The sums published by the n tiles before this tile, in the same column or row and since the
+  /// last checkpoint. A checkpoint is a tile that also publishes the sums of all tiles before it.
   struct Before {
     int first, step;  // tiles
     int n;

@@ -73,7 +73,7 @@ private:
   std::uint64_t words_[kWords];
 };
 
-/// What a block draws: the number of its tile, and the epoch, which is the number of the run.
+/// The work that a block draws: the number of a tile, and the epoch, the number of the run.
 struct Ticket {
   int n;
   Epoch epoch;
@@ -104,9 +104,9 @@ struct alignas (128) TileFlags {
   Flagged<T> corner_sum;  // sum of the tile's columns over all rows above the tile
 };
 
-/// What tiles publish in look-back, with its place in the workspace. A tile publishes its own sums,
-/// which do not depend on other tiles. A checkpoint, which is every kCheckpoint<T>-th tile of a
-/// column or row, also publishes the sums of all tiles above or left of the checkpoint.
+/// The sums that tiles publish in look-back, and their places in the workspace. A tile publishes
+/// its own sums, which do not depend on other tiles. A checkpoint, which is every kCheckpoint<T>-th
+/// tile of a column or row, also publishes the sums of all tiles above or left of the checkpoint.
 template <class T, class Tile>
 struct TileStates {
   int columns, rows, planes;  // of tiles

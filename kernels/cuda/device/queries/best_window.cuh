@@ -4,7 +4,7 @@
 //
 //   add       a thread keeps the best of the windows that it compares
 //   publish   a block finds the best window of all its threads, and writes it to the query's Best,
-//             unless a better one is there, by a compare-and-swap of 8 bytes
+//             unless that has a better one, by a compare-and-swap of 8 bytes
 //
 // The order of windows is total (RankedWindow in window.hpp), so the result does not depend on
 // which block comes first. clear_best () runs before the kernel.
