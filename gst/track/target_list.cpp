@@ -11,18 +11,18 @@
 //   absent        it is neither seen nor coasting (note_presence ())
 //   waiting       it is not searched for until a detection matches it (note_presence (),
 //                 note_tracked (), end ())
-//   yielding      a surer target has about the same box (yield_on_one_spot ())
+//   yielding      a surer target has about the same box (shared_spots.hpp)
 //   hidden        its box has no pixel in the frame (note_tracked ())
 #include "target_list.hpp"
 
 #include <algorithm>
-#include <numeric>
-#include <tuple>
 #include <utility>
 
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/track/base/log.hpp>
+
+#include "shared_spots.hpp"
 
 #define GST_CAT_DEFAULT track_log ()
 
@@ -32,16 +32,14 @@ static constexpr guint kMaxTargets = 1000;
 // A single detection with this confidence confirms a target. Otherwise it takes two detections, or
 // a look in a frame that the detector leaves out.
 static constexpr double kStartAloneConfidence = 0.85;
-static constexpr double kCommon = 0.7;     // of the mean appearance, subtracted
-static constexpr double kMatchIou = 0.55;  // above this overlap, two boxes show one target
+static constexpr double kCommon = 0.7;  // of the mean appearance, subtracted
 // A target without a detection is seen if its box has this likeness to it, and if other targets
 // cover at most kCovers of the box. Frames that the detector leaves out need less likeness.
 static constexpr double kPresenceSimilarity = 0.35, kPresenceSimilarityBetweenRuns = 0.2;
 static constexpr double kCovers = 0.4;
-static constexpr double kCoversView = 0.35;         // a target that is covered more is not learned
-static constexpr guint kMaxUnseenFrames = 10;       // in a row
-static constexpr guint kRecentRuns = 4;             // of the detector
-static constexpr guint kMaxFramesOnSharedSpot = 5;  // before a target yields
+static constexpr double kCoversView = 0.35;    // a target that is covered more is not learned
+static constexpr guint kMaxUnseenFrames = 10;  // in a row
+static constexpr guint kRecentRuns = 4;        // of the detector
 
 TargetList::TargetList (gpointer logged_as, Warn warn)
     : logged_as_ (logged_as), warn_ (std::move (warn))
@@ -490,78 +488,12 @@ void TargetList::note_tracked (const TargetFrame &frame)
   }
 }
 
-namespace {
-
-/// A target that may have to yield to rivals: other targets that have come to about the same box.
-struct Contender {
-  TrackedTarget *target;
-  TargetBox box;
-  std::vector<std::size_t> rivals = {};  // indices of other contenders
-};
-
-/// Finds each target's rivals, whose boxes overlap its box. Sorts targets by their left edges.
-void find_rivals (std::vector<Contender> &all)
-{
-  std::ranges::sort (all, {},
-                     [] (const Contender &of) { return std::pair (of.box.x, of.target->serial); });
-  for (std::size_t i = 0; i < all.size (); i++) {
-    const Contender &a = all[i];
-    for (std::size_t j = i + 1; j < all.size () && all[j].box.x < a.box.x + a.box.width; j++)
-      if (const Contender &b = all[j]; overlap (a.box, b.box) > kMatchIou
-                                       && !a.target->began_with (*b.target)
-                                       && !b.target->began_with (*a.target)) {
-        all[i].rivals.push_back (j);
-        all[j].rivals.push_back (i);
-      }
-  }
-}
-
-}  // namespace
-
-/// Lets all but the surest of the targets that have shared a spot for kMaxFramesOnSharedSpot frames
-/// yield: they are reported as lost, but still followed. Targets of a detector are left out,
-/// because a detection can bring them back.
-void TargetList::yield_on_one_spot ()
-{
-  std::vector<Contender> all;
-  for (const auto &tracked : targets_)
-    if (!tracked->is_detected () && !tracked->is_gone ())
-      all.push_back ({ tracked.get (), tracked->box () });
-    else
-      tracked->yields = false;
-  find_rivals (all);
-  for (const auto &[target, box, rivals] : all)
-    if (!rivals.empty ()) {
-      target->frames_on_shared_spot =
-          std::min (target->frames_on_shared_spot + 1, 2 * kMaxFramesOnSharedSpot);
-      target->confidence_on_shared_spot += target->own_confidence ();
-    } else if (target->frames_on_shared_spot > 0 && --target->frames_on_shared_spot == 0) {
-      target->confidence_on_shared_spot = 0;
-    }
-  // targets keep their spot in this order: surer and older ones first, those that yield last
-  std::vector<std::size_t> order (all.size ());
-  std::iota (order.begin (), order.end (), 0);
-  std::ranges::sort (order, {}, [&] (std::size_t i) {
-    const TrackedTarget &target = *all[i].target;
-    return std::tuple (target.yields, -target.confidence_on_shared_spot, target.serial);
-  });
-  std::vector<bool> stays (all.size ());
-  for (const std::size_t i : order) {
-    TrackedTarget &target = *all[i].target;
-    target.yields = target.frames_on_shared_spot >= kMaxFramesOnSharedSpot
-                    && (target.yields || std::ranges::any_of (all[i].rivals, [&] (std::size_t j) {
-                          return stays[j];
-                        }));
-    stays[i] = !target.yields;
-  }
-}
-
 void TargetList::end (const TargetFrame &frame)
 {
   for (const auto &tracked : targets_)
     if (options_.max_misses > 0 && tracked->misses >= options_.max_misses)
       tracked->begin_wait (TrackedTarget::Wait::for_detection);
-  yield_on_one_spot ();
+  yield_on_one_spot (targets_);
   std::erase_if (targets_, [&] (const auto &tracked) {
     return !is_in_area (frame.in_frame (tracked->box ()))
            || (tracked->is_detected () && pace_.is_known () && GST_CLOCK_TIME_IS_VALID (frame.time)

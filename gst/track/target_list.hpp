@@ -97,7 +97,6 @@ private:
   Expected<> note_presence (GstIntegralHistogram *colours, const TargetFrame &frame);
   bool is_clear_view (const TrackedTarget &tracked) const;
   double covered_share_of (const TrackedTarget &tracked) const;
-  void yield_on_one_spot ();
   bool is_in_area (const GstVideoRectangle &box) const;
   void warn_of_area (const TargetFrame &frame);
   TrackedTarget *add (const GstVideoRectangle &box, const TargetFrame &frame);
