@@ -29,8 +29,9 @@ struct TrackedBox {
   std::optional<std::size_t> detection = {};  // index of this frame's detection of the target
 };
 
-/// A warning for users of a tracker. A tracker gives each kind of warning once, and empty_target
-/// again after the configured boxes have changed.
+/// A warning for users of a tracker. A tracker gives each kind of warning once; empty_target again
+/// after the configured boxes have changed, and outside_area also after the area has changed.
+/// bad_confidence is given once for a value that is not a number, and once for one above 1.
 struct TrackWarning {
   enum class Kind { bad_confidence, empty_target, many_targets, outside_area } kind;
   std::string message, detail;
