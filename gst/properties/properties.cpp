@@ -61,9 +61,29 @@ std::string written (const GValue *value)
     const char *const text = g_value_get_string (value);
     return joined ("\"", text ? text : "", "\"");
   }
+  if (G_VALUE_HOLDS_DOUBLE (value))
+    return text_of (g_value_get_double (value));
   g_autofree gchar *text = gst_value_serialize (value);
   return text ? text : "";
 }
+
+/// The present value of an element's property.
+class PresentValue {
+public:
+  PresentValue (GstElement *element, const GParamSpec *spec)
+  {
+    g_value_init (&value_, spec->value_type);
+    g_object_get_property (G_OBJECT (element), spec->name, &value_);
+  }
+  ~PresentValue () { g_value_unset (&value_); }
+  PresentValue (const PresentValue &) = delete;
+  PresentValue &operator= (const PresentValue &) = delete;
+
+  const GValue *get () const { return &value_; }
+
+private:
+  GValue value_ = G_VALUE_INIT;
+};
 
 }  // namespace
 
@@ -127,26 +147,41 @@ Expected<> parse_value (const GParamSpec *spec, const std::string &text, GValue 
                 g_type_name (spec->value_type), ": write a value of this type");
 }
 
+bool is_running (GstElement *element)
+{
+  return std::max (GST_STATE (element), GST_STATE_NEXT (element)) > GST_STATE_READY;
+}
+
 bool is_fixed (GstElement *element, const GParamSpec *spec)
 {
-  const GstState state = std::max (GST_STATE (element), GST_STATE_NEXT (element));
-  return state > GST_STATE_READY && !(spec->flags & GST_PARAM_MUTABLE_PLAYING);
+  return is_running (element) && !(spec->flags & GST_PARAM_MUTABLE_PLAYING);
+}
+
+bool has_value (GstElement *element, GParamSpec *spec, const GValue *value)
+{
+  return g_param_values_cmp (spec, PresentValue (element, spec).get (), value) == 0;
 }
 
 void warn_of_fixed (GstElement *element, GParamSpec *spec, const GValue *value)
 {
-  GValue kept = G_VALUE_INIT;
-  g_value_init (&kept, spec->value_type);
-  g_object_get_property (G_OBJECT (element), spec->name, &kept);
-  if (g_param_values_cmp (spec, &kept, value) != 0) {
-    GST_ELEMENT_WARNING (
-        element, RESOURCE, SETTINGS,
-        ("%s=%s is refused while the element runs, and %s stays %s: set it in the state NULL or "
-         "READY.",
-         spec->name, written (value).c_str (), spec->name, written (&kept).c_str ()),
-        (nullptr));
-  }
-  g_value_unset (&kept);
+  if (has_value (element, spec, value))
+    return;
+  const PresentValue kept (element, spec);
+  GST_ELEMENT_WARNING (
+      element, RESOURCE, SETTINGS,
+      ("%s=%s is refused while the element runs, and %s stays %s: set it in the state NULL or "
+       "READY.",
+       spec->name, written (value).c_str (), spec->name, written (kept.get ()).c_str ()),
+      (nullptr));
+}
+
+void warn_of_wrong (GstElement *element, GParamSpec *spec, const Error &error)
+{
+  const PresentValue kept (element, spec);
+  GST_ELEMENT_WARNING (element, RESOURCE, SETTINGS,
+                       ("%s. Until then the property %s stays %s.", error.message.c_str (),
+                        spec->name, written (kept.get ()).c_str ()),
+                       (nullptr));
 }
 
 #define INSTANTIATE(Number) \

@@ -39,11 +39,18 @@ Expected<> check_range (const char *name, Number value, Number min, Number max);
 /// Initializes `value` from text that is written as for the property in gst-launch-1.0.
 Expected<> parse_value (const GParamSpec *spec, const std::string &text, GValue *value);
 
+/// Returns whether an element is in PAUSED or PLAYING, or on the way there. The caller holds the
+/// object lock.
+bool is_running (GstElement *element);
 /// Returns whether a property cannot change now, because the element is running and reads the
 /// property only at its start. The caller holds the object lock.
 bool is_fixed (GstElement *element, const GParamSpec *spec);
+/// Returns whether a property of an element has this value.
+bool has_value (GstElement *element, GParamSpec *spec, const GValue *value);
 /// Warns that a running element keeps the old value of a property, unless `value` equals it.
 void warn_of_fixed (GstElement *element, GParamSpec *spec, const GValue *value);
+/// Warns that a running element keeps the old value of a property, because of an error in the new.
+void warn_of_wrong (GstElement *element, GParamSpec *spec, const Error &error);
 
 /// A pair of functions for a property of type T: to read a T from a GValue, and to write it there.
 template <class T>

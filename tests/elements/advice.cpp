@@ -4,27 +4,11 @@
 // like: each comes once.
 #include <gst/check/gstharness.h>
 
+#include "frames.hpp"
 #include "pipelines.hpp"
 #include "test.hpp"
 
 namespace {
-
-std::string text_of (GstMessage *warning)
-{
-  g_autoptr (GError) error = nullptr;
-  gst_message_parse_warning (warning, &error, nullptr);
-  return error->message;
-}
-
-std::vector<std::string> warnings_of (GstBus *bus)
-{
-  std::vector<std::string> warnings;
-  while (GstMessage *const message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING)) {
-    warnings.push_back (text_of (message));
-    gst_message_unref (message);
-  }
-  return warnings;
-}
 
 /// The warnings of a stream of some frames.
 std::vector<std::string> warnings_of (const std::string &elements)
@@ -49,17 +33,6 @@ bool have_overlay ()
   if (!factory)
     printf ("SKIP: advice: there is no integralhistoverlay\n");
   return factory != nullptr;
-}
-
-std::string text_of (GObject *object, const char *property)
-{
-  GValue value = G_VALUE_INIT;
-  g_object_get_property (object, property, &value);
-  g_autofree gchar *text = G_VALUE_HOLDS_STRING (&value)
-                               ? g_strdup_printf ("\"%s\"", g_value_get_string (&value))
-                               : gst_value_serialize (&value);
-  g_value_unset (&value);
-  return text;
 }
 
 /// Returns a value other than the one that is set.
@@ -144,6 +117,93 @@ TEST (set_while_running)
         g_value_unset (&other);
       }
     fail_unless (warnings_of (bus).empty (), "%s", name);
+    gst_element_set_state (element, GST_STATE_NULL);
+    gst_element_set_bus (element, nullptr);
+  }
+}
+
+namespace {
+
+/// Returns the numbers next to the range of a property that are out of it. The number has no range
+/// if all numbers of its type are valid.
+template <class Spec, class Number>
+std::vector<std::string> numbers_outside (const GParamSpec *spec, Number least, Number most)
+{
+  const auto *const numbers = reinterpret_cast<const Spec *> (spec);
+  std::vector<std::string> outside;
+  if (numbers->minimum > least)
+    outside.push_back (std::to_string (numbers->minimum - 1));
+  if (numbers->maximum < most)
+    outside.push_back (std::to_string (numbers->maximum + 1));
+  return outside;
+}
+
+/// Returns wrong values of a property, as text.
+std::vector<std::string> wrong_values (const GParamSpec *spec)
+{
+  const std::string name = spec->name;
+  if (g_type_is_a (G_PARAM_SPEC_TYPE (spec), G_TYPE_PARAM_INT))
+    return numbers_outside<GParamSpecInt, gint> (spec, G_MININT, G_MAXINT);
+  if (g_type_is_a (G_PARAM_SPEC_TYPE (spec), G_TYPE_PARAM_UINT))
+    return numbers_outside<GParamSpecUInt, guint> (spec, 0, G_MAXUINT);
+  if (g_type_is_a (G_PARAM_SPEC_TYPE (spec), G_TYPE_PARAM_UINT64))
+    return numbers_outside<GParamSpecUInt64, guint64> (spec, 0, G_MAXUINT64);
+  if (g_type_is_a (G_PARAM_SPEC_TYPE (spec), G_TYPE_PARAM_DOUBLE))
+    return numbers_outside<GParamSpecDouble, double> (spec, -G_MAXDOUBLE, G_MAXDOUBLE);
+  if (g_type_is_a (G_PARAM_SPEC_TYPE (spec), G_TYPE_PARAM_STRING))
+    return { "1,x" };
+  return name == "measure" ? std::vector<std::string>{ "linear" } : std::vector<std::string> ();
+}
+
+}  // namespace
+
+/// A running element keeps the old value if the new one is wrong, and a warning says why; another
+/// value is taken afterwards.
+TEST (wrong_while_running)
+{
+  for (const char *name :
+       { "cudaintegralhist", "cudaintegralimage", "cudatrackfeatures", "integralhisttrack",
+         "integralhistlikelihood", "integralhistoverlay" }) {
+    g_autoptr (GstElement) element = gst_element_factory_make (name, nullptr);
+    if (!element && !have_overlay ())
+      continue;
+    g_autoptr (GstBus) bus = gst_bus_new ();
+    gst_element_set_bus (element, bus);
+    if (g_object_class_find_property (G_OBJECT_GET_CLASS (element), "backend"))
+      gst_util_set_object_arg (G_OBJECT (element), "backend", "cpu");
+    fail_unless (gst_element_set_state (element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE);
+    guint n;
+    g_autofree GParamSpec **specs =
+        g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
+    int wrong = 0;
+    for (guint i = 0; i < n; i++) {
+      const GParamSpec *const spec = specs[i];
+      if (!(spec->flags & GST_PARAM_MUTABLE_PLAYING) || spec->owner_type != G_OBJECT_TYPE (element))
+        continue;
+      const std::string before = text_of (G_OBJECT (element), spec->name);
+      for (const std::string &value : wrong_values (spec)) {
+        if (std::string_view (spec->name) == "measure" && strcmp (name, "integralhisttrack"))
+          continue;  // all others are valid
+        wrong++;
+        gst_util_set_object_arg (G_OBJECT (element), spec->name, value.c_str ());
+        fail_unless (text_of (G_OBJECT (element), spec->name) == before, "%s=%s of %s", spec->name,
+                     value.c_str (), name);
+        const auto said = warnings_of (bus);
+        fail_unless (said.size () == 1 && said[0].starts_with (spec->name)
+                         && said[0].ends_with (std::string (" Until then the property ")
+                                               + spec->name + " stays " + before + "."),
+                     "%s=%s of %s: %zu warnings, %s", spec->name, value.c_str (), name,
+                     said.size (), said.empty () ? "" : said[0].c_str ());
+      }
+      if (G_IS_PARAM_SPEC_STRING (spec) || G_IS_PARAM_SPEC_DOUBLE (spec))
+        continue;  // another value may be wrong, too
+      GValue other = other_value (G_OBJECT (element), spec);
+      g_object_set_property (G_OBJECT (element), spec->name, &other);
+      fail_unless (text_of (G_OBJECT (element), spec->name) != before && warnings_of (bus).empty (),
+                   "%s of %s", spec->name, name);
+      g_value_unset (&other);
+    }
+    fail_unless (wrong > 0, "%s", name);
     gst_element_set_state (element, GST_STATE_NULL);
     gst_element_set_bus (element, nullptr);
   }

@@ -32,6 +32,7 @@ EXCEPTIONS = {
     'The NVMM frame cannot be read: {}': 'each call of bad_surface () has the remedy',
     'The batch cannot be read: {}': 'each call of bad_frame () or refuse () has the remedy',
     'The scores of lut stay as they are: %s.': 'the error of the event has the remedy',
+    '%s. Until then the property %s stays %s.': 'the error of the value has the remedy',
     'll-config-file={}: {}': 'the error of the file has the remedy',
     'there is no NVIDIA driver': 'it becomes a part of errors that say what to set',
     'CUDA: {}': 'CUDA itself had no memory, and says no more',

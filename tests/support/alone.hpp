@@ -39,19 +39,32 @@ public:
     set_text_of (factory_, property, value);
   }
 
-  /// Fails unless a setting is an error that has these parts in the midst of a stream, and the same
-  /// one at the start, if it shows there without a frame.
+  /// Fails unless a setting is an error that has these parts: at the start, and then in the midst
+  /// of a stream a warning with the same text, and the old value stays; or else (`at_start` is
+  /// false) at the next frame.
   void expect_wrong_setting (const char *property, const char *value, GstBuffer *frame,
                              std::initializer_list<std::string> parts, bool at_start = true)
   {
     const std::string what = std::string (property) + "=" + value;
-    set_text (property, value);
-    const std::string late = error_of (frame, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS);
-    expect_parts (late, parts, what);
     g_autoptr (GstElement) fresh = gst_element_factory_make (factory_, nullptr);
     gst_util_set_object_arg (G_OBJECT (fresh), property, value);
     const std::string early = settings_error (fresh);
-    fail_unless (early == (at_start ? late : ""), "%s: %s", what.c_str (), early.c_str ());
+    fail_unless (early.empty () != at_start, "%s: %s", what.c_str (), early.c_str ());
+    g_autoptr (GstElement) element = gst_harness_find_element (get (), factory_);
+    const std::string before = text_of (G_OBJECT (element), property);
+    set_text (property, value);
+    if (!at_start) {
+      expect_parts (error_of (frame, GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS), parts, what);
+      return;
+    }
+    expect_parts (early, parts, what);
+    fail_unless (text_of (G_OBJECT (element), property) == before, "%s is taken", what.c_str ());
+    const auto said = warnings ();
+    fail_unless (
+        said.size () == 1
+            && said[0] == early + " Until then the property " + property + " stays " + before + ".",
+        "%s: %zu warnings, %s", what.c_str (), said.size (), said.empty () ? "" : said[0].c_str ());
+    gst_buffer_unref (pass (frame));
   }
 
 private:

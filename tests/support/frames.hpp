@@ -78,6 +78,37 @@ inline GstIntegralHistogram *histogram_of (const Buffer &buffer)
   return histogram_of (buffer.get ());
 }
 
+inline std::string text_of (GstMessage *warning)
+{
+  g_autoptr (GError) error = nullptr;
+  gst_message_parse_warning (warning, &error, nullptr);
+  return error->message;
+}
+
+/// The texts of the warnings on a bus, which it then has no more.
+inline std::vector<std::string> warnings_of (GstBus *bus)
+{
+  std::vector<std::string> warnings;
+  while (GstMessage *const message = gst_bus_pop_filtered (bus, GST_MESSAGE_WARNING)) {
+    warnings.push_back (text_of (message));
+    gst_message_unref (message);
+  }
+  return warnings;
+}
+
+/// The value of a property as a text, with quotes if it is a string.
+inline std::string text_of (GObject *object, const char *property)
+{
+  GValue value = G_VALUE_INIT;
+  g_object_get_property (object, property, &value);
+  g_autofree gchar *text =
+      G_VALUE_HOLDS_STRING (&value)   ? g_strdup_printf ("\"%s\"", g_value_get_string (&value))
+      : G_VALUE_HOLDS_DOUBLE (&value) ? g_strdup_printf ("%g", g_value_get_double (&value))
+                                      : gst_value_serialize (&value);
+  g_value_unset (&value);
+  return text;
+}
+
 /// A harness with a bus, of the elements of a launch line.
 class Harness {
 public:
@@ -137,6 +168,8 @@ public:
                  error->message);
     return error->message;
   }
+
+  std::vector<std::string> warnings () { return warnings_of (bus_); }
 
   /// Passes a buffer and returns the output. (transfer full)
   Buffer pass (GstBuffer *buffer)

@@ -60,7 +60,8 @@ template <class Element>
 class ElementPlumbing : public Element {
 public:
   /// Returns an element's current properties as a struct that never changes: setting a property
-  /// puts another struct in its place, so a reader needs no lock.
+  /// puts another struct in its place, so a reader needs no lock. While the element is running, all
+  /// of them pass the table's check.
   static auto properties_of (gpointer element)
   {
     GST_OBJECT_LOCK (element);
@@ -98,21 +99,29 @@ public:
   }
 
   /// Sets a property of an element. Returns false and posts a warning if the element is running and
-  /// reads the property only at its start.
+  /// reads the property only at its start, or if it is running and the value is wrong.
   static bool take_property (GObject *object, guint id, const GValue *value, GParamSpec *spec)
   {
+    auto *const element = GST_ELEMENT (object);
+    Expected<> valid;
     GST_OBJECT_LOCK (object);
-    const bool fixed = is_fixed (GST_ELEMENT (object), spec);
+    const bool fixed = is_fixed (element, spec);
     if (!fixed) {
       auto &properties = Element::state_of (object).properties;
       auto changed = std::make_shared<std::remove_cvref_t<decltype (*properties)>> (*properties);
-      Element::table_of (object).set (*changed, id, value);
-      properties = std::move (changed);
+      const auto &table = Element::table_of (object);
+      table.set (*changed, id, value);
+      if (is_running (element))
+        valid = table.check (*changed);
+      if (valid)
+        properties = std::move (changed);
     }
     GST_OBJECT_UNLOCK (object);
     if (fixed)
-      warn_of_fixed (GST_ELEMENT (object), spec, value);
-    return !fixed;
+      warn_of_fixed (element, spec, value);
+    else if (!valid)
+      warn_of_wrong (element, spec, valid.error ());
+    return !fixed && valid;
   }
 
 private:

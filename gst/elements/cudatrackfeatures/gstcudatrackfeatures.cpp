@@ -64,8 +64,11 @@ static void gst_cuda_track_features_set_property (GObject *object, guint, const 
     return;
   }
   for (GstElement *const child : { self->gradients, self->colours, self->luma })
-    if (g_object_class_find_property (G_OBJECT_GET_CLASS (child), spec->name))
+    if (g_object_class_find_property (G_OBJECT_GET_CLASS (child), spec->name)) {
       g_object_set_property (G_OBJECT (child), spec->name, value);
+      if (!has_value (child, spec, value))
+        return;  // the element inside has said why
+    }
   if (g_str_has_prefix (spec->name, "cuda-device-id"))
     follow_device_ids (self);
 }

@@ -354,7 +354,6 @@ static Expected<bool> make_map (GstIntegralHistLikelihood *self,
                                 GstBuffer *out, const GstVideoRectangle &area)
 {
   State &state = *self->state;
-  TRY (Element::table ().check (properties));
   GstIntegralHistogramMeta *const meta =
       TRY (state.consumer.find (GST_BASE_TRANSFORM (self), buffer, properties.feature));
   if (meta)

@@ -220,7 +220,6 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
   State &state = *self->state;
   state.marks.clear ();
   state.current = Element::properties_of (self);
-  TRY (Element::table ().check (*state.current));
   state.area = TRY (frame_area (buffer, state.input));
   const auto &regions = *state.current->regions.value;
   const auto add = [&] (const Box &box, const Colour &colour, const std::string &name,

@@ -322,12 +322,9 @@ static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, Gs
 }
 
 /// Returns whether a frame gets a tensor: every `interval`-th does, unless it is late or a gap.
-static Expected<bool> admit (GstCudaIntegral *self, const ProducerProperties &properties,
-                             GstBuffer *buffer)
+static bool admit (GstCudaIntegral *self, const ProducerProperties &properties, GstBuffer *buffer)
 {
   State &state = Element::state_of (self);
-  if (properties.interval == 0)  // the property interval was set to 0 while running
-    TRY (properties.check (content_of (self)));
   const guint64 number = state.frames++;
   state.is_late = false;
   if (number % properties.interval != 0 || !has_picture (buffer))
@@ -400,7 +397,7 @@ static Expected<> process (GstCudaIntegral *self, GstBuffer *buffer)
   State &state = Element::state_of (self);
   const CancelScope scope (state.cancel.flag ());
   const auto properties = Element::properties_of (self);
-  if (!TRY (admit (self, *properties, buffer)))
+  if (!admit (self, *properties, buffer))
     return {};
   const auto engine = TRY (prepare_engine (self, *properties, buffer));
   const FrameScores scores = content_of (self) == inthist::Content::bins
