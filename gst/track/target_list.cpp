@@ -211,6 +211,32 @@ void TargetList::warn_of_confidence (const std::vector<Detection> &detections)
   }
 }
 
+/// Warns once if none of the first kUsedWithin detections could start a target. `selected` has
+/// those of this frame that are used.
+void TargetList::warn_of_unused (const std::vector<Detection> &detections,
+                                 std::span<const Measurement> selected, const TargetFrame &frame)
+{
+  constexpr std::size_t kUsedWithin = 100;
+  n_detections_ += detections.size ();
+  detection_inside_ =
+      detection_inside_ || std::ranges::any_of (detections, [&] (const Detection &detection) {
+        return frame.clip (detection.box).w > 0;
+      });
+  detection_used_ = detection_used_ || std::ranges::any_of (selected, &Measurement::is_sure);
+  if (detection_used_ || n_detections_ < kUsedWithin || std::exchange (unused_warned_, true))
+    return;
+  const std::string none = joined ("None of the first ", n_detections_, " detections ");
+  g_autofree char *least = g_strdup_printf ("%g", kStartConfidence);
+  warn_ ({ TrackWarning::Kind::unused_detections,
+           detection_inside_
+               ? joined (none, "has a confidence of ", least,
+                         " or more, so that no target starts: let the detector give surer ones.")
+               : joined (none, "overlaps the ", frame.width, "x", frame.height,
+                         " frame, so that no target starts: let the detector write boxes in pixels "
+                         "of this frame."),
+           joined ("the last is at ", text_of ({ detections.back ().box })) });
+}
+
 /// Forgets the last frame's detections. If the detector is gone, no target waits for it any longer.
 void TargetList::begin_frame ()
 {
@@ -241,6 +267,8 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
   std::vector<Measurement> detections =
       select_detections (all, options_.merge_classes, kMaxTargets, frame,
                          [this] (const TargetBox &box) { return n_seen_at (box); });
+  if (!all.empty ())
+    warn_of_unused (all, detections, frame);
   std::vector<TargetBox> boxes;
   for (const Measurement &detection : detections)
     boxes.push_back (detection.box);
@@ -534,6 +562,8 @@ void TargetList::reset ()
   common_.clear ();
   spec_.reset ();
   width_ = height_ = 0;
+  n_detections_ = 0;
+  detection_inside_ = detection_used_ = unused_warned_ = false;
   detector_ran_ = confidence_warned_ = per_cent_warned_ = false;
   excess_warned_ = empty_warned_ = area_warned_ = false;
 }

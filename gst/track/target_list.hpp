@@ -79,6 +79,8 @@ public:
 
 private:
   void warn_of_confidence (const std::vector<Detection> &detections);
+  void warn_of_unused (const std::vector<Detection> &detections,
+                       std::span<const Measurement> selected, const TargetFrame &frame);
   void warn_of_empty (const TrackedTarget &tracked, const TargetFrame &frame);
   void note_tracked (const TargetFrame &frame);
   void begin_frame ();
@@ -110,11 +112,13 @@ private:
   guint next_id_ = 1;
   guint64 next_serial_ = 1;  // never reset
   DetectorPace pace_;
-  MeanAppearance common_{ 2000 };      // of all detections
-  bool detector_ran_ = false;          // on this frame
-  int width_ = 0, height_ = 0;         // of the last tensor
-  std::optional<HistogramSpec> spec_;  // what the appearances are of
-  bool confidence_warned_ = false, per_cent_warned_ = false;
+  MeanAppearance common_{ 2000 };                           // of all detections
+  bool detector_ran_ = false;                               // on this frame
+  int width_ = 0, height_ = 0;                              // of the last tensor
+  std::optional<HistogramSpec> spec_;                       // what the appearances are of
+  std::size_t n_detections_ = 0;                            // so far
+  bool detection_inside_ = false, detection_used_ = false;  // one so far was inside, was sure
+  bool confidence_warned_ = false, per_cent_warned_ = false, unused_warned_ = false;
   bool excess_warned_ = false;
   bool empty_warned_ = false, area_warned_ = false;
 };

@@ -178,6 +178,38 @@ TEST_EACH (per_cent, 2)
                "%s", said.c_str ());
 }
 
+/// One warning says that no detection can start a target, and why: none is sure enough, or none is
+/// in the frame. If one of them can, there is no warning.
+TEST_EACH (unused, 2)
+{
+  const struct {
+    Place place;
+    const char *confidence, *said;
+  } all[] = {
+    { kFirst, "(double)0.59", "detections has a confidence of 0.6 or more" },
+    { { 241, 10, 9, 9 }, "(double)0.9", "detections overlaps the 240x160 frame" },
+    { { 0, 0, 0, 0 }, "(double)0.9", "detections overlaps the 240x160 frame" },
+    { kFirst, "(double)0.6", nullptr },
+  };
+  for (const auto &[place, confidence, wanted] : all) {
+    Walk walk (__i__, "");
+    std::string said;
+    for (int frame = 0; frame < 110; frame++) {
+      walk.tracking.follow (walk.scene.background (),
+                            [&, place = place, confidence = confidence] (GstBuffer *buffer) {
+                              add_written (buffer, place, confidence);
+                            });
+      const std::string now = walk.tracking.take_warnings ();
+      fail_unless (now.empty () || frame == 99, "frame %d: %s", frame, now.c_str ());
+      said += now;
+    }
+    fail_unless (wanted ? said.find (std::string ("None of the first 100 ") + wanted) == 0
+                              && std::ranges::count (said, '\n') == 1
+                        : said.empty (),
+                 "%s: %s", confidence, said.c_str ());
+  }
+}
+
 /// One warning says that there are too many targets.
 TEST (too_many)
 {

@@ -121,9 +121,12 @@ TEST (missing)
     { kColours + "! " + kLuma + "! ", "carry no integral histogram of weighted gradients:" },
     { kGradients + "! " + kLuma + "! ", "carry no integral histogram of hsv:" },
     { kGradients + "! " + kColours + "! ", "carry no integral image of luma:" },
-    { kGradients + "! " + kColours + "! cudaintegralimage backend=cpu feature=hue ! ", "of luma:" },
+    { kGradients + "! " + kColours + "! cudaintegralimage backend=cpu feature=hue ! ",
+      "of luma (but one of another feature):" },
     { kGradients + "! " + kColours + "! cudaintegralimage backend=cpu lut=0,1,2 ! ",
       "of luma (but one with other settings):" },
+    { kGradients + "! cudaintegralhist backend=cpu feature=hue ! " + kLuma + "! ",
+      "of hsv (but one of another feature):" },
   };
   for (const auto &c : cases) {
     const Outcome outcome = run_with ("integralhisttrack targets=10,10,20,20", c.before, 5);
@@ -131,6 +134,8 @@ TEST (missing)
     const std::string &text = outcome.errors[0];
     fail_unless (text.find (c.missing) != std::string::npos
                      && text.find (": put cudatrackfeatures before asks") != std::string::npos
+                     && (text.find (", and leave feature, bins, ") != std::string::npos)
+                            == (c.missing.find ("(but one") != std::string::npos)
                      && (text.find ("or set method=fragments") == std::string::npos)
                             == c.before.empty (),
                  "%s", text.c_str ());
@@ -277,22 +282,6 @@ TEST (lost_and_detected)
   for (int frame = 0; frame < 4; frame++)  // seen again anywhere
     tracks = tracking.follow (picture_at (scene, elsewhere));
   expect_near (tracks, 0, elsewhere, 4);
-}
-
-/// A value that is refused at the start is refused while frames stream, too.
-TEST (refused_while_it_follows)
-{
-  const Scene scene (160, 120);
-  for (const auto &[property, value] : std::initializer_list<std::pair<const char *, const char *>>{
-           { "lost-after", "5000" }, { "search-range", "0" }, { "update-rate", "2" } }) {
-    Tracking tracking ("method=correlation targets=" + text_of (way (0)), kAll);
-    tracking.set_caps (160, 120);
-    tracking.follow (picture_at (scene, way (0)));
-    tracking.set (property, value);
-    g_autoptr (GstBuffer) buffer = tracking.push (picture_at (scene, way (1)));
-    fail_unless (!buffer, "%s=%s is followed", property, value);
-    expect_parts (tracking.error (), { property });
-  }
 }
 
 /// The track is the same, to the pixel and the bit, whichever device computes each tensor.

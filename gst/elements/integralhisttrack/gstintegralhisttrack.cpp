@@ -139,6 +139,7 @@ void warn (gpointer element, const TrackWarning &warning)
   const char *const text = warning.message.c_str (), *const detail = warning.detail.c_str ();
   switch (warning.kind) {
     case TrackWarning::Kind::bad_confidence:
+    case TrackWarning::Kind::unused_detections:
       GST_ELEMENT_WARNING (element, STREAM, FORMAT, ("%s", text), ("%s", detail));
       break;
     case TrackWarning::Kind::empty_target:
@@ -330,15 +331,16 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
     if (state.consumer.note_incomplete (trans, kAll)
         && (state.consumer.has_found () || !metas.has_other ()))
       return {};
-    return error (
-        Error::Kind::no_histogram, "method=correlation: The frames carry ", metas.missing (),
-        ": put ", kCorrelationProducer, " before ", GST_OBJECT_NAME (trans),
-        metas.has_other () ? ", and leave feature, bins, weight, soft and lut of the elements "
-                             "inside it as they are"
-                           : ", with nothing between them that drops it",
-        state.consumer.find (trans, buffer, properties.feature).value_or (nullptr)
-            ? "; or set method=fragments, which follows by one integral histogram"
-            : "");
+    return error (Error::Kind::no_histogram, "method=correlation: The frames carry ",
+                  metas.missing (), ": put ", kCorrelationProducer, " before ",
+                  GST_OBJECT_NAME (trans),
+                  metas.has_other () || metas.other_feature
+                      ? ", and leave feature, bins, weight, soft and lut of the elements "
+                        "inside it as they are"
+                      : ", with nothing between them that drops it",
+                  state.consumer.find (trans, buffer, properties.feature).value_or (nullptr)
+                      ? "; or set method=fragments, which follows by one integral histogram"
+                      : "");
   }
   TRY (state.consumer.check_size (buffer, metas.gradients));
   return follow_targets (trans, state, properties, buffer, TargetFrame (buffer, metas.gradients),
@@ -371,7 +373,6 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
     return {};
   if (std::exchange (state.method, current.method) != current.method)
     state.consumer.start_again ();
-  TRY (Element::table ().check (current));
   const bool is_first = !std::exchange (state.ignored_checked, true);
   if (current.method == Method::correlation) {
     if (is_first)

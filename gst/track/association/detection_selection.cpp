@@ -5,9 +5,9 @@
 
 namespace integralhist {
 
-// Confidences of detections, 0 to 1: the least that may start a target, the least that is used at
-// all, and the one that is assumed if the detector gives none.
-static constexpr double kStartConfidence = 0.6, kMinConfidence = 0.1, kUnknownConfidence = 0.7;
+// Confidences of detections, 0 to 1: the least that is used at all, and the one that is assumed if
+// the detector gives none.
+static constexpr double kMinConfidence = 0.1, kUnknownConfidence = 0.7;
 // Two detections show one object if they overlap (intersection over union) by more than kNmsIou, or
 // kNmsIouOfClasses if their classes differ.
 static constexpr double kNmsIou = 0.6, kNmsIouOfClasses = 0.8;

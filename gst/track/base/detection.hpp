@@ -33,7 +33,13 @@ struct TrackedBox {
 /// after the configured boxes have changed, and outside_area also after the area has changed.
 /// bad_confidence is given once for a value that is not a number, and once for one above 1.
 struct TrackWarning {
-  enum class Kind { bad_confidence, empty_target, many_targets, outside_area } kind;
+  enum class Kind {
+    bad_confidence,
+    unused_detections,
+    empty_target,
+    many_targets,
+    outside_area
+  } kind;
   std::string message, detail;
 };
 

@@ -56,6 +56,11 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
   const GstIntegralHistogramMeta *const sums =
       gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS);
   metas.other_luma = !metas.luma && sums && spec_of (sums->histogram).has_lut;
+  const GstIntegralHistogramMeta *const counts =
+      gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
+  metas.other_feature =
+      metas.gradients && !metas.other_luma
+      && ((metas.luma && !metas.colours && counts) || (metas.colours && !metas.luma && sums));
   metas.range_meta = find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
     const HistogramSpec &spec = spec_of (meta->histogram);
     const FeatureSettings &missing = metas.gradients ? kColourSettings : kGradientSettings;
@@ -70,7 +75,9 @@ std::string CorrelationMetas::missing () const
   const auto add = [&] (const GstIntegralHistogramMeta *meta, const char *what, bool has_other) {
     if (!meta)
       text += joined (text.empty () ? "" : ", and ", what,
-                      has_other ? " (but one with other settings)" : "");
+                      has_other       ? " (but one with other settings)"
+                      : other_feature ? " (but one of another feature)"
+                                      : "");
   };
   add (gradients, "no integral histogram of weighted gradients", other_gradients);
   add (colours, "no integral histogram of hsv", false);

@@ -22,12 +22,14 @@ inline constexpr char kCorrelationProducer[] = "cudatrackfeatures";
 struct CorrelationMetas {
   GstIntegralHistogramMeta *gradients, *colours, *luma;
   bool other_gradients, other_luma;      // with other settings than those of cudatrackfeatures
+  bool other_feature;                    // colours or luma, while the other two tensors are there
   GstIntegralHistogramMeta *range_meta;  // a meta with only a range of the bins, or null
 
   static CorrelationMetas of (GstBuffer *buffer);
   bool are_complete () const { return gradients && colours && luma; }
   bool has_other () const { return other_gradients || other_luma; }
-  /// Returns the names of the missing tensors as text, and which of them have other settings.
+  /// Returns the names of the missing tensors as text, and which of them have other settings or
+  /// another feature.
   std::string missing () const;
   FrameTensors tensors () const;
 };
