@@ -52,7 +52,7 @@ inline CorrelationTracker start (Frames &frames, const RgbPicture &picture, doub
 {
   CorrelationTracker tracker (x, y, width, height);
   const FrameTensors frame = frames.of (picture);
-  fail_unless (tracker.start (frame).has_value ());
+  fail_unless (tracker.start (frame, x, y, width, height).has_value ());
   finish (tracker, frame);
   return tracker;
 }
@@ -69,7 +69,7 @@ inline void correct (CorrelationTracker &tracker, Frames &frames, const RgbPictu
                      double x, double y, double width, double height)
 {
   const FrameTensors frame = frames.of (picture);
-  fail_unless (tracker.correct (frame, x, y, width, height).has_value ());
+  fail_unless (tracker.start (frame, x, y, width, height).has_value ());
   finish (tracker, frame);
 }
 

@@ -355,9 +355,11 @@ TEST (together)
     const RgbPicture picture =
         i > 12 && i < 20 ? scene.background : scene.at (100 + 2 * i, 100, 1 + 0.02 * i);
     const FrameTensors frame = frames.of (picture);
-    for (CorrelationTracker *const tracker : all)
+    for (std::size_t t = 0; t < all.size (); t++)
       fail_unless (
-          (i == 0 ? tracker->start (frame) : tracker->follow (frame, kLostAfter)).has_value ());
+          (i == 0 ? all[t]->start (frame, boxes[t].x, boxes[t].y, boxes[t].width, boxes[t].height)
+                  : all[t]->follow (frame, kLostAfter))
+              .has_value ());
     fail_unless (integralhist::finish (frame, all).has_value ());
     for (std::size_t t = 0; t < all.size (); t++) {
       if (i > 0)

@@ -120,17 +120,14 @@ Expected<CorrelationTracker *> CorrelationTarget::follow (const FrameTensors &fr
 {
   const auto colours =
       std::pair (spec_of (frame.colours), gst_integral_histogram_get_bins (frame.colours));
-  if (tracker_ && colours != colours_) {  // a model with other colour bins is of no use
-    if (is_lost () && !is_corrected_)
+  // A model with other colour bins is of no use, and neither is one that a GPU has lost.
+  const bool is_useless = tracker_ && (colours != colours_ || !tracker_->has_started ());
+  if (is_useless) {
+    if (is_lost ())
       return nullptr;
     tracker_.reset ();
   }
   colours_ = colours;
-  if (tracker_ && !tracker_->has_started ()) {  // the model is lost
-    if (is_lost () && !is_corrected_)
-      return nullptr;
-    tracker_.reset ();
-  }
   const bool corrected = std::exchange (is_corrected_, false);
   if (tracker_ && !corrected) {
     TRY (tracker_->follow (frame, lost_after, motion));
@@ -141,12 +138,10 @@ Expected<CorrelationTracker *> CorrelationTarget::follow (const FrameTensors &fr
                y0 = std::clamp (box_.y, 0.0, height - 1.0);
   const double w = std::clamp (box_.x + box_.width, x0 + 1, double (width)) - x0,
                h = std::clamp (box_.y + box_.height, y0 + 1, double (height)) - y0;
-  if (tracker_) {
-    TRY (tracker_->correct (frame, x0 + w / 2, y0 + h / 2, w, h));
-  } else {
-    tracker_.emplace (x0 + w / 2, y0 + h / 2, w, h);
-    TRY (tracker_->start (frame));
-  }
+  const double x = x0 + w / 2, y = y0 + h / 2;
+  if (!tracker_)
+    tracker_.emplace (x, y, w, h);
+  TRY (tracker_->start (frame, x, y, w, h));
   return &*tracker_;
 }
 

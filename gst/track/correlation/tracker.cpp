@@ -58,13 +58,8 @@ ModelRequest &CorrelationTracker::enter_stage (Stage next)
   return request_;
 }
 
-Expected<> CorrelationTracker::start (const FrameTensors &frame)
-{
-  return correct (frame, place_.x, place_.y, place_.width, place_.height);
-}
-
-Expected<> CorrelationTracker::correct (const FrameTensors &frame, double x, double y, double width,
-                                        double height)
+Expected<> CorrelationTracker::start (const FrameTensors &frame, double x, double y, double width,
+                                      double height)
 {
   TRY (enter (frame.models));
   place_ = { x, y, width, height };
@@ -203,8 +198,7 @@ void CorrelationTracker::on_search_results (const FrameTensors &frame)
   lost_at_ = found;
   ModelRequest &request = enter_stage (Stage::search_elsewhere);
   request.middles = request.spots;
-  request.reach = 0;
-  request.per_peak = age_ > 1 ? 1 / std::max (1e-3, usual_peak_) : 1;
+  request.reach = 0;  // per_peak stays as it was for Stage::search
   request.whole_frame = false;
 }
 

@@ -38,15 +38,14 @@ public:
   {
   }
 
-  /// Begins a step that learns a target from the contents of its box.
-  Expected<> start (const FrameTensors &frame);
+  /// Begins a step that learns the target from the contents of a box with the middle (x, y). If the
+  /// tracker has learned the target before, half of this stays: the box may show an object in front
+  /// of the target.
+  Expected<> start (const FrameTensors &frame, double x, double y, double width, double height);
   /// Begins a step that looks for the target in the next frame. The target is lost after
   /// `lost_after` frames in a row with little confidence; 0 for never.
   Expected<> follow (const FrameTensors &frame, unsigned lost_after,
                      const ExpectedMotion &motion = {});
-  /// Begins a step that continues from a box with the middle (x, y). The target is learned there
-  /// again, but half of the learned state stays: the box may show an object in front of the target.
-  Expected<> correct (const FrameTensors &frame, double x, double y, double width, double height);
 
   /// Returns the present stage's request to the target's model; null if the step is done.
   ModelRequest *request () { return request_.stage == Stage::done ? nullptr : &request_; }
