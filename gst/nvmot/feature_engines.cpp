@@ -44,8 +44,7 @@ Expected<FeatureEngines> FeatureEngines::make (const GstVideoInfo &info, const D
 {
   FeatureEngines engines;
   auto part = engines.parts_.begin ();
-  for (const FeatureSettings *const settings :
-       { &kGradientSettings, &kColourSettings, &kLumaSettings }) {
+  for (const FeatureSettings *const settings : kCorrelationSettings) {
     part->spec = settings->spec;
     part->format = format_of (*settings, info);
     part->engine = TRY (make_engine (shape_of (*settings, info), lut_of (*settings),

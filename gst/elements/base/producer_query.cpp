@@ -10,6 +10,8 @@ static const char *const kFound = "found";
 std::optional<Producer> find_producer (GstPad *sink_pad, const std::string &feature,
                                        inthist::Content content)
 {
+  if (content == inthist::Content::weights)
+    content = inthist::Content::bins;
   g_autoptr (GstQuery) query = gst_query_new_custom (
       GST_QUERY_CUSTOM, gst_structure_new (kName, "feature", G_TYPE_STRING, feature.c_str (),
                                            "content", G_TYPE_INT, int (content), nullptr));

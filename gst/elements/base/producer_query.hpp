@@ -20,8 +20,9 @@ struct Producer {
   guint64 attached;  // histograms since the start
 };
 
-/// Asks the elements upstream of a pad for a producer of tensors with this content (counts or sums)
-/// and, unless `feature` is empty, of the feature with this nick. Returns nothing if none answers.
+/// Asks the elements upstream of a pad for a producer of tensors with this content and, unless
+/// `feature` is empty, of the feature with this nick. A producer of histograms answers for counts
+/// and for weights. Returns nothing if none answers.
 std::optional<Producer> find_producer (GstPad *sink_pad, const std::string &feature = "",
                                        inthist::Content content = inthist::Content::bins);
 

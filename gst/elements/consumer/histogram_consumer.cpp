@@ -9,6 +9,7 @@
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/integralhist/meta/placed.hpp>
+#include <gst/track/correlation/features.hpp>
 
 namespace integralhist {
 
@@ -191,15 +192,15 @@ Expected<> HistogramConsumer::note_missing (GstBaseTransform *element)
                 " right behind cudaintegralhist");
 }
 
-bool HistogramConsumer::note_incomplete (GstBaseTransform *element, std::span<const Wanted> all)
+bool HistogramConsumer::note_incomplete (GstBaseTransform *element)
 {
   if (found_)
     return true;
   producer_ = kCorrelationProducer;
   missing_++;
-  for (const auto &[feature, content] : all)
-    if (const auto producer =
-            find_producer (GST_BASE_TRANSFORM_SINK_PAD (element), feature, content);
+  for (const FeatureSettings *const of : kCorrelationSettings)
+    if (const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (element),
+                                             inthist::info_of (of->spec.feature).nick, of->content);
         !producer || has_attached_enough (*producer, missing_)) {
       missing_ = 0;  // prevents a second warning about missing histograms
       return false;

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 
 #include <gst/base/gstbasetransform.h>
@@ -67,13 +66,10 @@ public:
   /// Counts a frame without a histogram. Returns an error that shows a working launch line, unless
   /// earlier frames had a histogram or a producer upstream leaves frames out (property interval).
   Expected<> note_missing (GstBaseTransform *element);
-  struct Wanted {
-    const char *feature;
-    inthist::Content content;
-  };
-  /// Counts a frame that lacks some of the tensors `all`. Returns whether later frames may have
-  /// them: if earlier frames had all, or if producers upstream of all tensors leave frames out.
-  bool note_incomplete (GstBaseTransform *element, std::span<const Wanted> all);
+  /// Counts a frame that lacks some of the tensors of kCorrelationSettings. Returns whether later
+  /// frames may have them: if earlier frames had all, or if producers upstream of all tensors leave
+  /// frames out.
+  bool note_incomplete (GstBaseTransform *element);
 
 private:
   /// The order in which histograms are chosen if the property feature is empty: those that count

@@ -282,9 +282,7 @@ static void warn_of_interval (GstBaseTransform *trans, State &state, const char 
 {
   if (state.interval_warned || !state.follows)
     return;
-  const auto producer =
-      find_producer (GST_BASE_TRANSFORM_SINK_PAD (trans), feature,
-                     content == inthist::Content::sums ? content : inthist::Content::bins);
+  const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (trans), feature, content);
   if (!producer || producer->interval <= 1)
     return;
   state.interval_warned = true;
@@ -314,21 +312,11 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
 {
   const CorrelationMetas metas = CorrelationMetas::of (buffer);
   if (!metas.are_complete ()) {
-    for (const FeatureSettings *const of : { &kGradientSettings, &kColourSettings, &kLumaSettings })
+    for (const FeatureSettings *const of : kCorrelationSettings)
       warn_of_interval (trans, state, inthist::info_of (of->spec.feature).nick, of->content);
     if (metas.range_meta && !state.consumer.has_found ())
       TRY (check_all_bins (metas.range_meta->histogram));
-    static constexpr auto wanted = [] (const FeatureSettings &settings) {
-      // A producer of weighted histograms answers queries for Content::bins.
-      return HistogramConsumer::Wanted{ inthist::info_of (settings.spec.feature).nick,
-                                        settings.content == inthist::Content::sums
-                                            ? inthist::Content::sums
-                                            : inthist::Content::bins };
-    };
-    static constexpr HistogramConsumer::Wanted kAll[] = { wanted (kGradientSettings),
-                                                          wanted (kColourSettings),
-                                                          wanted (kLumaSettings) };
-    if (state.consumer.note_incomplete (trans, kAll)
+    if (state.consumer.note_incomplete (trans)
         && (state.consumer.has_found () || !metas.has_other ()))
       return {};
     return error (Error::Kind::no_histogram, "method=correlation: The frames carry ",

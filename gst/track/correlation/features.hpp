@@ -41,5 +41,8 @@ inline constexpr FeatureSettings kColourSettings = {
 inline constexpr FeatureSettings kLumaSettings = { inthist::Content::sums,
                                                    { .feature = inthist::Feature::luma },
                                                    1 };
+inline constexpr const FeatureSettings *kCorrelationSettings[] = { &kGradientSettings,
+                                                                   &kColourSettings,
+                                                                   &kLumaSettings };
 
 }  // namespace integralhist
