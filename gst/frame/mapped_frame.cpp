@@ -113,7 +113,8 @@ Expected<MappedFrame> MappedFrame::map (GstBuffer *buffer, const FrameFormat &fo
   const GstVideoInfo &info = format.info;
   GstVideoFrame video;
   GstVideoInfo caps = info;
-  if (!gst_video_frame_map (&video, &caps, buffer, GstMapFlags (flags)))
+  if (!gst_video_frame_map (&video, &caps, buffer,
+                            GstMapFlags (flags | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF))))
     return bad_frame ("its buffer of ", gst_buffer_get_size (buffer),
                       " bytes could not be mapped; ", GST_VIDEO_INFO_NAME (&info), " of ",
                       size_text (GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info)),

@@ -30,8 +30,8 @@ inline bool has_picture (GstBuffer *buffer)
 
 class MappedFrame {
 public:
-  /// Maps the frame of a buffer. `flags` has values of GstMapFlags and GstVideoFrameMapFlags. The
-  /// pixels of an NVMM frame may lie in GPU memory; surface () says so.
+  /// Maps the frame of a buffer, which must live longer than the mapped frame. `flags` has values
+  /// of GstMapFlags. The pixels of an NVMM frame may lie in GPU memory; surface () says so.
   static Expected<MappedFrame> map (GstBuffer *buffer, const FrameFormat &format, int flags);
   /// Returns a mapped frame that covers a whole NVMM surface for which there is no buffer.
   static Expected<MappedFrame> map (const NvmmSurface &surface, const GstVideoInfo &info);

@@ -120,9 +120,13 @@ guint64 row_bytes (const GstVideoInfo &info, guint plane)
   return bytes;
 }
 
-Expected<NvmmSurface> read (const Parameters &parameters, NvmmSurface::Memory memory, int device,
-                            const GstVideoInfo &info)
+}  // namespace
+
+Expected<NvmmSurface> nvmm_surface_of (const void *surface_params, NvmmSurface::Memory memory,
+                                       int device, const GstVideoInfo &info)
 {
+  Parameters parameters;
+  std::memcpy (&parameters, surface_params, sizeof parameters);
   if (parameters.layout != kPitchLayout)
     return bad_surface ("its surface is block-linear", kToSystemMemory);
   TRY (check_colour_format (parameters.colour_format, GST_VIDEO_INFO_FORMAT (&info)));
@@ -152,16 +156,6 @@ Expected<NvmmSurface> read (const Parameters &parameters, NvmmSurface::Memory me
     surface.planes[p] = { offset, stride };  // MappedFrame checks that the plane lies in memory
   }
   return surface;
-}
-
-}  // namespace
-
-Expected<NvmmSurface> nvmm_surface_of (const void *parameters, NvmmSurface::Memory memory,
-                                       int device, const GstVideoInfo &info)
-{
-  Parameters copy;
-  std::memcpy (&copy, parameters, sizeof copy);
-  return read (copy, memory, device, info);
 }
 
 Expected<NvmmSurface> nvmm_surface_of (GstBuffer *buffer, const GstVideoInfo &info)

@@ -53,7 +53,7 @@ Expected<NvmmSurface> nvmm_surface_of (GstBuffer *buffer, const GstVideoInfo &in
 
 /// Returns the surface that NVIDIA's struct NvBufSurfaceParams describes, in memory of a GPU or of
 /// the host. nvtracker passes such structs to the tracker library.
-Expected<NvmmSurface> nvmm_surface_of (const void *parameters, NvmmSurface::Memory memory,
+Expected<NvmmSurface> nvmm_surface_of (const void *surface_params, NvmmSurface::Memory memory,
                                        int device, const GstVideoInfo &info);
 
 bool is_nvmm (const GstCaps *caps);

@@ -64,8 +64,7 @@ Expected<> CanvasDrawing::open (std::shared_ptr<CudaContext> context)
 Expected<> CanvasDrawing::draw (GstBuffer *buffer, const FrameFormat &format,
                                 const LevelPicture *map, const Drawings &drawings)
 {
-  MappedFrame frame = TRY (MappedFrame::map (
-      buffer, format, int (GST_MAP_READWRITE) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF) | kMapCuda));
+  MappedFrame frame = TRY (MappedFrame::map (buffer, format, GST_MAP_READWRITE | kMapCuda));
   if (!frame.surface ())  // MappedFrame::map () has checked the planes of a surface
     TRY (check_planes (frame.video ()));
   const inthist::Canvas canvas = canvas_of (frame.video ());

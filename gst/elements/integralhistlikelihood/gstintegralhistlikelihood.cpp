@@ -440,8 +440,8 @@ static GstFlowReturn gst_integral_hist_likelihood_transform (GstBaseTransform *t
 {
   if (!has_picture (in))
     return GST_FLOW_OK;  // a gap without a picture passes unchanged
-  constexpr int kFlags = int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF);
-  if (const auto mapped = MappedFrame::map (in, Element::state_of (trans).input, kFlags); !mapped) {
+  if (const auto mapped = MappedFrame::map (in, Element::state_of (trans).input, GST_MAP_READ);
+      !mapped) {
     post_error (trans, mapped.error ());
     return GST_FLOW_ERROR;
   }

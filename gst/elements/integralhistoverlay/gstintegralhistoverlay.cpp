@@ -318,8 +318,7 @@ static Expected<> draw (GstIntegralHistOverlay *self, GstBuffer *buffer)
     TRY (paint (self, list, buffer));
     return state.canvas.draw (buffer, state.input, nullptr, list.drawings ());
   }
-  MappedFrame frame = TRY (MappedFrame::map (
-      buffer, state.input, int (GST_MAP_READWRITE) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF)));
+  MappedFrame frame = TRY (MappedFrame::map (buffer, state.input, GST_MAP_READWRITE));
   TRY (check_planes (frame.video ()));
   SystemCanvas canvas (frame.video ());
   return paint (self, canvas, buffer);

@@ -143,9 +143,7 @@ Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const FrameFormat 
     frame.context = TRY (CudaDevice::context_of (buffer));
   const bool is_cuda_memory = frame.context || (on_cuda && cuda_.owns (buffer));
   MappedFrame mapped =
-      TRY (MappedFrame::map (buffer, input,
-                             int (GST_MAP_READ) | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF)
-                                 | (is_cuda_memory ? kMapCuda : 0)));
+      TRY (MappedFrame::map (buffer, input, GST_MAP_READ | (is_cuda_memory ? kMapCuda : 0)));
   frame.image = TRY (mapped.image (format));
   if (mapped.surface ()) {
     TRY (locate (*mapped.surface (), frame));
