@@ -215,30 +215,6 @@ const char *nick_of (GstIntegralHistogramMeasure measure)
   return g_enum_get_value (klass, measure)->value_nick;
 }
 
-/// Keeps a buffer of floats mapped for writing while the object lives.
-class Written {
-public:
-  explicit Written (GstBuffer *buffer)
-      : buffer_ (buffer), is_mapped_ (buffer && gst_buffer_map (buffer, &map_, GST_MAP_WRITE))
-  {
-  }
-  ~Written ()
-  {
-    if (is_mapped_)
-      gst_buffer_unmap (buffer_, &map_);
-  }
-  Written (const Written &) = delete;
-  Written &operator= (const Written &) = delete;
-
-  /// Returns the mapped floats; null if there is no buffer, or if mapping failed.
-  gfloat *values () const { return is_mapped_ ? reinterpret_cast<gfloat *> (map_.data) : nullptr; }
-
-private:
-  GstBuffer *const buffer_;
-  GstMapInfo map_;
-  const bool is_mapped_;
-};
-
 /// Returns the grid of windows of a likelihood map. Windows have the size that the properties give,
 /// or the size of the model for a property that is 0.
 MapGrid grid_of (const LikelihoodProperties &properties, const LikelihoodModel &model,
@@ -282,18 +258,23 @@ Expected<> fill_map (State &state, const LikelihoodProperties &properties,
                      GstIntegralHistogram *histogram, const MapGrid &grid, GstBuffer *values,
                      GstIntegralHistogramBest *best)
 {
-  const Written map (values);
-  if (!map.values ())
+  GstMapInfo map;
+  if (!values || !gst_buffer_map (values, &map, GST_MAP_WRITE))
     return error (Error::Kind::no_memory, "a likelihood map of ", grid.size (),
                   " windows: set step to a larger number");
-  const GstIntegralHistogramGrid windows = grid.in_tensor ();
-  GError *problem = nullptr;
-  if (!gst_integral_histogram_likelihood_maps (histogram, &windows, 1, state.model.bins.data (),
-                                               properties.measure, map.values (), best, &problem))
-    return take_gerror (problem, "The likelihood map failed: ");
-  state.picture.set_map (grid.x, grid.y, std::span (map.values (), grid.size ()),
-                         properties.measure, int (gst_integral_histogram_get_bins (histogram)));
-  return {};
+  const auto fill = [&] (gfloat *likelihoods) -> Expected<> {
+    const GstIntegralHistogramGrid windows = grid.in_tensor ();
+    GError *problem = nullptr;
+    if (!gst_integral_histogram_likelihood_maps (histogram, &windows, 1, state.model.bins.data (),
+                                                 properties.measure, likelihoods, best, &problem))
+      return take_gerror (problem, "The likelihood map failed: ");
+    state.picture.set_map (grid.x, grid.y, std::span (likelihoods, grid.size ()),
+                           properties.measure, int (gst_integral_histogram_get_bins (histogram)));
+    return {};
+  };
+  auto filled = fill (reinterpret_cast<gfloat *> (map.data));
+  gst_buffer_unmap (values, &map);
+  return filled;
 }
 
 /// Warns once of windows with both sides larger than the frame, because their values are alike.
