@@ -7,6 +7,7 @@
 
 #include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
+#include <gst/properties/properties.hpp>
 
 namespace integralhist {
 
@@ -33,11 +34,23 @@ struct FrameTimes {
 GstStructure *frame_message (const char *name, const FrameTimes &times);
 void post_message (gpointer element, GstStructure *structure);
 
+/// The GType of a GValue that has a T.
 template <class T>
-GValue gvalue (GType type, void (*set) (GValue *, T), T content)
+constexpr GType kTypeOf = G_TYPE_INVALID;
+template <>
+inline constexpr GType kTypeOf<gint> = G_TYPE_INT;
+template <>
+inline constexpr GType kTypeOf<guint> = G_TYPE_UINT;
+template <>
+inline constexpr GType kTypeOf<guint64> = G_TYPE_UINT64;
+template <>
+inline constexpr GType kTypeOf<double> = G_TYPE_DOUBLE;
+
+template <class T>
+GValue gvalue (T content)
 {
   GValue value = G_VALUE_INIT;
-  set (g_value_init (&value, type), content);
+  kAccess<T>.second (g_value_init (&value, kTypeOf<T>), content);
   return value;
 }
 

@@ -235,8 +235,10 @@ void publish (GstBaseTransform *trans, GstBuffer *buffer, const TargetFrame &fra
   GstStructure *message =
       frame_message ("integral-histogram-track", FrameTimes::of (trans, buffer));
   set_array (message, "tracks", tracks.size (), [&] (std::size_t i) {
-    GstStructure *const track = gst_integral_histogram_tracks_meta_get_track (meta, guint (i));
-    return gvalue<gconstpointer> (GST_TYPE_STRUCTURE, g_value_take_boxed, track);
+    GValue track = G_VALUE_INIT;
+    g_value_take_boxed (g_value_init (&track, GST_TYPE_STRUCTURE),
+                        gst_integral_histogram_tracks_meta_get_track (meta, guint (i)));
+    return track;
   });
   post_message (trans, message);
 }

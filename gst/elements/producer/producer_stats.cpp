@@ -41,12 +41,10 @@ GstStructure *producer_stats (const Stats &stats, const Plan &plan, guint64 skip
   add ("download-us-mean", "download-us-max", stats.download);
   if (!stats.parts.empty ()) {
     const std::size_t n = stats.parts.size ();
-    set_array (structure, "devices", n, [&] (std::size_t i) {
-      return gvalue<gint> (G_TYPE_INT, g_value_set_int, stats.parts[i].device);
-    });
-    set_array (structure, "parts", n, [&] (std::size_t i) {
-      return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64, stats.parts[i].parts);
-    });
+    set_array (structure, "devices", n,
+               [&] (std::size_t i) { return gvalue<gint> (stats.parts[i].device); });
+    set_array (structure, "parts", n,
+               [&] (std::size_t i) { return gvalue<guint64> (stats.parts[i].parts); });
   }
   return structure;
 }

@@ -98,9 +98,8 @@ void add_feature (GstStructure *structure, const HistogramSpec &spec)
                      nullptr);
   const auto &parts = spec.quantization;
   if (const auto n = std::size_t (std::ranges::count_if (parts, [] (int p) { return p > 0; })))
-    set_array (structure, "quantization", n, [&] (std::size_t i) {
-      return gvalue<gint> (G_TYPE_INT, g_value_set_int, parts[i]);
-    });
+    set_array (structure, "quantization", n,
+               [&] (std::size_t i) { return gvalue<gint> (parts[i]); });
   if (const auto &range = spec.range)
     gst_structure_set (structure, "first-bin", G_TYPE_UINT, guint (range->first_bin), "all-bins",
                        G_TYPE_UINT, guint (range->all_bins), nullptr);
@@ -109,12 +108,11 @@ void add_feature (GstStructure *structure, const HistogramSpec &spec)
 /// Adds to a message, for each region, an array with the numbers of the region's bins.
 template <class T>
 void add_planes (GstStructure *structure, const char *field, const RegionQuery &asked,
-                 std::span<const guint64> values, GType type, void (*set) (GValue *, T))
+                 std::span<const guint64> values)
 {
   set_array (structure, field, asked.regions.size (), [&] (std::size_t i) {
-    return gvalue_array (asked.planes, [&] (std::size_t b) {
-      return gvalue<T> (type, set, T (values[i * asked.planes + b]));
-    });
+    return gvalue_array (asked.planes,
+                         [&] (std::size_t b) { return gvalue (T (values[i * asked.planes + b])); });
   });
 }
 
@@ -122,17 +120,14 @@ void add_sums (GstStructure *structure, const RegionQuery &asked, std::span<cons
 {
   const std::size_t planes = asked.planes, n = asked.regions.size ();
   const auto add_u64 = [&] (const char *field, std::size_t plane) {
-    set_array (structure, field, n, [&] (std::size_t i) {
-      return gvalue<guint64> (G_TYPE_UINT64, g_value_set_uint64, values[i * planes + plane]);
-    });
+    set_array (structure, field, n,
+               [&] (std::size_t i) { return gvalue<guint64> (values[i * planes + plane]); });
   };
   const auto mean = [&] (std::size_t i, std::size_t plane) {
     return double (values[i * planes + plane]) / double (asked.pixels[i]);
   };
   const auto add_double = [&] (const char *field, auto &&number) {
-    set_array (structure, field, n, [&] (std::size_t i) {
-      return gvalue<double> (G_TYPE_DOUBLE, g_value_set_double, number (i));
-    });
+    set_array (structure, field, n, [&] (std::size_t i) { return gvalue<double> (number (i)); });
   };
   add_u64 ("sum", 0);
   if (planes > 1)
@@ -156,15 +151,15 @@ GstStructure *message_of (const RegionReporter::Frame &frame, std::span<const gu
   set_array (structure, "rectangles", asked.regions.size (), [&] (std::size_t i) {
     const GstVideoRectangle &r = asked.regions[i];
     return gvalue_array (4, [&] (std::size_t n) {
-      return gvalue<gint> (G_TYPE_INT, g_value_set_int, std::array{ r.x, r.y, r.w, r.h }[n]);
+      return gvalue<gint> (std::array{ r.x, r.y, r.w, r.h }[n]);
     });
   });
   switch (asked.content) {
     case GST_INTEGRAL_HISTOGRAM_CONTENT_BINS:
-      add_planes<guint> (structure, "counts", asked, values, G_TYPE_UINT, g_value_set_uint);
+      add_planes<guint> (structure, "counts", asked, values);
       break;
     case GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS:
-      add_planes<guint64> (structure, "weights", asked, values, G_TYPE_UINT64, g_value_set_uint64);
+      add_planes<guint64> (structure, "weights", asked, values);
       gst_structure_set (structure, "weight-unit", G_TYPE_UINT, asked.weight_unit, nullptr);
       break;
     case GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS: add_sums (structure, asked, values); break;
