@@ -137,17 +137,11 @@ INTEGRALHIST_ELEMENT (GstIntegralHistOverlay, gst_integral_hist_overlay, INTEGRA
 
 using Element = ConsumerElement<GstIntegralHistOverlay, make_table>;
 
-/// Calls `visit` for each region of interest. Regions that extend over the left or upper border
-/// have negative coordinates in an unsigned field.
-template <class Visit>
-static void each_roi (GstBuffer *buffer, Visit &&visit)
+/// Returns the box of a region of interest. A region that extends over the left or upper border has
+/// negative coordinates in an unsigned field.
+static Box box_of (const GstVideoRegionOfInterestMeta *roi)
 {
-  gpointer position = nullptr;
-  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
-             buffer, &position, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-    auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
-    visit (roi, Box{ gint (roi->x), gint (roi->y), roi->w, roi->h });
-  }
+  return { gint (roi->x), gint (roi->y), roi->w, roi->h };
 }
 
 static std::string name_of (GstVideoRegionOfInterestMeta *roi)
@@ -173,15 +167,15 @@ static void update_trails (State &state, GstBuffer *buffer)
 {
   const guint limit = state.current->trail;
   const guint64 now = ++state.frames;
-  static const GQuark kTrack = g_quark_from_static_string (kTrackType);
   if (limit > 0)
-    each_roi (buffer, [&] (GstVideoRegionOfInterestMeta *roi, const Box &box) {
-      if (roi->roi_type != kTrack)
+    each_roi (buffer, [&] (const GstVideoRegionOfInterestMeta *roi) {
+      if (!is_track (roi))
         return;
       Trail &trail = state.trails[roi->id];
       if (trail.seen == now)
         return;
       trail.seen = now;
+      const Box box = box_of (roi);
       trail.points.push_back (
           { double (box.x) + double (box.width) / 2, double (box.y) + double (box.height) / 2 });
     });
@@ -226,9 +220,8 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
                         const std::string &label) {
     if (visible (box, state.area.w, state.area.h).width <= 0)
       return;
-    state.marks.push_back ({ box, colour, "", "" });
-    if (state.current->labels)
-      state.marks.back () = { box, colour, name, label };
+    const bool labels = state.current->labels;
+    state.marks.push_back ({ box, colour, labels ? name : "", labels ? label : "" });
   };
   for (std::size_t i = 0; i < regions.size (); i++) {
     const GstVideoRectangle &r = regions[i];
@@ -236,8 +229,8 @@ static Expected<bool> plan (GstIntegralHistOverlay *self, GstBuffer *buffer)
     warn_of_outside (self, r);
     add ({ r.x, r.y, r.w, r.h }, kWhite, name, name);
   }
-  each_roi (buffer, [&] (GstVideoRegionOfInterestMeta *roi, const Box &box) {
-    add (box, colour_of (roi->id), name_of (roi), label_of (roi));
+  each_roi (buffer, [&] (GstVideoRegionOfInterestMeta *roi) {
+    add (box_of (roi), colour_of (roi->id), name_of (roi), label_of (roi));
   });
   update_trails (state, buffer);
   return !state.marks.empty () || std::ranges::any_of (state.trails, [&] (const auto &entry) {

@@ -39,22 +39,19 @@ static void read_confidence (const GstVideoRegionOfInterestMeta *roi, Detection 
 std::vector<Detection> read_detections (GstBuffer *buffer)
 {
   std::vector<Detection> detections;
-  gpointer state = nullptr;
-  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
-             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-    const auto *roi = reinterpret_cast<const GstVideoRegionOfInterestMeta *> (meta);
-    if (roi->roi_type == g_quark_from_static_string (kTrackType))
-      continue;
+  each_roi (buffer, [&] (const GstVideoRegionOfInterestMeta *roi) {
+    if (is_track (roi))
+      return;
     detections.push_back ({ roi->id,
                             { gint (roi->x), gint (roi->y), gint (roi->w), gint (roi->h) },
                             name_of (roi->roi_type),
                             std::nullopt });
     read_confidence (roi, detections.back ());
-  }
+  });
 #if HAVE_ANALYTICS
   if (GstAnalyticsRelationMeta *relations = gst_buffer_get_analytics_relation_meta (buffer)) {
     GstAnalyticsODMtd mtd;
-    state = nullptr;
+    gpointer state = nullptr;
     while (gst_analytics_relation_meta_iterate (relations, &state,
                                                 gst_analytics_od_mtd_get_mtd_type (), &mtd)) {
       GstVideoRectangle box;

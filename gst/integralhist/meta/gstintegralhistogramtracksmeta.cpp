@@ -47,12 +47,10 @@ void add_region (GstBuffer *buffer, const Track &track)
 std::unordered_set<guint> ids_of_regions (GstBuffer *buffer)
 {
   std::unordered_set<guint> ids;
-  gpointer state = nullptr;
-  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
-             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
-    if (const auto *roi = reinterpret_cast<const GstVideoRegionOfInterestMeta *> (meta);
-        roi->roi_type == g_quark_from_static_string (kTrackType))
+  each_roi (buffer, [&] (const GstVideoRegionOfInterestMeta *roi) {
+    if (is_track (roi))
       ids.insert (guint (roi->id));
+  });
   return ids;
 }
 

@@ -17,6 +17,21 @@ namespace integralhist {
 /// such a region's parameter (a GstStructure).
 inline constexpr char kTrackType[] = "track";
 
+/// Calls `visit` for each region of interest of a buffer.
+template <class Visit>
+void each_roi (GstBuffer *buffer, Visit &&visit)
+{
+  gpointer state = nullptr;
+  while (GstMeta *const meta = gst_buffer_iterate_meta_filtered (
+             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
+    visit (reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta));
+}
+
+inline bool is_track (const GstVideoRegionOfInterestMeta *roi)
+{
+  return roi->roi_type == g_quark_from_static_string (kTrackType);
+}
+
 struct Track {
   guint id = 0;
   gint parent = -1;            // id of the detection that started the track, or -1
