@@ -8,7 +8,6 @@ namespace {
 
 constexpr char kGroup[] = "integralhisttrack";
 constexpr std::size_t kMaxBytes = 64 << 10;
-constexpr guint kMaxTargets = 1000;  // the most targets that a TargetList follows
 
 Expected<Backend> parse_backend (const std::string &text)
 {

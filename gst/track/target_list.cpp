@@ -10,9 +10,9 @@
 //   coasting      it is probably hidden, and moves on at its velocity
 //   absent        it is neither seen nor coasting (note_presence ())
 //   waiting       it is not searched for until a detection matches it (note_presence (),
-//                 note_tracked (), end ())
+//                 note_followed (), end ())
 //   yielding      a surer target has about the same box (shared_spots.hpp)
-//   hidden        its box has no pixel in the frame (note_tracked ())
+//   hidden        its box has no pixel in the frame (note_followed ())
 #include "target_list.hpp"
 
 #include <algorithm>
@@ -28,7 +28,6 @@
 
 namespace integralhist {
 
-static constexpr guint kMaxTargets = 1000;
 // A single detection with this confidence confirms a target. Otherwise it takes two detections, or
 // a look in a frame that the detector leaves out.
 static constexpr double kStartAloneConfidence = 0.85;
@@ -45,8 +44,6 @@ TargetList::TargetList (gpointer logged_as, Warn warn)
     : logged_as_ (logged_as), warn_ (std::move (warn))
 {
 }
-
-TargetList::~TargetList () = default;
 
 TrackedTarget *TargetList::add (const GstVideoRectangle &box, const TargetFrame &frame)
 {
@@ -488,12 +485,6 @@ void TargetList::warn_of_empty (const TrackedTarget &tracked, const TargetFrame 
 Expected<> TargetList::note_followed (GstIntegralHistogram *colours, const TargetFrame &frame)
 {
   TRY (note_presence (colours, frame));
-  note_tracked (frame);
-  return {};
-}
-
-void TargetList::note_tracked (const TargetFrame &frame)
-{
   for (const auto &tracked : targets_) {
     tracked->age++;
     tracked->is_hidden = frame.clip (frame.in_frame (tracked->box ())).w == 0;
@@ -514,6 +505,7 @@ void TargetList::note_tracked (const TargetFrame &frame)
         tracked->motion.follow (tracked->box ());
     }
   }
+  return {};
 }
 
 void TargetList::end (const TargetFrame &frame)

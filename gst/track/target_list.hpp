@@ -21,6 +21,8 @@
 
 namespace integralhist {
 
+inline constexpr guint kMaxTargets = 1000;  // the most targets that a TargetList follows
+
 /// The boxes that start targets, and the limits that end them. An empty area is the whole frame.
 struct ListOptions {
   std::vector<GstVideoRectangle> targets;  // boxes to start
@@ -36,7 +38,6 @@ class TargetList {
 public:
   using Warn = std::function<void (const TrackWarning &)>;
   TargetList (gpointer logged_as, Warn warn);
-  ~TargetList ();
 
   /// Prepares the targets for the next frame; must be called first. Adapts them to a tensor of
   /// another size, and to other bins of `colours`, the tensor that tells targets apart.
@@ -82,7 +83,6 @@ private:
   void warn_of_unused (const std::vector<Detection> &detections,
                        std::span<const Measurement> selected, const TargetFrame &frame);
   void warn_of_empty (const TrackedTarget &tracked, const TargetFrame &frame);
-  void note_tracked (const TargetFrame &frame);
   void begin_frame ();
   std::ptrdiff_t n_seen_at (const TargetBox &box) const;
   void apply_detection (TrackedTarget &tracked, const Measurement &measurement,
