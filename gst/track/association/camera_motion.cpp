@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "camera_motion.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
+
+#include <gst/track/base/median.hpp>
 
 namespace integralhist {
 
@@ -13,13 +14,6 @@ static constexpr std::size_t kMinTargets = 4;
 // targets lies within kAgree of the median. A median below kShortest may be the targets' own
 // motion. Both lengths are in heights of a target's box.
 static constexpr double kShare = 0.7, kAgree = 0.08, kShortest = 0.06;
-
-static double median (std::vector<double> values)
-{
-  const auto middle = values.begin () + std::ptrdiff_t (values.size () / 2);
-  std::ranges::nth_element (values, middle);
-  return *middle;
-}
 
 std::optional<Shift> camera_shift (std::span<const Displacement> targets)
 {

@@ -9,6 +9,7 @@
 #include <kernels/likeness.hpp>
 
 #include <gst/integralhist/api/histogram_spec.hpp>
+#include <gst/track/base/median.hpp>
 
 namespace integralhist {
 
@@ -33,13 +34,6 @@ constexpr double kScaleStep = 1.05, kScaleGain = 0.95;  // other scales must cos
 int lrint_of (double x)
 {
   return int (std::lrint (x));
-}
-
-double median (std::vector<double> values)
-{
-  const auto middle = values.begin () + std::ptrdiff_t (values.size () / 2);
-  std::nth_element (values.begin (), middle, values.end ());
-  return *middle;
 }
 
 /// Returns the least cost as a share of the median cost: near 0 if one position stands out, or 1.
