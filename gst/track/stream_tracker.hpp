@@ -7,16 +7,13 @@
 #include <span>
 #include <vector>
 
+#include <gst/frame/point.hpp>
 #include <gst/track/correlation/correlation_target.hpp>
 #include <gst/track/fragments/fragments_settings.hpp>
 
 #include "target_list.hpp"
 
 namespace integralhist {
-
-struct Point {
-  double x, y;
-};
 
 /// The input of a tracker for a frame, in addition to tensors. Clicks drop targets; drawn boxes
 /// start some.

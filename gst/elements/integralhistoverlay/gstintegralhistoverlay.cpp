@@ -123,7 +123,6 @@ struct State {
 constexpr Colour kPalette[] = { { 0.90, 0.62, 0.00 }, { 0.34, 0.71, 0.91 }, { 0.00, 0.62, 0.45 },
                                 { 0.94, 0.89, 0.26 }, { 0.00, 0.45, 0.70 }, { 0.84, 0.37, 0.00 },
                                 { 0.80, 0.47, 0.65 } };
-constexpr Colour kWhite = { 1, 1, 1 };
 
 const Colour &colour_of (gint id)
 {

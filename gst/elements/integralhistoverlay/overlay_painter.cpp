@@ -12,7 +12,7 @@ constexpr gint64 kTile = 2048;
 /// The most pixels per side of a trail's surfaces, small because a trail is a thin line.
 constexpr gint64 kTrailTile = 64;
 constexpr double kFar = 1e6;  // pixels; the limit of cairo's coordinates is eight million
-constexpr Colour kBlack = { 0, 0, 0 }, kWhite = { 1, 1, 1 }, kPanel = { 0.2, 0.2, 0.2 };
+constexpr Colour kBlack = { 0, 0, 0 }, kPanel = { 0.2, 0.2, 0.2 };
 
 double stretch_of (const GstVideoInfo &info)
 {

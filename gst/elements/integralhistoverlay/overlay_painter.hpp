@@ -15,6 +15,7 @@
 #include <gst/video/video.h>
 
 #include <gst/elements/drawing/overlay_canvas.hpp>
+#include <gst/frame/point.hpp>
 #include <gst/integralhist/base/error.hpp>
 
 namespace integralhist {
@@ -23,9 +24,7 @@ struct Colour {
   double red, green, blue;
 };
 
-struct Point {
-  double x, y;
-};
+inline constexpr Colour kWhite = { 1, 1, 1 };
 
 /// A box in pixels of the frame; it may lie outside the frame.
 struct Box {
