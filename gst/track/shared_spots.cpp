@@ -28,7 +28,7 @@ void find_rivals (std::vector<Contender> &all)
   for (std::size_t i = 0; i < all.size (); i++) {
     const Contender &a = all[i];
     for (std::size_t j = i + 1; j < all.size () && all[j].box.x < a.box.x + a.box.width; j++)
-      if (const Contender &b = all[j]; overlap (a.box, b.box) > kMatchIou
+      if (const Contender &b = all[j]; iou (a.box, b.box) > kMatchIou
                                        && !a.target->began_with (*b.target)
                                        && !b.target->began_with (*a.target)) {
         all[i].rivals.push_back (j);

@@ -65,7 +65,7 @@ TrackedTarget *TargetList::add (const GstVideoRectangle &box, const TargetFrame 
         return frame.in_tensor (frame.clip (frame.in_frame (target.box ())));
       };
   for (const auto &other : targets_)
-    if (!other->is_gone () && overlap (seen (*other), seen (*tracked)) > kMatchIou)
+    if (!other->is_gone () && iou (seen (*other), seen (*tracked)) > kMatchIou)
       tracked->ids_at_start.push_back (other->id);
   return targets_.emplace_back (std::move (tracked)).get ();
 }
@@ -250,7 +250,7 @@ std::ptrdiff_t TargetList::n_seen_at (const TargetBox &box) const
 {
   return std::ranges::count_if (targets_, [&] (const auto &tracked) {
     return tracked->is_confirmed () && !tracked->is_lost ()
-           && overlap (tracked->box (), box) > kMatchIou;
+           && iou (tracked->box (), box) > kMatchIou;
   });
 }
 
@@ -384,7 +384,7 @@ bool TargetList::starts_target (const Measurement &detection, const TargetFrame 
   return detection.is_sure && is_in_area (frame.in_frame (detection.box))
          && std::ranges::none_of (targets_, [&] (const auto &tracked) {
               return !tracked->is_lost () && are_of_one_kind (tracked->kind, detection.kind)
-                     && overlap (tracked->box (), detection.box) > kMatchIou;
+                     && iou (tracked->box (), detection.box) > kMatchIou;
             });
 }
 

@@ -228,8 +228,8 @@ TEST (channels)
   const FrameTensors frame = frames.of (picture);
   const CellGrid square = square_around (64, 64, 64);
   std::vector<float> channels;
-  describe (frame, square, cells_of (frame.gradients, { &square, 1 }),
-            cells_of (frame.luma, { &square, 1 }), channels);
+  compute_channels (frame, square, cells_of (frame.gradients, { &square, 1 }),
+                    cells_of (frame.luma, { &square, 1 }), channels);
   fail_unless (channels.size () == kGrid * kGrid * kChannels);
   const auto at = [&] (int x, int y, int channel) {
     return channels[std::size_t (y * kGrid + x) * kChannels + channel];

@@ -32,8 +32,8 @@ constexpr double kSizeSpread = 0.25;               // of the height's logarithm
 constexpr unsigned kRecentRuns = 3;
 constexpr double kAway = -3, kAwayAfter = 5;
 // A detection with little confidence is paired with a target only if it overlaps the target's box
-// by kWeakOverlap, and the target was detected within the last kWeakRuns runs of the detector.
-constexpr double kWeakOverlap = 0.35;
+// by kWeakIou, and the target was detected within the last kWeakRuns runs of the detector.
+constexpr double kWeakIou = 0.35;
 constexpr unsigned kWeakRuns = 5;
 
 /// The score's term for the place of a detection: the logarithm of a normal distribution around a
@@ -149,10 +149,9 @@ std::vector<int> match_detections (std::span<const Prediction> targets,
     std::vector<double> gains;
     for (const std::size_t t : rows)
       for (const std::size_t d : columns)
-        gains.push_back (
-            sure || overlap (targets[t].places[0].box, detections[d].box) >= kWeakOverlap
-                ? ratios[t].of (detections[d], positions[d])
-                : kNever);
+        gains.push_back (sure || iou (targets[t].places[0].box, detections[d].box) >= kWeakIou
+                             ? ratios[t].of (detections[d], positions[d])
+                             : kNever);
     const auto pairs = assign (gains, rows.size (), columns.size ());
     for (std::size_t i = 0; i < rows.size (); i++)
       if (pairs[i] >= 0)

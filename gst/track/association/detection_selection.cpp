@@ -37,7 +37,7 @@ select_detections (const std::vector<Detection> &detections, bool merge_classes,
     const TargetBox box = frame.in_tensor (part);
     const std::string kind = merge_classes ? "" : detection->kind;
     const auto n_there = std::ranges::count_if (selected, [&] (const Measurement &other) {
-      return overlap (box, other.box)
+      return iou (box, other.box)
              > (are_of_one_kind (kind, other.kind) ? kNmsIou : kNmsIouOfClasses);
     });
     if (part.w > 0 && (n_there == 0 || n_there < n_targets (box)))

@@ -23,7 +23,7 @@ inline double shared_area (const TargetBox &a, const TargetBox &b)
 }
 
 /// Returns the intersection of two boxes divided by their union: 0 to 1.
-inline double overlap (const TargetBox &a, const TargetBox &b)
+inline double iou (const TargetBox &a, const TargetBox &b)
 {
   const double shared = shared_area (a, b);
   return shared > 0 ? shared / (a.width * a.height + b.width * b.height - shared) : 0;

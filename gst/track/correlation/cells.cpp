@@ -21,9 +21,9 @@ CellEdges CellEdges::of (const CellGrid &grid, int width, int height)
            part_edges_of (grid.y, grid.height, grid.rows, height, grid.is_rounded ()) };
 }
 
-void describe (const FrameTensors &frame, const CellGrid &square,
-               std::span<const std::int64_t> gradients, std::span<const std::int64_t> luma,
-               std::vector<float> &channels)
+void compute_channels (const FrameTensors &frame, const CellGrid &square,
+                       std::span<const std::int64_t> gradients, std::span<const std::int64_t> luma,
+                       std::vector<float> &channels)
 {
   const CellEdges edges = CellEdges::of (square, frame.width (), frame.height ());
   describe (inthist::correlation::SquareSums{ edges.x.data (), edges.y.data (), gradients.data (),

@@ -64,8 +64,8 @@ inline CellScale cell_scale_of (const FrameTensors &frame, const CellGrid &grid)
 
 /// Computes the channels of a square of cells, [y][x][channel], from the cells' sums of gradients
 /// and luma. Fades the channels out towards the square's border.
-void describe (const FrameTensors &frame, const CellGrid &square,
-               std::span<const std::int64_t> gradients, std::span<const std::int64_t> luma,
-               std::vector<float> &channels);
+void compute_channels (const FrameTensors &frame, const CellGrid &square,
+                       std::span<const std::int64_t> gradients, std::span<const std::int64_t> luma,
+                       std::vector<float> &channels);
 
 }  // namespace integralhist

@@ -92,7 +92,7 @@ FrameTensors CorrelationMetas::tensors () const
 
 void CorrelationTarget::restart (const TargetBox &box)
 {
-  if (overlap (box, box_) < kSameTargetIou)
+  if (iou (box, box_) < kSameTargetIou)
     tracker_.reset ();
   box_ = box;
   is_corrected_ = true;

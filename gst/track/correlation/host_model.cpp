@@ -96,8 +96,8 @@ Complexes HostModel::spectra_of_square (const FrameTensors &frame, const CellGri
     const std::size_t n = query.sums.size () / query.grids.size ();
     return std::span (query.sums).subspan (which * n, n);
   };
-  describe (frame, square, sums_of_square (queries.gradients), sums_of_square (queries.luma),
-            channels);
+  compute_channels (frame, square, sums_of_square (queries.gradients),
+                    sums_of_square (queries.luma), channels);
   return spectra_of (channels);
 }
 
