@@ -76,7 +76,7 @@ Expected<std::unique_ptr<Context>> Context::make (const Config &config, LibraryO
   context->release_ = release;
   GST_INFO ("%dx%d, at most %u streams of %u targets, on %s", info.width, info.height,
             config.max_streams, context->options_.max_targets,
-            context->devices_.contexts.empty () ? "the CPU" : "CUDA");
+            context->devices_.on_gpu () ? "CUDA" : "the CPU");
   return context;
 }
 
@@ -161,9 +161,8 @@ Expected<std::vector<Context::Task>> Context::read (const ProcessParams &params,
 
 Expected<> Context::process (const Task &task)
 {
-  const auto memory =
-      devices_.contexts.empty () ? NvmmSurface::Memory::host : NvmmSurface::Memory::device;
-  const int device = devices_.contexts.empty () ? 0 : devices_.contexts.front ()->device ();
+  const auto memory = devices_.on_gpu () ? NvmmSurface::Memory::device : NvmmSurface::Memory::host;
+  const int device = devices_.on_gpu () ? devices_.contexts.front ()->device () : 0;
   const NvmmSurface surface = TRY (nvmm_surface_of (task.frame.surface, memory, device, info_));
   const MappedFrame pixels = TRY (MappedFrame::map (surface, info_));
   return task.stream->process (task.frame, pixels, info_, devices_, options_.track, *task.output);

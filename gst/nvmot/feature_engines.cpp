@@ -19,10 +19,10 @@ inthist::Shape shape_of (const FeatureSettings &settings, const GstVideoInfo &in
 
 inthist::Lut lut_of (const FeatureSettings &settings)
 {
-  const bool bins = settings.content == inthist::Content::bins;
+  const bool counts_pixels = settings.content == inthist::Content::bins;
   return settings.spec.soft
              ? inthist::uniform_lut (256)  // the PixelFormat makes soft bins
-             : inthist::lut_of_feature (settings.spec.feature, bins ? settings.bins : 256);
+             : inthist::lut_of_feature (settings.spec.feature, counts_pixels ? settings.bins : 256);
 }
 
 inthist::PixelFormat format_of (const FeatureSettings &settings, const GstVideoInfo &info)

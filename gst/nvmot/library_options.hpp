@@ -5,11 +5,10 @@
 
 #include <string>
 
+#include <gst/integralhist/factory/make_engine.hpp>
 #include <gst/track/track_options.hpp>
 
 namespace integralhist::nvmot {
-
-enum class Backend { automatic, cuda, cpu };
 
 struct LibraryOptions {
   TrackOptions track;

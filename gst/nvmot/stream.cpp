@@ -56,8 +56,8 @@ Expected<> Stream::process (const BatchFrame &frame, const MappedFrame &pixels,
 {
   if (!engines_)
     engines_ = TRY (FeatureEngines::make (info, devices));
-  auto submitted = TRY (engines_->submit (
-      pixels, devices.contexts.empty () ? PixelLocation::host : PixelLocation::device));
+  auto submitted = TRY (
+      engines_->submit (pixels, devices.on_gpu () ? PixelLocation::device : PixelLocation::host));
   auto tracked = track (frame, submitted.tensors (), options, output);
   auto is_read = submitted.await_read ();
   return tracked ? is_read : tracked;

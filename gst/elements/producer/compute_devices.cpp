@@ -44,7 +44,7 @@ Expected<std::string> ComputeDevices::open (GstElement *element,
     if (demanded)
       cpu_instead += (cpu_instead.empty () ? "" : " and ") + std::string (setting);
   const std::string why = may_cuda ? TRY (open_cuda (element, properties)) : "";
-  if (!devices_.contexts.empty ())
+  if (devices_.on_gpu ())
     return "CUDA device" + std::string (listed ? "s " : " ")
            + (listed ? properties.cuda_device_ids.text : std::to_string (cuda_.device ()));
   if (!cpu_instead.empty ()) {
@@ -99,16 +99,16 @@ void ComputeDevices::close ()
 }
 
 Expected<std::shared_ptr<CudaContext>>
-ComputeDevices::follow (GstBuffer *buffer, const NvmmSurface &surface, int device_id)
+ComputeDevices::follow_nvmm (GstBuffer *buffer, const NvmmSurface &surface, int device_id)
 {
-  const bool has_gpu = !devices_.contexts.empty (), is_on_device = surface.is_on_device (has_gpu);
-  if (is_on_device && !has_gpu)
+  const bool is_on_device = surface.is_on_device (devices_.on_gpu ());
+  if (is_on_device && !devices_.on_gpu ())
     return error (Error::Kind::bad_frame, "The NVMM frames are in the memory of GPU ",
                   surface.device, ", and this element computes on the CPU",
                   why_cpu_.empty () ? ": set backend=auto and strategy=auto"
                                     : joined (" because CUDA cannot be used: ", why_cpu_),
                   "; or put \"nvvideoconvert ! video/x-raw\" before it");
-  if (!has_gpu || devices_.are_several ())
+  if (!devices_.on_gpu () || devices_.are_several ())
     return nullptr;
   if (!is_on_device)  // the NVMM frame is in host memory, like ordinary frames
     return cuda_.follow (buffer, device_id);
@@ -124,11 +124,11 @@ Expected<std::optional<int>> ComputeDevices::follow (GstBuffer *buffer, const Fr
                                                      int device_id)
 {
   const bool is_nvmm = input.memory == FrameMemory::nvmm;
-  if (!is_nvmm && (devices_.contexts.empty () || devices_.are_several ()))
+  if (!is_nvmm && (!devices_.on_gpu () || devices_.are_several ()))
     return std::nullopt;
-  auto context = is_nvmm
-                     ? TRY (follow (buffer, TRY (nvmm_surface_of (buffer, input.info)), device_id))
-                     : TRY (cuda_.follow (buffer, device_id));
+  auto context =
+      is_nvmm ? TRY (follow_nvmm (buffer, TRY (nvmm_surface_of (buffer, input.info)), device_id))
+              : TRY (cuda_.follow (buffer, device_id));
   if (!context)
     return std::nullopt;
   devices_.contexts.front () = std::move (context);
@@ -138,10 +138,9 @@ Expected<std::optional<int>> ComputeDevices::follow (GstBuffer *buffer, const Fr
 Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const FrameFormat &input,
                                            const inthist::PixelFormat &format, Frame &frame)
 {
-  const bool on_cuda = !devices_.contexts.empty ();
-  if (on_cuda && devices_.are_several ())
+  if (devices_.on_gpu () && devices_.are_several ())
     frame.context = TRY (CudaDevice::context_of (buffer));
-  const bool is_cuda_memory = frame.context || (on_cuda && cuda_.owns (buffer));
+  const bool is_cuda_memory = frame.context || (devices_.on_gpu () && cuda_.owns (buffer));
   MappedFrame mapped =
       TRY (MappedFrame::map (buffer, input, GST_MAP_READ | (is_cuda_memory ? kMapCuda : 0)));
   frame.image = TRY (mapped.image (format));
@@ -164,7 +163,7 @@ Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const FrameFormat 
                     "\"cudadownload ! videoconvert\" before this element");
     frame.location = PixelLocation::device;
     frame.producer = CudaDevice::producer_stream (buffer);
-  } else if (on_cuda && std::ranges::all_of (planes.all (), is_pinned_plane)) {
+  } else if (devices_.on_gpu () && std::ranges::all_of (planes.all (), is_pinned_plane)) {
     frame.location = PixelLocation::pinned;
   }
   return mapped;
@@ -173,12 +172,11 @@ Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const FrameFormat 
 /// Sets where the pixels of an NVMM frame lie; no stream still writes them when the frame arrives.
 Expected<> ComputeDevices::locate (const NvmmSurface &surface, Frame &frame) const
 {
-  const bool has_gpu = !devices_.contexts.empty ();
-  if (surface.is_on_device (has_gpu)) {
+  if (surface.is_on_device (devices_.on_gpu ())) {
     frame.location = PixelLocation::device;
     if (devices_.are_several ())
       frame.context = TRY (CudaContext::primary (surface.device));
-  } else if (has_gpu && surface.memory == NvmmSurface::Memory::pinned) {
+  } else if (devices_.on_gpu () && surface.memory == NvmmSurface::Memory::pinned) {
     frame.location = PixelLocation::pinned;
   }
   return {};
@@ -194,7 +192,7 @@ bool ComputeDevices::answer_query (GstElement *element, GstQuery *query,
 
 bool ComputeDevices::propose_allocation (GstQuery *query, unsigned in_flight)
 {
-  if (devices_.contexts.empty ())
+  if (!devices_.on_gpu ())
     return false;
   offer_allocation (query, cuda_, devices_.contexts.front (), in_flight);
   return true;

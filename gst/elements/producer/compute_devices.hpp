@@ -38,8 +38,8 @@ private:
   /// error.
   Expected<std::string> open_cuda (GstElement *element, const ProducerProperties &properties);
   /// Switches to the CUDA context of an NVMM frame's GPU; returns null if no switch is needed.
-  Expected<std::shared_ptr<CudaContext>> follow (GstBuffer *buffer, const NvmmSurface &surface,
-                                                 int device_id);
+  Expected<std::shared_ptr<CudaContext>> follow_nvmm (GstBuffer *buffer, const NvmmSurface &surface,
+                                                      int device_id);
   Expected<> locate (const NvmmSurface &surface, Frame &frame) const;
 
   CudaDevice cuda_;                // the first CUDA device, and the context it shares

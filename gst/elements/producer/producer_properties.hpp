@@ -10,12 +10,11 @@
 #include <gst/elements/base/parse.hpp>
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/engine/options.hpp>
+#include <gst/integralhist/factory/make_engine.hpp>
 #include <gst/integralhist/gstintegralhistogram.h>
 #include <gst/properties/properties.hpp>
 
 namespace integralhist {
-
-enum class Backend { automatic, cuda, cpu };
 
 /// A LUT from values of a feature to bins, and how many of the user's numbers are not bins.
 struct BinLut {

@@ -35,7 +35,7 @@ Expected<bool> has_room_to_change_schedule (const inthist::Shape &shape, const O
 Expected<EngineRequest> request_of (const inthist::Shape &shape, const Options &options,
                                     const Devices &devices)
 {
-  const bool on_gpu = !devices.contexts.empty ();
+  const bool on_gpu = devices.on_gpu ();
   return EngineRequest{
     .compute = options.compute,
     .content = shape.content,

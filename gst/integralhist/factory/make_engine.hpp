@@ -6,10 +6,14 @@
 
 namespace integralhist {
 
+/// Which devices a user allows: with `automatic`, the CPU computes if CUDA cannot be used.
+enum class Backend { automatic, cuda, cpu };
+
 struct Devices {
   std::vector<std::shared_ptr<CudaContext>> contexts;  // if empty, the CPU computes
   std::vector<int> ids;  // device numbers that the user lists; without GPUs, the CPU imitates them
 
+  bool on_gpu () const { return !contexts.empty (); }
   bool are_several () const { return contexts.size () > 1 || ids.size () > 1; }
 };
 
