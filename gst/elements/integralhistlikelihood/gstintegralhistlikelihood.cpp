@@ -46,6 +46,7 @@
  *     cudaintegralhist ! integralhistlikelihood model=300,220,40,40 ! videoconvert ! autovideosink
  * ]| shows where the ball is, wherever it goes.
  */
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>
@@ -221,7 +222,8 @@ MapGrid grid_of (const LikelihoodProperties &properties, const LikelihoodModel &
                  GstIntegralHistogram *histogram, int width, int height)
 {
   const auto window = [] (guint wanted, double part, int pixels) {
-    return wanted > 0 ? wanted : guint (CLAMP (std::llround (part * pixels), 1, G_MAXINT));
+    return wanted > 0 ? wanted
+                      : guint (std::clamp<gint64> (std::llround (part * pixels), 1, G_MAXINT));
   };
   const guint window_width = window (properties.window_width, model.width, width),
               window_height = window (properties.window_height, model.height, height);

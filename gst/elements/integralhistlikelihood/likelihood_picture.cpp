@@ -130,9 +130,9 @@ MapSide::MapSide (int pixels, int of_frame, guint window_of_frame, guint step_of
   const auto in_original = [&] (guint length) {
     return std::llround (double (length) * pixels / of_frame);
   };
-  window = int (CLAMP (in_original (window_of_frame), 1,
-                       2 * gint64 (pixels) + 1));  // a larger window covers the same pixels
-  step = int (CLAMP (in_original (step_of_frame), 1, pixels));
+  const gint64 largest = 2 * gint64 (pixels) + 1;  // a larger window covers the same pixels
+  window = int (std::clamp<gint64> (in_original (window_of_frame), 1, largest));
+  step = int (std::clamp<gint64> (in_original (step_of_frame), 1, pixels));
   first = (pixels - 1) % step / 2;
   windows = (pixels - 1) / step + 1;
 }
@@ -154,7 +154,7 @@ void LikelihoodPicture::set_map (const MapSide &x, const MapSide &y, std::span<c
   y_ = y;
   levels_.resize (values.size ());
   std::ranges::transform (values, levels_.begin (), [&] (gfloat value) {
-    return guint8 (std::lround (255 * CLAMP (brightness (measure, value, bins), 0, 1)));
+    return guint8 (std::lround (255 * std::clamp (brightness (measure, value, bins), 0.0, 1.0)));
   });
 }
 
