@@ -3,7 +3,7 @@
 
 namespace integralhist {
 
-void describe (gpointer klass, const ElementDescription &description)
+void set_texts_and_pads (gpointer klass, const ElementDescription &description)
 {
   const auto &[name, category, summary, sink_caps, src_caps] = description;
   auto *const element_class = GST_ELEMENT_CLASS (klass);

@@ -31,7 +31,8 @@ struct ElementDescription {
   GstCaps *sink_caps, *src_caps;
 };
 
-void describe (gpointer klass, const ElementDescription &description);
+/// Sets the texts and the pad templates of an element's class.
+void set_texts_and_pads (gpointer klass, const ElementDescription &description);
 
 /// Tells ElementPlumbing where an element type has its C++ state (the member `state`), and how the
 /// table of its properties is made (kMakeTable).

@@ -87,13 +87,13 @@ Expected<inthist::Quantization> parse_quantization (std::string_view text, inthi
 
 Expected<ParsedLut> parse_lut (std::string_view text, const char *name, inthist::Content content)
 {
-  const bool bins = content == inthist::Content::bins;
-  const auto refuse = [name, bins] (const auto &...why) {
+  const bool is_histogram = content == inthist::Content::bins;
+  const auto refuse = [name, is_histogram] (const auto &...why) {
     return error (Error::Kind::bad_setting, name, ": ", why..., "; write 1 to 256 ",
-                  bins ? "bins" : "scores", ", the first of value 0, separated by commas");
+                  is_histogram ? "bins" : "scores", ", the first of value 0, separated by commas");
   };
   ParsedLut parsed;
-  parsed.lut.fill (bins ? inthist::kNoValue : 0);
+  parsed.lut.fill (is_histogram ? inthist::kNoValue : 0);
   int &n = parsed.n;
   const char *at = text.data (), *const end = at + text.size ();
   const auto skip_spaces = [&at, end] {
@@ -102,7 +102,8 @@ Expected<ParsedLut> parse_lut (std::string_view text, const char *name, inthist:
   skip_spaces ();
   for (bool comma = false; at != end || comma;) {
     if (at == end || *at == ',')
-      return refuse ("number ", n + 1, bins ? ", the bin of value " : ", the score of value ", n,
+      return refuse ("number ", n + 1,
+                     is_histogram ? ", the bin of value " : ", the score of value ", n,
                      ", is empty");
     int bin;
     const auto [after, problem] = std::from_chars (at, end, bin);
@@ -110,7 +111,7 @@ Expected<ParsedLut> parse_lut (std::string_view text, const char *name, inthist:
     const char *const word_end = std::find_if (at, end, is_separator);
     if (problem != std::errc () || bin < 0 || bin > 255 || after != word_end)
       return refuse (quoted ({ at, std::min<std::size_t> (8, word_end - at) }),
-                     bins ? " is not a bin" : " is not a score", " from 0 to 255");
+                     is_histogram ? " is not a bin" : " is not a score", " from 0 to 255");
     if (n == int (parsed.lut.size ()))
       return refuse ("it has more than 256 numbers");
     parsed.lut[std::size_t (n++)] = std::uint8_t (bin);

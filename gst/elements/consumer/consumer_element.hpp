@@ -43,7 +43,7 @@ public:
     GST_BASE_TRANSFORM_CLASS (klass)->stop = stop;
     GST_BASE_TRANSFORM_CLASS (klass)->sink_event = sink_event;
     GST_BASE_TRANSFORM_CLASS (klass)->prepare_output_buffer = prepare_with_tensors;
-    describe (klass, description);
+    set_texts_and_pads (klass, description);
   }
 
   static void init (Object *element)

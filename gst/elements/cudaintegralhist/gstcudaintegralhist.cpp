@@ -25,7 +25,7 @@ static void gst_cuda_integral_hist_class_init (GstCudaIntegralHistClass *klass)
 {
   GstDebugCategory *category = nullptr;
   GST_DEBUG_CATEGORY_INIT (category, "cudaintegralhist", 0, "integral histograms");
-  gst_cuda_integral_class_compute (
+  gst_cuda_integral_class_setup (
       GST_CUDA_INTEGRAL_CLASS (klass), inthist::Content::bins, category, "Integral histogram",
       "Attaches the integral histogram of each video frame (GstIntegralHistogramMeta), computed "
       "with CUDA or on the CPU");

@@ -36,7 +36,7 @@ static void gst_cuda_integral_image_class_init (GstCudaIntegralImageClass *klass
 {
   GstDebugCategory *category = nullptr;
   GST_DEBUG_CATEGORY_INIT (category, "cudaintegralimage", 0, "summed-area tables");
-  gst_cuda_integral_class_compute (
+  gst_cuda_integral_class_setup (
       GST_CUDA_INTEGRAL_CLASS (klass), inthist::Content::sums, category, "Integral image",
       "Attaches the summed-area table of each frame's luma or scores (GstIntegralHistogramMeta), "
       "computed with CUDA or on the CPU");

@@ -127,8 +127,8 @@ static void gst_cuda_track_features_class_init (GstCudaTrackFeaturesClass *klass
   shared_producer_properties ().install (object_class);
 
   g_autoptr (GstCaps) caps = gst_caps_from_string (kReadableCaps);
-  describe (klass, { "Features for tracking", "Filter/Analyzer/Video/Hardware",
-                     "Attaches gradients (18 bins), colours (256 bins) and luma for "
-                     "integralhisttrack, computed with CUDA or on the CPU",
-                     caps, caps });
+  set_texts_and_pads (klass, { "Features for tracking", "Filter/Analyzer/Video/Hardware",
+                               "Attaches gradients (18 bins), colours (256 bins) and luma for "
+                               "integralhisttrack, computed with CUDA or on the CPU",
+                               caps, caps });
 }

@@ -14,7 +14,7 @@
 
 namespace integralhist {
 
-class ReportedRegions {
+class ClippedRegions {
 public:
   /// Clips regions to the frame if the property was set again. A new frame size needs a new object.
   Expected<> update (const ParsedText<std::vector<GstVideoRectangle>> &set,

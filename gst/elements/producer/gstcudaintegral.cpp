@@ -13,13 +13,13 @@
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/memory/part.hpp>
 
+#include "clipped_regions.hpp"
 #include "compute_devices.hpp"
 #include "frame_arrival.hpp"
 #include "load_shedder.hpp"
 #include "producer_properties.hpp"
 #include "producer_stats.hpp"
 #include "region_reporter.hpp"
-#include "reported_regions.hpp"
 #include "score_table.hpp"
 
 using namespace integralhist;
@@ -41,7 +41,7 @@ struct State {
   guint64 frames = 0;
   std::atomic<int> feature = -1;  // feature of the running element; -1 if stopped
   bool live = false;              // by the last latency query
-  ReportedRegions regions;
+  ClippedRegions regions;
   ComputeDevices devices;
   LoadShedder shedder;
   std::atomic<bool> is_late = false;               // the last frame passed without a tensor
@@ -557,12 +557,12 @@ void gst_cuda_integral_follow (GstCudaIntegral *self, GstCudaIntegral *leader)
                                       gst_object_unref };
 }
 
-void gst_cuda_integral_class_compute (GstCudaIntegralClass *klass, inthist::Content content,
-                                      GstDebugCategory *category, const char *name,
-                                      const char *summary)
+void gst_cuda_integral_class_setup (GstCudaIntegralClass *klass, inthist::Content content,
+                                    GstDebugCategory *category, const char *name,
+                                    const char *summary)
 {
   g_autoptr (GstCaps) caps = gst_caps_from_string (kReadableCaps);
-  describe (klass, { name, "Filter/Analyzer/Video/Hardware", summary, caps, caps });
+  set_texts_and_pads (klass, { name, "Filter/Analyzer/Video/Hardware", summary, caps, caps });
   klass->content = content;
   klass->category = category;
   const guint stats = Element::install_properties (klass, producer_properties (content));

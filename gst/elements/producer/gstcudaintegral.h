@@ -22,7 +22,7 @@
 G_BEGIN_DECLS
 
 /* The base class of both elements. Each frame passes at once, with a meta whose tensor is computed
- * later. A subclass calls gst_cuda_integral_class_compute() in its class_init. */
+ * later. A subclass calls gst_cuda_integral_class_setup() in its class_init. */
 
 #define GST_TYPE_CUDA_INTEGRAL (gst_cuda_integral_get_type ())
 G_DECLARE_DERIVABLE_TYPE (GstCudaIntegral, gst_cuda_integral, GST, CUDA_INTEGRAL, GstBaseTransform)
@@ -40,9 +40,9 @@ struct _GstCudaIntegralClass {
 };
 
 /* Initializes a subclass: its elements compute this content, and have the properties for it. */
-void gst_cuda_integral_class_compute (GstCudaIntegralClass *klass, inthist::Content content,
-                                      GstDebugCategory *category, const char *name,
-                                      const char *summary);
+void gst_cuda_integral_class_setup (GstCudaIntegralClass *klass, inthist::Content content,
+                                    GstDebugCategory *category, const char *name,
+                                    const char *summary);
 
 /* Lets `leader`, which pushes its frames to this element in the same thread, decide which frames
  * are late, so that both elements leave out the same frames. */

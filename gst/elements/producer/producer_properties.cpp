@@ -36,11 +36,11 @@ bool is_limited (const inthist::Strategy &strategy, inthist::Content content)
 {
   using inthist::Content, inthist::Type;
   constexpr int kLong = 1 << 20;  // pixels
-  const bool bins = content == Content::bins;
+  const bool is_histogram = content == Content::bins;
   for (const auto &[width, height] :
        { std::pair (8192, 8192), std::pair (kLong, 3), std::pair (3, kLong) })
-    for (const int planes : { 1, bins ? 32 : 1, bins ? 256 : 2 })
-      for (const Type counter : { Type::u32, bins ? Type::u16 : Type::u32 })
+    for (const int planes : { 1, is_histogram ? 32 : 1, is_histogram ? 256 : 2 })
+      for (const Type counter : { Type::u32, is_histogram ? Type::u16 : Type::u32 })
         if (!inthist::accepts (strategy, { width, height, planes, counter, content, Type::u8 }))
           return true;
   return false;
@@ -73,13 +73,13 @@ GType strategy_get_type (inthist::Content content)
   using inthist::Content, inthist::Type;
   static const std::vector<GEnumValue> of_histograms =
       strategy_values ({ 640, 480, 32, Type::u32, Content::bins, Type::u8 });
-  static const std::vector<GEnumValue> of_tables =
+  static const std::vector<GEnumValue> of_images =
       strategy_values ({ 640, 480, 1, Type::u32, Content::sums, Type::u8 });
   static const GType histograms =
       g_enum_register_static ("GstCudaIntegralHistStrategy", of_histograms.data ());
-  static const GType tables =
-      g_enum_register_static ("GstCudaIntegralImageStrategy", of_tables.data ());
-  return content == Content::bins ? histograms : tables;
+  static const GType images =
+      g_enum_register_static ("GstCudaIntegralImageStrategy", of_images.data ());
+  return content == Content::bins ? histograms : images;
 }
 
 GType download_get_type ()
@@ -122,19 +122,21 @@ int value_of (const inthist::Strategy *strategy)
 
 void add_feature (PropertyTable<ProducerProperties> &table, Content content)
 {
-  const bool bins = content == Content::bins;
+  const bool is_histogram = content == Content::bins;
   table.choice ("feature", FIELD (feature), GST_TYPE_INTEGRAL_HISTOGRAM_FEATURE, kReady,
-                bins ? "Value of each pixel to count; see docs/features.md"
-                     : "Value of each pixel to add up, or to look up in lut; see docs/features.md");
+                is_histogram
+                    ? "Value of each pixel to count; see docs/features.md"
+                    : "Value of each pixel to add up, or to look up in lut; see docs/features.md");
   table.text (
       "quantization", FIELD (quantization), kReady,
       "Parts into which each value of a joint feature is divided, such as \"16,4,4\"; empty = the "
       "feature's own; see docs/features.md");
-  table.parsed ("lut", FIELD (lut), bins ? kReady : kPlaying,
-                bins ? "Bin of each value of the feature, from value 0 on, separated by commas; a "
-                       "number of bins or more = no bin; set bins too; see docs/features.md"
-                     : "Score (0 to 255) of each value of the feature, separated by commas, from "
-                       "value 0 on; see docs/features.md",
+  table.parsed ("lut", FIELD (lut), is_histogram ? kReady : kPlaying,
+                is_histogram
+                    ? "Bin of each value of the feature, from value 0 on, separated by commas; a "
+                      "number of bins or more = no bin; set bins too; see docs/features.md"
+                    : "Score (0 to 255) of each value of the feature, separated by commas, from "
+                      "value 0 on; see docs/features.md",
                 [content] (const std::string &text) {
                   return text.empty () ? ParsedLut () : parse_lut (text, "lut", content);
                 });
@@ -144,13 +146,13 @@ void add_feature (PropertyTable<ProducerProperties> &table, Content content)
 
 void add_device_properties (PropertyTable<ProducerProperties> &table, Content content)
 {
-  const bool bins = content == Content::bins;
+  const bool is_histogram = content == Content::bins;
   table.choice ("backend", FIELD (backend), backend_get_type (), kReady,
                 "Device that computes: a GPU or the CPU");
   table.add (
       choice_spec ("strategy",
-                   bins ? "Algorithm to use; all give the same counts"
-                        : "Algorithm to use; all give the same sums",
+                   is_histogram ? "Algorithm to use; all give the same counts"
+                                : "Algorithm to use; all give the same sums",
                    strategy_get_type (content), 0, kReady),
       [] (ProducerProperties &p, const GValue *value) {
         p.options.strategy = strategy_of (g_value_get_enum (value));
@@ -167,7 +169,7 @@ void add_device_properties (PropertyTable<ProducerProperties> &table, Content co
 
 void add_schedule_properties (PropertyTable<ProducerProperties> &table, Content content)
 {
-  const bool bins = content == Content::bins;
+  const bool is_histogram = content == Content::bins;
   table.choice ("compute", FIELD (options.compute), compute_get_type (), kReady,
                 "When to compute tensors; see docs/pipelines.md");
   table.number<guint> ("async-depth", FIELD (options.async_depth), 1, kMaxAsyncDepth, kReady,
@@ -181,10 +183,11 @@ void add_schedule_properties (PropertyTable<ProducerProperties> &table, Content 
   table.number<guint> ("interval", FIELD (interval), 1, G_MAXINT, kPlaying,
                        "Compute every n-th frame; the others pass without the meta");
   table.parsed ("regions", FIELD (regions), kPlaying,
-                bins ? "Post the histograms of these regions as messages integral-histogram: "
-                       "\"x,y,width,height;...\" in pixels"
-                     : "Post the sums of these regions as messages integral-image: "
-                       "\"x,y,width,height;...\" in pixels",
+                is_histogram
+                    ? "Post the histograms of these regions as messages integral-histogram: "
+                      "\"x,y,width,height;...\" in pixels"
+                    : "Post the sums of these regions as messages integral-image: "
+                      "\"x,y,width,height;...\" in pixels",
                 [] (const std::string &text) { return parse_regions (text); });
   table.number<guint> ("tuning-time", FIELD (options.tuning_time), 0, kMaxTuningTime, kReady,
                        "Milliseconds to measure which strategy is fastest, at each new frame size; "
@@ -265,8 +268,8 @@ PropertyTable<ProducerProperties> make_table (Content content,
 const PropertyTable<ProducerProperties> &producer_properties (Content content)
 {
   static const auto of_histograms = make_table (Content::bins);
-  static const auto of_tables = make_table (Content::sums);
-  return content == Content::bins ? of_histograms : of_tables;
+  static const auto of_images = make_table (Content::sums);
+  return content == Content::bins ? of_histograms : of_images;
 }
 
 const PropertyTable<ProducerProperties> &shared_producer_properties ()
@@ -281,6 +284,31 @@ const PropertyTable<ProducerProperties> &shared_producer_properties ()
     return table;
   }();
   return shared;
+}
+
+/// Returns an error for users if first-bin and n-bins reach beyond the histogram's bins.
+static Expected<> check_bin_range (const ProducerProperties &properties)
+{
+  const guint all = guint (properties.all_bins ()), first_bin = properties.first_bin,
+              n_bins = properties.n_bins;
+  const auto feature = inthist::Feature (properties.feature);
+  const inthist::FeatureInfo &info = inthist::info_of (feature);
+  const bool are_set = properties.has_lut () || !has_own_bins (feature);
+  const std::string whole =
+      are_set
+          ? joined ("bins=", all)
+          : joined ("feature=", info.nick,
+                    info.is_joint () ? " quantization=" + text_of (properties.spec ().quantization)
+                                     : "",
+                    " (", all, " bins)");
+  if (first_bin >= all)
+    return error (Error::Kind::bad_setting, "first-bin=", first_bin, " is beyond ", whole,
+                  ": set first-bin=", all - 1, " or less");
+  if (n_bins > all - first_bin)
+    return error (Error::Kind::bad_setting, "first-bin=", first_bin, " n-bins=", n_bins,
+                  " reach beyond ", whole, ": set n-bins=", all - first_bin,
+                  " or less, or 0 for all from first-bin on");
+  return {};
 }
 
 Expected<> ProducerProperties::check (Content content) const
@@ -315,27 +343,7 @@ Expected<> ProducerProperties::check (Content content) const
   if (info.bins == 0 && bins > most && !has_lut ())
     return error (Error::Kind::bad_setting, "feature=", info.nick, " has at most ", most,
                   " bins, not ", bins, ": set bins=", most, " or less");
-  return check_range ();
-}
-
-Expected<> ProducerProperties::check_range () const
-{
-  const guint all = guint (all_bins ());
-  const inthist::FeatureInfo &info = inthist::info_of (inthist::Feature (feature));
-  const bool are_set = has_lut () || !has_own_bins (inthist::Feature (feature));
-  const std::string whole =
-      are_set ? joined ("bins=", all)
-              : joined ("feature=", info.nick,
-                        info.is_joint () ? " quantization=" + text_of (spec ().quantization) : "",
-                        " (", all, " bins)");
-  if (first_bin >= all)
-    return error (Error::Kind::bad_setting, "first-bin=", first_bin, " is beyond ", whole,
-                  ": set first-bin=", all - 1, " or less");
-  if (n_bins > all - first_bin)
-    return error (Error::Kind::bad_setting, "first-bin=", first_bin, " n-bins=", n_bins,
-                  " reach beyond ", whole, ": set n-bins=", all - first_bin,
-                  " or less, or 0 for all from first-bin on");
-  return {};
+  return check_bin_range (*this);
 }
 
 HistogramSpec ProducerProperties::spec () const
@@ -410,7 +418,7 @@ BinRange ProducerProperties::range () const
   return { first, n_bins > 0 ? int (n_bins) : all - first, all };
 }
 
-static Expected<std::string> read_table (const std::string &path)
+static Expected<std::string> read_lut_file (const std::string &path)
 {
   constexpr std::size_t kMaxBytes = 64 << 10;
   const auto refuse = [&path] (const auto &...why) {
@@ -442,7 +450,7 @@ Expected<BinLut> ProducerProperties::lut_of_content (Content content) const
   const char *const name = lut_location.empty () ? "lut" : "lut-location";
   const ParsedLut parsed =
       TRY (lut_location.empty () ? lut.value
-                                 : parse_lut (TRY (read_table (lut_location)), name, content));
+                                 : parse_lut (TRY (read_lut_file (lut_location)), name, content));
   if (content != Content::bins)
     return BinLut{ parsed.lut };
   const std::span numbers (parsed.lut.data (), std::size_t (parsed.n));

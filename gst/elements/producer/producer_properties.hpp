@@ -47,8 +47,6 @@ struct ProducerProperties {
   Expected<> check (inthist::Content content) const;
   /// Returns an error for users if the chosen strategy or counter does not suit a tensor's shape.
   Expected<> check_shape (const inthist::Shape &shape) const;
-  /// Returns an error for users if first-bin and n-bins reach beyond the histogram's bins.
-  Expected<> check_range () const;
   bool is_weighted () const { return weight != GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE || soft; }
   bool has_lut () const { return !lut.text.empty () || !lut_location.empty (); }
   /// Returns whether late frames pass without a histogram: by qos, or if unset, for live sources.

@@ -142,11 +142,11 @@ void add_sums (GstStructure *structure, const RegionQuery &asked, std::span<cons
 GstStructure *message_of (const RegionReporter::Frame &frame, std::span<const guint64> values)
 {
   const RegionQuery &asked = frame.answers->asked;
-  const bool bins = asked.content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+  const bool is_histogram = asked.content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
   GstStructure *structure =
-      frame_message (bins ? "integral-histogram" : "integral-image", frame.times);
+      frame_message (is_histogram ? "integral-histogram" : "integral-image", frame.times);
   gst_structure_set (structure, "frame", G_TYPE_UINT64, frame.number, nullptr);
-  if (bins)
+  if (is_histogram)
     add_feature (structure, asked.spec);
   set_array (structure, "rectangles", asked.regions.size (), [&] (std::size_t i) {
     const GstVideoRectangle &r = asked.regions[i];
@@ -188,8 +188,8 @@ bool RegionReporter::post (const Frame &frame, guint flushes)
   if (!asked) {
     if (tensor_of (frame.histogram.get ()).flags->failure_reported)
       return true;
-    const bool bins = frame.answers->asked.content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
-    post_error_ (asked.error (), joined ("The integral ", bins ? "histogram" : "image",
+    const bool is_histogram = frame.answers->asked.content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS;
+    post_error_ (asked.error (), joined ("The integral ", is_histogram ? "histogram" : "image",
                                          " of frame ", frame.number, " failed: ")
                                      .c_str ());
     return false;
