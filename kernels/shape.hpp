@@ -36,6 +36,8 @@ enum class Content {
   sums,
 };
 
+inline constexpr int kMaxBins = 256;  // most planes of an integral histogram
+
 /// The size of a tensor, and the types of pixels and elements: what a strategy computes. is_valid
 /// () accepts, by `content`:
 ///   bins     1..256 planes; u8 to u32 (exact below 2^32 pixels), to u16 (the u32 modulo 65536), or

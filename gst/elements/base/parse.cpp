@@ -56,7 +56,7 @@ Expected<std::optional<inthist::Feature>> parse_feature (std::string_view text)
 Expected<inthist::Quantization> parse_quantization (std::string_view text, inthist::Feature feature,
                                                     const char *name)
 {
-  constexpr int kMaxBins = 256;
+  using inthist::kMaxBins;
   const inthist::FeatureInfo &info = inthist::info_of (feature);
   const int n = int (std::ranges::count_if (info.quantization, [] (int parts) { return parts; }));
   TextReader reader (text, name,

@@ -15,9 +15,9 @@
 namespace integralhist {
 namespace {
 
-using inthist::Content;
+using inthist::Content, inthist::kMaxBins;
 
-constexpr guint kMaxAsyncDepth = 64, kMaxTuningTime = 60000, kMaxTaskBins = 256, kMaxBins = 256;
+constexpr guint kMaxAsyncDepth = 64, kMaxTuningTime = 60000, kMaxTaskBins = 256;
 
 GType backend_get_type ()
 {

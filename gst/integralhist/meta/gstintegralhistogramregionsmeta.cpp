@@ -10,8 +10,6 @@ using namespace integralhist;
 
 namespace {
 
-constexpr int kMaxBins = 256;
-
 /// Returns whether a quantization has a number for each value of a joint feature. Their product may
 /// differ from the number of bins, because a lookup table may join bins.
 bool are_parts (const inthist::Quantization &parts, inthist::Feature feature)
@@ -87,7 +85,7 @@ struct Regions {
       part = reader.take<guint16> ();
     if (version == kWithRange) {
       const guint16 first_bin = reader.take<guint16> (), all_bins = reader.take<guint16> ();
-      if (content == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS || all_bins > kMaxBins
+      if (content == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS || all_bins > inthist::kMaxBins
           || asked.planes >= all_bins || first_bin + asked.planes > all_bins)
         return BadBytes ("there is no such range of bins");
       asked.spec.range = { first_bin, int (asked.planes), all_bins };
@@ -96,8 +94,9 @@ struct Regions {
                   n = reader.take<guint32> ();
     if (content > GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS
         || feature >= std::size (inthist::kFeatures) || asked.planes < 1
-        || asked.planes > guint (kMaxBins) || asked.weight_unit < 1 || !is_size (width, height)
-        || std::ranges::any_of (parts, [] (guint16 part) { return part >= kMaxBins; }))
+        || asked.planes > guint (inthist::kMaxBins) || asked.weight_unit < 1
+        || !is_size (width, height)
+        || std::ranges::any_of (parts, [] (guint16 part) { return part >= inthist::kMaxBins; }))
       return BadBytes ("a number is out of its range");
     asked.content = GstIntegralHistogramContent (content);
     asked.spec.feature = inthist::Feature (feature);
