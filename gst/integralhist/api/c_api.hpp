@@ -10,18 +10,20 @@
 
 namespace integralhist {
 
-/// Returns the value of a result to a C caller. On an error sets the GError and returns `failed`.
-template <class Result, class T>
-Result to_c (Expected<T> &&expected, Result failed, GError **error)
+/// Returns the value of a result to a C caller, or TRUE if the result has none. On an error sets
+/// the GError, and returns null, 0 or FALSE.
+template <class T>
+auto to_c (Expected<T> &&expected, GError **error)
 {
+  using Result = std::conditional_t<std::is_void_v<T>, gboolean, T>;
   if (!expected) {
     set_gerror (error, expected.error ());
-    return failed;
+    return Result{};
   }
   if constexpr (std::is_void_v<T>)
-    return TRUE;
+    return Result (TRUE);
   else
-    return std::move (*expected);
+    return Result (std::move (*expected));
 }
 
 template <class T>

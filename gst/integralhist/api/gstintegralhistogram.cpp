@@ -160,7 +160,7 @@ static gboolean add_up_c (GstIntegralHistogram *histogram, const GstVideoRectang
                           guint n, Answer *answers, GError **error)
 {
   g_return_val_if_fail (histogram && (n == 0 || (rectangles && answers)), FALSE);
-  return to_c (add_up (*histogram->tensor, rectangles, n, answers), FALSE, error);
+  return to_c (add_up (*histogram->tensor, rectangles, n, answers), error);
 }
 
 template <class Answer>
@@ -194,8 +194,7 @@ static GBytes *add_up_bytes_c (GstIntegralHistogram *histogram, const gint *valu
                                GError **error)
 {
   g_return_val_if_fail (histogram, nullptr);
-  return to_c (add_up_bytes<Answer> (*histogram->tensor, values, n_values),
-               static_cast<GBytes *> (nullptr), error);
+  return to_c (add_up_bytes<Answer> (*histogram->tensor, values, n_values), error);
 }
 
 static bool has_place (const inthist::Shape &shape, guint bin, gint x, gint y)
@@ -359,7 +358,7 @@ gboolean gst_integral_histogram_wait (GstIntegralHistogram *histogram, GstClockT
                                       GError **error)
 {
   g_return_val_if_fail (histogram, FALSE);
-  return integralhist::to_c (histogram->tensor->wait (timeout), FALSE, error);
+  return integralhist::to_c (histogram->tensor->wait (timeout), error);
 }
 
 gboolean gst_integral_histogram_add_reader (GstIntegralHistogram *histogram, gpointer stream,
@@ -367,8 +366,7 @@ gboolean gst_integral_histogram_add_reader (GstIntegralHistogram *histogram, gpo
 {
   g_return_val_if_fail (histogram, FALSE);
   return integralhist::to_c (
-      integralhist::add_reader (*histogram->tensor, static_cast<inthist::Stream> (stream)), FALSE,
-      error);
+      integralhist::add_reader (*histogram->tensor, static_cast<inthist::Stream> (stream)), error);
 }
 
 gboolean gst_integral_histogram_regions (GstIntegralHistogram *histogram,
@@ -430,8 +428,7 @@ GBytes *gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogr
 GstBuffer *gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, GError **error)
 {
   g_return_val_if_fail (histogram, nullptr);
-  const auto data =
-      integralhist::to_c (histogram->tensor->host (), static_cast<const void *> (nullptr), error);
+  const auto data = integralhist::to_c (histogram->tensor->host (), error);
   if (!data)
     return nullptr;
   const gsize bytes = histogram->tensor->bytes ();
@@ -454,7 +451,7 @@ guint32 gst_integral_histogram_query_element (GstIntegralHistogram *histogram, G
                                               guint bin, gint x, gint y, GError **error)
 {
   g_return_val_if_fail (histogram && buffer, 0);
-  return integralhist::to_c (integralhist::element_in (*histogram->tensor, buffer, bin, x, y), 0u,
+  return integralhist::to_c (integralhist::element_in (*histogram->tensor, buffer, bin, x, y),
                              error);
 }
 

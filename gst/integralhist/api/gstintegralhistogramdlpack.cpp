@@ -164,15 +164,14 @@ gpointer gst_integral_histogram_get_dlpack (GstIntegralHistogram *histogram,
   return to_c (flags & GST_INTEGRAL_HISTOGRAM_DLPACK_UNVERSIONED
                    ? exported<dlpack::Unversioned> (histogram, flags, stream)
                    : exported<dlpack::Versioned> (histogram, flags, stream),
-               static_cast<void *> (nullptr), error);
+               error);
 }
 
 gint gst_integral_histogram_get_dlpack_device (GstIntegralHistogram *histogram, gint *id,
                                                GError **error)
 {
   g_return_val_if_fail (histogram, 0);
-  const auto device = integralhist::to_c (integralhist::device_of (*histogram->tensor),
-                                          integralhist::dlpack::Device{ 0, 0 }, error);
+  const auto device = integralhist::to_c (integralhist::device_of (*histogram->tensor), error);
   integralhist::store (id, device.id);
   return device.type;
 }

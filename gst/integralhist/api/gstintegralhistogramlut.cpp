@@ -42,6 +42,5 @@ GstEvent *gst_integral_image_lut_event_new (const guint8 *scores)
 GBytes *gst_integral_image_lut_event_parse (GstEvent *event, GError **error)
 {
   g_return_val_if_fail (event, nullptr);
-  return integralhist::to_c (integralhist::scores_in (event), static_cast<GBytes *> (nullptr),
-                             error);
+  return integralhist::to_c (integralhist::scores_in (event), error);
 }

@@ -175,7 +175,7 @@ gboolean ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **
     TRY (build (builder));
     return builder.ask (stream);
   };
-  return to_c (answer (), FALSE, error);
+  return to_c (answer (), error);
 }
 
 gboolean ask_regions (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n,
@@ -293,8 +293,7 @@ GBytes *bytes_of (const Grid &grid, gsize a_window, GError **error, Fill &&fill)
   const auto windows = windows_of_grid (grid);
   const gsize bytes = windows ? windows->size () * a_window : 0;
   g_autofree guint8 *answers =
-      to_c (windows ? answers_for<guint8> (bytes) : tl::make_unexpected (windows.error ()),
-            static_cast<guint8 *> (nullptr), error);
+      to_c (windows ? answers_for<guint8> (bytes) : tl::make_unexpected (windows.error ()), error);
   return answers && fill (answers) ? g_bytes_new_take (g_steal_pointer (&answers), bytes) : nullptr;
 }
 

@@ -244,8 +244,7 @@ guint64 *gst_integral_histogram_regions_meta_get_values (GstIntegralHistogramReg
                                                          GError **error)
 {
   g_return_val_if_fail (meta, nullptr);
-  guint64 *const values = to_c (values_of (*RegionsMeta::of (meta).content.answers, index),
-                                static_cast<guint64 *> (nullptr), error);
+  guint64 *const values = to_c (values_of (*RegionsMeta::of (meta).content.answers, index), error);
   store (n_values, values ? asked_of (meta).planes : 0);
   return values;
 }

@@ -51,16 +51,15 @@ struct PlacedMeta {
 
   static GBytes *to_bytes (const Meta *meta, GError **error)
   {
-    const auto bytes = bytes_of (of (meta));
-    if (bytes)
-      return to_gbytes (*bytes);
-    set_gerror (error, bytes.error ());
-    return nullptr;
+    const auto bytes = [meta] () -> Expected<GBytes *> {
+      return to_gbytes (TRY (bytes_of (of (meta))));
+    };
+    return to_c (bytes (), error);
   }
 
   static Meta *add_from_bytes (GstBuffer *buffer, GBytes *bytes, GError **error)
   {
-    return to_c (read (buffer, span_of (bytes)), static_cast<Meta *> (nullptr), error);
+    return to_c (read (buffer, span_of (bytes)), error);
   }
 
   static GType register_api ()
