@@ -19,7 +19,6 @@
 #include <utility>
 
 #include <gst/integralhist/api/histogram.hpp>
-#include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/track/base/log.hpp>
 
 #include "shared_spots.hpp"

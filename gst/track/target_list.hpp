@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include <gst/integralhist/api/histogram_spec.hpp>
+#include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/base/error.hpp>
 #include <gst/track/association/camera_motion.hpp>
 #include <gst/track/association/detection_selection.hpp>

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include <gst/integralhist/api/histogram_spec.hpp>
+#include <gst/integralhist/api/histogram.hpp>
 #include <gst/elements/base/parse.hpp>
 #include <gst/elements/integralhistlikelihood/model_text.hpp>
 #include <gst/integralhist/sharded/fault.hpp>

@@ -12,7 +12,7 @@
 #endif
 
 #include <gst/frame/nvmm_surface.hpp>
-#include <gst/integralhist/api/histogram_spec.hpp>
+#include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/base/log.hpp>
 
 namespace integralhist {

@@ -7,7 +7,6 @@
 #include <gst/elements/base/producer_query.hpp>
 #include <gst/frame/mapped_frame.hpp>
 #include <gst/integralhist/api/histogram.hpp>
-#include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/integralhist/meta/placed.hpp>
 #include <gst/track/correlation/features.hpp>
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <gst/integralhist/api/histogram_spec.hpp>
+#include <gst/integralhist/api/histogram.hpp>
 
 namespace integralhist {
 

@@ -30,7 +30,7 @@
 #include <gst/elements/drawing/overlay_canvas.hpp>
 #include <gst/frame/mapped_frame.hpp>
 #include <gst/frame/video_formats.hpp>
-#include <gst/integralhist/api/histogram_spec.hpp>
+#include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/base/number.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/meta/tracks.hpp>

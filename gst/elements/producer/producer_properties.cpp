@@ -9,7 +9,7 @@
 #include <kernels/tiles.hpp>
 
 #include <gst/frame/video_formats.hpp>
-#include <gst/integralhist/api/histogram_spec.hpp>
+#include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/base/regular_file.hpp>
 
 namespace integralhist {

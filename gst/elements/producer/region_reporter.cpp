@@ -6,7 +6,6 @@
 #include <span>
 
 #include <gst/integralhist/api/histogram.hpp>
-#include <gst/integralhist/api/histogram_spec.hpp>
 #include <gst/integralhist/base/cancel.hpp>
 
 namespace integralhist {

@@ -27,4 +27,41 @@ Tensor &tensor_of (GstIntegralHistogram *histogram)
   return *histogram->tensor;
 }
 
+std::string text_of (const inthist::Quantization &quantization)
+{
+  std::string text;
+  for (const int parts : quantization)
+    if (parts > 0)
+      text += joined (text.empty () ? "" : ",", parts);
+  return text;
+}
+
+std::string settings_of (const HistogramSpec &spec)
+{
+  const std::string parts = text_of (spec.quantization);
+  return joined (
+      "feature=", inthist::info_of (spec.feature).nick,
+      parts.empty () ? "" : " quantization=", parts,
+      spec.weight == inthist::Weight::gradient ? " weight=gradient" : "",
+      spec.soft ? " soft=true" : "",
+      spec.range ? joined (" first-bin=", spec.range->first_bin, " n-bins=", spec.range->bins) : "",
+      spec.has_lut ? " and a lut" : "");
+}
+
+bool has_own_bins (inthist::Feature feature)
+{
+  const inthist::FeatureInfo &info = inthist::info_of (feature);
+  return info.bins > 0 || info.is_joint ();
+}
+
+Expected<> check_all_bins (const GstIntegralHistogram *histogram)
+{
+  const HistogramSpec &spec = spec_of (histogram);
+  if (!spec.range)
+    return {};
+  return error (Error::Kind::bad_setting, "The frames' integral histogram of ",
+                inthist::info_of (spec.feature).nick, " has ", describe (*spec.range),
+                ", but this element needs all: set first-bin=0 n-bins=0 of cudaintegralhist");
+}
+
 }  // namespace integralhist

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The struct behind GstIntegralHistogram: a reference to a tensor.
+// The struct behind GstIntegralHistogram: a reference to a tensor, and the settings that define the
+// bins of the histogram (HistogramSpec), with texts for them.
 #pragma once
 
 #include <memory>
@@ -49,6 +50,20 @@ namespace integralhist {
 GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor,
                                      const HistogramSpec &spec = {});
 Tensor &tensor_of (GstIntegralHistogram *histogram);
+inline const HistogramSpec &spec_of (const GstIntegralHistogram *histogram)
+{
+  return histogram->spec;
+}
+
+/// Returns the quantization of a joint feature as text of the property `quantization`: "16,8".
+std::string text_of (const inthist::Quantization &quantization);
+/// Returns a histogram's settings as properties of the element cudaintegralhist, such as
+/// "feature=hue-saturation quantization=16,8".
+std::string settings_of (const HistogramSpec &spec);
+/// Returns whether a feature itself defines the number of bins, so the property `bins` is ignored.
+bool has_own_bins (inthist::Feature feature);
+/// Returns an error if a histogram has only a range of the bins.
+Expected<> check_all_bins (const GstIntegralHistogram *histogram);
 
 struct HistogramUnref {
   void operator() (GstIntegralHistogram *h) const { gst_integral_histogram_unref (h); }

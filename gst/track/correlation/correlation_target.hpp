@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include <gst/integralhist/api/histogram_spec.hpp>
+#include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/gstintegralhistogrammeta.h>
 #include <gst/track/base/target.hpp>
 

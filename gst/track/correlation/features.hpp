@@ -5,7 +5,7 @@
 
 #include <kernels/correlation/channels.hpp>
 
-#include <gst/integralhist/api/histogram_spec.hpp>
+#include <gst/integralhist/api/histogram.hpp>
 
 namespace integralhist {
 

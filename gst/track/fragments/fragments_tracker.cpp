@@ -8,7 +8,7 @@
 
 #include <kernels/likeness.hpp>
 
-#include <gst/integralhist/api/histogram_spec.hpp>
+#include <gst/integralhist/api/histogram.hpp>
 #include <gst/track/base/median.hpp>
 
 namespace integralhist {
