@@ -64,4 +64,15 @@ Expected<> check_all_bins (const GstIntegralHistogram *histogram)
                 ", but this element needs all: set first-bin=0 n-bins=0 of cudaintegralhist");
 }
 
+Expected<std::vector<guint64>> sums_of (GstIntegralHistogram *histogram,
+                                        std::span<const GstVideoRectangle> rectangles)
+{
+  std::vector<guint64> sums (rectangles.size () * gst_integral_histogram_get_bins (histogram));
+  GError *problem = nullptr;
+  if (!gst_integral_histogram_regions_sums (histogram, rectangles.data (),
+                                            guint (rectangles.size ()), sums.data (), &problem))
+    return take_gerror (problem);
+  return sums;
+}
+
 }  // namespace integralhist

@@ -6,7 +6,9 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include <gst/integralhist/engine/tensor.hpp>
 #include <gst/integralhist/gstintegralhistogram.h>
@@ -64,6 +66,9 @@ std::string settings_of (const HistogramSpec &spec);
 bool has_own_bins (inthist::Feature feature);
 /// Returns an error if a histogram has only a range of the bins.
 Expected<> check_all_bins (const GstIntegralHistogram *histogram);
+/// Calls gst_integral_histogram_regions_sums (). Returns the sums as [rectangle][plane].
+Expected<std::vector<guint64>> sums_of (GstIntegralHistogram *histogram,
+                                        std::span<const GstVideoRectangle> rectangles);
 
 struct HistogramUnref {
   void operator() (GstIntegralHistogram *h) const { gst_integral_histogram_unref (h); }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "region_answers.hpp"
 
-#include <algorithm>
-
 #include <kernels/region.hpp>
 
 #include <gst/integralhist/base/cancel.hpp>
@@ -59,19 +57,16 @@ Expected<std::span<const guint64>> RegionAnswers::ask ()
 
 Expected<> RegionAnswers::ask_once ()
 {
-  values_.resize (asked.n_values ());
-  const GstVideoRectangle *const regions = asked.regions.data ();
-  const auto n = guint (asked.regions.size ());
-  GError *problem = nullptr;
-  if (asked.content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS) {
-    std::vector<guint32> counts (values_.size ());
-    if (!gst_integral_histogram_regions (histogram_.get (), regions, n, counts.data (), &problem))
-      return take_gerror (problem);
-    std::ranges::copy (counts, values_.begin ());
-  } else if (!gst_integral_histogram_regions_sums (histogram_.get (), regions, n, values_.data (),
-                                                   &problem)) {
-    return take_gerror (problem);
+  if (asked.content != GST_INTEGRAL_HISTOGRAM_CONTENT_BINS) {
+    values_ = TRY (sums_of (histogram_.get (), asked.regions));
+    return {};
   }
+  std::vector<guint32> counts (asked.n_values ());
+  GError *problem = nullptr;
+  if (!gst_integral_histogram_regions (histogram_.get (), asked.regions.data (),
+                                       guint (asked.regions.size ()), counts.data (), &problem))
+    return take_gerror (problem);
+  values_.assign (counts.begin (), counts.end ());
   return {};
 }
 

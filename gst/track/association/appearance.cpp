@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <numeric>
 
+#include <gst/integralhist/api/histogram.hpp>
 #include <gst/track/base/target_frame.hpp>
 
 namespace integralhist {
@@ -39,11 +40,7 @@ Expected<std::vector<Appearance>> appearances_of (GstIntegralHistogram *histogra
   for (const TargetBox &box : boxes)
     for (int stripe = 0; stripe < kStripes; stripe++)
       stripes.push_back (stripe_of (box, stripe, width, height));
-  std::vector<guint64> counts (stripes.size () * bins);
-  GError *problem = nullptr;
-  if (!gst_integral_histogram_regions_sums (histogram, stripes.data (), guint (stripes.size ()),
-                                            counts.data (), &problem))
-    return take_gerror (problem);
+  const std::vector<guint64> counts = TRY (sums_of (histogram, stripes));
   for (std::size_t i = 0; i < stripes.size (); i++) {
     const auto stripe_counts = std::span (counts).subspan (i * bins, bins);
     const double pixels = double (std::reduce (stripe_counts.begin (), stripe_counts.end ()));

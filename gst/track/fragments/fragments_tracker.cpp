@@ -230,11 +230,7 @@ private:
   /// Returns normalised histograms of rectangles; all 0 for a rectangle without a pixel in a bin.
   Expected<std::vector<float>> histograms (const std::vector<GstVideoRectangle> &rectangles) const
   {
-    std::vector<guint64> counts (rectangles.size () * bins_);
-    GError *problem = nullptr;
-    if (!gst_integral_histogram_regions_sums (histogram_, rectangles.data (),
-                                              guint (rectangles.size ()), counts.data (), &problem))
-      return take_gerror (problem);
+    const std::vector<guint64> counts = TRY (sums_of (histogram_, rectangles));
     std::vector<float> shares (counts.size ());
     for (std::size_t first = 0; first < counts.size (); first += bins_) {
       guint64 pixels = 0;
