@@ -1,25 +1,29 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
+#include <memory>
 #include <mutex>
+#include <span>
+#include <utility>
 
 #include "demand.hpp"
 #include "on_demand_context.hpp"
-#include "tensor_proxy.hpp"
 
 namespace integralhist {
 
 /// Forwards queries to a tensor that was computed at once, and notes what the queries would have
 /// cost on demand, so that the engine can return to computing on demand if that is cheaper.
-class DemandProxy final : public TensorProxy {
+class DemandProxy final : public Tensor {
 public:
   DemandProxy (std::shared_ptr<OnDemandContext> context, std::shared_ptr<Tensor> tensor,
                const AnswerCost &cost)
-      : TensorProxy (std::move (tensor)), context_ (std::move (context)), demand_ (shape, cost)
+      : Tensor (*tensor, tensor->flags), tensor_ (std::move (tensor)),
+        context_ (std::move (context)), demand_ (shape, cost)
   {
   }
   ~DemandProxy () override { context_->note_released (demand_.is_for_all ()); }
 
+  Expected<> wait (GstClockTime timeout) override { return tensor_->wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override
   {
     note (queries);
@@ -49,6 +53,7 @@ public:
     note_all ();
     return tensor_->device_tensor ();
   }
+  Expected<std::span<const Shard>> shards () override { return tensor_->shards (); }
 
 private:
   void note (std::span<const Query> queries)
@@ -64,6 +69,7 @@ private:
     demand_.note_computed (demand_.frame ());
   }
 
+  const std::shared_ptr<Tensor> tensor_;
   const std::shared_ptr<OnDemandContext> context_;
   std::mutex mutex_;
   Demand demand_;
