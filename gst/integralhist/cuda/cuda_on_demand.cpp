@@ -207,9 +207,7 @@ public:
   {
     for (const Query &query : queries)
       if (!is_prepared_ || !TRY (count_windows (*image_, shape, query)))
-        TRY (ask_box (
-            *TRY (box_for (query)), query,
-            [] (Tensor &tensor, std::span<const Query> there) { return tensor.ask (there); }));
+        TRY (ask_box (*TRY (box_for (query)), query));
     return {};
   }
   Expected<> ask_cells (std::span<const CellsQuery> queries) override
@@ -220,10 +218,7 @@ public:
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override
   {
     for (const Query &query : queries)
-      TRY (ask_box (*TRY (box_for (query)), query,
-                    [stream] (Tensor &tensor, std::span<const Query> there) {
-                      return tensor.ask_on (stream, there);
-                    }));
+      TRY (ask_box (*TRY (box_for (query)), query, stream));
     return {};
   }
   Expected<const void *> host () override { return TRY (whole ())->host (); }

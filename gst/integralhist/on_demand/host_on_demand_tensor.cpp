@@ -153,9 +153,7 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
   locked.unlock ();
   if (!box && adds_up (query) && box.error ().kind == Error::Kind::no_memory)
     return answer_from_pixels (TRY (lock ()), query);
-  return ask_box (*TRY (box), query, [] (Tensor &tensor, std::span<const Query> queries) {
-    return tensor.ask (queries);
-  });
+  return ask_box (*TRY (box), query);
 }
 
 /// Answers a query by counting pixels of its windows, with the mutex unlocked. First computes those

@@ -17,8 +17,8 @@ void OnDemandTensor::note_failure (const Error &error)
 }
 
 /// Returns a query with its windows in coordinates of the region `to`. `list` owns the windows.
-Expected<Query> OnDemandTensor::moved (Query query, const Region &to, const inthist::Shape &frame,
-                                       std::unique_ptr<Region[]> &list)
+static Expected<Query> moved (Query query, const Region &to, const inthist::Shape &frame,
+                              std::unique_ptr<Region[]> &list)
 {
   if (query.windows.list) {
     list.reset (new (std::nothrow) Region[query.windows.n]);
@@ -69,6 +69,15 @@ OnDemandTensor::box_of (std::unique_lock<std::mutex> &lock, const Region &region
       Box{ region, TRY (unlocked (lock, [&] { return compute (region); })) });
   demand_.note_computed (region);
   return box_;
+}
+
+Expected<> OnDemandTensor::ask_box (const Box &box, const Query &query,
+                                    std::optional<inthist::Stream> stream)
+{
+  std::unique_ptr<Region[]> list;
+  const Query there = is_whole (box.region) ? query : TRY (moved (query, box.region, shape, list));
+  const std::span queries (&there, 1);
+  return stream ? box.tensor->ask_on (*stream, queries) : box.tensor->ask (queries);
 }
 
 }  // namespace integralhist

@@ -23,6 +23,7 @@
 #include <condition_variable>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 
 #include <gst/integralhist/engine/engine_tensor.hpp>
@@ -87,16 +88,10 @@ protected:
   /// newly computed one, which then replaces the tensor in box_.
   Expected<std::shared_ptr<const Box>> box_of (std::unique_lock<std::mutex> &lock,
                                                const Region &region);
-  /// Passes the tensor of a box (a region of the frame) to the function `ask`, and the query with
-  /// windows in coordinates of the box.
-  template <class Ask>
-  Expected<> ask_box (const Box &box, const Query &query, Ask &&ask)
-  {
-    std::unique_ptr<Region[]> list;
-    const Query there =
-        is_whole (box.region) ? query : TRY (moved (query, box.region, shape, list));
-    return ask (*box.tensor, std::span (&there, 1));
-  }
+  /// Asks the tensor of a box, with the query's windows in coordinates of the box. With a `stream`,
+  /// which may be null, enqueues the query there, as Tensor::ask_on () does.
+  Expected<> ask_box (const Box &box, const Query &query,
+                      std::optional<inthist::Stream> stream = {});
 
   const std::shared_ptr<OnDemandContext> context_;
 
@@ -108,8 +103,6 @@ protected:
 
 private:
   static void note_failure (const Error &error);
-  static Expected<Query> moved (Query query, const Region &to, const inthist::Shape &frame,
-                                std::unique_ptr<Region[]> &list);
 };
 
 }  // namespace integralhist
