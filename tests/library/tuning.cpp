@@ -10,6 +10,7 @@
 #include <thread>
 
 #include <glib/gstdio.h>
+#include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/engine/plan.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <kernels/registry.hpp>
@@ -124,11 +125,10 @@ struct Large {
     std::aligned_alloc (64, inthist::tensor_bytes (shape, inthist::layout_of (shape))), std::free
   };
 
-  integralhist::Expected<integralhist::Plan> plan (const std::atomic<bool> *cancelled,
-                                                   unsigned milliseconds = 60000) const
+  integralhist::Expected<integralhist::Plan> plan (unsigned milliseconds = 60000) const
   {
     return integralhist::plan_for (inthist::Device::cpu, shape, nullptr, milliseconds, 1,
-                                   tensor.get (), cancelled);
+                                   tensor.get ());
   }
 };
 
@@ -212,7 +212,7 @@ TEST (built_in)
         640,       480,       c.content == Content::sums ? 1 : 32,
         c.counter, c.content, c.content == Content::weights ? Type::u32 : Type::u8
       };
-      const auto plan = integralhist::plan_for (device, shape, nullptr, 0, 1, nullptr, nullptr);
+      const auto plan = integralhist::plan_for (device, shape, nullptr, 0, 1, nullptr);
       if (device == Device::cuda && !INTHIST_CUDA) {
         fail_unless (!plan);
         continue;
@@ -261,7 +261,7 @@ TEST (too_little_time)
 {
   const Load load;
   const Large large;
-  const auto plan = large.plan (nullptr, 1);
+  const auto plan = large.plan (1);
   fail_unless (plan.has_value ());
   fail_unless_equals_string (plan->choice.strategy->name, "rows");
   fail_unless_equals_string (plan->origin, "default");
@@ -275,8 +275,7 @@ TEST (no_strategy)
     g_print ("SKIP: no_strategy: CUDA makes tiles\n");
     return;
   }
-  const auto plan =
-      integralhist::plan_for (inthist::Device::cuda, tiled, nullptr, 0, 1, nullptr, nullptr);
+  const auto plan = integralhist::plan_for (inthist::Device::cuda, tiled, nullptr, 0, 1, nullptr);
   fail_unless (!plan && plan.error ().message.ends_with ("(u8-tiled): set counter=u16"));
 }
 
@@ -288,7 +287,7 @@ TEST (bounded_start)
   for (const unsigned budget : { 20u, 100u, 400u, 1000u }) {  // milliseconds
     const auto attempt = [&] {
       const gint64 start = g_get_monotonic_time ();
-      fail_unless (large.plan (nullptr, budget).has_value ());
+      fail_unless (large.plan (budget).has_value ());
       const double took = double (g_get_monotonic_time () - start) / 1e6;
       g_print ("%.3f s with %u ms\n", took, budget);
       return took < budget / 1e3 + 0.25;  // includes making a picture
@@ -311,7 +310,8 @@ TEST (cancelled_while_measuring)
         set = g_get_monotonic_time ();
         flag = true;
       });
-      const auto plan = large.plan (&flag);
+      const integralhist::CancelScope scope (flag);
+      const auto plan = large.plan ();
       const gint64 end = g_get_monotonic_time ();
       if (plan && end < set)  // a fast machine
         return true;
@@ -332,7 +332,10 @@ TEST (cancelled_while_another_measures)
   const auto attempt = [&] {
     std::atomic<bool> first = false, second = false;
     bool ended = false;
-    std::jthread measuring ([&] { ended = large.plan (&first).has_value (); });
+    std::jthread measuring ([&] {
+      const integralhist::CancelScope scope (first);
+      ended = large.plan ().has_value ();
+    });
     g_usleep (20000);
     std::atomic<gint64> set = 0;
     std::jthread other ([&] {
@@ -341,7 +344,8 @@ TEST (cancelled_while_another_measures)
       second = true;
     });
     const Large unused = { .shape = { 64, 48, 32 } };
-    const auto plan = unused.plan (&second);
+    const integralhist::CancelScope scope (second);
+    const auto plan = unused.plan ();
     const double took = double (g_get_monotonic_time () - set) / 1e6;
     first = true;
     other.join ();

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <thread>
 
+#include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/base/log.hpp>
 
 namespace integralhist {
@@ -17,12 +18,12 @@ using inthist::Shape;
 using Seconds = std::chrono::duration<double>;
 
 /// Waits until no other thread measures strategies, because two measurements at once would both be
-/// wrong. Returns a lock that is not owned if `cancelled` was set first.
-std::unique_lock<std::mutex> turn (const std::atomic<bool> *cancelled)
+/// wrong. Returns a lock that is not owned if this thread was cancelled first.
+std::unique_lock<std::mutex> turn ()
 {
   static std::mutex mutex;
   std::unique_lock lock (mutex, std::try_to_lock);
-  while (!lock.owns_lock () && !inthist::is_set (cancelled)) {
+  while (!lock.owns_lock () && !CancelScope::is_cancelled ()) {
     std::this_thread::sleep_for (std::chrono::milliseconds (2));
     (void) lock.try_lock ();
   }
@@ -30,18 +31,17 @@ std::unique_lock<std::mutex> turn (const std::atomic<bool> *cancelled)
 }
 
 Expected<Plan> measured_plan (Device device, const Shape &shape, const Choice &built_in,
-                              unsigned milliseconds, int slots, void *tensor,
-                              const std::atomic<bool> *cancelled)
+                              unsigned milliseconds, int slots, void *tensor)
 {
   const auto flushing = [] {
     return error (Error::Kind::flushing, "stopped while strategies were measured");
   };
-  const auto lock = turn (cancelled);
-  if (!lock.owns_lock () || inthist::is_set (cancelled))
+  const auto lock = turn ();
+  if (!lock.owns_lock () || CancelScope::is_cancelled ())
     return flushing ();
   const auto start = std::chrono::steady_clock::now ();
   const auto choice = inthist::tune (device, shape, inthist::layout_of (shape), tensor,
-                                     milliseconds / 1e3, slots, cancelled);
+                                     milliseconds / 1e3, slots, CancelScope::flag ());
   if (!choice && choice.error ().cancelled)
     return flushing ();
   if (!choice)
@@ -51,32 +51,26 @@ Expected<Plan> measured_plan (Device device, const Shape &shape, const Choice &b
   return Plan{ *choice, "measured", joined ("measured in ", int (took.count () * 1e3), " ms") };
 }
 
-Expected<Plan> find_plan (Device device, const Shape &shape, const inthist::Strategy *set,
-                          unsigned milliseconds, int slots, void *tensor,
-                          const std::atomic<bool> *cancelled)
-{
-  if (set)
-    return Plan{ { set, {}, 0 }, "set", "as set" };
-  const Choice built_in = inthist::default_choice (device, shape);
-  if (!built_in.strategy)
-    return error (Error::Kind::failed, "no strategy computes ", describe (shape),
-                  shape.counter == inthist::Type::u8_tiled ? ": set counter=u16" : "");
-  if (milliseconds == 0)
-    return Plan{ built_in, "default", "built-in" };
-  return measured_plan (device, shape, built_in, milliseconds, slots, tensor, cancelled);
-}
-
 }  // namespace
 
 Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strategy *set,
-                         unsigned milliseconds, int slots, void *tensor,
-                         const std::atomic<bool> *cancelled)
+                         unsigned milliseconds, int slots, void *tensor)
 {
-  auto plan = find_plan (device, shape, set, milliseconds, slots, tensor, cancelled);
-  if (plan)
-    GST_DEBUG ("%s: strategy %s, tile %d, threads %d: %s", describe (shape).c_str (),
-               plan->choice.strategy->name, plan->choice.tuning.tile, plan->choice.tuning.threads,
-               plan->description.c_str ());
+  Plan plan;
+  if (set) {
+    plan = { { set, {}, 0 }, "set", "as set" };
+  } else {
+    const Choice built_in = inthist::default_choice (device, shape);
+    if (!built_in.strategy)
+      return error (Error::Kind::failed, "no strategy computes ", describe (shape),
+                    shape.counter == inthist::Type::u8_tiled ? ": set counter=u16" : "");
+    plan = milliseconds == 0
+               ? Plan{ built_in, "default", "built-in" }
+               : TRY (measured_plan (device, shape, built_in, milliseconds, slots, tensor));
+  }
+  GST_DEBUG ("%s: strategy %s, tile %d, threads %d: %s", describe (shape).c_str (),
+             plan.choice.strategy->name, plan.choice.tuning.tile, plan.choice.tuning.threads,
+             plan.description.c_str ());
   return plan;
 }
 

@@ -18,9 +18,10 @@ struct Plan {
 
 /// Chooses a strategy for a shape: `set` if not null; the fastest that tune () finds in
 /// `milliseconds` if not 0; or the built-in one. Measuring overwrites `tensor` on the device. The
-/// error is `failed` if no strategy takes the shape, `flushing` soon after `cancelled` is set.
+/// error is `failed` if no strategy takes the shape, `flushing` soon after this thread is
+/// cancelled.
 Expected<Plan> plan_for (inthist::Device device, const inthist::Shape &shape,
                          const inthist::Strategy *set, unsigned milliseconds, int slots,
-                         void *tensor, const std::atomic<bool> *cancelled);
+                         void *tensor);
 
 }  // namespace integralhist

@@ -39,9 +39,8 @@ public:
     pool_ = TRY (TensorPool::create (make, options));
     TRY (check_threads ());
     const auto first = TRY (pool_->acquire ());
-    plan_ =
-        TRY (plan_for (inthist::Device::cpu, largest_part_, options.strategy, options.tuning_time,
-                       1, static_cast<CpuTensor &> (*first).data (), CancelScope::flag ()));
+    plan_ = TRY (plan_for (inthist::Device::cpu, largest_part_, options.strategy,
+                           options.tuning_time, 1, static_cast<CpuTensor &> (*first).data ()));
     const PartMemory memory = memory_of (largest_part_, plan_.choice.strategy, plan_.choice.tuning);
     for (Slot &slot : slots_) {
       for (const auto &[owner, bytes] : { std::pair{ &slot.pixels, memory.pixels },

@@ -12,7 +12,6 @@
 #include <chrono>
 #include <mutex>
 
-#include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/base/check_threads.hpp>
 #include <gst/integralhist/base/log.hpp>
 #include <gst/integralhist/engine/tensor_pool.hpp>
@@ -83,8 +82,8 @@ public:
     }
     TRY (check_threads ());
     const bool is_cpu = options.strategy && options.strategy->device == inthist::Device::cpu;
-    Plan plan = TRY (plan_for (inthist::Device::cpu, shape, is_cpu ? options.strategy : nullptr, 0,
-                               1, nullptr, CancelScope::flag ()));
+    Plan plan = TRY (
+        plan_for (inthist::Device::cpu, shape, is_cpu ? options.strategy : nullptr, 0, 1, nullptr));
     plan.description += ", on demand";
     context_ = std::make_shared<OnDemandContext> (shape, lut, plan, std::move (whole_engine),
                                                   std::move (assist));
