@@ -75,13 +75,22 @@ public:
     return {};
   }
 
-  ~ShardedEngine () override { stop (); }
+  ~ShardedEngine () override
+  {
+    queue_.stop ();
+    for (auto &worker : workers_)
+      worker->join ();
+    workers_.clear ();
+    if (pool_)
+      pool_->close ();
+  }
 
   Expected<SubmittedFrame> submit (const Frame &frame) override
   {
     const TraceRange range ("integral histogram: divide");
     TRY (queue_.await_room ());
-    const auto tensor = TRY (next_tensor ());
+    // If memory is short, acquire () waits until a frame in flight is done.
+    const auto tensor = std::static_pointer_cast<ShardedTensor> (TRY (pool_->acquire (queue_)));
     tensor->begin ();
     auto pending = std::make_shared<PendingFrame> ();
     pending->frame = PartFrame{ frame };
@@ -149,22 +158,6 @@ public:
 private:
   /// Returns whether each picture is uploaded to one device, from which the other devices copy it.
   bool peers_copy () const { return partition_.resident && functions_.peers_copy (shape_); }
-
-  void stop ()
-  {
-    queue_.stop ();
-    for (auto &worker : workers_)
-      worker->join ();
-    workers_.clear ();
-    if (pool_)
-      pool_->close ();
-  }
-
-  /// Returns a tensor of the pool. If memory is short, waits until a frame in flight is done.
-  Expected<std::shared_ptr<ShardedTensor>> next_tensor ()
-  {
-    return std::static_pointer_cast<ShardedTensor> (TRY (pool_->acquire (queue_)));
-  }
 
   /// Copies a frame's pixels to a staging buffer, because devices read them after submit ().
   Expected<> stage (PendingFrame &pending)
