@@ -147,7 +147,7 @@ private:
     plan_ =
         TRY (plan_for (inthist::Device::cuda, largest_part_, options.strategy, options.tuning_time,
                        int (options.async_depth), static_cast<CudaTensor &> (*first).data ()));
-    memory_ = memory_of (largest_part_, plan_.choice.strategy, plan_.choice.tuning);
+    memory_ = part_memory_of (largest_part_, plan_.choice.strategy, plan_.choice.tuning);
     TRY (pictures_.open ());
     *download_stream_ = TRY (make_stream ());
     trace_name (download_stream_->get (), "integral histogram: download");

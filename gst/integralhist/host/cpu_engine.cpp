@@ -14,7 +14,7 @@
 #include <gst/integralhist/engine/tensor_pool.hpp>
 #include <gst/integralhist/engine/plan.hpp>
 #include <gst/integralhist/memory/memory_messages.hpp>
-#include <gst/integralhist/memory/part_memory.hpp>
+#include <gst/integralhist/memory/part.hpp>
 
 #include "cpu_tensor.hpp"
 
@@ -41,7 +41,8 @@ public:
     const auto first = TRY (pool_->acquire ());
     plan_ = TRY (plan_for (inthist::Device::cpu, largest_part_, options.strategy,
                            options.tuning_time, 1, static_cast<CpuTensor &> (*first).data ()));
-    const PartMemory memory = memory_of (largest_part_, plan_.choice.strategy, plan_.choice.tuning);
+    const PartMemory memory =
+        part_memory_of (largest_part_, plan_.choice.strategy, plan_.choice.tuning);
     for (Slot &slot : slots_) {
       for (const auto &[owner, bytes] : { std::pair{ &slot.pixels, memory.pixels },
                                           std::pair{ &slot.workspace, memory.workspace } })

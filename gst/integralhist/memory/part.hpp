@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A part of a frame's tensor that a device computes at a time: a range of bins in a range of rows.
+// PartMemory is the memory that an engine needs for parts besides tensors.
 #pragma once
 
 #include <cstddef>
@@ -47,5 +48,23 @@ inline inthist::Lut lut_of_part (const inthist::Lut &lut, const inthist::Shape &
 {
   return part.bins == shape.bins ? lut : inthist::lut_of_bins (lut, part.first_bin, part.bins);
 }
+
+/// Bytes for the pixels and the workspace of each part in flight, and for the last row of a strip
+/// of rows (`above`), to which the next strip of the frame adds its counts.
+struct PartMemory {
+  std::size_t pixels = 0, workspace = 0;
+  std::size_t above = 0;
+};
+
+inline PartMemory part_memory_of (const inthist::Shape &most, const inthist::Strategy *strategy,
+                                  const inthist::Tuning &tuning)
+{
+  return { inthist::binned_stride (most) * most.height,
+           strategy ? strategy->workspace_bytes (most, tuning) : 0,
+           sizeof (std::uint32_t) * most.bins * most.width };
+}
+
+/// How many pictures a device has room for besides one for each part in flight: the next frame's.
+constexpr unsigned kPicturesAhead = 1;
 
 }  // namespace integralhist

@@ -8,7 +8,7 @@
 #include <kernels/registry.hpp>
 
 #include <gst/integralhist/memory/memory_messages.hpp>
-#include <gst/integralhist/memory/part_memory.hpp>
+#include <gst/integralhist/memory/part.hpp>
 
 namespace integralhist {
 namespace {
@@ -179,7 +179,7 @@ private:
 std::size_t overhead_of (const inthist::Shape &part, const Options &options, inthist::Device kind,
                          std::size_t picture, unsigned parts)
 {
-  const PartMemory memory = memory_of (
+  const PartMemory memory = part_memory_of (
       part, options.strategy ? options.strategy : inthist::preferred_strategy (kind, part), {});
   return parts * (memory.pixels + memory.workspace) + memory.above
          + (parts + kPicturesAhead) * picture;
