@@ -5,7 +5,7 @@
 #include <gst/integralhist/host/host_fence.hpp>
 #include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/on_demand/on_demand_engine.hpp>
-#include <gst/integralhist/engine/whole_tensor_engine.hpp>
+#include <gst/integralhist/on_demand/whole_tensor_engine.hpp>
 
 #include <atomic>
 #include <optional>

@@ -13,8 +13,9 @@
 
 #include <kernels/query.hpp>
 
-#include <gst/integralhist/engine/answer_cost.hpp>
 #include <gst/integralhist/engine/tensor.hpp>
+
+#include "answer_cost.hpp"
 
 namespace integralhist {
 

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <gst/integralhist/engine/options.hpp>
-#include <gst/integralhist/engine/whole_tensor_engine.hpp>
 #include <gst/integralhist/memory/memory_returns.hpp>
 
 #include "on_demand_tensor.hpp"
+#include "whole_tensor_engine.hpp"
 
 namespace integralhist {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// Measures the constants of gst/integralhist/engine/answer_cost.hpp on this machine: the costs of a
-// pixel of a window that is counted without a tensor, of a window, of an element of a tensor, and
-// of a tensor. It prints each next to the constant.
+// Measures the constants of gst/integralhist/on_demand/answer_cost.hpp on this machine: the costs
+// of a pixel of a window that is counted without a tensor, of a window, of an element of a tensor,
+// and of a tensor. It prints each next to the constant.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-#include <gst/integralhist/engine/answer_cost.hpp>
+#include <gst/integralhist/on_demand/answer_cost.hpp>
 #include <kernels/registry.hpp>
 
 using namespace inthist;

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <utility>
 
-#include "engine.hpp"
-#include "retire.hpp"
+#include <gst/integralhist/engine/engine.hpp>
+#include <gst/integralhist/engine/retire.hpp>
 
 namespace integralhist {
 
