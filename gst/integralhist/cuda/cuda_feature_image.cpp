@@ -186,10 +186,10 @@ CudaFeatureImage::input_sizes_of (std::span<const CellsQuery> queries) const
   CellInputSizes sizes;
   for (const CellsQuery &query : queries) {
     sizes.grids += query.grids.size ();
-    sizes.value_weights += planes_of (query);
+    sizes.value_weights += query.planes (shape_);
     for (const inthist::Cells &cells : query.grids) {
       sizes.edges += cells.x.size () + cells.y.size ();
-      sizes.sums += cells.size () * planes_of (query);
+      sizes.sums += cells.size () * query.planes (shape_);
     }
   }
   if (shape_.content == Content::weights)
@@ -220,7 +220,7 @@ CellGrids CudaFeatureImage::stage (std::span<const CellsQuery> queries, const Ce
       *grid++ = { there (x),     there (y),       cells.columns (),
                   cells.rows (), cells.widest (), there (value_weights),
                   sums };
-      sums += cells.size () * planes_of (query);
+      sums += cells.size () * query.planes (shape_);
       all.most_columns = std::max (all.most_columns, cells.columns ());
       all.most_rows = std::max (all.most_rows, cells.rows ());
     }
@@ -245,7 +245,7 @@ std::uint16_t *CudaFeatureImage::write_value_weights (const CellsQuery &query,
           bin < std::size_t (shape_.bins) && bin < query.scores.size () ? query.scores[bin] : 0;
     }
   }
-  return value_weights + planes_of (query) * 256;
+  return value_weights + query.planes (shape_) * 256;
 }
 
 /// Copies downloaded answers, which begin at `next`, to the memory of the queries.
@@ -255,7 +255,7 @@ Expected<> CudaFeatureImage::copy (std::span<const CellsQuery> queries, const st
   for (const CellsQuery &query : queries) {
     std::size_t bytes = 0;
     for (const inthist::Cells &cells : query.grids)
-      bytes += cells.size () * planes_of (query) * sizeof (std::int64_t);
+      bytes += cells.size () * query.planes (shape_) * sizeof (std::int64_t);
     copies.push_back ({ query.sums, next, bytes });
     next += bytes;
   }

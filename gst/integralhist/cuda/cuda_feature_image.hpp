@@ -71,10 +71,6 @@ private:
   {
     return inthist::bin_stride (shape_.width) * inthist::bytes_of (shape_.pixel);
   }
-  std::size_t planes_of (const CellsQuery &query) const
-  {
-    return query.scores.empty () ? std::size_t (shape_.bins) : 1;
-  }
   inthist::cuda::CudaExpected<> enqueue_cells (std::span<const CellsQuery> queries,
                                                QueryBuffers &at, cudaStream_t stream) const;
   CellInputSizes input_sizes_of (std::span<const CellsQuery> queries) const;

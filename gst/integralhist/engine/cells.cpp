@@ -141,7 +141,7 @@ Expected<> ask_by_rectangles (Tensor &tensor, const CellsQuery &query)
     all.emplace_back (cells);
     all.back ().add_rectangles (rectangles);
   }
-  const std::size_t planes = query.scores.empty () ? std::size_t (tensor.shape.bins) : 1;
+  const std::size_t planes = query.planes (tensor.shape);
   std::vector<guint64> sums (rectangles.size () * planes);
   if (!rectangles.empty ())  // without rectangles, all cells are empty
     TRY (query.scores.empty () ? ask_sums (tensor, rectangles, sums.data ())

@@ -53,6 +53,12 @@ struct CellsQuery {
   std::span<const inthist::Cells> grids;
   inthist::Scores scores;
   std::int64_t *sums;
+
+  /// Returns how many sums a cell has, for a tensor of this shape.
+  std::size_t planes (const inthist::Shape &shape) const
+  {
+    return scores.empty () ? std::size_t (shape.bins) : 1;
+  }
 };
 
 class Tensor;

@@ -199,7 +199,7 @@ Expected<> HostOnDemandTensor::count_cells (std::unique_lock<std::mutex> locked,
     std::int64_t *to = query.sums;
     for (const inthist::Cells &cells : query.grids) {
       cell_tasks.push_back ({ cells, query.scores, to });
-      to += cells.size () * (query.scores.empty () ? std::size_t (shape.bins) : 1);
+      to += cells.size () * query.planes (shape);
       pixels += double (cells.around ().width) * cells.around ().height;
     }
   }
