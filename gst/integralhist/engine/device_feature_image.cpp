@@ -19,7 +19,7 @@ Expected<bool> count_windows (DeviceFeatureImage &feature_image, const inthist::
   double pixels = 0;
   for (int i = 0; i < query.windows.n; i++) {
     windows.push_back (window_of (query.windows, i, shape));
-    pixels += double (windows.back ().width) * windows.back ().height;
+    pixels += double (pixels_of (windows.back ()));
   }
   if (pixels > kMaxFrames * shape.width * shape.height)
     return false;

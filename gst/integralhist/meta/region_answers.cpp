@@ -19,7 +19,7 @@ RegionQuery::RegionQuery (GstIntegralHistogram *histogram,
     const inthist::Region part =
         inthist::clip ({ r.x, r.y, r.w, r.h }, inthist::Shape{ width, height });
     regions.push_back ({ part.x, part.y, part.width, part.height });
-    pixels.push_back (guint64 (part.width) * guint64 (part.height));
+    pixels.push_back (pixels_of (part));
   }
 }
 

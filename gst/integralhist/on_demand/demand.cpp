@@ -41,7 +41,7 @@ struct Extent {
 
 bool is_most (const Region &region, const inthist::Shape &frame)
 {
-  return double (region.width) * region.height > kMaxOfWhole * frame.width * frame.height;
+  return double (pixels_of (region)) > kMaxOfWhole * frame.width * frame.height;
 }
 
 /// Returns the smallest region of the frame with all windows of a query, at least one pixel.
@@ -87,10 +87,8 @@ Region around_both (const Region &a, const Region &b)
 double pixels_of (const Query &query, const inthist::Shape &shape)
 {
   double pixels = 0;
-  for (int i = 0; i < query.windows.size (); i++) {
-    const Region window = window_of (query.windows, i, shape);
-    pixels += double (window.width) * window.height;
-  }
+  for (int i = 0; i < query.windows.size (); i++)
+    pixels += double (pixels_of (window_of (query.windows, i, shape)));
   return pixels;
 }
 
@@ -164,7 +162,7 @@ bool Demand::choose_counting (std::span<const CellsQuery> queries)
       if (region.width == 0 || region.height == 0)
         continue;
       asked = around_both (asked, region);
-      pixels += double (region.width) * region.height;
+      pixels += double (pixels_of (region));
       n += double (cells.size ());
     }
   }

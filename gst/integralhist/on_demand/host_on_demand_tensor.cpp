@@ -83,7 +83,7 @@ Expected<bool> HostOnDemandTensor::prepare_device_image (std::span<const Region>
   constexpr double kEnough = 8000, kEnoughOfFrame = 1.0 / 8;
   double pixels = 0;
   for (const Region &region : regions)
-    pixels += double (region.width) * region.height;
+    pixels += double (pixels_of (region));
   const double enough = std::max (kEnough, kEnoughOfFrame * double (shape.width) * shape.height);
   auto locked = TRY (lock ());
   if (is_device_image_current_)
@@ -200,7 +200,7 @@ Expected<> HostOnDemandTensor::count_cells (std::unique_lock<std::mutex> locked,
     for (const inthist::Cells &cells : query.grids) {
       cell_tasks.push_back ({ cells, query.scores, to });
       to += cells.size () * query.planes (shape);
-      pixels += double (cells.around ().width) * cells.around ().height;
+      pixels += double (pixels_of (cells.around ()));
     }
   }
   const int n = int (cell_tasks.size ());
