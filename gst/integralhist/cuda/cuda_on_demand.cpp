@@ -250,7 +250,7 @@ private:
     return on (*tensors_->context, [&] () -> Expected<std::shared_ptr<Tensor>> {
       const std::shared_ptr<Tensor> tensor =
           TRY (tensors_->compute (shape_of (region), region, !is_whole (region), *image_));
-      context_->count (is_whole (region));
+      context_->count_tensor (is_whole (region));
       return tensor;
     });
   }

@@ -64,7 +64,7 @@ Expected<DeviceFeatureImage *> HostOnDemandTensor::prepare (std::span<const Regi
 {
   const Expected<bool> there =
       context_->assist ? prepare_device_image (regions) : Expected<bool> (false);
-  if (!falls_through (there) && TRY (there))
+  if (!failed_recoverably (there) && TRY (there))
     return device_image_.get ();
   if (regions.size () > 1) {
     auto locked = TRY (lock ());
@@ -117,7 +117,7 @@ Expected<bool> HostOnDemandTensor::ask_device (Ask &&ask)
   if (!TRY (is_device_image_current ()))
     return false;
   const Expected<bool> answered = ask (*device_image_);
-  if (!falls_through (answered))
+  if (!failed_recoverably (answered))
     return answered;
   const auto locked = TRY (lock ());
   is_device_image_current_ = false;
@@ -261,7 +261,7 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
         .cancelled = CancelScope::flag () }));
   context_->computing--;
   TRY (outcome);
-  context_->count (is_whole (region));
+  context_->count_tensor (is_whole (region));
   context_->add_time (
       std::chrono::nanoseconds (std::chrono::steady_clock::now () - start).count ());
   return box;
@@ -277,7 +277,7 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::whole (std::unique_lock<st
     return context_->whole_engine->compute (kept_.binning ({}).image);
   }));
   demand_.note_computed (demand_.frame ());
-  context_->count (true);
+  context_->count_tensor (true);
   return whole_;
 }
 
@@ -289,10 +289,10 @@ Expected<bool> HostOnDemandTensor::ask_whole (Ask &&ask, std::span<const Error::
     return false;
   const auto tensor = whole (locked);
   locked.unlock ();
-  if (falls_through (tensor))
+  if (failed_recoverably (tensor))
     return false;
   const Expected<> answered = ask (*TRY (tensor));
-  if (falls_through (answered, recoverable))
+  if (failed_recoverably (answered, recoverable))
     return false;
   TRY (answered);
   return true;

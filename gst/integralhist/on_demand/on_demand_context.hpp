@@ -59,7 +59,7 @@ public:
   /// Returns the bytes that copied frames and host tensors use or keep for reuse.
   guint64 bytes () const { return value_bytes + memory->bytes (); }
 
-  void count (bool whole) { (whole ? tensors : part_tensors)++; }
+  void count_tensor (bool whole) { (whole ? tensors : part_tensors)++; }
   void add_time (guint64 nanoseconds)
   {
     const std::lock_guard lock (mutex_);

@@ -76,8 +76,8 @@ protected:
   /// Returns whether an answer failed with one of the given kinds of error, so that another way to
   /// answer must be tried. Logs such a failure.
   template <class T>
-  static bool falls_through (const Expected<T> &outcome,
-                             std::span<const Error::Kind> kinds = kBrokenOrFull)
+  static bool failed_recoverably (const Expected<T> &outcome,
+                                  std::span<const Error::Kind> kinds = kBrokenOrFull)
   {
     const bool does = !outcome && std::ranges::find (kinds, outcome.error ().kind) != kinds.end ();
     if (does)
