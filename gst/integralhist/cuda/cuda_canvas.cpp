@@ -23,7 +23,7 @@ struct Staged {
 };
 
 /// Packs arrays into one block of memory, each at a multiple of 16 bytes: kernels read words.
-class Layout {
+class PackedArrays {
 public:
   template <class T, std::size_t kSize>
   std::size_t add (std::span<T, kSize> array)
@@ -62,7 +62,7 @@ public:
   }
 
 private:
-  struct Own {
+  struct Resources {
     StreamOwner stream;
     std::array<Staged, 3> staged;  // memory of three frames whose drawings may be in use
     std::size_t turn = 0;
@@ -98,23 +98,23 @@ private:
     for (const std::size_t i : order)
       sorted.push_back (drawings.all[i]);
 
-    Layout layout;
-    const std::size_t all = layout.add (std::span (sorted)), pixels = layout.add (drawings.pixels);
+    PackedArrays arrays;
+    const std::size_t all = arrays.add (std::span (sorted)), pixels = arrays.add (drawings.pixels);
     std::size_t levels = 0, columns = 0, rows = 0, colours = 0;
     if (map) {
-      levels = layout.add (map->levels);
-      columns = layout.add (map->columns);
-      rows = layout.add (map->rows);
-      colours = layout.add (map->colours);
+      levels = arrays.add (map->levels);
+      columns = arrays.add (map->columns);
+      rows = arrays.add (map->rows);
+      colours = arrays.add (map->colours);
     }
-    if (layout.bytes () == 0)
+    if (arrays.bytes () == 0)
       return {};
-    TRY (staged.here.reserve (layout.bytes ()));
-    TRY (staged.there.reserve (layout.bytes ()));
-    layout.write (staged.here.get ());
+    TRY (staged.here.reserve (arrays.bytes ()));
+    TRY (staged.there.reserve (arrays.bytes ()));
+    arrays.write (staged.here.get ());
     std::byte *const there = staged.there.get ();
     const auto launch = [&] () -> CudaExpected<> {
-      TRY (check (cudaMemcpyAsync (there, staged.here.get (), layout.bytes (),
+      TRY (check (cudaMemcpyAsync (there, staged.here.get (), arrays.bytes (),
                                    cudaMemcpyHostToDevice, stream)));
       if (map)
         TRY (check (inthist::cuda::blend (
@@ -142,7 +142,7 @@ private:
   }
 
   const Context context_;
-  InContext<Own> own_;
+  InContext<Resources> own_;
 };
 
 }  // namespace
