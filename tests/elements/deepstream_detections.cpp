@@ -136,9 +136,7 @@ TEST (others_are_left_alone)
   const auto tracks_of = [&] (const std::function<void (GstBuffer *)> &prepare) {
     Tracking tracking ("");
     tracking.set_caps (scene.width, scene.height);
-    auto picture = scene.background ();
-    scene.draw (picture, kFirst, 7);
-    return tracking.follow (picture, prepare).size ();
+    return tracking.follow (scene.with (kFirst), prepare).size ();
   };
   Batch batch ({ found }), two ({ found }), none ({ found }), foreign ({ found }), odd ({ found }),
       strange ({ found }), nameless ({ found });

@@ -65,13 +65,10 @@ TEST (events)
       for (const bool flush : { true, false }) {
         qos (n * kFrame, 100 * GST_SECOND);
         fail_unless (has_meta () == !c.sheds);
-        GstSegment segment;
-        gst_segment_init (&segment, GST_FORMAT_TIME);
-        if (flush) {
-          gst_harness_push_event (harness.get (), gst_event_new_flush_start ());
-          gst_harness_push_event (harness.get (), gst_event_new_flush_stop (TRUE));
-        }
-        gst_harness_push_event (harness.get (), gst_event_new_segment (&segment));
+        if (flush)
+          harness.flush ();
+        else
+          harness.push_segment ();
         fail_unless (has_meta (), "%s: behind it", what.c_str ());
       }
       g_autoptr (GstElement) inside = gst_harness_find_element (harness.get (), element);

@@ -18,9 +18,7 @@ TEST_EACH (follows, 7)
   Tracking tracking (std::string (settings[__i__]) + " targets=" + text_of (way (0)));
   tracking.set_caps (160, 120);
   for (int frame = 0; frame < 39; frame++) {
-    auto picture = scene.background ();
-    scene.draw (picture, way (frame), 7);
-    const auto tracks = tracking.follow (picture);
+    const auto tracks = tracking.follow (scene.with (way (frame)));
     expect_at (tracks, 0, way (frame), frame);
     fail_unless (tracks.size () == 1 && tracks[0].id == 1 && tracks[0].parent == -1
                  && !tracks[0].lost);
@@ -36,9 +34,8 @@ TEST (partly_hidden)
   Tracking tracking ("targets=" + text_of (way (0)));
   tracking.set_caps (160, 120);
   for (int frame = 0; frame < 39; frame++) {
-    auto picture = scene.background ();
     Place place = way (frame);
-    scene.draw (picture, place, 7);
+    auto picture = scene.with (place);
     place.height /= 4;
     if (frame > 5)
       scene.draw (picture, place, 99);
@@ -74,10 +71,7 @@ TEST (lost_and_found)
   Tracking tracking ("lost-after=3 targets=" + text_of (kFirst));
   tracking.set_caps (320, 240);
   const auto frame = [&] (const Place *place) {
-    auto picture = scene.background ();
-    if (place)
-      scene.draw (picture, *place, 7);
-    return tracking.follow (picture);
+    return tracking.follow (place ? scene.with (*place) : scene.background ());
   };
   Place place = kFirst;
   for (int i = 0; i < 12; i++, place.x += 2)
@@ -158,8 +152,7 @@ TEST (min_confidence)
     bool lost = false;
     std::mt19937 random (4);
     for (int frame = 0; frame < 25; frame++) {
-      auto picture = scene.background ();
-      scene.draw (picture, way (frame), 7);
+      auto picture = scene.with (way (frame));
       for (auto &pixel : picture)  // so that no position is perfect
         pixel = guint8 (std::min<unsigned> (255, pixel + random () % 20));
       lost = lost || tracking.follow (picture)[0].lost;
@@ -174,8 +167,7 @@ TEST (never_lost)
   const Scene scene (160, 120);
   Tracking tracking ("lost-after=0 targets=" + text_of (kFirst));
   tracking.set_caps (160, 120);
-  auto picture = scene.background ();
-  scene.draw (picture, kFirst, 7);
+  const auto picture = scene.with (kFirst);
   for (int i = 0; i < 8; i++)
     tracking.follow (picture);
   for (int i = 0; i < 20; i++)

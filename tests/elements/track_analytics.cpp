@@ -225,9 +225,7 @@ TEST (lost_and_detected)
   Tracking tracking ("method=correlation lost-after=2", "cudatrackfeatures backend=cpu");
   tracking.set_caps (160, 120);
   const auto pass = [&] (bool drawn, bool detected) {
-    auto picture = scene.background ();
-    if (drawn)
-      scene.draw (picture, kFirst, 7);
+    const auto picture = drawn ? scene.with (kFirst) : scene.background ();
     GstBuffer *const buffer = tracking.push (picture, [&] (GstBuffer *pushed) {
       if (detected)
         detect (pushed, "face", kFirst, 0.9f);
@@ -261,9 +259,7 @@ TEST (with_fragments)
   tracking.set_caps (160, 120);
   int lost_frames = 0;
   for (int frame = 0; frame < 40; frame++) {
-    auto picture = scene.background ();
-    if (frame < 25)
-      scene.draw (picture, way (frame), 7);
+    const auto picture = frame < 25 ? scene.with (way (frame)) : scene.background ();
     const auto detect = [&] (GstBuffer *buffer) {
       const Place place = way (frame);
       GstAnalyticsODMtd mtd;

@@ -20,14 +20,6 @@ const std::string kGradients = "cudaintegralhist backend=cpu feature=signed-grad
                   kLuma = "cudaintegralimage backend=cpu name=luma ";
 const std::string kAll = kGradients + "! " + kColours + "! " + kLuma;
 
-double overlap (const Place &a, const Place &b)
-{
-  const double w = std::min (a.x + a.width, b.x + b.width) - std::max (a.x, b.x),
-               h = std::min (a.y + a.height, b.y + b.height) - std::max (a.y, b.y);
-  const double both = w > 0 && h > 0 ? w * h : 0;
-  return both / (double (a.width) * a.height + double (b.width) * b.height - both);
-}
-
 void expect_near (const std::vector<Seen> &tracks, std::size_t which, const Place &wanted,
                   int frame)
 {
@@ -35,13 +27,6 @@ void expect_near (const std::vector<Seen> &tracks, std::size_t which, const Plac
   fail_unless (!tracks[which].lost && overlap (tracks[which].box, wanted) > 0.7,
                "frame %d: %s, must be %s", frame, text_of (tracks[which].box).c_str (),
                text_of (wanted).c_str ());
-}
-
-std::vector<guint8> picture_at (const Scene &scene, const Place &place)
-{
-  auto picture = scene.background ();
-  scene.draw (picture, place, 7);
-  return picture;
 }
 
 }  // namespace
@@ -75,7 +60,7 @@ TEST (asks_what_is_near)
   Tracking tracking ("method=correlation targets=" + text_of (way (0)), kAll);
   tracking.set_caps (800, 600);
   for (int frame = 0; frame < 12; frame++)
-    expect_near (tracking.follow (picture_at (scene, way (frame))), 0, way (frame), frame);
+    expect_near (tracking.follow (scene.with (way (frame))), 0, way (frame), frame);
   for (const char *name : { "gradients", "colours", "luma" }) {
     g_autoptr (GstElement) element = gst_bin_get_by_name (GST_BIN (tracking->element), name);
     g_autoptr (GstStructure) stats = nullptr;
@@ -97,9 +82,7 @@ TEST (leaves_the_frame)
   tracking.set_caps (200, 140);
   int cut = 0;
   for (int frame = 0; frame < 18; frame++, place.x -= 4) {
-    auto picture = scene.background ();
-    scene.draw (picture, place, 7);
-    for (const Seen &track : tracking.follow (picture)) {
+    for (const Seen &track : tracking.follow (scene.with (place))) {
       const Place &box = track.box;
       fail_unless (box.x >= 0 && box.y >= 0 && box.x + box.width <= 200
                        && box.y + box.height <= 140,
@@ -170,7 +153,7 @@ TEST (interval)
                      kGradients + "interval=3 ! " + kColours + "interval=2 ! " + kLuma);
   tracking.set_caps (160, 120);
   for (int frame = 0; frame < 36; frame++) {
-    const auto tracks = tracking.follow (picture_at (scene, way (frame / 3)));
+    const auto tracks = tracking.follow (scene.with (way (frame / 3)));
     fail_unless_equals_int (tracks.size (), frame % 6 == 0 ? 1 : 0);
     if (frame % 6 == 0)
       expect_near (tracks, 0, way (frame / 3), frame);
@@ -188,7 +171,7 @@ TEST (method_changes)
     if (frame == 13 || frame == 26)
       tracking.set ("method", frame == 13 ? "correlation" : "fragments");
     const Place place = way (frame == 13 || frame == 26 ? frame - 1 : frame);
-    const auto tracks = tracking.follow (picture_at (scene, place));
+    const auto tracks = tracking.follow (scene.with (place));
     expect_near (tracks, 0, place, frame);
     fail_unless (tracks.size () == 1 && tracks[0].id == 1);
   }
@@ -209,7 +192,7 @@ TEST (method_changes_at_a_gap)
     for (int frame = 0; frame < 16; frame++) {
       if (frame == 5)
         tracking.set ("method", "correlation");
-      const auto tracks = tracking.follow (picture_at (scene, kFirst));
+      const auto tracks = tracking.follow (scene.with (kFirst));
       fail_unless_equals_int (tracks.size (), frame < 5 || frame % 2 == 0);
     }
   }
@@ -226,16 +209,15 @@ TEST (lost_while_the_method_changes)
                        kAll + "! cudaintegralhist backend=cpu bins=16");
     tracking.set_caps (160, 120);
     for (int frame = 0; frame < 10; frame++)
-      tracking.follow (picture_at (scene, kFirst));
+      tracking.follow (scene.with (kFirst));
     for (int frame = 0; frame < 8; frame++)
       tracking.follow (scene.background ());
     fail_unless (tracking.follow (scene.background ())[0].lost);
     tracking.set ("method", to_fragments ? "fragments" : "correlation");
     for (int frame = 0; frame < 8; frame++)
       fail_unless (tracking.follow (scene.background ())[0].lost);
-    const auto tracks = tracking.follow (picture_at (scene, kFirst), [&] (GstBuffer *buffer) {
-      gst_buffer_add_video_region_of_interest_meta (buffer, "thing", kFirst.x, kFirst.y,
-                                                    kFirst.width, kFirst.height);
+    const auto tracks = tracking.follow (scene.with (kFirst), [&] (GstBuffer *buffer) {
+      add_detection (buffer, "thing", kFirst, -1);
     });
     fail_unless (tracks.size () == 1 && tracks[0].id == 1);
     expect_near (tracks, 0, kFirst, 0);
@@ -251,7 +233,7 @@ TEST (caps_change)
     for (int frame = 0; frame < 8; frame++) {
       const Place place = { (kFirst.x + frame) * scale, kFirst.y * scale, kFirst.width * scale,
                             kFirst.height * scale };
-      expect_near (tracking.follow (picture_at (scene, place)), 0, place, frame);
+      expect_near (tracking.follow (scene.with (place)), 0, place, frame);
     }
   }
 }
@@ -264,23 +246,22 @@ TEST (lost_and_detected)
   Tracking tracking ("method=correlation lost-after=3 targets=" + text_of (first), kAll);
   tracking.set_caps (320, 240);
   for (int frame = 0; frame < 10; frame++)
-    expect_near (tracking.follow (picture_at (scene, first)), 0, first, frame);
+    expect_near (tracking.follow (scene.with (first)), 0, first, frame);
   std::vector<Seen> tracks;
   for (int frame = 0; frame < 8; frame++)
     tracks = tracking.follow (scene.background ());
   fail_unless (tracks.size () == 1 && tracks[0].lost && tracks[0].confidence == 0);
-  tracks = tracking.follow (picture_at (scene, first), [&] (GstBuffer *buffer) {
-    gst_buffer_add_video_region_of_interest_meta (buffer, "thing", tracks[0].box.x, tracks[0].box.y,
-                                                  tracks[0].box.width, tracks[0].box.height);
+  tracks = tracking.follow (scene.with (first), [&] (GstBuffer *buffer) {
+    add_detection (buffer, "thing", tracks[0].box, -1);
   });
   fail_unless (tracks.size () == 1 && tracks[0].id == 1 && !tracks[0].lost);
   for (int frame = 0; frame < 4; frame++)
-    expect_near (tracking.follow (picture_at (scene, first)), 0, first, frame);
+    expect_near (tracking.follow (scene.with (first)), 0, first, frame);
   for (int frame = 0; frame < 8; frame++)
     tracks = tracking.follow (scene.background ());
   fail_unless (tracks[0].lost);
   for (int frame = 0; frame < 4; frame++)  // seen again anywhere
-    tracks = tracking.follow (picture_at (scene, elsewhere));
+    tracks = tracking.follow (scene.with (elsewhere));
   expect_near (tracks, 0, elsewhere, 4);
 }
 
@@ -299,7 +280,7 @@ TEST (devices_agree)
     Tracking tracking ("method=correlation targets=" + text_of (way (0)), i == 0 ? line : other);
     tracking.set_caps (160, 120);
     for (int frame = 0; frame < 30; frame++)
-      all[i].push_back (tracking.follow (picture_at (scene, way (frame))));
+      all[i].push_back (tracking.follow (scene.with (way (frame))));
   }
   fail_unless (all[0] == all[1]);
 }
@@ -364,10 +345,8 @@ TEST (filters_on_a_gpu)
             if (target % 5 != 0 || frame < 6 || frame > 10)
               scene.draw (picture, place (target, frame), unsigned (target));
           all[i].push_back (tracking.follow (picture, [&] (GstBuffer *buffer) {
-            const Place seen = place (targets / 2, frame);
             if (frame == 14)
-              gst_buffer_add_video_region_of_interest_meta (buffer, "thing", seen.x, seen.y,
-                                                            seen.width, seen.height);
+              add_detection (buffer, "thing", place (targets / 2, frame), -1);
           }));
           fail_unless_equals_int (all[i].back ().size (), targets);
           some_lost |= all[i].back ()[0].lost;

@@ -60,8 +60,7 @@ TEST_EACH (unseen_between_looks, 2)
   Walk walk (__i__, "");
   for (int frame = 0; frame < 60; frame++) {
     const Place place = { 20 + 3 * frame, 60, 24, 32 };
-    auto picture = walk.scene.background ();
-    walk.scene.draw (picture, place, 7);
+    auto picture = walk.scene.with (place);
     if (frame > 48 && frame < 54)
       std::ranges::fill (picture, 0);
     const auto tracks = walk.tracking.follow (

@@ -41,10 +41,8 @@ TEST (another_feature)
   Tracking tracking ("targets=" + text_of (way (0)), "");
   tracking.set_caps (160, 120);
   for (int frame = 0; frame < 39; frame++) {
-    auto picture = scene.background ();
     const Place place = way (frame == 20 ? 19 : frame);  // it rests where the feature changes
-    scene.draw (picture, place, 7);
-    const auto tracks = tracking.follow (picture, frame < 20 ? kLuma : kGradient);
+    const auto tracks = tracking.follow (scene.with (place), frame < 20 ? kLuma : kGradient);
     expect_at (tracks, 0, place, frame);
     fail_unless (tracks.size () == 1 && tracks[0].id == 1 && !tracks[0].lost);
     if (frame == 20)
@@ -61,15 +59,11 @@ TEST (another_feature_when_lost)
     Tracking tracking ("lost-after=3 targets=" + text_of (kFirst), "");
     tracking.set_caps (160, 120);
     const auto frame = [&] (const Place *place, const auto &count, bool detection = false) {
-      auto picture = scene.background ();
-      if (place)
-        scene.draw (picture, *place, 7);
+      const auto picture = place ? scene.with (*place) : scene.background ();
       const auto tracks = tracking.follow (picture, [&] (GstBuffer *buffer) {
         count (buffer);
         if (detection)
-          gst_buffer_add_video_region_of_interest_meta (buffer, "person", guint (place->x),
-                                                        guint (place->y), guint (place->width),
-                                                        guint (place->height));
+          add_detection (buffer, "person", *place, -1);
       });
       fail_unless_equals_int (tracks.size (), 1);
       return tracks[0];
@@ -164,14 +158,13 @@ TEST (bins_with_a_detection)
   tracking.set_caps (160, 120);
   std::mt19937 random (3);
   for (int frame = 0; frame < 24; frame++) {
-    auto picture = scene.background ();
-    scene.draw (picture, corner, 7);
+    auto picture = scene.with (corner);
     for (auto &value : picture)
       value = guint8 (std::clamp (value + int (random () % 21) - 10, 0, 255));
     const auto tracks = tracking.follow (picture, [&] (GstBuffer *buffer) {
       (frame < 12 ? kLuma : kFine) (buffer);
       if (frame == 12)
-        gst_buffer_add_video_region_of_interest_meta (buffer, "thing", 0, 0, 32, 32);
+        add_detection (buffer, "thing", corner, -1);
     });
     fail_unless (tracks.size () == 1 && !tracks[0].lost, "frame %d: %zu tracks", frame,
                  tracks.size ());

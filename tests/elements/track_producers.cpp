@@ -174,9 +174,7 @@ TEST (tracks)
                          i == 0 ? by_hand (properties) : "cudatrackfeatures " + properties);
       tracking.set_caps (200, 140);
       for (int frame = 0; frame < 20; frame++) {
-        auto picture = scene.background ();
-        scene.draw (picture, way (frame), 7);
-        all[i].push_back (tracking.follow (picture));
+        all[i].push_back (tracking.follow (scene.with (way (frame))));
         fail_unless (all[i].back ().size () == 1 && !all[i].back ()[0].lost);
       }
     }
@@ -193,8 +191,7 @@ TEST (leaves_out_frames)
   const Scene scene (160, 120);
   Tracking tracking ("method=correlation targets=" + text_of (kFirst), kBin + " interval=3");
   tracking.set_caps (160, 120);
-  auto picture = scene.background ();
-  scene.draw (picture, kFirst, 7);
+  const auto picture = scene.with (kFirst);
   for (int frame = 0; frame < 12; frame++)
     fail_unless_equals_int (tracking.follow (picture).size (), frame % 3 == 0);
 }

@@ -15,8 +15,7 @@ TEST (from_detections)
   Tracking tracking ("");
   tracking.set_caps (160, 120);
   for (int frame = 0; frame < 30; frame++) {
-    auto picture = scene.background ();
-    scene.draw (picture, way (frame), 7);
+    const auto picture = scene.with (way (frame));
     const auto add = [&] (GstBuffer *buffer) {
       add_detection (buffer, "face", way (frame), 0.9)->id = 40 + frame;
     };
@@ -31,9 +30,7 @@ TEST (from_detections)
   }
   Tracking deaf ("detections=false");
   deaf.set_caps (160, 120);
-  const auto add = [] (GstBuffer *buffer) {
-    gst_buffer_add_video_region_of_interest_meta (buffer, "face", 1, 1, 20, 20);
-  };
+  const auto add = [] (GstBuffer *buffer) { add_detection (buffer, "face", { 1, 1, 20, 20 }, -1); };
   fail_unless (deaf.follow (scene.background (), add).empty ());
 }
 
@@ -60,8 +57,7 @@ TEST (detected_on_each_frame)
 
   Tracking lost ("lost-after=2 remember=0.6 max-misses=3");
   lost.set_caps (160, 120);
-  auto picture = scene.background ();
-  scene.draw (picture, kFirst, 7);
+  auto picture = scene.with (kFirst);
   const std::vector<guint8> black (160 * 120);
   for (int frame = 0; frame < 10; frame++)
     lost.follow (picture, detect (kFirst));
@@ -90,8 +86,7 @@ TEST (from_the_mouse)
         "pointer_x", G_TYPE_DOUBLE, x, "pointer_y", G_TYPE_DOUBLE, y, nullptr);
     gst_harness_push_upstream_event (tracking, gst_event_new_navigation (structure));
   };
-  auto picture = scene.background ();
-  scene.draw (picture, kFirst, 7);
+  const auto picture = scene.with (kFirst);
   fail_unless (tracking.follow (picture).empty ());
   // from the lower right to the upper left
   mouse ("mouse-button-press", kFirst.x + kFirst.width, kFirst.y + kFirst.height);
@@ -119,9 +114,7 @@ TEST (caps_change)
     Place place = way (frame);
     if (doubled)
       place = { place.x * 2, place.y * 2, place.width * 2, place.height * 2 };
-    auto picture = scene.background ();
-    scene.draw (picture, place, 7);
-    const auto tracks = tracking.follow (picture);
+    const auto tracks = tracking.follow (scene.with (place));
     fail_unless (tracks.size () == 1 && tracks[0].id == 1);
     expect_at (tracks, 0, place, frame);
   }
@@ -133,24 +126,14 @@ TEST (seek)
   const Scene scene (160, 120);
   Tracking tracking ("targets=" + text_of (kFirst));
   tracking.set_caps (160, 120);
-  const auto at = [&] (int frame) {
-    auto picture = scene.background ();
-    scene.draw (picture, way (frame), 7);
-    return picture;
-  };
   for (int frame = 0; frame < 20; frame++)
-    tracking.follow (at (frame), [&] (GstBuffer *buffer) {
+    tracking.follow (scene.with (way (frame)), [&] (GstBuffer *buffer) {
       if (frame == 3)
-        gst_buffer_add_video_region_of_interest_meta (buffer, "face", 120, 90, 20, 20);
+        add_detection (buffer, "face", { 120, 90, 20, 20 }, -1);
     });
-  GstHarness *harness = tracking;
-  gst_harness_push_event (harness, gst_event_new_flush_start ());
-  gst_harness_push_event (harness, gst_event_new_flush_stop (TRUE));
-  GstSegment segment;
-  gst_segment_init (&segment, GST_FORMAT_TIME);
-  gst_harness_push_event (harness, gst_event_new_segment (&segment));
+  tracking.flush ();
   for (int frame = 0; frame < 20; frame++) {
-    const auto tracks = tracking.follow (at (frame));
+    const auto tracks = tracking.follow (scene.with (way (frame)));
     fail_unless_equals_int (tracks.size (), 1);
     expect_at (tracks, 0, way (frame), frame);
   }
@@ -161,8 +144,7 @@ TEST (seek)
 TEST (segments)
 {
   const Scene scene (160, 120);
-  auto picture = scene.background ();
-  scene.draw (picture, kFirst, 7);
+  const auto picture = scene.with (kFirst);
   Tracking tracking ("targets=" + text_of (kFirst));
   tracking.set_caps (160, 120);
   for (int frame = 0; frame < 10; frame++)
@@ -205,9 +187,7 @@ TEST (interval)
                      "cudaintegralhist bins=16 backend=cpu interval=2");
   tracking.set_caps (160, 120);
   for (int frame = 0; frame < 20; frame++) {
-    auto picture = scene.background ();
-    scene.draw (picture, way (frame / 2), 7);
-    const auto tracks = tracking.follow (picture);
+    const auto tracks = tracking.follow (scene.with (way (frame / 2)));
     if (frame % 2 == 0)
       expect_at (tracks, 0, way (frame / 2), frame);
     else
@@ -272,11 +252,7 @@ TEST (area)
                        != other.npos
                    && std::ranges::count (other, '\n') == 1,
                "%s", other.c_str ());
-  gst_harness_push_event (tracking.get (), gst_event_new_flush_start ());
-  gst_harness_push_event (tracking.get (), gst_event_new_flush_stop (TRUE));
-  GstSegment segment;
-  gst_segment_init (&segment, GST_FORMAT_TIME);
-  gst_harness_push_event (tracking.get (), gst_event_new_segment (&segment));
+  tracking.flush ();
   fail_unless (said (nullptr).empty () && said ("").empty ());
 }
 

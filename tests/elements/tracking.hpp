@@ -67,6 +67,14 @@ public:
 
   std::vector<guint8> background () const { return background_; }
 
+  /// The background with one target.
+  std::vector<guint8> with (const Place &at, unsigned seed = 7) const
+  {
+    auto picture = background_;
+    draw (picture, at, seed);
+    return picture;
+  }
+
   const int width, height;
 
 private:
@@ -220,6 +228,15 @@ inline Place way (int frame, const Place &first = kFirst)
 {
   return { first.x + int (std::lround (30 * std::sin (frame * 0.12))), first.y + frame % 40,
            first.width, first.height };
+}
+
+/// The area that two boxes share, over the area that they cover.
+inline double overlap (const Place &a, const Place &b)
+{
+  const double w = std::min (a.x + a.width, b.x + b.width) - std::max (a.x, b.x),
+               h = std::min (a.y + a.height, b.y + b.height) - std::max (a.y, b.y);
+  const double both = w > 0 && h > 0 ? w * h : 0;
+  return both / (double (a.width) * a.height + double (b.width) * b.height - both);
 }
 
 inline std::string text_of (const Place &place)

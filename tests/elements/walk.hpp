@@ -28,14 +28,6 @@ inline auto detected (std::vector<Found> all)
   };
 }
 
-inline double overlap (const Place &a, const Place &b)
-{
-  const double w = std::min (a.x + a.width, b.x + b.width) - std::max (a.x, b.x),
-               h = std::min (a.y + a.height, b.y + b.height) - std::max (a.y, b.y);
-  const double both = w > 0 && h > 0 ? w * h : 0;
-  return both / (double (a.width) * a.height + double (b.width) * b.height - both);
-}
-
 inline std::vector<Seen> visible (std::vector<Seen> tracks)
 {
   std::erase_if (tracks, [] (const Seen &track) { return track.lost; });
