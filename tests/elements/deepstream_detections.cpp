@@ -91,8 +91,7 @@ std::vector<std::vector<Seen>>
 follow (const std::function<void (GstBuffer *, const std::vector<Found> &)> &attach)
 {
   const Scene scene (240, 160);
-  Tracking tracking ("");
-  tracking.set_caps (scene.width, scene.height);
+  Tracking tracking (scene, "");
   std::vector<std::vector<Seen>> all;
   for (int frame = 0; frame < 20; frame++) {
     const Place places[] = { way (frame), { kOther.x, kOther.y + frame, 30, 40 } };
@@ -134,8 +133,7 @@ TEST (others_are_left_alone)
   const Found found = { kFirst };
   const Scene scene (240, 160);
   const auto tracks_of = [&] (const std::function<void (GstBuffer *)> &prepare) {
-    Tracking tracking ("");
-    tracking.set_caps (scene.width, scene.height);
+    Tracking tracking (scene, "");
     return tracking.follow (scene.with (kFirst), prepare).size ();
   };
   Batch batch ({ found }), two ({ found }), none ({ found }), foreign ({ found }), odd ({ found }),

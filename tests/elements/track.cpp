@@ -15,8 +15,7 @@ TEST_EACH (follows, 7)
                                    "update-rate=0.1",
                                    "strips=5" };
   const Scene scene (160, 120);
-  Tracking tracking (std::string (settings[__i__]) + " targets=" + text_of (way (0)));
-  tracking.set_caps (160, 120);
+  Tracking tracking (scene, std::string (settings[__i__]) + " targets=" + text_of (way (0)));
   for (int frame = 0; frame < 39; frame++) {
     const auto tracks = tracking.follow (scene.with (way (frame)));
     expect_at (tracks, 0, way (frame), frame);
@@ -31,8 +30,7 @@ TEST_EACH (follows, 7)
 TEST (partly_hidden)
 {
   const Scene scene (160, 120);
-  Tracking tracking ("targets=" + text_of (way (0)));
-  tracking.set_caps (160, 120);
+  Tracking tracking (scene, "targets=" + text_of (way (0)));
   for (int frame = 0; frame < 39; frame++) {
     Place place = way (frame);
     auto picture = scene.with (place);
@@ -47,9 +45,9 @@ TEST (several_targets)
 {
   const Scene scene (200, 140);
   const Place firsts[] = { { 36, 10, 24, 32 }, { 125, 12, 30, 20 }, { 80, 60, 16, 40 } };
-  Tracking tracking ("targets=\"" + text_of (way (0, firsts[0])) + ";"
-                     + text_of (way (0, firsts[1])) + ";" + text_of (way (0, firsts[2])) + "\"");
-  tracking.set_caps (200, 140);
+  Tracking tracking (scene, "targets=\"" + text_of (way (0, firsts[0])) + ";"
+                                + text_of (way (0, firsts[1])) + ";" + text_of (way (0, firsts[2]))
+                                + "\"");
   for (int frame = 0; frame < 38; frame++) {
     auto picture = scene.background ();
     const auto place = [&] (int i) { return way (i == 1 ? frame / 2 : frame, firsts[i]); };
@@ -68,8 +66,7 @@ TEST (several_targets)
 TEST (lost_and_found)
 {
   const Scene scene (320, 240);
-  Tracking tracking ("lost-after=3 targets=" + text_of (kFirst));
-  tracking.set_caps (320, 240);
+  Tracking tracking (scene, "lost-after=3 targets=" + text_of (kFirst));
   const auto frame = [&] (const Place *place) {
     return tracking.follow (place ? scene.with (*place) : scene.background ());
   };
@@ -102,8 +99,7 @@ TEST (update)
   const Scene scene (160, 120);
   const auto run = [&] (const char *settings,
                         const std::function<void (std::vector<guint8> &, int)> &draw, int frames) {
-    Tracking tracking (std::string (settings) + " targets=" + text_of (kFirst));
-    tracking.set_caps (160, 120);
+    Tracking tracking (scene, std::string (settings) + " targets=" + text_of (kFirst));
     std::vector<Seen> tracks;
     for (int frame = 0; frame < frames; frame++) {
       auto picture = scene.background ();
@@ -146,9 +142,8 @@ TEST (min_confidence)
 {
   const Scene scene (160, 120);
   for (const bool strict : { false, true }) {
-    Tracking tracking (std::string ("lost-after=3 min-confidence=") + (strict ? "1" : "0.06")
-                       + " targets=" + text_of (way (0)));
-    tracking.set_caps (160, 120);
+    Tracking tracking (scene, std::string ("lost-after=3 min-confidence=") + (strict ? "1" : "0.06")
+                                  + " targets=" + text_of (way (0)));
     bool lost = false;
     std::mt19937 random (4);
     for (int frame = 0; frame < 25; frame++) {
@@ -165,8 +160,7 @@ TEST (min_confidence)
 TEST (never_lost)
 {
   const Scene scene (160, 120);
-  Tracking tracking ("lost-after=0 targets=" + text_of (kFirst));
-  tracking.set_caps (160, 120);
+  Tracking tracking (scene, "lost-after=0 targets=" + text_of (kFirst));
   const auto picture = scene.with (kFirst);
   for (int i = 0; i < 8; i++)
     tracking.follow (picture);
@@ -181,12 +175,12 @@ TEST (even_picture)
   const Place places[] = { { 50, 40, 20, 20 },    { 0, 0, 320, 240 },  { 100, 20, 44, 190 },
                            { 100, 20, 165, 164 }, { 100, 50, 41, 82 }, { 0, 0, 30, 30 },
                            { 290, 210, 30, 30 } };
+  const Scene scene (320, 240);
   std::string all;
   for (const Place &place : places)
     all += text_of (place) + ";";
   for (const char *measure : { "bhattacharyya", "emd", "intersection", "chi-square-alt" }) {
-    Tracking tracking (std::string ("measure=") + measure + " targets=\"" + all + "\"");
-    tracking.set_caps (320, 240);
+    Tracking tracking (scene, std::string ("measure=") + measure + " targets=\"" + all + "\"");
     for (int i = 0; i < 25; i++) {
       const auto tracks = tracking.follow (std::vector<guint8> (320 * 240, 80));
       for (std::size_t t = 0; t < tracks.size (); t++)
@@ -201,8 +195,8 @@ TEST (even_picture)
 TEST (large_boxes)
 {
   const Scene scene (160, 120);
-  Tracking tracking ("targets=0,0,160,120;1,1,158,118;0,0,154,114;5,3,1000000000,2147483647");
-  tracking.set_caps (160, 120);
+  Tracking tracking (scene,
+                     "targets=0,0,160,120;1,1,158,118;0,0,154,114;5,3,1000000000,2147483647");
   std::mt19937 random (3);
   for (int frame = 0; frame < 40; frame++) {
     auto picture = scene.background ();
@@ -218,14 +212,13 @@ TEST (large_boxes)
 
 TEST (scale_search)
 {
-  const Scene background (200, 160);
-  Tracking tracking ("scale-search=true targets=60,40,40,48");
-  tracking.set_caps (200, 160);
+  const Scene scene (200, 160);
+  Tracking tracking (scene, "scale-search=true targets=60,40,40,48");
   std::mt19937 random (5);
   double size = 1;
   std::vector<Seen> tracks;
   for (int frame = 0; frame < 60; frame++, size *= 1.008) {
-    auto picture = background.background ();
+    auto picture = scene.background ();
     // one texture, larger and larger
     std::mt19937 texture (3);
     guint8 squares[10][12];
@@ -257,9 +250,8 @@ TEST (devices_agree)
   const auto run = [&] (const std::string &producer) {
     std::vector<Seen> all;
     Tracking tracking (
-        "lost-after=3 update-rate=0.05 scale-search=true targets=40,30,24,32;150,60,60,50",
+        scene, "lost-after=3 update-rate=0.05 scale-search=true targets=40,30,24,32;150,60,60,50",
         "cudaintegralhist bins=16 " + producer);
-    tracking.set_caps (320, 240);
     for (const auto &picture : pictures)
       std::ranges::copy (tracking.follow (picture), std::back_inserter (all));
     return all;

@@ -134,8 +134,7 @@ TEST (behind_a_detector)
   const Scene scene (240, 160);
   const Place firsts[] = { kFirst, { 150, 40, 36, 28 } };
   const char *const kinds[] = { "face", "plate" };
-  Tracking tracking ("method=correlation", "cudatrackfeatures backend=cpu");
-  tracking.set_caps (240, 160);
+  Tracking tracking (scene, "method=correlation", "cudatrackfeatures backend=cpu");
   for (int frame = 0; frame < 36; frame++) {
     auto picture = scene.background ();
     for (int i = 0; i < 2; i++)
@@ -190,9 +189,9 @@ TEST (many)
     targets += text_of (place (i)) + ";";
   for (const bool detector : { false, true }) {
     Tracking tracking (
+        scene,
         std::string ("update-rate=0 detections=false targets=") + targets
-        + " ! videoscale add-borders=false ! capsfilter caps=video/x-raw,width=160,height=120");
-    tracking.set_caps (320, 240);
+            + " ! videoscale add-borders=false ! capsfilter caps=video/x-raw,width=160,height=120");
     for (int frame = 0; frame < 3; frame++) {
       g_autoptr (GstBuffer) buffer = tracking.push (scene.background (), [&] (GstBuffer *pushed) {
         if (detector)
@@ -222,8 +221,7 @@ TEST (many)
 TEST (lost_and_detected)
 {
   const Scene scene (160, 120);
-  Tracking tracking ("method=correlation lost-after=2", "cudatrackfeatures backend=cpu");
-  tracking.set_caps (160, 120);
+  Tracking tracking (scene, "method=correlation lost-after=2", "cudatrackfeatures backend=cpu");
   const auto pass = [&] (bool drawn, bool detected) {
     const auto picture = drawn ? scene.with (kFirst) : scene.background ();
     GstBuffer *const buffer = tracking.push (picture, [&] (GstBuffer *pushed) {
@@ -255,8 +253,7 @@ TEST (lost_and_detected)
 TEST (with_fragments)
 {
   const Scene scene (160, 120);
-  Tracking tracking ("lost-after=2");
-  tracking.set_caps (160, 120);
+  Tracking tracking (scene, "lost-after=2");
   int lost_frames = 0;
   for (int frame = 0; frame < 40; frame++) {
     const auto picture = frame < 25 ? scene.with (way (frame)) : scene.background ();

@@ -213,12 +213,12 @@ TEST_EACH (unused, 2)
 /// One warning says that there are too many targets.
 TEST (too_many)
 {
+  const Scene scene (16, 16);
   std::string targets;
   for (int i = 0; i < 1001; i++)
     targets += "0,0,8,8;";
-  Tracking tracking ("method=fragments targets=\"" + targets + "\"", "cudaintegralhist bins=2");
-  tracking.set_caps (16, 16);
-  const Scene scene (16, 16);
+  Tracking tracking (scene, "method=fragments targets=\"" + targets + "\"",
+                     "cudaintegralhist bins=2");
   std::string said;
   for (int frame = 0; frame < 2; frame++) {
     fail_unless (tracking.follow (scene.background ()).size () == 1000);

@@ -35,10 +35,10 @@ TEST (follows)
 {
   const Scene scene (200, 140);
   const Place firsts[] = { kFirst, { 130, 20, 30, 20 } };
-  Tracking tracking ("method=correlation targets=\"" + text_of (way (0, firsts[0])) + ";"
+  Tracking tracking (scene,
+                     "method=correlation targets=\"" + text_of (way (0, firsts[0])) + ";"
                          + text_of (way (0, firsts[1])) + "\"",
                      kAll);
-  tracking.set_caps (200, 140);
   for (int frame = 0; frame < 38; frame++) {
     auto picture = scene.background ();
     for (int i = 0; i < 2; i++)
@@ -57,8 +57,7 @@ TEST (follows)
 TEST (asks_what_is_near)
 {
   const Scene scene (800, 600);
-  Tracking tracking ("method=correlation targets=" + text_of (way (0)), kAll);
-  tracking.set_caps (800, 600);
+  Tracking tracking (scene, "method=correlation targets=" + text_of (way (0)), kAll);
   for (int frame = 0; frame < 12; frame++)
     expect_near (tracking.follow (scene.with (way (frame))), 0, way (frame), frame);
   for (const char *name : { "gradients", "colours", "luma" }) {
@@ -78,8 +77,7 @@ TEST (leaves_the_frame)
 {
   const Scene scene (200, 140);
   Place place = { 60, 60, 40, 32 };
-  Tracking tracking ("method=correlation targets=" + text_of (place), kAll);
-  tracking.set_caps (200, 140);
+  Tracking tracking (scene, "method=correlation targets=" + text_of (place), kAll);
   int cut = 0;
   for (int frame = 0; frame < 18; frame++, place.x -= 4) {
     for (const Seen &track : tracking.follow (scene.with (place))) {
@@ -149,9 +147,8 @@ TEST (other_settings)
 TEST (interval)
 {
   const Scene scene (160, 120);
-  Tracking tracking ("method=correlation targets=" + text_of (way (0)),
+  Tracking tracking (scene, "method=correlation targets=" + text_of (way (0)),
                      kGradients + "interval=3 ! " + kColours + "interval=2 ! " + kLuma);
-  tracking.set_caps (160, 120);
   for (int frame = 0; frame < 36; frame++) {
     const auto tracks = tracking.follow (scene.with (way (frame / 3)));
     fail_unless_equals_int (tracks.size (), frame % 6 == 0 ? 1 : 0);
@@ -164,9 +161,8 @@ TEST (interval)
 TEST (method_changes)
 {
   const Scene scene (160, 120);
-  Tracking tracking ("feature=luma targets=" + text_of (way (0)),
+  Tracking tracking (scene, "feature=luma targets=" + text_of (way (0)),
                      kAll + "! cudaintegralhist backend=cpu bins=16");
-  tracking.set_caps (160, 120);
   for (int frame = 0; frame < 39; frame++) {
     if (frame == 13 || frame == 26)
       tracking.set ("method", frame == 13 ? "correlation" : "fragments");
@@ -185,10 +181,9 @@ TEST (method_changes_at_a_gap)
     const auto line = [&] (int which, const std::string &producer) {
       return producer + (which == left_out ? "interval=2 ! " : "! ");
     };
-    Tracking tracking ("feature=luma targets=" + text_of (kFirst),
+    Tracking tracking (scene, "feature=luma targets=" + text_of (kFirst),
                        line (0, kGradients) + line (1, kColours) + line (2, kLuma)
                            + "cudaintegralhist backend=cpu bins=16");
-    tracking.set_caps (160, 120);
     for (int frame = 0; frame < 16; frame++) {
       if (frame == 5)
         tracking.set ("method", "correlation");
@@ -203,11 +198,11 @@ TEST (lost_while_the_method_changes)
 {
   const Scene scene (160, 120);
   for (const bool to_fragments : { false, true }) {
-    Tracking tracking (std::string ("feature=luma lost-after=3 method=")
+    Tracking tracking (scene,
+                       std::string ("feature=luma lost-after=3 method=")
                            + (to_fragments ? "correlation" : "fragments")
                            + " targets=" + text_of (kFirst),
                        kAll + "! cudaintegralhist backend=cpu bins=16");
-    tracking.set_caps (160, 120);
     for (int frame = 0; frame < 10; frame++)
       tracking.follow (scene.with (kFirst));
     for (int frame = 0; frame < 8; frame++)
@@ -243,8 +238,7 @@ TEST (lost_and_detected)
 {
   const Scene scene (320, 240);
   const Place first = { 40, 40, 36, 48 }, elsewhere = { 200, 150, 36, 48 };
-  Tracking tracking ("method=correlation lost-after=3 targets=" + text_of (first), kAll);
-  tracking.set_caps (320, 240);
+  Tracking tracking (scene, "method=correlation lost-after=3 targets=" + text_of (first), kAll);
   for (int frame = 0; frame < 10; frame++)
     expect_near (tracking.follow (scene.with (first)), 0, first, frame);
   std::vector<Seen> tracks;
@@ -277,8 +271,8 @@ TEST (devices_agree)
   for (std::size_t at = 0; has_cuda && (at = other.find ("backend=cpu", at)) != std::string::npos;)
     other.replace (at, 11, "backend=cuda");
   for (int i = 0; i < 2; i++) {
-    Tracking tracking ("method=correlation targets=" + text_of (way (0)), i == 0 ? line : other);
-    tracking.set_caps (160, 120);
+    Tracking tracking (scene, "method=correlation targets=" + text_of (way (0)),
+                       i == 0 ? line : other);
     for (int frame = 0; frame < 30; frame++)
       all[i].push_back (tracking.follow (scene.with (way (frame))));
   }
@@ -301,8 +295,7 @@ TEST (threads_agree)
       std::optional<tbb::global_control> alone;
       if (i == 0)
         alone.emplace (tbb::global_control::max_allowed_parallelism, 1);
-      Tracking tracking ("method=correlation targets=" + boxes, kAll);
-      tracking.set_caps (320, 240);
+      Tracking tracking (scene, "method=correlation targets=" + boxes, kAll);
       for (int frame = 0; frame < 25; frame++) {
         auto picture = scene.background ();
         for (int target = 0; target < targets; target++)

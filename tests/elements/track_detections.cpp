@@ -389,8 +389,7 @@ TEST_EACH (devices_agree, 2)
          device == 1 && (at = line.find ("backend=cpu", at)) != std::string::npos;)
       line.replace (at, 11, "backend=cuda");
     const Scene scene (320, 240);
-    Tracking tracking (kMethods[__i__][0], line);
-    tracking.set_caps (scene.width, scene.height);
+    Tracking tracking (scene, kMethods[__i__][0], line);
     std::mt19937 random (11);
     for (int frame = 0; frame < 80; frame++) {
       auto picture = scene.background ();

@@ -38,8 +38,7 @@ const auto kLuma = counted_by ("bins=16"), kFine = counted_by ("bins=256"),
 TEST (another_feature)
 {
   const Scene scene (160, 120);
-  Tracking tracking ("targets=" + text_of (way (0)), "");
-  tracking.set_caps (160, 120);
+  Tracking tracking (scene, "targets=" + text_of (way (0)), "");
   for (int frame = 0; frame < 39; frame++) {
     const Place place = way (frame == 20 ? 19 : frame);  // it rests where the feature changes
     const auto tracks = tracking.follow (scene.with (place), frame < 20 ? kLuma : kGradient);
@@ -56,8 +55,7 @@ TEST (another_feature_when_lost)
 {
   const Scene scene (160, 120);
   for (const bool is_detected : { false, true }) {
-    Tracking tracking ("lost-after=3 targets=" + text_of (kFirst), "");
-    tracking.set_caps (160, 120);
+    Tracking tracking (scene, "lost-after=3 targets=" + text_of (kFirst), "");
     const auto frame = [&] (const Place *place, const auto &count, bool detection = false) {
       const auto picture = place ? scene.with (*place) : scene.background ();
       const auto tracks = tracking.follow (picture, [&] (GstBuffer *buffer) {
@@ -95,10 +93,9 @@ TEST (another_feature_when_lost)
 TEST (mostly_without_a_bin)
 {
   constexpr Place kLarge = { 20, 30, 48, 64 };
+  const Scene scene (160, 120);
   for (const char *settings : { "", "update-rate=0.1", "measure=intersection", "measure=l1" }) {
-    Tracking tracking (std::string (settings) + " targets=" + text_of (kLarge), "");
-    tracking.set_caps (160, 120);
-    const Scene scene (160, 120);
+    Tracking tracking (scene, std::string (settings) + " targets=" + text_of (kLarge), "");
     for (int frame = 0; frame < 12; frame++) {
       std::vector<guint8> picture (160 * 120, 0);
       Place place = kLarge;
@@ -120,9 +117,8 @@ TEST (without_a_bin)
 {
   const Scene scene (160, 120);
   for (const char *feature : { "hue", "gradient" }) {
-    Tracking tracking ("targets=\"40,30,24,32;90,60,20,20\"",
+    Tracking tracking (scene, "targets=\"40,30,24,32;90,60,20,20\"",
                        std::string ("cudaintegralhist bins=16 backend=cpu feature=") + feature);
-    tracking.set_caps (160, 120);
     for (int frame = 0; frame < 6; frame++) {
       std::vector<guint8> picture (160 * 120, 50);
       if (frame > 2)
@@ -154,8 +150,7 @@ TEST (bins_with_a_detection)
 {
   const Scene scene (160, 120);
   const Place corner = { 0, 0, 32, 32 };
-  Tracking tracking ("method=fragments lost-after=3 targets=" + text_of (corner), "");
-  tracking.set_caps (160, 120);
+  Tracking tracking (scene, "method=fragments lost-after=3 targets=" + text_of (corner), "");
   std::mt19937 random (3);
   for (int frame = 0; frame < 24; frame++) {
     auto picture = scene.with (corner);

@@ -170,9 +170,8 @@ TEST (tracks)
     std::vector<std::vector<Seen>> all[2];
     const std::string properties = std::string ("backend=cpu compute=") + compute;
     for (int i = 0; i < 2; i++) {
-      Tracking tracking ("method=correlation targets=" + text_of (way (0)),
+      Tracking tracking (scene, "method=correlation targets=" + text_of (way (0)),
                          i == 0 ? by_hand (properties) : "cudatrackfeatures " + properties);
-      tracking.set_caps (200, 140);
       for (int frame = 0; frame < 20; frame++) {
         all[i].push_back (tracking.follow (scene.with (way (frame))));
         fail_unless (all[i].back ().size () == 1 && !all[i].back ()[0].lost);
@@ -189,8 +188,7 @@ TEST (leaves_out_frames)
   g_autoptr (GstElement) track = gst_element_factory_make ("integralhisttrack", nullptr);
   expect_text (text_of_property (track, "method"), "correlation");
   const Scene scene (160, 120);
-  Tracking tracking ("method=correlation targets=" + text_of (kFirst), kBin + " interval=3");
-  tracking.set_caps (160, 120);
+  Tracking tracking (scene, "method=correlation targets=" + text_of (kFirst), kBin + " interval=3");
   const auto picture = scene.with (kFirst);
   for (int frame = 0; frame < 12; frame++)
     fail_unless_equals_int (tracking.follow (picture).size (), frame % 3 == 0);

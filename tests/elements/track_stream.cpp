@@ -12,8 +12,7 @@
 TEST (from_detections)
 {
   const Scene scene (160, 120);
-  Tracking tracking ("");
-  tracking.set_caps (160, 120);
+  Tracking tracking (scene, "");
   for (int frame = 0; frame < 30; frame++) {
     const auto picture = scene.with (way (frame));
     const auto add = [&] (GstBuffer *buffer) {
@@ -28,8 +27,7 @@ TEST (from_detections)
     fail_unless_equals_int (tracks[0].parent, 42);
     expect_at (tracks, 0, way (frame), frame);
   }
-  Tracking deaf ("detections=false");
-  deaf.set_caps (160, 120);
+  Tracking deaf (scene, "detections=false");
   const auto add = [] (GstBuffer *buffer) { add_detection (buffer, "face", { 1, 1, 20, 20 }, -1); };
   fail_unless (deaf.follow (scene.background (), add).empty ());
 }
@@ -42,21 +40,18 @@ TEST (detected_on_each_frame)
   const auto detect = [] (const Place &place) {
     return [=] (GstBuffer *buffer) { add_detection (buffer, "face", place, 0.9); };
   };
-  Tracking border ("");
-  border.set_caps (160, 120);
+  Tracking border (scene, "");
   for (int frame = 0; frame < 20; frame++)
     fail_unless_equals_int (
         border.follow (scene.background (), detect ({ 150, -12, 40, 20 })).size (), 1);
-  Tracking growing ("");
-  growing.set_caps (160, 120);
+  Tracking growing (scene, "");
   for (int frame = 0; frame < 30; frame++)
     fail_unless_equals_int (
         growing.follow (scene.background (), detect ({ 40, 30, 20 + 2 * frame, 20 + 2 * frame }))
             .size (),
         1);
 
-  Tracking lost ("lost-after=2 remember=0.6 max-misses=3");
-  lost.set_caps (160, 120);
+  Tracking lost (scene, "lost-after=2 remember=0.6 max-misses=3");
   auto picture = scene.with (kFirst);
   const std::vector<guint8> black (160 * 120);
   for (int frame = 0; frame < 10; frame++)
@@ -78,8 +73,7 @@ TEST (detected_on_each_frame)
 TEST (from_the_mouse)
 {
   const Scene scene (160, 120);
-  Tracking tracking ("");
-  tracking.set_caps (160, 120);
+  Tracking tracking (scene, "");
   const auto mouse = [&] (const char *event, double x, double y) {
     GstStructure *structure = gst_structure_new (
         "application/x-gst-navigation", "event", G_TYPE_STRING, event, "button", G_TYPE_INT, 1,
@@ -124,8 +118,7 @@ TEST (caps_change)
 TEST (seek)
 {
   const Scene scene (160, 120);
-  Tracking tracking ("targets=" + text_of (kFirst));
-  tracking.set_caps (160, 120);
+  Tracking tracking (scene, "targets=" + text_of (kFirst));
   for (int frame = 0; frame < 20; frame++)
     tracking.follow (scene.with (way (frame)), [&] (GstBuffer *buffer) {
       if (frame == 3)
@@ -145,8 +138,7 @@ TEST (segments)
 {
   const Scene scene (160, 120);
   const auto picture = scene.with (kFirst);
-  Tracking tracking ("targets=" + text_of (kFirst));
-  tracking.set_caps (160, 120);
+  Tracking tracking (scene, "targets=" + text_of (kFirst));
   for (int frame = 0; frame < 10; frame++)
     tracking.follow (picture);
   GstSegment segment;
@@ -165,8 +157,7 @@ TEST (segments)
 TEST (changed_while_playing)
 {
   const Scene scene (160, 120);
-  Tracking tracking ("targets=" + text_of (kFirst));
-  tracking.set_caps (160, 120);
+  Tracking tracking (scene, "targets=" + text_of (kFirst));
   auto picture = scene.background ();
   const Place other = { 100, 70, 30, 20 };
   scene.draw (picture, kFirst, 7);
@@ -183,9 +174,8 @@ TEST (changed_while_playing)
 TEST (interval)
 {
   const Scene scene (160, 120);
-  Tracking tracking ("targets=" + text_of (kFirst),
+  Tracking tracking (scene, "targets=" + text_of (kFirst),
                      "cudaintegralhist bins=16 backend=cpu interval=2");
-  tracking.set_caps (160, 120);
   for (int frame = 0; frame < 20; frame++) {
     const auto tracks = tracking.follow (scene.with (way (frame / 2)));
     if (frame % 2 == 0)
@@ -219,9 +209,9 @@ static const struct {
 TEST_EACH (errors, std::size (kErrors))
 {
   const auto &[properties, producer, wanted] = kErrors[__i__];
-  Tracking tracking (properties, producer);
-  tracking.set_caps (160, 120);
-  fail_unless (!tracking.push (Scene (160, 120).background ()));
+  const Scene scene (160, 120);
+  Tracking tracking (scene, properties, producer);
+  fail_unless (!tracking.push (scene.background ()));
   const std::string error = tracking.error ();
   fail_unless (error.find (wanted) != std::string::npos, "\"%s\" does not say \"%s\"",
                error.c_str (), wanted);
@@ -232,8 +222,7 @@ TEST_EACH (errors, std::size (kErrors))
 TEST (area)
 {
   const Scene scene (160, 120);
-  Tracking tracking ("method=fragments targets=1,1,5,5", "cudaintegralhist backend=cpu");
-  tracking.set_caps (160, 120);
+  Tracking tracking (scene, "method=fragments targets=1,1,5,5", "cudaintegralhist backend=cpu");
   g_autoptr (GstElement) track = gst_bin_get_by_name (GST_BIN (tracking.get ()->element), "track");
   const auto said = [&] (const char *area) {
     if (area)
@@ -286,8 +275,8 @@ TEST (odd_boxes)
   std::string all;
   for (const Place &place : places)
     all += text_of (place) + ";";
-  Tracking tracking ("scale-search=true update-rate=0.2 lost-after=2 targets=\"" + all + "\"");
-  tracking.set_caps (64, 48);
+  Tracking tracking (scene,
+                     "scale-search=true update-rate=0.2 lost-after=2 targets=\"" + all + "\"");
   for (int frame = 0; frame < 30; frame++) {
     auto picture = frame % 7 == 6 ? std::vector<guint8> (64 * 48, 3) : scene.background ();
     scene.draw (picture, { frame * 2, frame, 20, 20 }, frame);

@@ -121,6 +121,13 @@ public:
   {
   }
 
+  /// Takes frames of this scene's size.
+  template <class... Arguments>
+  explicit Tracking (const Scene &scene, const Arguments &...arguments) : Tracking (arguments...)
+  {
+    set_caps (scene.width, scene.height);
+  }
+
   void set_caps (int width, int height)
   {
     g_autofree char *caps = g_strdup_printf (

@@ -38,9 +38,9 @@ inline std::vector<Seen> visible (std::vector<Seen> tracks)
 class Walk {
 public:
   Walk (int method, const std::string &properties)
-      : scene (240, 160), tracking (kMethods[method][0] + " " + properties, kMethods[method][1])
+      : scene (240, 160),
+        tracking (scene, kMethods[method][0] + " " + properties, kMethods[method][1])
   {
-    tracking.set_caps (scene.width, scene.height);
   }
 
   std::vector<Seen> with (const std::vector<Place> &targets, const std::vector<Found> &found = {})
