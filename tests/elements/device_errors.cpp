@@ -67,14 +67,12 @@ std::vector<Posted> errors_of (const std::string &properties,
 }
 
 /// Checks an error: users read the words; maintainers read the place in the source, if any.
-void check_one_error (const std::string &properties, std::initializer_list<const char *> words,
+void check_one_error (const std::string &properties, std::initializer_list<std::string> words,
                       const char *place = nullptr)
 {
   const auto errors = errors_of (properties);
   fail_unless (errors.size () == 1, "%s: %zu errors", properties.c_str (), errors.size ());
-  for (const char *word : words)
-    fail_unless (errors[0].text.find (word) != std::string::npos, "%s: no \"%s\" in: %s",
-                 properties.c_str (), word, errors[0].text.c_str ());
+  expect_parts (errors[0].text, words, properties);
   fail_unless ((errors[0].debug.find ('\n') != std::string::npos) == bool (place),
                "%s: a detail in: %s", properties.c_str (), errors[0].debug.c_str ());
   fail_unless (!place || errors[0].debug.find (std::string ("\n") + place) != std::string::npos,

@@ -128,8 +128,8 @@ TEST (weights)
   fail_unless (std::ranges::min (truth.values) < 0.2 && std::ranges::max (truth.values) > 0.8);
   check_levels (likelihood.bytes (counted (picture)), truth, 48, "weights");
   likelihood.set_text ("measure", "l1");
-  const std::string error = likelihood.error_of (counted (picture));
-  expect_parts (error, { "-1 cannot be in a histogram unless measure=linear" });
+  expect_parts (likelihood.error_of (counted (picture)),
+                { "-1 cannot be in a histogram unless measure=linear" });
 }
 
 namespace {

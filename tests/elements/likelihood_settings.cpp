@@ -95,10 +95,10 @@ TEST (model_of_another_feature)
         gst_harness_push_event (likelihood.get (), gst_event_new_stream_start ("another"));
         likelihood.push_segment ();
       } else {
-        const std::string error = likelihood.error_of (counted_by (second, c.frame));
-        expect_parts (error, { "the model is of " + c.of_model + ", and",
-                               "histogram is of " + c.of_frame + ": set cudaintegralhist to "
-                                   + c.of_model + ", or set model" });
+        expect_parts (likelihood.error_of (counted_by (second, c.frame)),
+                      { "the model is of " + c.of_model + ", and",
+                        "histogram is of " + c.of_frame + ": set cudaintegralhist to " + c.of_model
+                            + ", or set model" });
         gst_buffer_unref (likelihood.pass (counted_by (first, c.model)));
         likelihood.set ("model", "5,4,12,9");
       }
@@ -137,13 +137,11 @@ TEST (numbers_of_a_feature)
     Likelihood likelihood ("mode=gray model=5,4,12,9", picture.caps ());
     likelihood.set ("histogram", (c.header + numbers).c_str ());
     if (!c.refusal.empty ()) {
-      const std::string error = likelihood.error_of (counted_by (picture, c.frame));
-      expect_parts (error, { c.refusal });
+      expect_parts (likelihood.error_of (counted_by (picture, c.frame)), { c.refusal });
     } else {
       check_levels (likelihood.bytes (counted_by (picture, c.frame)), truth_of (picture, s), 48,
                     c.header);
-      const std::string error = likelihood.error_of (counted_by (picture, kOtherHsv));
-      expect_parts (error, { "the model is of " });
+      expect_parts (likelihood.error_of (counted_by (picture, kOtherHsv)), { "the model is of " });
     }
   }
 }

@@ -97,9 +97,8 @@ TEST (frames_without)
   const Texture picture (48, 36, 1), other (48, 36, 2);
   const auto check = [&] (GstBuffer *buffer) {
     Likelihood likelihood ("", picture.caps ());
-    const std::string error =
-        likelihood.error_of (buffer, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED);
-    expect_parts (error, { "put cudaintegralhist before" });
+    expect_parts (likelihood.error_of (buffer, GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED),
+                  { "put cudaintegralhist before" });
   };
   check (picture.buffer ());
   // a summed-area table is not a histogram
@@ -243,9 +242,9 @@ TEST (scaled_frames)
   const Texture picture (10, 10, 1);
   const std::string caps = caps_of ("GRAY8", 100, 100);
   Likelihood likelihood ("model=1,1,2,2", caps);
-  const std::string error = likelihood.error_of (
-      counted (picture.caps (), picture.buffer (), 8, " ! videoscale ! capsfilter caps=" + caps));
-  expect_parts (error, { "larger region" });
+  expect_parts (likelihood.error_of (counted (picture.caps (), picture.buffer (), 8,
+                                              " ! videoscale ! capsfilter caps=" + caps)),
+                { "larger region" });
 }
 
 /// Other sizes, formats and bins on the way.
@@ -278,8 +277,7 @@ TEST (changes)
   check_levels (likelihood.bytes (counted (large, 5)),
                 truth_of (large, { 96, 72, {}, 7, 5, 3, "l2", 5 }, { 0, 1, 2, 0, 3 }), 96,
                 "numbers");
-  const std::string error = likelihood.error_of (counted (large, 6));
-  expect_parts (error, { "5 numbers", "write 6" });
+  expect_parts (likelihood.error_of (counted (large, 6)), { "5 numbers", "write 6" });
 
   // another mode is another format
   Likelihood modes ("mode=gray", picture.caps ());
@@ -384,7 +382,7 @@ TEST (failed_query)
     g_autoptr (GstIntegralHistogram) histogram =
         integralhist::new_histogram (std::make_shared<BrokenTensor> (8));
     gst_buffer_add_integral_histogram_meta (in, histogram);
-    const std::string error = likelihood.error_of (in, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED);
-    expect_parts (error, { *properties ? "map" : "model", "the device fell off the bus" });
+    expect_parts (likelihood.error_of (in, GST_LIBRARY_ERROR, GST_LIBRARY_ERROR_FAILED),
+                  { *properties ? "map" : "model", "the device fell off the bus" });
   }
 }

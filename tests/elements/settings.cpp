@@ -118,9 +118,9 @@ BACKEND_TEST (too_large)
 {
   Harness h ("cudaintegralhist compute=eager bins=256 backend=" + std::string (backend),
              "video/x-raw,format=GRAY8,width=32768,height=32768,framerate=1/1");
-  const std::string error = h.error_of (gst_buffer_new_allocate (nullptr, 32768 * 32768, nullptr),
-                                        GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT);
-  expect_parts (error, { "1.00 TiB", "bins", "counter=u8-tiled" });
+  expect_parts (h.error_of (gst_buffer_new_allocate (nullptr, 32768 * 32768, nullptr),
+                            GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_NO_SPACE_LEFT),
+                { "1.00 TiB", "bins", "counter=u8-tiled" });
 }
 
 /// Without measuring, auto takes the strategy that is preferred on the device.
@@ -194,9 +194,9 @@ static void refuses_width (const std::string &launch, int width, const char *lim
   const std::string caps =
       "video/x-raw,format=GRAY8,height=2,framerate=1/1,width=" + std::to_string (width);
   Harness h (launch, caps.c_str ());
-  const std::string error = h.error_of (gst_buffer_new_allocate (nullptr, 2 * width, nullptr),
-                                        GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS);
-  expect_parts (error, { limit, remedy });
+  expect_parts (h.error_of (gst_buffer_new_allocate (nullptr, 2 * width, nullptr),
+                            GST_RESOURCE_ERROR, GST_RESOURCE_ERROR_SETTINGS),
+                { limit, remedy });
 }
 
 /// A strategy says which shapes it cannot take, and names a strategy that can.

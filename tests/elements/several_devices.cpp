@@ -293,9 +293,8 @@ static std::string refusal (const char *backend, const std::string &counter)
 BACKEND_TEST (uncut_tiles)
 {
   expect_none (refusal (backend, "u16"));
-  const std::string text = refusal (backend, "u8-tiled");
-  expect_parts (text, { "one bin of", "max-device-memory is 976.56 KiB",
-                        "set counter=u16, or raise max-device-memory" });
+  expect_parts (refusal (backend, "u8-tiled"), { "one bin of", "max-device-memory is 976.56 KiB",
+                                                 "set counter=u16, or raise max-device-memory" });
 }
 
 TEST_TIMEOUT (300);

@@ -107,7 +107,7 @@ TEST (mostly_without_a_bin)
       fail_unless (!tracks[0].lost, "%s: lost in frame %d", settings, frame);
       expect_at (tracks, 0, place, frame);
     }
-    fail_unless (tracking.take_warnings ().empty ());
+    expect_none (tracking.take_warnings ());
   }
 }
 
@@ -131,16 +131,15 @@ TEST (without_a_bin)
       const std::string warning = tracking.take_warnings ();
       fail_unless ((frame == 0) == !warning.empty (), "%s, frame %d: \"%s\"", feature, frame,
                    warning.c_str ());
-      if (frame == 0)
-        fail_unless (warning.find ("Target 1 has no pixel in any bin") != warning.npos
-                         && warning.find ("set targets to another box") != warning.npos
-                         && warning.find ("feature of cudaintegralhist") != warning.npos
-                         && std::ranges::count (warning, '\n') == 1,
-                     "%s", warning.c_str ());
+      if (frame > 0)
+        continue;
+      expect_parts (warning, { "Target 1 has no pixel in any bin", "set targets to another box",
+                               "feature of cudaintegralhist" });
+      fail_unless (std::ranges::count (warning, '\n') == 1, "%s", warning.c_str ());
     }
     tracking.set ("targets", "2,2,20,20");
     fail_unless (tracking.follow (std::vector<guint8> (160 * 120, 50))[0].lost);
-    fail_unless (tracking.take_warnings ().find ("Target 3") != std::string::npos);
+    expect_parts (tracking.take_warnings (), { "Target 3" });
   }
 }
 

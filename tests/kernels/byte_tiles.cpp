@@ -34,10 +34,8 @@ void run_policies ()
                                            .staged = staged };
         fail_unless_equals_int (cuda::run_byte_tiles (frame.job (workspace, queue), policy), 0);
         queue.wait ();
-        const std::string wrong = frame.wrong ();
-        fail_unless (wrong.empty (), "%s, strips of %d rows of tiles, %s: %s",
-                     input.c.name ().c_str (), rows, staged ? "staged" : "not staged",
-                     wrong.c_str ());
+        expect_none (frame.wrong (), input.c.name () + ", strips of " + std::to_string (rows)
+                                         + " rows of tiles, " + (staged ? "staged" : "not staged"));
       }
   }
 }

@@ -91,8 +91,7 @@ inline void expect_right (const Strategy &strategy, const Shape &shape, Frame &f
   frame.poison ();
   fail_unless_equals_int (inthist::run (strategy, frame.job (workspace, queue)), 0);
   queue.wait ();
-  const std::string wrong = frame.wrong ();
-  fail_unless (wrong.empty (), "%s, %s: %s", strategy.name, what.c_str (), wrong.c_str ());
+  expect_none (frame.wrong (), std::string (strategy.name) + ", " + what);
 }
 
 /// A test on each available `device`.
