@@ -15,7 +15,7 @@
 #include <gst/integralhist/gstintegralhist.h>
 
 #include "alone.hpp"
-#include "sample.hpp"
+#include "pipelines.hpp"
 #include "test.hpp"
 
 namespace {
@@ -80,38 +80,18 @@ std::string line_of (const Case &c, const char *format)
          + " ! appsink name=sink sync=false";
 }
 
-/// Luma of a frame, which is its first plane.
-struct Luma {
-  int width, height;
-  std::vector<guint8> pixels;
+/// Counts the pixels of the part of a rectangle that lies in another one.
+std::vector<guint32> count (const Picture &frame, const GstVideoRectangle &r,
+                            const GstVideoRectangle &within)
+{
+  const int x = std::max (r.x, within.x), y = std::max (r.y, within.y);
+  const GstVideoRectangle both = { x, y, std::min (r.x + r.w, within.x + within.w) - x,
+                                   std::min (r.y + r.h, within.y + within.h) - y };
+  const Sums counts = count_pixels (frame.luma, frame.width, both, kBins);
+  return { counts.begin (), counts.end () };
+}
 
-  explicit Luma (GstSample *sample)
-  {
-    GstVideoInfo info;
-    GstVideoFrame frame;
-    fail_unless (gst_video_info_from_caps (&info, gst_sample_get_caps (sample)));
-    fail_unless (gst_video_frame_map (&frame, &info, gst_sample_get_buffer (sample), GST_MAP_READ));
-    width = info.width;
-    height = info.height;
-    for (int y = 0; y < height; y++) {
-      const auto *const row = static_cast<const guint8 *> (GST_VIDEO_FRAME_PLANE_DATA (&frame, 0))
-                              + y * GST_VIDEO_FRAME_PLANE_STRIDE (&frame, 0);
-      pixels.insert (pixels.end (), row, row + width);
-    }
-    gst_video_frame_unmap (&frame);
-  }
-
-  std::vector<guint32> count (const GstVideoRectangle &r, const GstVideoRectangle &picture) const
-  {
-    std::vector<guint32> counts (kBins);
-    for (int y = std::max (r.y, picture.y); y < std::min (r.y + r.h, picture.y + picture.h); y++)
-      for (int x = std::max (r.x, picture.x); x < std::min (r.x + r.w, picture.x + picture.w); x++)
-        counts[pixels[std::size_t (y * width + x)] * kBins / 256]++;
-    return counts;
-  }
-};
-
-[[maybe_unused]] void check_counts (const Case &c, GstBuffer *buffer, const Luma &luma)
+[[maybe_unused]] void check_counts (const Case &c, GstBuffer *buffer, const Picture &frame)
 {
   GstIntegralHistogramMeta *const meta = gst_buffer_get_integral_histogram_meta (buffer);
   fail_unless (meta != nullptr, "%s: the meta was dropped", c.behind);
@@ -137,7 +117,7 @@ struct Luma {
     fail_unless_equals_int (n_counts, kBins);
     std::vector<guint32> wanted (kBins);
     if (e == 1) {
-      wanted = luma.count (r, c.picture);
+      wanted = count (frame, r, c.picture);
     } else {
       const auto clipped = [e] (int from, int at, int most) {
         return from + std::clamp (at, 0, most) / e;
@@ -172,17 +152,17 @@ TEST_EACH (counts, std::size (kCases))
   for (const char *format : { "GRAY8", "I420" }) {
     if (g_str_equal (format, "GRAY8") && strstr (c.behind, "compositor"))
       continue;  // knows none
-    GstSample *const sample = sample_of (line_of (c, format));
-    GstBuffer *const buffer = gst_sample_get_buffer (sample);
-    const Luma luma (sample);
-    fail_unless_equals_int (luma.width, c.width);
-    fail_unless_equals_int (luma.height, c.height);
+    const Sample sample = sample_of (line_of (c, format));
+    GstBuffer *const buffer = gst_sample_get_buffer (sample.get ());
+    const Picture frame = picture_of (sample);
+    fail_unless_equals_int (frame.width, c.width);
+    fail_unless_equals_int (frame.height, c.height);
+    fail_unless_equals_int (int (frame.luma.size ()), c.width * c.height);
 #if GST_CHECK_VERSION(1, 28, 0)
-    check_counts (c, buffer, luma);
+    check_counts (c, buffer, frame);
 #else
     fail_unless (!gst_buffer_get_integral_histogram_meta (buffer), "%s", c.behind);
 #endif
-    gst_sample_unref (sample);
   }
 }
 
@@ -242,9 +222,9 @@ TEST (dropped)
 {
   for (const char *behind : { "compositor sink_0::xpos=500 ! video/x-raw,width=200,height=150",
                               "videoconvert ! rotate angle=0.3 ! videoconvert" }) {
-    g_autoptr (GstSample) sample = sample_of (line_of ({ behind, 0, 0, {} }, "I420"));
-    fail_unless (!gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample)), "%s",
-                 behind);
+    const Sample sample = sample_of (line_of ({ behind, 0, 0, {} }, "I420"));
+    fail_unless (!gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample.get ())),
+                 "%s", behind);
   }
 }
 

@@ -2,7 +2,7 @@
 //
 // The tables of cudaintegralimage hold the sums of pixels, and queries answer in 32 and in 64 bits.
 // Both elements may work on one buffer.
-#include "sample.hpp"
+#include "pipelines.hpp"
 #include "tables.hpp"
 #include "test.hpp"
 
@@ -23,10 +23,10 @@ BACKEND_TEST (test_pictures)
         const std::string source = std::string ("videotestsrc num-buffers=1 pattern=") + pattern
                                    + " ! video/x-raw,width=320,height=240,format=" + format
                                    + (strstr ("RGB BGRx", format) ? "" : ",colorimetry=bt709");
-        g_autoptr (GstSample) sample =
+        const Sample sample =
             sample_of (source + " ! cudaintegralimage backend=" + backend
                        + (squared ? " squared=true" : "") + " ! appsink name=sink sync=false");
-        check_sums (source.c_str (), gst_sample_get_buffer (sample), luma_of (sample),
+        check_sums (source.c_str (), gst_sample_get_buffer (sample.get ()), luma_of (sample.get ()),
                     squared ? 2 : 1);
       }
 }
@@ -178,8 +178,8 @@ TEST (both_elements)
                                "video/x-raw,format=GRAY8,width=320,height=240 ! "
                                + elements[image_first] + " ! " + elements[!image_first] + scaler
                                + " ! appsink name=sink sync=false";
-      g_autoptr (GstSample) sample = sample_of (line);
-      GstBuffer *buffer = gst_sample_get_buffer (sample);
+      const Sample sample = sample_of (line);
+      GstBuffer *buffer = gst_sample_get_buffer (sample.get ());
       GstIntegralHistogramMeta *bins = gst_buffer_get_integral_histogram_meta_of (buffer, kBins);
       GstIntegralHistogramMeta *sums = gst_buffer_get_integral_histogram_meta_of (buffer, kSums);
       fail_unless (bins && sums && bins != sums);
@@ -189,7 +189,7 @@ TEST (both_elements)
                    "a histogram goes first");
       fail_unless_equals_int (gst_integral_histogram_get_bins (bins->histogram), 16);
       if (!*scaler)
-        check_sums (line.c_str (), buffer, luma_of (sample), 2);
+        check_sums (line.c_str (), buffer, luma_of (sample.get ()), 2);
 
       // a quarter of the frame, in coordinates of the buffer, and in those of the frame that was
       // computed; counts in 64 bits are the same numbers
@@ -224,9 +224,9 @@ TEST (lookups)
   };
   for (const Case &c : { Case{ "identity", false, false }, Case{ "cudaintegralhist", true, false },
                          Case{ "cudaintegralimage", false, true } }) {
-    g_autoptr (GstSample) sample = sample_of (std::string ("videotestsrc num-buffers=1 ! ")
-                                              + c.element + " ! appsink name=sink sync=false");
-    GstBuffer *buffer = gst_sample_get_buffer (sample);
+    const Sample sample = sample_of (std::string ("videotestsrc num-buffers=1 ! ") + c.element
+                                     + " ! appsink name=sink sync=false");
+    GstBuffer *buffer = gst_sample_get_buffer (sample.get ());
     fail_unless_equals_int (gst_buffer_get_integral_histogram_meta_of (buffer, kBins) != nullptr,
                             c.bins);
     fail_unless_equals_int (gst_buffer_get_integral_histogram_meta_of (buffer, kSums) != nullptr,
@@ -238,11 +238,11 @@ TEST (lookups)
 
 TEST (queries_for_bindings)
 {
-  g_autoptr (GstSample) sample = sample_of (
+  const Sample sample = sample_of (
       "videotestsrc num-buffers=1 pattern=white ! video/x-raw,format=GRAY8,width=320,height=240 ! "
       "cudaintegralimage backend=cpu ! appsink name=sink sync=false");
-  GstIntegralHistogram *tables = tables_of (gst_sample_get_buffer (sample));
-  const guint64 white = luma_of (sample)[0];
+  GstIntegralHistogram *tables = tables_of (gst_sample_get_buffer (sample.get ()));
+  const guint64 white = luma_of (sample.get ())[0];
   const gint eight[8] = { 0, 0, 320, 240, 10, 10, 5, 5 };
   g_autoptr (GError) error = nullptr;
   fail_unless (!gst_integral_histogram_query_regions_sums (tables, eight, 3, &error));

@@ -8,8 +8,7 @@
 
 #include <gst/integralhist/gstintegralhist.h>
 
-#include "frames.hpp"
-#include "sample.hpp"
+#include "pipelines.hpp"
 #include "test.hpp"
 
 namespace {
@@ -25,10 +24,10 @@ std::string line (const char *behind)
 /// Asks the histogram of an unchanged frame of line () about a rectangle.
 std::vector<guint32> original (int x, int y, int w, int h)
 {
-  g_autoptr (GstSample) sample = sample_of (line ("identity"));
+  const Sample sample = sample_of (line ("identity"));
   std::vector<guint32> counts (8);
   GstIntegralHistogramMeta *meta =
-      gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample));
+      gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample.get ()));
   fail_unless (
       gst_integral_histogram_region (meta->histogram, x, y, w, h, counts.data (), nullptr));
   return counts;
@@ -61,8 +60,8 @@ TEST (kept)
        { "queue", "tee ! queue", "videoconvert ! video/x-raw,format=RGB",
          "videoconvert ! video/x-raw,format=NV12", "identity", "videorate",
          "videobalance brightness=0.1", "queue ! tee name=t ! queue ! identity" }) {
-    g_autoptr (GstSample) sample = sample_of (line (behind));
-    check_meta (gst_sample_get_buffer (sample), behind, 320, 240);
+    const Sample sample = sample_of (line (behind));
+    check_meta (gst_sample_get_buffer (sample.get ()), behind, 320, 240);
   }
 }
 
@@ -84,8 +83,8 @@ TEST (follows_scaling)
          // the frame's shape changes, but the shape of the pixels too, so there are no borders
          Case{ "videoscale ! video/x-raw,width=160,height=240,pixel-aspect-ratio=2/1", 160,
                240 } }) {
-    g_autoptr (GstSample) sample = sample_of (line (c.behind));
-    check_meta (gst_sample_get_buffer (sample), c.behind, c.width, c.height);
+    const Sample sample = sample_of (line (c.behind));
+    check_meta (gst_sample_get_buffer (sample.get ()), c.behind, c.width, c.height);
   }
 }
 
@@ -101,9 +100,9 @@ TEST (dropped)
          "videobox border-alpha=0 left=-10",
          // a letterbox: the scaler adds borders and does not say where they are
          "videoscale ! video/x-raw,width=320,height=120,pixel-aspect-ratio=1/1" }) {
-    g_autoptr (GstSample) sample = sample_of (line (behind));
-    fail_unless (!gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample)), "%s",
-                 behind);
+    const Sample sample = sample_of (line (behind));
+    fail_unless (!gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (sample.get ())),
+                 "%s", behind);
   }
 }
 
@@ -111,16 +110,16 @@ TEST (dropped)
 TEST (outlives_the_pipeline)
 {
   for (const char *properties : { "backend=cpu", "backend=auto", "backend=auto download=eager" }) {
-    GstSample *sample = sample_of (std::string ("videotestsrc num-buffers=3 pattern=snow ! "
-                                                "video/x-raw,format=GRAY8,width=64,height=48 ! "
-                                                "cudaintegralhist bins=2 ")
-                                   + properties + " ! appsink name=sink sync=false");
-    GstBuffer *buffer = gst_sample_get_buffer (sample);
+    Sample sample = sample_of (std::string ("videotestsrc num-buffers=3 pattern=snow ! "
+                                            "video/x-raw,format=GRAY8,width=64,height=48 ! "
+                                            "cudaintegralhist bins=2 ")
+                               + properties + " ! appsink name=sink sync=false");
+    GstBuffer *buffer = gst_sample_get_buffer (sample.get ());
     GstIntegralHistogram *histogram = gst_integral_histogram_ref (histogram_of (buffer));
     guint32 wanted[2] = {}, counts[2];
     for (const guint8 value : bytes_of (buffer))
       wanted[value / 128]++;
-    gst_sample_unref (sample);
+    sample.reset ();
     fail_unless (gst_integral_histogram_region (histogram, 0, 0, 64, 48, counts, nullptr));
     fail_unless (counts[0] == wanted[0] && counts[1] == wanted[1]);
     // the whole tensor does too, and keeps the histogram alive
@@ -135,14 +134,14 @@ TEST (outlives_the_pipeline)
 
 TEST (two_producers)
 {
-  g_autoptr (GstSample) sample =
+  const Sample sample =
       sample_of ("videotestsrc num-buffers=3 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
                  "cudaintegralhist bins=4 ! "
                  "cudaintegralhist bins=9 counter=u16 ! appsink name=sink sync=false");
   gpointer state = nullptr;
   std::vector<guint> bins;
-  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (gst_sample_get_buffer (sample), &state,
-                                                           GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
+             gst_sample_get_buffer (sample.get ()), &state, GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
     GstIntegralHistogram *histogram =
         reinterpret_cast<GstIntegralHistogramMeta *> (meta)->histogram;
     bins.push_back (gst_integral_histogram_get_bins (histogram));
@@ -157,8 +156,8 @@ TEST (two_producers)
 
 TEST (copies_share)
 {
-  GstSample *sample = sample_of (line ("identity"));
-  GstBuffer *buffer = gst_sample_get_buffer (sample);
+  Sample sample = sample_of (line ("identity"));
+  GstBuffer *buffer = gst_sample_get_buffer (sample.get ());
   GstBuffer *copy = gst_buffer_copy (buffer), *deep = gst_buffer_copy_deep (buffer);
   GstIntegralHistogram *histogram = histogram_of (buffer);
   fail_unless (histogram_of (copy) == histogram);
@@ -167,7 +166,7 @@ TEST (copies_share)
   GstBuffer *part = gst_buffer_copy_region (buffer, GST_BUFFER_COPY_ALL, 0, 320);
   fail_unless (!gst_buffer_get_integral_histogram_meta (part));
   gst_buffer_unref (part);
-  gst_sample_unref (sample);
+  sample.reset ();
   gst_buffer_unref (copy);
   guint32 counts[8];
   fail_unless (
@@ -200,8 +199,8 @@ TEST (tee_shares)
 
 TEST (errors_of_queries)
 {
-  g_autoptr (GstSample) sample = sample_of (line ("identity"));
-  GstIntegralHistogram *histogram = histogram_of (gst_sample_get_buffer (sample));
+  const Sample sample = sample_of (line ("identity"));
+  GstIntegralHistogram *histogram = histogram_of (gst_sample_get_buffer (sample.get ()));
   const gint three[3] = { 1, 2, 3 };
   GError *error = nullptr;
   fail_unless (!gst_integral_histogram_query_regions (histogram, three, 3, &error));

@@ -108,9 +108,7 @@ private:
         line += (line.back () == '=' ? "\"" : ",") + std::to_string (bin);
       line += "\"";
     }
-    Pipeline pipeline (line + " ! appsink name=sink");
-    pipeline.set_state (GST_STATE_PLAYING);
-    return pipeline.pull ();
+    return sample_of (line + " ! appsink name=sink");
   }
 
   const Sample sample_;

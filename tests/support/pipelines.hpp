@@ -248,6 +248,14 @@ private:
   GstElement *pipeline_;
 };
 
+/// Returns the first sample of a pipeline. The pipeline is destroyed by then.
+inline Sample sample_of (const std::string &line)
+{
+  Pipeline pipeline (line);
+  pipeline.set_state (GST_STATE_PLAYING);
+  return pipeline.pull ();
+}
+
 /// A launch line of random pictures with histograms or tables, in which a seek works.
 inline std::string snow (const Setup &setup, const std::string &source, const std::string &size,
                          const std::string &properties, const std::string &sink)
