@@ -71,12 +71,7 @@ TEST (events)
           harness.push_segment ();
         fail_unless (has_meta (), "%s: behind it", what.c_str ());
       }
-      g_autoptr (GstElement) inside = gst_harness_find_element (harness.get (), element);
-      g_autoptr (GstStructure) stats = nullptr;
-      g_object_get (inside, "stats", &stats, nullptr);
-      guint64 counted = 99;
-      fail_unless (gst_structure_get_uint64 (stats, "skipped", &counted));
-      fail_unless_equals_uint64 (counted, skipped);
+      fail_unless_equals_uint64 (harness.stat_of (element, "skipped"), skipped);
     }
 }
 

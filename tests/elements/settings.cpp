@@ -134,8 +134,7 @@ TEST (backend_auto)
   g_autoptr (GstElement) element = gst_harness_find_element (h, "cudaintegralhist");
   g_autoptr (GstStructure) stats = nullptr;
   g_object_get (element, "stats", &stats, nullptr);
-  guint64 frames;
-  fail_unless (gst_structure_get_uint64 (stats, "frames", &frames) && frames == 1);
+  fail_unless_equals_uint64 (stat_of (element, "frames"), 1);
   fail_unless_equals_string (gst_structure_get_string (stats, "backend"), cuda ? "cuda" : "cpu");
   fail_unless_equals_string (gst_structure_get_string (stats, "strategy"), cuda ? "strip" : "rows");
 }

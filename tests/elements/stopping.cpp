@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // A stop and a flush do not wait for a running computation, whichever thread waits for it. A
-// computation here takes a second: one thread fills a gigabyte. library/tuning_time.cpp tests the
+// computation here takes a second: one thread fills a gigabyte. library/tuning.cpp tests the
 // tuner's part of it.
 #include <functional>
 
@@ -26,20 +26,10 @@ std::string line (const std::string &properties, const std::string &behind = "",
          + sink + " name=sink";
 }
 
-guint64 in_flight (Pipeline &pipeline)
-{
-  g_autoptr (GstElement) hist = pipeline.element ("hist");
-  g_autoptr (GstStructure) stats = nullptr;
-  g_object_get (hist, "stats", &stats, nullptr);
-  guint64 n = 0;
-  gst_structure_get_uint64 (stats, "in-flight", &n);
-  return n;
-}
-
 /// Waits until the engine is at work.
 void wait_for_work (Pipeline &pipeline)
 {
-  for (int ms = 0; in_flight (pipeline) == 0; ms++) {
+  for (int ms = 0; pipeline.stat_of ("hist", "in-flight") == 0; ms++) {
     fail_unless (ms < 20000, "nothing is computed");
     g_usleep (1000);
   }
@@ -136,7 +126,7 @@ TEST (stale)
       + kSlow + " ! fakesink sync=false name=sink");
   pipeline.set_state (GST_STATE_PLAYING);
   wait_for_work (pipeline);
-  while (in_flight (pipeline) < 4)
+  while (pipeline.stat_of ("hist", "in-flight") < 4)
     g_usleep (1000);
   fail_unless (pipeline.seek (5 * GST_SECOND));
   gst_bus_set_flushing (pipeline.bus, TRUE);

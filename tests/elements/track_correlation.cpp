@@ -62,12 +62,8 @@ TEST (asks_what_is_near)
     expect_near (tracking.follow (scene.with (way (frame))), 0, way (frame), frame);
   for (const char *name : { "gradients", "colours", "luma" }) {
     g_autoptr (GstElement) element = gst_bin_get_by_name (GST_BIN (tracking->element), name);
-    g_autoptr (GstStructure) stats = nullptr;
-    g_object_get (element, "stats", &stats, nullptr);
-    guint64 whole, parts, pixels;
-    fail_unless (gst_structure_get (stats, "tensors", G_TYPE_UINT64, &whole, "part-tensors",
-                                    G_TYPE_UINT64, &parts, "pixel-answers", G_TYPE_UINT64, &pixels,
-                                    nullptr));
+    const guint64 whole = stat_of (element, "tensors"), parts = stat_of (element, "part-tensors"),
+                  pixels = stat_of (element, "pixel-answers");
     fail_unless (whole == 0 && parts + pixels > 0, "%s: %d whole tensors", name, int (whole));
   }
 }
@@ -344,10 +340,7 @@ TEST (filters_on_a_gpu)
       }
       for (const char *name : { "gradients", "colours", "luma" }) {
         g_autoptr (GstElement) element = gst_bin_get_by_name (GST_BIN (tracking->element), name);
-        g_autoptr (GstStructure) stats = nullptr;
-        g_object_get (element, "stats", &stats, nullptr);
-        guint64 answers = 0;
-        fail_unless (gst_structure_get_uint64 (stats, "device-answers", &answers));
+        const guint64 answers = stat_of (element, "device-answers");
         fail_unless (i == 0 ? answers == 0 : answers > 10, "%s: %d", name, int (answers));
       }
     }

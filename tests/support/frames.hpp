@@ -109,6 +109,16 @@ inline std::string text_of (GObject *object, const char *property)
   return text;
 }
 
+/// A number of an element's `stats`.
+inline guint64 stat_of (GstElement *element, const char *field)
+{
+  g_autoptr (GstStructure) stats = nullptr;
+  g_object_get (element, "stats", &stats, nullptr);
+  guint64 value = 0;
+  fail_unless (gst_structure_get_uint64 (stats, field, &value), "no %s in stats", field);
+  return value;
+}
+
 /// A harness with a bus, of the elements of a launch line.
 class Harness {
 public:
@@ -148,6 +158,13 @@ public:
   {
     g_autoptr (GstElement) element = gst_harness_find_element (harness_, factory);
     gst_util_set_object_arg (G_OBJECT (element), property, value);
+  }
+
+  /// A number of the stats of the element of this kind.
+  guint64 stat_of (const char *factory, const char *field) const
+  {
+    g_autoptr (GstElement) element = gst_harness_find_element (harness_, factory);
+    return ::stat_of (element, field);
   }
 
   /// The next message of these types; null if it does not come in time. (transfer full)

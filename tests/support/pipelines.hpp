@@ -208,6 +208,13 @@ public:
   /// (transfer full)
   GstElement *element (const char *name) { return gst_bin_get_by_name (GST_BIN (pipeline_), name); }
 
+  /// A number of the stats of the element of this name.
+  guint64 stat_of (const char *name, const char *field)
+  {
+    g_autoptr (GstElement) of = element (name);
+    return ::stat_of (of, field);
+  }
+
   gboolean seek (GstClockTime to)
   {
     return gst_element_seek_simple (pipeline_, GST_FORMAT_TIME,
