@@ -12,11 +12,10 @@
 #include <unistd.h>
 
 #include <gst/integralhist/memory/host_memory.hpp>
-#include <gst/integralhist/factory/shard_devices.hpp>
-#include <gst/integralhist/sharded/sharded_engine.hpp>
+
+#include "wrapped_engine.hpp"
 
 #include "alone.hpp"
-#include "must.hpp"
 #include "test.hpp"
 
 using namespace integralhist;
@@ -187,34 +186,12 @@ TEST (address_space)
 
 namespace {
 
-inthist::Shape shape ()
-{
-  return { 160, 120, 32, inthist::Type::u32, inthist::Content::bins, inthist::Type::u8 };
-}
+constexpr inthist::Shape kShape = {
+  160, 120, 32, inthist::Type::u32, inthist::Content::bins, inthist::Type::u8
+};
 
 std::atomic<int> memory_refused = 0;
 std::atomic<bool> memory_is_there = true;
-
-class TightEngine final : public PartEngine {
-public:
-  explicit TightEngine (std::unique_ptr<PartEngine> engine) : engine_ (std::move (engine)) {}
-
-  Expected<SubmittedFrame> submit (const Frame &frame) override { return engine_->submit (frame); }
-  Expected<std::shared_ptr<EngineTensor>> submit_part (const PartFrame &frame, const Part &part,
-                                                       std::byte *host) override
-  {
-    if (memory_is_there)
-      return engine_->submit_part (frame, part, host);
-    memory_refused++;
-    return error (Error::Kind::no_memory, "somebody else has it");
-  }
-  bool is_free () override { return engine_->is_free (); }
-  Stats stats () override { return engine_->stats (); }
-  const Plan &plan () const override { return engine_->plan (); }
-
-private:
-  const std::unique_ptr<PartEngine> engine_;
-};
 
 std::unique_ptr<Engine> tight_engine (Options options)
 {
@@ -222,36 +199,14 @@ std::unique_ptr<Engine> tight_engine (Options options)
   memory_refused = 0;
   options.task_bins = 8;
   std::vector<ShardDevice> devices;
-  for (int id = 0; id < 2; id++) {
-    ShardDevice device = pretend_device (id, inthist::uniform_lut (shape ().bins), options);
-    device.memory = kGiB;
-    device.make_engine = [make = device.make_engine] (
-                             const inthist::Shape &of, const Options &o,
-                             const PartLimit &limit) -> Expected<std::unique_ptr<PartEngine>> {
-      return std::make_unique<TightEngine> (TRY (make (of, o, limit)));
-    };
-    devices.push_back (std::move (device));
-  }
-  return must (
-      make_sharded_engine (shape (), options, std::move (devices), DeviceFunctions (), {}));
-}
-
-Frame frame_of (const std::vector<guint8> &pixels)
-{
-  Frame frame;
-  frame.image = { pixels.data (), std::ptrdiff_t (shape ().width), {} };
-  return frame;
-}
-
-guint32 first_bin (Tensor &tensor)
-{
-  std::vector<guint32> counts (static_cast<gsize> (shape ().bins));
-  const inthist::Region all = { 0, 0, shape ().width, shape ().height };
-  const Query query = { .kind = inthist::QueryKind::counts,
-                        .windows = { &all, 1, {} },
-                        .answers = counts.data () };
-  must (tensor.ask ({ &query, 1 }));
-  return counts[0];
+  for (int id = 0; id < 2; id++)
+    devices.push_back (wrapped_device (id, kShape, kGiB, [] () -> Expected<> {
+      if (memory_is_there)
+        return {};
+      memory_refused++;
+      return error (Error::Kind::no_memory, "somebody else has it");
+    }));
+  return must (make_sharded_engine (kShape, options, std::move (devices), DeviceFunctions (), {}));
 }
 
 }  // namespace
@@ -267,10 +222,10 @@ TEST (late_memory)
   options.failed = [&] (const Error &) { failed++; };
   {
     const auto engine = tight_engine (options);
-    auto held = must (engine->submit (frame_of (pixels))).tensor;
-    fail_unless_equals_int (int (first_bin (*held)), 160 * 120);
+    auto held = must (engine->submit (frame_of (pixels, kShape))).tensor;
+    fail_unless_equals_int (int (counts_of (*held, kShape)[0]), 160 * 120);
     memory_is_there = false;
-    const auto second = must (engine->submit (frame_of (pixels))).tensor;
+    const auto second = must (engine->submit (frame_of (pixels, kShape))).tensor;
     const auto waited = second->wait (1500 * GST_MSECOND);
     fail_unless (!waited && waited.error ().kind == Error::Kind::timeout, "it does not wait");
     fail_unless (memory_refused > 2 && memory_refused < 1000, "%d times refused",
@@ -279,14 +234,14 @@ TEST (late_memory)
     held = nullptr;
     memory_is_there = true;
     must (second->wait (10 * GST_SECOND));
-    fail_unless_equals_int (int (first_bin (*second)), 160 * 120);
+    fail_unless_equals_int (int (counts_of (*second, kShape)[0]), 160 * 120);
     fail_unless_equals_int (failed, 0);
   }
   {
     // no tensor is held, so there is nothing to wait for
     const auto engine = tight_engine (options);
     memory_is_there = false;
-    const auto tensor = must (engine->submit (frame_of (pixels))).tensor;
+    const auto tensor = must (engine->submit (frame_of (pixels, kShape))).tensor;
     const auto waited = tensor->wait (5 * GST_SECOND);
     fail_unless (!waited && waited.error ().kind == Error::Kind::no_memory);
     expect_parts (waited.error ().message, { "somebody else has it" });
@@ -298,8 +253,9 @@ TEST (late_memory)
     const auto engine = tight_engine (options);
     memory_is_there = false;
     failed = 0;
-    const auto first = must (engine->submit (frame_of (pixels))).tensor,
-               second = engine->submit (frame_of (pixels)).value_or (SubmittedFrame ()).tensor;
+    const auto first = must (engine->submit (frame_of (pixels, kShape))).tensor,
+               second =
+                   engine->submit (frame_of (pixels, kShape)).value_or (SubmittedFrame ()).tensor;
     for (const auto &tensor : { first, second })
       if (tensor) {
         const auto waited = tensor->wait (5 * GST_SECOND);
@@ -310,10 +266,10 @@ TEST (late_memory)
   {
     // a stop ends the wait, though the tensor is still held
     auto engine = tight_engine (options);
-    const auto held = must (engine->submit (frame_of (pixels))).tensor;
-    fail_unless_equals_int (int (first_bin (*held)), 160 * 120);
+    const auto held = must (engine->submit (frame_of (pixels, kShape))).tensor;
+    fail_unless_equals_int (int (counts_of (*held, kShape)[0]), 160 * 120);
     memory_is_there = false;
-    auto second = must (engine->submit (frame_of (pixels))).tensor;
+    auto second = must (engine->submit (frame_of (pixels, kShape))).tensor;
     g_usleep (100 * 1000);
     second = nullptr;
     const gint64 start = g_get_monotonic_time ();
@@ -321,6 +277,6 @@ TEST (late_memory)
     engine = nullptr;
     const gint64 took = g_get_monotonic_time () - start;
     fail_unless (took < G_USEC_PER_SEC, "%d ms", int (took / 1000));
-    fail_unless_equals_int (int (first_bin (*held)), 160 * 120);
+    fail_unless_equals_int (int (counts_of (*held, kShape)[0]), 160 * 120);
   }
 }

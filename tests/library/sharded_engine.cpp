@@ -3,17 +3,15 @@
 // The queue gives tasks to devices of unequal speed, to full devices, and to devices whose
 // consumers keep all tensors. The devices compute as the CPU does, and sleep.
 #include <gst/integralhist/gstintegralhist.h>
-#include <gst/integralhist/factory/shard_devices.hpp>
-#include <gst/integralhist/sharded/sharded_engine.hpp>
 
 #include <atomic>
 #include <cstring>
 #include <random>
 #include <thread>
 
-#include "must.hpp"
 #include "pixel_sums.hpp"
 #include "repeats.hpp"
+#include "wrapped_engine.hpp"
 
 #include "test.hpp"  // last: it has macros with names of the standard library
 
@@ -23,43 +21,19 @@ namespace {
 
 using inthist::Shape, inthist::Type, inthist::Content;
 
-/// Computes as the CPU does, and sleeps before.
-class SlowEngine final : public PartEngine {
-public:
-  SlowEngine (std::unique_ptr<PartEngine> engine, int milliseconds)
-      : engine_ (std::move (engine)), milliseconds_ (milliseconds)
-  {
-  }
-
-  Expected<SubmittedFrame> submit (const Frame &frame) override { return engine_->submit (frame); }
-  Expected<std::shared_ptr<EngineTensor>> submit_part (const PartFrame &frame, const Part &part,
-                                                       std::byte *host) override
-  {
-    std::this_thread::sleep_for (std::chrono::milliseconds (milliseconds_));
-    return engine_->submit_part (frame, part, host);
-  }
-  bool is_free () override { return engine_->is_free (); }
-  Stats stats () override { return engine_->stats (); }
-  const Plan &plan () const override { return engine_->plan (); }
-
-private:
-  const std::unique_ptr<PartEngine> engine_;
-  const int milliseconds_;
-};
-
 constexpr Shape kShape = { 160, 120, 32, Type::u32, Content::bins, Type::u8 };
 
-ShardDevice device_of_speed (int id, int milliseconds, std::size_t memory)
+/// An engine of devices with so much memory each, which sleep before each part for so long.
+std::unique_ptr<Engine> engine_of (const Options &options, std::initializer_list<int> milliseconds,
+                                   std::size_t memory, const DeviceFunctions &host = {})
 {
-  Options options;
-  options.max_device_memory = memory;
-  ShardDevice device = pretend_device (id, inthist::uniform_lut (kShape.bins), options);
-  device.make_engine = [make = device.make_engine, milliseconds] (
-                           const Shape &shape, const Options &o,
-                           const PartLimit &limit) -> Expected<std::unique_ptr<PartEngine>> {
-    return std::make_unique<SlowEngine> (TRY (make (shape, o, limit)), milliseconds);
-  };
-  return device;
+  std::vector<ShardDevice> devices;
+  for (const int ms : milliseconds)
+    devices.push_back (wrapped_device (int (devices.size ()), kShape, memory, [ms] {
+      std::this_thread::sleep_for (std::chrono::milliseconds (ms));
+      return Expected<> ();
+    }));
+  return must (make_sharded_engine (kShape, options, std::move (devices), host, {}));
 }
 
 std::vector<guint8> picture (unsigned seed)
@@ -70,23 +44,12 @@ std::vector<guint8> picture (unsigned seed)
   return pixels;
 }
 
-Frame frame_of (const std::vector<guint8> &pixels)
-{
-  Frame frame;
-  frame.image = { pixels.data (), std::size_t (kShape.width), {} };
-  return frame;
-}
-
 /// The whole frame's histogram, as counted.
 bool is_right (Tensor &tensor, const std::vector<guint8> &pixels)
 {
-  std::vector<guint32> counts (kShape.bins);
   const inthist::Region all = { 0, 0, kShape.width, kShape.height };
-  const Query query = { .kind = inthist::QueryKind::counts,
-                        .windows = { &all, 1, {} },
-                        .answers = counts.data () };
-  must (tensor.ask ({ &query, 1 }));
-  return std::ranges::equal (counts, count_pixels (pixels, kShape.width, all, kShape.bins));
+  return std::ranges::equal (counts_of (tensor, kShape),
+                             count_pixels (pixels, kShape.width, all, kShape.bins));
 }
 
 }  // namespace
@@ -99,12 +62,10 @@ TEST_EACH (unequal, 2)
   options.task_bins = 2;
   const bool rounds = __i__;
   const std::size_t memory = rounds ? 400000 : 1 << 30;
-  const auto engine = must (make_sharded_engine (
-      kShape, options, { device_of_speed (0, 4, memory), device_of_speed (1, 16, memory) },
-      DeviceFunctions (), {}));
+  const auto engine = engine_of (options, { 4, 16 }, memory);
   for (unsigned i = 0; i < 12; i++) {
     const auto pixels = picture (i);
-    const auto tensor = must (engine->submit (frame_of (pixels))).tensor;
+    const auto tensor = must (engine->submit (frame_of (pixels, kShape))).tensor;
     fail_unless (is_right (*tensor, pixels));
     fail_unless ((must (tensor->shards ()).size () > 1) == !rounds);
   }
@@ -143,14 +104,12 @@ TEST (relayed)
     }));
   };
   const std::size_t memory = 1 << 30;
-  auto engine = must (make_sharded_engine (
-      kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 3, memory) }, host,
-      {}));
+  auto engine = engine_of (options, { 0, 3 }, memory, host);
   fail_unless (engine->description ().find ("from device to device") != std::string::npos);
   std::vector<std::pair<std::shared_ptr<Tensor>, unsigned>> tensors;
   for (unsigned i = 0; i < 20; i++) {
     auto pixels = picture (i);
-    tensors.emplace_back (must (engine->submit (frame_of (pixels))).tensor, i);
+    tensors.emplace_back (must (engine->submit (frame_of (pixels, kShape))).tensor, i);
     std::ranges::fill (pixels, 0);
   }
   for (const auto &[tensor, seed] : tensors)
@@ -160,10 +119,9 @@ TEST (relayed)
   fail_unless_equals_int (int (out), 0);
   fail_unless (most > 1 && most <= options.async_depth + 1, "%u", most);
   // parts that go to the host anyway are not brought twice
-  engine = must (make_sharded_engine (
-      kShape, options, { device_of_speed (0, 0, 400000), device_of_speed (1, 0, 400000) }, host,
-      {}));
-  fail_unless (is_right (*must (engine->submit (frame_of (picture (1)))).tensor, picture (1)));
+  engine = engine_of (options, { 0, 0 }, 400000, host);
+  fail_unless (
+      is_right (*must (engine->submit (frame_of (picture (1), kShape))).tensor, picture (1)));
   fail_unless_equals_int (int (brought), 20);
 }
 
@@ -183,14 +141,12 @@ TEST (one_at_a_time)
     }
     return allocate_on_host (bytes, message);
   };
-  const auto engine = must (make_sharded_engine (
-      kShape, options, { device_of_speed (0, 0, 400000), device_of_speed (1, 0, 400000) }, host,
-      {}));
+  const auto engine = engine_of (options, { 0, 0 }, 400000, host);
   const auto pixels = picture (5);
   for (int i = 0; i < repeats (3000); i++)
-    fail_unless (engine->submit (frame_of (pixels)));
+    fail_unless (engine->submit (frame_of (pixels, kShape)));
   must (engine->finish ());
-  fail_unless (is_right (*must (engine->submit (frame_of (pixels))).tensor, pixels));
+  fail_unless (is_right (*must (engine->submit (frame_of (pixels, kShape))).tensor, pixels));
   fail_unless (refused > 0);
 }
 
@@ -205,17 +161,17 @@ TEST (held)
   // two tensors and a half
   const std::size_t tensor_bytes = inthist::tensor_bytes (kShape, inthist::layout_of (kShape)),
                     memory = tensor_bytes * 13 / 10 + 300000;
-  auto engine = must (make_sharded_engine (
-      kShape, options, { device_of_speed (0, 0, memory), device_of_speed (1, 1, memory) },
-      DeviceFunctions (), {}));
+  auto engine = engine_of (options, { 0, 1 }, memory);
   const auto pixels = picture (1);
-  std::vector<std::shared_ptr<Tensor>> kept = { must (engine->submit (frame_of (pixels))).tensor,
-                                                must (engine->submit (frame_of (pixels))).tensor };
+  std::vector<std::shared_ptr<Tensor>> kept = {
+    must (engine->submit (frame_of (pixels, kShape))).tensor,
+    must (engine->submit (frame_of (pixels, kShape))).tensor
+  };
   Expected<SubmittedFrame> third = SubmittedFrame ();
   std::atomic<bool> cancelled = false;
   std::thread streaming ([&] {
     const CancelScope scope (cancelled);
-    third = engine->submit (frame_of (pixels));
+    third = engine->submit (frame_of (pixels, kShape));
   });
   std::this_thread::sleep_for (std::chrono::milliseconds (1300));
   fail_unless_equals_int (int (told.load ()), 2);
@@ -223,7 +179,7 @@ TEST (held)
   streaming.join ();
   fail_unless (!third && third.error ().kind == Error::Kind::flushing);
   kept.erase (kept.begin ());
-  kept.push_back (must (engine->submit (frame_of (pixels))).tensor);
+  kept.push_back (must (engine->submit (frame_of (pixels, kShape))).tensor);
   fail_unless (kept.back ());
   engine = nullptr;
   for (const auto &tensor : kept)
@@ -238,15 +194,11 @@ TEST (many)
   options.async_depth = 4;
   const std::size_t tensor_bytes = inthist::tensor_bytes (kShape, inthist::layout_of (kShape));
   for (const std::size_t memory : { tensor_bytes * 4, tensor_bytes / 2 }) {
-    const auto engine =
-        must (make_sharded_engine (kShape, options,
-                                   { device_of_speed (0, 0, memory), device_of_speed (1, 0, memory),
-                                     device_of_speed (2, 1, memory) },
-                                   DeviceFunctions (), {}));
+    const auto engine = engine_of (options, { 0, 0, 1 }, memory);
     std::mt19937 random (3);
     std::vector<std::pair<std::shared_ptr<Tensor>, unsigned>> kept;
     for (unsigned i = 0; i < 150; i++) {
-      kept.emplace_back (must (engine->submit (frame_of (picture (i % 9)))).tensor, i % 9);
+      kept.emplace_back (must (engine->submit (frame_of (picture (i % 9), kShape))).tensor, i % 9);
       while (kept.size () > random () % 3) {
         std::thread ([last = std::move (kept.front ())] {
           fail_unless (is_right (*last.first, picture (last.second)));
