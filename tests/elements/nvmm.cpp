@@ -51,11 +51,7 @@ Branches run (const std::string &line)
       const Sample sample (gst_app_sink_try_pull_sample (GST_APP_SINK (sinks[i]), 0));
       if (!sample)
         break;
-      GstMapInfo map;
-      GstBuffer *const buffer = gst_sample_get_buffer (sample.get ());
-      fail_unless (gst_buffer_map (buffer, &map, GST_MAP_READ));
-      all.frames[i].emplace_back (map.data, map.data + map.size);
-      gst_buffer_unmap (buffer, &map);
+      all.frames[i].push_back (bytes_of (gst_sample_get_buffer (sample.get ())));
     }
     gst_clear_object (&sinks[i]);
   }
@@ -358,12 +354,7 @@ TEST (changing_caps)
     gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12, guint (width), 48);
     harness.set_caps (std::string (is_nvmm ? "video/x-raw(memory:NVMM)" : "video/x-raw")
                       + ",format=NV12,height=48,framerate=30/1,width=" + std::to_string (width));
-    GstBuffer *const plain = gst_buffer_new_allocate (nullptr, info.size, nullptr);
-    GstMapInfo map;
-    fail_unless (gst_buffer_map (plain, &map, GST_MAP_WRITE));
-    for (gsize i = 0; i < map.size; i++)
-      map.data[i] = guint8 (random ());
-    gst_buffer_unmap (plain, &map);
+    GstBuffer *const plain = noise (info, unsigned (random ()));
     const Picture picture = picture_of (plain, info);
     auto surface = std::make_unique<nvmm::Surface> (info, 6);
     surface->copy (info, plain, false);
@@ -373,8 +364,7 @@ TEST (changing_caps)
       gst_buffer_unref (plain);
     }
     const Buffer passed = harness.pass (pushed);
-    expect_none (complaint (gst_buffer_get_integral_histogram_meta (passed.get ())->histogram,
-                            picture, random));
+    expect_none (complaint (histogram_of (passed), picture, random));
     if (turn == 3)
       harness.flush ();
     if (turn == 4) {
@@ -408,8 +398,7 @@ TEST (p010)
                    "video/x-raw(memory:NVMM),format=P010_10LE,width=64,height=48,framerate=30/1");
   const Buffer passed = harness.pass (nvmm::buffer_of (std::move (surface)));
   Random random (seed ());
-  expect_none (complaint (gst_buffer_get_integral_histogram_meta (passed.get ())->histogram,
-                          picture, random));
+  expect_none (complaint (histogram_of (passed), picture, random));
 }
 
 /// Any 32 bits of a surface may lie, except for addresses and more memory than there is: the frame
@@ -533,8 +522,7 @@ TEST (pool_of_nvidia)
         picture.luma.push_back (rows[y * source.number (nvmm::kPlanePitch) + x] =
                                     guint8 (random ()));
     const Buffer passed = harness.pass (buffer);
-    expect_none (complaint (gst_buffer_get_integral_histogram_meta (passed.get ())->histogram,
-                            picture, random));
+    expect_none (complaint (histogram_of (passed), picture, random));
   }
   gst_buffer_pool_set_active (pool, FALSE);
 }

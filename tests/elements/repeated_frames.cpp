@@ -37,10 +37,7 @@ std::vector<Sample> all_of (Pipeline &pipeline)
 
 std::vector<guint8> bytes_of (const Sample &sample)
 {
-  GstBuffer *const buffer = gst_sample_get_buffer (sample.get ());
-  std::vector<guint8> bytes (gst_buffer_get_size (buffer));
-  gst_buffer_extract (buffer, 0, bytes.data (), bytes.size ());
-  return bytes;
+  return ::bytes_of (gst_sample_get_buffer (sample.get ()));
 }
 
 /// Counts the messages of each name.

@@ -54,15 +54,13 @@ std::vector<T> values_of (const GstTensor *tensor, GstTensorDataType type, std::
                && tensor->dims_order == GST_TENSOR_DIM_ORDER_ROW_MAJOR
                && tensor->data_type == type);
   fail_unless (std::vector<gsize> (tensor->dims, tensor->dims + tensor->num_dims) == dims);
-  GstMapInfo map;
-  fail_unless (gst_buffer_map (tensor->data, &map, GST_MAP_READ));
-  std::vector<T> values (map.size / sizeof (T));
-  memcpy (values.data (), map.data, map.size);
-  gst_buffer_unmap (tensor->data, &map);
+  const auto bytes = bytes_of (tensor->data);
+  std::vector<T> values (bytes.size () / sizeof (T));
+  memcpy (values.data (), bytes.data (), bytes.size ());
   gsize n = 1;
   for (const gsize dim : dims)
     n *= dim;
-  fail_unless (values.size () == n && map.size == n * sizeof (T));
+  fail_unless (values.size () == n && bytes.size () == n * sizeof (T));
   return values;
 }
 
