@@ -87,10 +87,8 @@ SETUP_TEST (one_buffer)
 }
 
 /// The device has room for one tensor, and a lent buffer keeps it: the next frame waits for it.
-SETUP_TEST (room_for_one)
+SETUP_TEST_FROM (room_for_one, 1)
 {
-  if (g_str_equal (setup.backend, "cpu"))
-    return;
 #if INTHIST_CUDA
   constexpr int kWidth = 8192;
   constexpr std::size_t kBins = 256;
@@ -119,11 +117,10 @@ SETUP_TEST (room_for_one)
 #endif
 }
 
-/// With one tensor and no copy, frames follow each other as fast as they are computed.
-SETUP_TEST (one_tensor)
+/// With one tensor and no copy, frames follow each other as fast as they are computed. A CPU lends
+/// nothing.
+SETUP_TEST_FROM (one_tensor, 1)
 {
-  if (g_str_equal (setup.backend, "cpu"))
-    return;  // a CPU lends nothing
   constexpr int kFrames = 60;
   Random random (seed ());
   const std::string caps = caps_of ("GRAY8", 1920, 1080);
@@ -142,11 +139,10 @@ SETUP_TEST (one_tensor)
   fail_unless (took < 500 * kFrames, "%d frames took %d us", kFrames, int (took));
 }
 
-/// A live frame leaves within a millisecond, and is ready within another.
-SETUP_TEST (latency)
+/// A live frame leaves within a millisecond, and is ready within another. A CPU is as fast as its
+/// cores.
+SETUP_TEST_FROM (latency, 1)
 {
-  if (g_str_equal (setup.backend, "cpu"))
-    return;  // a CPU is as fast as its cores
   struct Times {
     gint64 in = 0;
     std::vector<gint64> inside, until_ready;
@@ -193,10 +189,8 @@ SETUP_TEST (latency)
 }
 
 /// Pipelines that do not know each other compute in one context of a device.
-SETUP_TEST (one_context)
+SETUP_TEST_FROM (one_context, 1)
 {
-  if (g_str_equal (setup.backend, "cpu"))
-    return;
   const std::string caps = caps_of ("GRAY8", 64, 48);
   Harness first (line_of (setup, "cuda-device-id=0")), second (line_of (setup, "cuda-device-id=0"));
   gpointer contexts[2] = {};

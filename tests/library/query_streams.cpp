@@ -232,30 +232,24 @@ void ask_on_streams (const Frame &frame, int n, int n_streams, const char *what)
 
 }  // namespace
 
-BACKEND_TEST (on_stream)
+BACKEND_TEST_FROM (on_stream, 1)
 {
-  if (g_str_equal (backend, "cpu"))
-    return;
 #if INTHIST_CUDA
   for (const Source &source : kSources)
     ask_on_streams (Frame (source, backend), 2 * kKinds, 1, source.pattern);
 #endif
 }
 
-BACKEND_TEST (outstanding)
+BACKEND_TEST_FROM (outstanding, 1)
 {
-  if (g_str_equal (backend, "cpu"))
-    return;
 #if INTHIST_CUDA
   ask_on_streams (Frame (kSources[1], backend), 200, 2, "200 on two streams");
 #endif
 }
 
 /// Asks on the legacy default stream, which has no handle.
-BACKEND_TEST (default_stream)
+BACKEND_TEST_FROM (default_stream, 1)
 {
-  if (g_str_equal (backend, "cpu"))
-    return;
 #if INTHIST_CUDA
   Random random (seed ());
   const Frame frame (kSources[0], backend);

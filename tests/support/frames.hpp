@@ -43,15 +43,16 @@ inline bool have (const char *backend)
   return works;
 }
 
-/// A test on each available `backend`.
-#define BACKEND_TEST(name) \
+/// A test on each available `backend`, or on those from a number on: from 1 on, not on the CPU.
+#define BACKEND_TEST(name) BACKEND_TEST_FROM (name, 0)
+#define BACKEND_TEST_FROM(name, first) \
   static void name##_on (const char *backend); \
-  TEST_EACH (name, std::size (kBackends)) \
+  TEST_RANGE (name, first, std::size (kBackends)) \
   { \
     if (have (kBackends[__i__])) \
       name##_on (kBackends[__i__]); \
   } \
-  static void name##_on (const char *backend)
+  static void name##_on ([[maybe_unused]] const char *backend)
 
 /// Gives back a reference.
 struct Unref {

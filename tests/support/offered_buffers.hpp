@@ -77,12 +77,13 @@ private:
   GstBufferPool *pool_ = nullptr;
 };
 
-/// A test of each available `setup`.
-#define SETUP_TEST(name) \
+/// A test of each available `setup`, or of those from a number on: from 1 on, not on the CPU.
+#define SETUP_TEST(name) SETUP_TEST_FROM (name, 0)
+#define SETUP_TEST_FROM(name, first) \
   static void name##_of (const Setup &setup); \
-  TEST_EACH (name, std::size (kSetups)) \
+  TEST_RANGE (name, first, std::size (kSetups)) \
   { \
     if (have (kSetups[__i__].backend)) \
       name##_of (kSetups[__i__]); \
   } \
-  static void name##_of (const Setup &setup)
+  static void name##_of ([[maybe_unused]] const Setup &setup)
