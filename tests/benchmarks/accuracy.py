@@ -37,7 +37,6 @@ less. --plot needs matplotlib.
     calibration error  how far confidence is from the share of frames with an overlap of 0.5, in ten
                even parts of the confidence; mean over all frames but the first
 """
-import argparse
 import os
 import statistics
 import sys
@@ -51,7 +50,8 @@ except (ImportError, ValueError) as error:
     sys.exit(f"accuracy: {error}: install Python's bindings of GStreamer (python3-gst-1.0), "
              "and use the interpreter that has them (/usr/bin/python3)")
 from curves import plot
-from scores import Result, Run, calibration_error, follow_restarting, mean, start_boxes
+from scores import (Result, Run, calibration_error, follow_restarting, mean, parser_of,
+                    start_boxes)
 from sequences import Clip, find_sequences
 from single_target import OPENCV, Cost, IntegralHistTrack, OpenCV
 
@@ -153,11 +153,7 @@ def print_tables(rows, restart):
 
 def read_options():
     """The command line"""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../shared/data")
-    parser.add_argument("folder", nargs="?",
-                        default=os.environ.get("INTHIST_TEST_DATA") or os.path.normpath(beside))
+    parser = parser_of(__doc__)
     parser.add_argument("--backend", choices=["auto", "cpu", "cuda"], default="auto")
     parser.add_argument("--settings", action="append", metavar="PROPERTIES")
     parser.add_argument("--counted", action="append", metavar="PROPERTIES")

@@ -14,7 +14,6 @@ Films in which the target is not followed at the cut, with an overlap of half, d
 
 --check fails if less than 0.85 are lost, or less than 0.7 are found again.
 """
-import argparse
 import os
 import sys
 
@@ -26,7 +25,7 @@ try:
 except (ImportError, ValueError) as error:
     sys.exit(f"cuts: {error}: it needs Python's bindings of GStreamer (python3-gst-1.0), "
              "with the interpreter that has them (/usr/bin/python3)")
-from scores import inside, is_there, mean, overlap
+from scores import inside, is_there, mean, overlap, parser_of
 from sequences import Clip, find_sequences
 from single_target import Cost, IntegralHistTrack
 
@@ -75,15 +74,10 @@ def measure(tracker, clip, other, truth, cut):
 
 def main():
     """Prints a line for each film, and the shares"""
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = parser_of(__doc__, "tracking")
     parser.add_argument("--settings", default="")
     parser.add_argument("--cuts", default="30,60,90,150")
     parser.add_argument("--check", action="store_true")
-    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../shared/data")
-    parser.add_argument("folder", nargs="?", metavar="FOLDER",
-                        default=os.path.join(os.environ.get("INTHIST_TEST_DATA") or root,
-                                             "tracking"))
     options = parser.parse_args()
     Gst.init(None)
     sequences = find_sequences(options.folder) if os.path.isdir(options.folder) else {}

@@ -38,7 +38,6 @@ It needs these packages of PyPI, in a virtual environment that sees the system's
     /usr/bin/python3 -m venv --system-site-packages VENV
     VENV/bin/pip install motmetrics trackeval trackers matplotlib
 """
-import argparse
 import configparser
 import csv
 import filecmp
@@ -63,7 +62,7 @@ except ImportError as error:
     print(f"SKIP: detections: {error}: it needs motmetrics and trackeval of PyPI")
     sys.exit(77)
 from curves import plot_detections
-from scores import is_there, mean, overlap
+from scores import is_there, mean, overlap, parser_of
 from sequences import can_decode, read_truth
 
 VIDEOS = (".mp4", ".avi", ".webm")
@@ -257,11 +256,7 @@ def print_summary(rows):
 
 def read_options():
     """The command line"""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../shared/data")
-    parser.add_argument("folder", nargs="?",
-                        default=os.environ.get("INTHIST_TEST_DATA") or os.path.normpath(beside))
+    parser = parser_of(__doc__)
     parser.add_argument("--real", action="store_true")
     parser.add_argument("--sequence", action="append", metavar="NAME")
     parser.add_argument("--backend", choices=["auto", "cpu", "cuda"], default="auto")

@@ -15,11 +15,10 @@ is a column. A model without a pixel in any bin, such as the hue of gray video, 
 "possible" is the share of frames in which a window of this size can be a hit at all: targets change
 their size.
 """
-import argparse
 import os
 import sys
 
-from scores import mean, overlap
+from scores import mean, overlap, parser_of
 from sequences import find_sequences
 
 try:
@@ -100,11 +99,7 @@ def possible(truth):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../shared/data")
-    data = os.environ.get("INTHIST_TEST_DATA") or os.path.normpath(beside)
-    parser.add_argument("folder", nargs="?", default=os.path.join(data, "tracking"))
+    parser = parser_of(__doc__, "tracking")
     parser.add_argument("--measure", default="bhattacharyya", metavar="NICK")
     parser.add_argument("--step", type=int, default=4, metavar="PIXELS")
     parser.add_argument("--settings", action="append", metavar="PROPERTIES")

@@ -20,7 +20,6 @@ the colours' gradients, unless it gets gray frames.
 A box is right if it overlaps a true one by half or more (intersection over union), which no
 better box has taken.
 """
-import argparse
 import os
 import sys
 import time
@@ -29,6 +28,7 @@ import numpy
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../examples"))
 import hog  # noqa: E402
+from scores import parser_of  # noqa: E402
 
 try:
     import cv2
@@ -126,11 +126,7 @@ def opencv(name, classifier, gamma, gray=False, ratio=1.1):
 
 
 def main():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../shared/data")
-    parser.add_argument("folder", nargs="?",
-                        default=os.environ.get("INTHIST_TEST_DATA") or os.path.normpath(beside))
+    parser = parser_of(__doc__)
     parser.add_argument("--interval", type=int, default=10, help="frames from one to the next")
     options = parser.parse_args()
     video = os.path.join(options.folder, "vtest.avi")

@@ -4,13 +4,26 @@
 Boxes are (x, y, width, height). A frame is (box, confidence, whether the tracker said lost), or
 None if nothing was followed. A true box without a size says that the target is not in the picture.
 """
+import argparse
 import math
+import os
 
 OVERLAPS = [i / 20 for i in range(21)]
 ERRORS = list(range(51))
 GAP = 5  # frames from a failure to the next start, as VOT has
 BURN_IN = 10  # frames after a restart that say nothing of accuracy, as VOT has
 SPAN = 100  # frames of which robustness speaks
+
+
+def parser_of(doc, below=""):
+    """The parser of a benchmark's options, the first of which is its folder of test data"""
+    parser = argparse.ArgumentParser(
+        description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
+    data = os.environ.get("INTHIST_TEST_DATA") or os.path.join(
+        os.path.dirname(os.path.abspath(__file__)), "../../../shared/data")
+    parser.add_argument("folder", nargs="?", metavar="FOLDER",
+                        default=os.path.normpath(os.path.join(data, below)))
+    return parser
 
 
 def overlap(a, b):
