@@ -27,14 +27,6 @@ std::vector<std::string> warnings_of (const std::string &elements)
   }
 }
 
-bool have_overlay ()
-{
-  g_autoptr (GstElementFactory) factory = gst_element_factory_find ("integralhistoverlay");
-  if (!factory)
-    printf ("SKIP: advice: there is no integralhistoverlay\n");
-  return factory != nullptr;
-}
-
 /// Returns a value other than the one that is set.
 GValue other_value (GObject *object, const GParamSpec *spec)
 {
@@ -165,7 +157,7 @@ TEST (wrong_while_running)
        { "cudaintegralhist", "cudaintegralimage", "cudatrackfeatures", "integralhisttrack",
          "integralhistlikelihood", "integralhistoverlay" }) {
     g_autoptr (GstElement) element = gst_element_factory_make (name, nullptr);
-    if (!element && !have_overlay ())
+    if (!element && !there_is ("integralhistoverlay", "advice"))
       continue;
     g_autoptr (GstBus) bus = gst_bus_new ();
     gst_element_set_bus (element, bus);
@@ -263,7 +255,7 @@ TEST (unreadable_format)
 
 TEST (overlay_before_tracker)
 {
-  if (!have_overlay ())
+  if (!there_is ("integralhistoverlay", "advice"))
     return;
   const std::string features = "cudatrackfeatures backend=cpu ! ",
                     track = "integralhisttrack targets=9,9,30,30 ! ";
@@ -333,7 +325,7 @@ TEST (ignored_by_method)
 /// Rectangles of which nothing is drawn.
 TEST (drawn_outside)
 {
-  if (!have_overlay ())
+  if (!there_is ("integralhistoverlay", "advice"))
     return;
   const auto said = warnings_of ("integralhistoverlay regions=9,9,9,9;96,0,9,9;0,64,9,9");
   fail_unless (said.size () == 1

@@ -89,12 +89,8 @@ TEST (pictures)
        { counted + "integralhistlikelihood mode=gray messages=true model=60,40,40,40",
          counted + "integralhistoverlay regions=10,10,60,40" }) {
     const std::string name = elements.substr (counted.size ());
-    g_autoptr (GstElementFactory) factory =
-        gst_element_factory_find (name.substr (0, name.find (' ')).c_str ());
-    if (!factory) {
-      printf ("SKIP: repeated_frames: there is no %s\n", name.c_str ());
+    if (!there_is (name, "repeated_frames"))
       continue;
-    }
     Pipeline pipeline = repeated (elements);
     const auto samples = all_of (pipeline);
     Pipeline plain = repeated ("identity");

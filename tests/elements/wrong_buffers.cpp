@@ -144,12 +144,6 @@ std::array<guint32, 4> truth_of (const Lie &lie, int rows)
   return counts;
 }
 
-bool there_is (const char *element)
-{
-  g_autoptr (GstElementFactory) factory = gst_element_factory_find (element);
-  return factory;
-}
-
 }  // namespace
 
 BACKEND_TEST (counts)
@@ -206,7 +200,7 @@ TEST (without_meta)
   for (const char *line :
        { "cudaintegralhist backend=cpu tuning-time=0",
          "cudaintegralimage backend=cpu tuning-time=0", "integralhistoverlay regions=0,0,9,9" }) {
-    if (g_str_has_prefix (line, "integralhistoverlay") && !there_is ("integralhistoverlay"))
+    if (!there_is (line, "wrong_buffers"))
       continue;
     for (const auto &memories :
          { std::vector<gsize>{ kFrame - 1 }, std::vector<gsize>{ 7 },
@@ -227,11 +221,8 @@ TEST (pictures)
        { "integralhistoverlay regions=0,0,64,64",
          "integralhistoverlay regions=3,3,9,9 histograms=false labels=false",
          "integralhistlikelihood mode=blend", "integralhistlikelihood mode=gray" }) {
-    const std::string element (line, strcspn (line, " "));
-    if (!there_is (element.c_str ())) {
-      printf ("SKIP: wrong_buffers: this build has no %s\n", element.c_str ());
+    if (!there_is (line, "wrong_buffers"))
       continue;
-    }
     // a map alone needs no pixels, only metas that do not contradict the caps
     const bool reads = !strstr (line, "gray");
     for (const Lie &lie : kLies) {

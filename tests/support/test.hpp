@@ -16,6 +16,7 @@
 // names.
 #pragma once
 
+#include <cstdio>
 #include <initializer_list>
 #include <memory>
 #include <string>
@@ -47,6 +48,16 @@ inline void expect_parts (const std::string &text, std::initializer_list<std::st
 inline void expect_none (const std::string &text, const std::string &what = "")
 {
   fail_unless (text.empty (), "%s: %s", what.c_str (), text.c_str ());
+}
+
+/// Tells whether the first element of a launch line is there, and prints for which test it is not.
+inline bool there_is (const std::string &launch_line, const char *test)
+{
+  const std::string name = launch_line.substr (0, launch_line.find (' '));
+  g_autoptr (GstElementFactory) factory = gst_element_factory_find (name.c_str ());
+  if (!factory)
+    printf ("SKIP: %s: there is no %s\n", test, name.c_str ());
+  return factory != nullptr;
 }
 
 namespace testing {
