@@ -58,12 +58,7 @@ public:
   }
 
   /// A frame of one byte.
-  GstBuffer *even (guint8 byte) const
-  {
-    GstBuffer *buffer = gst_buffer_new_allocate (nullptr, info.size, nullptr);
-    gst_buffer_memset (buffer, 0, byte, info.size);
-    return buffer;
-  }
+  GstBuffer *even (guint8 byte) const { return ::even (info, byte); }
 
   std::vector<guint8> bytes (GstBuffer *buffer)
   {

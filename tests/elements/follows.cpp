@@ -235,8 +235,7 @@ TEST (likelihood)
   Alone alone ("cudaintegralhist backend=cpu bins=16 tuning-time=0 ! videocrop left=16 ! "
                "integralhistlikelihood mode=gray",
                caps_of ("GRAY8", kWidth, kHeight));
-  GstBuffer *const in = gst_buffer_new_allocate (nullptr, kWidth * kHeight, nullptr);
-  gst_buffer_memset (in, 0, 77, kWidth * kHeight);
+  GstBuffer *const in = even (gray (kWidth, kHeight), 77);
   expect_parts (alone.refusal (in, "crop", GST_STREAM_ERROR, GST_STREAM_ERROR_FAILED),
                 { "cudaintegralhist" });
 }
@@ -246,8 +245,7 @@ TEST (matrices)
 {
   Alone alone ("cudaintegralhist backend=cpu bins=16 tuning-time=0",
                caps_of ("GRAY8", kWidth, kHeight));
-  GstBuffer *const in = gst_buffer_new_allocate (nullptr, kWidth * kHeight, nullptr);
-  gst_buffer_memset (in, 0, 77, kWidth * kHeight);
+  GstBuffer *const in = even (gray (kWidth, kHeight), 77);
   g_autoptr (GstBuffer) buffer = alone.pass (in);
   GstMeta *const meta = &gst_buffer_get_integral_histogram_meta (buffer)->meta;
   GstVideoInfo info, other;

@@ -187,8 +187,7 @@ TEST (segment_in_bytes)
   g_autoptr (GstElement) src = pipeline.element ("src");
   pipeline.set_state (GST_STATE_PLAYING);
   GstFlowReturn flow;
-  GstBuffer *buffer = gst_buffer_new_allocate (nullptr, 64 * 48, nullptr);
-  gst_buffer_memset (buffer, 0, 200, 64 * 48);
+  GstBuffer *buffer = even (gray (64, 48), 200);
   g_signal_emit_by_name (src, "push-buffer", buffer, &flow);
   gst_buffer_unref (buffer);
   g_signal_emit_by_name (src, "end-of-stream", &flow);

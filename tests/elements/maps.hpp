@@ -39,8 +39,7 @@ struct Texture {
   GstBuffer *buffer () const
   {
     const GstVideoInfo info = info_of (caps ());
-    GstBuffer *buffer = gst_buffer_new_allocate (nullptr, info.size, nullptr);
-    gst_buffer_memset (buffer, 0, 0, info.size);
+    GstBuffer *buffer = even (info, 0);
     for (int y = 0; y < height; y++)
       gst_buffer_fill (buffer, gsize (y * info.stride[0]), &values[gsize (y * width)],
                        gsize (width));

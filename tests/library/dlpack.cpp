@@ -25,10 +25,7 @@ constexpr int kWidth = 101, kHeight = 67, kBins = 16;
 /// A frame of one value, so that one bin has all pixels.
 GstBuffer *even (guint8 value, int width = kWidth, int height = kHeight)
 {
-  const gsize bytes = gsize (GST_ROUND_UP_4 (width) * height);
-  GstBuffer *const buffer = gst_buffer_new_allocate (nullptr, bytes, nullptr);
-  gst_buffer_memset (buffer, 0, value, bytes);
-  return buffer;
+  return ::even (gray (width, height), value);
 }
 
 int references (GstIntegralHistogram *histogram)

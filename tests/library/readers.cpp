@@ -24,9 +24,7 @@ constexpr int kWidth = 640, kHeight = 480, kBins = 16, kPixels = kWidth * kHeigh
 /// A frame of one value, so that one bin has all pixels.
 GstBuffer *even (guint8 value)
 {
-  GstBuffer *const buffer = gst_buffer_new_allocate (nullptr, kPixels, nullptr);
-  gst_buffer_memset (buffer, 0, value, kPixels);
-  return buffer;
+  return ::even (gray (kWidth, kHeight), value);
 }
 
 std::string line (const char *backend, const std::string &more)

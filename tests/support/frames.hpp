@@ -311,6 +311,14 @@ inline void empty (GstBuffer *buffer)
   GST_BUFFER_FLAG_SET (buffer, GST_BUFFER_FLAG_GAP);
 }
 
+/// A frame of bytes of one value.
+inline GstBuffer *even (const GstVideoInfo &info, guint8 value)
+{
+  GstBuffer *const buffer = gst_buffer_new_allocate (nullptr, info.size, nullptr);
+  gst_buffer_memset (buffer, 0, value, info.size);
+  return buffer;
+}
+
 inline GstBuffer *noise (const GstVideoInfo &info, unsigned seed)
 {
   GstBuffer *buffer = gst_buffer_new_allocate (nullptr, info.size, nullptr);
