@@ -27,6 +27,14 @@ std::vector<std::string> warnings_of (const std::string &elements)
   }
 }
 
+/// Fails unless a stream of some frames has one warning, with this part.
+void expect_one (const std::string &elements, const std::string &part)
+{
+  const auto said = warnings_of (elements);
+  fail_unless (said.size () == 1, "%s: %zu warnings", elements.c_str (), said.size ());
+  expect_parts (said[0], { part }, elements);
+}
+
 /// Returns a value other than the one that is set.
 GValue other_value (GObject *object, const GParamSpec *spec)
 {
@@ -259,13 +267,9 @@ TEST (overlay_before_tracker)
     return;
   const std::string features = "cudatrackfeatures backend=cpu ! ",
                     track = "integralhisttrack targets=9,9,30,30 ! ";
-  for (const char *between : { "", "queue ! ", "tee ! queue ! " }) {
-    const auto said =
-        warnings_of (features + "integralhistoverlay name=early ! " + between + track + "identity");
-    fail_unless (said.size () == 1
-                     && said[0].find ("put early behind integralhisttrack") != std::string::npos,
-                 "%zu warnings", said.size ());
-  }
+  for (const char *between : { "", "queue ! ", "tee ! queue ! " })
+    expect_one (features + "integralhistoverlay name=early ! " + between + track + "identity",
+                "put early behind integralhisttrack");
   for (const std::string &right :
        { features + track + "integralhistoverlay", features + "integralhistoverlay",
          features + "integralhistoverlay regions=9,9,30,30 ! " + track + "identity",
@@ -278,11 +282,7 @@ TEST (slow_fragments)
 {
   const std::string features = "cudatrackfeatures backend=cpu",
                     track = " ! integralhisttrack method=fragments targets=9,9,30,30";
-  const auto said = warnings_of (features + track);
-  fail_unless (said.size () == 1
-                   && said[0].find ("put cudaintegralhist bins=16 in its place")
-                          != std::string::npos,
-               "%zu warnings", said.size ());
+  expect_one (features + track, "put cudaintegralhist bins=16 in its place");
   for (const std::string &right :
        { "cudaintegralhist backend=cpu bins=16" + track,
          "cudaintegralhist backend=cpu bins=16 ! " + features + track,
@@ -313,12 +313,8 @@ TEST (ignored_by_method)
 {
   const std::string features = "cudatrackfeatures backend=cpu ! ",
                     track = "integralhisttrack targets=9,9,30,30 ";
-  for (const char *setting : { "search-range=9", "feature=hue", "measure=l1" }) {
-    const auto said = warnings_of (features + track + setting);
-    fail_unless (said.size () == 1
-                     && said[0].find ("no effect with method=correlation") != said[0].npos,
-                 "%s: %zu warnings", setting, said.size ());
-  }
+  for (const char *setting : { "search-range=9", "feature=hue", "measure=l1" })
+    expect_one (features + track + setting, "no effect with method=correlation");
   fail_unless (warnings_of (features + track + "lost-after=9").empty ());
 }
 
@@ -327,11 +323,8 @@ TEST (drawn_outside)
 {
   if (!there_is ("integralhistoverlay", "advice"))
     return;
-  const auto said = warnings_of ("integralhistoverlay regions=9,9,9,9;96,0,9,9;0,64,9,9");
-  fail_unless (said.size () == 1
-                   && said[0].find ("96,0,9,9... has a rectangle that lies outside of the 96x64")
-                          != std::string::npos,
-               "%zu warnings", said.size ());
+  expect_one ("integralhistoverlay regions=9,9,9,9;96,0,9,9;0,64,9,9",
+              "96,0,9,9... has a rectangle that lies outside of the 96x64");
   fail_unless (warnings_of ("integralhistoverlay regions=-9,-9,10,10").empty ());
 }
 
@@ -340,10 +333,7 @@ TEST (slow_maps)
 {
   const std::string features = "cudatrackfeatures backend=cpu ! ",
                     likelihood = "integralhistlikelihood step=16 ";
-  const auto said = warnings_of (features + likelihood);
-  fail_unless (said.size () == 1
-                   && said[0].find ("put cudaintegralhist bins=16 before") != std::string::npos,
-               "%zu warnings", said.size ());
+  expect_one (features + likelihood, "put cudaintegralhist bins=16 before");
   const std::string histogram = "cudaintegralhist backend=cpu bins=8 ! ";
   for (const std::string &right :
        { features + histogram + likelihood, histogram + features + likelihood,
@@ -355,12 +345,7 @@ TEST (slow_maps)
 TEST (wide_windows)
 {
   const std::string likelihood = "cudaintegralhist backend=cpu bins=8 ! integralhistlikelihood ";
-  const auto said = warnings_of (likelihood + "window-width=97 window-height=65");
-  fail_unless (
-      said.size () == 1
-          && said[0].find (
-                 "window-width=97 window-height=65: such windows are larger than the 96x64")
-                 != std::string::npos,
-      "%zu warnings, %s", said.size (), said.empty () ? "" : said[0].c_str ());
+  expect_one (likelihood + "window-width=97 window-height=65",
+              "window-width=97 window-height=65: such windows are larger than the 96x64");
   fail_unless (warnings_of (likelihood + "window-width=97 window-height=64").empty ());
 }

@@ -78,9 +78,8 @@ TEST (models)
     for (const char *window : { "", " window-width=2147483647 window-height=2147483647" }) {
       const Texture picture (width, height, 3);
       Likelihood likelihood (std::string ("mode=gray") + window, picture.caps ());
-      GstVideoRectangle model = middle (width, height);
-      model = { (width - std::max (width / 4, 1)) / 2, (height - std::max (height / 4, 1)) / 2,
-                std::max (width / 4, 1), std::max (height / 4, 1) };
+      const int w = std::max (width / 4, 1), h = std::max (height / 4, 1);
+      const GstVideoRectangle model = { (width - w) / 2, (height - h) / 2, w, h };
       const int all = 1000;
       const Search s = {
         width, height, model, *window ? all : model.w, *window ? all : model.h, 2

@@ -154,47 +154,42 @@ TEST (interval)
   }
 }
 
+/// Fails unless two lines make the same pictures of so many frames.
+static void expect_same_pictures (const std::string &line, const std::string &other,
+                                  unsigned frames)
+{
+  const std::string caps = Texture (48, 36, 1).caps ();
+  Harness alone (line, caps), both (other, caps);
+  for (unsigned i = 0; i < frames; i++) {
+    const Texture picture (48, 36, 1 + i);
+    g_autoptr (GstBuffer) expected = gst_harness_push_and_pull (alone, picture.buffer ());
+    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (both, picture.buffer ());
+    fail_unless (expected && out, "frame %u", i);
+    fail_unless (bytes_of (out, info_of (caps)) == bytes_of (expected, info_of (caps)), "frame %u",
+                 i);
+  }
+}
+
 /// A histogram of pixels stays chosen beside one of weights of the same feature.
 TEST (weights_beside_counts)
 {
-  const Texture first (48, 36, 1);
   const std::string counts = "cudaintegralhist backend=cpu feature=signed-gradient bins=18 ! ",
                     weights = "cudaintegralhist backend=cpu feature=signed-gradient bins=18 "
                               "weight=gradient soft=true ! ",
                     likelihood = "integralhistlikelihood mode=gray step=2";
-  Harness alone ((counts + likelihood).c_str (), first.caps ().c_str ()),
-      both ((weights + counts + likelihood).c_str (), first.caps ().c_str ());
-  for (unsigned i = 0; i < 4; i++) {
-    const Texture picture (48, 36, 1 + i);
-    g_autoptr (GstBuffer) expected = gst_harness_push_and_pull (alone, picture.buffer ());
-    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (both, picture.buffer ());
-    fail_unless (bytes_of (out, info_of (picture.caps ()))
-                     == bytes_of (expected, info_of (picture.caps ())),
-                 "frame %u", i);
-  }
+  expect_same_pictures (counts + likelihood, weights + counts + likelihood, 4);
 }
 
 /// A frame that one of two producers leaves out shows the last map, and not one of the other
 /// producer's histogram.
 TEST (two_producers)
 {
-  const Texture first (48, 36, 1);
   const std::string with_gradients =
       "cudaintegralhist backend=cpu tuning-time=0 feature=gradient interval=3 ! ";
   const std::string likelihood = "integralhistlikelihood mode=gray step=2";
-  Harness alone ((with_gradients + likelihood).c_str (), first.caps ().c_str ()),
-      both ((with_gradients + "cudaintegralhist backend=cpu tuning-time=0 bins=8 ! " + likelihood)
-                .c_str (),
-            first.caps ().c_str ());
-  for (unsigned i = 0; i < 8; i++) {
-    const Texture picture (48, 36, 1 + i);
-    g_autoptr (GstBuffer) expected = gst_harness_push_and_pull (alone, picture.buffer ());
-    g_autoptr (GstBuffer) out = gst_harness_push_and_pull (both, picture.buffer ());
-    fail_unless (expected && out, "frame %u", i);
-    fail_unless (bytes_of (out, info_of (picture.caps ()))
-                     == bytes_of (expected, info_of (picture.caps ())),
-                 "frame %u", i);
-  }
+  expect_same_pictures (
+      with_gradients + likelihood,
+      with_gradients + "cudaintegralhist backend=cpu tuning-time=0 bins=8 ! " + likelihood, 8);
 }
 
 /// The first frames with a histogram do not arrive.

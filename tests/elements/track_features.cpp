@@ -129,13 +129,13 @@ TEST (without_a_bin)
         fail_unless (seen.lost && seen.confidence == 0);
       fail_unless (tracks[0].box == (Place{ 40, 30, 24, 32 }), "it has moved");
       const std::string warning = tracking.take_warnings ();
-      fail_unless ((frame == 0) == !warning.empty (), "%s, frame %d: \"%s\"", feature, frame,
-                   warning.c_str ());
       if (frame > 0)
-        continue;
-      expect_parts (warning, { "Target 1 has no pixel in any bin", "set targets to another box",
-                               "feature of cudaintegralhist" });
-      fail_unless (std::ranges::count (warning, '\n') == 1, "%s", warning.c_str ());
+        expect_none (warning, std::string (feature) + ", frame " + std::to_string (frame));
+      else
+        expect_one (warning,
+                    { "Target 1 has no pixel in any bin", "set targets to another box",
+                      "feature of cudaintegralhist" },
+                    feature);
     }
     tracking.set ("targets", "2,2,20,20");
     fail_unless (tracking.follow (std::vector<guint8> (160 * 120, 50))[0].lost);

@@ -237,6 +237,15 @@ inline Place way (int frame, const Place &first = kFirst)
            first.width, first.height };
 }
 
+/// Fails unless the warnings of a Tracking are one, with these parts.
+inline void expect_one (const std::string &warnings, std::initializer_list<std::string> parts,
+                        const std::string &what = "")
+{
+  fail_unless (std::ranges::count (warnings, '\n') == 1, "%s: %s", what.c_str (),
+               warnings.c_str ());
+  expect_parts (warnings, parts, what);
+}
+
 /// The area that two boxes share, over the area that they cover.
 inline double overlap (const Place &a, const Place &b)
 {
