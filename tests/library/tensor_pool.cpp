@@ -11,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "cancellable.hpp"
 #include "must.hpp"
 
 #include "test.hpp"  // last: it has macros with names of the standard library
@@ -73,30 +74,9 @@ std::vector<Held> take (const Pool &pool, unsigned n)
   return held;
 }
 
-/// Runs acquire () in a thread, and tells whether it has returned.
-struct Taker {
-  explicit Taker (const Pool &pool)
-      : thread ([this, pool] {
-          const CancelScope scope (cancelled);
-          outcome = pool->acquire ();
-          done = true;
-        })
-  {
-  }
-  ~Taker () { thread.join (); }
-  bool is_done_after (int milliseconds) const
-  {
-    for (int i = 0; i < milliseconds && !done; i++)
-      g_usleep (1000);
-    return done;
-  }
-
-  Expected<Held> outcome;
-  std::atomic<bool> cancelled = false, done = false;
-  std::thread thread;  // last: it uses the others
+struct Taker : Cancellable<Expected<Held>> {
+  explicit Taker (const Pool &pool) : Cancellable ([pool] { return pool->acquire (); }) {}
 };
-
-constexpr int kMoment = 50, kLong = 20000;  // milliseconds
 
 using IdleInts = IdleList<std::unique_ptr<int>>;
 

@@ -3,7 +3,6 @@
 // The whole-tensor engine of frames on demand, over engines of the test: they compute or fail when
 // the test says so. Their counts are the truth.
 #include <gst/integralhist/host/host_fence.hpp>
-#include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/on_demand/on_demand_engine.hpp>
 #include <gst/integralhist/on_demand/whole_tensor_engine.hpp>
 
@@ -11,6 +10,7 @@
 #include <optional>
 #include <thread>
 
+#include "cancellable.hpp"
 #include "must.hpp"
 
 #include "test.hpp"  // last: it has macros with names of the standard library
@@ -93,30 +93,13 @@ std::optional<Kind> failure_of (WholeTensorEngine &frames)
   return tensor ? std::optional<Kind> () : tensor.error ().kind;
 }
 
-/// Runs a thread that computes a frame, which a flag can end.
-struct Asker {
+/// Computes a frame.
+struct Asker : Cancellable<std::optional<Kind>> {
   explicit Asker (WholeTensorEngine &frames)
-      : thread ([this, &frames] {
-          const CancelScope scope (cancelled);
-          failure = failure_of (frames);
-          done = true;
-        })
+      : Cancellable ([&frames] { return failure_of (frames); })
   {
   }
-  ~Asker () { thread.join (); }
-  bool is_done_after (int milliseconds) const
-  {
-    for (int i = 0; i < milliseconds && !done; i++)
-      g_usleep (1000);
-    return done;
-  }
-
-  std::optional<Kind> failure;
-  std::atomic<bool> cancelled = false, done = false;
-  std::thread thread;  // last: it uses the others
 };
-
-constexpr int kMoment = 50, kLong = 20000;  // milliseconds
 
 }  // namespace
 
@@ -133,13 +116,13 @@ TEST (cancelled)
     Asker second (frames), third (frames);
     fail_unless (!first.is_done_after (kMoment) && !second.done && devices.submitted == 1);
     second.cancelled = true;
-    fail_unless (second.is_done_after (kLong) && second.failure == Kind::flushing);
+    fail_unless (second.is_done_after (kLong) && second.outcome == Kind::flushing);
     fail_unless (!first.is_done_after (kMoment) && !third.done && devices.submitted == 1);
     first.cancelled = true;
-    fail_unless (first.is_done_after (kLong) && first.failure == Kind::flushing);
+    fail_unless (first.is_done_after (kLong) && first.outcome == Kind::flushing);
     fail_unless (!third.is_done_after (kMoment));
     devices.computed->signal ({});
-    fail_unless (third.is_done_after (kLong) && !third.failure);
+    fail_unless (third.is_done_after (kLong) && !third.outcome);
   }
   fail_unless (!failure_of (frames) && devices.made == 1 && devices.submitted == 3);
 }
@@ -193,7 +176,7 @@ TEST (end)
       g_usleep (1000);
     frames.end ();
     devices.computed->signal ({});
-    fail_unless (asker.is_done_after (kLong) && !asker.failure);
+    fail_unless (asker.is_done_after (kLong) && !asker.outcome);
   }
   fail_unless (devices.made == 1 && devices.alive == 0);
   fail_unless (!failure_of (frames) && devices.made == 2 && devices.alive == 0);
