@@ -39,6 +39,16 @@ private:
 
 constexpr Setup kHistogram = { "cudaintegralhist", "bins=32", "", "cpu" };
 
+/// Asks for a map of likelihoods and for its best window.
+void ask_map (GstIntegralHistogram *histogram, const Grid &grid)
+{
+  const std::vector<gfloat> model (gst_integral_histogram_get_bins (histogram), 1);
+  std::vector<gfloat> values (std::size_t (grid.columns) * std::size_t (grid.rows));
+  Best best;
+  expect_answer (gst_integral_histogram_likelihood_maps, histogram, &grid, 1, model.data (),
+                 GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION, values.data (), &best);
+}
+
 }  // namespace
 
 /// Only what a question needs is computed.
@@ -73,13 +83,8 @@ TEST (cost)
   });
   fail_unless (region.pixels == kCount && region.parts == 0 && region.tensors == 0);
   const Counted map = run ([] (GstIntegralHistogram *histogram) {
-    const std::vector<gfloat> model (32, 1);
-    const Grid grid = { 40, 40, 200, 100, 2, 2, 16, 16 };
-    gfloat values[256];
     for (int i = 0; i < 3; i++)
-      fail_unless (gst_integral_histogram_likelihood_maps (histogram, &grid, 1, model.data (),
-                                                           GST_INTEGRAL_HISTOGRAM_MEASURE_L1,
-                                                           values, nullptr, nullptr));
+      ask_map (histogram, { 40, 40, 200, 100, 2, 2, 16, 16 });
   });
   fail_unless (map.pixels == 0 && map.parts == kCount && map.tensors == 0);
   fail_unless (map.bytes > nobody.bytes + 4 * 32 * 70 * 70, "the part is not counted");
@@ -152,12 +157,7 @@ public:
   }
   static void ask_map (GstIntegralHistogram *histogram)
   {
-    const std::vector<gfloat> model (kBins, 1);
-    const Grid grid = { 20, 20, 100, 50, 2, 2, 16, 16 };
-    gfloat values[256];
-    fail_unless (gst_integral_histogram_likelihood_maps (histogram, &grid, 1, model.data (),
-                                                         GST_INTEGRAL_HISTOGRAM_MEASURE_L1, values,
-                                                         nullptr, nullptr));
+    ::ask_map (histogram, { 20, 20, 100, 50, 2, 2, 16, 16 });
   }
 
 private:
@@ -294,17 +294,10 @@ TEST_EACH (automatic_on_gpu, std::size (kOnGpu))
       const int w = int (gst_integral_histogram_get_width (histogram)),
                 h = int (gst_integral_histogram_get_height (histogram));
       const GstVideoRectangle corner = { w - 90, h - 70, 80, 60 };
-      const std::vector<gfloat> model (bins, 1);
-      const Grid all = { 32, 32, 0, 0, 8, 8, w / 8 - 4, h / 8 - 4 };
-      GstIntegralHistogramBest best;
       switch (what) {
         case Ask::nothing: continue;
         case Ask::corner: break;
-        case Ask::map:
-          fail_unless (gst_integral_histogram_likelihood_maps (
-              histogram, &all, 1, model.data (), GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION,
-              nullptr, &best, nullptr));
-          break;
+        case Ask::map: ask_map (histogram, { 32, 32, 0, 0, 8, 8, w / 8 - 4, h / 8 - 4 }); break;
         case Ask::pointer: fail_unless (gst_integral_histogram_get_device_pointer (histogram) != 0);
       }
       std::vector<guint32> counts (bins);
@@ -428,10 +421,7 @@ TEST (automatic)
       const Buffer buffer = harness.pass (noise (info, n));
       GstIntegralHistogram *const histogram = histogram_of (buffer);
       const Rectangle corner = { 300, 220, 20, 20 };
-      const std::vector<gfloat> model (gst_integral_histogram_get_bins (histogram), 1);
-      std::vector<guint32> counts (model.size ());
-      const Grid grid = { 32, 32, 0, 0, 8, 8, 37, 27 };
-      GstIntegralHistogramBest best;
+      std::vector<guint32> counts (gst_integral_histogram_get_bins (histogram));
       g_autoptr (GstBuffer) tensor = nullptr;
       switch (what) {
         case Ask::nothing: continue;
@@ -439,25 +429,14 @@ TEST (automatic)
           fail_unless (
               gst_integral_histogram_regions (histogram, &corner, 1, counts.data (), nullptr));
           continue;
-        case Ask::corner_maps: {  // all in one box
-          const Grid near = { 32, 32, 200, 150, 4, 4, 8, 8 };
+        case Ask::corner_maps:  // all in one box
           for (int i = 0; i < 20; i++)
-            fail_unless (gst_integral_histogram_likelihood_maps (
-                histogram, &near, 1, model.data (), GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION,
-                nullptr, &best, nullptr));
+            ask_map (histogram, { 32, 32, 200, 150, 4, 4, 8, 8 });
           fail_unless (
               gst_integral_histogram_regions (histogram, &corner, 1, counts.data (), nullptr));
-          const Grid far = { 32, 32, 0, 0, 4, 4, 8, 8 };
-          fail_unless (gst_integral_histogram_likelihood_maps (
-              histogram, &far, 1, model.data (), GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION,
-              nullptr, &best, nullptr));
+          ask_map (histogram, { 32, 32, 0, 0, 4, 4, 8, 8 });
           continue;
-        }
-        case Ask::map:
-          fail_unless (gst_integral_histogram_likelihood_maps (
-              histogram, &grid, 1, model.data (), GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION,
-              nullptr, &best, nullptr));
-          continue;
+        case Ask::map: ask_map (histogram, { 32, 32, 0, 0, 8, 8, 37, 27 }); continue;
         case Ask::tensor: tensor = gst_integral_histogram_get_buffer (histogram, nullptr);
       }
       fail_unless (tensor);

@@ -5,16 +5,21 @@
 #include "questions.hpp"
 #include "test.hpp"
 
+/// Compares the counts of all windows of some grids.
+static void check_grids (const Frame &frame, const std::vector<Grid> &grids)
+{
+  const std::vector<Rectangle> windows = windows_of (frame, grids);
+  Room<guint32> counts (windows.size () * frame.bins);
+  expect_answer (gst_integral_histogram_grids, frame.histogram, grids.data (),
+                 guint (grids.size ()), counts.data ());
+  expect_counts (frame, windows, counts);
+}
+
 BACKEND_TEST (grids)
 {
   for (const Source &source : kSources) {
     const Frame frame (source, backend);
-    const std::vector<Grid> grids = grids_of (frame.picture);
-    const std::vector<Rectangle> windows = windows_of (frame, grids);
-    Room<guint32> counts (windows.size () * frame.bins);
-    expect_answer (gst_integral_histogram_grids, frame.histogram, grids.data (),
-                   guint (grids.size ()), counts.data ());
-    expect_counts (frame, windows, counts);
+    check_grids (frame, grids_of (frame.picture));
   }
 }
 
@@ -24,15 +29,8 @@ BACKEND_TEST (answer_sizes)
 {
   const Frame frame (kSources[0], backend);
   const int n_16k = int ((16 << 10) / (frame.bins * sizeof (guint32)));
-  for (const int n : { 2, n_16k - 4, n_16k - 1, n_16k, n_16k + 1, 3 * n_16k }) {
-    const std::vector<Grid> grids = { { 20, 9, -7, -3, 1, 2, 1, 1 },
-                                      { 5, 6, -2, 1, 1, 1, n - 1, 1 } };
-    const std::vector<Rectangle> windows = windows_of (frame, grids);
-    Room<guint32> counts (windows.size () * frame.bins);
-    expect_answer (gst_integral_histogram_grids, frame.histogram, grids.data (),
-                   guint (grids.size ()), counts.data ());
-    expect_counts (frame, windows, counts);
-  }
+  for (const int n : { 2, n_16k - 4, n_16k - 1, n_16k, n_16k + 1, 3 * n_16k })
+    check_grids (frame, { { 20, 9, -7, -3, 1, 2, 1, 1 }, { 5, 6, -2, 1, 1, 1, n - 1, 1 } });
 }
 
 BACKEND_TEST (likelihoods)
@@ -220,14 +218,11 @@ BACKEND_TEST (far_away)
   const guint n_grids = guint (grids.size ());
   const std::vector<Rectangle> windows = windows_of (frame, grids);
   const Model model = { 1, 2, 3, 4 };
-  Room<guint32> counts (windows.size () * frame.bins);
   Room<gfloat> maps (windows.size ());
   Room<Best> bests (n_grids);
-  expect_answer (gst_integral_histogram_grids, frame.histogram, grids.data (), n_grids,
-                 counts.data ());
+  check_grids (frame, grids);
   expect_answer (gst_integral_histogram_likelihood_maps, frame.histogram, grids.data (), n_grids,
                  model.data (), GST_INTEGRAL_HISTOGRAM_MEASURE_L2, maps.data (), bests.data ());
-  expect_counts (frame, windows, counts);
   for (std::size_t i = 0; i < windows.size (); i++)
     expect_near (GST_INTEGRAL_HISTOGRAM_MEASURE_L2, windows[i], maps[i],
                  formula ("l2", shares (frame.count (windows[i])), shares (model)));

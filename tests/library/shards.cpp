@@ -260,6 +260,21 @@ private:
   const Bytes bytes_;
 };
 
+/// Fails unless shards answer as one tensor has.
+void expect_same_in_shards (const Shape &shape, std::span<const Shard> shards, Batch &batch,
+                            const std::vector<Bytes> &wanted)
+{
+  const auto got = batch.answers ([&] (std::span<const Query> queries) {
+    must (integralhist::ask_shards (shape, shards, queries));
+  });
+  fail_unless_equals_int (got.size (), wanted.size ());
+  for (std::size_t q = 0; q < got.size (); q++)
+    fail_unless (got[q] == wanted[q],
+                 "%s in %zu shards: query %zu, question %d, %s: differs from one tensor's",
+                 name_of (shape).c_str (), shards.size (), q, int (batch.queries ()[q].kind),
+                 name_of (batch.queries ()[q].measure));
+}
+
 /// Shards take turns on the devices.
 void check_shards (Device of_whole, std::span<const Device> devices)
 {
@@ -283,14 +298,7 @@ void check_shards (Device of_whole, std::span<const Device> devices)
         shards.push_back ({ first_bin, tensors.back () });
         first_bin += bins;
       }
-      const auto got = batch.answers ([&] (std::span<const Query> queries) {
-        must (integralhist::ask_shards (shape, shards, queries));
-      });
-      for (std::size_t q = 0; q < got.size (); q++)
-        fail_unless (got[q] == wanted[q],
-                     "%s in %zu shards: query %zu, question %d, %s: differs from one tensor's",
-                     name_of (shape).c_str (), sizes.size (), q, int (batch.queries ()[q].kind),
-                     name_of (batch.queries ()[q].measure));
+      expect_same_in_shards (shape, shards, batch, wanted);
       for (const auto &tensor : tensors)
         fail_unless_equals_int (tensor->asked, 1);
     }
@@ -334,10 +342,7 @@ TEST (weights)
               std::make_shared<Held> (part, group_of (c.layout (), all.data (), first_bin, n)) });
         first_bin += n;
       }
-      const auto got = batch.answers ([&] (std::span<const Query> queries) {
-        must (integralhist::ask_shards (c.shape, shards, queries));
-      });
-      fail_unless (got == wanted, "%s in %zu shards", name_of (c.shape).c_str (), sizes.size ());
+      expect_same_in_shards (c.shape, shards, batch, wanted);
     }
   }
 }
