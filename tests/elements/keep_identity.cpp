@@ -48,8 +48,7 @@ Outcome run (const std::string &inside, Times times, bool with_metas = true)
   g_autoptr (GstElement) source = pipeline.element ("src");
   pipeline.set_state (GST_STATE_PLAYING);
   for (int frame = 0; frame < kFrames; frame++) {
-    GstBuffer *const buffer = gst_buffer_new_allocate (nullptr, kPixels, nullptr);
-    gst_buffer_memset (buffer, 0, guint8 (frame + 1), kPixels);
+    GstBuffer *const buffer = even (gray (kSide, kSide), guint8 (frame + 1));
     GST_BUFFER_PTS (buffer) = time_of (times, frame);
     fail_unless_equals_int (gst_app_src_push_buffer (GST_APP_SRC (source), buffer), GST_FLOW_OK);
   }

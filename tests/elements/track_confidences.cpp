@@ -16,8 +16,7 @@ struct Confidence {
 /// Adds a detection whose confidence is of any type.
 void add_written (GstBuffer *buffer, const Place &box, const char *written)
 {
-  auto *roi = gst_buffer_add_video_region_of_interest_meta (
-      buffer, "thing", guint (box.x), guint (box.y), guint (box.width), guint (box.height));
+  auto *const roi = add_detection (buffer, "thing", box, -1);
   const std::string text = std::string ("detection, confidence=") + written;
   GstStructure *const param = gst_structure_from_string (text.c_str (), nullptr);
   fail_unless (param != nullptr, "%s", text.c_str ());
