@@ -177,8 +177,7 @@ TEST_EACH (strategy_and_backend, 2)
     const char *description = strategies->values[i].value_name;
     cuda_strategies += strstr (description, "CUDA:") != nullptr;
     if (g_str_equal (strategies->values[i].value_nick, "multi-pixel-scan"))
-      fail_unless (strstr (description, "(limit: ") && strstr (description, "8192"), "%s",
-                   description);
+      expect_parts (description, { "(limit: ", "8192" });
   }
   fail_unless_equals_int (started, int (strategies->n_values) - cuda_strategies
                                        + (cuda ? 1 + cuda_strategies : 0));
