@@ -212,6 +212,22 @@ public:
   }
   void get (const P &p, guint id, GValue *value) const { rows_[id - 1].get (p, value); }
 
+  /// Returns the names of the properties that have another value than by default, separated by
+  /// commas, of those whose description begins with `before`.
+  std::string changed (const P &p, std::string_view before) const
+  {
+    std::string names;
+    for (const Row &row : rows_) {
+      GValue value = G_VALUE_INIT;
+      row.get (p, g_value_init (&value, row.spec->value_type));
+      if (std::string_view (g_param_spec_get_blurb (row.spec)).starts_with (before)
+          && !g_param_value_defaults (row.spec, &value))
+        names += (names.empty () ? "" : ", ") + std::string (row.spec->name);
+      g_value_unset (&value);
+    }
+    return names;
+  }
+
   /// Returns an error for users if a property is out of range, or has text that cannot be parsed.
   Expected<> check (const P &p) const
   {

@@ -313,8 +313,12 @@ TEST (ignored_by_method)
 {
   const std::string features = "cudatrackfeatures backend=cpu ! ",
                     track = "integralhisttrack targets=9,9,30,30 ";
-  for (const char *setting : { "search-range=9", "feature=hue", "measure=l1" })
-    expect_one (features + track + setting, "no effect with method=correlation");
+  for (const auto &[setting, names] : std::initializer_list<std::pair<const char *, const char *>>{
+           { "search-range=9", "search-range" },
+           { "feature=hue", "feature" },
+           { "measure=l1 scale-search=true quantile=0.5", "measure, quantile, scale-search" } })
+    expect_one (features + track + setting,
+                std::string ("method=correlation ignores ") + names + ":");
   fail_unless (warnings_of (features + track + "lost-after=9").empty ());
 }
 

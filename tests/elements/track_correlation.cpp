@@ -163,6 +163,9 @@ TEST (method_changes)
     const auto tracks = tracking.follow (scene.with (place));
     expect_near (tracks, 0, place, frame);
     fail_unless (tracks.size () == 1 && tracks[0].id == 1);
+    const std::string said = tracking.take_warnings ();
+    fail_unless (said.starts_with ("method=correlation ignores feature:") == (frame == 13),
+                 "frame %d: %s", frame, said.c_str ());
   }
 }
 

@@ -164,8 +164,8 @@ struct State {
   StreamTracker tracker;
   Method method = Method::correlation;  // of the last frame
   bool follows = false;                 // the last frame with a histogram had tracks
-  bool ignored_checked = false;         // whether the first frame has checked ignored properties
-  bool interval_warned = false;         // whether a warning of frames left out was posted
+  bool ignored_checked = false;  // whether the method's first frame has checked ignored properties
+  bool interval_warned = false;  // whether a warning of frames left out was posted
   GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
 
   std::mutex mutex;  // guards the mouse input; its events come from downstream
@@ -298,13 +298,12 @@ static void warn_of_interval (GstBaseTransform *trans, State &state, const char 
 /// Warns of properties of method=fragments that method=correlation ignores.
 static void warn_of_ignored (GstBaseTransform *trans, const TrackProperties &properties)
 {
-  if (properties.fragments == FragmentsSettings () && properties.feature.text.empty ())
-    return;
-  GST_ELEMENT_WARNING (trans, RESOURCE, SETTINGS,
-                       ("Properties whose description begins with method=fragments, such as "
-                        "search-range and feature, have no effect with method=correlation: leave "
-                        "them out, or set method=fragments."),
-                       (nullptr));
+  const std::string names = Element::table ().changed (properties, kOfFragments);
+  if (!names.empty ())
+    GST_ELEMENT_WARNING (
+        trans, RESOURCE, SETTINGS,
+        ("method=correlation ignores %s: leave this out, or set method=fragments.", names.c_str ()),
+        (nullptr));
 }
 
 /// Follows the targets with method=correlation. A frame that lacks one of the tensors is skipped if
@@ -361,8 +360,10 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
   const TrackProperties &current = *properties;
   if (!has_picture (buffer))
     return {};
-  if (std::exchange (state.method, current.method) != current.method)
+  if (std::exchange (state.method, current.method) != current.method) {
     state.consumer.start_again ();
+    state.ignored_checked = false;
+  }
   const bool is_first = !std::exchange (state.ignored_checked, true);
   if (current.method == Method::correlation) {
     if (is_first)

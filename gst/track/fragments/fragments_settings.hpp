@@ -14,8 +14,6 @@ struct FragmentsSettings {
   double update_rate = 0;     // of each new histogram
   bool scale_search = false;
   double min_confidence = 0.06;
-
-  bool operator== (const FragmentsSettings &) const = default;
 };
 
 /// Returns properties for the fragments tracker, whose descriptions begin with the text `before`.
