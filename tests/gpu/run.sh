@@ -38,6 +38,10 @@ if [ ! -x "$build/tests/inthist-check/inthist-check" ] ||
   echo "run.sh: no checks in $build: build it first, with tests" >&2
   exit 2
 fi
+if grep -qs '"name": "cuda-args", "value": \["' "$build/meson-info/intro-buildoptions.json"; then
+  echo "run.sh: $build has cuda-args, which may make kernels slow: build without them" >&2
+  exit 2
+fi
 build=$(cd "$build" && pwd)
 root=$(cd "$(dirname "$0")/../.." && pwd)
 scratch=$(mktemp -d)
