@@ -42,16 +42,13 @@ GParamFlags flags_of (Mutability when)
   return GParamFlags (G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | when);
 }
 
-std::string text_of (double number)
+template <class Number>
+std::string text_of (Number number)
 {
-  g_autofree char *text = g_strdup_printf ("%g", number);
-  return text;
-}
-
-template <class Integer>
-std::string text_of (Integer number)
-{
-  return std::to_string (number);
+  if constexpr (std::is_same_v<Number, double>)
+    return text_of_number (number);
+  else
+    return std::to_string (number);
 }
 
 /// Returns the value of a property as text, as it is written in gst-launch-1.0.
@@ -159,7 +156,10 @@ bool is_fixed (GstElement *element, const GParamSpec *spec)
 
 bool has_value (GstElement *element, GParamSpec *spec, const GValue *value)
 {
-  return g_param_values_cmp (spec, PresentValue (element, spec).get (), value) == 0;
+  const PresentValue present (element, spec);
+  if (G_VALUE_HOLDS_STRING (value))  // null is the empty text
+    return written (present.get ()) == written (value);
+  return g_param_values_cmp (spec, present.get (), value) == 0;
 }
 
 void warn_of_fixed (GstElement *element, GParamSpec *spec, const GValue *value)

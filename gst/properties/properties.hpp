@@ -23,7 +23,7 @@ namespace integralhist {
 enum Mutability { kReady = GST_PARAM_MUTABLE_READY, kPlaying = GST_PARAM_MUTABLE_PLAYING };
 
 /// Returns a property spec for a number that also accepts values out of range, so that the element
-/// can fail with an error; GObject would warn on the console and keep the old value.
+/// can refuse them by a message on the bus; GObject would only warn on the console.
 template <class Number>
 GParamSpec *number_spec (const char *name, const char *blurb, Number min, Number max,
                          Number by_default, Mutability when);

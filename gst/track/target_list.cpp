@@ -194,9 +194,9 @@ void TargetList::warn_of_confidence (const std::vector<Detection> &detections)
       continue;
     if (std::exchange (is_number ? per_cent_warned_ : confidence_warned_, true))
       continue;
-    g_autofree char *number = g_strdup_printf ("%g", detection.confidence.value_or (0));
     warn_ ({ TrackWarning::Kind::bad_confidence,
-             is_number ? joined ("The confidence of a detection is ", number,
+             is_number ? joined ("The confidence of a detection is ",
+                                 text_of_number (detection.confidence.value_or (0)),
                                  ", and the surest is 1: such a detection counts as sure. Let the "
                                  "detector divide per cent by 100.")
                        : joined ("The confidence of a detection is not a finite number but ",
@@ -214,22 +214,23 @@ void TargetList::warn_of_unused (const std::vector<Detection> &detections,
 {
   constexpr std::size_t kUsedWithin = 100;
   n_detections_ += detections.size ();
-  detection_inside_ =
-      detection_inside_ || std::ranges::any_of (detections, [&] (const Detection &detection) {
-        return frame.clip (detection.box).w > 0;
+  detection_sure_ =
+      detection_sure_ || std::ranges::any_of (detections, [] (const Detection &detection) {
+        return detector_confidence (detection) >= kStartConfidence;
       });
   detection_used_ = detection_used_ || std::ranges::any_of (selected, &Measurement::is_sure);
   if (detection_used_ || n_detections_ < kUsedWithin || std::exchange (unused_warned_, true))
     return;
-  const std::string none = joined ("None of the first ", n_detections_, " detections ");
-  g_autofree char *least = g_strdup_printf ("%g", kStartConfidence);
+  const std::string least = text_of_number (kStartConfidence);
   warn_ ({ TrackWarning::Kind::unused_detections,
-           detection_inside_
-               ? joined (none, "has a confidence of ", least,
-                         " or more, so that no target starts: let the detector give surer ones.")
-               : joined (none, "overlaps the ", frame.width, "x", frame.height,
+           detection_sure_
+               ? joined ("None of the first ", n_detections_, " detections with a confidence of ",
+                         least, " or more overlaps the ", frame.width, "x", frame.height,
                          " frame, so that no target starts: let the detector write boxes in pixels "
-                         "of this frame."),
+                         "of this frame.")
+               : joined ("None of the first ", n_detections_, " detections has a confidence of ",
+                         least,
+                         " or more, so that no target starts: let the detector give surer ones."),
            joined ("the last is at ", text_of ({ detections.back ().box })) });
 }
 
@@ -554,7 +555,7 @@ void TargetList::reset ()
   spec_.reset ();
   width_ = height_ = 0;
   n_detections_ = 0;
-  detection_inside_ = detection_used_ = unused_warned_ = false;
+  detection_sure_ = detection_used_ = unused_warned_ = false;
   detector_ran_ = confidence_warned_ = per_cent_warned_ = false;
   excess_warned_ = empty_warned_ = area_warned_ = false;
 }

@@ -112,12 +112,13 @@ private:
   guint next_id_ = 1;
   guint64 next_serial_ = 1;  // never reset
   DetectorPace pace_;
-  MeanAppearance common_{ 2000 };                           // of all detections
-  bool detector_ran_ = false;                               // on this frame
-  int width_ = 0, height_ = 0;                              // of the last tensor
-  std::optional<HistogramSpec> spec_;                       // what the appearances are of
-  std::size_t n_detections_ = 0;                            // so far
-  bool detection_inside_ = false, detection_used_ = false;  // one so far was inside, was sure
+  MeanAppearance common_{ 2000 };      // of all detections
+  bool detector_ran_ = false;          // on this frame
+  int width_ = 0, height_ = 0;         // of the last tensor
+  std::optional<HistogramSpec> spec_;  // what the appearances are of
+  std::size_t n_detections_ = 0;       // so far
+  bool detection_sure_ = false;        // whether one of them was sure
+  bool detection_used_ = false;        // whether a sure one overlapped the frame
   bool confidence_warned_ = false, per_cent_warned_ = false, unused_warned_ = false;
   bool excess_warned_ = false;
   bool empty_warned_ = false, area_warned_ = false;

@@ -262,3 +262,20 @@ TEST (bad_settings)
     gst_element_set_state (pipeline, GST_STATE_NULL);
   }
 }
+
+/// Null clears cuda-device-ids of all three elements, as "" does.
+TEST (cleared_device_ids)
+{
+  for (const char *const none : { static_cast<const char *> (nullptr), "" }) {
+    g_autoptr (GstElement) features = gst_element_factory_make ("cudatrackfeatures", nullptr);
+    gst_object_ref_sink (features);
+    g_object_set (features, "cuda-device-ids", "0,1", nullptr);
+    g_object_set (features, "cuda-device-ids", none, nullptr);
+    for (const char *const child : { "gradients", "colours" }) {
+      g_autofree char *ids = nullptr;
+      g_autoptr (GstElement) element = gst_bin_get_by_name (GST_BIN (features), child);
+      g_object_get (element, "cuda-device-ids", &ids, nullptr);
+      fail_unless_equals_string (ids, "");
+    }
+  }
+}

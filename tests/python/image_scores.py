@@ -302,11 +302,16 @@ class Scores(unittest.TestCase):
                             wanted = (weights[:count.size].astype(numpy.int64) * count).sum()
                             self.assertEqual(sums.region_sums(x, y, w, h), [wanted])
 
+    @staticmethod
+    def text_on_bus(stream, kind):
+        """the text of the next error or warning"""
+        message = stream.pipeline.get_bus().timed_pop_filtered(20 * Gst.SECOND, kind)
+        return (message.parse_error() if kind == Gst.MessageType.ERROR
+                else message.parse_warning())[0].message
+
     def error_of(self, stream, picture):
         stream.source.push_sample(Gst.Sample.new(picture.buffer(), picture.caps(), None, None))
-        message = stream.pipeline.get_bus().timed_pop_filtered(
-            20 * Gst.SECOND, Gst.MessageType.ERROR)
-        return message.parse_error()[0].message
+        return self.text_on_bus(stream, Gst.MessageType.ERROR)
 
     def test_errors(self):
         scores = 'write 1 to 256 scores, the first of value 0, separated by commas'
@@ -325,9 +330,13 @@ class Scores(unittest.TestCase):
                 for word in words:
                     self.assertIn(word, error)
         with stream_of('') as stream:
+            stream.element.set_property('lut', '7')
             stream.histogram(picture)
             stream.element.set_property('lut', 'many')
-            self.assertIn('"many" is not a score from 0 to 255', self.error_of(stream, picture))
+            said = self.text_on_bus(stream, Gst.MessageType.WARNING)
+            self.assertIn('"many" is not a score from 0 to 255', said)
+            self.assertIn('Until then the property lut stays "7".', said)
+            stream.histogram(picture)
 
 
 if __name__ == '__main__':

@@ -39,9 +39,9 @@ public:
     set_text_of (factory_, property, value);
   }
 
-  /// Fails unless a setting is an error that has these parts: at the start, and then in the midst
-  /// of a stream a warning with the same text, and the old value stays; or else (`at_start` is
-  /// false) at the next frame.
+  /// Fails unless a setting is an error with these parts at the start, and a warning with the same
+  /// text while frames pass, after which the old value stays. If `at_start` is false, it must be an
+  /// error at the next frame.
   void expect_wrong_setting (const char *property, const char *value, GstBuffer *frame,
                              std::initializer_list<std::string> parts, bool at_start = true)
   {

@@ -300,10 +300,11 @@ static void warn_of_ignored (GstBaseTransform *trans, const TrackProperties &pro
 {
   const std::string names = Element::table ().changed (properties, kOfFragments);
   if (!names.empty ())
-    GST_ELEMENT_WARNING (
-        trans, RESOURCE, SETTINGS,
-        ("method=correlation ignores %s: leave this out, or set method=fragments.", names.c_str ()),
-        (nullptr));
+    GST_ELEMENT_WARNING (trans, RESOURCE, SETTINGS,
+                         ("method=correlation ignores these properties of method=fragments: %s. "
+                          "Leave them out, or set method=fragments.",
+                          names.c_str ()),
+                         (nullptr));
 }
 
 /// Follows the targets with method=correlation. A frame that lacks one of the tensors is skipped if

@@ -9,6 +9,12 @@
 
 namespace integralhist {
 
+std::string text_of_number (double number)
+{
+  char text[G_ASCII_DTOSTR_BUF_SIZE];
+  return g_ascii_formatd (text, sizeof text, "%g", number);
+}
+
 static GstIntegralHistogramError code_of (Error::Kind kind)
 {
   switch (kind) {

@@ -52,6 +52,9 @@ struct Error {
 template <class T = void>
 using Expected = inthist::Expected<T, Error>;
 
+/// Returns a number as text with at most six digits and, in all locales, a decimal point.
+std::string text_of_number (double number);
+
 template <class... Parts>
 std::string joined (const Parts &...parts)
 {

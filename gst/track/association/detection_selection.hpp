@@ -14,7 +14,7 @@
 namespace integralhist {
 
 /// The least confidence of a detection that may start a target.
-constexpr double kStartConfidence = 0.6;
+inline constexpr double kStartConfidence = 0.6;
 
 /// Returns the confidence of a detection, 0 to 1. A detection without a confidence counts as 0.7,
 /// and one whose confidence is not a number as 0.

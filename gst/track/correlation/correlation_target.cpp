@@ -53,14 +53,26 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
   metas.luma = find (buffer, metas.gradients, [&] (GstIntegralHistogram *histogram) {
     return kLumaSettings.match (histogram) && has_its_size (histogram);
   });
-  const GstIntegralHistogramMeta *const sums =
-      gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS);
-  metas.other_luma = !metas.luma && sums && spec_of (sums->histogram).has_lut;
-  const GstIntegralHistogramMeta *const counts =
-      gst_buffer_get_integral_histogram_meta_of (buffer, GST_INTEGRAL_HISTOGRAM_CONTENT_BINS);
-  metas.other_feature =
-      metas.gradients && !metas.other_luma
-      && ((metas.luma && !metas.colours && counts) || (metas.colours && !metas.luma && sums));
+  const auto has = [buffer] (inthist::Content content, auto &&is_wanted) {
+    return find_meta (buffer,
+                      [&] (GstIntegralHistogramMeta *meta) {
+                        return tensor_of (meta->histogram).shape.content == content
+                               && is_wanted (spec_of (meta->histogram));
+                      })
+           != nullptr;
+  };
+  const auto has_lut = [] (const HistogramSpec &spec) { return spec.has_lut; };
+  const auto has_other_feature = [&has] (const FeatureSettings &wanted) {
+    return has (wanted.content,
+                [&] (const HistogramSpec &spec) { return spec.feature != wanted.spec.feature; });
+  };
+  metas.other_colours = !metas.colours && has (kColourSettings.content, [&] (const auto &spec) {
+    return spec.has_lut && spec.feature == kColourSettings.spec.feature;
+  });
+  metas.other_luma = !metas.luma && has (kLumaSettings.content, has_lut);
+  metas.other_feature = metas.gradients
+                        && ((metas.luma && !metas.colours && has_other_feature (kColourSettings))
+                            || (metas.colours && !metas.luma && has_other_feature (kLumaSettings)));
   metas.range_meta = find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
     const HistogramSpec &spec = spec_of (meta->histogram);
     const FeatureSettings &missing = metas.gradients ? kColourSettings : kGradientSettings;
@@ -80,7 +92,7 @@ std::string CorrelationMetas::missing () const
                                       : "");
   };
   add (gradients, "no integral histogram of weighted gradients", other_gradients);
-  add (colours, "no integral histogram of hsv", false);
+  add (colours, "no integral histogram of hsv", other_colours);
   add (luma, "no integral image of luma", other_luma);
   return text;
 }

@@ -21,13 +21,15 @@ inline constexpr char kCorrelationProducer[] = "cudatrackfeatures";
 /// The metas that the correlation tracker reads; null if missing, or computed with other settings.
 struct CorrelationMetas {
   GstIntegralHistogramMeta *gradients, *colours, *luma;
-  bool other_gradients, other_luma;      // with other settings than those of cudatrackfeatures
-  bool other_feature;                    // colours or luma, while the other two tensors are there
+  // whether one is missing, and the frame has one of the same feature with other settings
+  bool other_gradients, other_colours, other_luma;
+  // whether only colours or luma are missing, and the frame has one of another feature
+  bool other_feature;
   GstIntegralHistogramMeta *range_meta;  // a meta with only a range of the bins, or null
 
   static CorrelationMetas of (GstBuffer *buffer);
   bool are_complete () const { return gradients && colours && luma; }
-  bool has_other () const { return other_gradients || other_luma; }
+  bool has_other () const { return other_gradients || other_colours || other_luma; }
   /// Returns the names of the missing tensors as text, and which of them have other settings or
   /// another feature.
   std::string missing () const;
