@@ -100,10 +100,10 @@ TEST (limit)
   fail_unless (held[0] != held[1] && pool->n_out () == 2 && pool->is_exhausted ());
   {
     Taker taker (pool);
-    fail_unless (!taker.is_done_after (kMoment) && told == 0);
+    fail_unless (!taker.is_done_after (kShortWait) && told == 0);
     const EngineTensor *const back = held[0].get ();
     held[0].reset ();
-    fail_unless (taker.is_done_after (kLong) && taker.outcome && taker.outcome->get () == back);
+    fail_unless (taker.is_done_after (kLongWait) && taker.outcome && taker.outcome->get () == back);
     fail_unless (told == 0);  // it was soon over
   }
   fail_unless (pool->n_out () == 1 && !pool->is_exhausted ());
@@ -113,7 +113,7 @@ TEST (limit)
     fail_unless (!taker.is_done_after (1500));
     fail_unless_equals_int (told, 2);
     held[1].reset ();
-    fail_unless (taker.is_done_after (kLong) && taker.outcome);
+    fail_unless (taker.is_done_after (kLongWait) && taker.outcome);
   }
   fail_unless_equals_int (count.made, 2);
 }
@@ -255,9 +255,9 @@ TEST (cancelled)
   Held held = must (pool->acquire ());
   {
     Taker taker (pool);
-    fail_unless (!taker.is_done_after (kMoment) && pool->is_exhausted ());
+    fail_unless (!taker.is_done_after (kShortWait) && pool->is_exhausted ());
     taker.cancelled = true;
-    fail_unless (taker.is_done_after (kLong) && !taker.outcome);
+    fail_unless (taker.is_done_after (kLongWait) && !taker.outcome);
     fail_unless (taker.outcome.error ().kind == Error::Kind::flushing);
   }
   held.reset ();
@@ -292,7 +292,7 @@ TEST (fence)
       const auto outcome = fence.wait (timeout);
       through += !outcome && outcome.error ().message == "first";
     });
-  g_usleep (kMoment * 1000);
+  g_usleep (kShortWait * 1000);
   fail_unless_equals_int (through, 0);
   fence.signal (error (Error::Kind::failed, "first"));
   for (std::thread &thread : waiting)

@@ -114,15 +114,15 @@ TEST (cancelled)
     while (devices.submitted == 0)
       g_usleep (1000);
     Asker second (frames), third (frames);
-    fail_unless (!first.is_done_after (kMoment) && !second.done && devices.submitted == 1);
+    fail_unless (!first.is_done_after (kShortWait) && !second.done && devices.submitted == 1);
     second.cancelled = true;
-    fail_unless (second.is_done_after (kLong) && second.outcome == Kind::flushing);
-    fail_unless (!first.is_done_after (kMoment) && !third.done && devices.submitted == 1);
+    fail_unless (second.is_done_after (kLongWait) && second.outcome == Kind::flushing);
+    fail_unless (!first.is_done_after (kShortWait) && !third.done && devices.submitted == 1);
     first.cancelled = true;
-    fail_unless (first.is_done_after (kLong) && first.outcome == Kind::flushing);
-    fail_unless (!third.is_done_after (kMoment));
+    fail_unless (first.is_done_after (kLongWait) && first.outcome == Kind::flushing);
+    fail_unless (!third.is_done_after (kShortWait));
     devices.computed->signal ({});
-    fail_unless (third.is_done_after (kLong) && !third.outcome);
+    fail_unless (third.is_done_after (kLongWait) && !third.outcome);
   }
   fail_unless (!failure_of (frames) && devices.made == 1 && devices.submitted == 3);
 }
@@ -176,7 +176,7 @@ TEST (end)
       g_usleep (1000);
     frames.end ();
     devices.computed->signal ({});
-    fail_unless (asker.is_done_after (kLong) && !asker.outcome);
+    fail_unless (asker.is_done_after (kLongWait) && !asker.outcome);
   }
   fail_unless (devices.made == 1 && devices.alive == 0);
   fail_unless (!failure_of (frames) && devices.made == 2 && devices.alive == 0);

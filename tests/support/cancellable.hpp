@@ -8,7 +8,7 @@
 
 #include <gst/integralhist/base/cancel.hpp>
 
-constexpr int kMoment = 50, kLong = 20000;  // milliseconds
+constexpr int kShortWait = 50, kLongWait = 20000;  // milliseconds
 
 /// Work in a thread, which a flag can end.
 template <class Outcome>

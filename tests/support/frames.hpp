@@ -43,7 +43,7 @@ inline bool have (const char *backend)
   return works;
 }
 
-/// A test on each available `backend`, or on those from a number on: from 1 on, not on the CPU.
+/// A test on each available `backend`. BACKEND_TEST_FROM (name, 1) leaves out the CPU, number 0.
 #define BACKEND_TEST(name) BACKEND_TEST_FROM (name, 0)
 #define BACKEND_TEST_FROM(name, first) \
   static void name##_on (const char *backend); \

@@ -77,7 +77,7 @@ private:
   GstBufferPool *pool_ = nullptr;
 };
 
-/// A test of each available `setup`, or of those from a number on: from 1 on, not on the CPU.
+/// A test of each available `setup`. SETUP_TEST_FROM (name, 1) leaves out the CPU, number 0.
 #define SETUP_TEST(name) SETUP_TEST_FROM (name, 0)
 #define SETUP_TEST_FROM(name, first) \
   static void name##_of (const Setup &setup); \
