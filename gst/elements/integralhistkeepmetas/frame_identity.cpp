@@ -178,9 +178,9 @@ struct Watch {
     const FrameMetasRef current = last.lock ();
     if (thread != std::this_thread::get_id () || (marked && marked != current))
       is_trusted = false;
-    const FrameMetasRef is = marked || !is_trusted || its_pts != pts ? marked : current;
-    has_given = has_given || (is && is == current);
-    return is;
+    const FrameMetasRef frame = marked || !is_trusted || its_pts != pts ? marked : current;
+    has_given = has_given || (frame && frame == current);
+    return frame;
   }
 };
 
@@ -231,15 +231,15 @@ struct FrameIdentity::Probe {
     change_buffers (info, [&] (GstBuffer *buffer) {
       const std::lock_guard lock (watches->mutex);
       const FrameMetasRef marked = frame_of (buffer, watches->bin),
-                          is = watch->give (marked, GST_BUFFER_PTS (buffer));
+                          frame = watch->give (marked, GST_BUFFER_PTS (buffer));
       std::string &losing = watches->losing_element;
-      if (!is && losing.empty () && (watch->has_frame || !watch->is_trusted))
+      if (!frame && losing.empty () && (watch->has_frame || !watch->is_trusted))
         losing = watch->element;
-      else if (is && losing == watch->element)
+      else if (frame && losing == watch->element)
         losing.clear ();  // only a header had no mark: no frame was lost
-      if (is != marked) {
+      if (frame != marked) {
         buffer = make_writable (buffer);
-        add_mark (buffer, watches->bin, is);
+        add_mark (buffer, watches->bin, frame);
       }
       return buffer;
     });

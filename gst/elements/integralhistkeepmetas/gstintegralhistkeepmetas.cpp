@@ -19,8 +19,8 @@
  *
  * ## Example launch line
  * |[
- * gst-launch-1.0 filesrc location=video.mp4 ! qtdemux ! h264parse ! nvh264dec ! cudaintegralhist !
- * \
+ * gst-launch-1.0 filesrc location=video.mp4 ! qtdemux ! h264parse ! nvh264dec ! \
+ *     cudaintegralhist ! \
  *     integralhisttrack method=fragments targets="210,117,30,100" ! \
  *     integralhistkeepmetas element=cudadownload ! integralhistoverlay ! videoconvert ! \
  *     autovideosink
