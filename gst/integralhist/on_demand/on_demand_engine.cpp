@@ -23,34 +23,18 @@
 namespace integralhist {
 namespace {
 
-enum class Reason {
-  first_frames,
-  host_memory,
-  other_devices,
-  all_asked,
-  less_asked,
-  eager_failed,
-  set
-};
-
 /// The choice to compute frames at once (eagerly) or on demand, and the reason as text for users.
 struct Schedule {
   bool is_eager;
   const char *reason;
 };
-constexpr Schedule schedule_of (Reason reason)
-{
-  switch (reason) {
-    case Reason::first_frames: return { true, "the first frames" };
-    case Reason::host_memory: return { true, "frames in host memory" };
-    case Reason::other_devices: return { true, "frames that other devices have, or share" };
-    case Reason::all_asked: return { true, "all is asked" };
-    case Reason::less_asked: return { false, "less than all is asked" };
-    case Reason::eager_failed: return { false, "to compute ahead has failed" };
-    case Reason::set: break;
-  }
-  return { false, kScheduleSet };
-}
+constexpr Schedule kFirstFrames = { true, "the first frames" };
+constexpr Schedule kHostMemory = { true, "frames in host memory" };
+constexpr Schedule kOtherDevices = { true, "frames that other devices have, or share" };
+constexpr Schedule kAllAsked = { true, "all is asked" };
+constexpr Schedule kLessAsked = { false, "less than all is asked" };
+constexpr Schedule kEagerFailed = { false, "to compute ahead has failed" };
+constexpr Schedule kSet = { false, kScheduleSet };
 
 class OnDemandEngine final : public Engine {
 public:
@@ -58,8 +42,7 @@ public:
                   std::unique_ptr<DeviceStore> device_store)
       : options_ (options), automatic_ (options.compute == Compute::automatic),
         eager_ (std::move (make_eager)), device_store_ (std::move (device_store)),
-        begins_eager_ (automatic_ && device_store_),
-        reason_ (automatic_ ? Reason::less_asked : Reason::set)
+        begins_eager_ (automatic_ && device_store_), schedule_ (automatic_ ? &kLessAsked : &kSet)
   {
   }
 
@@ -71,14 +54,14 @@ public:
       if (engine) {
         context_ = std::make_shared<OnDemandContext> (shape, lut, (*engine)->plan (),
                                                       std::move (whole_engine), std::nullopt);
-        reason_ = Reason::first_frames;
+        schedule_ = &kFirstFrames;
         return {};
       }
       if (engine.error ().kind != Error::Kind::no_memory)
         return tl::make_unexpected (engine.error ());
       begins_eager_ = false;  // from now on, frames in host memory are computed on demand too
       stay_on_demand (engine.error ());
-      choose (Reason::eager_failed);
+      choose (kEagerFailed);
     }
     TRY (check_threads ());
     const bool is_cpu = options.strategy && options.strategy->device == inthist::Device::cpu;
@@ -107,7 +90,7 @@ public:
     // A frame on another GPU is computed at once: to keep it, its pixels would have to be copied.
     if (on_device ? !device_store_ || !device_store_->takes (frame) : begins_eager_) {
       TRY (eager_.get ());
-      choose (on_device ? Reason::other_devices : Reason::host_memory);
+      choose (on_device ? kOtherDevices : kHostMemory);
       return eager_.engine ()->submit (frame);
     }
     if (TRY (choose_schedule ())) {
@@ -141,7 +124,7 @@ public:
   {
     Stats stats = eager_.stats ();
     stats.backend = device_store_ ? "cuda" : "cpu";
-    const Schedule schedule = schedule_of (reason_);
+    const Schedule &schedule = *schedule_;
     stats.schedule = schedule.is_eager ? "eager" : "on-demand";
     stats.schedule_reason = schedule.reason;
     if (context_->whole_engine) {
@@ -218,11 +201,11 @@ private:
   Expected<bool> choose_schedule ()
   {
     if (!automatic_ || stays_on_demand_) {
-      choose (stays_on_demand_ ? Reason::eager_failed : Reason::set);
+      choose (stays_on_demand_ ? kEagerFailed : kSet);
       return false;
     }
     const OnDemandContext::Streak streak = context_->streak ();
-    const bool was = schedule_of (reason_).is_eager,
+    const bool was = schedule_.load ()->is_eager,
                now = was ? streak.less < kLess : streak.all >= kAll;
     if (streak.less >= kIdle)
       TRY (drop_eager ());
@@ -237,14 +220,13 @@ private:
       }
     }
     if (now != was || streak.all >= kAll)
-      choose (now ? Reason::all_asked : Reason::less_asked);
+      choose (now ? kAllAsked : kLessAsked);
     return now;
   }
 
-  void choose (Reason reason)
+  void choose (const Schedule &schedule)
   {
-    const Schedule schedule = schedule_of (reason);
-    if (reason_.exchange (reason) != reason)
+    if (schedule_.exchange (&schedule) != &schedule)
       GST_DEBUG ("frames are computed %s: %s", schedule.is_eager ? "at once" : "on demand",
                  schedule.reason);
   }
@@ -272,7 +254,7 @@ private:
   std::shared_ptr<OnDemandContext> context_;
   std::shared_ptr<TensorPool> pool_, device_pool_;  // used by the streaming thread
   bool stays_on_demand_ = false;                    // used by the streaming thread
-  std::atomic<Reason> reason_;                      // written by the streaming thread
+  std::atomic<const Schedule *> schedule_;          // written by the streaming thread
 
   std::mutex mutex_;  // guards stats_
   Stats stats_;       // of frames on demand
