@@ -316,15 +316,16 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
   if (!metas.are_complete ()) {
     for (const FeatureSettings *const of : kCorrelationSettings)
       warn_of_interval (trans, state, inthist::info_of (of->spec.feature).nick, of->content);
-    if (metas.range_meta && !state.consumer.has_found ())
-      TRY (check_all_bins (metas.range_meta->histogram));
+    const MissingTensors missing = MissingTensors::of (buffer, metas);
+    if (missing.range_meta && !state.consumer.has_found ())
+      TRY (check_all_bins (missing.range_meta->histogram));
     if (state.consumer.note_incomplete (trans)
-        && (state.consumer.has_found () || !metas.has_other ()))
+        && (state.consumer.has_found () || !missing.has_other ()))
       return {};
     return error (Error::Kind::no_histogram, "method=correlation: The frames carry ",
-                  metas.missing (), ": put ", kCorrelationProducer, " before ",
+                  missing.names (), ": put ", kCorrelationProducer, " before ",
                   GST_OBJECT_NAME (trans),
-                  metas.has_other () || metas.other_feature
+                  missing.has_other () || missing.other_feature
                       ? ", and leave feature, bins, weight, soft and lut of the elements "
                         "inside it as they are"
                       : ", with nothing between them that drops it",
@@ -393,36 +394,28 @@ static GstFlowReturn gst_integral_hist_track_transform_ip (GstBaseTransform *tra
 /// Reads a mouse event of a video window; the coordinates are pixels of the output frames.
 static void take_navigation (State &state, GstEvent *event)
 {
+  const GstNavigationEventType type = gst_navigation_event_get_type (event);
+  const bool is_press = type == GST_NAVIGATION_EVENT_MOUSE_BUTTON_PRESS;
+  if (!is_press && type != GST_NAVIGATION_EVENT_MOUSE_BUTTON_RELEASE)
+    return;
   gint button;
   Point point;
-  switch (gst_navigation_event_get_type (event)) {
-    case GST_NAVIGATION_EVENT_MOUSE_BUTTON_PRESS:
-      if (gst_navigation_event_parse_mouse_button_event (event, &button, &point.x, &point.y)
-          && button == 1) {
-        const std::lock_guard lock (state.mutex);
-        state.pressed = point;
-      }
-      break;
-    case GST_NAVIGATION_EVENT_MOUSE_BUTTON_RELEASE:
-      if (gst_navigation_event_parse_mouse_button_event (event, &button, &point.x, &point.y)
-          && button == 1) {
-        const std::lock_guard lock (state.mutex);
-        if (!state.pressed)
-          break;
-        const Point from = *state.pressed;
-        state.pressed.reset ();
-        const double width = std::fabs (point.x - from.x), height = std::fabs (point.y - from.y);
-        if (width < kMinDrag && height < kMinDrag)
-          state.clicked.push_back (point);
-        else
-          state.drawn.push_back ({ whole_pixel (std::floor (std::min (point.x, from.x))),
-                                   whole_pixel (std::floor (std::min (point.y, from.y))),
-                                   std::max (1, whole_pixel (std::floor (width))),
-                                   std::max (1, whole_pixel (std::floor (height))) });
-      }
-      break;
-    default: break;
-  }
+  if (!gst_navigation_event_parse_mouse_button_event (event, &button, &point.x, &point.y)
+      || button != 1)
+    return;
+  const std::lock_guard lock (state.mutex);
+  const std::optional<Point> from =
+      std::exchange (state.pressed, is_press ? std::optional (point) : std::nullopt);
+  if (is_press || !from)
+    return;
+  const double width = std::fabs (point.x - from->x), height = std::fabs (point.y - from->y);
+  if (width < kMinDrag && height < kMinDrag)
+    state.clicked.push_back (point);
+  else
+    state.drawn.push_back ({ whole_pixel (std::floor (std::min (point.x, from->x))),
+                             whole_pixel (std::floor (std::min (point.y, from->y))),
+                             std::max (1, whole_pixel (std::floor (width))),
+                             std::max (1, whole_pixel (std::floor (height))) });
 }
 
 static gboolean gst_integral_hist_track_src_event (GstBaseTransform *trans, GstEvent *event)

@@ -37,9 +37,6 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
   metas.gradients = find (buffer, nullptr, [] (GstIntegralHistogram *histogram) {
     return kGradientSettings.match (histogram);
   });
-  metas.other_gradients = !metas.gradients
-                          && gst_buffer_get_integral_histogram_meta_of_feature (
-                              buffer, GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT);
   const auto has_its_size = [&] (GstIntegralHistogram *histogram) {
     return !metas.gradients
            || (gst_integral_histogram_get_width (histogram)
@@ -53,6 +50,11 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
   metas.luma = find (buffer, metas.gradients, [&] (GstIntegralHistogram *histogram) {
     return kLumaSettings.match (histogram) && has_its_size (histogram);
   });
+  return metas;
+}
+
+MissingTensors MissingTensors::of (GstBuffer *buffer, const CorrelationMetas &metas)
+{
   const auto has = [buffer] (inthist::Content content, auto &&is_wanted) {
     return find_meta (buffer,
                       [&] (GstIntegralHistogramMeta *meta) {
@@ -61,31 +63,40 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
                       })
            != nullptr;
   };
-  const auto has_lut = [] (const HistogramSpec &spec) { return spec.has_lut; };
   const auto has_other_feature = [&has] (const FeatureSettings &wanted) {
     return has (wanted.content,
                 [&] (const HistogramSpec &spec) { return spec.feature != wanted.spec.feature; });
   };
-  metas.other_colours = !metas.colours && has (kColourSettings.content, [&] (const auto &spec) {
-    return spec.has_lut && spec.feature == kColourSettings.spec.feature;
-  });
-  metas.other_luma = !metas.luma && has (kLumaSettings.content, has_lut);
-  metas.other_feature = metas.gradients
-                        && ((metas.luma && !metas.colours && has_other_feature (kColourSettings))
-                            || (metas.colours && !metas.luma && has_other_feature (kLumaSettings)));
-  metas.range_meta = find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
+  MissingTensors missing = { .gradients = !metas.gradients,
+                             .colours = !metas.colours,
+                             .luma = !metas.luma };
+  missing.other_gradients = missing.gradients
+                            && gst_buffer_get_integral_histogram_meta_of_feature (
+                                buffer, GST_INTEGRAL_HISTOGRAM_FEATURE_SIGNED_GRADIENT);
+  missing.other_colours =
+      missing.colours && has (kColourSettings.content, [] (const HistogramSpec &spec) {
+        return spec.has_lut && spec.feature == kColourSettings.spec.feature;
+      });
+  missing.other_luma = missing.luma && has (kLumaSettings.content, [] (const HistogramSpec &spec) {
+                         return spec.has_lut;
+                       });
+  missing.other_feature =
+      !missing.gradients
+      && ((!missing.luma && missing.colours && has_other_feature (kColourSettings))
+          || (!missing.colours && missing.luma && has_other_feature (kLumaSettings)));
+  missing.range_meta = find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
     const HistogramSpec &spec = spec_of (meta->histogram);
-    const FeatureSettings &missing = metas.gradients ? kColourSettings : kGradientSettings;
-    return spec.range && spec.feature == missing.spec.feature;
+    const FeatureSettings &first = missing.gradients ? kGradientSettings : kColourSettings;
+    return spec.range && spec.feature == first.spec.feature;
   });
-  return metas;
+  return missing;
 }
 
-std::string CorrelationMetas::missing () const
+std::string MissingTensors::names () const
 {
   std::string text;
-  const auto add = [&] (const GstIntegralHistogramMeta *meta, const char *what, bool has_other) {
-    if (!meta)
+  const auto add = [&] (bool is_missing, const char *what, bool has_other) {
+    if (is_missing)
       text += joined (text.empty () ? "" : ", and ", what,
                       has_other       ? " (but one with other settings)"
                       : other_feature ? " (but one of another feature)"

@@ -21,19 +21,26 @@ inline constexpr char kCorrelationProducer[] = "cudatrackfeatures";
 /// The metas that the correlation tracker reads; null if missing, or computed with other settings.
 struct CorrelationMetas {
   GstIntegralHistogramMeta *gradients, *colours, *luma;
-  // whether one is missing, and the frame has one of the same feature with other settings
-  bool other_gradients, other_colours, other_luma;
-  // whether only colours or luma are missing, and the frame has one of another feature
-  bool other_feature;
-  GstIntegralHistogramMeta *range_meta;  // a meta with only a range of the bins, or null
 
   static CorrelationMetas of (GstBuffer *buffer);
   bool are_complete () const { return gradients && colours && luma; }
+  FrameTensors tensors () const;
+};
+
+/// Which metas a frame lacks that the correlation tracker reads, and what it has in their place.
+struct MissingTensors {
+  bool gradients, colours, luma;
+  // whether the frame has one of the same feature with other settings
+  bool other_gradients = false, other_colours = false, other_luma = false;
+  // whether only colours or luma are missing, and the frame has one of another feature
+  bool other_feature = false;
+  GstIntegralHistogramMeta *range_meta = nullptr;  // a meta with only a range of the bins, if any
+
+  static MissingTensors of (GstBuffer *buffer, const CorrelationMetas &metas);
   bool has_other () const { return other_gradients || other_colours || other_luma; }
   /// Returns the names of the missing tensors as text, and which of them have other settings or
   /// another feature.
-  std::string missing () const;
-  FrameTensors tensors () const;
+  std::string names () const;
 };
 
 class CorrelationTarget final : public Target {
