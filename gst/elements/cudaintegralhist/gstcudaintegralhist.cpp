@@ -14,7 +14,7 @@
  * ]| prints the histogram of one rectangle for each frame.
  */
 #include <gst/elements/base/element_plumbing.hpp>
-#include <gst/elements/producer/gstcudaintegral.h>
+#include <gst/elements/producer/gstcudaintegral.hpp>
 
 INTEGRALHIST_ELEMENT (GstCudaIntegralHist, gst_cuda_integral_hist, CUDA_INTEGRAL_HIST,
                       GstCudaIntegral, GST_TYPE_CUDA_INTEGRAL, cudaintegralhist)

@@ -25,7 +25,7 @@
  * ]| prints how much of one rectangle has a hue from red over yellow to green: 255 a pixel.
  */
 #include <gst/elements/base/element_plumbing.hpp>
-#include <gst/elements/producer/gstcudaintegral.h>
+#include <gst/elements/producer/gstcudaintegral.hpp>
 
 INTEGRALHIST_ELEMENT (GstCudaIntegralImage, gst_cuda_integral_image, CUDA_INTEGRAL_IMAGE,
                       GstCudaIntegral, GST_TYPE_CUDA_INTEGRAL, cudaintegralimage)

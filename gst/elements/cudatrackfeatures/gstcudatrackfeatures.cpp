@@ -30,7 +30,7 @@
 #include <gst/elements/base/parse.hpp>
 #include <gst/frame/video_formats.hpp>
 #include <gst/elements/producer/compute_devices.hpp>
-#include <gst/elements/producer/gstcudaintegral.h>
+#include <gst/elements/producer/gstcudaintegral.hpp>
 #include <gst/elements/producer/producer_properties.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/track/correlation/features.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "gstcudaintegral.h"
+#include "gstcudaintegral.hpp"
 
 #include <gst/elements/base/element_plumbing.hpp>
 #include <gst/elements/base/messages.hpp>
@@ -207,7 +207,7 @@ static Expected<> start (GstCudaIntegral *self)
   INFO (self, "backend: %s", description.c_str ());
   if (const std::string ignored = state.started.describe_ignored_bins (); !ignored.empty ())
     GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS, ("%s", ignored.c_str ()), (nullptr));
-  state.feature = state.started.feature;
+  state.feature = int (state.started.feature);
   state.frames = state.attached = state.skipped = 0;
   state.scores.start (state.started, state.lut);
   state.error_posted = false;
@@ -248,7 +248,7 @@ static gboolean gst_cuda_integral_stop (GstBaseTransform *trans)
 static inthist::Feature feature_of (gpointer self)
 {
   const int running = Element::state_of (self).feature;
-  return inthist::Feature (running >= 0 ? running : int (Element::properties_of (self)->feature));
+  return running >= 0 ? inthist::Feature (running) : Element::properties_of (self)->feature;
 }
 
 static GstCaps *gst_cuda_integral_transform_caps (GstBaseTransform *trans,
@@ -485,8 +485,7 @@ static gboolean gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirectio
   if (direction == GST_PAD_SRC) {
     const auto properties = Element::properties_of (trans);
     if (answer_producer_query (
-            query, content_of (trans),
-            inthist::info_of (inthist::Feature (properties->feature)).nick,
+            query, content_of (trans), inthist::info_of (properties->feature).nick,
             { properties->interval, Element::state_of (trans).attached.load () }))
       return TRUE;
   }

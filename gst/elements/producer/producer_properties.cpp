@@ -291,7 +291,7 @@ static Expected<> check_bin_range (const ProducerProperties &properties)
 {
   const guint all = guint (properties.all_bins ()), first_bin = properties.first_bin,
               n_bins = properties.n_bins;
-  const auto feature = inthist::Feature (properties.feature);
+  const inthist::Feature feature = properties.feature;
   const inthist::FeatureInfo &info = inthist::info_of (feature);
   const bool are_set = properties.has_lut () || !has_own_bins (feature);
   const std::string whole =
@@ -318,7 +318,7 @@ Expected<> ProducerProperties::check (Content content) const
     return error (Error::Kind::bad_setting, "cuda-device-id=", cuda_device_id,
                   " and cuda-device-ids=\"", cuda_device_ids.text,
                   "\" are both set: set only one of them");
-  TRY (parse_quantization (quantization, inthist::Feature (feature)));
+  TRY (parse_quantization (quantization, feature));
   if (!lut.text.empty () && !lut_location.empty ())
     return error (Error::Kind::bad_setting, "lut=\"", lut.text.substr (0, 32),
                   "\" and lut-location=\"", lut_location, "\" are both set: set only one of them");
@@ -328,7 +328,7 @@ Expected<> ProducerProperties::check (Content content) const
     return error (Error::Kind::bad_setting, "bins=", bins, " with lut: at most ",
                   int (inthist::kNoValue), " are possible, as bin ", int (inthist::kNoValue),
                   " is for pixels in no bin; set bins=", int (inthist::kNoValue), " or less");
-  const inthist::FeatureInfo &info = inthist::info_of (inthist::Feature (feature));
+  const inthist::FeatureInfo &info = inthist::info_of (feature);
   if (is_weighted () && counter != GST_INTEGRAL_HISTOGRAM_COUNTER_U32)
     return error (Error::Kind::bad_setting, soft ? "soft=true" : "weight=gradient",
                   " needs elements of 32 bits: set counter=u32");
@@ -348,10 +348,10 @@ Expected<> ProducerProperties::check (Content content) const
 
 HistogramSpec ProducerProperties::spec () const
 {
-  const auto of = inthist::Feature (feature);
-  return { .feature = of,
-           .quantization = parse_quantization (quantization, of).value_or (inthist::Quantization{}),
-           .weight = inthist::Weight (weight),
+  return { .feature = feature,
+           .quantization =
+               parse_quantization (quantization, feature).value_or (inthist::Quantization{}),
+           .weight = weight,
            .soft = soft,
            .has_lut = has_lut (),
            .range = {} };
@@ -373,7 +373,7 @@ inthist::PixelFormat ProducerProperties::format (Content content, const GstVideo
 
 std::string ProducerProperties::describe_ignored_bins () const
 {
-  if (has_lut () || !has_own_bins (inthist::Feature (feature)) || bins == ProducerProperties ().bins
+  if (has_lut () || !has_own_bins (feature) || bins == ProducerProperties ().bins
       || int (bins) == all_bins ())
     return "";
   const HistogramSpec used = spec ();
@@ -399,7 +399,7 @@ std::string ProducerProperties::describe_wait (unsigned most) const
 
 int ProducerProperties::all_bins () const
 {
-  const inthist::FeatureInfo &info = inthist::info_of (inthist::Feature (feature));
+  const inthist::FeatureInfo &info = inthist::info_of (feature);
   if (has_lut ())
     return int (bins);
   if (info.bins > 0)
@@ -440,10 +440,10 @@ Expected<BinLut> ProducerProperties::lut_of_content (Content content) const
     return BinLut{ inthist::uniform_lut (256) };  // the frame's values are bins
   if (!has_lut ()) {
     if (content == Content::bins)
-      return BinLut{ inthist::lut_of_feature (inthist::Feature (feature), int (bins)) };
+      return BinLut{ inthist::lut_of_feature (feature, int (bins)) };
     // Without a LUT, the scores are the feature's values; pixels without a value add nothing.
     BinLut values = {};
-    for (int value = 0; value < inthist::info_of (inthist::Feature (feature)).n_values; value++)
+    for (int value = 0; value < inthist::info_of (feature).n_values; value++)
       values.lut[value] = std::uint8_t (value);
     return values;
   }

@@ -31,13 +31,13 @@ struct ProducerProperties {
   guint interval = 1;
   ParsedText<std::vector<GstVideoRectangle>> regions;
   ParsedText<std::vector<int>> cuda_device_ids;
-  GstIntegralHistogramFeature feature = GST_INTEGRAL_HISTOGRAM_FEATURE_LUMA;
+  inthist::Feature feature = inthist::Feature::luma;
   std::string quantization, lut_location;
   ParsedText<ParsedLut> lut;
   // only cudaintegralhist
   guint bins = 32, first_bin = 0, n_bins = 0;
   GstIntegralHistogramCounter counter = GST_INTEGRAL_HISTOGRAM_COUNTER_U32;
-  GstIntegralHistogramWeight weight = GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE;
+  inthist::Weight weight = inthist::Weight::one;
   bool soft = false;
   // only cudaintegralimage
   bool squared = false;
@@ -47,7 +47,7 @@ struct ProducerProperties {
   Expected<> check (inthist::Content content) const;
   /// Returns an error for users if the chosen strategy or counter does not suit a tensor's shape.
   Expected<> check_shape (const inthist::Shape &shape) const;
-  bool is_weighted () const { return weight != GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE || soft; }
+  bool is_weighted () const { return weight != inthist::Weight::one || soft; }
   bool has_lut () const { return !lut.text.empty () || !lut_location.empty (); }
   /// Returns whether late frames pass without a histogram: by qos, or if unset, for live sources.
   bool sheds (bool live) const { return qos.value_or (live); }
