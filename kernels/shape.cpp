@@ -14,12 +14,12 @@ bool is_valid (const Shape &shape)
     return false;
   const auto [pixel, counter] = std::pair (shape.pixel, shape.counter);
   if (shape.content == Content::bins)
-    return pixel == Type::u8 && shape.bins <= 256
+    return pixel == Type::u8 && shape.bins <= kMaxBins
            && (counter == Type::u32 || counter == Type::u16
                || (counter == Type::u8_tiled && shape.width <= kMaxTiledSide
                    && shape.height <= kMaxTiledSide));
   if (shape.content == Content::weights)
-    return pixel == Type::u32 && counter == Type::u32 && shape.bins <= 256;
+    return pixel == Type::u32 && counter == Type::u32 && shape.bins <= kMaxBins;
   if (pixel == Type::u8)
     return counter == Type::u32 ? shape.bins <= 2
                                 : (counter == Type::s32 || counter == Type::f32) && shape.bins == 1;
