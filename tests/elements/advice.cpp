@@ -61,6 +61,47 @@ GValue other_value (GObject *object, const GParamSpec *spec)
 constexpr const char *kNames[] = { "cudaintegralhist", "cudaintegralimage", "cudatrackfeatures",
                                    "integralhistkeepmetas" };
 
+/// An element in PAUSED, which computes on the CPU, with a bus.
+class Running {
+public:
+  explicit Running (const char *name)
+      : element_ (GST_ELEMENT (gst_object_ref_sink (gst_element_factory_make (name, nullptr)))),
+        bus_ (gst_bus_new ())
+  {
+    gst_element_set_bus (element_, bus_);
+    if (g_object_class_find_property (G_OBJECT_GET_CLASS (element_), "backend"))
+      gst_util_set_object_arg (object (), "backend", "cpu");
+    if (g_object_class_find_property (G_OBJECT_GET_CLASS (element_), "element"))
+      g_object_set (element_, "element", "identity", nullptr);
+    fail_unless (gst_element_set_state (element_, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE);
+  }
+  ~Running ()
+  {
+    gst_element_set_state (element_, GST_STATE_NULL);
+    gst_element_set_bus (element_, nullptr);
+    gst_object_unref (element_);
+    gst_object_unref (bus_);
+  }
+  Running (const Running &) = delete;
+  Running &operator= (const Running &) = delete;
+
+  GstElement *element () const { return element_; }
+  GObject *object () const { return G_OBJECT (element_); }
+  std::string value (const char *property) const { return text_of (object (), property); }
+  std::vector<std::string> warnings () { return warnings_of (bus_); }
+  std::vector<const GParamSpec *> properties () const
+  {
+    guint n;
+    g_autofree GParamSpec **specs =
+        g_object_class_list_properties (G_OBJECT_GET_CLASS (element_), &n);
+    return { specs, specs + n };
+  }
+
+private:
+  GstElement *const element_;
+  GstBus *const bus_;
+};
+
 }  // namespace
 
 /// A property that is read at the start only keeps its value while the element runs, and a warning
@@ -68,30 +109,18 @@ constexpr const char *kNames[] = { "cudaintegralhist", "cudaintegralimage", "cud
 TEST (set_while_running)
 {
   for (const char *name : kNames) {
-    g_autoptr (GstElement) element = gst_element_factory_make (name, nullptr);
-    g_autoptr (GstBus) bus = gst_bus_new ();
-    gst_element_set_bus (element, bus);
-    if (g_object_class_find_property (G_OBJECT_GET_CLASS (element), "backend"))
-      gst_util_set_object_arg (G_OBJECT (element), "backend", "cpu");
-    else
-      g_object_set (element, "element", "identity", nullptr);
-    fail_unless (gst_element_set_state (element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE);
-    guint n;
-    g_autofree GParamSpec **specs =
-        g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
+    Running running (name);
     int fixed = 0;
-    for (guint i = 0; i < n; i++) {
-      const GParamSpec *const spec = specs[i];
+    for (const GParamSpec *const spec : running.properties ()) {
       if (!(spec->flags & GST_PARAM_MUTABLE_READY) || !(spec->flags & G_PARAM_WRITABLE)
-          || !g_type_is_a (G_OBJECT_TYPE (element), spec->owner_type))
+          || !g_type_is_a (G_OBJECT_TYPE (running.object ()), spec->owner_type))
         continue;
       fixed++;
-      const std::string before = text_of (G_OBJECT (element), spec->name);
-      GValue other = other_value (G_OBJECT (element), spec);
-      g_object_set_property (G_OBJECT (element), spec->name, &other);
-      fail_unless (text_of (G_OBJECT (element), spec->name) == before, "%s of %s", spec->name,
-                   name);
-      const auto said = warnings_of (bus);
+      const std::string before = running.value (spec->name);
+      GValue other = other_value (running.object (), spec);
+      g_object_set_property (running.object (), spec->name, &other);
+      fail_unless (running.value (spec->name) == before, "%s of %s", spec->name, name);
+      const auto said = running.warnings ();
       fail_unless (said.size () == 1 && said[0].starts_with (std::string (spec->name) + "=")
                        && said[0].find ("stays " + before) != std::string::npos
                        && said[0].find ("NULL or READY") != std::string::npos,
@@ -99,26 +128,23 @@ TEST (set_while_running)
                    said.empty () ? "" : said[0].c_str ());
       // setting the same value again is not a change
       GValue same = G_VALUE_INIT;
-      g_object_get_property (G_OBJECT (element), spec->name, &same);
-      g_object_set_property (G_OBJECT (element), spec->name, &same);
-      fail_unless (warnings_of (bus).empty (), "%s of %s", spec->name, name);
+      g_object_get_property (running.object (), spec->name, &same);
+      g_object_set_property (running.object (), spec->name, &same);
+      fail_unless (running.warnings ().empty (), "%s of %s", spec->name, name);
       g_value_unset (&same);
       g_value_unset (&other);
     }
     fail_unless (fixed > 0, "%s", name);
-    gst_element_set_state (element, GST_STATE_READY);
-    for (guint i = 0; i < n; i++)
-      if ((specs[i]->flags & GST_PARAM_MUTABLE_READY) && G_IS_PARAM_SPEC_ENUM (specs[i])) {
-        GValue other = other_value (G_OBJECT (element), specs[i]);
-        const std::string before = text_of (G_OBJECT (element), specs[i]->name);
-        g_object_set_property (G_OBJECT (element), specs[i]->name, &other);
-        fail_unless (text_of (G_OBJECT (element), specs[i]->name) != before, "%s of %s",
-                     specs[i]->name, name);
+    gst_element_set_state (running.element (), GST_STATE_READY);
+    for (const GParamSpec *const spec : running.properties ())
+      if ((spec->flags & GST_PARAM_MUTABLE_READY) && G_IS_PARAM_SPEC_ENUM (spec)) {
+        GValue other = other_value (running.object (), spec);
+        const std::string before = running.value (spec->name);
+        g_object_set_property (running.object (), spec->name, &other);
+        fail_unless (running.value (spec->name) != before, "%s of %s", spec->name, name);
         g_value_unset (&other);
       }
-    fail_unless (warnings_of (bus).empty (), "%s", name);
-    gst_element_set_state (element, GST_STATE_NULL);
-    gst_element_set_bus (element, nullptr);
+    fail_unless (running.warnings ().empty (), "%s", name);
   }
 }
 
@@ -196,29 +222,21 @@ TEST (wrong_while_running)
          "integralhistlikelihood", "integralhistoverlay" }) {
     if (!there_is (name, "advice"))
       continue;
-    g_autoptr (GstElement) element = gst_element_factory_make (name, nullptr);
-    g_autoptr (GstBus) bus = gst_bus_new ();
-    gst_element_set_bus (element, bus);
-    if (g_object_class_find_property (G_OBJECT_GET_CLASS (element), "backend"))
-      gst_util_set_object_arg (G_OBJECT (element), "backend", "cpu");
-    fail_unless (gst_element_set_state (element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE);
-    guint n;
-    g_autofree GParamSpec **specs =
-        g_object_class_list_properties (G_OBJECT_GET_CLASS (element), &n);
+    Running running (name);
     int wrong = 0;
-    for (guint i = 0; i < n; i++) {
-      const GParamSpec *const spec = specs[i];
-      if (!(spec->flags & GST_PARAM_MUTABLE_PLAYING) || spec->owner_type != G_OBJECT_TYPE (element))
+    for (const GParamSpec *const spec : running.properties ()) {
+      if (!(spec->flags & GST_PARAM_MUTABLE_PLAYING)
+          || spec->owner_type != G_OBJECT_TYPE (running.object ()))
         continue;
-      const std::string before = text_of (G_OBJECT (element), spec->name);
+      const std::string before = running.value (spec->name);
       for (const std::string &value : wrong_values (spec)) {
         if (std::string_view (spec->name) == "measure" && strcmp (name, "integralhisttrack"))
           continue;  // all others are valid
         wrong++;
-        gst_util_set_object_arg (G_OBJECT (element), spec->name, value.c_str ());
-        fail_unless (text_of (G_OBJECT (element), spec->name) == before, "%s=%s of %s", spec->name,
+        gst_util_set_object_arg (running.object (), spec->name, value.c_str ());
+        fail_unless (running.value (spec->name) == before, "%s=%s of %s", spec->name,
                      value.c_str (), name);
-        const auto said = warnings_of (bus);
+        const auto said = running.warnings ();
         fail_unless (said.size () == 1 && said[0].starts_with (spec->name)
                          && said[0].ends_with (std::string (" Until then the property ")
                                                + spec->name + " stays " + before + "."),
@@ -227,34 +245,26 @@ TEST (wrong_while_running)
       }
       if (G_IS_PARAM_SPEC_STRING (spec) || G_IS_PARAM_SPEC_DOUBLE (spec))
         continue;  // another value may be wrong, too
-      GValue other = other_value (G_OBJECT (element), spec);
-      g_object_set_property (G_OBJECT (element), spec->name, &other);
-      fail_unless (text_of (G_OBJECT (element), spec->name) != before && warnings_of (bus).empty (),
-                   "%s of %s", spec->name, name);
+      GValue other = other_value (running.object (), spec);
+      g_object_set_property (running.object (), spec->name, &other);
+      fail_unless (running.value (spec->name) != before && running.warnings ().empty (), "%s of %s",
+                   spec->name, name);
       g_value_unset (&other);
     }
     fail_unless (wrong > 0, "%s", name);
-    gst_element_set_state (element, GST_STATE_NULL);
-    gst_element_set_bus (element, nullptr);
   }
 }
 
 /// Other properties take values while frames flow, also in all elements of a bin.
 TEST (set_later)
 {
-  g_autoptr (GstElement) element = gst_element_factory_make ("cudatrackfeatures", nullptr);
-  g_autoptr (GstBus) bus = gst_bus_new ();
-  gst_element_set_bus (element, bus);
-  gst_util_set_object_arg (G_OBJECT (element), "backend", "cpu");
-  fail_unless (gst_element_set_state (element, GST_STATE_PAUSED) != GST_STATE_CHANGE_FAILURE);
-  g_object_set (element, "interval", 3u, "qos", FALSE, "sync", TRUE, nullptr);
+  Running running ("cudatrackfeatures");
+  g_object_set (running.object (), "interval", 3u, "qos", FALSE, "sync", TRUE, nullptr);
   for (const char *name : { "gradients", "colours", "luma" }) {
-    g_autoptr (GstElement) child = gst_bin_get_by_name (GST_BIN (element), name);
+    g_autoptr (GstElement) child = gst_bin_get_by_name (GST_BIN (running.element ()), name);
     fail_unless (text_of (G_OBJECT (child), "interval") == "3");
   }
-  fail_unless (warnings_of (bus).empty ());
-  gst_element_set_state (element, GST_STATE_NULL);
-  gst_element_set_bus (element, nullptr);
+  fail_unless (running.warnings ().empty ());
 }
 
 /// An error names the format that an element cannot read, before upstream says not-negotiated.

@@ -139,8 +139,7 @@ SETUP_TEST_FROM (one_tensor, 1)
   fail_unless (took < 500 * kFrames, "%d frames took %d us", kFrames, int (took));
 }
 
-/// A live frame leaves within a millisecond, and is ready within another. A CPU is as fast as its
-/// cores.
+/// On a GPU a live frame leaves within a millisecond, and is ready within another.
 SETUP_TEST_FROM (latency, 1)
 {
   struct Times {

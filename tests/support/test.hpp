@@ -50,7 +50,7 @@ inline void expect_none (const std::string &text, const std::string &what = "")
   fail_unless (text.empty (), "%s: %s", what.c_str (), text.c_str ());
 }
 
-/// Tells whether the first element of a launch line is there, and prints for which test it is not.
+/// Returns whether the first element of a launch line is installed. If not, prints a line "SKIP".
 inline bool there_is (const std::string &launch_line, const char *test)
 {
   const std::string name = launch_line.substr (0, launch_line.find (' '));
