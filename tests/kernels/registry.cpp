@@ -98,6 +98,7 @@ TEST (acceptance)
 }
 
 /// The strategy that auto takes without a measurement needs little memory apart from the tensor.
+/// The most is a row of u32 for 64 rows of u8-tiled, with one bin and 32 processors or more.
 TEST (workspace)
 {
   static constexpr int kSizes[][2] = { { 512, 512 },   { 640, 480 },   { 1280, 720 },
@@ -112,7 +113,7 @@ TEST (workspace)
             continue;  // a build without CUDA
           const std::size_t tensor = tensor_bytes (shape, layout_of (shape)),
                             bytes = strategy->workspace_bytes (shape, {});
-          fail_unless (bytes < tensor / 20, "%s, %s: %zu bytes beside %zu", strategy->name,
+          fail_unless (bytes <= tensor / 20, "%s, %s: %zu bytes beside %zu", strategy->name,
                        name_of (shape).c_str (), bytes, tensor);
         }
 }
