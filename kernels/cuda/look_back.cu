@@ -21,6 +21,10 @@
 // 10 % of the table. Most time is lost on cache lines that one processor writes and another reads
 // soon after. So tiles are as large as shared memory allows, and no two tiles' flags share a line
 // (with four to a line tables take 3 to 5 % more time): docs/measurements/2026-11-25-look-back.md.
+//
+// Small tables are computed in clusters of blocks instead, on devices that have these
+// (cluster_table.cuh).
+#include "cluster_table.cuh"
 #include "launch_look_back.cuh"
 
 namespace inthist {
@@ -37,8 +41,11 @@ bool supports (const Shape &shape, const Tuning &)
 
 int run (const Job &job)
 {
-  return launch_tiles<Element, Source> (planes_of<Element> (job.shape, job.layout, job.tensor),
-                                        job);
+  const auto table = planes_of<Element> (job.shape, job.layout, job.tensor);
+  bool is_small = false;
+  if (const int error = launch_if_small (table, job, is_small); error != 0 || is_small)
+    return error;
+  return launch_tiles<Element, Source> (table, job);
 }
 
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)

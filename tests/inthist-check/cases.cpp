@@ -178,16 +178,23 @@ void add_tables (std::vector<Case> &list, std::mt19937 &random, bool small)
   static constexpr int kRows[] = { 1, 2, 5, 33, 3, 17, 65, 4 };
   static constexpr int kSquares[][2] = { { 65, 65 },   { 128, 128 }, { 129, 127 },
                                          { 333, 197 }, { 641, 479 }, { 1301, 1170 } };
+  // Clusters compute tables of up to 1280x1024, 2 rows or 4 in a warp (kernels/cuda).
+  static constexpr int kAtLimits[][2] = {
+    { 1280, 512 }, { 1024, 513 }, { 640, 1024 }, { 645, 1025 }, { 1281, 300 }
+  };
+  // tiles of look-back in two rows or more, and two columns, which small lists have, too
+  constexpr int kTiled[] = { 130, 1026 };
   const std::vector<Shape> all = kinds ();
   std::size_t turn = 0;
   const auto add = [&] (int width, int height) {
-    if (small && std::int64_t (width) * height > 6000)
+    const bool tiled = height == kTiled[1];
+    if (small && std::int64_t (width) * height > 6000 && !tiled)
       return;
     for (const Shape &kind : all) {
       if (kind.content != Content::sums)
         continue;
       turn++;
-      if (small && turn % 3 != 0)
+      if (small && (tiled ? kind.pixel != Type::u8 : turn % 3 != 0))
         continue;
       Shape shape = kind;
       shape.width = width;
@@ -203,6 +210,9 @@ void add_tables (std::vector<Case> &list, std::mt19937 &random, bool small)
   }
   for (const auto &[width, height] : kSquares)
     add (width, height);
+  for (const auto &[width, height] : kAtLimits)
+    add (width, height);
+  add (kTiled[0], kTiled[1]);
   for (int i = 0; i < (small ? 3 : 30); i++)
     add (1 + random () % (small ? 90 : 900), 1 + random () % (small ? 60 : 300));
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Tiles of look-back wait for each other. These tests run it while other kernels hold the GPU: on a
-// single free processor, next to kernels that fill the chip, and in several streams at once.
+// single free processor, next to kernels that fill the chip, and in several streams at once. Small
+// tables, which clusters compute (cluster_table.cuh), take part where no processor is held.
 //
 // Environment: devices.hpp
 #include <algorithm>
@@ -116,7 +117,7 @@ private:
 std::vector<Case> tables ()
 {
   return taken ({ table (1500, 1100, Type::u8, Type::u32), table (4100, 3400, Type::u8, Type::u32),
-                  table (700, 500, Type::u8, Type::u32, 2),
+                  table (1400, 500, Type::u8, Type::u32, 2),
                   table (1500, 1100, Type::f32, Type::f32), table (900, 700, Type::f64, Type::f64),
                   table (300, 500, Type::f32x4, Type::f32x4) });
 }
@@ -189,6 +190,7 @@ void run_at_once ()
   std::vector<std::unique_ptr<TableStream>> streams;
   for (const Case &c :
        taken ({ table (300, 200, Type::u8, Type::u32), table (400, 300, Type::u8, Type::u32, 2),
+                table (1300, 260, Type::u8, Type::u32), table (1300, 140, Type::u8, Type::u32, 2),
                 table (260, 200, Type::f32, Type::f32), table (200, 150, Type::f64, Type::f64) }))
     streams.push_back (std::make_unique<TableStream> (c));
   for (int i = 0; i < rounds; i++)

@@ -38,26 +38,48 @@ __device__ inline void let_next_start ()
 #endif
 }
 
-template <class... Parameters, class... Arguments>
-[[nodiscard]] int launch_overlapped (void (*kernel) (Parameters...), dim3 blocks, unsigned threads,
-                                     std::size_t shared_bytes, cudaStream_t stream,
-                                     const Arguments &...arguments)
+/// Gets whether the current device runs code of this build for compute capability 9.0 or later.
+[[nodiscard]] inline int get_has_hopper_code (bool &has)
 {
   int capability = 0;  // major number of the compute capability
-  if (const int error = device_attribute (cudaDevAttrComputeCapabilityMajor, capability);
-      error != 0)
+  const int error = device_attribute (cudaDevAttrComputeCapabilityMajor, capability);
+  has = INTHIST_OVERLAP && capability >= 9;
+  return error;
+}
+
+/// Launches a kernel whose blocks are in clusters of `cluster` blocks, which are neighbours in x.
+/// It overlaps with the kernel before, if the device can do so. Clusters of more than one block
+/// need a device with code for Hopper.
+template <class... Parameters, class... Arguments>
+[[nodiscard]] int launch_clusters (void (*kernel) (Parameters...), unsigned cluster, dim3 blocks,
+                                   unsigned threads, std::size_t shared_bytes, cudaStream_t stream,
+                                   const Arguments &...arguments)
+{
+  bool hopper = false;
+  if (const int error = get_has_hopper_code (hopper); error != 0)
     return error;
-  cudaLaunchAttribute overlap = {};
-  overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  overlap.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attributes[2] = {};
+  attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  attributes[0].val.programmaticStreamSerializationAllowed = 1;
+  attributes[1].id = cudaLaunchAttributeClusterDimension;
+  attributes[1].val.clusterDim = { cluster, 1, 1 };
   cudaLaunchConfig_t config = {};
   config.gridDim = blocks;
   config.blockDim = dim3 (threads);
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
-  config.attrs = &overlap;
-  config.numAttrs = INTHIST_OVERLAP && capability >= 9;
+  config.attrs = attributes;
+  config.numAttrs = !hopper ? 0 : cluster > 1 ? 2 : 1;
   return cudaLaunchKernelEx (&config, kernel, Parameters (arguments)...);
+}
+
+/// Launches a kernel that overlaps with the kernel before, if the device can do so.
+template <class... Parameters, class... Arguments>
+[[nodiscard]] int launch_overlapped (void (*kernel) (Parameters...), dim3 blocks, unsigned threads,
+                                     std::size_t shared_bytes, cudaStream_t stream,
+                                     const Arguments &...arguments)
+{
+  return launch_clusters (kernel, 1, blocks, threads, shared_bytes, stream, arguments...);
 }
 
 }  // namespace inthist::cuda
