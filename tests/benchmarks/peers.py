@@ -72,6 +72,10 @@ class Wrong(Exception):
     """How a result differs from NumPy's"""
 
 
+class LostGpu(Exception):
+    """A peer has left the GPU's context in an error, so that nothing more can run there"""
+
+
 class Task:
     """A picture, and what a peer makes of it"""
 
@@ -294,18 +298,20 @@ def npp(gpu):
                         lambda: gpu.get(sums, (rows, pitch // 4), numpy.int32)[1:, 1:columns])
 
     def median(task):
-        size, window = NppSize(task.width, task.height), NppSize(WINDOW, WINDOW)
-        middle = NppSize(WINDOW // 2, WINDOW // 2)  # NppiPoint, which is two int too
-        replicate = 2  # NPP_BORDER_REPLICATE
+        edge, width = WINDOW // 2, task.width
+        window, anchor = NppSize(WINDOW, WINDOW), NppSize(edge, edge)  # NppiPoint is two int too
+        inner = NppSize(width - 2 * edge, task.height - 2 * edge)  # windows lie in the picture
         scratch_bytes = ctypes.c_uint32()
-        call(filters.nppiFilterMedianBorderGetBufferSize_8u_C1R_Ctx, size, window,
-             ctypes.byref(scratch_bytes), replicate)
+        call(filters.nppiFilterMedianGetBufferSize_8u_C1R_Ctx, inner, window,
+             ctypes.byref(scratch_bytes))
         scratch = gpu.allocate(max(1, scratch_bytes.value))
         pixels, out = gpu.put(task.pixels), gpu.allocate(task.pixels.nbytes)
-        yield Candidate("nppiFilterMedianBorder_8u_C1R_Ctx", "CUDA",
-                        lambda: call(filters.nppiFilterMedianBorder_8u_C1R_Ctx, pixels,
-                                     task.width, size, NppSize(0, 0), out, task.width, size,
-                                     window, middle, scratch, replicate),
+        first = edge * width + edge
+        yield Candidate("nppiFilterMedian_8u_C1R_Ctx", "CUDA",
+                        lambda: call(filters.nppiFilterMedian_8u_C1R_Ctx,
+                                     ctypes.c_void_p(pixels.value + first), width,
+                                     ctypes.c_void_p(out.value + first), width, inner, window,
+                                     anchor, scratch),
                         lambda: gpu.get(out, task.pixels.shape, numpy.uint8))
 
     functions = {TABLE: table}
@@ -393,9 +399,10 @@ def libraries(gpu, why_no_gpu):
             print(f"SKIP: {name}: {missing}", flush=True)
 
 
-def time_peers(task, found, gpu, seconds, known):
-    """(rows, how many peers failed). `known` are the peers that inthist-check has timed."""
-    rows, failed = [], 0
+def time_peers(task, found, gpu, seconds, known, rows):
+    """How many peers failed; the others are added to `rows`. `known` are the peers that
+    inthist-check has timed."""
+    failed = 0
     size = f"{task.width}x{task.height}"
     for name, functions in found:
         if task.what not in functions or (name.split()[0].lower(), task.what) in known:
@@ -411,8 +418,11 @@ def time_peers(task, found, gpu, seconds, known):
             print(f"FAIL: {who}: {task.what}, {size}: {type(error).__name__}: {error}", flush=True)
             failed += 1
         if gpu:
-            gpu.free()
-    return rows, failed
+            try:
+                gpu.free()
+            except RuntimeError as error:
+                raise LostGpu(f"nothing can run after {who}: {error}") from None
+    return failed
 
 
 def our_rows(build, sizes, seconds):
@@ -503,11 +513,15 @@ def main():
     print(f"SKIP: ours, {MEDIAN}: inthist-check has no windows of a histogram")
     known = {(row.who.split()[0], row.what) for row in rows if row.device == "CUDA"}
     found = list(libraries(gpu, why_no_gpu))
-    for what in SIZES:
-        for size in sizes[what]:
-            more, wrong = time_peers(Task(what, *size), found, gpu, seconds, known)
-            rows += more
-            failed += wrong
+    try:
+        for what in SIZES:
+            for size in sizes[what]:
+                failed += time_peers(Task(what, *size), found, gpu, seconds, known, rows)
+    except LostGpu as lost:
+        print(f"FAIL: {lost}")
+        print_table(rows)
+        sys.stdout.flush()
+        os._exit(1)  # objects of the libraries would complain about the lost context
     if rows:
         print_table(rows)
     return 1 if failed else 0 if rows else 77

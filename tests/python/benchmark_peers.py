@@ -29,7 +29,8 @@ def time_one(task, result):
         yield peers.Candidate('test', 'CPU', lambda: None, lambda: result)
     with contextlib.redirect_stdout(io.StringIO()) as said, \
             contextlib.redirect_stderr(io.StringIO()):
-        rows, failed = peers.time_peers(task, [('Peer 1.0', {task.what: make})], None, 0.001, set())
+        rows = []
+        failed = peers.time_peers(task, [('Peer 1.0', {task.what: make})], None, 0.001, set(), rows)
     return rows, failed, said.getvalue()
 
 
