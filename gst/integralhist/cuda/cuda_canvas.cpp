@@ -3,6 +3,7 @@
 #include <array>
 #include <cstring>
 #include <numeric>
+#include <optional>
 
 #include <gst/integralhist/engine/device_canvas.hpp>
 
@@ -51,6 +52,52 @@ private:
   std::size_t bytes_ = 0;
 };
 
+/// A picture's drawings, sorted by layer: one kernel launch draws all drawings of a layer.
+struct SortedDrawings {
+  std::vector<inthist::Drawing> all;
+  std::vector<std::size_t> layer_ends;
+
+  explicit SortedDrawings (std::span<const inthist::Drawing> drawings)
+  {
+    const std::vector<int> layers = layers_of (drawings);
+    std::vector<std::size_t> order (layers.size ());
+    std::iota (order.begin (), order.end (), 0);
+    std::ranges::stable_sort (order, {}, [&] (std::size_t i) { return layers[i]; });
+    for (std::size_t i = 0; i < order.size (); i++) {
+      all.push_back (drawings[order[i]]);
+      if (i + 1 == order.size () || layers[order[i + 1]] != layers[order[i]])
+        layer_ends.push_back (i + 1);
+    }
+  }
+};
+
+/// A likelihood map among the packed arrays.
+class PackedMap {
+public:
+  PackedMap (PackedArrays &arrays, const LevelPicture &map)
+      : map_ (map), levels_ (arrays.add (map.levels)), columns_ (arrays.add (map.columns)),
+        rows_ (arrays.add (map.rows)), colours_ (arrays.add (map.colours))
+  {
+  }
+
+  inthist::LevelMap at (const std::byte *arrays) const
+  {
+    return { reinterpret_cast<const std::uint8_t *> (arrays + levels_),
+             map_.stride,
+             reinterpret_cast<const int *> (arrays + columns_),
+             reinterpret_cast<const int *> (arrays + rows_),
+             reinterpret_cast<const inthist::Argb *> (arrays + colours_),
+             map_.x,
+             map_.y,
+             int (map_.columns.size ()),
+             int (map_.rows.size ()) };
+  }
+
+private:
+  const LevelPicture &map_;
+  const std::size_t levels_, columns_, rows_, colours_;
+};
+
 class CudaCanvas final : public DeviceCanvas {
 public:
   explicit CudaCanvas (Context context) : context_ (context), own_ (std::move (context)) {}
@@ -89,24 +136,13 @@ private:
     else
       staged.drawn = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
 
-    // Sorts the drawings by layer, because one kernel launch draws all drawings of a layer.
-    const std::vector<int> layers = layers_of (drawings.all);
-    std::vector<std::size_t> order (layers.size ());
-    std::iota (order.begin (), order.end (), 0);
-    std::ranges::stable_sort (order, {}, [&] (std::size_t i) { return layers[i]; });
-    std::vector<inthist::Drawing> sorted;
-    for (const std::size_t i : order)
-      sorted.push_back (drawings.all[i]);
-
+    const SortedDrawings sorted (drawings.all);
     PackedArrays arrays;
-    const std::size_t all = arrays.add (std::span (sorted)), pixels = arrays.add (drawings.pixels);
-    std::size_t levels = 0, columns = 0, rows = 0, colours = 0;
-    if (map) {
-      levels = arrays.add (map->levels);
-      columns = arrays.add (map->columns);
-      rows = arrays.add (map->rows);
-      colours = arrays.add (map->colours);
-    }
+    const std::size_t all = arrays.add (std::span (sorted.all)),
+                      pixels = arrays.add (drawings.pixels);
+    std::optional<PackedMap> packed_map;
+    if (map)
+      packed_map.emplace (arrays, *map);
     if (arrays.bytes () == 0)
       return {};
     TRY (staged.here.reserve (arrays.bytes ()));
@@ -116,21 +152,14 @@ private:
     const auto launch = [&] () -> CudaExpected<> {
       TRY (check (cudaMemcpyAsync (there, staged.here.get (), arrays.bytes (),
                                    cudaMemcpyHostToDevice, stream)));
-      if (map)
-        TRY (check (inthist::cuda::blend (
-            picture,
-            inthist::LevelMap{ reinterpret_cast<const std::uint8_t *> (there + levels), map->stride,
-                               reinterpret_cast<const int *> (there + columns),
-                               reinterpret_cast<const int *> (there + rows),
-                               reinterpret_cast<const inthist::Argb *> (there + colours), map->x,
-                               map->y, int (map->columns.size ()), int (map->rows.size ()) },
-            stream)));
-      for (std::size_t first = 0, end; first < order.size (); first = end) {
-        for (end = first; end < order.size () && layers[order[end]] == layers[order[first]];)
-          end++;
+      if (packed_map)
+        TRY (check (inthist::cuda::blend (picture, packed_map->at (there), stream)));
+      std::size_t first = 0;
+      for (const std::size_t end : sorted.layer_ends) {
         TRY (check (inthist::cuda::blend (
             picture, reinterpret_cast<const inthist::Drawing *> (there + all) + first,
             int (end - first), reinterpret_cast<const inthist::Argb *> (there + pixels), stream)));
+        first = end;
       }
       return {};
     };

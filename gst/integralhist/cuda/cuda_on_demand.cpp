@@ -97,8 +97,7 @@ private:
       auto made = CudaTensor::create (room, 0, context, queries_, download_);
       if (!made && made.error ().kind == Error::Kind::no_memory && free_all (idle_->take_all ()))
         continue;
-      std::unique_ptr<CudaTensor> tensor (
-          static_cast<CudaTensor *> (TRY (std::move (made)).release ()));
+      std::unique_ptr<CudaTensor> tensor = TRY (std::move (made));
       bytes_ += tensor->room ();
       return tensor;
     }

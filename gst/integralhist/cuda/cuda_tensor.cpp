@@ -13,9 +13,10 @@ namespace integralhist {
 
 using namespace inthist::cuda;
 
-Expected<std::unique_ptr<EngineTensor>>
-CudaTensor::create (const inthist::Shape &shape, unsigned alive, Context context,
-                    std::shared_ptr<QueryBufferPool> queries, Download download)
+Expected<std::unique_ptr<CudaTensor>> CudaTensor::create (const inthist::Shape &shape,
+                                                          unsigned alive, Context context,
+                                                          std::shared_ptr<QueryBufferPool> queries,
+                                                          Download download)
 {
   std::unique_ptr<CudaTensor> tensor (
       new CudaTensor (shape, std::move (context), std::move (queries), download));

@@ -14,10 +14,10 @@ namespace integralhist {
 class CudaTensor final : public EngineTensor, public DeviceTensor {
 public:
   /// Makes a tensor; the CUDA context is current. Error messages say that `alive` tensors exist.
-  static Expected<std::unique_ptr<EngineTensor>> create (const inthist::Shape &shape,
-                                                         unsigned alive, Context context,
-                                                         std::shared_ptr<QueryBufferPool> queries,
-                                                         Download download);
+  static Expected<std::unique_ptr<CudaTensor>> create (const inthist::Shape &shape, unsigned alive,
+                                                       Context context,
+                                                       std::shared_ptr<QueryBufferPool> queries,
+                                                       Download download);
 
   Expected<> wait (GstClockTime timeout) override;
   Expected<> wait_for_copy (GstClockTime timeout) override;
