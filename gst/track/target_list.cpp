@@ -47,7 +47,7 @@ TargetList::TargetList (gpointer logged_as, Warn warn)
 TrackedTarget *TargetList::add (const GstVideoRectangle &box, const TargetFrame &frame)
 {
   if (targets_.size () >= kMaxTargets) {
-    if (!std::exchange (excess_warned_, true))
+    if (!std::exchange (warned_.excess, true))
       warn_ ({ TrackWarning::Kind::many_targets,
                joined ("There are more than ", kMaxTargets, " targets, and at most ", kMaxTargets,
                        " are followed: set targets to fewer boxes, or let the detector give "
@@ -102,7 +102,7 @@ void TargetList::warn_of_area (const TargetFrame &frame)
   const auto target = std::ranges::find_if (
       options_.targets, [&] (const GstVideoRectangle &box) { return !is_in_area (box); });
   const std::string area = joined ("area=\"", text_of (options_.area), "\"");
-  if (options_.area.empty () || area_warned_)
+  if (options_.area.empty () || warned_.area)
     return;
   if (std::ranges::none_of (options_.area, overlaps))
     warn_ ({ TrackWarning::Kind::outside_area,
@@ -117,14 +117,14 @@ void TargetList::warn_of_area (const TargetFrame &frame)
              "" });
   else
     return;
-  area_warned_ = true;
+  warned_.area = true;
 }
 
 Expected<> TargetList::configure (const ListOptions &options, const TargetFrame &frame)
 {
   if (!std::ranges::equal (options_.area, options.area, are_equal)
       || !std::ranges::equal (options_.targets, options.targets, are_equal))
-    area_warned_ = false;
+    warned_.area = false;
   options_ = options;
   warn_of_area (frame);
   if (configured_ && std::ranges::equal (*configured_, options.targets, are_equal))
@@ -141,7 +141,7 @@ Expected<> TargetList::configure (const ListOptions &options, const TargetFrame 
     }
   }
   configured_ = options.targets;
-  empty_warned_ = false;
+  warned_.empty = false;
   return {};
 }
 
@@ -192,7 +192,7 @@ void TargetList::warn_of_confidence (const std::vector<Detection> &detections)
     const bool is_number = detection.bad_confidence.empty ();
     if (is_number && detection.confidence.value_or (0) <= 1 + kRounding)
       continue;
-    if (std::exchange (is_number ? per_cent_warned_ : confidence_warned_, true))
+    if (std::exchange (is_number ? warned_.per_cent : warned_.confidence, true))
       continue;
     warn_ ({ TrackWarning::Kind::bad_confidence,
              is_number ? joined ("The confidence of a detection is ",
@@ -219,7 +219,7 @@ void TargetList::warn_of_unused (const std::vector<Detection> &detections,
         return detector_confidence (detection) >= kStartConfidence;
       });
   detection_used_ = detection_used_ || std::ranges::any_of (selected, &Measurement::is_sure);
-  if (detection_used_ || n_detections_ < kUsedWithin || std::exchange (unused_warned_, true))
+  if (detection_used_ || n_detections_ < kUsedWithin || std::exchange (warned_.unused, true))
     return;
   const std::string least = text_of_number (kStartConfidence);
   warn_ ({ TrackWarning::Kind::unused_detections,
@@ -470,7 +470,7 @@ void TargetList::drop_at (double x, double y, const TargetFrame &frame)
 
 void TargetList::warn_of_empty (const TrackedTarget &tracked, const TargetFrame &frame)
 {
-  if (std::exchange (empty_warned_, true))
+  if (std::exchange (warned_.empty, true))
     return;
   const GstVideoRectangle box = frame.in_frame (tracked.box ());
   warn_ ({ TrackWarning::Kind::empty_target,
@@ -555,9 +555,8 @@ void TargetList::reset ()
   spec_.reset ();
   width_ = height_ = 0;
   n_detections_ = 0;
-  detection_sure_ = detection_used_ = unused_warned_ = false;
-  detector_ran_ = confidence_warned_ = per_cent_warned_ = false;
-  excess_warned_ = empty_warned_ = area_warned_ = false;
+  detection_sure_ = detection_used_ = detector_ran_ = false;
+  warned_ = {};
 }
 
 }  // namespace integralhist

@@ -119,9 +119,10 @@ private:
   std::size_t n_detections_ = 0;       // so far
   bool detection_sure_ = false;        // whether one of them was sure
   bool detection_used_ = false;        // whether a sure one overlapped the frame
-  bool confidence_warned_ = false, per_cent_warned_ = false, unused_warned_ = false;
-  bool excess_warned_ = false;
-  bool empty_warned_ = false, area_warned_ = false;
+  struct Warned {
+    bool confidence = false, per_cent = false, unused = false, excess = false, empty = false,
+         area = false;
+  } warned_;  // each warning comes once
 };
 
 }  // namespace integralhist

@@ -48,54 +48,42 @@ LoadShedder::Moment LoadShedder::Moment::now (GstElement *element)
 void LoadShedder::forget_times ()
 {
   const std::lock_guard lock (mutex_);
-  last_running_time_ = last_arrival_ = late_until_ = GST_CLOCK_TIME_NONE;
-  last_computed_ = last_computed_arrival_ = GST_CLOCK_TIME_NONE;
-  advance_ = 0;
-  equal_timestamps_ = 0;
-  n_lateness_ = 0;
-  sink_waits_ = false;
+  times_ = {};
 }
 
 void LoadShedder::reset ()
 {
-  forget_times ();
   const std::lock_guard lock (mutex_);
-  first_ = arrived_ = left_ = std::nullopt;
-  clock_runs_ = false;
-  service_ = foreign_service_ = mean_interval_ = backlog_ = foreign_backlog_ = cost_ = 0;
-  min_shed_service_ = GST_CLOCK_TIME_NONE;
-  n_shed_frames_ = 0;
-  was_on_time_ = true;
-  is_behind_ = thread_waited_ = is_extra_frame_ = is_shed_ = is_ignored_ = false;
-  extra_frames_ = 0;
+  times_ = {};
+  load_ = {};
 }
 
 GstClockTimeDiff LoadShedder::lateness_on_arrival (GstClockTime running_time) const
 {
-  const std::size_t n = std::min (n_lateness_, lateness_.size ());
+  const std::size_t n = std::min (times_.n_lateness, times_.lateness.size ());
   for (std::size_t i = 1; i <= n; i++)
-    if (const auto &seen = lateness_[(n_lateness_ - i) % lateness_.size ()];
+    if (const auto &seen = times_.lateness[(times_.n_lateness - i) % times_.lateness.size ()];
         seen.running_time == running_time)
       return seen.late;
-  return n > 0 ? lateness_[(n_lateness_ - 1) % lateness_.size ()].late : 0;
+  return n > 0 ? times_.lateness[(times_.n_lateness - 1) % times_.lateness.size ()].late : 0;
 }
 
 void LoadShedder::note_qos (GstClockTime timestamp, GstClockTimeDiff late)
 {
   const std::lock_guard lock (mutex_);
-  late_until_ = GST_CLOCK_TIME_NONE;
-  sink_waits_ = late < 0;
+  times_.late_until = GST_CLOCK_TIME_NONE;
+  times_.sink_waits = late < 0;
   if (!GST_CLOCK_TIME_IS_VALID (timestamp))
     return;
   if (late > 0)
     late = std::max<GstClockTimeDiff> (
         0, late - std::max<GstClockTimeDiff> (0, lateness_on_arrival (timestamp)));
-  late_until_ = add_clamped (timestamp, late);
+  times_.late_until = add_clamped (timestamp, late);
 }
 
 GstClockTime LoadShedder::allowance () const
 {
-  return std::max (3 * mean_interval_, kMinAllowance);
+  return std::max (3 * load_.mean_interval, kMinAllowance);
 }
 
 /// Returns the time between a frame and the last one at the source: from the timestamps of both, or
@@ -103,166 +91,174 @@ GstClockTime LoadShedder::allowance () const
 GstClockTime LoadShedder::interval_before (const Arrival &frame, GstClockTime elapsed)
 {
   if (GST_CLOCK_TIME_IS_VALID (frame.duration) && frame.duration > 0)
-    mean_interval_ = frame.duration;
-  const GstClockTime last = last_running_time_, now = frame.running_time;
+    load_.mean_interval = frame.duration;
+  const GstClockTime last = times_.last_running_time, now = frame.running_time;
   if (!GST_CLOCK_TIME_IS_VALID (last) || !GST_CLOCK_TIME_IS_VALID (now))
-    return mean_interval_;
+    return load_.mean_interval;
   if (now == last) {
-    equal_timestamps_++;
-    advance_ = std::min (advance_ + mean_interval_, kMaxEqualIntervals * mean_interval_);
-    return mean_interval_;
+    times_.equal_timestamps++;
+    times_.advance =
+        std::min (times_.advance + load_.mean_interval, kMaxEqualIntervals * load_.mean_interval);
+    return load_.mean_interval;
   }
   const GstClockTime interval = now - last,
-                     per_frame = interval / (1 + std::exchange (equal_timestamps_, 0)),
-                     in_advance = std::exchange (advance_, 0);
+                     per_frame = interval / (1 + std::exchange (times_.equal_timestamps, 0)),
+                     in_advance = std::exchange (times_.advance, 0);
   // No frame exists before its time. So the distance to the last frame is at most the wait of that
   // frame plus the time since then. If it is longer, the timestamps jump, and times that are known
   // by the old timestamps move with them.
-  if (now < last || interval > std::max (2 * mean_interval_, backlog_ + elapsed + mean_interval_)) {
+  if (now < last
+      || interval
+             > std::max (2 * load_.mean_interval, load_.backlog + elapsed + load_.mean_interval)) {
     if (now < last)
-      late_until_ = GST_CLOCK_TIME_NONE;
-    n_lateness_ = 0;
-    if (GST_CLOCK_TIME_IS_VALID (last_computed_))
-      last_computed_ = minus (now, minus (last, last_computed_) + mean_interval_);
-    return mean_interval_;
+      times_.late_until = GST_CLOCK_TIME_NONE;
+    times_.n_lateness = 0;
+    if (GST_CLOCK_TIME_IS_VALID (times_.last_computed))
+      times_.last_computed = minus (now, minus (last, times_.last_computed) + load_.mean_interval);
+    return load_.mean_interval;
   }
-  if (mean_interval_ == 0)
-    mean_interval_ = per_frame;
+  if (load_.mean_interval == 0)
+    load_.mean_interval = per_frame;
   else if (!GST_CLOCK_TIME_IS_VALID (frame.duration))
-    mean_interval_ = (mean_interval_ * (kMeanWeight - 1) + std::min (per_frame, 2 * mean_interval_))
-                     / kMeanWeight;
+    load_.mean_interval =
+        (load_.mean_interval * (kMeanWeight - 1) + std::min (per_frame, 2 * load_.mean_interval))
+        / kMeanWeight;
   return minus (interval, in_advance);
 }
 
 void LoadShedder::update_backlog (const Arrival &frame, const Moment &now)
 {
   const GstClockTime elapsed =
-      GST_CLOCK_TIME_IS_VALID (last_arrival_) ? minus (now.wall, last_arrival_) : 0;
+      GST_CLOCK_TIME_IS_VALID (times_.last_arrival) ? minus (now.wall, times_.last_arrival) : 0;
   const GstClockTime interval = interval_before (frame, elapsed);
-  if (frame.running_time != last_running_time_)
-    last_arrival_ = now.wall;
-  last_running_time_ = frame.running_time;
-  thread_waited_ = false;
-  if (!left_ || mean_interval_ == 0)
+  if (frame.running_time != times_.last_running_time)
+    times_.last_arrival = now.wall;
+  times_.last_running_time = frame.running_time;
+  load_.thread_waited = false;
+  if (!load_.left || load_.mean_interval == 0)
     return;
-  const GstClockTime gap = minus (now.wall, left_->wall),
-                     upstream = std::min (gap, minus (now.cpu, left_->cpu));
-  thread_waited_ = gap - upstream >= mean_interval_ / 4 * 3;
+  const GstClockTime gap = minus (now.wall, load_.left->wall),
+                     upstream = std::min (gap, minus (now.cpu, load_.left->cpu));
+  load_.thread_waited = gap - upstream >= load_.mean_interval / 4 * 3;
   // A timestamp ahead of the clock does not show that a frame is early, unless a sink waits.
   const bool in_time = frame.early && *frame.early > 0
-                       && (sink_waits_ || *frame.early <= GstClockTimeDiff (frame.latency));
-  if (thread_waited_ || in_time) {
-    backlog_ = foreign_backlog_ = 0;
-    foreign_service_ = 0;
-    is_extra_frame_ = false;
+                       && (times_.sink_waits || *frame.early <= GstClockTimeDiff (frame.latency));
+  if (load_.thread_waited || in_time) {
+    load_.backlog = load_.foreign_backlog = 0;
+    load_.foreign_service = 0;
+    load_.is_extra_frame = false;
     return;
   }
-  if (std::exchange (is_extra_frame_, false))
+  if (std::exchange (load_.is_extra_frame, false))
     return;  // the last frame was shed for clock drift, not for the backlog
-  backlog_ = minus (backlog_ + service_ + upstream, interval);
-  foreign_backlog_ =
-      minus (foreign_backlog_ + upstream + std::min (service_, foreign_service_), interval);
+  load_.backlog = minus (load_.backlog + load_.service + upstream, interval);
+  load_.foreign_backlog = minus (
+      load_.foreign_backlog + upstream + std::min (load_.service, load_.foreign_service), interval);
 }
 
 void LoadShedder::arrive (const Arrival &frame, const Moment &now)
 {
   const std::lock_guard lock (mutex_);
   update_backlog (frame, now);
-  if (foreign_backlog_ > allowance ())
-    backlog_ = foreign_backlog_;
-  const GstClockTime own = backlog_ - foreign_backlog_;
-  extra_frames_ = std::min (extra_frames_ + kExtraShare, kMaxExtra);
+  if (load_.foreign_backlog > allowance ())
+    load_.backlog = load_.foreign_backlog;
+  const GstClockTime own = load_.backlog - load_.foreign_backlog;
+  load_.extra_frames = std::min (load_.extra_frames + kExtraShare, kMaxExtra);
   if (own > allowance ())
-    is_behind_ = true;
-  else if (backlog_ == 0 && thread_waited_)
-    is_behind_ = false;
-  else if (is_behind_ && own <= mean_interval_ && extra_frames_ >= 1) {
-    extra_frames_ -= 1;
-    is_extra_frame_ = true;
-  } else if (own <= mean_interval_)
-    is_behind_ = false;
+    load_.is_behind = true;
+  else if (load_.backlog == 0 && load_.thread_waited)
+    load_.is_behind = false;
+  else if (load_.is_behind && own <= load_.mean_interval && load_.extra_frames >= 1) {
+    load_.extra_frames -= 1;
+    load_.is_extra_frame = true;
+  } else if (own <= load_.mean_interval)
+    load_.is_behind = false;
   if (frame.live && frame.early && GST_CLOCK_TIME_IS_VALID (frame.running_time))
-    lateness_[n_lateness_++ % lateness_.size ()] = { frame.running_time, -*frame.early };
+    times_.lateness[times_.n_lateness++ % times_.lateness.size ()] = { frame.running_time,
+                                                                       -*frame.early };
   frame_ = frame;
-  arrived_ = now;
-  if (!first_)
-    first_ = now;
-  const GstClockTime wall = minus (now.wall, first_->wall);
+  load_.arrived = now;
+  if (!load_.first)
+    load_.first = now;
+  const GstClockTime wall = minus (now.wall, load_.first->wall);
   if (wall >= kTimeToTrust && GST_CLOCK_TIME_IS_VALID (now.clock)
-      && GST_CLOCK_TIME_IS_VALID (first_->clock) && minus (now.clock, first_->clock) >= wall / 2)
-    clock_runs_ = true;
+      && GST_CLOCK_TIME_IS_VALID (load_.first->clock)
+      && minus (now.clock, load_.first->clock) >= wall / 2)
+    load_.clock_runs = true;
 }
 
 bool LoadShedder::sheds ()
 {
   const std::lock_guard lock (mutex_);
-  if (!arrived_)
+  if (!load_.arrived)
     return false;
   const bool timed = GST_CLOCK_TIME_IS_VALID (frame_.running_time);
-  const bool late =
-      (frame_.live && is_behind_)
-      || (timed && GST_CLOCK_TIME_IS_VALID (late_until_) && frame_.running_time <= late_until_);
-  is_shed_ = late && !is_due ();
-  if (is_shed_)
+  const bool late = (frame_.live && load_.is_behind)
+                    || (timed && GST_CLOCK_TIME_IS_VALID (times_.late_until)
+                        && frame_.running_time <= times_.late_until);
+  load_.is_shed = late && !is_due ();
+  if (load_.is_shed)
     return true;
   if (timed)
-    last_computed_ = frame_.running_time;
-  last_computed_arrival_ = arrived_->wall;
+    times_.last_computed = frame_.running_time;
+  times_.last_computed_arrival = load_.arrived->wall;
   return false;
 }
 
 void LoadShedder::ignore_service ()
 {
   const std::lock_guard lock (mutex_);
-  is_ignored_ = true;
+  load_.is_ignored = true;
 }
 
 /// Learns the shortest time that frames without a histogram take: shedding cannot save this time.
 void LoadShedder::note_shed_service ()
 {
-  min_shed_service_ = std::min (min_shed_service_, service_);
-  if (++n_shed_frames_ < kShedFramesToLearn)
+  load_.min_shed_service = std::min (load_.min_shed_service, load_.service);
+  if (++load_.n_shed_frames < kShedFramesToLearn)
     return;
-  foreign_service_ = min_shed_service_;
-  min_shed_service_ = GST_CLOCK_TIME_NONE;
-  n_shed_frames_ = 0;
+  load_.foreign_service = load_.min_shed_service;
+  load_.min_shed_service = GST_CLOCK_TIME_NONE;
+  load_.n_shed_frames = 0;
 }
 
 void LoadShedder::leave (const Moment &now)
 {
   const std::lock_guard lock (mutex_);
-  if (!arrived_)
+  if (!load_.arrived)
     return;  // reset () has forgotten the frame
-  service_ = minus (now.wall, arrived_->wall);
-  if (!clock_runs_)
-    service_ = GST_CLOCK_TIME_IS_VALID (now.clock) && GST_CLOCK_TIME_IS_VALID (arrived_->clock)
-                   ? std::min (service_, minus (now.clock, arrived_->clock))
-                   : 0;
+  load_.service = minus (now.wall, load_.arrived->wall);
+  if (!load_.clock_runs)
+    load_.service =
+        GST_CLOCK_TIME_IS_VALID (now.clock) && GST_CLOCK_TIME_IS_VALID (load_.arrived->clock)
+            ? std::min (load_.service, minus (now.clock, load_.arrived->clock))
+            : 0;
   // Two frames in a row on time show that a sink waits for the clock; one may be by chance.
   const bool on_time =
-      frame_.early && std::abs (GstClockTimeDiff (service_) - *frame_.early) <= kClockTolerance;
-  if (std::exchange (was_on_time_, on_time) && on_time)
-    service_ = 0;
-  if (std::exchange (is_ignored_, false))
-    service_ = 0;
-  else if (is_shed_)
+      frame_.early
+      && std::abs (GstClockTimeDiff (load_.service) - *frame_.early) <= kClockTolerance;
+  if (std::exchange (load_.was_on_time, on_time) && on_time)
+    load_.service = 0;
+  if (std::exchange (load_.is_ignored, false))
+    load_.service = 0;
+  else if (load_.is_shed)
     note_shed_service ();
-  if (last_computed_arrival_ == arrived_->wall)
-    cost_ = service_;
-  left_ = now;
-  arrived_ = std::nullopt;
+  if (times_.last_computed_arrival == load_.arrived->wall)
+    load_.cost = load_.service;
+  load_.left = now;
+  load_.arrived = std::nullopt;
 }
 
 bool LoadShedder::is_due () const
 {
   const bool timed = GST_CLOCK_TIME_IS_VALID (frame_.running_time);
-  const GstClockTime last = timed ? last_computed_ : last_computed_arrival_,
-                     now = timed ? frame_.running_time : arrived_->wall;
+  const GstClockTime last = timed ? times_.last_computed : times_.last_computed_arrival,
+                     now = timed ? frame_.running_time : load_.arrived->wall;
   if (!GST_CLOCK_TIME_IS_VALID (last) || now < last)
     return true;
-  const GstClockTime period = std::max<GstClockTime> (GST_SECOND, 2 * cost_);
+  const GstClockTime period = std::max<GstClockTime> (GST_SECOND, 2 * load_.cost);
   return now - last >= period
-         && (backlog_ - foreign_backlog_ <= allowance () || now - last >= 3 * period);
+         && (load_.backlog - load_.foreign_backlog <= allowance () || now - last >= 3 * period);
 }
 
 }  // namespace integralhist

@@ -83,45 +83,52 @@ private:
 
   std::mutex mutex_;  // guards the members below; QoS events come from downstream
 
-  // The frame that the streaming thread is handling, or the last one that it has handled.
-  Arrival frame_;
-  std::optional<Moment> arrived_, left_;
-  std::optional<Moment> first_;  // arrival
-  bool clock_runs_ = false;      // the pipeline's clock runs like the monotonic clock
-  GstClockTime service_ = 0;
-  bool was_on_time_ = true;  // the last frame left just when a sink shows it
-
-  GstClockTime last_running_time_ = GST_CLOCK_TIME_NONE;
-  GstClockTime last_arrival_ = GST_CLOCK_TIME_NONE;  // monotonic time when last_running_time_ came
-  GstClockTime mean_interval_ = 0;                   // 0 if unknown
-  GstClockTime advance_ = 0;                         // ns, credited for equal timestamps
-  guint equal_timestamps_ = 0;                       // frames in a row
-
-  GstClockTime backlog_ = 0, foreign_backlog_ = 0;
-  bool is_shed_ = false, is_ignored_ = false;  // about the frame in service
-
-  GstClockTime foreign_service_ = 0;  // ns that a frame without a histogram takes
-  GstClockTime min_shed_service_ = GST_CLOCK_TIME_NONE;  // ns, shortest of n_shed_frames_ frames
-  int n_shed_frames_ = 0;        // frames since foreign_service_ was learned
-  bool thread_waited_ = false;   // the thread waited for the source before this frame
-  bool is_behind_ = false;       // the backlog exceeded allowance () and is not worked off
-  double extra_frames_ = 0;      // number of frames that may be shed although the backlog is small
-  bool is_extra_frame_ = false;  // the current frame is shed although the backlog is small
-
-  // From the last QoS event.
-  GstClockTime late_until_ = GST_CLOCK_TIME_NONE;  // ns of running time
-  bool sink_waits_ = false;                        // the sink had time left
-
-  // Last frame with a histogram, in ns: running time; arrival, if that is unknown; time it took.
-  GstClockTime last_computed_ = GST_CLOCK_TIME_NONE, last_computed_arrival_ = GST_CLOCK_TIME_NONE,
-               cost_ = 0;
+  Arrival frame_;  // that the streaming thread is handling, or the last one that it has handled
 
   struct Lateness {
     GstClockTime running_time = GST_CLOCK_TIME_NONE;
     GstClockTimeDiff late = 0;
   };
-  std::array<Lateness, 256> lateness_;  // of recent frames, a ring
-  std::size_t n_lateness_ = 0;
+
+  /// What is known by the timestamps of a segment.
+  struct Times {
+    GstClockTime last_running_time = GST_CLOCK_TIME_NONE;
+    GstClockTime last_arrival = GST_CLOCK_TIME_NONE;  // monotonic time when last_running_time came
+    GstClockTime advance = 0;                         // ns, credited for equal timestamps
+    guint equal_timestamps = 0;                       // frames in a row
+
+    // From the last QoS event.
+    GstClockTime late_until = GST_CLOCK_TIME_NONE;  // ns of running time
+    bool sink_waits = false;                        // the sink had time left
+
+    // Last frame with a histogram: its running time; its arrival, if that is unknown.
+    GstClockTime last_computed = GST_CLOCK_TIME_NONE, last_computed_arrival = GST_CLOCK_TIME_NONE;
+
+    std::array<Lateness, 256> lateness;  // of recent frames, a ring
+    std::size_t n_lateness = 0;
+  } times_;
+
+  /// What frames cost, and what has not been worked off.
+  struct Load {
+    std::optional<Moment> arrived, left;
+    std::optional<Moment> first;  // arrival
+    bool clock_runs = false;      // the pipeline's clock runs like the monotonic clock
+    GstClockTime service = 0;
+    bool was_on_time = true;         // the last frame left just when a sink shows it
+    GstClockTime mean_interval = 0;  // 0 if unknown
+
+    GstClockTime backlog = 0, foreign_backlog = 0;
+    bool is_shed = false, is_ignored = false;  // about the frame in service
+
+    GstClockTime cost = 0;             // ns that the last frame with a histogram took
+    GstClockTime foreign_service = 0;  // ns that a frame without a histogram takes
+    GstClockTime min_shed_service = GST_CLOCK_TIME_NONE;  // ns, shortest of n_shed_frames frames
+    int n_shed_frames = 0;        // frames since foreign_service was learned
+    bool thread_waited = false;   // the thread waited for the source before this frame
+    bool is_behind = false;       // the backlog exceeded allowance () and is not worked off
+    double extra_frames = 0;      // number of frames that may be shed although the backlog is small
+    bool is_extra_frame = false;  // the current frame is shed although the backlog is small
+  } load_;
 };
 
 }  // namespace integralhist
