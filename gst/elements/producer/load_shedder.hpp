@@ -90,7 +90,7 @@ private:
     GstClockTimeDiff late = 0;
   };
 
-  /// What is known by the timestamps of a segment.
+  /// Times by the timestamps of a segment.
   struct Times {
     GstClockTime last_running_time = GST_CLOCK_TIME_NONE;
     GstClockTime last_arrival = GST_CLOCK_TIME_NONE;  // monotonic time when last_running_time came
@@ -108,7 +108,7 @@ private:
     std::size_t n_lateness = 0;
   } times_;
 
-  /// What frames cost, and what has not been worked off.
+  /// The costs of frames, and the work that is left to do.
   struct Load {
     std::optional<Moment> arrived, left;
     std::optional<Moment> first;  // arrival
