@@ -186,7 +186,8 @@ void add_tables (std::vector<Case> &list, std::mt19937 &random, bool small)
   constexpr int kTiled[] = { 130, 1026 };
   const std::vector<Shape> all = kinds ();
   std::size_t turn = 0;
-  const auto add = [&] (int width, int height) {
+  // with `aligned`, also with pixels that are loaded 16 at once
+  const auto add = [&] (int width, int height, bool aligned = false) {
     const bool tiled = height == kTiled[1];
     if (small && std::int64_t (width) * height > 6000 && !tiled)
       return;
@@ -200,8 +201,12 @@ void add_tables (std::vector<Case> &list, std::mt19937 &random, bool small)
       shape.width = width;
       shape.height = height;
       for (const Pattern pattern : { Pattern::noise, Pattern (turn / 5 % kTables) })
-        if (!small || pattern != Pattern::noise)
+        if (!small || (pattern == Pattern::noise) == tiled)
           list.push_back (laid_out (shape, pattern, list.size (), random ()));
+      if (aligned) {
+        list.push_back (laid_out (shape, Pattern::noise, list.size (), random ()));
+        list.back ().pixel_gap = list.back ().pixel_shift = 0;
+      }
     }
   };
   for (std::size_t i = 0; i < std::size (kEdges); i++) {
@@ -211,8 +216,8 @@ void add_tables (std::vector<Case> &list, std::mt19937 &random, bool small)
   for (const auto &[width, height] : kSquares)
     add (width, height);
   for (const auto &[width, height] : kAtLimits)
-    add (width, height);
-  add (kTiled[0], kTiled[1]);
+    add (width, height, true);
+  add (kTiled[0], kTiled[1], true);
   for (int i = 0; i < (small ? 3 : 30); i++)
     add (1 + random () % (small ? 90 : 900), 1 + random () % (small ? 60 : 300));
 }

@@ -91,9 +91,10 @@ public:
         again (strategy, probe (strategy, kind));
         for (const Shape &shape : shapes_of_kept (strategy, kind))
           again (strategy, shape);
-        at_once (strategy, kind);
+        at_once (strategy, probe (strategy, kind));
         if (strategy.device == Device::cuda)
-          graph (strategy, kind);
+          for (const Shape &shape : shapes_of_graphs (strategy, kind))
+            graph (strategy, shape);
       }
     }
     return report () && notices ? compared : -1;
@@ -348,10 +349,19 @@ private:
     if (!strategy.keeps_workspace || !accepts (strategy, probe (strategy, kind)))
       return {};
     if (options_.small)
-      return { shape_of (kind, 560, 70, 3) };
+      return { shape_of (kind, kind.pixel == Type::u8 ? 2100 : 560, 140, 3) };
     std::vector<Shape> shapes = { shape_of (kind, 2200, 2200, 3) };
     if (kind.pixel == Type::u8)
       shapes.push_back (shape_of (kind, 4400, 4400, 3));
+    return shapes;
+  }
+
+  /// A frame, and one that is not computed as a small table (kernels/cuda/cluster_table.cuh).
+  std::vector<Shape> shapes_of_graphs (const Strategy &strategy, const Shape &kind) const
+  {
+    std::vector<Shape> shapes = { probe (strategy, kind) };
+    if (strategy.keeps_workspace)
+      shapes.push_back (shape_of (kind, 1301, 140, 3));
     return shapes;
   }
 
@@ -375,11 +385,10 @@ private:
       });
   }
 
-  void at_once (const Strategy &strategy, const Shape &kind)
+  void at_once (const Strategy &strategy, const Shape &one)
   {
     const int rounds = options_.small ? 2 : 10;
-    const Shape one = probe (strategy, kind),
-                other = shape_of (one, one.width * 3 / 2, one.height - 2, one.bins - 1);
+    const Shape other = shape_of (one, one.width * 3 / 2, one.height - 2, one.bins - 1);
     const Input input_a (case_of (one, Pattern::noise, options_.seed)),
         input_b (case_of (other, Pattern::across, options_.seed));
     Frame a (strategy.device, input_a, guards ()), b (strategy.device, input_b, guards ());
@@ -413,10 +422,9 @@ private:
     });
   }
 
-  void graph ([[maybe_unused]] const Strategy &strategy, [[maybe_unused]] const Shape &kind)
+  void graph ([[maybe_unused]] const Strategy &strategy, [[maybe_unused]] const Shape &shape)
   {
 #if INTHIST_CUDA
-    const Shape shape = probe (strategy, kind);
     const Input first (case_of (shape, Pattern::noise, options_.seed)),
         second (case_of (shape, Pattern::down, options_.seed));
     Frame frame (strategy.device, first, guards ());
