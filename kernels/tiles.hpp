@@ -37,8 +37,9 @@
 
 namespace inthist {
 
-constexpr int kTileSide = 16;           // rows and columns of a tile, and bytes of a line of a tile
-constexpr int kMaxTiledSide = 1 << 20;  // most rows and columns of a frame: a start has 24 bits
+constexpr int kTileSide = 16;  // rows and columns of a tile, and bytes of a line of a tile
+// The most rows and columns of a frame: a tile has 24 bits for the sums above and to the left.
+constexpr int kMaxTiledSide = 1 << 20;
 
 struct Tiles {
   int columns = 0, rows = 0;  // tiles in a plane

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Summed-area tables that are too small to keep a GPU busy, on devices with thread block clusters
-// (compute capability 9.0). Their time is the steps that follow one another: in look-back a ticket,
-// flags, and the sums behind the flags, each of which is a trip to L2.
+// (compute capability 9.0 or later). Their time is the steps that follow one another: in look-back
+// a ticket, flags, and the sums behind the flags, each of which is a trip to L2.
 //
 // Here a cluster of 8 blocks, which run at once and write to each other's shared memory, computes a
 // slab of 128 columns. Each block has a band of the slab's rows (device/cluster_table/block.cuh).
 // It reads the band's pixels left of the slab, too, so that slabs need nothing from each other.
-// Only the blocks of a cluster wait for each other, once.
+// Only the blocks of a cluster wait for each other, once for their sums.
 //
 // Traffic: the table, and the picture (slabs + 1) / 2 times, from L2. So tables that are wide have
 // look-back.
@@ -26,30 +26,29 @@ template <int kRows>
 __global__ void __launch_bounds__ (ClusterTableBlock<kRows>::kThreads)
 cluster_table_kernel (Planes<std::uint32_t> table, PixelPlane pixels, bool vectors)
 {
-#if __CUDA_ARCH__ >= 900
   __shared__ typename ClusterTableBlock<kRows>::Shared shared;
   wait_for_previous ();
   let_next_start ();
   ClusterTableBlock<kRows> (shared, table, pixels).run (vectors);
-#endif
 }
 
-/// Launches the kernel for a small table, if each block can have a multiprocessor. Sets `is_small`
-/// to whether it did so, which depends only on the shape and the device.
+/// Launches the kernel for a small table, if each block can have a multiprocessor. Sets `launched`,
+/// which depends only on the shape and the device.
 [[nodiscard]] inline int launch_if_small (const Planes<std::uint32_t> &table, const Job &job,
-                                          bool &is_small)
+                                          bool &launched)
 {
   using Low = ClusterTableBlock<2>;
   using High = ClusterTableBlock<4>;
+  bool has_clusters = false;
   int processors = 0;
-  if (const int error = get_has_hopper_code (is_small); error != 0)
+  if (const int error = get_has_hopper_code (has_clusters); error != 0)
     return error;
   if (const int error = device_attribute (cudaDevAttrMultiProcessorCount, processors); error != 0)
     return error;
   const dim3 grid (Low::kBands * divide_up (table.width, Low::kWidth), table.count);
-  is_small = is_small && table.width <= kMaxClusterTableWidth && table.height <= High::kMaxHeight
-             && int (grid.x * grid.y) <= processors;
-  if (!is_small)
+  launched = has_clusters && table.width <= kMaxClusterTableWidth
+             && table.height <= High::kMaxHeight && int (grid.x * grid.y) <= processors;
+  if (!launched)
     return 0;
   const std::size_t lies = reinterpret_cast<std::size_t> (job.pixels.data) | job.pixels.stride;
   job.stage ("bands");

@@ -42,8 +42,8 @@ bool supports (const Shape &shape, const Tuning &)
 int run (const Job &job)
 {
   const auto table = planes_of<Element> (job.shape, job.layout, job.tensor);
-  bool is_small = false;
-  if (const int error = launch_if_small (table, job, is_small); error != 0 || is_small)
+  bool launched = false;
+  if (const int error = launch_if_small (table, job, launched); error != 0 || launched)
     return error;
   return launch_tiles<Element, Source> (table, job);
 }

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Draws on frames in CUDA memory. All arrays of a frame's drawings go to the GPU in one upload, and
+// one kernel launch draws each layer. Three places for such arrays take turns.
 #include <algorithm>
 #include <array>
 #include <cstring>

@@ -25,7 +25,7 @@ class ClusterTableBlock {
   static constexpr int kWarps = 32;
 
 public:
-  static constexpr int kBands = 8;  // blocks of a cluster; each device with clusters has room for 8
+  static constexpr int kBands = 8;  // blocks of a cluster: the most that all devices allow
   static constexpr int kThreads = kWarps * kWarp;
   static constexpr int kWidth = kWarp * kColumns;             // of a slab
   static constexpr int kMaxHeight = kBands * kWarps * kRows;  // of a table
@@ -49,12 +49,13 @@ public:
 
   __device__ void run (bool vectors)
   {
-    auto cluster = cooperative_groups::this_cluster ();
-    auto started = cluster.barrier_arrive ();
+#if __CUDA_ARCH__ >= 900
+    const auto cluster = cooperative_groups::this_cluster ();
+    cluster.barrier_arrive ();
     load (vectors);
     sum ();
     __syncthreads ();
-    cluster.barrier_wait (std::move (started));  // now others have shared memory
+    cluster.barrier_wait ();  // all blocks have started, so others may write to their memory
     if (threadIdx.x < kWidth)
       send (cluster);
     cluster.sync ();
@@ -62,6 +63,7 @@ public:
       gather ();
     __syncthreads ();
     store ();
+#endif
   }
 
 private:
