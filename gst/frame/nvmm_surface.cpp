@@ -38,8 +38,9 @@ constexpr gsize kDescriptorSizes[] = { 64, 72 };
 
 constexpr int kPitchLayout = 0;
 
-// NVIDIA's numbers for kinds of memory. 0, the default, is only for requests: the platform then
-// chooses a kind of memory, and the surface has the number of that kind.
+// NVIDIA's numbers for kinds of memory. 0, the default, is for requests: the platform chooses a
+// kind, and the surface has its number. A surface that still has 0 lies where PCs have the default,
+// in device memory.
 enum : gint32 { kDefault, kPinned, kDevice, kUnified, kSurfaceArray, kHandle, kSystem, kCudaArray };
 
 /// A video format and NVIDIA's numbers for it, one per colorimetry and range; 0 fills the array.

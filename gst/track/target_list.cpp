@@ -98,12 +98,12 @@ std::string text_of (const std::vector<GstVideoRectangle> &boxes)
 /// Warns once, for each value of the options, if a configured target cannot stay in the area.
 void TargetList::warn_of_area (const TargetFrame &frame)
 {
+  if (options_.area.empty () || warned_.area)
+    return;
   const auto overlaps = [&] (const GstVideoRectangle &part) { return frame.clip (part).w > 0; };
   const auto target = std::ranges::find_if (
       options_.targets, [&] (const GstVideoRectangle &box) { return !is_in_area (box); });
   const std::string area = joined ("area=\"", text_of (options_.area), "\"");
-  if (options_.area.empty () || warned_.area)
-    return;
   if (std::ranges::none_of (options_.area, overlaps))
     warn_ ({ TrackWarning::Kind::outside_area,
              joined (area, " lies outside of the ", frame.width, "x", frame.height,

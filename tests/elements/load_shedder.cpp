@@ -148,7 +148,7 @@ struct Simulation {
         arriving.early = GST_CLOCK_DIFF (arrival, frame.running_time);
       arriving.live = live;
       shedder.arrive (arriving, now);
-      if (!sheds || !shedder.sheds ()) {
+      if (!sheds || !shedder.decide_to_shed ()) {
         computed++;
         longest_without = std::max (longest_without, arrival - last);
         last = arrival;
@@ -311,7 +311,7 @@ struct Frames {
     arrival.live = live;
     now.clock = stands_still ? GST_SECOND : now.wall;
     shedder.arrive (arrival, now);
-    const bool shed = shedder.sheds ();
+    const bool shed = shedder.decide_to_shed ();
     now.wall += in_chain;
     now.clock = stands_still ? GST_SECOND : now.wall;
     shedder.leave (now);
@@ -384,7 +384,7 @@ TEST (ignored_service)
       arrival.duration = kFrame;
       arrival.live = true;
       frames.shedder.arrive (arrival, frames.now);
-      shed += frames.shedder.sheds ();
+      shed += frames.shedder.decide_to_shed ();
       if (n == 30 && ignored)
         frames.shedder.ignore_service ();
       frames.now.wall += n == 30 ? kSecond : kMs;

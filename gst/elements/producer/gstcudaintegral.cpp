@@ -330,7 +330,7 @@ static bool admit (GstCudaIntegral *self, const ProducerProperties &properties, 
   if (number % properties.interval != 0 || !has_picture (buffer))
     return false;
   state.is_late = state.leader ? Element::state_of (state.leader.get ()).is_late.load ()
-                               : properties.sheds (state.live) && state.shedder.sheds ();
+                               : properties.sheds (state.live) && state.shedder.decide_to_shed ();
   if (!state.is_late)
     return true;
   state.skipped++;

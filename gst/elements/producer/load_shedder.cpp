@@ -16,6 +16,7 @@ constexpr GstClockTime kMaxEqualIntervals = 4;                 // intervals, for
 constexpr double kExtraShare = 1 / 24., kMaxExtra = 24;        // share of frames, and frames
 constexpr int kShedFramesToLearn = 64;                         // shed frames per measurement
 constexpr int kMeanWeight = 8;                     // a new frame interval counts 1/8 in the mean
+constexpr int kMaxPeriods = 3;                     // between computed frames
 constexpr GstClockTime kTimeToTrust = GST_SECOND;  // a clock is trusted after running this long
 
 GstClockTime add_clamped (GstClockTime time, GstClockTimeDiff difference)
@@ -187,7 +188,7 @@ void LoadShedder::arrive (const Arrival &frame, const Moment &now)
     load_.clock_runs = true;
 }
 
-bool LoadShedder::sheds ()
+bool LoadShedder::decide_to_shed ()
 {
   const std::lock_guard lock (mutex_);
   if (!load_.arrived)
@@ -258,7 +259,8 @@ bool LoadShedder::is_due () const
     return true;
   const GstClockTime period = std::max<GstClockTime> (GST_SECOND, 2 * load_.cost);
   return now - last >= period
-         && (load_.backlog - load_.foreign_backlog <= allowance () || now - last >= 3 * period);
+         && (load_.backlog - load_.foreign_backlog <= allowance ()
+             || now - last >= kMaxPeriods * period);
 }
 
 }  // namespace integralhist

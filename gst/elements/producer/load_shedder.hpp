@@ -26,7 +26,8 @@
 // If a sink reports late frames (a QoS event), frames are shed as in GstBaseTransform. For a live
 // source, the lateness that a frame already had on arrival is subtracted first.
 //
-// One frame per second is always computed; fewer if one frame takes longer than half a second.
+// One frame per second is always computed, or, if a frame takes longer than half a second, one in
+// twice that time. If the element's own backlog is too long, it is one in three such periods.
 #pragma once
 
 #include <array>
@@ -64,8 +65,9 @@ public:
 
   void arrive (const Arrival &frame, const Moment &now);
 
-  /// Returns whether the last frame that arrived passes without a histogram.
-  bool sheds ();
+  /// Decides whether the last frame that arrived passes without a histogram. Call it once, after
+  /// arrive ().
+  bool decide_to_shed ();
 
   /// Keeps the time of the last frame out of the backlog, because it is not typical.
   void ignore_service ();

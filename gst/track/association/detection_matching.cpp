@@ -21,10 +21,9 @@ constexpr double kSame = 0.58, kSamePerTime = 0.06, kSameSpread = 0.15;
 constexpr double kOther = -0.05, kOtherSpread = 0.2;
 // With n views of a target, at most 16, the likeness has the weight kAppearanceWeight n / (n +
 // kFewViews). Few views are less reliable, and views of two frames depend on each other.
-constexpr double kAppearanceWeight = 1.1;
+constexpr double kAppearanceWeight = 1.1, kFewViews = 10;
 // The probability that a target's detection shows another object, such as one in front.
 constexpr double kOccluded = 0.2;
-constexpr double kFewViews = 10;
 constexpr double kShortest = 0.02, kLongest = 60;  // seconds
 constexpr double kSizeSpread = 0.25;               // of the height's logarithm
 // A target that was not detected for more than kRecentRuns runs of the detector may have left. The

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "host_model.hpp"
 
+#include <cassert>
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -223,6 +224,7 @@ Complexes HostModel::example_spectra (const FrameTensors &frame, const ModelRequ
   const auto searched = std::ranges::find_if (searched_, [&] (const Searched &other) {
     return other.middle.x == request.searched.x && other.middle.y == request.searched.y;
   });
+  assert (searched != searched_.end ());
   shift_spectra (searched->spectra, request.shift->right, request.shift->down);
   return std::move (searched->spectra);
 }

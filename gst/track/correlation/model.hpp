@@ -51,7 +51,8 @@ struct ModelRequest {
   // The learning rate of Stage::learn_place and Stage::learn_size, above 0 and up to 1.
   double rate = 0;
   // Stage::learn_place learns from the square around `place`. If `shift` is set, it learns from the
-  // square that was searched around `searched`, moved by `shift`.
+  // square that was searched around `searched`, moved by `shift`: one of the `middles` of this
+  // frame's search, of which a model learns once.
   Spot searched = {};
   std::optional<CellShift> shift = {};
   // Stage::learn_size learns from the sample (scale.hpp) at `place`. If `factor` is set, it learns

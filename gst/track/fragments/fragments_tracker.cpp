@@ -37,9 +37,9 @@ int lrint_of (double x)
 }
 
 /// Returns the least cost as a share of the median cost: near 0 if one position stands out, or 1.
-double share_of_median (double cost, double middle)
+double share_of_median (double cost, double median)
 {
-  return middle - cost <= kCostTolerance * std::max (1.0, middle) ? 1 : cost / middle;
+  return median - cost <= kCostTolerance * std::max (1.0, median) ? 1 : cost / median;
 }
 
 /// A search for a target, whose patches vote on a grid of positions of the target's box.
