@@ -6,11 +6,10 @@
 //
 // Here a cluster of 8 blocks, which run at once and write to each other's shared memory, computes a
 // slab of 128 columns. Each block has a band of the slab's rows (device/cluster_table/block.cuh).
-// It reads the band's pixels left of the slab, too, so that slabs need nothing from each other.
-// Only the blocks of a cluster wait for each other, once for their sums.
+// A block also adds up the band's pixels left of the slab. Then slabs need nothing from each other:
+// only the blocks of a cluster wait for each other, first for the start of all, later for the sums.
 //
-// Traffic: the table, and the picture (slabs + 1) / 2 times, from L2. So tables that are wide have
-// look-back.
+// Traffic: the table, and the picture (slabs + 1) / 2 times, from L2. Wide tables have look-back.
 #pragma once
 
 #include "device/cluster_table/block.cuh"
