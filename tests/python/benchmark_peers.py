@@ -74,6 +74,22 @@ class Peers(unittest.TestCase):
             self.assertEqual((rows, failed), ([], 1), what)
             self.assertIn(f'FAIL: Peer 1.0, test: {what}, 20x17: Wrong: first wrong', said)
 
+    def test_lost_gpu(self):
+        """After a peer has broken the GPU's context, the times of those before it remain"""
+        class BrokenGpu:
+            """Stands for a GPU whose context is in an error"""
+            def free(self):
+                raise RuntimeError('cuMemFree_v2: CUDA error 700')
+
+        task, rows = peers.Task(peers.TABLE, 4, 4), []
+        def make(_):
+            yield peers.Candidate('test', 'CPU', lambda: None, lambda: peers.integral(task.pixels))
+        with contextlib.redirect_stderr(io.StringIO()), \
+                self.assertRaisesRegex(peers.LostGpu, 'after Peer 1.0, test: .*error 700'):
+            peers.time_peers(task, [('Peer 1.0', {task.what: make})] * 2, BrokenGpu(), 0.001,
+                             set(), rows)
+        self.assertEqual([row.who for row in rows], ['Peer 1.0, test'])
+
     def test_ratio(self):
         rows = [peers.Row(peers.TABLE, '4x4', 'ours, look-back', 'CUDA', 2.0),
                 peers.Row(peers.TABLE, '4x4', 'Peer 1.0', 'CUDA', 5.0),
