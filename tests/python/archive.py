@@ -176,6 +176,16 @@ step = 6
         self.run_archive(video, status=1)
         self.assertRegex(self.said(), '000.avi: bad: vp8dec does not decode it: use ')
 
+    @unittest.skipIf(archive_truth.NO_H264, archive_truth.NO_H264)
+    def test_decoder_without_codec(self):
+        """openh264dec, whose class is Decoder/Video and not Codec/Decoder/Video, is a decoder"""
+        archive_truth.launch('videotestsrc num-buffers=5 ! video/x-raw,width=160,height=120 ! '
+                             'openh264enc ! h264parse ! mp4mux ! filesink '
+                             f'location={self.path("h264.mp4")}')
+        self.write('settings.toml', SETTINGS + '[source]\ndecoder = "openh264dec"\n')
+        self.run_archive(self.path('h264.mp4'))
+        self.assertRegex(self.markers('_done')[0]['decoders'][0], '^openh264dec ')
+
 
 class Documentation(archive_truth.Archive):
     VIDEOS = 1

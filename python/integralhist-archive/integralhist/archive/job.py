@@ -129,8 +129,7 @@ class Video(frames.Stream):
         self.pipeline.iterate_recurse().foreach(found.append)
         for element in found:
             factory = element.get_factory()
-            if factory and factory.get_metadata('klass').startswith('Codec/Decoder') and \
-                    not factory.get_metadata('klass').startswith('Codec/Decoder/Audio'):
+            if factory and is_decoder(factory.get_metadata('klass').split('/')):
                 plugin = Gst.Registry.get().find_plugin(factory.get_plugin_name())
                 self.decoders.append(f'{factory.get_name()} {plugin.get_version()}')
         self.decoders.sort()
@@ -195,6 +194,14 @@ class Video(frames.Stream):
                         if model.get('maps') else (0, 0, None))
             found.append(row)
         return found
+
+
+def is_decoder(classes):
+    """Tells whether an element's classes are those of a decoder, such as Codec/Decoder/Video
+
+    openh264dec is Decoder/Video, and decodebin, which is none itself, Generic/Bin/Decoder.
+    """
+    return 'Decoder' in classes and not {'Audio', 'Bin'} & set(classes)
 
 
 def properties(values):
