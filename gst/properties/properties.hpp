@@ -92,7 +92,7 @@ public:
                std::type_identity_t<Number> max, Mutability when, const std::string &blurb)
   {
     add (
-        number_spec<Number> (name, text_of (blurb), min, max, field (by_default_), when),
+        number_spec<Number> (name, interned (blurb), min, max, field (by_default_), when),
         [=] (P &p, const GValue *value) { field (p) = kAccess<Number>.first (value); },
         [=] (const P &p, GValue *value) { kAccess<Number>.second (value, field (p)); },
         [=] (const P &p) { return check_range<Number> (name, field (p), min, max); });
@@ -102,7 +102,7 @@ public:
   void flag (const char *name, Field field, Mutability when, const std::string &blurb)
   {
     add (
-        flag_spec (name, text_of (blurb), field (by_default_), when),
+        flag_spec (name, interned (blurb), field (by_default_), when),
         [=] (P &p, const GValue *value) { field (p) = g_value_get_boolean (value); },
         [=] (const P &p, GValue *value) { g_value_set_boolean (value, field (p)); });
   }
@@ -111,7 +111,7 @@ public:
   void text (const char *name, Field field, Mutability when, const std::string &blurb)
   {
     add (
-        text_spec (name, text_of (blurb), field (by_default_), when),
+        text_spec (name, interned (blurb), field (by_default_), when),
         [=] (P &p, const GValue *value) {
           const char *const text = g_value_get_string (value);
           field (p) = text ? text : "";
@@ -131,7 +131,7 @@ public:
         return {};
       };
     add (
-        text_spec (name, text_of (blurb), field (by_default_).text, when),
+        text_spec (name, interned (blurb), field (by_default_).text, when),
         [=] (P &p, const GValue *value) {
           const char *const text = g_value_get_string (value);
           field (p) = { text ? text : "", parse (text ? text : ""), field (p).set_count + 1 };
@@ -147,7 +147,7 @@ public:
   {
     using Enum = std::remove_cvref_t<decltype (field (by_default_))>;
     add (
-        choice_spec (name, text_of (blurb), type, int (field (by_default_)), when),
+        choice_spec (name, interned (blurb), type, int (field (by_default_)), when),
         [=] (P &p, const GValue *value) { field (p) = Enum (g_value_get_enum (value)); },
         [=] (const P &p, GValue *value) { g_value_set_enum (value, int (field (p))); },
         std::move (check));
@@ -248,7 +248,7 @@ private:
     Check check;
   };
 
-  const char *text_of (const std::string &blurb) const
+  const char *interned (const std::string &blurb) const
   {
     return g_intern_string ((before_ + blurb).c_str ());
   }

@@ -204,8 +204,11 @@ int answer (TensorView tensor, const Query &query)
       case QueryKind::counts: return count<std::uint32_t> (shape, plane, query);
       case QueryKind::sums: return count<std::uint64_t> (shape, plane, query);
       case QueryKind::totals: return totals (shape, plane, query);
-      default: return quantiles (shape, plane, query);
+      case QueryKind::quantiles: return quantiles (shape, plane, query);
+      case QueryKind::likelihoods:
+      case QueryKind::votes: break;  // these have models
     }
+    return 0;
   });
 }
 

@@ -21,8 +21,8 @@ using namespace inthist::cuda;
 
 /// Memory for a frame's drawings, reused for another frame when the event `drawn` has fired.
 struct Staged {
-  GrowingPinnedMemory here;
-  GrowingDeviceMemory there;
+  GrowingPinnedMemory host;
+  GrowingDeviceMemory device;
   EventOwner drawn;
 };
 
@@ -148,20 +148,20 @@ private:
       packed_map.emplace (arrays, *map);
     if (arrays.bytes () == 0)
       return {};
-    TRY (staged.here.reserve (arrays.bytes ()));
-    TRY (staged.there.reserve (arrays.bytes ()));
-    arrays.write (staged.here.get ());
-    std::byte *const there = staged.there.get ();
+    TRY (staged.host.reserve (arrays.bytes ()));
+    TRY (staged.device.reserve (arrays.bytes ()));
+    arrays.write (staged.host.get ());
+    std::byte *const device = staged.device.get ();
     const auto launch = [&] () -> CudaExpected<> {
-      TRY (check (cudaMemcpyAsync (there, staged.here.get (), arrays.bytes (),
+      TRY (check (cudaMemcpyAsync (device, staged.host.get (), arrays.bytes (),
                                    cudaMemcpyHostToDevice, stream)));
       if (packed_map)
-        TRY (check (inthist::cuda::blend (picture, packed_map->at (there), stream)));
+        TRY (check (inthist::cuda::blend (picture, packed_map->at (device), stream)));
       std::size_t first = 0;
       for (const std::size_t end : sorted.layer_ends) {
         TRY (check (inthist::cuda::blend (
-            picture, reinterpret_cast<const inthist::Drawing *> (there + all) + first,
-            int (end - first), reinterpret_cast<const inthist::Argb *> (there + pixels), stream)));
+            picture, reinterpret_cast<const inthist::Drawing *> (device + all) + first,
+            int (end - first), reinterpret_cast<const inthist::Argb *> (device + pixels), stream)));
         first = end;
       }
       return {};

@@ -270,7 +270,7 @@ private:
     if (slot.measured)
       TRY (check (cudaEventRecord (slot.download_started.get (), stream)));
     if (to.tensor)
-      TRY (tensor.start_copy (to, stream));
+      TRY (tensor.enqueue_copy (to, stream));
     else
       TRY (tensor.start_download (stream));
     return check (cudaEventRecord (slot.downloaded.get (), stream));

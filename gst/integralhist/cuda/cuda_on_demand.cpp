@@ -39,10 +39,10 @@ public:
 
   /// Enqueues the computation of a region's tensor from the frame's feature image. The tensor of a
   /// box has memory for slightly larger boxes, to be reused. The CUDA context is current.
-  Expected<std::shared_ptr<CudaTensor>> compute (const inthist::Shape &of, const Region &region,
+  Expected<std::shared_ptr<CudaTensor>> compute (const inthist::Shape &shape, const Region &region,
                                                  bool is_box, CudaFeatureImage &image)
   {
-    std::shared_ptr<CudaTensor> tensor = TRY (take (of, is_box));
+    std::shared_ptr<CudaTensor> tensor = TRY (take (shape, is_box));
     std::unique_ptr<Workplace> place = TRY (take_place ());
     const auto enqueued = enqueue (*tensor, region, *place, image);
     if (!enqueued)
@@ -70,21 +70,21 @@ private:
   };
 
   /// Returns a tensor that goes back to the idle tensors when its last owner drops it.
-  Expected<std::shared_ptr<CudaTensor>> take (const inthist::Shape &of, bool is_box)
+  Expected<std::shared_ptr<CudaTensor>> take (const inthist::Shape &shape, bool is_box)
   {
     constexpr int kUnit = 128;
-    inthist::Shape room = of;
+    inthist::Shape room = shape;
     if (is_box) {
-      room.width = inthist::round_up (of.width, kUnit);
-      room.height = inthist::round_up (of.height, kUnit);
+      room.width = inthist::round_up (shape.width, kUnit);
+      room.height = inthist::round_up (shape.height, kUnit);
     }
-    const std::size_t bytes = inthist::tensor_bytes (of, inthist::layout_of (of)),
+    const std::size_t bytes = inthist::tensor_bytes (shape, inthist::layout_of (shape)),
                       most = 4 * inthist::tensor_bytes (room, inthist::layout_of (room));
     auto tensor = idle_->take (
         [&] (const auto &idle) { return idle->room () >= bytes && idle->room () <= most; });
     if (!tensor)
       tensor = TRY (make (room));
-    tensor->set_shape (of);
+    tensor->set_shape (shape);
     return std::shared_ptr<CudaTensor> (tensor.release (),
                                         [all = shared_from_this ()] (CudaTensor *back) {
                                           all->give_back (std::unique_ptr<CudaTensor> (back));
@@ -125,32 +125,33 @@ private:
   static Expected<> enqueue (CudaTensor &tensor, const Region &region, Workplace &place,
                              CudaFeatureImage &image)
   {
-    const inthist::Shape &of = tensor.shape;
+    const inthist::Shape &shape = tensor.shape;
     cudaStream_t stream = place.stream.get ();
-    const inthist::Strategy &strategy = *inthist::preferred_strategy (inthist::Device::cuda, of);
-    const std::size_t pixel = inthist::bytes_of (of.pixel), stride = inthist::binned_stride (of);
+    const inthist::Strategy &strategy = *inthist::preferred_strategy (inthist::Device::cuda, shape);
+    const std::size_t pixel = inthist::bytes_of (shape.pixel),
+                      stride = inthist::binned_stride (shape);
     inthist::PixelPlane values = image.values ();
     values.data += std::size_t (region.y) * values.stride + std::size_t (region.x) * pixel;
-    TRY (place.workspace.reserve (strategy.workspace_bytes (of, {})));
+    TRY (place.workspace.reserve (strategy.workspace_bytes (shape, {})));
     TRY (tensor.reuse (stream));
     TRY (check (cudaStreamWaitEvent (stream, image.values_ready (), 0)));
     const inthist::Binning binning = { { values.data, std::ptrdiff_t (values.stride), {} },
                                        image.lut () };
     // The weights of a region narrower than the frame are copied, because a strategy on a GPU reads
     // them only from a plane with the stride of the region (PixelPlane).
-    const bool bins = of.content == inthist::Content::bins,
-               moves = of.content == inthist::Content::weights
+    const bool bins = shape.content == inthist::Content::bins,
+               moves = shape.content == inthist::Content::weights
                        && (region.x > 0 || values.stride != stride);
     inthist::PixelPlane pixels = values;
     if (bins || moves) {
-      TRY (place.pixels.reserve (stride * of.height));
+      TRY (place.pixels.reserve (stride * shape.height));
       pixels = { reinterpret_cast<std::uint8_t *> (place.pixels.get ()), stride };
     }
     if (moves)
       TRY (check (cudaMemcpy2DAsync (pixels.data, stride, values.data, values.stride,
-                                     std::size_t (of.width) * pixel, std::size_t (of.height),
+                                     std::size_t (shape.width) * pixel, std::size_t (shape.height),
                                      cudaMemcpyDeviceToDevice, stream)));
-    TRY (check (inthist::run (strategy, { .shape = of,
+    TRY (check (inthist::run (strategy, { .shape = shape,
                                           .layout = tensor.layout,
                                           .pixels = pixels,
                                           .tensor = tensor.data (),

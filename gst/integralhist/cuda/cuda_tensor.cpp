@@ -219,7 +219,7 @@ CudaExpected<> CudaTensor::copy_blocks (const HostDestination &to, cudaStream_t 
   return check (result);
 }
 
-CudaExpected<> CudaTensor::start_copy (const HostDestination &to, cudaStream_t stream)
+CudaExpected<> CudaTensor::enqueue_copy (const HostDestination &to, cudaStream_t stream)
 {
   TRY (copy_blocks (to, stream));
   return check (cudaEventRecord (own_->downloaded.get (), stream));

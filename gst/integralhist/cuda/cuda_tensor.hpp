@@ -45,12 +45,12 @@ public:
   cudaEvent_t computed () const { return own_->computed.get (); }
   /// Enqueues the download of the tensor to its host copy. `stream` already waits for the tensor.
   inthist::cuda::CudaExpected<> start_download (cudaStream_t stream);
-  inthist::cuda::CudaExpected<> start_copy (const HostDestination &to, cudaStream_t stream);
+  inthist::cuda::CudaExpected<> enqueue_copy (const HostDestination &to, cudaStream_t stream);
 
 private:
-  CudaTensor (const inthist::Shape &of, Context context, std::shared_ptr<QueryBufferPool> queries,
-              Download download)
-      : EngineTensor (of), context_ (std::move (context)), queries_ (std::move (queries)),
+  CudaTensor (const inthist::Shape &shape, Context context,
+              std::shared_ptr<QueryBufferPool> queries, Download download)
+      : EngineTensor (shape), context_ (std::move (context)), queries_ (std::move (queries)),
         download_ (download), room_ (bytes ()), own_ (context_)
   {
   }

@@ -51,10 +51,10 @@ public:
   using Tensor::Tensor;
 
   /// Sets the shape of the next frame or part, which must fit the tensor's memory.
-  void set_shape (const inthist::Shape &of)
+  void set_shape (const inthist::Shape &next)
   {
-    shape = of;
-    layout = inthist::layout_of (of);
+    shape = next;
+    layout = inthist::layout_of (next);
   }
 
   /// Starts copying the tensor to host memory. The returned function waits until the copy is done.

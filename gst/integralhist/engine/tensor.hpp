@@ -70,8 +70,8 @@ public:
   inthist::Shape shape;
   inthist::Layout layout;
 
-  explicit Tensor (const inthist::Shape &of)
-      : shape (of), layout (inthist::layout_of (of)), flags (std::make_shared<Flags> ())
+  explicit Tensor (const inthist::Shape &shape)
+      : shape (shape), layout (inthist::layout_of (shape)), flags (std::make_shared<Flags> ())
   {
   }
   virtual ~Tensor () = default;

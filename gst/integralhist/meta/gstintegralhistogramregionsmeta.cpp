@@ -34,8 +34,8 @@ struct Regions {
   int width, height;
 
   Regions () : Regions (std::make_shared<RegionAnswers> (RegionQuery{}, std::vector<guint64>{})) {}
-  explicit Regions (std::shared_ptr<RegionAnswers> of)
-      : answers (std::move (of)), width (answers->asked.width), height (answers->asked.height)
+  explicit Regions (std::shared_ptr<RegionAnswers> all)
+      : answers (std::move (all)), width (answers->asked.width), height (answers->asked.height)
   {
   }
 

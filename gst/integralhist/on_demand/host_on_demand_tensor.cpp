@@ -20,7 +20,8 @@ namespace {
 /// The computed tensor of a region of a frame (a box), in host memory.
 class HostBox final : public Tensor {
 public:
-  HostBox (const inthist::Shape &of, HostMemory memory) : Tensor (of), memory_ (std::move (memory))
+  HostBox (const inthist::Shape &shape, HostMemory memory)
+      : Tensor (shape), memory_ (std::move (memory))
   {
   }
 
@@ -223,33 +224,33 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
 {
   const auto start = std::chrono::steady_clock::now ();
   TRY (kept_.make (kept_.missing_tiles (1, [&] (int) { return region; })));
-  const inthist::Shape of = shape_of (region);
-  const inthist::Layout layout = inthist::layout_of (of);
+  const inthist::Shape part = shape_of (region);
+  const inthist::Layout layout = inthist::layout_of (part);
   const inthist::Strategy *strategy = context_->plan.choice.strategy;
   inthist::Tuning tuning = context_->plan.choice.tuning;
-  if (!inthist::accepts (*strategy, of, tuning)) {
-    strategy = inthist::preferred_strategy (inthist::Device::cpu, of);
+  if (!inthist::accepts (*strategy, part, tuning)) {
+    strategy = inthist::preferred_strategy (inthist::Device::cpu, part);
     tuning = {};
   }
 
-  const bool bins = of.content == inthist::Content::bins;
-  const std::size_t tensor_bytes = inthist::tensor_bytes (of, layout),
-                    stride = inthist::bin_stride (of.width),
-                    pixel_bytes = bins ? stride * of.height : 0,
-                    workspace_bytes = strategy->workspace_bytes (of, tuning);
+  const bool bins = part.content == inthist::Content::bins;
+  const std::size_t tensor_bytes = inthist::tensor_bytes (part, layout),
+                    stride = inthist::bin_stride (part.width),
+                    pixel_bytes = bins ? stride * part.height : 0,
+                    workspace_bytes = strategy->workspace_bytes (part, tuning);
   const auto message = [&] (const Available &available) {
-    return no_memory_for_tensor (of, tensor_bytes, available, 0);
+    return no_memory_for_tensor (part, tensor_bytes, available, 0);
   };
   const auto take = [&] (std::size_t bytes) -> Expected<HostMemory> {
     return bytes > 0 ? context_->memory->take (bytes, message) : HostMemory ();
   };
-  auto box = std::make_shared<HostBox> (of, TRY (take (tensor_bytes)));
+  auto box = std::make_shared<HostBox> (part, TRY (take (tensor_bytes)));
   const HostMemory pixels = TRY (take (pixel_bytes)), workspace = TRY (take (workspace_bytes));
   const inthist::Binning binning = kept_.binning (region);
   context_->computing++;
   const auto outcome = check_host (inthist::run (
       *strategy,
-      { .shape = of,
+      { .shape = part,
         .layout = layout,
         .pixels =
             bins ? inthist::PixelPlane{ reinterpret_cast<std::uint8_t *> (pixels.get ()), stride }

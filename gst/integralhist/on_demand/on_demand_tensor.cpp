@@ -38,12 +38,12 @@ static Expected<Query> moved (Query query, const Region &to, const inthist::Shap
 
 inthist::Shape OnDemandTensor::shape_of (const Region &region) const
 {
-  inthist::Shape of = shape;
-  of.width = region.width;
-  of.height = region.height;
+  inthist::Shape part = shape;
+  part.width = region.width;
+  part.height = region.height;
   if (!is_whole (region))
-    of.counter = inthist::Type::u32;  // compact counters would save little in a small tensor
-  return of;
+    part.counter = inthist::Type::u32;  // compact counters would save little in a small tensor
+  return part;
 }
 
 void OnDemandTensor::released ()

@@ -145,7 +145,7 @@ private:
         || target.quantile_ != settings_.quantile) {  // costs of another kind
       target.good_costs_.clear ();
       target.bad_ = 0;
-      target.usual_ = target.lost_cost_ = -1;
+      target.loss_.reset ();
       target.measure_ = settings_.measure;
       target.quantile_ = settings_.quantile;
     }
@@ -411,8 +411,7 @@ private:
       target.confidence_ = 0;
       resize (target, target.before_.width / target.box_.width);
       target.box_ = target.before_;
-      target.usual_ = usual;
-      target.lost_cost_ = best.cost ();
+      target.loss_ = { usual, best.cost () };
       target.radius_ = int (settings_.search_range);
     }
     return {};
@@ -444,13 +443,12 @@ private:
     TRY (ask (fine));
     const Search &best = *std::ranges::min_element (fine, {}, &Search::cost);
     // after a change of the measure the cost at the loss is unknown: this cost replaces it
-    if (target.lost_cost_ < 0) {
-      target.usual_ = 0;
-      target.lost_cost_ = best.cost ();
+    if (!target.loss_) {
+      target.loss_ = { 0, best.cost () };
       return {};
     }
-    if (best.cost ()
-        > target.usual_ + kRedetectionShare * std::max (0.0, target.lost_cost_ - target.usual_))
+    const auto [usual, cost] = *target.loss_;
+    if (best.cost () > usual + kRedetectionShare * std::max (0.0, cost - usual))
       return {};
     move (target, best);
     target.lost_ = false;

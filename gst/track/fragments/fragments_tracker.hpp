@@ -91,9 +91,12 @@ private:
   unsigned bad_ = 0;               // bad frames in a row
   bool lost_ = false;
   TargetBox before_;  // box before the bad frames
-  // When the target was lost: the usual cost, and the cost of the best place; -1: not known
-  double usual_ = 0, lost_cost_ = 0;
-  int radius_ = 0;  // pixels around a lost target
+  /// The usual cost, and the cost of the best place, when the target was lost.
+  struct Loss {
+    double usual, cost;
+  };
+  std::optional<Loss> loss_ = Loss ();  // unknown after a change of the measure
+  int radius_ = 0;                      // pixels around a lost target
   double confidence_ = 1;
 };
 
