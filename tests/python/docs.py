@@ -56,7 +56,7 @@ NOT_HERE = {
     r'(\S*/)?(meson|ninja)\b': 'it builds or installs, as tests/run.sh does',
     r'(examples/demo|(\S*/)?tests/\S+|\.ci/run|tools/\S+|eval "\$\(tools/\S+)\b':
         'it installs, builds or tests, as .ci/run does',
-    r'(\. archive-venv|pip|ray|integralhist-archive)\b': 'archive.py and archive_ray.py run it',
+    r'(archive-venv/\S+|ray|integralhist-archive)\b': 'archive.py and archive_ray.py run it',
     r'(sudo|apt-get|dpkg-buildpackage|git|(/usr/bin/)?python3|ncu|nsys|clang-format|nvidia-smi)\b':
         'it changes the machine, or needs more than a build',
     r'taskset\b':
