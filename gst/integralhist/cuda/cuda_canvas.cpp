@@ -13,6 +13,7 @@
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
 #include "in_context.hpp"
+#include "packing.hpp"
 
 namespace integralhist {
 namespace {
@@ -26,18 +27,17 @@ struct Staged {
   EventOwner drawn;
 };
 
-/// Packs arrays into one block of memory, each at a multiple of 16 bytes: kernels read words.
+/// Arrays that one block of memory takes.
 class PackedArrays {
 public:
   template <class T, std::size_t kSize>
   std::size_t add (std::span<T, kSize> array)
   {
-    const std::size_t at = bytes_;
-    bytes_ += inthist::round_up (array.size_bytes (), 16);
+    const std::size_t at = packing_.add (array.size_bytes ());
     arrays_.push_back ({ at, array.data (), array.size_bytes () });
     return at;
   }
-  std::size_t bytes () const { return bytes_; }
+  std::size_t bytes () const { return packing_.bytes (); }
   void write (std::byte *to) const
   {
     for (const StagedArray &array : arrays_)
@@ -52,7 +52,7 @@ private:
     std::size_t bytes;
   };
   std::vector<StagedArray> arrays_;
-  std::size_t bytes_ = 0;
+  Packing packing_;
 };
 
 /// A picture's drawings, sorted by layer: one kernel launch draws all drawings of a layer.

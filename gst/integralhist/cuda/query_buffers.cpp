@@ -6,6 +6,7 @@
 
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
+#include "packing.hpp"
 
 namespace integralhist {
 
@@ -54,21 +55,6 @@ void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &
 /// The most bytes of answers that kernels write directly to pinned host memory: for a few bytes,
 /// starting a copy would take longer. The limit is a judgement; only 900 bytes were measured.
 constexpr std::size_t kMaxPinnedAnswers = 16 << 10;
-
-/// Assigns offsets in one block of memory to arrays, each aligned to 16 bytes.
-class Packing {
-public:
-  std::size_t add (std::size_t bytes)
-  {
-    const std::size_t offset = bytes_;
-    bytes_ += inthist::round_up (bytes, 16);
-    return offset;
-  }
-  std::size_t bytes () const { return bytes_; }
-
-private:
-  std::size_t bytes_ = 0;
-};
 
 }  // namespace
 
