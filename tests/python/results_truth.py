@@ -25,8 +25,9 @@ TIMEOUT = 60 + 10 * KILLS
 WIDTH, HEIGHT, BINS = 160, 120, 16
 COUNT = max(300, 60 * KILLS)
 TARGET = '60,40,30,30'
-LIVE = ('videotestsrc is-live=true pattern=ball ! video/x-raw,format=I420,width=160,height=120,'
-        'framerate=60/1')
+# each of the first frames has other counts
+LIVE = ('videotestsrc is-live=true pattern=zone-plate kx2=20 ky2=20 kt=1 ! '
+        'video/x-raw,format=I420,width=160,height=120,framerate=60/1')
 
 
 def has_module(python, name):
