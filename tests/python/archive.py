@@ -499,7 +499,7 @@ class Refused(archive_truth.Archive):
         for arguments, status, said in (
                 (('run', 'none.toml', 'x', '--out', 'o'), 1, 'none.toml: No such file'),
                 (('run', 'settings.toml', 'x*.mp4', '--out', 'o'), 1,
-                 'x*.mp4: no file has such a name'),
+                 'x*.mp4: no such file: check the pattern'),
                 (('run', 'settings.toml', '.', '--out', 'o'), 1, '. is a folder: give "./*.mp4"'),
                 (('run', 'settings.toml', '@none', '--out', 'o'), 1, '@none: No such file'),
                 (('run', 'settings.toml', 'x', '--out', 'o', '--shard', '3/3'), 2,

@@ -83,7 +83,7 @@ class Plan:
                 yield found
         if found is None:
             if not where and not self.counted:
-                raise PlanError(f'{text}: no file has such a name')
+                raise PlanError(f'{text}: no such file: check the pattern')
             yield path  # fails later, and is reported with the others that fail
 
     def _matches(self, root, parts):
