@@ -30,6 +30,7 @@ class OnesOfBin {
 public:
   using Element = T;
   static constexpr int kPixels = 16 / sizeof (T), kStepRows = 8;
+  static constexpr ScanPolicy kPolicy = kScanOfOnes;
 
 private:
   static constexpr int kWords = kPixels / 4, kQuads = kStepRows / 4;  // words; groups of rows

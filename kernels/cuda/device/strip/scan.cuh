@@ -84,7 +84,7 @@ class StripScan {
 public:
   static constexpr int kPixels = Adds::kPixels;
   static_assert (kPixels * sizeof (T) == 16);  // a lane stores 16 bytes at once
-  static constexpr int kMaxWarps = kRangeColumns / (kWarp * kPixels);
+  static constexpr int kMaxWarps = Adds::kPolicy.columns / (kWarp * kPixels);
 
   struct Shared {
     typename Adds::RowTotals row_totals[2][kMaxWarps];  // [buffer][warp]
@@ -315,7 +315,7 @@ private:
 
 template <class Adds, bool kSeveralRanges, bool kRagged>
 __global__ void __launch_bounds__ (StripScan<Adds, kSeveralRanges, kRagged>::kMaxWarps *kWarp,
-                                   kScanBlocks)
+                                   Adds::kPolicy.blocks)
 scan_strip_kernel (BinSource image, Strips strips, Layout layout, std::uint8_t *tensor, int ranges)
 {
   using Block = StripScan<Adds, kSeveralRanges, kRagged>;

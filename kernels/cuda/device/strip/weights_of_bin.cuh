@@ -18,6 +18,7 @@ class WeightsOfBin {
 public:
   using Element = std::uint32_t;
   static constexpr int kPixels = 4, kStepRows = 4;
+  static constexpr ScanPolicy kPolicy = kScanOfWeights;
 
   /// The result of find (): pixels' weights, two to a word, and each row's sum in the lanes before.
   struct Found {
