@@ -27,6 +27,12 @@ enum class Device { cpu, cuda };
 struct PixelPlane {
   std::uint8_t *data = nullptr;
   std::size_t stride = 0;  // bytes
+
+  /// Returns whether all rows begin at multiples of `bytes`.
+  bool is_aligned (std::size_t bytes) const
+  {
+    return (reinterpret_cast<std::size_t> (data) | stride) % bytes == 0;
+  }
 };
 
 /// Returns an image's pixels as the input of a strategy, which does not write to its input.

@@ -49,12 +49,11 @@ cluster_table_kernel (Planes<std::uint32_t> table, PixelPlane pixels, bool vecto
              && table.height <= High::kMaxHeight && int (grid.x * grid.y) <= processors;
   if (!launched)
     return 0;
-  const std::size_t lies = reinterpret_cast<std::size_t> (job.pixels.data) | job.pixels.stride;
   job.stage ("bands");
   return launch_clusters (table.height <= Low::kMaxHeight ? cluster_table_kernel<2>
                                                           : cluster_table_kernel<4>,
                           Low::kBands, grid, Low::kThreads, 0, job.stream, table, job.pixels,
-                          lies % sizeof (uint4) == 0);
+                          job.pixels.is_aligned (sizeof (uint4)));
 }
 
 }  // namespace inthist::cuda

@@ -63,8 +63,10 @@ inline Input input_of (const Job &job, const Strips &strips, int alignment)
   if (!job.binning)
     return { bin_plane_of (job), BinsBy::nobody };
   const auto &[image, lut] = *job.binning;
-  const std::size_t lies = reinterpret_cast<std::size_t> (image.data) | image.stride | strips.width;
-  if (!image.format.is_plain () || image.stride > UINT32_MAX || lies % 4 != 0)
+  const auto is_aligned = [&] (int bytes) {
+    return plane_of (image).is_aligned (bytes) && strips.width % bytes == 0;
+  };
+  if (!image.format.is_plain () || image.stride > UINT32_MAX || !is_aligned (4))
     return { bin_plane_of (job), BinsBy::bin_image };
   const auto high_bits = high_bits_of (lut, strips.bins);
   const auto [shift, first] = high_bits.value_or (HighBits{});
@@ -74,7 +76,7 @@ inline Input input_of (const Job &job, const Strips &strips, int alignment)
                              .shift = shift,
                              .first = first,
                              .ready = strips.counted_row_blocks () > 0 };
-  return { source, high_bits && lies % alignment == 0 ? BinsBy::nobody : BinsBy::count };
+  return { source, high_bits && is_aligned (alignment) ? BinsBy::nobody : BinsBy::count };
 }
 
 inline int launch_bin_image (const Job &job, const Input &input)

@@ -56,8 +56,7 @@ int launch (const Planes<T> &table, const Job &job, int shared, int most_shared)
       return error;
   }
   job.stage ("tiles");
-  const std::size_t lies = reinterpret_cast<std::size_t> (job.pixels.data) | job.pixels.stride;
-  const bool vectors = lies % (sizeof (typename Source::Pixel) * Tile::kColumns) == 0;
+  const bool vectors = job.pixels.is_aligned (sizeof (typename Source::Pixel) * Tile::kColumns);
   return launch_overlapped (kernel, unsigned (states.tiles ()), Tile::kThreads, shared, job.stream,
                             table, job.pixels, vectors, states);
 }

@@ -52,6 +52,7 @@ struct FeatureInfo {
   int bins = 0;                    // the only possible number of bins; 0: any
   bool is_bin = false;             // the value is the bin; if not, bins divide the values evenly
   bool is_cyclic = false;          // the first value follows the last, as for angles
+  bool is_chroma = false;          // all gray pixels have the same value, or none
   const char *format = nullptr;    // the only video format that has the feature; null: any
 
   bool is_joint () const { return quantization[0] > 0; }
@@ -76,14 +77,27 @@ inline constexpr FeatureInfo kFeatures[] = {
   { .nick = "red", .blurb = "Red", .reads = Reads::rgb, .n_values = 256 },
   { .nick = "green", .blurb = "Green", .reads = Reads::rgb, .n_values = 256 },
   { .nick = "blue", .blurb = "Blue", .reads = Reads::rgb, .n_values = 256 },
-  { .nick = "cb", .blurb = "Chroma: how blue", .reads = Reads::ycbcr, .n_values = 256 },
-  { .nick = "cr", .blurb = "Chroma: how red", .reads = Reads::ycbcr, .n_values = 256 },
+  { .nick = "cb",
+    .blurb = "Chroma: how blue",
+    .reads = Reads::ycbcr,
+    .n_values = 256,
+    .is_chroma = true },
+  { .nick = "cr",
+    .blurb = "Chroma: how red",
+    .reads = Reads::ycbcr,
+    .n_values = 256,
+    .is_chroma = true },
   { .nick = "hue",
     .blurb = "Hue, 0 to 179; pixels with saturation below 30 or value below 10 count nowhere",
     .reads = Reads::rgb,
     .n_values = 180,
-    .is_cyclic = true },
-  { .nick = "saturation", .blurb = "Saturation of HSV", .reads = Reads::rgb, .n_values = 256 },
+    .is_cyclic = true,
+    .is_chroma = true },
+  { .nick = "saturation",
+    .blurb = "Saturation of HSV",
+    .reads = Reads::rgb,
+    .n_values = 256,
+    .is_chroma = true },
   { .nick = "value",
     .blurb = "Value of HSV, the largest of red, green and blue",
     .reads = Reads::rgb,
@@ -105,7 +119,8 @@ inline constexpr FeatureInfo kFeatures[] = {
     .reads = Reads::rgb,
     .n_values = 256,
     .quantization = { 16, 8, 0 },
-    .is_bin = true },
+    .is_bin = true,
+    .is_chroma = true },
   { .nick = "hsv",
     .blurb = "Hue, saturation and value together",
     .reads = Reads::rgb,

@@ -69,7 +69,8 @@ CudaExpected<> CudaTensor::enqueue (const StagedQueries &staged, cudaStream_t st
 Expected<> CudaTensor::ask (std::span<const Query> queries)
 {
   return on (*context_, [&] () -> Expected<> {
-    StagedQueries staged = TRY (StagedQueries::create (*queries_, shape, queries, true));
+    StagedQueries staged =
+        TRY (StagedQueries::create (*queries_, shape, queries, AnswerMemory::host));
     cudaStream_t stream = staged.buffers ().stream.get ();
     TRY (enqueue (staged, stream));
     TRY (staged.download (stream));
@@ -83,7 +84,8 @@ Expected<> CudaTensor::ask (std::span<const Query> queries)
 Expected<> CudaTensor::ask_on (inthist::Stream stream, std::span<const Query> queries)
 {
   return on (*context_, [&] () -> Expected<> {
-    StagedQueries staged = TRY (StagedQueries::create (*queries_, shape, queries, false));
+    StagedQueries staged =
+        TRY (StagedQueries::create (*queries_, shape, queries, AnswerMemory::device));
     const auto enqueued = enqueue (staged, stream);
     TRY (add_reader (stream));  // a reader even if only some work was enqueued before a failure
     TRY (enqueued);

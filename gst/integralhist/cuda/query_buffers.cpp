@@ -102,58 +102,67 @@ CudaExpected<QueryLease> QueryBufferPool::lease ()
 }
 
 Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inthist::Shape &shape,
-                                               std::span<const Query> queries, bool answers)
+                                               std::span<const Query> queries, AnswerMemory answers)
 {
+  const bool in_host_memory = answers == AnswerMemory::host;
   StagedQueries staged;
   staged.queries_.assign (queries.begin (), queries.end ());
-  Packing inputs, outputs;
+  Packing inputs;
   for (Query &query : staged.queries_)
     for_inputs (shape, query, [&] (auto &, std::size_t bytes) { inputs.add (bytes); });
   staged.inputs_bytes_ = inputs.bytes ();
-  if (answers)
-    for_outputs (shape, staged.queries_,
-                 [&] (auto &, std::size_t bytes, bool goes_up, bool comes_back) {
-                   const std::size_t offset = outputs.add (bytes);
-                   if (goes_up)
-                     staged.up_end_ = outputs.bytes ();
-                   if (comes_back) {
-                     staged.back_begin_ = std::min (staged.back_begin_, offset);
-                     staged.back_end_ = outputs.bytes ();
-                   }
-                 });
-  else
-    for (const Query &query : queries)
-      if (is_misaligned (query.best))
-        staged.copies_.push_back (
-            { query.best, outputs.add (sizeof *query.best), sizeof *query.best });
-
-  // Only answers that kernels do not read go to pinned memory: no carried values or best windows.
-  staged.in_host_answers_ =
-      staged.up_end_ == 0 && staged.back_begin_ == 0 && staged.back_end_ == outputs.bytes ()
-      && outputs.bytes () <= kMaxPinnedAnswers
-      && std::ranges::none_of (queries,
-                               [] (const Query &query) { return query.best || query.carried; });
-
-  staged.buffers_ = TRY (pool.lease ());
-  if (const auto reserved =
-          staged.buffers_->reserve (inputs.bytes (), staged.in_host_answers_ ? 0 : outputs.bytes (),
-                                    std::max (staged.up_end_, staged.back_end_));
-      !reserved) {
-    if (reserved.error ().code != cudaErrorMemoryAllocation)
-      return tl::make_unexpected (reserved.error ());
-    return error (Error::Kind::no_memory,
-                  no_memory_on_device ("a question and its answer", reserved.error ()),
-                  ": ask for fewer windows in each call");
-  }
+  const std::size_t output_bytes =
+      in_host_memory ? staged.plan_answers (shape) : staged.plan_bests ();
+  TRY (staged.reserve (pool, output_bytes));
   staged.put_inputs (shape);
-  if (answers)
+  if (in_host_memory)
     staged.put_answers (shape);
   else
-    for (auto copy = staged.copies_.begin (); Query & query : staged.queries_)
-      if (is_misaligned (query.best))
-        query.best =
-            reinterpret_cast<inthist::Best *> (staged.buffers_->answers.get () + copy++->offset);
+    staged.put_bests ();
   return staged;
+}
+
+std::size_t StagedQueries::plan_answers (const inthist::Shape &shape)
+{
+  Packing outputs;
+  for_outputs (shape, queries_, [&] (auto &, std::size_t bytes, bool goes_up, bool comes_back) {
+    const std::size_t offset = outputs.add (bytes);
+    if (goes_up)
+      up_end_ = outputs.bytes ();
+    if (comes_back) {
+      back_begin_ = std::min (back_begin_, offset);
+      back_end_ = outputs.bytes ();
+    }
+  });
+  return outputs.bytes ();
+}
+
+std::size_t StagedQueries::plan_bests ()
+{
+  Packing outputs;
+  for (const Query &query : queries_)
+    if (is_misaligned (query.best))
+      copies_.push_back ({ query.best, outputs.add (sizeof *query.best), sizeof *query.best });
+  return outputs.bytes ();
+}
+
+Expected<> StagedQueries::reserve (QueryBufferPool &pool, std::size_t output_bytes)
+{
+  // Only answers that kernels do not read go to pinned memory: no carried values or best windows.
+  in_host_answers_ = up_end_ == 0 && back_begin_ == 0 && back_end_ == output_bytes
+                     && output_bytes <= kMaxPinnedAnswers
+                     && std::ranges::none_of (
+                         queries_, [] (const Query &query) { return query.best || query.carried; });
+  buffers_ = TRY (pool.lease ());
+  const auto reserved = buffers_->reserve (inputs_bytes_, in_host_answers_ ? 0 : output_bytes,
+                                           std::max (up_end_, back_end_));
+  if (reserved)
+    return {};
+  if (reserved.error ().code != cudaErrorMemoryAllocation)
+    return tl::make_unexpected (reserved.error ());
+  return error (Error::Kind::no_memory,
+                no_memory_on_device ("a question and its answer", reserved.error ()),
+                ": ask for fewer windows in each call");
 }
 
 void StagedQueries::put_inputs (const inthist::Shape &shape)
@@ -182,6 +191,13 @@ void StagedQueries::put_answers (const inthist::Shape &shape)
           copies_.push_back ({ pointer, offset, bytes });
         pointer = reinterpret_cast<std::remove_reference_t<decltype (pointer)>> (answers + offset);
       });
+}
+
+void StagedQueries::put_bests ()
+{
+  for (auto copy = copies_.begin (); Query & query : queries_)
+    if (is_misaligned (query.best))
+      query.best = reinterpret_cast<inthist::Best *> (buffers_->answers.get () + copy++->offset);
 }
 
 CudaExpected<> StagedQueries::upload (cudaStream_t stream) const

@@ -57,14 +57,16 @@ private:
   InContext<IdleList<std::unique_ptr<QueryBuffers>>> idle_;
 };
 
+/// The memory in which a caller has the arrays for answers and carried values.
+enum class AnswerMemory { host, device };
+
 /// Copies of the queries of one call, with pointers to buffers on the GPU or in pinned memory.
 class StagedQueries {
 public:
-  /// Copies the inputs of queries to pinned memory, for the upload. If `answers` is true, carried
-  /// values are copied too, and answers later return to the addresses in the queries. If it is
-  /// false, carried values and answers are arrays on the GPU.
+  /// Copies the inputs of queries to pinned memory, for the upload. With AnswerMemory::host carried
+  /// values are copied too, and answers later return to the addresses in the queries.
   static Expected<StagedQueries> create (QueryBufferPool &pool, const inthist::Shape &shape,
-                                         std::span<const Query> queries, bool answers);
+                                         std::span<const Query> queries, AnswerMemory answers);
 
   const QueryBuffers &buffers () const { return *buffers_; }
   std::span<const Query> queries () const { return queries_; }
@@ -88,8 +90,13 @@ private:
   {
     return reinterpret_cast<std::uintptr_t> (best) % sizeof (*best) != 0;
   }
+  // Three steps of create (). Both functions of the first return the bytes of the answers' buffer.
+  std::size_t plan_answers (const inthist::Shape &shape);
+  std::size_t plan_bests ();
+  Expected<> reserve (QueryBufferPool &pool, std::size_t output_bytes);
   void put_inputs (const inthist::Shape &shape);
   void put_answers (const inthist::Shape &shape);
+  void put_bests ();
 
   QueryLease buffers_;
   std::vector<Query> queries_;
