@@ -41,5 +41,7 @@ static gboolean plugin_init (GstPlugin *plugin)
 
 GST_PLUGIN_DEFINE (
     GST_VERSION_MAJOR, GST_VERSION_MINOR, integralhist,
-    "Integral histograms and integral images of video frames, with CUDA or on the CPU", plugin_init,
+    "Integral histograms and integral images of video frames, with CUDA or on the CPU. The pages "
+    "docs/... that properties name are in the source and in the package gst-integralhist-doc",
+    plugin_init,
     PACKAGE_VERSION, "LGPL", PACKAGE_NAME, PACKAGE_ORIGIN)

@@ -393,3 +393,80 @@ TEST (wide_windows)
               "window-width=97 window-height=65: such windows are larger than the 96x64");
   fail_unless (warnings_of (likelihood + "window-width=97 window-height=64").empty ());
 }
+
+/// Features of colours, of which gray frames have none: these are the features that find the same
+/// value in all pixels of gray noise, or none.
+TEST (gray_has_no_colours)
+{
+  const auto *const features =
+      static_cast<GEnumClass *> (g_type_class_ref (gst_integral_histogram_feature_get_type ()));
+  int n_warned = 0;
+  for (guint f = 0; f < features->n_values; f++) {
+    const char *const nick = features->values[f].value_nick;
+    Pipeline pipeline ("videotestsrc num-buffers=1 pattern=snow ! "
+                       "video/x-raw,format=GRAY8,width=96,height=64 ! cudaintegralhist "
+                       "backend=cpu regions=0,0,96,64 feature="
+                       + std::string (nick) + " ! fakesink");
+    pipeline.set_state (GST_STATE_PLAYING);
+    const auto next = [&] {
+      return pipeline.message (GST_MESSAGE_WARNING | GST_MESSAGE_ELEMENT | GST_MESSAGE_EOS);
+    };
+    g_autoptr (GstMessage) message = next ();
+    const bool warned = GST_MESSAGE_TYPE (message) == GST_MESSAGE_WARNING;
+    if (warned) {
+      expect_parts (text_of (message), { "feature=" + std::string (nick), "GRAY8", "luma" });
+      n_warned++;
+      gst_message_unref (message);
+      message = next ();
+    }
+    fail_unless (gst_message_has_name (message, "integral-histogram"), "%s", nick);
+    const GValue *const all =
+                            gst_structure_get_value (gst_message_get_structure (message), "counts"),
+                        *const counts = gst_value_array_get_value (all, 0);
+    int used = 0;
+    for (guint i = 0; i < gst_value_array_get_size (counts); i++)
+      used += g_value_get_uint (gst_value_array_get_value (counts, i)) > 0;
+    fail_unless (warned == (used <= 1), "%s: %d bins", nick, used);
+  }
+  fail_unless (n_warned > 0);
+  fail_unless (warnings_of ("cudaintegralhist backend=cpu feature=hue").empty ());
+  g_type_class_unref (g_type_class_peek (gst_integral_histogram_feature_get_type ()));
+}
+
+/// A rectangle that the frame cuts off is counted, with an information of what is left of it.
+TEST (clipped_regions)
+{
+  for (const auto &[regions, left] : std::initializer_list<std::pair<const char *, const char *>>{
+           { "0,0,96,64;90,-4,9999,9999", "90,0,6,64" }, { "0,0,96,64;95,63,1,1", nullptr } }) {
+    Pipeline pipeline ("videotestsrc num-buffers=2 ! video/x-raw,format=I420,width=96,height=64 ! "
+                       "cudaintegralhist backend=cpu regions="
+                       + std::string (regions) + " ! fakesink");
+    pipeline.set_state (GST_STATE_PLAYING);
+    g_autoptr (GstMessage) message =
+        pipeline.message (GST_MESSAGE_INFO | GST_MESSAGE_WARNING | GST_MESSAGE_EOS);
+    fail_unless_equals_int (GST_MESSAGE_TYPE (message), left ? GST_MESSAGE_INFO : GST_MESSAGE_EOS);
+    if (!left)
+      continue;
+    g_autoptr (GError) info = nullptr;
+    gst_message_parse_info (message, &info, nullptr);
+    expect_parts (info->message, { regions, std::string ("clipped to ") + left, "96x64" });
+    g_autoptr (GstMessage) end =
+        pipeline.message (GST_MESSAGE_INFO | GST_MESSAGE_WARNING | GST_MESSAGE_EOS);
+    fail_unless_equals_int (GST_MESSAGE_TYPE (end), GST_MESSAGE_EOS);
+  }
+}
+
+/// The debug information of an error names the function that found it.
+TEST (error_names_its_place)
+{
+  Pipeline pipeline ("videotestsrc num-buffers=2 ! video/x-raw,format=I420,width=96,height=64 ! "
+                     "cudaintegralhist backend=cpu regions=96,0,9,9 ! fakesink");
+  pipeline.set_state (GST_STATE_PLAYING);
+  g_autoptr (GstMessage) message = pipeline.message (GST_MESSAGE_ERROR | GST_MESSAGE_EOS);
+  fail_unless_equals_int (GST_MESSAGE_TYPE (message), GST_MESSAGE_ERROR);
+  g_autoptr (GError) error = nullptr;
+  g_autofree gchar *debug = nullptr;
+  gst_message_parse_error (message, &error, &debug);
+  expect_parts (debug, { "gstcudaintegral.cpp(" });
+  fail_if (strstr (debug, "messages.cpp"), "%s", debug);
+}

@@ -6,20 +6,28 @@
 
 namespace integralhist {
 
+/// Returns the name of a function, without its type, namespaces and parameters.
+static std::string short_name (std::string_view function)
+{
+  function = function.substr (0, function.find ('('));
+  return std::string (function.substr (function.find_last_of (" :*") + 1));
+}
+
 static void post (gpointer element, GQuark domain, int code, const std::string &text,
-                  const std::string &detail)
+                  const std::string &detail, const std::source_location &from)
 {
   GST_WARNING_OBJECT (element, "error: %s%s%s", text.c_str (), detail.empty () ? "" : "\n",
                       detail.c_str ());
   gst_element_message_full (
       GST_ELEMENT (element), GST_MESSAGE_ERROR, domain, code, g_strdup (text.c_str ()),
-      detail.empty () ? nullptr : g_strdup (detail.c_str ()), __FILE__, GST_FUNCTION, __LINE__);
+      detail.empty () ? nullptr : g_strdup (detail.c_str ()), from.file_name (),
+      short_name (from.function_name ()).c_str (), int (from.line ()));
 }
 
-void post_error (gpointer element, const Error &error, const char *doing)
+void post_error (gpointer element, const Error &error, const char *doing, std::source_location from)
 {
   const auto as = [&] (GQuark domain, int code, const std::string &before) {
-    post (element, domain, code, joined (before, error.message, "."), error.detail);
+    post (element, domain, code, joined (before, error.message, "."), error.detail, from);
   };
   switch (error.kind) {
     case Error::Kind::flushing:
@@ -43,7 +51,7 @@ void post_error (gpointer element, const Error &error, const char *doing)
 }
 
 GstFlowReturn post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
-                                      const char *doing)
+                                      const char *doing, std::source_location from)
 {
   bool is_reported = false;
   gpointer state = nullptr;
@@ -56,7 +64,7 @@ GstFlowReturn post_error_of_consumer (gpointer element, GstBuffer *buffer, const
     GST_WARNING_OBJECT (
         element, "giving up: the frame's producer has said why there is no integral histogram");
   else
-    post_error (element, error, doing);
+    post_error (element, error, doing, from);
   return flow_of (error);
 }
 

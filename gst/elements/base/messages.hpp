@@ -3,6 +3,8 @@
 // Messages that elements post to the application: errors, and element messages about a frame.
 #pragma once
 
+#include <source_location>
+
 #include <gst/base/gstbasetransform.h>
 
 #include <gst/integralhist/base/error.hpp>
@@ -12,13 +14,16 @@
 namespace integralhist {
 
 /// Posts an Error as the error message of a GStreamer element. `doing` is a text such as "Tracking
-/// failed: ", which some kinds of errors need in front. Error::Kind::flushing posts nothing.
-void post_error (gpointer element, const Error &error, const char *doing = "");
+/// failed: ", which some kinds of errors need in front. Error::Kind::flushing posts nothing. The
+/// message's debug information names the caller.
+void post_error (gpointer element, const Error &error, const char *doing = "",
+                 std::source_location from = std::source_location::current ());
 
 /// Posts the error of an element that reads histograms, unless the producer of the frame has
 /// already posted why there is no histogram. Returns the flow for the streaming thread.
 GstFlowReturn post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,
-                                      const char *doing = "");
+                                      const char *doing = "",
+                                      std::source_location from = std::source_location::current ());
 
 GstFlowReturn flow_of (const Error &error);
 

@@ -229,9 +229,9 @@ void warn_of_loss (GstIntegralHistKeepMetas *self)
   }
   const std::string name = state.identity.losing_element ();
   GST_ELEMENT_WARNING (self, STREAM, FAILED,
-                       ("Frames pass without their metas: %s makes new buffers, but not one at "
-                        "once for each frame with the frame's timestamp, so it is unknown which "
-                        "frames they are. Attach the metas behind it, or take it out of element.",
+                       ("Frames pass without their metas: %s does not make one new buffer for each "
+                        "frame, with the frame's timestamp. Attach the metas behind it, or remove "
+                        "it from the property element.",
                         name.empty () ? "An element inside" : name.c_str ()),
                        (nullptr));
 }

@@ -16,12 +16,14 @@ namespace integralhist {
 
 class ClippedRegions {
 public:
-  /// Clips regions to the frame if the property was set again. A new frame size needs a new object.
-  Expected<> update (const ParsedText<std::vector<GstVideoRectangle>> &set,
-                     const inthist::Shape &shape)
+  /// Clips regions to the frame if the property was set again. Returns a text for users if a region
+  /// became smaller, else an empty one. A new frame size needs a new object.
+  Expected<std::string> update (const ParsedText<std::vector<GstVideoRectangle>> &set,
+                                const inthist::Shape &shape)
   {
     if (set.set_count == known_sets_)
-      return {};
+      return std::string ();
+    std::string notice;
     auto regions = TRY (set.value);
     for (GstVideoRectangle &r : regions) {
       const inthist::Region clipped = inthist::clip ({ r.x, r.y, r.w, r.h }, shape);
@@ -29,11 +31,16 @@ public:
         return error (Error::Kind::bad_setting, "regions=\"", set.text, "\": ", r.x, ",", r.y, ",",
                       r.w, ",", r.h, " lies outside of the ", shape.width, "x", shape.height,
                       " frame: set regions that overlap the frame, as x,y,width,height");
+      if (notice.empty () && (clipped.width != r.w || clipped.height != r.h))
+        notice =
+            joined ("regions=\"", set.text, "\": ", r.x, ",", r.y, ",", r.w, ",", r.h,
+                    " is clipped to ", clipped.x, ",", clipped.y, ",", clipped.width, ",",
+                    clipped.height, ", because the frame is ", shape.width, "x", shape.height, ".");
       r = { clipped.x, clipped.y, clipped.width, clipped.height };
     }
     regions_ = std::move (regions);
     known_sets_ = set.set_count;
-    return {};
+    return notice;
   }
   const std::vector<GstVideoRectangle> &all () const { return regions_; }
 

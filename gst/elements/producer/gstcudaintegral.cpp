@@ -107,16 +107,18 @@ static std::shared_ptr<Engine> engine_of (State &state)
 }
 
 /// Posts an element error unless one was posted before: several threads may meet one failure.
-static void post_error_once (GstCudaIntegral *self, const Error &error, const char *doing = "")
+static void post_error_once (GstCudaIntegral *self, const Error &error, const char *doing = "",
+                             std::source_location from = std::source_location::current ())
 {
   if (error.kind != Error::Kind::flushing && !Element::state_of (self).error_posted.exchange (true))
-    post_error (self, error, doing);
+    post_error (self, error, doing, from);
 }
 
-static void report (GstCudaIntegral *self, const Expected<> &outcome)
+static void report (GstCudaIntegral *self, const Expected<> &outcome,
+                    std::source_location from = std::source_location::current ())
 {
   if (!outcome)
-    post_error_once (self, outcome.error ());
+    post_error_once (self, outcome.error (), "", from);
 }
 
 /// Lets the engine finish its frames, and drops it; the next frame gets a new engine.
@@ -282,6 +284,8 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
       || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.input.info)
       || picture_bytes (format) > picture_bytes (state.format))
     forget_frame_size (state);  // larger pictures leave less memory
+  if (const std::string warning = state.started.describe_gray (info); !warning.empty ())
+    GST_ELEMENT_WARNING (self, STREAM, FORMAT, ("%s", warning.c_str ()), (nullptr));
   state.input = *input;
   state.format = format;
   return TRUE;
@@ -348,7 +352,10 @@ prepare_engine (GstCudaIntegral *self, const ProducerProperties &properties, Gst
     forget_frame_size (state);
   state.shape.width = area.w;
   state.shape.height = area.h;
-  TRY (state.regions.update (properties.regions, state.shape));
+  if (const std::string notice = TRY (state.regions.update (properties.regions, state.shape));
+      !notice.empty ())
+    GST_ELEMENT_INFO (self, RESOURCE, SETTINGS, ("%s", notice.c_str ()),
+                      ("%s", notice.c_str ()));  // gst-launch-1.0 prints only the second text
   if (const auto device =
           TRY (state.devices.follow (buffer, state.input, state.started.first_device ()))) {
     INFO (self, "following the input to CUDA device %d", *device);

@@ -382,6 +382,17 @@ std::string ProducerProperties::describe_ignored_bins () const
                  text_of (used.quantization).empty () ? "" : ", or set quantization", ".");
 }
 
+std::string ProducerProperties::describe_gray (const GstVideoInfo &info) const
+{
+  const inthist::FeatureInfo &counted = inthist::info_of (feature);
+  if (!GST_VIDEO_INFO_IS_GRAY (&info) || !counted.is_chroma)
+    return "";
+  return joined ("feature=", counted.nick, " finds no colours in ",
+                 gst_video_format_to_string (GST_VIDEO_INFO_FORMAT (&info)),
+                 " frames: all pixels have the same value, or none. Use feature=luma, or frames of "
+                 "another format.");
+}
+
 std::string ProducerProperties::describe_wait (unsigned most) const
 {
   const bool set = options.max_tensors == most, memory = options.max_device_memory > 0;

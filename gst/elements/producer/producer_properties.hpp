@@ -62,6 +62,8 @@ struct ProducerProperties {
   inthist::PixelFormat format (inthist::Content content, const GstVideoInfo &info) const;
   /// Returns a warning for users if `bins` is set and the feature ignores it; empty if not.
   std::string describe_ignored_bins () const;
+  /// Returns a warning for users if the feature counts colours and frames are gray; empty if not.
+  std::string describe_gray (const GstVideoInfo &info) const;
   /// Returns a warning for users that all `most` tensors are held downstream, with a remedy.
   std::string describe_wait (unsigned most) const;
   /// Returns the lookup table from a feature's values to bins or scores; may read the file of
