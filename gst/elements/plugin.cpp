@@ -43,5 +43,4 @@ GST_PLUGIN_DEFINE (
     GST_VERSION_MAJOR, GST_VERSION_MINOR, integralhist,
     "Integral histograms and integral images of video frames, with CUDA or on the CPU. The pages "
     "docs/... that properties name are in the source and in the package gst-integralhist-doc",
-    plugin_init,
-    PACKAGE_VERSION, "LGPL", PACKAGE_NAME, PACKAGE_ORIGIN)
+    plugin_init, PACKAGE_VERSION, "LGPL", PACKAGE_NAME, PACKAGE_ORIGIN)
