@@ -23,7 +23,8 @@ Expected<GstVideoInfo> info_of (const Config &config)
   if (!scaled || scaled->width < 1 || scaled->height < 1 || scaled->width > kMaxSide
       || scaled->height > kMaxSide)
     return error (Error::Kind::bad_setting, "tracker-width=", scaled ? scaled->width : 0,
-                  " tracker-height=", scaled ? scaled->height : 0, ": set both to 1 to ", kMaxSide);
+                  " tracker-height=", scaled ? scaled->height : 0, ": set both between 1 and ",
+                  kMaxSide);
   GstVideoInfo info;
   gst_video_info_set_format (&info, GST_VIDEO_FORMAT_NV12, scaled->width, scaled->height);
   gst_video_colorimetry_from_string (&info.colorimetry, GST_VIDEO_COLORIMETRY_BT601);

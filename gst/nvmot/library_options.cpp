@@ -29,7 +29,7 @@ const PropertyTable<LibraryOptions> &table ()
     made.part (track_properties (), FIELD (track));
     made.parsed ("backend", FIELD (backend), kReady, "Device that computes", parse_backend);
     made.number<guint> ("max-targets", FIELD (max_targets), 1, kMaxTargets, kReady,
-                        "Most detections and tracks of a stream in a frame");
+                        "Maximum detections and tracks of a stream in a frame");
     return table;
   }();
   return all;

@@ -198,7 +198,7 @@ void TargetList::warn_of_confidence (const std::vector<Detection> &detections)
              is_number ? joined ("The confidence of a detection is ",
                                  text_of_number (detection.confidence.value_or (0)),
                                  ", and the surest is 1: such a detection counts as sure. Let the "
-                                 "detector divide per cent by 100.")
+                                 "detector divide percentages by 100.")
                        : joined ("The confidence of a detection is not a finite number but ",
                                  detection.bad_confidence,
                                  ": such a detection counts as the least sure. Let the detector "
@@ -228,9 +228,10 @@ void TargetList::warn_of_unused (const std::vector<Detection> &detections,
                          least, " or more overlaps the ", frame.width, "x", frame.height,
                          " frame, so that no target starts: let the detector write boxes in pixels "
                          "of this frame.")
-               : joined ("None of the first ", n_detections_, " detections has a confidence of ",
-                         least,
-                         " or more, so that no target starts: let the detector give surer ones."),
+               : joined (
+                   "None of the first ", n_detections_, " detections has a confidence of ", least,
+                   " or more, so that no target starts: let the detector give confidences of 0 "
+                   "to 1, in which a real object has more."),
            joined ("the last is at ", text_of ({ detections.back ().box })) });
 }
 

@@ -309,7 +309,7 @@ TEST (overlay_before_tracker)
                     track = "integralhisttrack targets=9,9,30,30 ! ";
   for (const char *between : { "", "queue ! ", "tee ! queue ! " })
     expect_one (features + "integralhistoverlay name=early ! " + between + track + "identity",
-                "put early behind integralhisttrack");
+                "Put early after integralhisttrack");
   for (const std::string &right :
        { features + track + "integralhistoverlay", features + "integralhistoverlay",
          features + "integralhistoverlay regions=9,9,30,30 ! " + track + "identity",
@@ -370,6 +370,19 @@ TEST (drawn_outside)
   expect_one ("integralhistoverlay regions=9,9,9,9;96,0,9,9;0,64,9,9",
               "96,0,9,9... has a rectangle that lies outside of the 96x64");
   fail_unless (warnings_of ("integralhistoverlay regions=-9,-9,10,10").empty ());
+}
+
+/// An overlay draws its own regions, not those of the producer before it.
+TEST (regions_of_the_producer)
+{
+  if (!there_is ("integralhistoverlay", "advice"))
+    return;
+  const std::string producer = "cudaintegralhist backend=cpu bins=4 ", set = "regions=0,0,9,9 ",
+                    overlay = "! integralhistoverlay ";
+  expect_one (producer + set + overlay,
+              "regions of cudaintegralhist are not drawn. Set regions of");
+  for (const std::string &right : { producer + set + overlay + set, producer + overlay })
+    fail_unless (warnings_of (right).empty (), "%s", right.c_str ());
 }
 
 /// A map of the colours of cudatrackfeatures, which has a choice of histograms.

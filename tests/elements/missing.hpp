@@ -155,7 +155,7 @@ inline void check_none (const char *element)
     const Outcome outcome = run_with (element, producer (interval), 2000, "hist", take_histogram);
     fail_unless (!outcome.eos && outcome.errors.size () == 1 && outcome.counted == 0,
                  "interval %d: %zu errors", interval, outcome.errors.size ());
-    expect_parts (outcome.errors[0], { "an element between", "right behind cudaintegralhist" });
+    expect_parts (outcome.errors[0], { "an element between", "right after cudaintegralhist" });
     fail_unless (outcome.arrived >= 100 && outcome.arrived <= 500, "interval %d: after %u frames",
                  interval, outcome.arrived);
   }

@@ -131,11 +131,15 @@ TEST (without_a_bin)
       const std::string warning = tracking.take_warnings ();
       if (frame > 0)
         expect_none (warning, std::string (feature) + ", frame " + std::to_string (frame));
-      else
-        expect_one (warning,
-                    { "Target 1 has no pixel in any bin", "set targets to another box",
-                      "feature of cudaintegralhist" },
-                    feature);
+      else {
+        // one of the target; another one says that gray frames have no hue
+        fail_unless_equals_int (std::ranges::count (warning, '\n'),
+                                strcmp (feature, "hue") == 0 ? 2 : 1);
+        expect_parts (warning,
+                      { "Target 1 has no pixel in any bin", "set targets to another box",
+                        "feature of cudaintegralhist" },
+                      feature);
+      }
     }
     tracking.set ("targets", "2,2,20,20");
     fail_unless (tracking.follow (std::vector<guint8> (160 * 120, 50))[0].lost);

@@ -295,6 +295,9 @@ class Docs(unittest.TestCase):
             return None, [NO_TENSORS]
         if 'unixfdsrc' in text:
             return None, [UNIXFD]
+        if 'ultralytics' in text:
+            compile(text, 'the page', 'exec')
+            return None, ['it needs a network of YOLO']
         if 'integralhist.archive' in text:
             return None, ['archive.py runs it']
         if 'Gst.init(' not in text:  # statements about a frame

@@ -46,7 +46,7 @@ void HistogramConsumer::take_event (GstBaseTransform *element, GstEvent *event)
         element, STREAM, FAILED,
         ("The stream ended, and not one of its %u frames carried an integral histogram: an element "
          "before %s drops the meta, or interval of %s is too large for the stream. "
-         "Put %s right behind %s, or set interval=1.",
+         "Put %s right after %s, or set interval=1.",
          std::exchange (missing_, 0), GST_OBJECT_NAME (element), producer_,
          GST_OBJECT_NAME (element), producer_),
         (nullptr));
@@ -187,8 +187,8 @@ Expected<> HistogramConsumer::note_missing (GstBaseTransform *element)
   return error (Error::Kind::no_histogram, "Not one of ", std::exchange (missing_, 0),
                 " frames carried an integral histogram, and cudaintegralhist has attached ",
                 producer->attached, ": an element between it and ", name,
-                " drops the meta, or each frame that has one. Put ", name,
-                " right behind cudaintegralhist");
+                " drops the meta, or the frames that carry it. Put ", name,
+                " right after cudaintegralhist");
 }
 
 bool HistogramConsumer::note_incomplete (GstBaseTransform *element)

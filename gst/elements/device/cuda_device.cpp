@@ -60,8 +60,9 @@ static Expected<GstCudaContext *> shared_context (int device)
   GstCudaContext *context =
       gst_cuda_context_new_wrapped (static_cast<CUcontext> (primary->handle ()), device);
   if (!context)
-    return error (Error::Kind::no_device, "CUDA device ", device,
-                  " gave no context: set another cuda-device-id");
+    return error (
+        Error::Kind::no_device, "CUDA device ", device,
+        " cannot be opened: look at nvidia-smi, or set another cuda-device-id or backend=cpu");
   if (g_object_is_floating (context))
     gst_object_ref_sink (context);
   g_object_set_data_full (
@@ -168,8 +169,9 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::open (GstElement *element, in
   }
   const std::lock_guard lock (mutex_);
   if (!context_)
-    return error (Error::Kind::no_device, "CUDA device ", std::max (device_id, 0),
-                  " gave no context: set another cuda-device-id");
+    return error (
+        Error::Kind::no_device, "CUDA device ", std::max (device_id, 0),
+        " cannot be opened: look at nvidia-smi, or set another cuda-device-id or backend=cpu");
   use_ = use_device (device_of (context_));
   return wrapped (context_);
 }

@@ -128,7 +128,7 @@ Expected<> SystemCanvas::blend (std::span<const inthist::Argb> pixels,
       gst_video_overlay_composition_new (rectangle);
   if (!gst_video_overlay_composition_blend (composition, &part))
     return error (Error::Kind::failed, "GstVideo cannot blend to ",
-                  GST_VIDEO_INFO_NAME (&picture_.info));
+                  GST_VIDEO_INFO_NAME (&picture_.info), ": put videoconvert before this element");
   return {};
 }
 

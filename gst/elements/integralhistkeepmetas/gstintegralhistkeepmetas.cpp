@@ -228,12 +228,13 @@ void warn_of_loss (GstIntegralHistKeepMetas *self)
       return;
   }
   const std::string name = state.identity.losing_element ();
-  GST_ELEMENT_WARNING (self, STREAM, FAILED,
-                       ("Frames pass without their metas: %s does not make one new buffer for each "
-                        "frame, with the frame's timestamp. Attach the metas behind it, or remove "
-                        "it from the property element.",
-                        name.empty () ? "An element inside" : name.c_str ()),
-                       (nullptr));
+  GST_ELEMENT_WARNING (
+      self, STREAM, FAILED,
+      ("Frames pass without their metas: %s does not make one new buffer for each "
+       "frame, with the frame's timestamp. Attach the metas after it, or remove it "
+       "from the property element.",
+       name.empty () ? "An element inside" : name.c_str ()),
+      (nullptr));
 }
 
 GstBuffer *let_out (GstIntegralHistKeepMetas *self, GstBuffer *buffer)
@@ -397,8 +398,9 @@ Expected<> check_inside (GstIntegralHistKeepMetas *self)
       refusal = joined (GST_OBJECT_NAME (element), " ", why);
   });
   if (!refusal.empty ())
-    return error (Error::Kind::bad_setting, "element=\"", description, "\": ", refusal,
-                  ", and metas would say wrong places: put it outside of integralhistkeepmetas");
+    return error (
+        Error::Kind::bad_setting, "element=\"", description, "\": ", refusal,
+        ", so the places in metas would be wrong: put it outside of integralhistkeepmetas");
   return {};
 }
 

@@ -153,8 +153,8 @@ PropertyTable<LikelihoodProperties> make_table ()
   table.choice ("mode", FIELD (mode), mode_get_type (), kPlaying, "Picture to show");
   table.parsed ("feature", FIELD (feature), kPlaying, kFeatureBlurb, parse_feature);
   table.parsed ("model", FIELD (model), kPlaying,
-                "Region of the next frame to look for, \"x,y,width,height\" in pixels; empty = a "
-                "quarter of each side in the middle",
+                "Region of the next frame to look for, \"x,y,width,height\" in pixels; empty = in "
+                "the middle, a quarter as wide and high as the frame",
                 parse_model);
   table.parsed (
       "histogram", FIELD (histogram), kPlaying,

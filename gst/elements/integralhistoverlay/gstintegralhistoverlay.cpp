@@ -331,17 +331,25 @@ static gboolean gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, Gst
   return TRUE;
 }
 
-// Frames with nothing to draw before check_order () runs; a detector may find nothing in some.
+// Frames with nothing to draw before advise () runs; a detector may find nothing in some.
 constexpr int kFramesBeforeAdvice = 30;
 
-/// Warns if a tracker comes behind the overlay, which then cannot draw the tracks.
-static void check_order (GstBaseTransform *trans)
+/// Warns if a tracker comes after the overlay, which then cannot draw the tracks, or if only the
+/// producer of a frame has regions.
+static void advise (GstBaseTransform *trans, GstBuffer *buffer)
 {
   if (finds_tracker (GST_BASE_TRANSFORM_SRC_PAD (trans))
       && !finds_tracker (GST_BASE_TRANSFORM_SINK_PAD (trans)))
-    GST_ELEMENT_WARNING (trans, STREAM, FAILED,
-                         ("There is nothing to draw on a frame, but integralhisttrack comes behind "
-                          "%s, which cannot draw its tracks: put %s behind integralhisttrack.",
+    GST_ELEMENT_WARNING (
+        trans, STREAM, FAILED,
+        ("%s has nothing to draw, because integralhisttrack comes after it. Put %s "
+         "after integralhisttrack.",
+         GST_OBJECT_NAME (trans), GST_OBJECT_NAME (trans)),
+        (nullptr));
+  else if (gst_buffer_get_meta (buffer, GST_INTEGRAL_HISTOGRAM_REGIONS_META_API_TYPE))
+    GST_ELEMENT_WARNING (trans, RESOURCE, SETTINGS,
+                         ("%s has nothing to draw: regions of cudaintegralhist are not drawn. Set "
+                          "regions of %s too.",
                           GST_OBJECT_NAME (trans), GST_OBJECT_NAME (trans)),
                          (nullptr));
 }
@@ -365,9 +373,9 @@ static GstFlowReturn gst_integral_hist_overlay_prepare_output_buffer (GstBaseTra
     state.draws = *planned;
   }
   if (state.draws)
-    state.undrawn = kFramesBeforeAdvice;  // after a drawing, check_order () need not run
+    state.undrawn = kFramesBeforeAdvice;  // after a drawing, advise () need not run
   else if (state.undrawn < kFramesBeforeAdvice && ++state.undrawn == kFramesBeforeAdvice)
-    check_order (trans);
+    advise (trans, in);
   if (state.draws)
     return prepare_with_tensors (trans, in, out);
   *out = in;

@@ -377,7 +377,8 @@ Expected<> OverlayPainter::paint_tile (const Box &tile, const Draw &draw)
   cairo_destroy (cr);
   cairo_surface_destroy (surface);
   if (status != CAIRO_STATUS_SUCCESS)
-    return error (Error::Kind::failed, "cairo: ", cairo_status_to_string (status));
+    return error (Error::Kind::failed, "cairo cannot draw ", width, "x", height,
+                  " pixels: ", cairo_status_to_string (status));
   return canvas_.blend (pixels, { int (tile.x) + area_.x, int (tile.y) + area_.y, width, height });
 }
 

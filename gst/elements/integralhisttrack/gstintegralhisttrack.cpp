@@ -122,7 +122,7 @@ PropertyTable<TrackProperties> make_table ()
       [] (const std::string &text) { return parse_regions (text, "targets"); });
   table.flag ("detections", FIELD (detections), kPlaying,
               "Follow the detections that frames carry: regions of interest, and objects of "
-              "GstAnalytics and DeepStream; a confidence of 0.85, or 0.6 twice, starts one");
+              "GstAnalytics and DeepStream; a confidence of 0.85, or 0.6 twice, starts a target");
   table.part (track_properties (), FIELD (track));
   table.parsed ("area", FIELD (area), kPlaying,
                 "Regions that must contain the middle of a target, else it is dropped: "

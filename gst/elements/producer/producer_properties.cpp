@@ -127,19 +127,19 @@ void add_feature (PropertyTable<ProducerProperties> &table, Content content)
                 is_histogram
                     ? "Value of each pixel to count; see docs/features.md"
                     : "Value of each pixel to add up, or to look up in lut; see docs/features.md");
-  table.text (
-      "quantization", FIELD (quantization), kReady,
-      "Parts into which each value of a joint feature is divided, such as \"16,4,4\"; empty = the "
-      "feature's own; see docs/features.md");
-  table.parsed ("lut", FIELD (lut), is_histogram ? kReady : kPlaying,
-                is_histogram
-                    ? "Bin of each value of the feature, from value 0 on, separated by commas; a "
-                      "number of bins or more = no bin; set bins too; see docs/features.md"
-                    : "Score (0 to 255) of each value of the feature, separated by commas, from "
-                      "value 0 on; see docs/features.md",
-                [content] (const std::string &text) {
-                  return text.empty () ? ParsedLut () : parse_lut (text, "lut", content);
-                });
+  table.text ("quantization", FIELD (quantization), kReady,
+              "Parts of each value of a joint feature (rgb, ycbcr, hue-saturation, hsv), such as "
+              "\"16,4,4\"; empty = the feature's own; see docs/features.md");
+  table.parsed (
+      "lut", FIELD (lut), is_histogram ? kReady : kPlaying,
+      is_histogram
+          ? "Bin of each value of the feature, from value 0 on, separated by commas; a "
+            "number that is not below bins means no bin; set bins too; see docs/features.md"
+          : "Score (0 to 255) of each value of the feature, separated by commas, from "
+            "value 0 on; see docs/features.md",
+      [content] (const std::string &text) {
+        return text.empty () ? ParsedLut () : parse_lut (text, "lut", content);
+      });
   table.text ("lut-location", FIELD (lut_location), kReady,
               "File with the numbers of lut, read when the element goes to PAUSED");
 }
@@ -176,7 +176,7 @@ void add_schedule_properties (PropertyTable<ProducerProperties> &table, Content 
                        "Frames that may be computed at the same time, each with a tensor; the next "
                        "frame waits for the oldest");
   table.number<guint> ("max-tensors", FIELD (options.max_tensors), 0, G_MAXUINT, kReady,
-                       "Most tensors of one frame size at once; at the limit the element waits "
+                       "Maximum tensors of one frame size at once; at the limit the element waits "
                        "until one is released; 0 = no limit");
   table.flag ("sync", FIELD (sync), kPlaying,
               "Wait for each tensor before pushing its frame; no effect with compute=on-demand");
@@ -193,10 +193,11 @@ void add_schedule_properties (PropertyTable<ProducerProperties> &table, Content 
                        "Milliseconds to measure which strategy is fastest, at each new frame size; "
                        "0 = take the built-in choice");
   table.add (
-      flag_spec (
-          "qos",
-          "Let late frames pass without a tensor; until it is set, only those of live sources",
-          true, kPlaying),
+      flag_spec ("qos",
+                 "Let late frames pass without a tensor: while unset, only those of live sources; "
+                 "true = of "
+                 "all sources",
+                 true, kPlaying),
       [] (ProducerProperties &p, const GValue *value) { p.qos = g_value_get_boolean (value); },
       [] (const ProducerProperties &p, GValue *value) {
         g_value_set_boolean (value, p.qos.value_or (true));
@@ -233,12 +234,12 @@ void add_sharing_properties (PropertyTable<ProducerProperties> &table)
                 "CUDA devices that share the bins of each frame, such as \"0,1,2,3\", instead of "
                 "cuda-device-id; see docs/several-gpus.md",
                 parse_device_ids);
-  table.number<guint64> ("max-device-memory", FIELD (options.max_device_memory), 0, G_MAXUINT64,
-                         kReady,
-                         "Most bytes on each device for tensors and working memory; 0 = all free "
-                         "memory; see docs/several-gpus.md");
+  table.number<guint64> (
+      "max-device-memory", FIELD (options.max_device_memory), 0, G_MAXUINT64, kReady,
+      "Maximum bytes on each device for tensors and working memory; 0 = all free "
+      "memory; see docs/several-gpus.md");
   table.number<guint> ("task-bins", FIELD (options.task_bins), 0, kMaxTaskBins, kReady,
-                       "Most bins of a frame that a device computes at once; 0 = automatic; see "
+                       "Maximum bins of a frame that a device computes at once; 0 = automatic; see "
                        "docs/several-gpus.md");
 }
 

@@ -31,7 +31,7 @@ GType gst_integral_histogram_counter_get_type (void)
     { GST_INTEGRAL_HISTOGRAM_COUNTER_U16_ANCHORED, "Alias of u16, for pipelines of 0.2",
       "u16-anchored" },
     { GST_INTEGRAL_HISTOGRAM_COUNTER_U8_TILED,
-      "8 bits and a few more, in tiles of 16x16: a quarter of the bytes of u32 (limit: 2^20 "
+      "8 bits and a few more, in tiles of 16x16: under a third of the bytes of u32 (limit: 2^20 "
       "columns and rows)",
       "u8-tiled" },
     { 0, nullptr, nullptr },
@@ -221,7 +221,8 @@ static Expected<guint32> element_in (const Tensor &tensor, GstBuffer *buffer, gu
                   ": read one of ", shape.width, "x", shape.height, " of ", shape.bins, " bins");
   GstMapInfo map;
   if (!gst_buffer_map (buffer, &map, GST_MAP_READ))
-    return error (Error::Kind::failed, "the buffer could not be mapped");
+    return error (Error::Kind::failed,
+                  "the buffer cannot be mapped for reading: pass one in host memory");
   const bool fits = map.size == tensor.bytes ();
   const guint32 element = fits ? element_of (tensor, map.data, bin, x, y) : 0;
   gst_buffer_unmap (buffer, &map);

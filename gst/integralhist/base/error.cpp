@@ -78,7 +78,8 @@ tl::unexpected<Error> take_gerror (GError *taken, const char *doing)
 {
   const std::unique_ptr<GError, void (*) (GError *)> owner (taken, g_error_free);
   return taken ? error (kind_of (taken), doing, taken->message)
-               : error (Error::Kind::failed, doing, "the integral histogram gives no answer");
+               : error (Error::Kind::failed, doing,
+                        "the integral histogram gives no answer, and no reason");
 }
 
 std::string describe (const inthist::Shape &shape)

@@ -63,7 +63,9 @@ Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strat
     const Choice built_in = inthist::default_choice (device, shape);
     if (!built_in.strategy)
       return error (Error::Kind::failed, "no strategy computes ", describe (shape),
-                    shape.counter == inthist::Type::u8_tiled ? ": set counter=u16" : "");
+                    shape.counter == inthist::Type::u8_tiled
+                        ? ": set counter=u16"
+                        : ": use smaller frames or fewer bins");
     plan = milliseconds == 0
                ? Plan{ built_in, "default", "built-in" }
                : TRY (measured_plan (device, shape, built_in, milliseconds, slots, tensor));

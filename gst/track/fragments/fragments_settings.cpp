@@ -16,10 +16,10 @@ PropertyTable<FragmentsSettings> fragments_properties (const char *before)
                   return {};
                 });
   table.number<double> ("quantile", FIELD (quantile), 0, 1, kPlaying,
-                        "A position is as good as this share of its best patches; the rest may "
-                        "be hidden");
+                        "Quantile of the patches' distances that counts for a position; patches "
+                        "above it may be hidden");
   table.number<guint> ("search-range", FIELD (search_range), 1, 256, kPlaying,
-                       "Most pixels that a target moves each way from frame to frame");
+                       "Maximum pixels that a target moves each way from frame to frame");
   table.number<guint> ("strips", FIELD (strips), 1, 32, kPlaying,
                        "Strips into which each side of a box is cut; a new value holds for targets "
                        "that start later");
