@@ -246,7 +246,7 @@ Expected<> check_caps (const GstCaps *caps, inthist::Feature feature)
   const char *const other = gst_structure_get_string (gst_caps_get_structure (caps, 0), "format");
   return error (Error::Kind::bad_setting, "feature=", info.nick, " counts ", info.format,
                 " pixels, not ", other ? other : "what upstream has",
-                ": put video/x-raw,format=", info.format, " before the element");
+                ": let upstream give video/x-raw,format=", info.format);
 }
 
 void probe_caps (GstPad *sink, TakeCaps take)

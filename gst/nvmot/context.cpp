@@ -70,7 +70,7 @@ Expected<std::unique_ptr<Context>> Context::make (const Config &config, LibraryO
   const GstVideoInfo info = TRY (info_of (config));
   if (config.max_streams < 1 || config.max_streams > kMaxStreams)
     return error (Error::Kind::bad_setting, config.max_streams,
-                  " streams are too many or too few: use 1 to ", kMaxStreams);
+                  " streams are out of range: use 1 to ", kMaxStreams);
   Devices devices = TRY (devices_of (config, *options.backend.value));
   std::unique_ptr<Context> context (
       new Context (info, config.max_streams, std::move (devices), std::move (options)));

@@ -380,7 +380,7 @@ TEST (regions_of_the_producer)
   const std::string producer = "cudaintegralhist backend=cpu bins=4 ", set = "regions=0,0,9,9 ",
                     overlay = "! integralhistoverlay ";
   expect_one (producer + set + overlay,
-              "regions of cudaintegralhist are not drawn. Set regions of");
+              "regions of cudaintegralhist are not drawn. Set the property regions of");
   for (const std::string &right : { producer + set + overlay + set, producer + overlay })
     fail_unless (warnings_of (right).empty (), "%s", right.c_str ());
 }

@@ -143,7 +143,7 @@ class Errors(unittest.TestCase):
     def test_labels(self):
         """The error is the same whether upstream asks for possible caps, or sets caps."""
         words = ('feature=labels counts GRAY8 pixels, not NV12',
-                 'put video/x-raw,format=GRAY8 before the element')
+                 'let upstream give video/x-raw,format=GRAY8')
         self.check(words, feature='labels')
         with playing('appsrc name=source ! cudaintegralhist backend=cpu feature=labels ! '
                      'fakesink') as pipeline:

@@ -28,5 +28,5 @@ static void gst_cuda_integral_hist_class_init (GstCudaIntegralHistClass *klass)
   gst_cuda_integral_class_setup (
       GST_CUDA_INTEGRAL_CLASS (klass), inthist::Content::bins, category, "Integral histogram",
       "Attaches the integral histogram of each video frame (GstIntegralHistogramMeta), computed "
-      "with CUDA or on the CPU: ... ! cudaintegralhist bins=16 regions=\"0,0,64,64\" ! ...");
+      "with CUDA or on the CPU");
 }

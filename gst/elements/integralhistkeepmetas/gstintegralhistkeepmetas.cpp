@@ -452,7 +452,7 @@ static void gst_integral_hist_keep_metas_class_init (GstIntegralHistKeepMetasCla
   GST_ELEMENT_CLASS (klass)->change_state = gst_integral_hist_keep_metas_change_state;
   g_autoptr (GstCaps) caps = gst_caps_from_string ("video/x-raw(ANY)");
   set_texts_and_pads (
-      klass, { "Keeper of metas", "Filter/Video",
+      klass, { "Meta keeper", "Filter/Video",
                "Runs elements that drop metas, such as tracks, and puts the metas on the output",
                caps, caps });
 }

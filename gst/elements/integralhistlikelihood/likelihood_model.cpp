@@ -42,7 +42,7 @@ static Expected<> check_numbers (const WrittenHistogram &written, const Histogra
   return error (Error::Kind::bad_setting, "histogram is of ", settings_of (of),
                 ", and the frames' histograms are of ", settings_of (spec),
                 ": set cudaintegralhist to ", settings_of (of),
-                ", or write numbers of what it counts");
+                ", or write a histogram of what it counts");
 }
 
 Expected<> check_feature (const LikelihoodModel &model, const GstIntegralHistogram *histogram)

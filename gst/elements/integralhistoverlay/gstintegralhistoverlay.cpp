@@ -349,7 +349,7 @@ static void advise (GstBaseTransform *trans, GstBuffer *buffer)
   else if (gst_buffer_get_meta (buffer, GST_INTEGRAL_HISTOGRAM_REGIONS_META_API_TYPE))
     GST_ELEMENT_WARNING (trans, RESOURCE, SETTINGS,
                          ("%s has nothing to draw: regions of cudaintegralhist are not drawn. Set "
-                          "regions of %s too.",
+                          "the property regions of %s too.",
                           GST_OBJECT_NAME (trans), GST_OBJECT_NAME (trans)),
                          (nullptr));
 }

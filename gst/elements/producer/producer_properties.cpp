@@ -193,11 +193,10 @@ void add_schedule_properties (PropertyTable<ProducerProperties> &table, Content 
                        "Milliseconds to measure which strategy is fastest, at each new frame size; "
                        "0 = take the built-in choice");
   table.add (
-      flag_spec ("qos",
-                 "Let late frames pass without a tensor: while unset, only those of live sources; "
-                 "true = of "
-                 "all sources",
-                 true, kPlaying),
+      flag_spec (
+          "qos",
+          "Let late frames pass without a tensor; until it is set, only those of live sources",
+          true, kPlaying),
       [] (ProducerProperties &p, const GValue *value) { p.qos = g_value_get_boolean (value); },
       [] (const ProducerProperties &p, GValue *value) {
         g_value_set_boolean (value, p.qos.value_or (true));
