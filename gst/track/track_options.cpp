@@ -8,7 +8,7 @@ PropertyTable<TrackOptions> track_properties ()
   PropertyTable<TrackOptions> table;
   table.number<guint> ("max-misses", FIELD (list.max_misses), 0, G_MAXUINT, kPlaying,
                        "Runs of the detector in a row that may miss a target before it is lost; "
-                       "0 = never; see docs/tracking.md");
+                       "0 = any number; see docs/tracking.md");
   table.flag ("merge-classes", FIELD (list.merge_classes), kPlaying,
               "Ignore classes when detections are paired and merged; false = another class starts "
               "another target");
@@ -17,10 +17,10 @@ PropertyTable<TrackOptions> track_properties ()
                        "docs/tracking.md says what a bad frame is");
   table.number<guint> ("forget-after", FIELD (list.forget_after), 0, G_MAXUINT, kPlaying,
                        "Frames after which a lost target is given up, unless it is one of targets; "
-                       "0 = never; after a detector see remember");
+                       "0 = never; if it was detected, see remember");
   table.number<double> (
       "remember", FIELD (list.remember), 0, 86400, kPlaying,
-      "Seconds for which a lost target of a detector keeps its id, in case it comes back");
+      "Seconds for which a lost target that was detected keeps its id, in case it comes back");
   return table;
 }
 

@@ -98,8 +98,7 @@ GType compute_get_type ()
 {
   static const GEnumValue values[] = {
     { int (Compute::automatic),
-      "On demand, but at once while consumers ask for whole tensors, or if a GPU gets frames in "
-      "host memory",
+      "On demand or at once, by what consumers ask and where frames are; see docs/pipelines.md",
       "auto" },
     { int (Compute::eager), "At once, while the frame goes downstream", "eager" },
     { int (Compute::on_demand), "When a consumer asks, and only the part that it asks for",
