@@ -30,7 +30,7 @@ PropertyTable<FragmentsSettings> fragments_properties (const char *before)
               "Also look for the target 5 % smaller and larger");
   table.number<double> (
       "min-confidence", FIELD (min_confidence), 0, 1, kPlaying,
-      "Confidence below which a frame counts for lost-after; see docs/properties.md");
+      "Confidence below which a frame is bad for lost-after; see docs/properties.md");
   return table;
 }
 
