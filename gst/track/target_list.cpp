@@ -11,7 +11,7 @@
 //   absent        it is neither seen nor coasting (note_presence ())
 //   waiting       it is not searched for until a detection matches it (note_presence (),
 //                 note_followed (), end ())
-//   yielding      a surer target has about the same box (shared_spots.hpp)
+//   yielding      a surer target has about the same box (overlapping_targets.hpp)
 //   hidden        its box has no pixel in the frame (note_followed ())
 #include "target_list.hpp"
 
@@ -21,7 +21,7 @@
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/track/base/log.hpp>
 
-#include "shared_spots.hpp"
+#include "overlapping_targets.hpp"
 
 #define GST_CAT_DEFAULT track_log ()
 
@@ -58,13 +58,13 @@ TrackedTarget *TargetList::add (const GstVideoRectangle &box, const TargetFrame 
   auto tracked = std::make_unique<TrackedTarget> ();
   tracked->serial = next_serial_++;
   tracked->first_seen = tracked->last_seen = frame.time;
-  tracked->place = frame.in_tensor (box);
+  tracked->last_box = frame.in_tensor (box);
   const auto seen =
       [&] (const TrackedTarget &target) {  // a configured box may be far larger than the frame
         return frame.in_tensor (frame.clip (frame.in_frame (target.box ())));
       };
   for (const auto &other : targets_)
-    if (!other->is_gone () && iou (seen (*other), seen (*tracked)) > kMatchIou)
+    if (!other->is_not_followed () && iou (seen (*other), seen (*tracked)) > kMatchIou)
       tracked->ids_at_start.push_back (other->id);
   return targets_.emplace_back (std::move (tracked)).get ();
 }
@@ -169,7 +169,7 @@ void TargetList::fit (GstIntegralHistogram *colours, const TargetFrame &frame)
   if (spec_ && *spec_ != spec_of (colours)) {
     for (const auto &tracked : targets_)
       tracked->appearance.clear ();
-    common_.clear ();
+    mean_detection_.clear ();
   }
   spec_ = spec_of (colours);
 }
@@ -214,16 +214,17 @@ void TargetList::warn_of_unused (const std::vector<Detection> &detections,
 {
   constexpr std::size_t kUsedWithin = 100;
   n_detections_ += detections.size ();
-  detection_sure_ =
-      detection_sure_ || std::ranges::any_of (detections, [] (const Detection &detection) {
+  has_sure_detection_ =
+      has_sure_detection_ || std::ranges::any_of (detections, [] (const Detection &detection) {
         return detector_confidence (detection) >= kStartConfidence;
       });
-  detection_used_ = detection_used_ || std::ranges::any_of (selected, &Measurement::is_sure);
-  if (detection_used_ || n_detections_ < kUsedWithin || std::exchange (warned_.unused, true))
+  uses_sure_detection_ =
+      uses_sure_detection_ || std::ranges::any_of (selected, &Measurement::is_sure);
+  if (uses_sure_detection_ || n_detections_ < kUsedWithin || std::exchange (warned_.unused, true))
     return;
   const std::string least = text_of_number (kStartConfidence);
   warn_ ({ TrackWarning::Kind::unused_detections,
-           detection_sure_
+           has_sure_detection_
                ? joined ("None of the first ", n_detections_, " detections with a confidence of ",
                          least, " or more overlaps the ", frame.width, "x", frame.height,
                          " frame, so that no target starts: let the detector write boxes in pixels "
@@ -239,7 +240,7 @@ void TargetList::warn_of_unused (const std::vector<Detection> &detections,
 void TargetList::begin_frame ()
 {
   for (const auto &tracked : targets_) {
-    tracked->is_matched = false;
+    tracked->is_detected_now = false;
     tracked->detection.reset ();
     if (!pace_.is_known () && tracked->wait == TrackedTarget::Wait::for_detector)
       tracked->wait = TrackedTarget::Wait::none;
@@ -272,9 +273,9 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
     boxes.push_back (detection.box);
   const auto appearances = TRY (appearances_of (colours, boxes));
   for (const Appearance &appearance : appearances)
-    common_.add (appearance);
+    mean_detection_.add (appearance);
   for (std::size_t d = 0; d < detections.size (); d++)
-    detections[d].appearance = own_appearance (appearances[d]);
+    detections[d].appearance = distinct_appearance (appearances[d]);
 
   std::vector<TrackedTarget *> target_of = associate (detections, detector_runs, frame);
   for (std::size_t d = 0; d < detections.size (); d++)
@@ -311,12 +312,13 @@ void TargetList::apply_detection (TrackedTarget &tracked, const Measurement &mea
 
 /// Returns an appearance without a share of the mean of all appearances. The fewer targets there
 /// are, the smaller is the share, because the mean is mostly their own look.
-Appearance TargetList::own_appearance (const Appearance &appearance) const
+Appearance TargetList::distinct_appearance (const Appearance &appearance) const
 {
   const auto n = std::ranges::count_if (targets_, [] (const auto &tracked) {
-    return tracked->is_confirmed () && tracked->is_detected ();
+    return tracked->is_confirmed () && tracked->was_detected ();
   });
-  return distinct (appearance, common_.mean (), n > 1 ? kCommon * (1 - 1.0 / double (n)) : 0);
+  return distinct (appearance, mean_detection_.mean (),
+                   n > 1 ? kCommon * (1 - 1.0 / double (n)) : 0);
 }
 
 /// Returns the expected and the detected box of each confirmed target that has a detection in this
@@ -344,7 +346,8 @@ std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement>
   }
   std::vector<Prediction> targets;
   for (const auto &tracked : targets_)
-    targets.push_back ({ tracked->expected_places (), own_appearance (tracked->appearance.mean ()),
+    targets.push_back ({ tracked->expected_places (),
+                         distinct_appearance (tracked->appearance.mean ()),
                          tracked->appearance.n (), tracked->misses + detector_runs,
                          seconds_between (tracked->last_detected, frame.time),
                          tracked->is_confirmed (), tracked->kind });
@@ -362,7 +365,7 @@ std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement>
       const std::size_t d = std::size_t (detection_of[t]);
       target_of[d] = &tracked;
       tracked.restart (tracked.corrected (detections[d].box, targets[t].places[0]));
-      tracked.is_matched = true;
+      tracked.is_detected_now = true;
     }
   note_misses (detector_runs);
   return target_of;
@@ -372,7 +375,7 @@ std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement>
 void TargetList::note_misses (unsigned detector_runs)
 {
   for (const auto &tracked : targets_)
-    if (detector_runs > 0 && tracked->is_detected () && !tracked->is_matched) {
+    if (detector_runs > 0 && tracked->was_detected () && !tracked->is_detected_now) {
       tracked->misses += detector_runs;
       if (covered_share_of (*tracked) < kCovers)
         tracked->existence.miss (detector_runs);
@@ -403,7 +406,7 @@ double TargetList::covered_share_of (const TrackedTarget &tracked) const
 {
   double most = 0;
   for (const auto &other : targets_)
-    if (other.get () != &tracked && other->is_matched)
+    if (other.get () != &tracked && other->is_detected_now)
       most = std::max (most, covered_share (tracked.box (), other->box ()));
   return most;
 }
@@ -423,7 +426,7 @@ Expected<> TargetList::note_presence (GstIntegralHistogram *colours, const Targe
   std::vector<TrackedTarget *> unmatched;
   std::vector<TargetBox> boxes;
   for (const auto &tracked : targets_)
-    if (tracked->is_detected () && !tracked->is_matched && !tracked->waits ()) {
+    if (tracked->was_detected () && !tracked->is_detected_now && !tracked->waits ()) {
       tracked->presence = TrackedTarget::Presence::seen;
       unmatched.push_back (tracked.get ());
       boxes.push_back (tracked->box ());
@@ -431,17 +434,17 @@ Expected<> TargetList::note_presence (GstIntegralHistogram *colours, const Targe
   const auto appearances = TRY (appearances_of (colours, boxes));
   for (std::size_t i = 0; i < unmatched.size (); i++) {
     TrackedTarget &tracked = *unmatched[i];
-    const double alike =
-        likeness (own_appearance (tracked.appearance.mean ()), own_appearance (appearances[i]));
+    const double alike = likeness (distinct_appearance (tracked.appearance.mean ()),
+                                   distinct_appearance (appearances[i]));
     const bool looks_right =
         alike >= (detector_ran_ ? kPresenceSimilarity : kPresenceSimilarityBetweenRuns)
         && covered_share_of (tracked) <= kCovers;
-    if (looks_right && !detector_ran_ && !tracked.is_confirmed () && !tracked.is_gone ()) {
+    if (looks_right && !detector_ran_ && !tracked.is_confirmed () && !tracked.is_not_followed ()) {
       tracked.existence.confirm ();
       confirm (tracked, frame);
     }
     if (!pace_.is_known ()
-        || (looks_right && !tracked.is_gone () && tracked.existence.is_likely ())) {
+        || (looks_right && !tracked.is_not_followed () && tracked.existence.is_likely ())) {
       tracked.note_seen (boxes[i]);
     } else if (may_coast (tracked)) {
       tracked.begin_coasting ();
@@ -488,21 +491,22 @@ Expected<> TargetList::note_followed (GstIntegralHistogram *colours, const Targe
   TRY (note_presence (colours, frame));
   for (const auto &tracked : targets_) {
     tracked->age++;
-    tracked->is_hidden = frame.clip (frame.in_frame (tracked->box ())).w == 0;
+    tracked->is_outside_frame = frame.clip (frame.in_frame (tracked->box ())).w == 0;
     if (tracked->is_lost ()) {
       if (tracked->is_empty ())
         warn_of_empty (*tracked, frame);
       tracked->lost_frames++;
       tracked->motion.miss ();
       // the detector finds a lost target better than a search of the frame does
-      if (tracked->is_detected () && pace_.is_known () && !tracked->waits ())
+      if (tracked->was_detected () && pace_.is_known () && !tracked->waits ())
         tracked->begin_wait (TrackedTarget::Wait::for_detector);
     } else {
       tracked->lost_frames = 0;
       tracked->last_seen = frame.time;
-      if (tracked->coasts () || (detector_ran_ && tracked->is_detected () && !tracked->is_matched))
+      if (tracked->coasts ()
+          || (detector_ran_ && tracked->was_detected () && !tracked->is_detected_now))
         tracked->motion.miss ();  // the box does not show where the target is
-      else if (!tracked->is_matched)
+      else if (!tracked->is_detected_now)
         tracked->motion.follow (tracked->box ());
     }
   }
@@ -514,10 +518,10 @@ void TargetList::end (const TargetFrame &frame)
   for (const auto &tracked : targets_)
     if (options_.max_misses > 0 && tracked->misses >= options_.max_misses)
       tracked->begin_wait (TrackedTarget::Wait::for_detection);
-  yield_on_one_spot (targets_);
+  mark_duplicates (targets_);
   std::erase_if (targets_, [&] (const auto &tracked) {
     return !is_in_area (frame.in_frame (tracked->box ()))
-           || (tracked->is_detected () && pace_.is_known () && GST_CLOCK_TIME_IS_VALID (frame.time)
+           || (tracked->was_detected () && pace_.is_known () && GST_CLOCK_TIME_IS_VALID (frame.time)
                    ? seconds_between (tracked->last_seen, frame.time) > options_.remember
                    : options_.forget_after > 0 && !tracked->configured
                          && tracked->lost_frames > options_.forget_after);
@@ -552,11 +556,11 @@ void TargetList::reset ()
 {
   clear ();
   next_id_ = 1;
-  common_.clear ();
+  mean_detection_.clear ();
   spec_.reset ();
   width_ = height_ = 0;
   n_detections_ = 0;
-  detection_sure_ = detection_used_ = detector_ran_ = false;
+  has_sure_detection_ = uses_sure_detection_ = detector_ran_ = false;
   warned_ = {};
 }
 

@@ -29,8 +29,8 @@ struct ListOptions {
   std::vector<GstVideoRectangle> area;
   bool merge_classes = false;  // a target may change its class
   guint max_misses = 0;        // missed runs of the detector; 0 for any number
-  double remember = 30;        // seconds
-  guint forget_after = 100;    // frames; 0 for never
+  double remember = 30;        // seconds for which a lost target that was detected is kept
+  guint forget_after = 100;    // frames for which another lost target is kept; 0 forever
 };
 
 /// The targets of a tracker. The list decides which of them start, restart and end.
@@ -67,7 +67,7 @@ public:
   /// Updates the targets after the tracking method has looked for them: seen, hidden or lost.
   Expected<> note_followed (GstIntegralHistogram *colours, const TargetFrame &frame);
   /// Ends targets whose middle has left the area, and targets that have been lost for long, except
-  /// configured ones. A target without detections yields to a surer one at the same place.
+  /// configured ones. A target without detections may become a duplicate of a surer one.
   void end (const TargetFrame &frame);
 
   /// Returns the tracks of confirmed targets, also lost ones, in pixels of the frame; or those of
@@ -87,7 +87,7 @@ private:
   std::ptrdiff_t n_seen_at (const TargetBox &box) const;
   void apply_detection (TrackedTarget &tracked, const Measurement &measurement,
                         const TargetFrame &frame);
-  Appearance own_appearance (const Appearance &appearance) const;
+  Appearance distinct_appearance (const Appearance &appearance) const;
   std::vector<TrackedTarget *> associate (std::span<const Measurement> detections,
                                           unsigned detector_runs, const TargetFrame &frame);
   std::vector<Displacement> displacements (std::span<const Prediction> targets,
@@ -112,14 +112,14 @@ private:
   guint next_id_ = 1;
   guint64 next_serial_ = 1;  // never reset
   DetectorPace pace_;
-  MeanAppearance common_{ 2000 };      // of all detections
-  bool detector_ran_ = false;          // on this frame
-  int width_ = 0, height_ = 0;         // of the last tensor
-  std::optional<HistogramSpec> spec_;  // what the appearances are of
-  std::size_t n_detections_ = 0;       // so far
-  bool detection_sure_ = false;        // whether one of them was sure
-  bool detection_used_ = false;        // whether a sure one overlapped the frame
-  struct Warned {
+  MeanAppearance mean_detection_{ 2000 };  // of all detections
+  bool detector_ran_ = false;              // on this frame
+  int width_ = 0, height_ = 0;             // of the last tensor
+  std::optional<HistogramSpec> spec_;      // what the appearances are of
+  std::size_t n_detections_ = 0;           // so far
+  bool has_sure_detection_ = false;        // whether one of them was sure
+  bool uses_sure_detection_ = false;       // whether a sure one was selected
+  struct GivenWarnings {
     bool confidence = false, per_cent = false, unused = false, excess = false, empty = false,
          area = false;
   } warned_;  // each warning comes once

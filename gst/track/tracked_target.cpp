@@ -29,7 +29,7 @@ static double spread_of (double unseen, double undetected)
 void TrackedTarget::note_detection (const Detection &detection, const TargetBox &box,
                                     GstClockTime time)
 {
-  is_matched = true;
+  is_detected_now = true;
   misses = 0;
   n_detections++;
   last_detected = time;
@@ -48,7 +48,7 @@ std::vector<ExpectedPlace> TrackedTarget::expected_places () const
 
 TargetBox TrackedTarget::corrected (const TargetBox &found, const ExpectedPlace &at) const
 {
-  if (!is_detected () || is_lost ())
+  if (!was_detected () || is_lost ())
     return found;
   const auto &[expected, spread] = at;
   const double gain = squared (spread) / (squared (spread) + squared (kSpreadOfDetection)),
@@ -66,8 +66,8 @@ ExpectedMotion TrackedTarget::expected_motion () const
 {
   if (!motion.has_velocity () || is_lost ())
     return {};
-  const TargetBox now = target->box (),
-                  next = coasts () ? motion.expected_by_detections (place) : motion.expected (now);
+  const TargetBox now = target->box (), next = coasts () ? motion.expected_by_detections (last_box)
+                                                         : motion.expected (now);
   return { next.x - now.x, next.y - now.y, kMotionSpread };
 }
 

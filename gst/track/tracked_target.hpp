@@ -20,6 +20,13 @@
 
 namespace integralhist {
 
+/// A target is reported as lost if one of these holds:
+///
+///   is_duplicate      a surer target has the same box
+///   is_outside_frame  no pixel of the frame shows its box
+///   is_absent         its box shows nothing like it
+///   is_not_followed   it waits for a detection, or the tracking method has lost it. If it coasts,
+///                     its box moves on behind another object, and it is not lost
 struct TrackedTarget {
   /// The contents of a target's box in a frame in which the target was not detected.
   enum class Presence {
@@ -43,17 +50,17 @@ struct TrackedTarget {
                last_detected = GST_CLOCK_TIME_NONE;
   std::variant<std::monostate, FragmentsTarget, CorrelationTarget> followed = {};
   Target *target = nullptr;  // the object in `followed`
-  TargetBox place = {};      // where the target was last seen or starts
+  TargetBox last_box = {};   // where the target was last seen or starts
 
   Presence presence = Presence::seen;
   Wait wait = Wait::none;
-  bool yields = false;                       // reported as lost: a surer target has the same box
-  bool is_hidden = false;                    // outside of the frame
+  bool is_duplicate = false;                 // of a surer target that has the same box
+  bool is_outside_frame = false;             // outside of the frame
   guint lost_frames = 0, unseen_frames = 0;  // in a row
   TargetBox extrapolated = {};               // where it coasts
 
   guint n_detections = 0;
-  bool is_matched = false;  // with a detection of this frame
+  bool is_detected_now = false;  // with a detection of this frame
   Existence existence = {};
   guint misses = 0;                                 // detector's runs in a row
   std::string kind = {};                            // of the last detection
@@ -63,24 +70,24 @@ struct TrackedTarget {
   Motion motion = {};
 
   std::vector<guint> ids_at_start = {};  // targets at the same box when this one started
-  guint frames_on_shared_spot = 0;       // frames at the same box as another target
-  double confidence_on_shared_spot = 0;
+  guint overlapping_frames = 0;          // frames at the same box as another target
+  double overlapping_confidence = 0;
 
   bool waits () const { return wait != Wait::none; }
   bool coasts () const { return presence == Presence::coasting; }
   bool is_absent () const { return presence == Presence::absent; }
   bool is_confirmed () const { return id > 0; }
-  bool is_detected () const { return n_detections > 0; }
+  bool was_detected () const { return n_detections > 0; }
   TargetBox box () const { return coasts () ? extrapolated : last_seen_box (); }
   TargetBox last_seen_box () const
   {
-    return waits () || presence != Presence::seen || !target ? place : target->box ();
+    return waits () || presence != Presence::seen || !target ? last_box : target->box ();
   }
   /// Returns whether the target waits for a detection, or the tracking method has lost it.
-  bool is_gone () const { return waits () || (target && target->is_lost ()); }
+  bool is_not_followed () const { return waits () || (target && target->is_lost ()); }
   bool is_lost () const
   {
-    return yields || is_hidden || is_absent () || (is_gone () && !coasts ());
+    return is_duplicate || is_outside_frame || is_absent () || (is_not_followed () && !coasts ());
   }
   bool is_empty () const { return !waits () && target && target->is_empty (); }
   double own_confidence () const { return target ? target->confidence () : 1; }
@@ -96,14 +103,14 @@ struct TrackedTarget {
   {
     presence = Presence::seen;
     unseen_frames = 0;
-    place = at;
+    last_box = at;
   }
   /// Notes that the target is probably hidden, and moves its box on at its detections' velocity.
   void begin_coasting ()
   {
     presence = Presence::coasting;
     unseen_frames++;
-    extrapolated = motion.expected_by_detections (place);
+    extrapolated = motion.expected_by_detections (last_box);
   }
   void note_unseen ()
   {
@@ -112,8 +119,8 @@ struct TrackedTarget {
   }
   void begin_wait (Wait until)
   {
-    if (!is_detected ())
-      place = box ();
+    if (!was_detected ())
+      last_box = box ();
     wait = until;
     if (coasts ())
       presence = Presence::seen;
@@ -121,14 +128,14 @@ struct TrackedTarget {
   void restart (const TargetBox &at)
   {
     wait = Wait::none;
-    is_hidden = yields = false;
+    is_outside_frame = is_duplicate = false;
     note_seen (at);
     if (target)
       target->restart (at);
   }
   void resize (double x_factor, double y_factor)
   {
-    place = resized (place, x_factor, y_factor);
+    last_box = resized (last_box, x_factor, y_factor);
     if (target)
       target->resize (x_factor, y_factor);
     extrapolated = resized (extrapolated, x_factor, y_factor);
@@ -140,7 +147,7 @@ struct TrackedTarget {
   T *ensure_target ()
   {
     if (!waits () && !std::holds_alternative<T> (followed)) {
-      if (is_gone ())
+      if (is_not_followed ())
         begin_wait (Wait::for_detection);
       else
         target = &followed.emplace<T> (box ());

@@ -96,7 +96,7 @@ HistogramConsumer::Choice HistogramConsumer::choice_of (const GstIntegralHistogr
   return { rank, choice.feature, choice.has_weights };
 }
 
-bool HistogramConsumer::is_costly ()
+bool HistogramConsumer::take_cost_warning ()
 {
   return feature_.empty () && chosen_ && chosen_->rank == Rank::tracker_colours
          && !std::exchange (cost_noted_, true);

@@ -50,7 +50,7 @@ public:
   }
   /// Returns true once if find () has chosen the colours of cudatrackfeatures, and no feature was
   /// set: comparing these many bins takes long, and a warning should say so.
-  bool is_costly ();
+  bool take_cost_warning ();
   /// Refuses a histogram that is not for the frame's size: NVIDIA's converter copies metas
   /// unchanged when it scales frames.
   Expected<> check_size (GstBuffer *buffer, const GstIntegralHistogramMeta *meta) const;

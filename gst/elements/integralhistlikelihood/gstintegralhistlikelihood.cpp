@@ -297,7 +297,7 @@ void warn_of_size (GstIntegralHistLikelihood *self, const MapGrid &grid)
 /// Warns once if the map compares the colours of cudatrackfeatures, which have many bins.
 void warn_of_cost (GstIntegralHistLikelihood *self, const GstIntegralHistogramMeta *meta)
 {
-  if (self->state->consumer.is_costly ())
+  if (self->state->consumer.take_cost_warning ())
     GST_ELEMENT_WARNING (
         self, RESOURCE, SETTINGS,
         ("The map compares the %u bins of the colours of cudatrackfeatures, which takes many times "

@@ -343,7 +343,7 @@ static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
 static void warn_of_cost (GstBaseTransform *trans, State &state,
                           const GstIntegralHistogramMeta *meta)
 {
-  if (!state.consumer.is_costly ())
+  if (!state.consumer.take_cost_warning ())
     return;
   GST_ELEMENT_WARNING (
       trans, RESOURCE, SETTINGS,

@@ -21,7 +21,7 @@ public:
   Expected<std::string> update (const ParsedText<std::vector<GstVideoRectangle>> &set,
                                 const inthist::Shape &shape)
   {
-    if (set.set_count == known_sets_)
+    if (set.set_count == known_set_count_)
       return std::string ();
     std::string notice;
     auto regions = TRY (set.value);
@@ -39,13 +39,13 @@ public:
       r = { clipped.x, clipped.y, clipped.width, clipped.height };
     }
     regions_ = std::move (regions);
-    known_sets_ = set.set_count;
+    known_set_count_ = set.set_count;
     return notice;
   }
   const std::vector<GstVideoRectangle> &all () const { return regions_; }
 
 private:
-  guint64 known_sets_ = 0;  // ParsedText::set_count of the regions
+  guint64 known_set_count_ = 0;  // ParsedText::set_count of the regions
   std::vector<GstVideoRectangle> regions_;
 };
 

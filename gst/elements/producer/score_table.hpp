@@ -15,7 +15,7 @@ namespace integralhist {
 struct FrameScores {
   std::shared_ptr<const inthist::Lut> lut;
   guint32 seqnum = GST_SEQNUM_INVALID;  // number of the event that brought the scores
-  guint64 lut_sets = 0;  // how often the property lut had been set when the event came
+  guint64 lut_set_count = 0;  // how often the property lut had been set when the event came
 };
 
 /// The scores for summed-area tables, from the property lut or an event, whichever is newer.
@@ -33,7 +33,7 @@ public:
   Expected<FrameScores> next (const ProducerProperties &properties)
   {
     constexpr inthist::Content kContent = inthist::Content::sums;
-    if (properties.lut.set_count != set_.lut_sets) {
+    if (properties.lut.set_count != set_.lut_set_count) {
       ProducerProperties changed = started_;
       changed.lut = properties.lut;
       if (!changed.lut.text.empty ())
@@ -45,11 +45,11 @@ public:
       set_ = { lut, GST_SEQNUM_INVALID, properties.lut.set_count };
     }
     const std::lock_guard lock (mutex_);
-    return sent_.lut && sent_.lut_sets >= set_.lut_sets ? sent_ : set_;
+    return sent_.lut && sent_.lut_set_count >= set_.lut_set_count ? sent_ : set_;
   }
   /// Reads scores from an event; they apply from the next frame on. Any thread may call this. After
   /// an error the scores stay unchanged.
-  Expected<> take (GstEvent *event, guint64 lut_sets)
+  Expected<> take (GstEvent *event, guint64 lut_set_count)
   {
     g_autoptr (GError) problem = nullptr;
     g_autoptr (GBytes) scores = gst_integral_image_lut_event_parse (event, &problem);
@@ -59,7 +59,7 @@ public:
     std::copy_n (static_cast<const guint8 *> (g_bytes_get_data (scores, nullptr)), lut->size (),
                  lut->begin ());
     const std::lock_guard lock (mutex_);
-    sent_ = { lut, gst_event_get_seqnum (event), lut_sets };
+    sent_ = { lut, gst_event_get_seqnum (event), lut_set_count };
     return {};
   }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "shared_spots.hpp"
+#include "overlapping_targets.hpp"
 
 #include <algorithm>
 #include <numeric>
@@ -9,11 +9,11 @@
 
 namespace integralhist {
 
-static constexpr guint kMaxFramesOnSharedSpot = 5;  // before a target yields
+static constexpr guint kMaxOverlappingFrames = 5;  // before a target becomes a duplicate
 
 namespace {
 
-/// A target that may have to yield to rivals: other targets that have come to about the same box.
+/// A target that may be a duplicate of rivals: other targets that have come to about the same box.
 struct Contender {
   TrackedTarget *target;
   TargetBox box;
@@ -39,38 +39,38 @@ void find_rivals (std::vector<Contender> &all)
 
 }  // namespace
 
-void yield_on_one_spot (std::span<const std::unique_ptr<TrackedTarget>> targets)
+void mark_duplicates (std::span<const std::unique_ptr<TrackedTarget>> targets)
 {
   std::vector<Contender> all;
   for (const auto &tracked : targets)
-    if (!tracked->is_detected () && !tracked->is_gone ())
+    if (!tracked->was_detected () && !tracked->is_not_followed ())
       all.push_back ({ tracked.get (), tracked->box () });
     else
-      tracked->yields = false;
+      tracked->is_duplicate = false;
   find_rivals (all);
   for (const auto &[target, box, rivals] : all)
     if (!rivals.empty ()) {
-      target->frames_on_shared_spot =
-          std::min (target->frames_on_shared_spot + 1, 2 * kMaxFramesOnSharedSpot);
-      target->confidence_on_shared_spot += target->own_confidence ();
-    } else if (target->frames_on_shared_spot > 0 && --target->frames_on_shared_spot == 0) {
-      target->confidence_on_shared_spot = 0;
+      target->overlapping_frames =
+          std::min (target->overlapping_frames + 1, 2 * kMaxOverlappingFrames);
+      target->overlapping_confidence += target->own_confidence ();
+    } else if (target->overlapping_frames > 0 && --target->overlapping_frames == 0) {
+      target->overlapping_confidence = 0;
     }
-  // targets keep their spot in this order: surer and older ones first, those that yield last
+  // targets stay in this order: surer and older ones first, duplicates last
   std::vector<std::size_t> order (all.size ());
   std::iota (order.begin (), order.end (), 0);
   std::ranges::sort (order, {}, [&] (std::size_t i) {
     const TrackedTarget &target = *all[i].target;
-    return std::tuple (target.yields, -target.confidence_on_shared_spot, target.serial);
+    return std::tuple (target.is_duplicate, -target.overlapping_confidence, target.serial);
   });
   std::vector<bool> stays (all.size ());
   for (const std::size_t i : order) {
     TrackedTarget &target = *all[i].target;
-    target.yields = target.frames_on_shared_spot >= kMaxFramesOnSharedSpot
-                    && (target.yields || std::ranges::any_of (all[i].rivals, [&] (std::size_t j) {
-                          return stays[j];
-                        }));
-    stays[i] = !target.yields;
+    target.is_duplicate =
+        target.overlapping_frames >= kMaxOverlappingFrames
+        && (target.is_duplicate
+            || std::ranges::any_of (all[i].rivals, [&] (std::size_t j) { return stays[j]; }));
+    stays[i] = !target.is_duplicate;
   }
 }
 
