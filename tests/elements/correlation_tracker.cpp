@@ -133,10 +133,10 @@ TEST (resized_sample)
 static void expect_logistic (double confidence, const Evidence &evidence)
 {
   const double odds = std::pow (std::max (evidence.sharpness, 0.1), 1.8)
-                      * std::exp (0.75 * std::min (evidence.share, 1.5)
-                                  + 1.6 * std::min (evidence.colour_share, 1.2) - 6.4);
+                      * std::exp (0.75 * std::min (evidence.peak_ratio, 1.5)
+                                  + 1.6 * std::min (evidence.colour_ratio, 1.2) - 6.4);
   fail_unless (std::fabs (confidence - odds / (1 + odds)) < 1e-9, "%g of %g, %g and %g", confidence,
-               evidence.sharpness, evidence.share, evidence.colour_share);
+               evidence.sharpness, evidence.peak_ratio, evidence.colour_ratio);
 }
 
 TEST (confidence)

@@ -24,14 +24,14 @@ constexpr AnswerCost kCost = { .pixel = 1,
                                .lookup = 1,
                                .element = 1,
                                .tensor = 100,
-                               .at_once = 0.5 },
+                               .max_share_of_whole = 0.5 },
                      kNoPixels = { .pixel = AnswerCost::kNever,
                                    .window = 0,
                                    .bin = 0,
                                    .lookup = 0,
                                    .element = 1,
                                    .tensor = 100,
-                                   .at_once = 0.5 };
+                                   .max_share_of_whole = 0.5 };
 constexpr int kSide = 100, kBins = 4;
 constexpr double kWhole = 100 + kSide * kSide * kBins;
 
@@ -171,8 +171,8 @@ TEST (whole)
   Demand most (shape, kNoPixels), less (shape, kNoPixels), votes (shape, kNoPixels);
   expect (compute (most, { { 5, 5, 90, 80 } }), frame);  // 28900; 0.7 of 40100 is 28070
   expect (compute (less, { { 5, 5, 80, 80 } }), { 5, 5, 80, 80 });
-  fail_unless (most.is_for_all () && less.is_for_all ());  // more than half of the frame
-  expect (compute (less, { { 0, 0, 80, 80 } }), frame);    // 29000
+  fail_unless (most.whole_is_better () && less.whole_is_better ());  // more than half of the frame
+  expect (compute (less, { { 0, 0, 80, 80 } }), frame);              // 29000
   Demand often (shape, kNoPixels);
   for (int i = 0; i < 23; i++) {  // 1700 each
     const Region part = { i % 2 ? 70 : 0, i % 2 ? 70 : 0, 20, 20 };
@@ -184,7 +184,7 @@ TEST (whole)
   asked.query.patches = &patch;
   asked.query.n_patches = 1;
   expect (*votes.choose_tensor (asked.query), frame);
-  fail_unless (!votes.is_for_all ());
+  fail_unless (!votes.whole_is_better ());
 }
 
 /// For any questions, the windows lie in the tensor, and all tensors cost at most two whole ones.

@@ -12,13 +12,13 @@ struct AnswerCost {
   /// The cost of work that a device never does, such as counting pixels on a GPU.
   static constexpr double kNever = -1;
 
-  double pixel,  // cost to count one pixel of a window, on one CPU core
-      window,    // cost of each window that is counted, besides its pixels
-      bin,       // cost of each bin of a window that is counted
-      lookup,    // cost to read one bin of a window from a computed tensor
-      element,   // cost to compute one element of a tensor
-      tensor,    // cost to start the computation of a tensor
-      at_once;   // above this share of the whole tensor's cost, computing it at once is better
+  double pixel,            // cost to count one pixel of a window, on one CPU core
+      window,              // cost of each window that is counted, besides its pixels
+      bin,                 // cost of each bin of a window that is counted
+      lookup,              // cost to read one bin of a window from a computed tensor
+      element,             // cost to compute one element of a tensor
+      tensor,              // cost to start the computation of a tensor
+      max_share_of_whole;  // of a tensor's cost; above it, computing the whole at once is better
 
   double of_tensor (const inthist::Region &box, int bins) const
   {
@@ -34,7 +34,7 @@ inline constexpr AnswerCost kCpuCost = { .pixel = 0.6,
                                          .lookup = 2,
                                          .element = 0.19,
                                          .tensor = 14000,
-                                         .at_once = 1 };
+                                         .max_share_of_whole = 1 };
 
 /// The costs of a GPU, which counts no pixels. On an H100, a tensor of 1920x1080x32 takes 90 us, a
 /// small one 10 us. A thread waits for a box, but not for a tensor that was computed in advance.
@@ -44,6 +44,6 @@ inline constexpr AnswerCost kGpuCost = { .pixel = AnswerCost::kNever,
                                          .lookup = 0,
                                          .element = 0.0012,
                                          .tensor = 10000,
-                                         .at_once = 0.45 };
+                                         .max_share_of_whole = 0.45 };
 
 }  // namespace integralhist

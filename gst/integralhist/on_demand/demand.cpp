@@ -112,10 +112,10 @@ bool Demand::charge_counting (double counting, double lookups, const Region &all
   const double cost = std::max (0.0, counting - lookups);
   if (cost == 0)
     return true;
-  if (spent_ + cost >= cost_of (all) || spent_in_all_ + cost >= cost_of (frame_))
+  if (counting_cost_ + cost >= cost_of (all) || frame_cost_ + cost >= cost_of (frame_))
     return false;
-  spent_ += cost;
-  spent_in_all_ += cost;
+  counting_cost_ += cost;
+  frame_cost_ += cost;
   return true;
 }
 
@@ -139,7 +139,7 @@ std::optional<Region> Demand::choose_tensor (const Query &query)
   if (cost_of (wanted) > kMaxToSpan * cost_of (asked) + (has_box ? cost_of (box_) : 0))
     wanted = asked;
   if (!movable || cost_of (wanted) > kMaxOfWhole * cost_of (frame_)
-      || spent_in_all_ + cost_of (wanted) > cost_of (frame_))
+      || frame_cost_ + cost_of (wanted) > cost_of (frame_))
     wanted = frame_;
   return wanted;
 }
@@ -182,8 +182,8 @@ void Demand::note_computed (const Region &region)
     return;
   box_ = region;
   asked_ = {};
-  spent_ = 0;
-  spent_in_all_ += cost_of (region);
+  counting_cost_ = 0;
+  frame_cost_ += cost_of (region);
 }
 
 }  // namespace integralhist

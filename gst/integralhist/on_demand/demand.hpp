@@ -52,9 +52,10 @@ public:
   /// Notes that the tensor of a region was computed, and now is the last computed tensor.
   void note_computed (const Region &region);
   /// Returns whether computing the whole tensor at once would have been better than on demand.
-  bool is_for_all () const
+  bool whole_is_better () const
   {
-    return is_within (frame_, box_) || spent_in_all_ > answer_cost_->at_once * cost_of (frame_);
+    return is_within (frame_, box_)
+           || frame_cost_ > answer_cost_->max_share_of_whole * cost_of (frame_);
   }
   const Region &frame () const { return frame_; }
   void forget () { *this = Demand (shape_, *answer_cost_); }
@@ -73,8 +74,8 @@ private:
   // The region around the windows that were counted pixel by pixel since the last tensor was
   // computed, the cost of counting them, and the cost of all answers about this frame.
   Region asked_;
-  double spent_ = 0;
-  double spent_in_all_ = 0;
+  double counting_cost_ = 0;
+  double frame_cost_ = 0;
 };
 
 }  // namespace integralhist

@@ -21,7 +21,7 @@ public:
         context_ (std::move (context)), demand_ (shape, cost)
   {
   }
-  ~DemandProxy () override { context_->note_released (demand_.is_for_all ()); }
+  ~DemandProxy () override { context_->note_released (demand_.whole_is_better ()); }
 
   Expected<> wait (GstClockTime timeout) override { return tensor_->wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override

@@ -71,15 +71,15 @@ public:
     return time_;
   }
 
-  /// How many of the last frames, in a row, had queries for nearly all of the frame (`all`), or for
-  /// less (`less`), as Demand::is_for_all () says. One of the two numbers is 0.
+  /// How many of the last frames, in a row, had queries for nearly all of the frame (`whole`), or
+  /// for less (`part`), as Demand::whole_is_better () says. One of the two numbers is 0.
   struct Streak {
-    unsigned all = 0, less = 0;
+    unsigned whole = 0, part = 0;
   };
-  void note_released (bool for_all)
+  void note_released (bool whole)
   {
     const std::lock_guard lock (mutex_);
-    streak_ = for_all ? Streak{ streak_.all + 1, 0 } : Streak{ 0, streak_.less + 1 };
+    streak_ = whole ? Streak{ streak_.whole + 1, 0 } : Streak{ 0, streak_.part + 1 };
   }
   Streak streak ()
   {

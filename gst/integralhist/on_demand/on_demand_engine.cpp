@@ -206,8 +206,8 @@ private:
     }
     const OnDemandContext::Streak streak = context_->streak ();
     const bool was = schedule_.load ()->is_eager,
-               now = was ? streak.less < kLess : streak.all >= kAll;
-    if (streak.less >= kIdle)
+               now = was ? streak.part < kLess : streak.whole >= kAll;
+    if (streak.part >= kIdle)
       TRY (drop_eager ());
     if (now && !eager_.engine ()) {
       context_->memory->free_idle ();
@@ -219,7 +219,7 @@ private:
         return false;
       }
     }
-    if (now != was || streak.all >= kAll)
+    if (now != was || streak.whole >= kAll)
       choose (now ? kAllAsked : kLessAsked);
     return now;
   }

@@ -48,7 +48,7 @@ inthist::Shape OnDemandTensor::shape_of (const Region &region) const
 
 void OnDemandTensor::released ()
 {
-  context_->note_released (demand_.is_for_all ());
+  context_->note_released (demand_.whole_is_better ());
   box_ = nullptr;
   demand_.forget ();
 }

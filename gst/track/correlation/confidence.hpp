@@ -16,22 +16,22 @@
 namespace integralhist {
 
 /// The measurements at a search's best place: how sharp the filter's peak is (match.hpp), and the
-/// heights of the peak and of the colours' score as shares of the usual ones.
+/// heights of the peak and of the colours' score divided by the usual ones.
 struct Evidence {
   double sharpness = 0;
-  double share = 0;
-  double colour_share = 0;
+  double peak_ratio = 0;
+  double colour_ratio = 0;
 };
 
 /// Returns the confidence that the target is at the best place, 0 to 1.
 inline double match_confidence (const Evidence &evidence)
 {
-  constexpr double kSharpness = 1.8, kShare = 0.75, kMaxShare = 1.5, kColourShare = 1.6,
-                   kMaxColourShare = 1.2, kLess = 6.4;
-  const double sum = kSharpness * std::log (std::max (evidence.sharpness, 0.1))
-                     + kShare * std::clamp (evidence.share, 0.0, kMaxShare)
-                     + kColourShare * std::clamp (evidence.colour_share, 0.0, kMaxColourShare)
-                     - kLess;
+  constexpr double kSharpnessWeight = 1.8, kPeakWeight = 0.75, kMaxPeakRatio = 1.5,
+                   kColourWeight = 1.6, kMaxColourRatio = 1.2, kOffset = 6.4;
+  const double sum = kSharpnessWeight * std::log (std::max (evidence.sharpness, 0.1))
+                     + kPeakWeight * std::clamp (evidence.peak_ratio, 0.0, kMaxPeakRatio)
+                     + kColourWeight * std::clamp (evidence.colour_ratio, 0.0, kMaxColourRatio)
+                     - kOffset;
   return 1 / (1 + std::exp (-sum));
 }
 

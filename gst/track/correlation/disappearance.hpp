@@ -56,8 +56,8 @@ private:
   static Logs logs_of (const Evidence &evidence)
   {
     return { std::log (std::max (evidence.sharpness, 0.1)),
-             std::log (std::max (evidence.share, 1e-3)),
-             std::log (std::max (evidence.colour_share, 1e-3)) };
+             std::log (std::max (evidence.peak_ratio, 1e-3)),
+             std::log (std::max (evidence.colour_ratio, 1e-3)) };
   }
 
   Logs usual_ = {};      // running means

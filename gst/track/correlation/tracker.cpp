@@ -61,7 +61,7 @@ ModelRequest &CorrelationTracker::enter_stage (Stage next)
 Expected<> CorrelationTracker::start (const FrameTensors &frame, double x, double y, double width,
                                       double height)
 {
-  TRY (enter (frame.models));
+  TRY (move_model_to (frame.models));
   place_ = { x, y, width, height };
   scale_ = 1;
   age_ = 0;
@@ -78,12 +78,12 @@ Expected<> CorrelationTracker::start (const FrameTensors &frame, double x, doubl
 
 /// Moves the target's model to the GPU of `models`, or to the host if `models` is null. A model for
 /// which the GPU has no memory stays on the host.
-Expected<> CorrelationTracker::enter (const std::shared_ptr<DeviceModels> &models)
+Expected<> CorrelationTracker::move_model_to (const std::shared_ptr<DeviceModels> &models)
 {
   if (device_ && models_ == models)
     return {};
   if (device_)
-    TRY (leave_device ());
+    TRY (move_model_to_host ());
   if (!models)
     return {};
   auto made = models->make (*host_);
@@ -97,7 +97,7 @@ Expected<> CorrelationTracker::enter (const std::shared_ptr<DeviceModels> &model
 
 /// Moves the target's model from a GPU to the host. If it cannot be read, the target must be
 /// learned again.
-Expected<> CorrelationTracker::leave_device ()
+Expected<> CorrelationTracker::move_model_to_host ()
 {
   auto read = models_->read (*device_);
   device_ = nullptr;
@@ -118,7 +118,7 @@ void CorrelationTracker::give_up_device ()
     has_started_ = false;  // its model may be incomplete
   request_.stage = Stage::done;
   if (device_)
-    (void) leave_device ();
+    (void) move_model_to_host ();
 }
 
 void CorrelationTracker::resize (double x_factor, double y_factor)
@@ -144,14 +144,15 @@ inthist::Region CorrelationTracker::region (const FrameTensors &frame, const Pla
 /// Decides from a frame's best match whether the target is lost. Returns how much to learn, 0 to 1.
 double CorrelationTracker::assess_match (const Match &match)
 {
-  const double share = match.peak / std::max (1e-6, usual_peak_);
+  const double peak_ratio = match.peak / std::max (1e-6, usual_peak_);
   const bool right = matches_colours (match);
-  double rate = right ? std::clamp (
-                    (share - kLearningThreshold) / (kFullLearning - kLearningThreshold), 0.0, 1.0)
-                      : 0;
+  double rate =
+      right ? std::clamp ((peak_ratio - kLearningThreshold) / (kFullLearning - kLearningThreshold),
+                          0.0, 1.0)
+            : 0;
   if (age_ == 1)
     rate = 1;
-  evidence_ = { match.sharpness, share, match.score / std::max (0.05, usual_score_) };
+  evidence_ = { match.sharpness, peak_ratio, match.score / std::max (0.05, usual_score_) };
   // a target that is never lost must learn its present appearance, whatever that is
   if (age_ == 1 || lost_after_ == 0)
     disappearance_.start (evidence_);
@@ -162,7 +163,7 @@ double CorrelationTracker::assess_match (const Match &match)
     if (disappearance_.frames () > 0)
       rate = 0;
     lost_ = lost_after_ > 0 && (unsure_ >= lost_after_ || disappearance_.frames () > lost_after_);
-  } else if (share > kRedetectionThreshold && right) {
+  } else if (peak_ratio > kRedetectionThreshold && right) {
     lost_ = false;
     disappearance_.start (evidence_, disappearance_.age ());
   } else {
@@ -174,7 +175,7 @@ double CorrelationTracker::assess_match (const Match &match)
 Expected<> CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_after,
                                        const ExpectedMotion &motion)
 {
-  TRY (enter (frame.models));
+  TRY (move_model_to (frame.models));
   age_++;
   lost_after_ = lost_after;
   ModelRequest &request = enter_stage (Stage::search);
@@ -188,14 +189,14 @@ Expected<> CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_
 /// Reads the results of a search near the target's last place.
 void CorrelationTracker::on_search_results (const FrameTensors &frame)
 {
-  const Found found = { request_.matches.front (), request_.middles.front () };
+  const FoundMatch found = { request_.matches.front (), request_.middles.front () };
   if (age_ == 1) {
     usual_peak_ = found.match.peak;
     usual_score_ = found.match.score;
   }
   if (!lost_ || request_.spots.empty ())
     return apply_match (frame, found);
-  lost_at_ = found;
+  match_near_last_place_ = found;
   ModelRequest &request = enter_stage (Stage::search_elsewhere);
   request.middles = request.spots;
   request.reach = 0;  // per_peak stays as it was for Stage::search
@@ -205,7 +206,7 @@ void CorrelationTracker::on_search_results (const FrameTensors &frame)
 /// Reads the results of a search for a lost target at other places of the frame.
 void CorrelationTracker::on_candidate_results (const FrameTensors &frame)
 {
-  Found best = lost_at_;
+  FoundMatch best = match_near_last_place_;
   for (std::size_t i = 0; i < request_.matches.size (); i++)
     if (const Match &match = request_.matches[i];
         match.peak > kElsewhereGain * best.match.peak && matches_colours (match))
@@ -214,7 +215,7 @@ void CorrelationTracker::on_candidate_results (const FrameTensors &frame)
 }
 
 /// Moves the target to the place of a match, unless the match is weak, and requests the learning.
-void CorrelationTracker::apply_match (const FrameTensors &frame, const Found &found)
+void CorrelationTracker::apply_match (const FrameTensors &frame, const FoundMatch &found)
 {
   const Match &match = found.match;
   rate_ = assess_match (match);
@@ -236,7 +237,7 @@ void CorrelationTracker::end_step ()
 }
 
 /// Requests the learning from a frame: by turns of the filter and of the sizes, first the filter.
-void CorrelationTracker::request_learning (const Found &found)
+void CorrelationTracker::request_learning (const FoundMatch &found)
 {
   constexpr double kMaxMoved = 2;  // cells
   usual_peak_ += rate_ * kAverageRate * (found.match.peak - usual_peak_);

@@ -80,21 +80,21 @@ public:
   const Evidence &evidence () const { return evidence_; }
 
 private:
-  struct Found {
+  struct FoundMatch {
     Match match;
     Spot middle;
   };
 
-  Expected<> enter (const std::shared_ptr<DeviceModels> &models);
-  Expected<> leave_device ();
+  Expected<> move_model_to (const std::shared_ptr<DeviceModels> &models);
+  Expected<> move_model_to_host ();
   Place place () const { return { x (), y (), width (), height () }; }
   ModelRequest &enter_stage (Stage next);
   bool matches_colours (const Match &match) const;
   double assess_match (const Match &match);
   void on_search_results (const FrameTensors &frame);
   void on_candidate_results (const FrameTensors &frame);
-  void apply_match (const FrameTensors &frame, const Found &found);
-  void request_learning (const Found &found);
+  void apply_match (const FrameTensors &frame, const FoundMatch &found);
+  void request_learning (const FoundMatch &found);
   void end_step ();
   void on_size (double factor);
 
@@ -114,7 +114,7 @@ private:
 
   // of the step
   ModelRequest request_;
-  Found lost_at_ = {};  // best match around a lost target's last place
+  FoundMatch match_near_last_place_ = {};  // best match around a lost target's last place
   unsigned lost_after_ = 0;
   double rate_ = 0;  // of learning
 };
