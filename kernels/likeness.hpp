@@ -209,7 +209,8 @@ public:
   }
 
   /// Calls visit (k, number) for each number that a MeasureSum keeps from bin to bin, so that
-  /// another MeasureSum can go on with them. Number 1 of bhattacharyya is the bits of an integer.
+  /// another MeasureSum can go on with them. All numbers are floats: the integer uncounted_ is
+  /// passed as the float that has the same bits.
   template <class Visit>
   INTHIST_HOST_DEVICE void for_state (Visit &&visit)
   {

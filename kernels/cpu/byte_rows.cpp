@@ -307,7 +307,8 @@ HWY_INLINE void write_tile (const Counts &counts, int t, T *columns, Left<T> &be
 }
 
 /// Writes the tiles of pixel rows first..last - 1 of a bin, given the counts of the columns above.
-/// A T holds all numbers of a tile except the corner. Returns false if the job was cancelled.
+/// T is wide enough for all numbers of a tile but the corner, which has 32 bits. Returns false if
+/// the job was cancelled.
 template <class T>
 bool scan_tiles (const Job &job, int bin, int first, int last, T *columns)
 {

@@ -7,9 +7,9 @@
 namespace integralhist {
 namespace {
 
-/// The most pixels per side of a surface that is drawn at once; cairo's limit is 32767.
+/// The most pixels per side of a picture that cairo draws at once; cairo's limit is 32767.
 constexpr gint64 kTile = 2048;
-/// The most pixels per side of a trail's surfaces, small because a trail is a thin line.
+/// The same for trails: small, because most of a large picture around a thin line is empty.
 constexpr gint64 kTrailTile = 64;
 constexpr double kFar = 1e6;  // pixels; the limit of cairo's coordinates is eight million
 constexpr Colour kBlack = { 0, 0, 0 }, kPanel = { 0.2, 0.2, 0.2 };

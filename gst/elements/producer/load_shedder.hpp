@@ -103,7 +103,8 @@ private:
     GstClockTime late_until = GST_CLOCK_TIME_NONE;  // ns of running time
     bool sink_waits = false;                        // the sink had time left
 
-    // Last frame with a histogram: its running time; its arrival, if that is unknown.
+    // The running time of the last frame with a histogram. If the running time is unknown, the
+    // clock's time at which the frame arrived.
     GstClockTime last_computed = GST_CLOCK_TIME_NONE, last_computed_arrival = GST_CLOCK_TIME_NONE;
 
     std::array<Lateness, 256> lateness;  // of recent frames, a ring

@@ -19,8 +19,9 @@ EnginePlan choose (const EngineRequest &request)
              // and the CPU computes frames in host memory.
       computes = !request.on_gpu || request.gpu_takes_shape;
   const bool stays_on_gpu = whole_gpu && computes;
-  // Compute::automatic computes frames at once if a frame needs several devices or rounds, if
-  // pixels have weights on a GPU, if all tensors are downloaded, or if GPU memory is short.
+  // Compute::automatic computes frames immediately if a frame needs several devices, or one device
+  // several times; if pixels have weights on a GPU; if all tensors are downloaded; or if GPU memory
+  // is short.
   if (automatic
       && (!stays_on_gpu || weighs || request.downloads || !request.has_room_to_change_schedule))
     return at_once;

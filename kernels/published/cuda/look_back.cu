@@ -12,7 +12,7 @@ extern const Strategy kLookBack;
 
 namespace cuda {
 
-// The tile sizes of look-back for pixels that are as large as elements.
+// The tile sizes of look-back for pixels of the same type as the table's elements.
 template <class T>
 constexpr LookBackPolicy kLookBackPolicy<T, Power<T, T>> = {
   .large = { .rows = 16, .chunks = 1, .blocks = 3 },  // 128 x 128 elements, or 32 x 128 of f32x4

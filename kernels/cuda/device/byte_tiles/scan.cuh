@@ -314,8 +314,8 @@ private:
   uint4 ahead_[kAhead];
   std::uint32_t corner_, top_[kTops];
   std::uint32_t inside_[kTileSide - 1][kTileWords], below_[kTileWords];
-  // counts of the bin's pixels, four rows to a word: in the tile's first column, and in this column
-  // and in all tiles to the left in the group
+  // The bin's pixels in each row, four rows to a word: those in the tile's first column, and those
+  // from the group's first tile up to and with the first column of this tile.
   std::uint32_t first_column_[kQuads], before_inside_[kQuads];
 };
 
