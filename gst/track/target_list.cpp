@@ -7,12 +7,12 @@
 //   unconfirmed   it has no id. A sure detection confirms it, or a second detection, or its look
 //                 between detections; detect () drops it if it becomes hopeless
 //   seen          its box looks like the target
-//   coasting      it is probably hidden, and moves on at its velocity
+//   coasting      something probably hides it, and it moves on at its velocity
 //   absent        it is neither seen nor coasting (note_presence ())
 //   waiting       it is not searched for until a detection matches it (note_presence (),
 //                 note_followed (), end ())
-//   yielding      a surer target has about the same box (overlapping_targets.hpp)
-//   hidden        its box has no pixel in the frame (note_followed ())
+//   duplicate     a surer target has about the same box (overlapping_targets.hpp)
+//   outside       its box has no pixel in the frame (note_followed ())
 #include "target_list.hpp"
 
 #include <algorithm>
@@ -58,7 +58,7 @@ TrackedTarget *TargetList::add (const GstVideoRectangle &box, const TargetFrame 
   auto tracked = std::make_unique<TrackedTarget> ();
   tracked->serial = next_serial_++;
   tracked->first_seen = tracked->last_seen = frame.time;
-  tracked->last_box = frame.in_tensor (box);
+  tracked->kept_box = frame.in_tensor (box);
   const auto seen =
       [&] (const TrackedTarget &target) {  // a configured box may be far larger than the frame
         return frame.in_tensor (frame.clip (frame.in_frame (target.box ())));
@@ -169,7 +169,7 @@ void TargetList::fit (GstIntegralHistogram *colours, const TargetFrame &frame)
   if (spec_ && *spec_ != spec_of (colours)) {
     for (const auto &tracked : targets_)
       tracked->appearance.clear ();
-    mean_detection_.clear ();
+    mean_appearance_.clear ();
   }
   spec_ = spec_of (colours);
 }
@@ -273,7 +273,7 @@ Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHis
     boxes.push_back (detection.box);
   const auto appearances = TRY (appearances_of (colours, boxes));
   for (const Appearance &appearance : appearances)
-    mean_detection_.add (appearance);
+    mean_appearance_.add (appearance);
   for (std::size_t d = 0; d < detections.size (); d++)
     detections[d].appearance = distinct_appearance (appearances[d]);
 
@@ -317,7 +317,7 @@ Appearance TargetList::distinct_appearance (const Appearance &appearance) const
   const auto n = std::ranges::count_if (targets_, [] (const auto &tracked) {
     return tracked->is_confirmed () && tracked->was_detected ();
   });
-  return distinct (appearance, mean_detection_.mean (),
+  return distinct (appearance, mean_appearance_.mean (),
                    n > 1 ? kCommon * (1 - 1.0 / double (n)) : 0);
 }
 
@@ -556,7 +556,7 @@ void TargetList::reset ()
 {
   clear ();
   next_id_ = 1;
-  mean_detection_.clear ();
+  mean_appearance_.clear ();
   spec_.reset ();
   width_ = height_ = 0;
   n_detections_ = 0;

@@ -64,7 +64,7 @@ public:
         steps.push_back ({ target, tracked->expected_motion () });
     return steps;
   }
-  /// Updates the targets after the tracking method has looked for them: seen, hidden or lost.
+  /// Updates the targets after the tracking method has looked for them.
   Expected<> note_followed (GstIntegralHistogram *colours, const TargetFrame &frame);
   /// Ends targets whose middle has left the area, and targets that have been lost for long, except
   /// configured ones. A target without detections may become a duplicate of a surer one.
@@ -112,13 +112,13 @@ private:
   guint next_id_ = 1;
   guint64 next_serial_ = 1;  // never reset
   DetectorPace pace_;
-  MeanAppearance mean_detection_{ 2000 };  // of all detections
-  bool detector_ran_ = false;              // on this frame
-  int width_ = 0, height_ = 0;             // of the last tensor
-  std::optional<HistogramSpec> spec_;      // what the appearances are of
-  std::size_t n_detections_ = 0;           // so far
-  bool has_sure_detection_ = false;        // whether one of them was sure
-  bool uses_sure_detection_ = false;       // whether a sure one was selected
+  MeanAppearance mean_appearance_{ 2000 };  // of all detections
+  bool detector_ran_ = false;               // on this frame
+  int width_ = 0, height_ = 0;              // of the last tensor
+  std::optional<HistogramSpec> spec_;       // what the appearances are of
+  std::size_t n_detections_ = 0;            // so far
+  bool has_sure_detection_ = false;         // whether one of them was sure
+  bool uses_sure_detection_ = false;        // whether a sure one was selected
   struct GivenWarnings {
     bool confidence = false, per_cent = false, unused = false, excess = false, empty = false,
          area = false;

@@ -7,8 +7,8 @@ PropertyTable<TrackOptions> track_properties ()
 {
   PropertyTable<TrackOptions> table;
   table.number<guint> ("max-misses", FIELD (list.max_misses), 0, G_MAXUINT, kPlaying,
-                       "Runs of the detector in a row that may miss a target before it is lost; "
-                       "0 = any number; see docs/tracking.md");
+                       "Runs of the detector in a row without the target after which it is lost; "
+                       "0 = never; see docs/tracking.md");
   table.flag ("merge-classes", FIELD (list.merge_classes), kPlaying,
               "Ignore classes when detections are paired and merged; false = another class starts "
               "another target");

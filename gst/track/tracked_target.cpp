@@ -66,7 +66,7 @@ ExpectedMotion TrackedTarget::expected_motion () const
 {
   if (!motion.has_velocity () || is_lost ())
     return {};
-  const TargetBox now = target->box (), next = coasts () ? motion.expected_by_detections (last_box)
+  const TargetBox now = target->box (), next = coasts () ? motion.expected_by_detections (kept_box)
                                                          : motion.expected (now);
   return { next.x - now.x, next.y - now.y, kMotionSpread };
 }

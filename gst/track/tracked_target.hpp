@@ -50,7 +50,7 @@ struct TrackedTarget {
                last_detected = GST_CLOCK_TIME_NONE;
   std::variant<std::monostate, FragmentsTarget, CorrelationTarget> followed = {};
   Target *target = nullptr;  // the object in `followed`
-  TargetBox last_box = {};   // where the target was last seen or starts
+  TargetBox kept_box = {};   // where the target was last seen or starts
 
   Presence presence = Presence::seen;
   Wait wait = Wait::none;
@@ -81,7 +81,7 @@ struct TrackedTarget {
   TargetBox box () const { return coasts () ? extrapolated : last_seen_box (); }
   TargetBox last_seen_box () const
   {
-    return waits () || presence != Presence::seen || !target ? last_box : target->box ();
+    return waits () || presence != Presence::seen || !target ? kept_box : target->box ();
   }
   /// Returns whether the target waits for a detection, or the tracking method has lost it.
   bool is_not_followed () const { return waits () || (target && target->is_lost ()); }
@@ -103,14 +103,14 @@ struct TrackedTarget {
   {
     presence = Presence::seen;
     unseen_frames = 0;
-    last_box = at;
+    kept_box = at;
   }
   /// Notes that the target is probably hidden, and moves its box on at its detections' velocity.
   void begin_coasting ()
   {
     presence = Presence::coasting;
     unseen_frames++;
-    extrapolated = motion.expected_by_detections (last_box);
+    extrapolated = motion.expected_by_detections (kept_box);
   }
   void note_unseen ()
   {
@@ -120,7 +120,7 @@ struct TrackedTarget {
   void begin_wait (Wait until)
   {
     if (!was_detected ())
-      last_box = box ();
+      kept_box = box ();
     wait = until;
     if (coasts ())
       presence = Presence::seen;
@@ -135,7 +135,7 @@ struct TrackedTarget {
   }
   void resize (double x_factor, double y_factor)
   {
-    last_box = resized (last_box, x_factor, y_factor);
+    kept_box = resized (kept_box, x_factor, y_factor);
     if (target)
       target->resize (x_factor, y_factor);
     extrapolated = resized (extrapolated, x_factor, y_factor);

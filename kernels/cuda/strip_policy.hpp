@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The tuned numbers of strip, which tests/benchmarks/probes/strip_policies.cpp compares with others
-// (docs/measurements/2026-11-23-strip-policy.md). Those without figures were not compared.
+// The tuned numbers of strip. tests/benchmarks/probes/strip_policies.cpp compares those of
+// StripPolicy with others (docs/measurements/2026-11-23-strip-policy.md), and
+// 2026-11-30-wide-rows.md there has those of ScanPolicy. Those without figures were not compared.
 #pragma once
 
 #include "count_policy.hpp"

@@ -380,8 +380,11 @@ TEST (regions_of_the_producer)
   const std::string producer = "cudaintegralhist backend=cpu bins=4 ", set = "regions=0,0,9,9 ",
                     overlay = "! integralhistoverlay ";
   expect_one (producer + set + overlay,
-              "regions of cudaintegralhist are not drawn. Set the property regions of");
-  for (const std::string &right : { producer + set + overlay + set, producer + overlay })
+              "regions of the elements before it are not drawn. If you want them, set");
+  expect_one (producer + "interval=2 " + set + overlay, "regions of the elements before it");
+  for (const std::string &right :
+       { producer + set + overlay + set, producer + overlay,
+         producer + set + "! cudatrackfeatures backend=cpu ! integralhisttrack " + overlay })
     fail_unless (warnings_of (right).empty (), "%s", right.c_str ());
 }
 
@@ -469,7 +472,7 @@ TEST (clipped_regions)
   }
 }
 
-/// The debug information of an error names the function that found it.
+/// The debug information of an error names the function that posted it.
 TEST (error_names_its_place)
 {
   Pipeline pipeline ("videotestsrc num-buffers=2 ! video/x-raw,format=I420,width=96,height=64 ! "
@@ -480,6 +483,6 @@ TEST (error_names_its_place)
   g_autoptr (GError) error = nullptr;
   g_autofree gchar *debug = nullptr;
   gst_message_parse_error (message, &error, &debug);
-  expect_parts (debug, { "gstcudaintegral.cpp(" });
+  expect_parts (debug, { "gstcudaintegral.cpp(", "gst_cuda_integral_transform_ip ()" });
   fail_if (strstr (debug, "messages.cpp"), "%s", debug);
 }

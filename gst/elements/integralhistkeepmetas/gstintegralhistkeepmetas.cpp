@@ -231,7 +231,7 @@ void warn_of_loss (GstIntegralHistKeepMetas *self)
   GST_ELEMENT_WARNING (
       self, STREAM, FAILED,
       ("Frames pass without their metas: %s does not make one new buffer for each "
-       "frame, with the frame's timestamp. Attach the metas after it, or remove it "
+       "frame, at once and with the frame's timestamp. Attach the metas after it, or remove it "
        "from the property element.",
        name.empty () ? "An element inside" : name.c_str ()),
       (nullptr));

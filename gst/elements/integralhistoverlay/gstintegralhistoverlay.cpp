@@ -97,6 +97,7 @@ struct State {
   bool absence_logged = false;  // that frames have no histogram
   bool outside_warned = false;  // whether a warning of regions outside the frame was posted
   int undrawn = 0;              // frames without a drawing since the start
+  bool regions_seen = false;    // one of them had regions of a producer
 
   // The drawings that plan () has chosen for the current frame.
   bool draws = false;
@@ -115,6 +116,7 @@ struct State {
     trails.clear ();
     absence_logged = outside_warned = false;
     undrawn = 0;
+    regions_seen = false;
     canvas.clear ();
   }
 };
@@ -336,7 +338,7 @@ constexpr int kFramesBeforeAdvice = 30;
 
 /// Warns if a tracker comes after the overlay, which then cannot draw the tracks, or if only the
 /// producer of a frame has regions.
-static void advise (GstBaseTransform *trans, GstBuffer *buffer)
+static void advise (GstBaseTransform *trans, bool has_regions)
 {
   if (finds_tracker (GST_BASE_TRANSFORM_SRC_PAD (trans))
       && !finds_tracker (GST_BASE_TRANSFORM_SINK_PAD (trans)))
@@ -346,10 +348,10 @@ static void advise (GstBaseTransform *trans, GstBuffer *buffer)
          "after integralhisttrack.",
          GST_OBJECT_NAME (trans), GST_OBJECT_NAME (trans)),
         (nullptr));
-  else if (gst_buffer_get_meta (buffer, GST_INTEGRAL_HISTOGRAM_REGIONS_META_API_TYPE))
+  else if (has_regions && !finds_tracker (GST_BASE_TRANSFORM_SINK_PAD (trans)))
     GST_ELEMENT_WARNING (trans, RESOURCE, SETTINGS,
-                         ("%s has nothing to draw: regions of cudaintegralhist are not drawn. Set "
-                          "the property regions of %s too.",
+                         ("%s has nothing to draw: regions of the elements before it are not "
+                          "drawn. If you want them, set the property regions of %s too.",
                           GST_OBJECT_NAME (trans), GST_OBJECT_NAME (trans)),
                          (nullptr));
 }
@@ -372,10 +374,12 @@ static GstFlowReturn gst_integral_hist_overlay_prepare_output_buffer (GstBaseTra
     }
     state.draws = *planned;
   }
+  state.regions_seen =
+      state.regions_seen || gst_buffer_get_meta (in, GST_INTEGRAL_HISTOGRAM_REGIONS_META_API_TYPE);
   if (state.draws)
     state.undrawn = kFramesBeforeAdvice;  // after a drawing, advise () need not run
   else if (state.undrawn < kFramesBeforeAdvice && ++state.undrawn == kFramesBeforeAdvice)
-    advise (trans, in);
+    advise (trans, state.regions_seen);
   if (state.draws)
     return prepare_with_tensors (trans, in, out);
   *out = in;

@@ -49,6 +49,7 @@ struct State {
   GstPadChainFunction transform_chain = nullptr;   // the base class's chain function
   std::atomic<GstClockTime> latency = 0;           // the pipeline's latency by the last event
   std::atomic<bool> error_posted = false;          // an error of the element was posted
+  bool gray_warned = false, clip_noted = false;    // each is posted once from start to stop
   std::atomic<guint64> attached = 0, skipped = 0;  // counts: frames with a tensor, late frames
   CancelSource cancel;                             // ends all waits on a flush or a stop
   std::unique_ptr<RegionReporter> reporter;        // from start to stop
@@ -210,6 +211,7 @@ static Expected<> start (GstCudaIntegral *self)
   if (const std::string ignored = state.started.describe_ignored_bins (); !ignored.empty ())
     GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS, ("%s", ignored.c_str ()), (nullptr));
   state.feature = int (state.started.feature);
+  state.gray_warned = state.clip_noted = false;
   state.frames = state.attached = state.skipped = 0;
   state.scores.start (state.started, state.lut);
   state.error_posted = false;
@@ -284,7 +286,8 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
       || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.input.info)
       || picture_bytes (format) > picture_bytes (state.format))
     forget_frame_size (state);  // larger pictures leave less memory
-  if (const std::string warning = state.started.describe_gray (info); !warning.empty ())
+  if (const std::string warning = state.started.describe_gray (info);
+      !warning.empty () && !std::exchange (state.gray_warned, true))
     GST_ELEMENT_WARNING (self, STREAM, FORMAT, ("%s", warning.c_str ()), (nullptr));
   state.input = *input;
   state.format = format;
@@ -353,7 +356,7 @@ prepare_engine (GstCudaIntegral *self, const ProducerProperties &properties, Gst
   state.shape.width = area.w;
   state.shape.height = area.h;
   if (const std::string notice = TRY (state.regions.update (properties.regions, state.shape));
-      !notice.empty ())
+      !notice.empty () && !std::exchange (state.clip_noted, true))
     GST_ELEMENT_INFO (self, RESOURCE, SETTINGS, ("%s", notice.c_str ()),
                       ("%s", notice.c_str ()));  // gst-launch-1.0 prints only the second text
   if (const auto device =

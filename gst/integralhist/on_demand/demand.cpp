@@ -112,10 +112,10 @@ bool Demand::charge_counting (double counting, double lookups, const Region &all
   const double cost = std::max (0.0, counting - lookups);
   if (cost == 0)
     return true;
-  if (counting_cost_ + cost >= cost_of (all) || frame_cost_ + cost >= cost_of (frame_))
+  if (counting_cost_ + cost >= cost_of (all) || cost_so_far_ + cost >= cost_of (frame_))
     return false;
   counting_cost_ += cost;
-  frame_cost_ += cost;
+  cost_so_far_ += cost;
   return true;
 }
 
@@ -139,7 +139,7 @@ std::optional<Region> Demand::choose_tensor (const Query &query)
   if (cost_of (wanted) > kMaxToSpan * cost_of (asked) + (has_box ? cost_of (box_) : 0))
     wanted = asked;
   if (!movable || cost_of (wanted) > kMaxOfWhole * cost_of (frame_)
-      || frame_cost_ + cost_of (wanted) > cost_of (frame_))
+      || cost_so_far_ + cost_of (wanted) > cost_of (frame_))
     wanted = frame_;
   return wanted;
 }
@@ -183,7 +183,7 @@ void Demand::note_computed (const Region &region)
   box_ = region;
   asked_ = {};
   counting_cost_ = 0;
-  frame_cost_ += cost_of (region);
+  cost_so_far_ += cost_of (region);
 }
 
 }  // namespace integralhist

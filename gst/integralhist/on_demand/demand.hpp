@@ -55,7 +55,7 @@ public:
   bool whole_is_better () const
   {
     return is_within (frame_, box_)
-           || frame_cost_ > answer_cost_->max_share_of_whole * cost_of (frame_);
+           || cost_so_far_ > answer_cost_->max_share_of_whole * cost_of (frame_);
   }
   const Region &frame () const { return frame_; }
   void forget () { *this = Demand (shape_, *answer_cost_); }
@@ -75,7 +75,7 @@ private:
   // computed, the cost of counting them, and the cost of all answers about this frame.
   Region asked_;
   double counting_cost_ = 0;
-  double frame_cost_ = 0;
+  double cost_so_far_ = 0;
 };
 
 }  // namespace integralhist
