@@ -380,7 +380,7 @@ TEST (regions_of_the_producer)
   const std::string producer = "cudaintegralhist backend=cpu bins=4 ", set = "regions=0,0,9,9 ",
                     overlay = "! integralhistoverlay ";
   expect_one (producer + set + overlay,
-              "regions of the elements before it are not drawn. If you want them, set");
+              "regions of the elements before it are not drawn. To draw them, set");
   expect_one (producer + "interval=2 " + set + overlay, "regions of the elements before it");
   for (const std::string &right :
        { producer + set + overlay + set, producer + overlay,

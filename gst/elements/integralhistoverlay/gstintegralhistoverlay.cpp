@@ -351,7 +351,7 @@ static void advise (GstBaseTransform *trans, bool has_regions)
   else if (has_regions && !finds_tracker (GST_BASE_TRANSFORM_SINK_PAD (trans)))
     GST_ELEMENT_WARNING (trans, RESOURCE, SETTINGS,
                          ("%s has nothing to draw: regions of the elements before it are not "
-                          "drawn. If you want them, set the property regions of %s too.",
+                          "drawn. To draw them, set the property regions of %s too.",
                           GST_OBJECT_NAME (trans), GST_OBJECT_NAME (trans)),
                          (nullptr));
 }
