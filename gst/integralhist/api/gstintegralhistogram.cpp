@@ -63,8 +63,8 @@ constexpr bool is_named (std::string_view name, std::string_view prefix, std::st
          && std::ranges::equal (name.substr (prefix.size ()), nick, is_same);
 }
 
-/// Returns, at compile time, whether a row of the table inthist::kFeatures has the name of the
-/// feature with that number in the C and in the C++ enumeration.
+/// Returns, at compile time, whether row kRow of the table inthist::kFeatures has the name of
+/// feature kRow in the C and in the C++ enumeration.
 template <std::size_t kRow>
 constexpr bool names_row ()
 {
