@@ -49,7 +49,7 @@ struct State {
   GstPadChainFunction transform_chain = nullptr;   // the base class's chain function
   std::atomic<GstClockTime> latency = 0;           // the pipeline's latency by the last event
   std::atomic<bool> error_posted = false;          // an error of the element was posted
-  bool gray_warned = false, clip_noted = false;    // each is posted once from start to stop
+  bool gray_warned = false;                        // since the start, of a feature of colours
   std::atomic<guint64> attached = 0, skipped = 0;  // counts: frames with a tensor, late frames
   CancelSource cancel;                             // ends all waits on a flush or a stop
   std::unique_ptr<RegionReporter> reporter;        // from start to stop
@@ -165,7 +165,7 @@ static void forget_frame_size (State &state)
   drop_engine (state);
   state.shape.width = state.shape.height = 0;
   state.error_posted = false;
-  state.regions = {};
+  state.regions.forget_size ();
 }
 
 static Expected<> renew_engine (GstCudaIntegral *self)
@@ -211,7 +211,8 @@ static Expected<> start (GstCudaIntegral *self)
   if (const std::string ignored = state.started.describe_ignored_bins (); !ignored.empty ())
     GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS, ("%s", ignored.c_str ()), (nullptr));
   state.feature = int (state.started.feature);
-  state.gray_warned = state.clip_noted = false;
+  state.gray_warned = false;
+  state.regions = {};
   state.frames = state.attached = state.skipped = 0;
   state.scores.start (state.started, state.lut);
   state.error_posted = false;
@@ -355,10 +356,7 @@ prepare_engine (GstCudaIntegral *self, const ProducerProperties &properties, Gst
     forget_frame_size (state);
   state.shape.width = area.w;
   state.shape.height = area.h;
-  if (const std::string notice = TRY (state.regions.update (properties.regions, state.shape));
-      !notice.empty () && !std::exchange (state.clip_noted, true))
-    GST_ELEMENT_INFO (self, RESOURCE, SETTINGS, ("%s", notice.c_str ()),
-                      ("%s", notice.c_str ()));  // gst-launch-1.0 prints only the second text
+  TRY (state.regions.update (GST_ELEMENT (self), properties.regions, state.shape));
   if (const auto device =
           TRY (state.devices.follow (buffer, state.input, state.started.first_device ()))) {
     INFO (self, "following the input to CUDA device %d", *device);
