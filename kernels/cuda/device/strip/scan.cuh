@@ -85,6 +85,7 @@ public:
   static constexpr int kPixels = Adds::kPixels;
   static_assert (kPixels * sizeof (T) == 16);  // a lane stores 16 bytes at once
   static constexpr int kMaxWarps = Adds::kPolicy.columns / (kWarp * kPixels);
+  static_assert (kMaxWarps <= kWarp);  // start () adds up the totals of all warps in one
 
   struct Shared {
     typename Adds::RowTotals row_totals[2][kMaxWarps];  // [buffer][warp]
