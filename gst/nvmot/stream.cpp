@@ -19,10 +19,10 @@ std::vector<Detection> detections_of (std::span<const InputObject> objects)
     if (!std::isfinite (x) || !std::isfinite (y) || !std::isfinite (width)
         || !std::isfinite (height) || width <= 0 || height <= 0)
       continue;
-    const gint left = whole_pixel (x), top = whole_pixel (y);
+    const gint left = round_to_pixel (x), top = round_to_pixel (y);
     const GstVideoRectangle box = { left, top,
-                                    std::max (1, whole_pixel (double (x) + width) - left),
-                                    std::max (1, whole_pixel (double (y) + height) - top) };
+                                    std::max (1, round_to_pixel (double (x) + width) - left),
+                                    std::max (1, round_to_pixel (double (y) + height) - top) };
     Detection detection = { gint (i), box, std::to_string (objects[i].class_id), std::nullopt };
     const float confidence = objects[i].confidence;
     if (!std::isfinite (confidence))
@@ -68,7 +68,7 @@ Expected<> Stream::track (const BatchFrame &frame, const FrameTensors &tensors,
 {
   const TargetFrame in (tensors.gradients, frame.time);
   const StepInput input = { .options = options.list, .detections = detections_of (frame.objects) };
-  TRY (tracker_.follow (in, tensors, options.lost_after, input));
+  TRY (tracker_.track (in, tensors, options.lost_after, input));
 
   // Unconfirmed targets with a detection in this frame are also written to the output, so that
   // elements after nvtracker see the detection.

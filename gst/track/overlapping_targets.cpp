@@ -29,8 +29,8 @@ void find_rivals (std::vector<Contender> &all)
     const Contender &a = all[i];
     for (std::size_t j = i + 1; j < all.size () && all[j].box.x < a.box.x + a.box.width; j++)
       if (const Contender &b = all[j]; iou (a.box, b.box) > kMatchIou
-                                       && !a.target->began_with (*b.target)
-                                       && !b.target->began_with (*a.target)) {
+                                       && !a.target->overlapped_at_start (*b.target)
+                                       && !b.target->overlapped_at_start (*a.target)) {
         all[i].rivals.push_back (j);
         all[j].rivals.push_back (i);
       }
@@ -43,7 +43,7 @@ void mark_duplicates (std::span<const std::unique_ptr<TrackedTarget>> targets)
 {
   std::vector<Contender> all;
   for (const auto &tracked : targets)
-    if (!tracked->was_detected () && !tracked->is_not_followed ())
+    if (!tracked->was_detected () && !tracked->is_untracked ())
       all.push_back ({ tracked.get (), tracked->box () });
     else
       tracked->is_duplicate = false;

@@ -7,11 +7,11 @@
 namespace integralhist {
 
 /// Tracks the targets in one frame, in the order that target_list.cpp gives. `colours` is the
-/// tensor for appearances, and `follow` looks for targets of type T.
-template <typename T, typename Follow>
+/// tensor for appearances, and `search` looks for targets of type T.
+template <typename T, typename Search>
 Expected<>
 StreamTracker::step (const TargetFrame &frame, std::span<GstIntegralHistogram *const> tensors,
-                     GstIntegralHistogram *colours, const StepInput &input, const Follow &follow)
+                     GstIntegralHistogram *colours, const StepInput &input, const Search &search)
 {
   targets_.fit (colours, frame);
   TRY (targets_.configure (input.options, frame));
@@ -23,29 +23,29 @@ StreamTracker::step (const TargetFrame &frame, std::span<GstIntegralHistogram *c
     TRY (await (tensor_of (tensor)));
   TRY (targets_.detect (input.detections, colours, frame));
   const std::vector<Step<T>> steps = targets_.prepare_steps<T> ();
-  TRY (follow (steps));
-  TRY (targets_.note_followed (colours, frame));
+  TRY (search (steps));
+  TRY (targets_.note_tracked (colours, frame));
   targets_.end (frame);
   return {};
 }
 
-Expected<> StreamTracker::follow (const TargetFrame &frame, const FrameTensors &tensors,
-                                  unsigned lost_after, const StepInput &input)
+Expected<> StreamTracker::track (const TargetFrame &frame, const FrameTensors &tensors,
+                                 unsigned lost_after, const StepInput &input)
 {
   GstIntegralHistogram *const all[] = { tensors.gradients, tensors.colours, tensors.luma };
   return step<CorrelationTarget> (frame, all, tensors.colours, input, [&] (const auto &steps) {
-    return correlation_.follow (tensors, lost_after, steps);
+    return correlation_.track (tensors, lost_after, steps);
   });
 }
 
-Expected<> StreamTracker::follow (const TargetFrame &frame, const FragmentsSettings &settings,
-                                  unsigned lost_after, const StepInput &input)
+Expected<> StreamTracker::track (const TargetFrame &frame, const FragmentsSettings &settings,
+                                 unsigned lost_after, const StepInput &input)
 {
   GstIntegralHistogram *const histogram = frame.histogram;
-  return step<FragmentsTarget> (frame, { &histogram, 1 }, histogram, input,
-                                [&] (const auto &steps) {
-                                  return follow_fragments (histogram, settings, lost_after, steps);
-                                });
+  return step<FragmentsTarget> (
+      frame, { &histogram, 1 }, histogram, input, [&] (const auto &steps) {
+        return track_by_fragments (histogram, settings, lost_after, steps);
+      });
 }
 
 }  // namespace integralhist

@@ -34,11 +34,11 @@ public:
 
   /// Wait for the tensors of the next frame, and follow the targets in it, by correlation filters
   /// or by fragments. A target is lost after `lost_after` bad frames in a row; 0 for never.
-  Expected<> follow (const TargetFrame &frame, const FrameTensors &tensors, unsigned lost_after,
-                     const StepInput &input);
-  Expected<> follow (const TargetFrame &frame, const FragmentsSettings &settings,
-                     unsigned lost_after, const StepInput &input);
-  /// Returns the tracks after the last follow (): those of confirmed targets, or of all others.
+  Expected<> track (const TargetFrame &frame, const FrameTensors &tensors, unsigned lost_after,
+                    const StepInput &input);
+  Expected<> track (const TargetFrame &frame, const FragmentsSettings &settings,
+                    unsigned lost_after, const StepInput &input);
+  /// Returns the tracks after the last track (): those of confirmed targets, or of all others.
   std::vector<TrackedBox> tracks (const TargetFrame &frame, bool confirmed = true) const
   {
     return targets_.tracks (frame, confirmed);
@@ -54,9 +54,9 @@ public:
   }
 
 private:
-  template <typename T, typename Follow>
+  template <typename T, typename Search>
   Expected<> step (const TargetFrame &frame, std::span<GstIntegralHistogram *const> tensors,
-                   GstIntegralHistogram *colours, const StepInput &input, const Follow &follow);
+                   GstIntegralHistogram *colours, const StepInput &input, const Search &search);
 
   CorrelationMethod correlation_;
   TargetList targets_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The targets of a tracker. For each frame, StreamTracker calls fit (), configure (), drop_at ()
-// and start (), detect (), prepare_steps (), note_followed (), end () and tracks (), in this order.
+// and start (), detect (), prepare_steps (), note_tracked (), end () and tracks (), in this order.
 // A target's states are:
 //
 //   unconfirmed   it has no id. A sure detection confirms it, or a second detection, or its look
@@ -10,9 +10,9 @@
 //   coasting      something probably hides it, and it moves on at its velocity
 //   absent        it is neither seen nor coasting (note_presence ())
 //   waiting       it is not searched for until a detection matches it (note_presence (),
-//                 note_followed (), end ())
+//                 note_tracked (), end ())
 //   duplicate     a surer target has about the same box (overlapping_targets.hpp)
-//   outside       its box has no pixel in the frame (note_followed ())
+//   outside       its box has no pixel in the frame (note_tracked ())
 #include "target_list.hpp"
 
 #include <algorithm>
@@ -64,8 +64,8 @@ TrackedTarget *TargetList::add (const GstVideoRectangle &box, const TargetFrame 
         return frame.in_tensor (frame.clip (frame.in_frame (target.box ())));
       };
   for (const auto &other : targets_)
-    if (!other->is_not_followed () && iou (seen (*other), seen (*tracked)) > kMatchIou)
-      tracked->ids_at_start.push_back (other->id);
+    if (!other->is_untracked () && iou (seen (*other), seen (*tracked)) > kMatchIou)
+      tracked->overlapping_ids_at_start.push_back (other->id);
   return targets_.emplace_back (std::move (tracked)).get ();
 }
 
@@ -242,7 +242,7 @@ void TargetList::begin_frame ()
   for (const auto &tracked : targets_) {
     tracked->is_detected_now = false;
     tracked->detection.reset ();
-    if (!pace_.is_known () && tracked->wait == TrackedTarget::Wait::for_detector)
+    if (!pace_.is_known () && tracked->wait == TrackedTarget::Wait::while_detector_runs)
       tracked->wait = TrackedTarget::Wait::none;
   }
 }
@@ -317,20 +317,20 @@ Appearance TargetList::distinct_appearance (const Appearance &appearance) const
   const auto n = std::ranges::count_if (targets_, [] (const auto &tracked) {
     return tracked->is_confirmed () && tracked->was_detected ();
   });
-  return distinct (appearance, mean_appearance_.mean (),
-                   n > 1 ? kCommon * (1 - 1.0 / double (n)) : 0);
+  return subtract_common (appearance, mean_appearance_.mean (),
+                          n > 1 ? kCommon * (1 - 1.0 / double (n)) : 0);
 }
 
 /// Returns the expected and the detected box of each confirmed target that has a detection in this
 /// frame and had one in the last frame.
-std::vector<Displacement> TargetList::displacements (std::span<const Prediction> targets,
-                                                     std::span<const Measurement> detections,
-                                                     std::span<const int> detection_of) const
+std::vector<BoxPair> TargetList::box_pairs (std::span<const Prediction> targets,
+                                            std::span<const Measurement> detections,
+                                            std::span<const int> detection_of) const
 {
-  std::vector<Displacement> all;
+  std::vector<BoxPair> all;
   for (std::size_t t = 0; t < targets.size (); t++)
     if (detection_of[t] >= 0 && targets[t].is_confirmed && targets_[t]->motion.undetected () == 0)
-      all.push_back ({ targets[t].places[0].box, detections[std::size_t (detection_of[t])].box });
+      all.push_back ({ targets[t].boxes[0].box, detections[std::size_t (detection_of[t])].box });
   return all;
 }
 
@@ -346,16 +346,16 @@ std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement>
   }
   std::vector<Prediction> targets;
   for (const auto &tracked : targets_)
-    targets.push_back ({ tracked->expected_places (),
+    targets.push_back ({ tracked->expected_boxes (),
                          distinct_appearance (tracked->appearance.mean ()),
                          tracked->appearance.n (), tracked->misses + detector_runs,
                          seconds_between (tracked->last_detected, frame.time),
                          tracked->is_confirmed (), tracked->kind });
   const double pixels = double (width_) * height_;
   std::vector<int> detection_of = match_detections (targets, detections, pixels);
-  if (const auto shift = camera_shift (displacements (targets, detections, detection_of))) {
+  if (const auto shift = camera_shift (box_pairs (targets, detections, detection_of))) {
     for (Prediction &target : targets)
-      for (ExpectedPlace &place : target.places)
+      for (ExpectedBox &place : target.boxes)
         place.box = shifted (place.box, *shift);
     detection_of = match_detections (targets, detections, pixels);
   }
@@ -364,7 +364,7 @@ std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement>
     if (TrackedTarget &tracked = *targets_[t]; detection_of[t] >= 0) {
       const std::size_t d = std::size_t (detection_of[t]);
       target_of[d] = &tracked;
-      tracked.restart (tracked.corrected (detections[d].box, targets[t].places[0]));
+      tracked.restart (tracked.corrected (detections[d].box, targets[t].boxes[0]));
       tracked.is_detected_now = true;
     }
   note_misses (detector_runs);
@@ -439,19 +439,19 @@ Expected<> TargetList::note_presence (GstIntegralHistogram *colours, const Targe
     const bool looks_right =
         alike >= (detector_ran_ ? kPresenceSimilarity : kPresenceSimilarityBetweenRuns)
         && covered_share_of (tracked) <= kCovers;
-    if (looks_right && !detector_ran_ && !tracked.is_confirmed () && !tracked.is_not_followed ()) {
+    if (looks_right && !detector_ran_ && !tracked.is_confirmed () && !tracked.is_untracked ()) {
       tracked.existence.confirm ();
       confirm (tracked, frame);
     }
     if (!pace_.is_known ()
-        || (looks_right && !tracked.is_not_followed () && tracked.existence.is_likely ())) {
+        || (looks_right && !tracked.is_untracked () && tracked.existence.is_likely ())) {
       tracked.note_seen (boxes[i]);
     } else if (may_coast (tracked)) {
       tracked.begin_coasting ();
     } else {
       tracked.note_unseen ();
       if (tracked.unseen_frames > kMaxUnseenFrames)
-        tracked.begin_wait (TrackedTarget::Wait::for_detector);
+        tracked.begin_wait (TrackedTarget::Wait::while_detector_runs);
     }
   }
   return {};
@@ -486,7 +486,7 @@ void TargetList::warn_of_empty (const TrackedTarget &tracked, const TargetFrame 
                    settings_of (spec_of (frame.histogram))) });
 }
 
-Expected<> TargetList::note_followed (GstIntegralHistogram *colours, const TargetFrame &frame)
+Expected<> TargetList::note_tracked (GstIntegralHistogram *colours, const TargetFrame &frame)
 {
   TRY (note_presence (colours, frame));
   for (const auto &tracked : targets_) {
@@ -496,18 +496,18 @@ Expected<> TargetList::note_followed (GstIntegralHistogram *colours, const Targe
       if (tracked->is_empty ())
         warn_of_empty (*tracked, frame);
       tracked->lost_frames++;
-      tracked->motion.miss ();
+      tracked->motion.note_unseen ();
       // the detector finds a lost target better than a search of the frame does
       if (tracked->was_detected () && pace_.is_known () && !tracked->waits ())
-        tracked->begin_wait (TrackedTarget::Wait::for_detector);
+        tracked->begin_wait (TrackedTarget::Wait::while_detector_runs);
     } else {
       tracked->lost_frames = 0;
       tracked->last_seen = frame.time;
       if (tracked->coasts ()
           || (detector_ran_ && tracked->was_detected () && !tracked->is_detected_now))
-        tracked->motion.miss ();  // the box does not show where the target is
+        tracked->motion.note_unseen ();  // the box does not show where the target is
       else if (!tracked->is_detected_now)
-        tracked->motion.follow (tracked->box ());
+        tracked->motion.note_tracked (tracked->box ());
     }
   }
   return {};
@@ -517,7 +517,7 @@ void TargetList::end (const TargetFrame &frame)
 {
   for (const auto &tracked : targets_)
     if (options_.max_misses > 0 && tracked->misses >= options_.max_misses)
-      tracked->begin_wait (TrackedTarget::Wait::for_detection);
+      tracked->begin_wait (TrackedTarget::Wait::until_detection);
   mark_duplicates (targets_);
   std::erase_if (targets_, [&] (const auto &tracked) {
     return !is_in_area (frame.in_frame (tracked->box ()))

@@ -65,7 +65,7 @@ public:
     return steps;
   }
   /// Updates the targets after the tracking method has looked for them.
-  Expected<> note_followed (GstIntegralHistogram *colours, const TargetFrame &frame);
+  Expected<> note_tracked (GstIntegralHistogram *colours, const TargetFrame &frame);
   /// Ends targets whose middle has left the area, and targets that have been lost for long, except
   /// configured ones. A target without detections may become a duplicate of a surer one.
   void end (const TargetFrame &frame);
@@ -90,9 +90,9 @@ private:
   Appearance distinct_appearance (const Appearance &appearance) const;
   std::vector<TrackedTarget *> associate (std::span<const Measurement> detections,
                                           unsigned detector_runs, const TargetFrame &frame);
-  std::vector<Displacement> displacements (std::span<const Prediction> targets,
-                                           std::span<const Measurement> detections,
-                                           std::span<const int> detection_of) const;
+  std::vector<BoxPair> box_pairs (std::span<const Prediction> targets,
+                                  std::span<const Measurement> detections,
+                                  std::span<const int> detection_of) const;
   void note_misses (unsigned detector_runs);
   bool starts_target (const Measurement &detection, const TargetFrame &frame) const;
   bool may_coast (const TrackedTarget &tracked) const;

@@ -35,10 +35,10 @@ void TrackedTarget::note_detection (const Detection &detection, const TargetBox 
   last_detected = time;
   kind = detection.kind;
   detection_confidence = detection.confidence;
-  motion.detect (box);
+  motion.note_detected (box);
 }
 
-std::vector<ExpectedPlace> TrackedTarget::expected_places () const
+std::vector<ExpectedBox> TrackedTarget::expected_boxes () const
 {
   const unsigned unseen = motion.unseen () + 1, undetected = motion.undetected () + 1;
   const TargetBox seen = last_seen_box ();
@@ -46,7 +46,7 @@ std::vector<ExpectedPlace> TrackedTarget::expected_places () const
            { motion.expected_by_detections (seen), spread_of (undetected, undetected) } };
 }
 
-TargetBox TrackedTarget::corrected (const TargetBox &found, const ExpectedPlace &at) const
+TargetBox TrackedTarget::corrected (const TargetBox &found, const ExpectedBox &at) const
 {
   if (!was_detected () || is_lost ())
     return found;

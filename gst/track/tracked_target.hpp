@@ -25,7 +25,7 @@ namespace integralhist {
 ///   is_duplicate      a surer target has the same box
 ///   is_outside_frame  no pixel of the frame shows its box
 ///   is_absent         its box shows nothing like it
-///   is_not_followed   it waits for a detection, or the tracking method has lost it. If it coasts,
+///   is_untracked   it waits for a detection, or the tracking method has lost it. If it coasts,
 ///                     its box moves on behind another object, and it is not lost
 struct TrackedTarget {
   /// The contents of a target's box in a frame in which the target was not detected.
@@ -37,8 +37,8 @@ struct TrackedTarget {
   /// The event until which a target is not searched for.
   enum class Wait {
     none,
-    for_detection,
-    for_detector  // or the end of detections
+    until_detection,
+    while_detector_runs  // or the end of detections
   };
 
   guint64 serial = 0;       // from the start on
@@ -48,8 +48,8 @@ struct TrackedTarget {
   bool configured = false;  // by the property targets
   GstClockTime first_seen = GST_CLOCK_TIME_NONE, last_seen = GST_CLOCK_TIME_NONE,
                last_detected = GST_CLOCK_TIME_NONE;
-  std::variant<std::monostate, FragmentsTarget, CorrelationTarget> followed = {};
-  Target *target = nullptr;  // the object in `followed`
+  std::variant<std::monostate, FragmentsTarget, CorrelationTarget> method_target = {};
+  Target *target = nullptr;  // the object in `method_target`
   TargetBox kept_box = {};   // where the target was last seen or starts
 
   Presence presence = Presence::seen;
@@ -57,7 +57,7 @@ struct TrackedTarget {
   bool is_duplicate = false;                 // of a surer target that has the same box
   bool is_outside_frame = false;             // outside of the frame
   guint lost_frames = 0, unseen_frames = 0;  // in a row
-  TargetBox extrapolated = {};               // where it coasts
+  TargetBox coasting_box = {};               // where it coasts
 
   guint n_detections = 0;
   bool is_detected_now = false;  // with a detection of this frame
@@ -69,8 +69,9 @@ struct TrackedTarget {
   MeanAppearance appearance{ 16 };                  // of clear views
   Motion motion = {};
 
-  std::vector<guint> ids_at_start = {};  // targets at the same box when this one started
-  guint overlapping_frames = 0;          // frames at the same box as another target
+  std::vector<guint>
+      overlapping_ids_at_start = {};  // targets at the same box when this one started
+  guint overlapping_frames = 0;       // frames at the same box as another target
   double overlapping_confidence = 0;
 
   bool waits () const { return wait != Wait::none; }
@@ -78,23 +79,23 @@ struct TrackedTarget {
   bool is_absent () const { return presence == Presence::absent; }
   bool is_confirmed () const { return id > 0; }
   bool was_detected () const { return n_detections > 0; }
-  TargetBox box () const { return coasts () ? extrapolated : last_seen_box (); }
+  TargetBox box () const { return coasts () ? coasting_box : last_seen_box (); }
   TargetBox last_seen_box () const
   {
     return waits () || presence != Presence::seen || !target ? kept_box : target->box ();
   }
   /// Returns whether the target waits for a detection, or the tracking method has lost it.
-  bool is_not_followed () const { return waits () || (target && target->is_lost ()); }
+  bool is_untracked () const { return waits () || (target && target->is_lost ()); }
   bool is_lost () const
   {
-    return is_duplicate || is_outside_frame || is_absent () || (is_not_followed () && !coasts ());
+    return is_duplicate || is_outside_frame || is_absent () || (is_untracked () && !coasts ());
   }
   bool is_empty () const { return !waits () && target && target->is_empty (); }
   double own_confidence () const { return target ? target->confidence () : 1; }
   double confidence () const { return is_lost () ? 0 : own_confidence (); }
-  bool began_with (const TrackedTarget &other) const
+  bool overlapped_at_start (const TrackedTarget &other) const
   {
-    return std::ranges::count (ids_at_start, other.id) > 0;
+    return std::ranges::count (overlapping_ids_at_start, other.id) > 0;
   }
 
   /// Notes that a detection of this frame belongs to the target; `box` is in pixels of the tensor.
@@ -110,7 +111,7 @@ struct TrackedTarget {
   {
     presence = Presence::coasting;
     unseen_frames++;
-    extrapolated = motion.expected_by_detections (kept_box);
+    coasting_box = motion.expected_by_detections (kept_box);
   }
   void note_unseen ()
   {
@@ -138,7 +139,7 @@ struct TrackedTarget {
     kept_box = resized (kept_box, x_factor, y_factor);
     if (target)
       target->resize (x_factor, y_factor);
-    extrapolated = resized (extrapolated, x_factor, y_factor);
+    coasting_box = resized (coasting_box, x_factor, y_factor);
     motion.resize (x_factor, y_factor);
   }
   /// Returns the object with which the method of class T follows the target; null while the target
@@ -146,18 +147,18 @@ struct TrackedTarget {
   template <typename T>
   T *ensure_target ()
   {
-    if (!waits () && !std::holds_alternative<T> (followed)) {
-      if (is_not_followed ())
-        begin_wait (Wait::for_detection);
+    if (!waits () && !std::holds_alternative<T> (method_target)) {
+      if (is_untracked ())
+        begin_wait (Wait::until_detection);
       else
-        target = &followed.emplace<T> (box ());
+        target = &method_target.emplace<T> (box ());
     }
-    return waits () ? nullptr : &std::get<T> (followed);
+    return waits () ? nullptr : &std::get<T> (method_target);
   }
   /// Returns the boxes expected in the next frame: from the last seen box, and from detections.
-  std::vector<ExpectedPlace> expected_places () const;
+  std::vector<ExpectedBox> expected_boxes () const;
   /// Returns a box between the expected box `at` and `found`, the box of a detection.
-  TargetBox corrected (const TargetBox &found, const ExpectedPlace &at) const;
+  TargetBox corrected (const TargetBox &found, const ExpectedBox &at) const;
   /// Returns the motion to the next frame that the target's detections let expect.
   ExpectedMotion expected_motion () const;
 };

@@ -29,11 +29,11 @@ struct ModelMemory {
 
   float numerator_re[kSizes * kMaxSizeChannels],  // sizes, [frequency][channel]
       numerator_im[kSizes * kMaxSizeChannels];
-  float denominator[kSizes], regular;
+  float denominator[kSizes], regularisation;
   float sample[kSizes * kMaxSizeChannels];  // the last sample, [size][channel]
 
   // Each bin's share of the target's pixels and of the pixels around the target; 0 at first.
-  double target_shares[kMaxColourBins], around_shares[kMaxColourBins];
+  double target_shares[kMaxColourBins], background_shares[kMaxColourBins];
   int has_colours;
   std::uint8_t scores[kMaxColourBins];
 };
@@ -85,7 +85,7 @@ struct GridJob {
 struct SquareCells {
   const CellsOnDevice *gradients, *luma;
   int luma_planes;
-  CellScale scale;
+  CellFactors scale;
 };
 
 struct SearchJob {
@@ -105,18 +105,18 @@ struct SearchJob {
 [[nodiscard]] int search (const SearchJob *jobs, int n, const ModelTables *tables,
                           const Scratch &scratch, Stream stream);
 
-struct SpotJob {
+struct FrameSearchJob {
   const CellsOnDevice *scores;
   double *score_sums, *means;  // room for sums of scores at corners, mean scores of boxes
   double *x, *y;               // middles of boxes
   EdgeRange *columns, *rows;   // where boxes begin and end
   int n_x, n_y;                // columns and rows of boxes
   double first_x, first_y, step_x, step_y;
-  double width, height, apart;
-  Spot *spots;  // room for kMaxSpots places; unused ones have an x of NaN
+  double width, height, min_distance;
+  Centre *candidates;  // room for kMaxCandidates places; unused ones have an x of NaN
 };
 /// Finds the boxes in a frame with the highest scores of colours, of which none is near another.
-[[nodiscard]] int find_spots (const SpotJob *jobs, int n, Stream stream);
+[[nodiscard]] int search_frame (const FrameSearchJob *jobs, int n, Stream stream);
 
 struct ExampleJob {
   ModelMemory *model;
@@ -124,7 +124,7 @@ struct ExampleJob {
   const double *phase_factors;  // shift the example by phase factors (filter.hpp); or null
   // FilterBox::wanted and FilterBox::inside if a filter starts with this example; otherwise null
   const float *wanted, *inside;
-  float kept;  // share of the weights before
+  float kept_share;  // share of the weights before
 };
 /// Computes the next example of each job's filter: the spectra of a square of cells. A new filter
 /// starts with this example.
@@ -138,7 +138,7 @@ struct LearnJob {
 [[nodiscard]] int learn (const LearnJob *jobs, int n, const ModelTables *tables,
                          const Scratch &scratch, Stream stream);
 
-struct SizesJob {
+struct SizeFilterJob {
   ModelMemory *model;
   const CellsOnDevice *grids;  // grids of the box at kSizes sizes; null: use the last sample
   int columns, rows;
@@ -150,7 +150,7 @@ struct SizesJob {
   bool larger;  // the next larger size is mixed in, not the next smaller
   float rate;   // learning rate; 1 replaces all that was learned before
 };
-[[nodiscard]] int find_or_learn_sizes (const SizesJob *jobs, int n, const ModelTables *tables,
+[[nodiscard]] int find_or_learn_sizes (const SizeFilterJob *jobs, int n, const ModelTables *tables,
                                        const Scratch &scratch, Stream stream);
 
 struct ColoursJob {

@@ -147,7 +147,7 @@ __device__ void start_filter (const ExampleJob &job, const Workspace &work)
   for_numbers (
       2 * kFilterNumbers,
       [&] (int i) {
-        return job.kept > 0 ? g.re[i] + job.kept * (weights.re[i] - g.re[i]) : g.re[i];
+        return job.kept_share > 0 ? g.re[i] + job.kept_share * (weights.re[i] - g.re[i]) : g.re[i];
       },
       [&] (int i, float number) { weights.re[i] = number; });
   __syncthreads ();

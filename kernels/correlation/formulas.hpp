@@ -70,7 +70,7 @@ INTHIST_HOST_DEVICE inline float energy_of_sum (double sum)
 
 /// The factors that turn a cell's sums of gradients into mean gray levels per pixel, and its sum of
 /// luma into a mean of -0.5 to 0.5.
-struct CellScale {
+struct CellFactors {
   float per_length, per_luma;
 };
 
@@ -79,7 +79,7 @@ struct SquareSums {
   const int *x, *y;                      // edges (see Cells)
   const std::int64_t *gradients, *luma;  // [cell][direction] and [cell][plane]
   int luma_planes;
-  CellScale scale;
+  CellFactors scale;
 
   INTHIST_HOST_DEVICE float direction (int i) const
   {

@@ -209,10 +209,10 @@ struct ScoreSums {
   }
 };
 
-struct Spot {
+struct Centre {
   double x, y;
 };
-inline constexpr std::size_t kMaxSpots = 3;  // most places from find_spots ()
+inline constexpr std::size_t kMaxCandidates = 3;  // most places from search_frame ()
 
 /// The best place of a search, with the filter's response, the sharpness of the response's peak
 /// (Sidelobes), and the score of the colours.

@@ -68,7 +68,7 @@ constexpr int kSizeThreads = 512;
 using SizesScratch = decltype (BlockScratch::sizes);
 
 /// Computes the sample of a target's box at all sizes (sizes.hpp).
-__device__ void sample_sizes (const SizesJob &job, SizesScratch &scratch)
+__device__ void sample_sizes (const SizeFilterJob &job, SizesScratch &scratch)
 {
   const int cells = job.columns * job.rows, channels = cells * kOrientations;
   const auto value = [&] (int size, int cell, int orientation) {
@@ -100,7 +100,7 @@ __device__ void sample_sizes (const SizesJob &job, SizesScratch &scratch)
 
 /// Mixes each size of a sample with its neighbour, fades out the smallest and the largest sizes,
 /// and transforms the sample along its sizes. Each thread handles one channel.
-__device__ void transform_sample (const SizesJob &job, SizesScratch &scratch,
+__device__ void transform_sample (const SizeFilterJob &job, SizesScratch &scratch,
                                   const ModelTables &tables)
 {
   const int channels = job.columns * job.rows * kOrientations;
@@ -147,7 +147,7 @@ __device__ T add_in_order (int n, Term &&term)
 
 /// Computes a filter's response to each size. Each sum is over the channels, for the real or the
 /// imaginary part of one frequency.
-__device__ void respond_to_sizes (const SizesJob &job, const SizesScratch &sample,
+__device__ void respond_to_sizes (const SizeFilterJob &job, const SizesScratch &sample,
                                   const ModelTables &tables)
 {
   __shared__ double re[kSizes], im[kSizes];
@@ -161,7 +161,7 @@ __device__ void respond_to_sizes (const SizesJob &job, const SizesScratch &sampl
   });
   if (threadIdx.x < 2 * kSizes) {
     const int k = int (threadIdx.x) % kSizes;
-    (threadIdx.x < kSizes ? re : im)[k] = sum / (model.denominator[k] + model.regular);
+    (threadIdx.x < kSizes ? re : im)[k] = sum / (model.denominator[k] + model.regularisation);
   }
   __syncthreads ();
   if (threadIdx.x < kSizes)
@@ -169,7 +169,7 @@ __device__ void respond_to_sizes (const SizesJob &job, const SizesScratch &sampl
   __syncthreads ();
 }
 
-__device__ void learn_sample (const SizesJob &job, const SizesScratch &sample, bool is_first,
+__device__ void learn_sample (const SizeFilterJob &job, const SizesScratch &sample, bool is_first,
                               const SizeTables &tables)
 {
   ModelMemory &model = *job.model;
@@ -195,16 +195,16 @@ __device__ void learn_sample (const SizesJob &job, const SizesScratch &sample, b
     float sum = 0;
     for (int k = 0; k < kSizes; k++)
       sum += model.denominator[k];
-    model.regular = regular_of_sum (sum);
+    model.regularisation = regularisation_of_sum (sum);
   }
 }
 
 __global__ void __launch_bounds__ (kSizeThreads)
-find_or_learn (const SizesJob *jobs, int n, const ModelTables *tables, BlockScratch *scratch)
+find_or_learn (const SizeFilterJob *jobs, int n, const ModelTables *tables, BlockScratch *scratch)
 {
   SizesScratch &mine = scratch[blockIdx.x].sizes;
   for (int i = int (blockIdx.x); i < n; i += int (gridDim.x)) {
-    const SizesJob &job = jobs[i];
+    const SizeFilterJob &job = jobs[i];
     if (job.grids)
       sample_sizes (job, mine);
     transform_sample (job, mine, *tables);
@@ -248,10 +248,10 @@ learn_bins (const ColoursJob *jobs, int bins)
   const double rate = model.has_colours ? job.rate * kColourRate : 1;
   const double target_share =
                    moved_share (model.target_shares[b], double (target), double (n_target), rate),
-               around_share =
-                   moved_share (model.around_shares[b], double (around), double (n_around), rate);
+               around_share = moved_share (model.background_shares[b], double (around),
+                                           double (n_around), rate);
   model.target_shares[b] = target_share;
-  model.around_shares[b] = around_share;
+  model.background_shares[b] = around_share;
   model.scores[b] = colour_score (target_share, around_share);
   __syncthreads ();
   if (b == 0)
@@ -268,7 +268,7 @@ int lay_out (const GridJob *jobs, int n, CellsOnDevice *grids, int width, int he
   return cudaGetLastError ();
 }
 
-int find_or_learn_sizes (const SizesJob *jobs, int n, const ModelTables *tables,
+int find_or_learn_sizes (const SizeFilterJob *jobs, int n, const ModelTables *tables,
                          const Scratch &scratch, Stream stream)
 {
   find_or_learn<<<unsigned (std::min (n, scratch.n)), kSizeThreads, 0, stream>>> (jobs, n, tables,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Searches for targets on a GPU (device_model.hpp). search () finds the best place of a target in a
-// square, by the responses of the filter and the colours (match.hpp). find_spots () finds the
+// square, by the responses of the filter and the colours (match.hpp). search_frame () finds the
 // places in the whole frame that have a target's colours.
 #include <cmath>
 
@@ -193,13 +193,13 @@ search_squares (const SearchJob *jobs, int n, const ModelTables *tables, BlockSc
   }
 }
 
-constexpr int kSpotThreads = 1024;
+constexpr int kFrameSearchThreads = 1024;
 
 /// Finds the boxes in the frame that have a target's colours. Each block works on one target.
-__global__ void __launch_bounds__ (kSpotThreads)
-find_best_spots (const SpotJob *jobs)
+__global__ void __launch_bounds__ (kFrameSearchThreads)
+search_frame_kernel (const FrameSearchJob *jobs)
 {
-  const SpotJob &job = jobs[blockIdx.x];
+  const FrameSearchJob &job = jobs[blockIdx.x];
   const ScoreSums scores = add_up_scores (*job.scores, job.score_sums);
   // one thread for each axis computes the boxes' middles step after step, to round as the CPU does
   if (threadIdx.x % 32 == 0 && threadIdx.x < 64) {
@@ -209,23 +209,23 @@ find_best_spots (const SpotJob *jobs)
       to[i] = at;
   }
   __syncthreads ();
-  for (int i = threadIdx.x; i < job.n_x; i += kSpotThreads)
+  for (int i = threadIdx.x; i < job.n_x; i += kFrameSearchThreads)
     job.columns[i] = scores.columns_of (job.x[i], job.width);
-  for (int i = threadIdx.x; i < job.n_y; i += kSpotThreads)
+  for (int i = threadIdx.x; i < job.n_y; i += kFrameSearchThreads)
     job.rows[i] = scores.rows_of (job.y[i], job.height);
   __syncthreads ();
   const int n = job.n_x * job.n_y;
-  for (int i = threadIdx.x; i < n; i += kSpotThreads)
+  for (int i = threadIdx.x; i < n; i += kFrameSearchThreads)
     job.means[i] =
         scores.mean (job.columns[i % job.n_x], job.rows[i / job.n_x], job.width, job.height);
   __syncthreads ();
-  Spot chosen[kMaxSpots];
+  Centre chosen[kMaxCandidates];
   int n_chosen = 0;
-  for (int s = 0; s < int (kMaxSpots); s++) {
+  for (int s = 0; s < int (kMaxCandidates); s++) {
     const auto counts = [&] (int i) {
       for (int c = 0; c < n_chosen; c++)
-        if (fabs (chosen[c].x - job.x[i % job.n_x]) < job.apart
-            && fabs (chosen[c].y - job.y[i / job.n_x]) < job.apart)
+        if (fabs (chosen[c].x - job.x[i % job.n_x]) < job.min_distance
+            && fabs (chosen[c].y - job.y[i / job.n_x]) < job.min_distance)
           return false;
       return true;
     };
@@ -234,7 +234,7 @@ find_best_spots (const SpotJob *jobs)
     if (best.at < n)
       chosen[n_chosen++] = { job.x[best.at % job.n_x], job.y[best.at / job.n_x] };
     if (threadIdx.x == 0)
-      job.spots[s] = best.at < n ? chosen[n_chosen - 1] : Spot{ NAN, NAN };
+      job.candidates[s] = best.at < n ? chosen[n_chosen - 1] : Centre{ NAN, NAN };
   }
 }
 
@@ -246,9 +246,9 @@ int search (const SearchJob *jobs, int n, const ModelTables *tables, const Scrat
   return launch (search_squares, jobs, n, tables, scratch, stream);
 }
 
-int find_spots (const SpotJob *jobs, int n, Stream stream)
+int search_frame (const FrameSearchJob *jobs, int n, Stream stream)
 {
-  find_best_spots<<<unsigned (n), kSpotThreads, 0, stream>>> (jobs);
+  search_frame_kernel<<<unsigned (n), kFrameSearchThreads, 0, stream>>> (jobs);
   return cudaGetLastError ();
 }
 

@@ -36,10 +36,10 @@ INTHIST_HOST_DEVICE inline Number learned_number (Number numerator, Number sampl
 }
 
 /// Returns the regularisation of a filter of sizes: a hundredth of its mean first denominator.
-INTHIST_HOST_DEVICE inline float regular_of_sum (float sum)
+INTHIST_HOST_DEVICE inline float regularisation_of_sum (float sum)
 {
-  const float regular = 0.01F * sum / kSizes;
-  return regular > 1e-6F ? regular : 1e-6F;
+  const float regularisation = 0.01F * sum / kSizes;
+  return regularisation > 1e-6F ? regularisation : 1e-6F;
 }
 
 /// Returns a filter's response to the i-th size, from the spectrum of its response to all sizes.

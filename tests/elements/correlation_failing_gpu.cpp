@@ -24,7 +24,7 @@ public:
   unsigned searches = 0;
   bool fails = false, loses_all = false, is_full = false;
 
-  bool are_with (const DeviceFeatureImage &) const override { return true; }
+  bool are_on_device_of (const DeviceFeatureImage &) const override { return true; }
   Expected<std::unique_ptr<DeviceModel>> make (const HostModel &from) override
   {
     if (is_full)
@@ -37,7 +37,7 @@ public:
       return error (Error::Kind::failed, "pretended");
     return std::make_unique<HostModel> (static_cast<Model &> (from).kept);
   }
-  Expected<> run (const FrameTensors &, std::span<const DeviceQuery> queries) override
+  Expected<> run (const FrameTensors &, std::span<const DeviceRequest> queries) override
   {
     if (fails)
       return error (Error::Kind::failed, "pretended");
@@ -61,8 +61,8 @@ private:
 void step (CorrelationTracker &tracker, const FrameTensors &frame, bool works = true)
 {
   CorrelationTracker *const its = &tracker;
-  fail_unless (tracker.follow (frame, kLostAfter).has_value ());
-  fail_unless (integralhist::finish (frame, { &its, 1 }).has_value () == works);
+  fail_unless (tracker.begin_search (frame, kLostAfter).has_value ());
+  fail_unless (integralhist::run_steps (frame, { &its, 1 }).has_value () == works);
 }
 
 }  // namespace
@@ -130,7 +130,7 @@ TEST (failing_start)
   step (tracker, frame);
   models->fails = true;
   fail_unless (tracker.start (frame, 160, 120, 80, 30).has_value ());
-  fail_unless (!integralhist::finish (frame, { &its, 1 }).has_value ());
+  fail_unless (!integralhist::run_steps (frame, { &its, 1 }).has_value ());
   tracker.give_up_device ();
   fail_unless (!tracker.request () && !tracker.has_started ());
 }
@@ -146,9 +146,10 @@ TEST (failing_gpu_of_a_lost_target)
     FrameTensors frame = frames.of (picture);
     if (on_gpu)
       frame.models = models;
-    auto tracker = target.follow (frame, kLostAfter);
+    auto tracker = target.begin_step (frame, kLostAfter);
     fail_unless (tracker.has_value ());
-    const bool finished = !*tracker || integralhist::finish (frame, { &*tracker, 1 }).has_value ();
+    const bool finished =
+        !*tracker || integralhist::run_steps (frame, { &*tracker, 1 }).has_value ();
     if (!finished)
       target.give_up_device ();
     target.update_box ();

@@ -44,7 +44,7 @@ struct Scene {
 inline void finish (CorrelationTracker &tracker, const FrameTensors &frame)
 {
   CorrelationTracker *const its = &tracker;
-  fail_unless (integralhist::finish (frame, { &its, 1 }).has_value ());
+  fail_unless (integralhist::run_steps (frame, { &its, 1 }).has_value ());
 }
 
 inline CorrelationTracker start (Frames &frames, const RgbPicture &picture, double x, double y,
@@ -61,7 +61,7 @@ inline void follow (CorrelationTracker &tracker, Frames &frames, const RgbPictur
                     const ExpectedMotion &motion = {})
 {
   const FrameTensors frame = frames.of (picture);
-  fail_unless (tracker.follow (frame, kLostAfter, motion).has_value ());
+  fail_unless (tracker.begin_search (frame, kLostAfter, motion).has_value ());
   finish (tracker, frame);
 }
 

@@ -19,7 +19,7 @@ ScoreMap map_of (const FrameTensors &frame, std::span<const std::uint8_t> scores
                  const CellGrid &grid)
 {
   ScoreMap map (grid, frame.width (), frame.height ());
-  FrameQueries queries, *const all = &queries;
+  TargetQueries queries, *const all = &queries;
   map.queue_cells (scores, queries.scores);
   fail_unless (run_queries (frame, { &all, 1 }).has_value ());
   map.set_sums (queries.scores.sums);
@@ -27,10 +27,10 @@ ScoreMap map_of (const FrameTensors &frame, std::span<const std::uint8_t> scores
 }
 
 /// Returns the sample of a box of 36x48 at 150, 120, times a scale.
-ScaleFilter::Sample sample (const ScaleFilter &filter, const FrameTensors &frame, double scale)
+SizeFilter::Sample sample (const SizeFilter &filter, const FrameTensors &frame, double scale)
 {
   const auto grids = filter.cells ().grids ({ 150, 120, 36 * scale, 48 * scale });
-  FrameQueries queries, *const all = &queries;
+  TargetQueries queries, *const all = &queries;
   for (const CellGrid &grid : grids)
     queries.sizes.grids.push_back (CellEdges::of (grid, kWidth, kHeight));
   fail_unless (run_queries (frame, { &all, 1 }).has_value ());
@@ -51,7 +51,7 @@ TEST (colour_scores)
   Frames frames (kWidth, kHeight);
   const FrameTensors frame = frames.of (picture);
   ColourModel model;
-  FrameQueries queries, *const all = &queries;
+  TargetQueries queries, *const all = &queries;
   queries.boxes = ColourModel::boxes ({ 120, 120, 40, 40 });
   fail_unless (run_queries (frame, { &all, 1 }).has_value ());
   model.learn (queries.counts, 0.1);
@@ -93,7 +93,7 @@ TEST (sizes)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
-  ScaleFilter filter;
+  SizeFilter filter;
   filter.start (36, 48);
   filter.learn (sample (filter, frames.of (scene.at (150, 120)), 1), 1);
   for (const double scale : { 0.94, 0.97, 1.0, 1.03, 1.06 }) {
@@ -107,21 +107,21 @@ TEST (resized_sample)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
-  ScaleFilter filter;
+  SizeFilter filter;
   filter.start (36, 48);
   const FrameTensors frame = frames.of (scene.at (150, 120));
-  const auto distance = [] (const ScaleFilter::Sample &a, const ScaleFilter::Sample &b) {
+  const auto distance = [] (const SizeFilter::Sample &a, const SizeFilter::Sample &b) {
     double sum = 0;
     for (std::size_t i = 0; i < a.size (); i++)
       sum += std::pow (a[i] - b[i], 2);
     return std::sqrt (sum);
   };
-  const ScaleFilter::Sample before = sample (filter, frame, 1);
+  const SizeFilter::Sample before = sample (filter, frame, 1);
   for (const double factor : { 0.975, 0.985, 1.0, 1.013, 1.025 }) {
-    ScaleFilter::Sample moved = before;
+    SizeFilter::Sample moved = before;
     fail_unless (sizes_in (factor).has_value ());
-    ScaleFilter::resize (moved, factor);
-    const ScaleFilter::Sample wanted = sample (filter, frame, factor);
+    SizeFilter::enlarge_sample (moved, factor);
+    const SizeFilter::Sample wanted = sample (filter, frame, factor);
     const double off = distance (moved, wanted), was = distance (before, wanted);
     fail_unless (factor == 1 ? off == 0 : off < 0.7 * was, "%g: %g, and %g before", factor, off,
                  was);
@@ -276,7 +276,7 @@ TEST (cut)
     CorrelationTracker tracker = start (frames, scene.at (150, 120), 150, 120);
     const auto follow_frame = [&] (const RgbPicture &picture) {
       const FrameTensors frame = frames.of (picture);
-      fail_unless (tracker.follow (frame, may_be_lost ? kLostAfter : 0).has_value ());
+      fail_unless (tracker.begin_search (frame, may_be_lost ? kLostAfter : 0).has_value ());
       finish (tracker, frame);
     };
     for (int i = 0; i < 25; i++)
@@ -358,9 +358,9 @@ TEST (together)
     for (std::size_t t = 0; t < all.size (); t++)
       fail_unless (
           (i == 0 ? all[t]->start (frame, boxes[t].x, boxes[t].y, boxes[t].width, boxes[t].height)
-                  : all[t]->follow (frame, kLostAfter))
+                  : all[t]->begin_search (frame, kLostAfter))
               .has_value ());
-    fail_unless (integralhist::finish (frame, all).has_value ());
+    fail_unless (integralhist::run_steps (frame, all).has_value ());
     for (std::size_t t = 0; t < all.size (); t++) {
       if (i > 0)
         follow (alone[t], frames, picture);

@@ -134,7 +134,7 @@ TEST (places_and_looks)
 TEST (camera_shifts)
 {
   const auto off_by = [] (const std::vector<Shift> &all) {
-    std::vector<Displacement> targets;
+    std::vector<BoxPair> targets;
     for (const Shift &shift : all) {
       const TargetBox box = { 50.0 * double (targets.size ()), 20, 20, 50 };
       targets.push_back ({ box, shifted (box, shift) });

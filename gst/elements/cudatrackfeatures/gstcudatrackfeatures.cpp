@@ -106,7 +106,7 @@ static void gst_cuda_track_features_init (GstCudaTrackFeatures *self)
   for (GstElement *const child : { self->gradients, self->colours, self->luma })
     gst_util_set_object_arg (G_OBJECT (child), "compute", "on-demand");
   for (GstElement *const child : { self->colours, self->luma })
-    gst_cuda_integral_follow (GST_CUDA_INTEGRAL (child), GST_CUDA_INTEGRAL (self->gradients));
+    gst_cuda_integral_set_leader (GST_CUDA_INTEGRAL (child), GST_CUDA_INTEGRAL (self->gradients));
   gst_bin_add_many (GST_BIN (self), self->gradients, self->colours, self->luma, nullptr);
   gst_element_link_many (self->gradients, self->colours, self->luma, nullptr);
   add_pad (self, "sink", self->gradients);

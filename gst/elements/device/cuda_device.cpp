@@ -191,12 +191,12 @@ static GstCudaMemory *cuda_memory (GstBuffer *buffer)
   return memory && gst_is_cuda_memory (memory) ? GST_CUDA_MEMORY_CAST (memory) : nullptr;
 }
 
-Expected<std::shared_ptr<CudaContext>> CudaDevice::follow (GstBuffer *buffer, int device_id)
+Expected<std::shared_ptr<CudaContext>> CudaDevice::switch_context (GstBuffer *buffer, int device_id)
 {
   GstCudaMemory *memory = cuda_memory (buffer);
   const std::lock_guard lock (mutex_);
   if (!memory && context_ && is_neighbours_)
-    return follow_primary (device_of (context_));
+    return switch_to_primary (device_of (context_));
   if (!memory || memory->context == context_
       || (device_id >= 0 && device_of (memory->context) != device_id))
     return nullptr;
@@ -208,7 +208,7 @@ Expected<std::shared_ptr<CudaContext>> CudaDevice::follow (GstBuffer *buffer, in
   return other;
 }
 
-Expected<std::shared_ptr<CudaContext>> CudaDevice::follow_primary (int device)
+Expected<std::shared_ptr<CudaContext>> CudaDevice::switch_to_primary (int device)
 {
   const std::lock_guard lock (mutex_);
   GstCudaContext *const primary = TRY (shared_context (device));

@@ -39,9 +39,9 @@ public:
   /// Switches to the CUDA context of a buffer's memory if another context is open and the element
   /// may use that device, and returns the new context. For a buffer in host memory, switches from a
   /// neighbour's context to the primary one. Returns null if the open context stays.
-  Expected<std::shared_ptr<CudaContext>> follow (GstBuffer *buffer, int device_id);
+  Expected<std::shared_ptr<CudaContext>> switch_context (GstBuffer *buffer, int device_id);
   /// Switches to the primary CUDA context of a device; returns null if that one is open already.
-  Expected<std::shared_ptr<CudaContext>> follow_primary (int device);
+  Expected<std::shared_ptr<CudaContext>> switch_to_primary (int device);
   /// Returns whether a buffer is CUDA memory of the open CUDA context.
   bool owns (GstBuffer *buffer);
   /// Returns the CUDA context to which a buffer's memory belongs; null if it is not CUDA memory.

@@ -29,12 +29,12 @@ void CudaDevice::clear ()
   use_ = {};
 }
 
-Expected<std::shared_ptr<CudaContext>> CudaDevice::follow (GstBuffer *, int)
+Expected<std::shared_ptr<CudaContext>> CudaDevice::switch_context (GstBuffer *, int)
 {
   return nullptr;
 }
 
-Expected<std::shared_ptr<CudaContext>> CudaDevice::follow_primary (int device)
+Expected<std::shared_ptr<CudaContext>> CudaDevice::switch_to_primary (int device)
 {
   if (device == *use_)
     return nullptr;

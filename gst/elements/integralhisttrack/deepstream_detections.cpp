@@ -76,10 +76,10 @@ Batch *batch_of (GstBuffer *buffer)
 Detection detection_of (const Object &object, gint number)
 {
   const auto &[left, top, width, height] = object.box;
-  const gint x = whole_pixel (left), y = whole_pixel (top);
+  const gint x = round_to_pixel (left), y = round_to_pixel (top);
   Detection detection = { number,
-                          { x, y, whole_pixel (double (left) + double (width)) - x,
-                            whole_pixel (double (top) + double (height)) - y },
+                          { x, y, round_to_pixel (double (left) + double (width)) - x,
+                            round_to_pixel (double (top) + double (height)) - y },
                           std::to_string (object.class_id),
                           std::nullopt };
   const gfloat confidence = object.confidence;

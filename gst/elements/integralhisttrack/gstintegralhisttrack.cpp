@@ -75,7 +75,7 @@ using namespace integralhist;
 
 namespace {
 
-constexpr GstClockTime kContinues = GST_SECOND;
+constexpr GstClockTime kMaxSegmentGap = GST_SECOND;
 constexpr double kMinDrag = 4;  // pixels each way; less is a click, not a drawn box
 
 enum class Method { fragments, correlation };
@@ -163,7 +163,7 @@ struct State {
   // used by the streaming thread
   StreamTracker tracker;
   Method method = Method::correlation;  // of the last frame
-  bool follows = false;                 // the last frame with a histogram had tracks
+  bool has_tracks = false;              // the last frame with a histogram had tracks
   bool ignored_checked = false;  // whether the method's first frame has checked ignored properties
   bool interval_warned = false;  // whether a warning of frames left out was posted
   GstClockTime last_stream_time = GST_CLOCK_TIME_NONE;
@@ -190,11 +190,11 @@ void State::take_event (GstEvent *event)
     case GST_EVENT_STREAM_START:
     case GST_EVENT_FLUSH_STOP: restart (); break;
     case GST_EVENT_SEGMENT:
-      // A segment that begins within kContinues of the last frame's time is not a seek.
+      // A segment that begins within kMaxSegmentGap of the last frame's time is not a seek.
       gst_event_parse_segment (event, &segment);
       if (!(segment->format == GST_FORMAT_TIME && GST_CLOCK_TIME_IS_VALID (last_stream_time)
             && std::llabs (gint64 (segment->time) - gint64 (last_stream_time))
-                   < gint64 (kContinues)))
+                   < gint64 (kMaxSegmentGap)))
         restart ();
       break;
     default: break;
@@ -205,7 +205,7 @@ void State::stop ()
 {
   restart ();
   tracker.reset ();
-  follows = ignored_checked = interval_warned = false;
+  has_tracks = ignored_checked = interval_warned = false;
   const std::lock_guard lock (mutex);
   pressed.reset ();
   drawn.clear ();
@@ -257,18 +257,18 @@ Expected<StepInput> step_input (State &state, const TrackProperties &properties,
   return input;
 }
 
-/// Follows the targets in a frame. `of_method` is the input for the tracking method in use.
+/// Follows the targets in a frame. `method_input` is the input for the tracking method in use.
 template <typename MethodInput>
 Expected<> follow_targets (GstBaseTransform *trans, State &state, const TrackProperties &properties,
                            GstBuffer *buffer, const TargetFrame &frame,
-                           const MethodInput &of_method)
+                           const MethodInput &method_input)
 {
   const StepInput input = TRY (step_input (state, properties, buffer));
   const CancelScope scope = state.consumer.cancel_scope ();
   state.consumer.note_found ();
-  TRY (state.tracker.follow (frame, of_method, properties.track.lost_after, input));
+  TRY (state.tracker.track (frame, method_input, properties.track.lost_after, input));
   const std::vector<TrackedBox> tracks = state.tracker.tracks (frame);
-  state.follows = !tracks.empty ();
+  state.has_tracks = !tracks.empty ();
   publish (trans, buffer, frame, tracks, input.detections);
   if (trans->segment.format == GST_FORMAT_TIME && GST_BUFFER_PTS_IS_VALID (buffer))
     state.last_stream_time =
@@ -282,7 +282,7 @@ Expected<> follow_targets (GstBaseTransform *trans, State &state, const TrackPro
 static void warn_of_interval (GstBaseTransform *trans, State &state, const char *feature,
                               inthist::Content content = inthist::Content::bins)
 {
-  if (state.interval_warned || !state.follows)
+  if (state.interval_warned || !state.has_tracks)
     return;
   const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (trans), feature, content);
   if (!producer || producer->interval <= 1)
@@ -309,8 +309,8 @@ static void warn_of_ignored (GstBaseTransform *trans, const TrackProperties &pro
 
 /// Follows the targets with method=correlation. A frame that lacks one of the tensors is skipped if
 /// the producers may leave frames out.
-static Expected<> correlate_frame (GstBaseTransform *trans, State &state,
-                                   const TrackProperties &properties, GstBuffer *buffer)
+static Expected<> track_by_correlation (GstBaseTransform *trans, State &state,
+                                        const TrackProperties &properties, GstBuffer *buffer)
 {
   const CorrelationMetas metas = CorrelationMetas::of (buffer);
   if (!metas.are_complete ()) {
@@ -370,7 +370,7 @@ static Expected<> track_frame (GstIntegralHistTrack *self, GstBuffer *buffer)
   if (current.method == Method::correlation) {
     if (is_first)
       warn_of_ignored (trans, current);
-    return correlate_frame (trans, state, current, buffer);
+    return track_by_correlation (trans, state, current, buffer);
   }
   const GstIntegralHistogramMeta *meta = TRY (state.consumer.find (trans, buffer, current.feature));
   if (!meta) {
@@ -412,10 +412,10 @@ static void take_navigation (State &state, GstEvent *event)
   if (width < kMinDrag && height < kMinDrag)
     state.clicked.push_back (point);
   else
-    state.drawn.push_back ({ whole_pixel (std::floor (std::min (point.x, from->x))),
-                             whole_pixel (std::floor (std::min (point.y, from->y))),
-                             std::max (1, whole_pixel (std::floor (width))),
-                             std::max (1, whole_pixel (std::floor (height))) });
+    state.drawn.push_back ({ round_to_pixel (std::floor (std::min (point.x, from->x))),
+                             round_to_pixel (std::floor (std::min (point.y, from->y))),
+                             std::max (1, round_to_pixel (std::floor (width))),
+                             std::max (1, round_to_pixel (std::floor (height))) });
 }
 
 static gboolean gst_integral_hist_track_src_event (GstBaseTransform *trans, GstEvent *event)

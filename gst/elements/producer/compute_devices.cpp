@@ -99,7 +99,7 @@ void ComputeDevices::close ()
 }
 
 Expected<std::shared_ptr<CudaContext>>
-ComputeDevices::follow_nvmm (GstBuffer *buffer, const NvmmSurface &surface, int device_id)
+ComputeDevices::switch_to_nvmm (GstBuffer *buffer, const NvmmSurface &surface, int device_id)
 {
   const bool is_on_device = surface.is_on_device (devices_.on_gpu ());
   if (is_on_device && !devices_.on_gpu ())
@@ -111,24 +111,24 @@ ComputeDevices::follow_nvmm (GstBuffer *buffer, const NvmmSurface &surface, int 
   if (!devices_.on_gpu () || devices_.are_several ())
     return nullptr;
   if (!is_on_device)  // the NVMM frame is in host memory, like ordinary frames
-    return cuda_.follow (buffer, device_id);
+    return cuda_.switch_context (buffer, device_id);
   if (device_id >= 0 && device_id != surface.device)
     return error (Error::Kind::bad_frame, "The NVMM frames are in the memory of GPU ",
                   surface.device, ", and cuda-device-id=", device_id,
                   ": set cuda-device-id=", surface.device, " or -1, or gpu-id=", device_id,
                   " of the elements upstream");
-  return cuda_.follow_primary (surface.device);
+  return cuda_.switch_to_primary (surface.device);
 }
 
-Expected<std::optional<int>> ComputeDevices::follow (GstBuffer *buffer, const FrameFormat &input,
-                                                     int device_id)
+Expected<std::optional<int>> ComputeDevices::switch_device (GstBuffer *buffer,
+                                                            const FrameFormat &input, int device_id)
 {
   const bool is_nvmm = input.memory == FrameMemory::nvmm;
   if (!is_nvmm && (!devices_.on_gpu () || devices_.are_several ()))
     return std::nullopt;
   auto context =
-      is_nvmm ? TRY (follow_nvmm (buffer, TRY (nvmm_surface_of (buffer, input.info)), device_id))
-              : TRY (cuda_.follow (buffer, device_id));
+      is_nvmm ? TRY (switch_to_nvmm (buffer, TRY (nvmm_surface_of (buffer, input.info)), device_id))
+              : TRY (cuda_.switch_context (buffer, device_id));
   if (!context)
     return std::nullopt;
   devices_.contexts.front () = std::move (context);

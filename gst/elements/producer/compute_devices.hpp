@@ -20,7 +20,8 @@ public:
   /// Switches to the CUDA context of the buffer's pixels, if another one is open and the element
   /// may use that device (-1 for any). Returns the new device, if any. An NVMM frame in the memory
   /// of a device that the element may not use is an error.
-  Expected<std::optional<int>> follow (GstBuffer *buffer, const FrameFormat &input, int device_id);
+  Expected<std::optional<int>> switch_device (GstBuffer *buffer, const FrameFormat &input,
+                                              int device_id);
   /// Maps a buffer in place. `frame` gets the pixels, which lie in host, pinned or GPU memory.
   Expected<MappedFrame> map (GstBuffer *buffer, const FrameFormat &input,
                              const inthist::PixelFormat &format, Frame &frame);
@@ -38,8 +39,8 @@ private:
   /// error.
   Expected<std::string> open_cuda (GstElement *element, const ProducerProperties &properties);
   /// Switches to the CUDA context of an NVMM frame's GPU; returns null if no switch is needed.
-  Expected<std::shared_ptr<CudaContext>> follow_nvmm (GstBuffer *buffer, const NvmmSurface &surface,
-                                                      int device_id);
+  Expected<std::shared_ptr<CudaContext>> switch_to_nvmm (GstBuffer *buffer,
+                                                         const NvmmSurface &surface, int device_id);
   Expected<> locate (const NvmmSurface &surface, Frame &frame) const;
 
   CudaDevice cuda_;                // the first CUDA device, and the context it shares

@@ -358,7 +358,7 @@ prepare_engine (GstCudaIntegral *self, const ProducerProperties &properties, Gst
   state.shape.height = area.h;
   TRY (state.regions.update (GST_ELEMENT (self), properties.regions, state.shape));
   if (const auto device =
-          TRY (state.devices.follow (buffer, state.input, state.started.first_device ()))) {
+          TRY (state.devices.switch_device (buffer, state.input, state.started.first_device ()))) {
     INFO (self, "following the input to CUDA device %d", *device);
     drop_engine (state);
   }
@@ -558,7 +558,7 @@ static void gst_cuda_integral_init (GstCudaIntegral *self)
               });
 }
 
-void gst_cuda_integral_follow (GstCudaIntegral *self, GstCudaIntegral *leader)
+void gst_cuda_integral_set_leader (GstCudaIntegral *self, GstCudaIntegral *leader)
 {
   Element::state_of (self).leader = { GST_CUDA_INTEGRAL (gst_object_ref (leader)),
                                       gst_object_unref };

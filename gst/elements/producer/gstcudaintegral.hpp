@@ -39,4 +39,4 @@ void gst_cuda_integral_class_setup (GstCudaIntegralClass *klass, inthist::Conten
 
 /// Lets `leader`, which pushes its frames to this element in the same thread, decide which frames
 /// are late, so that both elements leave out the same frames.
-void gst_cuda_integral_follow (GstCudaIntegral *self, GstCudaIntegral *leader);
+void gst_cuda_integral_set_leader (GstCudaIntegral *self, GstCudaIntegral *leader);

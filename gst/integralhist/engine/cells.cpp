@@ -23,22 +23,22 @@ struct Share {
 
 /// The pixel boundaries that cut an axis into strips, and for each cell its shares of the strips.
 struct Axis {
-  std::vector<int> places;
+  std::vector<int> boundaries;
   std::vector<std::vector<Share>> cells;
 
   explicit Axis (std::span<const int> edges)
   {
     for (const int edge : edges)
       for (int at = edge / kCellParts; at <= inthist::divide_up (edge, kCellParts); at++)
-        if (places.empty () || places.back () < at)
-          places.push_back (at);
+        if (boundaries.empty () || boundaries.back () < at)
+          boundaries.push_back (at);
     std::size_t strip = 0;
     for (std::size_t i = 0; i + 1 < edges.size (); i++) {
       std::vector<Share> &cell = cells.emplace_back ();
-      while (strip > 0 && places[strip] * kCellParts > edges[i])
+      while (strip > 0 && boundaries[strip] * kCellParts > edges[i])
         strip--;
       for (std::size_t k = strip; k < strips (); k++) {
-        const int first = places[k] * kCellParts, end = places[k + 1] * kCellParts,
+        const int first = boundaries[k] * kCellParts, end = boundaries[k + 1] * kCellParts,
                   inside = std::min (end, edges[i + 1]) - std::max (first, edges[i]);
         if (first >= edges[i + 1])
           break;
@@ -49,7 +49,7 @@ struct Axis {
       }
     }
   }
-  std::size_t strips () const { return places.size () - 1; }
+  std::size_t strips () const { return boundaries.size () - 1; }
 };
 
 struct Axes {
@@ -61,8 +61,8 @@ struct Axes {
   {
     for (std::size_t j = 0; j < y.strips (); j++)
       for (std::size_t i = 0; i < x.strips (); i++)
-        to.push_back ({ x.places[i], y.places[j], x.places[i + 1] - x.places[i],
-                        y.places[j + 1] - y.places[j] });
+        to.push_back ({ x.boundaries[i], y.boundaries[j], x.boundaries[i + 1] - x.boundaries[i],
+                        y.boundaries[j + 1] - y.boundaries[j] });
   }
 };
 

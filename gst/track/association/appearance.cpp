@@ -21,10 +21,10 @@ static GstVideoRectangle stripe_of (const TargetBox &box, int stripe, int width,
   const double left = box.x + box.width * (1 - kMiddle) / 2,
                top = box.y + box.height * stripe / kStripes,
                bottom = box.y + box.height * (stripe + 1) / kStripes;
-  const int x = std::clamp (whole_pixel (left), 0, width - 1),
-            y = std::clamp (whole_pixel (top), 0, height - 1);
-  return { x, y, std::clamp (whole_pixel (left + box.width * kMiddle), x + 1, width) - x,
-           std::clamp (whole_pixel (bottom), y + 1, height) - y };
+  const int x = std::clamp (round_to_pixel (left), 0, width - 1),
+            y = std::clamp (round_to_pixel (top), 0, height - 1);
+  return { x, y, std::clamp (round_to_pixel (left + box.width * kMiddle), x + 1, width) - x,
+           std::clamp (round_to_pixel (bottom), y + 1, height) - y };
 }
 
 Expected<std::vector<Appearance>> appearances_of (GstIntegralHistogram *histogram,
@@ -77,7 +77,7 @@ static float product (const Appearance &a, const Appearance &b)
   return std::accumulate (sums.begin (), sums.end (), 0.0F);
 }
 
-Appearance distinct (const Appearance &appearance, const Appearance &common, double share)
+Appearance subtract_common (const Appearance &appearance, const Appearance &common, double share)
 {
   if (appearance.size () != common.size ())
     return {};

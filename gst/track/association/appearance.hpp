@@ -46,10 +46,10 @@ private:
 
 /// Subtracts from a box's appearance a share (0 to 1) of `common`, the mean of all appearances, and
 /// scales the result to length 1. The result is empty if the two have different numbers of bins.
-Appearance distinct (const Appearance &appearance, const Appearance &common, double share);
+Appearance subtract_common (const Appearance &appearance, const Appearance &common, double share);
 
-/// Returns how alike two appearances are: the dot product of two results of distinct (), from -1 to
-/// 1. It is 0 if one of them is empty.
+/// Returns how alike two appearances are: the dot product of two results of subtract_common (),
+/// from -1 to 1. It is 0 if one of them is empty.
 double likeness (const Appearance &a, const Appearance &b);
 
 }  // namespace integralhist

@@ -15,7 +15,7 @@ static constexpr std::size_t kMinTargets = 4;
 // motion. Both lengths are in heights of a target's box.
 static constexpr double kShare = 0.7, kAgree = 0.08, kShortest = 0.06;
 
-std::optional<Shift> camera_shift (std::span<const Displacement> targets)
+std::optional<Shift> camera_shift (std::span<const BoxPair> targets)
 {
   if (targets.size () < kMinTargets)
     return {};

@@ -19,13 +19,13 @@ struct Shift {
   double x, y;
 };
 
-struct Displacement {
+struct BoxPair {
   TargetBox expected, found;
 };
 
 /// Returns the shift that most targets have in common. Returns nothing if there are fewer than four
 /// targets, if they do not agree, or if the shift is so short that it may be their own motion.
-std::optional<Shift> camera_shift (std::span<const Displacement> targets);
+std::optional<Shift> camera_shift (std::span<const BoxPair> targets);
 
 inline TargetBox shifted (const TargetBox &box, const Shift &by)
 {

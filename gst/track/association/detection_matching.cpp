@@ -37,9 +37,9 @@ constexpr unsigned kWeakRuns = 5;
 
 /// The score's term for the place of a detection: the logarithm of a normal distribution around a
 /// target's expected place, divided by detections that are spread evenly over the frame.
-class PlaceRatio {
+class PositionRatio {
 public:
-  PlaceRatio (const ExpectedPlace &place, double density)
+  PositionRatio (const ExpectedBox &place, double density)
       : x_ (place.box.x + place.box.width / 2), y_ (place.box.y + place.box.height / 2)
   {
     const double variance = squared (place.spread * place.box.height);
@@ -67,10 +67,10 @@ struct Position {
 class TargetRatios {
 public:
   TargetRatios (const Prediction &target, double density)
-      : target_ (target), log_height_ (std::log (target.places[0].box.height))
+      : target_ (target), log_height_ (std::log (target.boxes[0].box.height))
   {
-    for (const ExpectedPlace &place : target.places)
-      places_.emplace_back (place, density);
+    for (const ExpectedBox &place : target.boxes)
+      position_ratios_.emplace_back (place, density);
     const double views = target.views;
     weight_ = kAppearanceWeight * views / (views + kFewViews);
     same_ = kSame - kSamePerTime * std::log (std::clamp (target.seconds, kShortest, kLongest));
@@ -80,11 +80,11 @@ public:
 
   double of (const Measurement &detection, const Position &at) const
   {
-    double place_ratio = kNever;
-    for (const PlaceRatio &ratio : places_)
-      place_ratio = std::max (place_ratio, ratio.of (at.x, at.y));
+    double position_ratio = kNever;
+    for (const PositionRatio &ratio : position_ratios_)
+      position_ratio = std::max (position_ratio, ratio.of (at.x, at.y));
     const double without_appearance =
-        place_ratio + prior_ - 0.5 * squared ((at.log_height - log_height_) / kSizeSpread);
+        position_ratio + prior_ - 0.5 * squared ((at.log_height - log_height_) / kSizeSpread);
     if (without_appearance + most_of_appearance_ <= 0
         || !are_of_one_kind (target_.kind, detection.kind))
       return kNever;  // even a likeness of 1 would give no positive score
@@ -114,7 +114,7 @@ private:
   }
 
   const Prediction &target_;
-  std::vector<PlaceRatio> places_;
+  std::vector<PositionRatio> position_ratios_;
   double log_height_, weight_, same_, prior_, most_of_appearance_;
 };
 
@@ -148,7 +148,7 @@ std::vector<int> match_detections (std::span<const Prediction> targets,
     std::vector<double> gains;
     for (const std::size_t t : rows)
       for (const std::size_t d : columns)
-        gains.push_back (sure || iou (targets[t].places[0].box, detections[d].box) >= kWeakIou
+        gains.push_back (sure || iou (targets[t].boxes[0].box, detections[d].box) >= kWeakIou
                              ? ratios[t].of (detections[d], positions[d])
                              : kNever);
     const auto pairs = assign (gains, rows.size (), columns.size ());

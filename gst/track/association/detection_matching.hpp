@@ -23,7 +23,7 @@
 namespace integralhist {
 
 /// An expected box of a target, and the standard deviation of its place, in heights of the box.
-struct ExpectedPlace {
+struct ExpectedBox {
   TargetBox box;
   double spread;
 };
@@ -31,9 +31,9 @@ struct ExpectedPlace {
 /// The knowledge about a target before this frame's detections. `runs` of the detector, with the
 /// present one, and `seconds` count from the target's last detection.
 struct Prediction {
-  std::vector<ExpectedPlace> places;  // by different estimates
-  Appearance appearance;              // a result of distinct ()
-  unsigned views;                     // whose mean `appearance` is
+  std::vector<ExpectedBox> boxes;  // by different estimates
+  Appearance appearance;           // a result of subtract_common ()
+  unsigned views;                  // whose mean `appearance` is
   unsigned runs;
   double seconds;
   bool is_confirmed;
@@ -44,7 +44,7 @@ struct Prediction {
 /// empty one matches any class. A sure detection has enough confidence to start a target.
 struct Measurement {
   TargetBox box;
-  Appearance appearance;  // a result of distinct ()
+  Appearance appearance;  // a result of subtract_common ()
   std::string kind;
   bool is_sure;
   const Detection *detection = nullptr;

@@ -18,7 +18,7 @@ void Motion::learn (const TargetBox &from, const TargetBox &to, unsigned frames)
   y_ += rate * (y - y_);
 }
 
-void Motion::follow (const TargetBox &box)
+void Motion::note_tracked (const TargetBox &box)
 {
   if (last_ && !has_velocity_)
     learn (*last_, box, unseen_ + 1);
@@ -27,7 +27,7 @@ void Motion::follow (const TargetBox &box)
   undetected_++;
 }
 
-void Motion::detect (const TargetBox &box)
+void Motion::note_detected (const TargetBox &box)
 {
   if (detected_) {
     learn (*detected_, box, undetected_ + 1);
@@ -37,7 +37,7 @@ void Motion::detect (const TargetBox &box)
   unseen_ = undetected_ = 0;
 }
 
-void Motion::miss ()
+void Motion::note_unseen ()
 {
   unseen_++;
   undetected_++;

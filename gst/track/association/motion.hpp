@@ -12,11 +12,11 @@ namespace integralhist {
 
 class Motion {
 public:
-  /// Note the target's box in the next frame. follow () takes the box that the tracking method has
-  /// found, and detect () the more reliable box of a detection.
-  void follow (const TargetBox &box);
-  void detect (const TargetBox &box);
-  void miss ();
+  /// Note the target's box in the next frame. note_tracked () takes the box that the tracking
+  /// method has found, note_detected () the more reliable box of a detection.
+  void note_tracked (const TargetBox &box);
+  void note_detected (const TargetBox &box);
+  void note_unseen ();
   void resize (double x_factor, double y_factor);
 
   /// Returns the box expected in the next frame, of a target that was last seen at the box `last`.

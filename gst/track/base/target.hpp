@@ -9,11 +9,11 @@
 
 namespace integralhist {
 
-/// The expected motion of a target to the next frame, in pixels. `reach` is how far the target may
+/// The expected motion of a target to the next frame, in pixels. `spread` is how far the target may
 /// be from the expected place, in sides of its box; 0 if no motion is known.
 struct ExpectedMotion {
   double x = 0, y = 0;
-  double reach = 0;
+  double spread = 0;
 };
 
 class Target {

@@ -34,8 +34,9 @@ GstVideoRectangle TargetFrame::in_frame (const TargetBox &box) const
 {
   const auto [left, top, right, bottom] = geometry_.in_frame (
       FrameGeometry::Edges{ box.x, box.y, box.x + box.width, box.y + box.height });
-  const gint x = whole_pixel (left), y = whole_pixel (top);
-  return { x, y, std::max (1, whole_pixel (right) - x), std::max (1, whole_pixel (bottom) - y) };
+  const gint x = round_to_pixel (left), y = round_to_pixel (top);
+  return { x, y, std::max (1, round_to_pixel (right) - x),
+           std::max (1, round_to_pixel (bottom) - y) };
 }
 
 GstVideoRectangle TargetFrame::clip (const GstVideoRectangle &box) const
@@ -57,7 +58,7 @@ GstVideoRectangle TargetFrame::nearest (const GstVideoRectangle &box) const
            std::clamp (box.y, visible_.y, visible_.y + visible_.h - 1), 1, 1 };
 }
 
-gint whole_pixel (double at)
+gint round_to_pixel (double at)
 {
   constexpr double kFar = 1e9;
   return std::isnan (at) ? 0 : gint (std::lround (std::clamp (at, -kFar, kFar)));

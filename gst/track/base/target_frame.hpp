@@ -38,6 +38,6 @@ private:
 
 /// Rounds a coordinate to a whole pixel, and clamps it to a range far beyond any frame, so that the
 /// difference of two rounded coordinates fits into an integer.
-gint whole_pixel (double at);
+gint round_to_pixel (double at);
 
 }  // namespace integralhist

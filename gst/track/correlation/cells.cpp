@@ -29,7 +29,7 @@ void compute_channels (const FrameTensors &frame, const CellGrid &square,
   describe (inthist::correlation::SquareSums{ edges.x.data (), edges.y.data (), gradients.data (),
                                               luma.data (),
                                               int (gst_integral_histogram_get_bins (frame.luma)),
-                                              cell_scale_of (frame, square) },
+                                              cell_factors_of (frame, square) },
             channels);
 }
 

@@ -20,8 +20,8 @@
 
 namespace integralhist {
 
+using inthist::correlation::CellFactors;
 using inthist::correlation::CellGrid;
-using inthist::correlation::CellScale;
 using inthist::correlation::kCellUnit;
 using inthist::correlation::kGrid;
 
@@ -55,7 +55,7 @@ inline CellGrid square_around (double x, double y, double side)
 }
 
 /// Returns the factors that turn the sums of a grid's cells into mean gray levels per pixel.
-inline CellScale cell_scale_of (const FrameTensors &frame, const CellGrid &grid)
+inline CellFactors cell_factors_of (const FrameTensors &frame, const CellGrid &grid)
 {
   const double unit = gst_integral_histogram_get_weight_unit (frame.gradients),
                pixels = grid.width * grid.height * kCellUnit;

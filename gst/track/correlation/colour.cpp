@@ -47,9 +47,9 @@ std::vector<int> pixel_edges_of (double first, double cell_size, int n_cells, in
 
 }  // namespace
 
-std::vector<GstVideoRectangle> ColourModel::boxes (const Place &place)
+std::vector<GstVideoRectangle> ColourModel::boxes (const CentreBox &box)
 {
-  const auto &[x, y, width, height] = place;
+  const auto &[x, y, width, height] = box;
   const double side = (width + height) / 2;
   // the inner part leaves out the box's border, where pixels may belong to the surroundings
   const auto inner = [&] (double length) { return std::max (length - 0.2 * side, length / 2); };
@@ -67,10 +67,10 @@ void ColourModel::learn (std::span<const guint32> counts, double rate)
     around.push_back (double (counts[2 * bins + i]) - counts[bins + i]);
   const double share = target_.empty () ? 1 : rate * kColourRate;
   approach (target_, target, share);
-  approach (around_, around, share);
+  approach (background_, around, share);
   scores_.assign (bins, 0);
   for (std::size_t i = 0; i < bins; i++)
-    scores_[i] = colour_score (target_[i], around_[i]);
+    scores_[i] = colour_score (target_[i], background_[i]);
 }
 
 ScoreMap::ScoreMap (const CellGrid &grid, int frame_width, int frame_height)
@@ -80,7 +80,7 @@ ScoreMap::ScoreMap (const CellGrid &grid, int frame_width, int frame_height)
 {
 }
 
-void ScoreMap::queue_cells (std::span<const std::uint8_t> scores, CellGridQuery &query) const
+void ScoreMap::queue_cells (std::span<const std::uint8_t> scores, TargetCellsQuery &query) const
 {
   const auto in_parts = [] (std::vector<int> edges) {
     for (int &edge : edges)

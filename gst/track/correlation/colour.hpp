@@ -13,7 +13,7 @@
 
 #include <kernels/correlation/match.hpp>
 
-#include "frame_queries.hpp"
+#include "target_queries.hpp"
 #include "model.hpp"
 
 namespace integralhist {
@@ -22,7 +22,7 @@ class ColourModel {
 public:
   /// Returns the boxes whose colours are learned, for a target at this place: the target's inner
   /// part, the whole target, and the target with its surroundings.
-  static std::vector<GstVideoRectangle> boxes (const Place &place);
+  static std::vector<GstVideoRectangle> boxes (const CentreBox &box);
   /// Learns from the counts of colours in boxes (), [box][bin]. The first call sets the shares of
   /// colours, and later calls move them in proportion to `rate`.
   void learn (std::span<const guint32> counts, double rate);
@@ -30,17 +30,17 @@ public:
 
   // The learned state of the colours, which is copied to a GPU and back.
   std::span<const double> target_shares () const { return target_; }
-  std::span<const double> around_shares () const { return around_; }
+  std::span<const double> background_shares () const { return background_; }
   void set (std::vector<double> target, std::vector<double> around,
             std::vector<std::uint8_t> scores)
   {
     target_ = std::move (target);
-    around_ = std::move (around);
+    background_ = std::move (around);
     scores_ = std::move (scores);
   }
 
 private:
-  std::vector<double> target_, around_;  // each bin's share of the pixels; empty at first
+  std::vector<double> target_, background_;  // each bin's share of the pixels; empty at first
   std::vector<std::uint8_t> scores_;
 };
 
@@ -52,7 +52,7 @@ public:
   /// Rounds the edges of the grid's cells to whole pixels inside the frame.
   ScoreMap (const CellGrid &grid, int frame_width, int frame_height);
   /// Adds a request for the sum of `scores` in each cell to `query`; none if there are no scores.
-  void queue_cells (std::span<const std::uint8_t> scores, CellGridQuery &query) const;
+  void queue_cells (std::span<const std::uint8_t> scores, TargetCellsQuery &query) const;
   /// Computes the integral image from the answer to queue_cells (); without an answer it stays 0.
   void set_sums (std::span<const std::int64_t> cell_sums);
   std::size_t n_cells () const

@@ -137,9 +137,9 @@ void CorrelationTarget::resize (double x_factor, double y_factor)
     tracker_->resize (x_factor, y_factor);
 }
 
-Expected<CorrelationTracker *> CorrelationTarget::follow (const FrameTensors &frame,
-                                                          unsigned lost_after,
-                                                          const ExpectedMotion &motion)
+Expected<CorrelationTracker *> CorrelationTarget::begin_step (const FrameTensors &frame,
+                                                              unsigned lost_after,
+                                                              const ExpectedMotion &motion)
 {
   const auto colours =
       std::pair (spec_of (frame.colours), gst_integral_histogram_get_bins (frame.colours));
@@ -153,7 +153,7 @@ Expected<CorrelationTracker *> CorrelationTarget::follow (const FrameTensors &fr
   colours_ = colours;
   const bool corrected = std::exchange (is_corrected_, false);
   if (tracker_ && !corrected) {
-    TRY (tracker_->follow (frame, lost_after, motion));
+    TRY (tracker_->begin_search (frame, lost_after, motion));
     return &*tracker_;
   }
   const int width = frame.width (), height = frame.height ();
@@ -199,17 +199,17 @@ Expected<bool> CorrelationMethod::prepare (FrameTensors &tensors,
   tensors.luma_image = TRY (tensor_of (tensors.luma).prepare (regions));
   if (tensors.gradient_image && tensors.colour_image && tensors.luma_image && !device_failed_) {
     if constexpr (INTHIST_CUDA)  // without CUDA no images are on a GPU
-      if (!models_ || !models_->are_with (*tensors.gradient_image))
+      if (!models_ || !models_->are_on_device_of (*tensors.gradient_image))
         models_ = make_device_models (*tensors.gradient_image);
-    if (models_ && models_->are_with (*tensors.luma_image)
-        && models_->are_with (*tensors.colour_image))
+    if (models_ && models_->are_on_device_of (*tensors.luma_image)
+        && models_->are_on_device_of (*tensors.colour_image))
       tensors.models = models_;
   }
   return tensors.gradient_image || tensors.colour_image || tensors.luma_image;
 }
 
-Expected<> CorrelationMethod::follow (FrameTensors tensors, unsigned lost_after,
-                                      std::span<const Step<CorrelationTarget>> steps)
+Expected<> CorrelationMethod::track (FrameTensors tensors, unsigned lost_after,
+                                     std::span<const Step<CorrelationTarget>> steps)
 {
   std::vector<inthist::Region> regions;
   bool some_are_lost = false;
@@ -221,31 +221,32 @@ Expected<> CorrelationMethod::follow (FrameTensors tensors, unsigned lost_after,
   std::vector<CorrelationTracker *> trackers (steps.size ());
   const auto begin = [&] (int i) -> Expected<> {
     const auto &[target, motion] = steps[std::size_t (i)];
-    trackers[std::size_t (i)] = TRY (target->follow (tensors, lost_after, motion));
+    trackers[std::size_t (i)] = TRY (target->begin_step (tensors, lost_after, motion));
     return {};
   };
   const auto finish_one = [&] (int i) -> Expected<> {
     TRY (begin (i));
-    return trackers[std::size_t (i)] ? finish (tensors, std::span (&trackers[std::size_t (i)], 1))
-                                     : Expected<> ();
+    return trackers[std::size_t (i)]
+               ? run_steps (tensors, std::span (&trackers[std::size_t (i)], 1))
+               : Expected<> ();
   };
   const int n = int (steps.size ());
   const auto finish_all = [&] () -> Expected<> {
     // with models on a GPU, beginning a target's step is faster than starting a task for it
     TRY (in_parallel (n, tensors.models ? 1 : n, begin));
     std::erase (trackers, nullptr);
-    return finish (tensors, trackers);
+    return run_steps (tensors, trackers);
   };
-  const auto followed = together ? finish_all () : in_parallel (n, finish_one);
-  if (!followed && tensors.models && is_of_device (followed.error ())) {
+  const auto outcome = together ? finish_all () : in_parallel (n, finish_one);
+  if (!outcome && tensors.models && is_of_device (outcome.error ())) {
     GST_WARNING_OBJECT (logged_as_, "the CPU goes on with the targets of a GPU: %s",
-                        followed.error ().message.c_str ());
+                        outcome.error ().message.c_str ());
     device_failed_ = true;
     for (const auto &step : steps)
       step.target->give_up_device ();
     models_ = nullptr;
   } else {
-    TRY (followed);
+    TRY (outcome);
   }
   for (const auto &step : steps)
     step.target->update_box ();

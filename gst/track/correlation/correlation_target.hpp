@@ -54,8 +54,8 @@ public:
   void resize (double x_factor, double y_factor) override;
   /// Begins the step of the target's tracker for this frame, and returns the tracker (tracker.hpp);
   /// null if a lost target has no model that could find it.
-  Expected<CorrelationTracker *> follow (const FrameTensors &frame, unsigned lost_after,
-                                         const ExpectedMotion &motion = {});
+  Expected<CorrelationTracker *> begin_step (const FrameTensors &frame, unsigned lost_after,
+                                             const ExpectedMotion &motion = {});
   /// Lets the target continue on the CPU after a GPU has failed.
   void give_up_device ()
   {
@@ -83,8 +83,8 @@ public:
 
   /// Looks for targets in the tensors of a frame, which must be computed, and starts new ones in
   /// it. A target is lost after `lost_after` bad frames in a row; 0 for never.
-  Expected<> follow (FrameTensors tensors, unsigned lost_after,
-                     std::span<const Step<CorrelationTarget>> steps);
+  Expected<> track (FrameTensors tensors, unsigned lost_after,
+                    std::span<const Step<CorrelationTarget>> steps);
   /// Frees the models on a GPU, and lets a GPU that has failed be used again.
   void reset ()
   {

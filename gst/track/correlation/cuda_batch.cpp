@@ -11,11 +11,11 @@ namespace integralhist {
 using namespace inthist::correlation;
 using namespace inthist::correlation::cuda;
 
-CudaBatch::CudaBatch (const FrameTensors &frame, std::span<const DeviceQuery> queries)
+CudaBatch::CudaBatch (const FrameTensors &frame, std::span<const DeviceRequest> queries)
     : frame_ (frame), width_ (frame.width ()), height_ (frame.height ()),
       bins_ (frame.colour_image->shape ().bins)
 {
-  for (const DeviceQuery &query : queries)
+  for (const DeviceRequest &query : queries)
     add (query);
   const auto count = [&]<class Job> (const JobList<Job> &list) {
     inputs_.take<Job> (std::size_t (list.size ()));
@@ -35,48 +35,48 @@ CudaBatch::CudaBatch (const FrameTensors &frame, std::span<const DeviceQuery> qu
   work_.take<guint32> (std::size_t (windows.size ()) * std::size_t (bins_));
 }
 
-CudaBatch::CudaBatch (const FrameTensors &frame, std::span<const DeviceQuery> queries,
+CudaBatch::CudaBatch (const FrameTensors &frame, std::span<const DeviceRequest> queries,
                       const CudaBatch &counted, const BatchMemory &memory)
     : frame_ (frame), width_ (frame.width ()), height_ (frame.height ()), bins_ (counted.bins_),
       memory_ (memory), inputs_ (memory.host_inputs), work_ (memory.work), answers_ (memory.answers)
 {
   for (std::size_t image = 0; image < kCellImages; image++)
     first_[image + 1] = first_[image] + counted.grids_[image].n;
-  const auto place = [&] (auto &list, int n) { list.place (inputs_, n, memory); };
+  const auto allocate = [&] (auto &list, int n) { list.allocate (inputs_, n, memory); };
   grid_jobs_ = inputs_.take<GridJob> (std::size_t (first_[kCellImages]));
   cells_ = work_.take<CellsOnDevice> (std::size_t (first_[kCellImages]));
-  place (searches, counted.searches.size ());
-  place (frame_searches, counted.frame_searches.size ());
-  place (examples, counted.examples.size ());
-  place (sizes, counted.sizes.size ());
-  place (learners, counted.learners.size ());
-  place (colours, counted.colours.size ());
-  place (windows, counted.windows.size ());
+  allocate (searches, counted.searches.size ());
+  allocate (frame_searches, counted.frame_searches.size ());
+  allocate (examples, counted.examples.size ());
+  allocate (sizes, counted.sizes.size ());
+  allocate (learners, counted.learners.size ());
+  allocate (colours, counted.colours.size ());
+  allocate (windows, counted.windows.size ());
   counts = work_.take<guint32> (std::size_t (counted.windows.size ()) * std::size_t (bins_));
-  for (const DeviceQuery &query : queries)
+  for (const DeviceRequest &query : queries)
     add (query);
 }
 
-void CudaBatch::add (const DeviceQuery &query)
+void CudaBatch::add (const DeviceRequest &query)
 {
   const ModelRequest &request = *query.request;
   CudaModel &model = CudaModel::of (query);
-  const Place &place = request.place;
+  const CentreBox &box = request.box;
   switch (request.stage) {
     case Stage::done: break;
     case Stage::start:
-      if (request.new_sizes) {
-        model.cells = SizeCells::of (place.width, place.height);
+      if (request.restarts_size_filter) {
+        model.cells = SizeCells::of (box.width, box.height);
         model.has_sizes = false;
       }
       model.example_rate = 0;
-      add_example (query, { place.x, place.y }, nullptr, true);
-      add_sizes (query, &place, false);
+      add_example (query, { box.x, box.y }, nullptr, true);
+      add_sizes (query, &box, false);
       add_colours (query, 1);
       break;
     case Stage::search:
     case Stage::search_elsewhere:
-      for (const Spot &middle : request.middles)
+      for (const Centre &middle : request.middles)
         add_search (query, middle);
       if (request.whole_frame)
         add_frame_search (query);
@@ -85,16 +85,16 @@ void CudaBatch::add (const DeviceQuery &query)
           return LearnJob{ model.get (), std::exchange (model.example_rate, 0) };
         });
       break;
-    case Stage::learn_place:
-      add_example (query, request.shift ? request.searched : Spot{ place.x, place.y },
+    case Stage::learn_filter:
+      add_example (query, request.shift ? request.searched_centre : Centre{ box.x, box.y },
                    request.shift ? &*request.shift : nullptr, false);
       add_colours (query, request.rate);
       if (writes ())
         model.example_rate = request.rate;
       break;
-    case Stage::find_size: add_sizes (query, &place, true); break;
+    case Stage::find_size: add_sizes (query, &box, true); break;
     case Stage::learn_size:
-      add_sizes (query, request.factor ? nullptr : &place, false);
+      add_sizes (query, request.factor ? nullptr : &box, false);
       add_colours (query, request.rate);
       break;
   }
@@ -127,31 +127,31 @@ const CellsOnDevice *CudaBatch::add_grid (CellImage image, const CellGrid &grid,
   return cells_ + at;
 }
 
-CudaBatch::SquareCells CudaBatch::add_square (const Spot &middle, double side)
+CudaBatch::SquareCells CudaBatch::add_square (const Centre &middle, double side)
 {
   const CellGrid square = square_around (middle.x, middle.y, side);
   const int luma_planes = frame_.luma_image->shape ().bins;
   return { add_grid (kGradientCells, square, kDirections),
            add_grid (kLumaCells, square, luma_planes), luma_planes,
-           cell_scale_of (frame_, square) };
+           cell_factors_of (frame_, square) };
 }
 
 /// Reserves GPU memory for `n` items that answer a query, and lists them for take_answers ().
 template <class T>
-T *CudaBatch::take_answer (std::vector<Answer> &list, const DeviceQuery &query, std::size_t n)
+T *CudaBatch::take_answer (std::vector<Answer> &list, const DeviceRequest &query, std::size_t n)
 {
   if (writes ())
     list.push_back ({ &query, answers_.bytes () });
   return answers_.take<T> (n);
 }
 
-void CudaBatch::add_search (const DeviceQuery &query, const Spot &middle)
+void CudaBatch::add_search (const DeviceRequest &query, const Centre &middle)
 {
   const ModelRequest &request = *query.request;
-  const Place &place = request.place;
-  const CellGrid cells = score_cells (place, middle);
+  const CentreBox &box = request.box;
+  const CellGrid cells = score_cells (box, middle);
   const ModelMemory *const model = CudaModel::of (query).get ();
-  const SquareCells square = add_square (middle, place.side ());
+  const SquareCells square = add_square (middle, box.side ());
   const CellsOnDevice *const scores = add_grid (kColourCells, cells, 1, model);
   auto *const score_sums =
       work_.take<double> (std::size_t (cells.columns + 1) * std::size_t (cells.rows + 1));
@@ -163,20 +163,20 @@ void CudaBatch::add_search (const DeviceQuery &query, const Spot &middle)
                       .score_sums = score_sums,
                       .x = middle.x,
                       .y = middle.y,
-                      .cell = place.cell (),
-                      .width = place.width,
-                      .height = place.height,
+                      .cell = box.cell (),
+                      .width = box.width,
+                      .height = box.height,
                       .weights = shift_weights (request),
-                      .has_motion = request.reach > 0,
+                      .has_motion = request.spread > 0,
                       .per_peak = request.per_peak,
                       .match = match };
   });
 }
 
-void CudaBatch::add_frame_search (const DeviceQuery &query)
+void CudaBatch::add_frame_search (const DeviceRequest &query)
 {
-  const Place &place = query.request->place;
-  const FrameWindows windows = FrameWindows::of (place, width_, height_);
+  const CentreBox &box = query.request->box;
+  const FrameWindows windows = FrameWindows::of (box, width_, height_);
   const CellGrid &cells = windows.cells;
   const std::size_t n_x = windows.n_x (), n_y = windows.n_y ();
   const CellsOnDevice *const scores =
@@ -186,25 +186,25 @@ void CudaBatch::add_frame_search (const DeviceQuery &query)
   auto *const means = work_.take<double> (n_x * n_y), *const x = work_.take<double> (n_x),
               *const y = work_.take<double> (n_y);
   auto *const columns = work_.take<EdgeRange> (n_x), *const rows = work_.take<EdgeRange> (n_y);
-  Spot *const spots = take_answer<Spot> (spots_, query, kMaxSpots);
+  Centre *const candidates = take_answer<Centre> (candidates_, query, kMaxCandidates);
   frame_searches.add ([&] {
-    return SpotJob{ .scores = scores,
-                    .score_sums = score_sums,
-                    .means = means,
-                    .x = x,
-                    .y = y,
-                    .columns = columns,
-                    .rows = rows,
-                    .n_x = int (n_x),
-                    .n_y = int (n_y),
-                    .first_x = windows.first_x,
-                    .first_y = windows.first_y,
-                    .step_x = cells.width,
-                    .step_y = cells.height,
-                    .width = place.width,
-                    .height = place.height,
-                    .apart = spot_distance (place),
-                    .spots = spots };
+    return FrameSearchJob{ .scores = scores,
+                           .score_sums = score_sums,
+                           .means = means,
+                           .x = x,
+                           .y = y,
+                           .columns = columns,
+                           .rows = rows,
+                           .n_x = int (n_x),
+                           .n_y = int (n_y),
+                           .first_x = windows.first_x,
+                           .first_y = windows.first_y,
+                           .step_x = cells.width,
+                           .step_y = cells.height,
+                           .width = box.width,
+                           .height = box.height,
+                           .min_distance = candidate_distance (box),
+                           .candidates = candidates };
   });
 }
 
@@ -216,12 +216,12 @@ const float *CudaBatch::put_input (std::span<const float> numbers)
   return memory_.on_device (here);
 }
 
-void CudaBatch::add_example (const DeviceQuery &query, const Spot &middle, const CellShift *shift,
-                             bool starts)
+void CudaBatch::add_example (const DeviceRequest &query, const Centre &middle,
+                             const CellShift *shift, bool starts)
 {
-  const Place &place = query.request->place;
+  const CentreBox &box = query.request->box;
   CudaModel &model = CudaModel::of (query);
-  const SquareCells square = add_square (middle, place.side ());
+  const SquareCells square = add_square (middle, box.side ());
   if (!writes ()) {
     inputs_.take<double> (shift ? 2 * std::size_t (kHalf + kGrid) : 0);
     inputs_.take<float> (starts ? kFrequencies : 0);
@@ -233,7 +233,7 @@ void CudaBatch::add_example (const DeviceQuery &query, const Spot &middle, const
                        .phase_factors = nullptr,
                        .wanted = nullptr,
                        .inside = nullptr,
-                       .kept = query.request->kept };
+                       .kept_share = query.request->kept_share };
     if (shift) {
       const auto factors = phase_factors (shift->right, shift->down);
       auto *const here = inputs_.take<double> (2 * factors.size ());
@@ -241,7 +241,7 @@ void CudaBatch::add_example (const DeviceQuery &query, const Spot &middle, const
       job.phase_factors = memory_.on_device (here);
     }
     if (starts) {
-      model.box = filter_box (place);
+      model.box = filter_box (box);
       job.wanted = put_input (model.box->wanted);
       job.inside = put_input (model.box->inside);
     }
@@ -249,28 +249,28 @@ void CudaBatch::add_example (const DeviceQuery &query, const Spot &middle, const
   });
 }
 
-/// Adds a job that finds or learns a target's size, from a sample of the box at `place`. If the
-/// place is null, the job uses the last sample.
-void CudaBatch::add_sizes (const DeviceQuery &query, const Place *place, bool find)
+/// Adds a job that finds or learns a target's size, from a sample of the box at `box`. If the
+/// box is null, the job uses the last sample.
+void CudaBatch::add_sizes (const DeviceRequest &query, const CentreBox *box, bool find)
 {
   CudaModel &model = CudaModel::of (query);
   const ModelRequest &request = *query.request;
-  SizesJob job = { .model = model.get (),
-                   .grids = nullptr,
-                   .columns = model.cells.columns,
-                   .rows = model.cells.rows,
-                   .scales = {},
-                   .response = nullptr,
-                   .mixed_share = 0,
-                   .larger = false,
-                   .rate = 0 };
-  if (place) {
+  SizeFilterJob job = { .model = model.get (),
+                        .grids = nullptr,
+                        .columns = model.cells.columns,
+                        .rows = model.cells.rows,
+                        .scales = {},
+                        .response = nullptr,
+                        .mixed_share = 0,
+                        .larger = false,
+                        .rate = 0 };
+  if (box) {
     float *scale = job.scales;
-    for (const CellGrid &grid : model.cells.grids (*place)) {
+    for (const CellGrid &grid : model.cells.grids (*box)) {
       const CellsOnDevice *const cells = add_grid (kGradientCells, grid, kDirections);
       if (!job.grids)
         job.grids = cells;
-      *scale++ = cell_scale_of (frame_, grid).per_length;
+      *scale++ = cell_factors_of (frame_, grid).per_length;
     }
   }
   if (find)
@@ -281,7 +281,7 @@ void CudaBatch::add_sizes (const DeviceQuery &query, const Place *place, bool fi
     job.rate =
         model.has_sizes ? float (request.stage == Stage::start ? 1 : request.rate) * kSizeRate : 1;
     model.has_sizes = true;
-    if (!place) {
+    if (!box) {
       const double larger = *sizes_in (*request.factor);
       job.mixed_share = float (std::fabs (larger));
       job.larger = larger > 0;
@@ -290,10 +290,10 @@ void CudaBatch::add_sizes (const DeviceQuery &query, const Place *place, bool fi
   });
 }
 
-void CudaBatch::add_colours (const DeviceQuery &query, double rate)
+void CudaBatch::add_colours (const DeviceRequest &query, double rate)
 {
   const std::size_t first = std::size_t (windows.size ());
-  for (const GstVideoRectangle &box : ColourModel::boxes (query.request->place))
+  for (const GstVideoRectangle &box : ColourModel::boxes (query.request->box))
     windows.add ([&] {
       const int x0 = std::clamp (box.x, 0, width_), y0 = std::clamp (box.y, 0, height_);
       return inthist::Region{ x0, y0, std::clamp (box.x + box.w, x0, width_) - x0,
@@ -317,14 +317,14 @@ void CudaBatch::take_answers (const std::byte *answers) const
 {
   for (const Answer &of : matches_) {
     of.query->request->matches.clear ();
-    of.query->request->spots.clear ();
+    of.query->request->candidates.clear ();
   }
   for (const Answer &of : matches_)
     of.query->request->matches.push_back (*reinterpret_cast<const Match *> (answers + of.at));
-  for (const Answer &of : spots_) {
-    const auto *const spots = reinterpret_cast<const Spot *> (answers + of.at);
-    for (std::size_t i = 0; i < kMaxSpots && !std::isnan (spots[i].x); i++)
-      of.query->request->spots.push_back (spots[i]);
+  for (const Answer &of : candidates_) {
+    const auto *const candidates = reinterpret_cast<const Centre *> (answers + of.at);
+    for (std::size_t i = 0; i < kMaxCandidates && !std::isnan (candidates[i].x); i++)
+      of.query->request->candidates.push_back (candidates[i]);
   }
   for (const Answer &of : responses_)
     of.query->request->size_factor =

@@ -59,13 +59,13 @@ struct BatchMemory {
   }
 };
 
-/// The jobs of a kernel in pinned memory, and their address on the GPU. Before place () is called,
-/// the list only counts jobs.
+/// The jobs of a kernel in pinned memory, and their address on the GPU. Before allocate () is
+/// called, the list only counts jobs.
 template <class Job>
 class JobList {
 public:
   /// Reserves pinned memory for the `n` jobs of a kernel that an earlier run has counted.
-  void place (Arena &inputs, int n, const BatchMemory &memory)
+  void allocate (Arena &inputs, int n, const BatchMemory &memory)
   {
     jobs_ = inputs.take<Job> (std::size_t (n));
     device_jobs_ = memory.on_device (jobs_);
@@ -89,9 +89,9 @@ private:
 
 class CudaBatch {
 public:
-  CudaBatch (const FrameTensors &frame, std::span<const DeviceQuery> queries);
+  CudaBatch (const FrameTensors &frame, std::span<const DeviceRequest> queries);
   /// Writes the jobs of all requests. `counted` is a batch that has counted the same jobs.
-  CudaBatch (const FrameTensors &frame, std::span<const DeviceQuery> queries,
+  CudaBatch (const FrameTensors &frame, std::span<const DeviceRequest> queries,
              const CudaBatch &counted, const BatchMemory &memory);
 
   std::size_t input_bytes () const { return inputs_.bytes (); }
@@ -120,9 +120,9 @@ public:
   void take_answers (const std::byte *answers) const;
 
   JobList<inthist::correlation::cuda::SearchJob> searches;
-  JobList<inthist::correlation::cuda::SpotJob> frame_searches;
+  JobList<inthist::correlation::cuda::FrameSearchJob> frame_searches;
   JobList<inthist::correlation::cuda::ExampleJob> examples;
-  JobList<inthist::correlation::cuda::SizesJob> sizes;
+  JobList<inthist::correlation::cuda::SizeFilterJob> sizes;
   JobList<inthist::correlation::cuda::LearnJob> learners;
   JobList<inthist::correlation::cuda::ColoursJob> colours;
   JobList<inthist::Region> windows;
@@ -137,23 +137,23 @@ private:
     double widest = 0;
   };
   struct Answer {
-    const DeviceQuery *query;
+    const DeviceRequest *query;
     std::size_t at;
   };
 
   bool writes () const { return memory_.work; }
-  void add (const DeviceQuery &query);
+  void add (const DeviceRequest &query);
   const CellsOnDevice *add_grid (CellImage image, const CellGrid &grid, int planes,
                                  const ModelMemory *colours = nullptr);
-  SquareCells add_square (const Spot &middle, double side);
-  void add_search (const DeviceQuery &query, const Spot &middle);
-  void add_frame_search (const DeviceQuery &query);
-  void add_example (const DeviceQuery &query, const Spot &middle, const CellShift *shift,
+  SquareCells add_square (const Centre &middle, double side);
+  void add_search (const DeviceRequest &query, const Centre &middle);
+  void add_frame_search (const DeviceRequest &query);
+  void add_example (const DeviceRequest &query, const Centre &middle, const CellShift *shift,
                     bool starts);
-  void add_sizes (const DeviceQuery &query, const Place *place, bool find);
-  void add_colours (const DeviceQuery &query, double rate);
+  void add_sizes (const DeviceRequest &query, const CentreBox *box, bool find);
+  void add_colours (const DeviceRequest &query, double rate);
   template <class T>
-  T *take_answer (std::vector<Answer> &list, const DeviceQuery &query, std::size_t n);
+  T *take_answer (std::vector<Answer> &list, const DeviceRequest &query, std::size_t n);
   const float *put_input (std::span<const float> numbers);
 
   const FrameTensors &frame_;
@@ -164,7 +164,7 @@ private:
   std::array<int, kCellImages + 1> first_ = {};  // grids before an image's own
   inthist::correlation::cuda::GridJob *grid_jobs_ = nullptr;
   CellsOnDevice *cells_ = nullptr;
-  std::vector<Answer> matches_, spots_, responses_;
+  std::vector<Answer> matches_, candidates_, responses_;
 };
 
 }  // namespace integralhist

@@ -19,7 +19,7 @@ public:
   using ModelMemory = inthist::correlation::cuda::ModelMemory;
 
   explicit CudaModel (Context context) : memory_ (std::move (context)) {}
-  static CudaModel &of (const DeviceQuery &query)
+  static CudaModel &of (const DeviceRequest &query)
   {
     return static_cast<CudaModel &> (*query.model);
   }

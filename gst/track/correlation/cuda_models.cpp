@@ -55,7 +55,7 @@ public:
   {
   }
 
-  bool are_with (const DeviceFeatureImage &image) const override
+  bool are_on_device_of (const DeviceFeatureImage &image) const override
   {
     return image.context ()->handle () == context_->handle ();
   }
@@ -93,7 +93,7 @@ public:
     return host_model (model, *memory);
   }
 
-  Expected<> run (const FrameTensors &frame, std::span<const DeviceQuery> queries) override
+  Expected<> run (const FrameTensors &frame, std::span<const DeviceRequest> queries) override
   {
     const std::lock_guard lock (mutex_);
     const CudaBatch counted (frame, queries);
@@ -122,7 +122,7 @@ public:
       return {};
     });
     if (!ran)  // an example may be missing
-      for (const DeviceQuery &query : queries)
+      for (const DeviceRequest &query : queries)
         CudaModel::of (query).example_rate = 0;
     return ran;
   }
@@ -202,9 +202,9 @@ private:
     copy (from.sizes.numerator ().re, memory->numerator_re);
     copy (from.sizes.numerator ().im, memory->numerator_im);
     copy (from.sizes.denominator (), memory->denominator);
-    memory->regular = from.sizes.regular ();
+    memory->regularisation = from.sizes.regularisation ();
     copy (from.colours.target_shares (), memory->target_shares);
-    copy (from.colours.around_shares (), memory->around_shares);
+    copy (from.colours.background_shares (), memory->background_shares);
     copy (from.colours.scores (), memory->scores);
     memory->has_colours = !from.colours.scores ().empty ();
     TRY (check (cudaMemcpyAsync (to.get (), memory.get (), sizeof *memory, cudaMemcpyHostToDevice,
@@ -234,10 +234,10 @@ private:
     std::copy_n (memory.numerator_im, n, numerator.im.begin ());
     to->sizes.set (model.cells, std::move (numerator),
                    { memory.denominator, memory.denominator + (n > 0 ? kSizes : 0) },
-                   memory.regular);
+                   memory.regularisation);
     if (memory.has_colours)
       to->colours.set ({ memory.target_shares, memory.target_shares + kMaxColourBins },
-                       { memory.around_shares, memory.around_shares + kMaxColourBins },
+                       { memory.background_shares, memory.background_shares + kMaxColourBins },
                        { memory.scores, memory.scores + kMaxColourBins });
     return to;
   }
@@ -301,8 +301,8 @@ private:
       TRY (check (search (batch.searches.on_device (), batch.searches.size (), tables (),
                           scratch (batch), stream ())));
     if (!batch.frame_searches.empty ())
-      TRY (check (
-          find_spots (batch.frame_searches.on_device (), batch.frame_searches.size (), stream ())));
+      TRY (check (search_frame (batch.frame_searches.on_device (), batch.frame_searches.size (),
+                                stream ())));
     if (!batch.sizes.empty ())
       TRY (check (find_or_learn_sizes (batch.sizes.on_device (), batch.sizes.size (), tables (),
                                        scratch (batch), stream ())));

@@ -21,7 +21,7 @@ public:
   virtual ~DeviceModel () = default;
 };
 
-struct DeviceQuery {
+struct DeviceRequest {
   DeviceModel *model;
   ModelRequest *request;
 };
@@ -30,13 +30,13 @@ struct DeviceQuery {
 class DeviceModels {
 public:
   virtual ~DeviceModels () = default;
-  virtual bool are_with (const DeviceFeatureImage &image) const = 0;
+  virtual bool are_on_device_of (const DeviceFeatureImage &image) const = 0;
   /// Copies a model to the GPU. After Error::Kind::no_memory, the model on the host stays in use.
   virtual Expected<std::unique_ptr<DeviceModel>> make (const HostModel &from) = 0;
   virtual Expected<std::unique_ptr<HostModel>> read (DeviceModel &from) = 0;
   /// Answers the requests of many targets, which may be in different stages, and lets models learn.
   /// The frame's images must be on this GPU. Returns when the answers have arrived on the host.
-  virtual Expected<> run (const FrameTensors &frame, std::span<const DeviceQuery> queries) = 0;
+  virtual Expected<> run (const FrameTensors &frame, std::span<const DeviceRequest> queries) = 0;
 };
 
 /// Makes models on the GPU that has an image. A build without CUDA does not have this function.

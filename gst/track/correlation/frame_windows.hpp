@@ -15,21 +15,20 @@ namespace integralhist {
 
 /// Returns the cells whose colours a search in a square reads. They may lie outside of the square,
 /// because the boxes of its outer shifts do.
-inline CellGrid score_cells (const Place &place, const Spot &middle)
+inline CellGrid score_cells (const CentreBox &box, const Centre &middle)
 {
-  const double cell = place.cell ();
+  const double cell = box.cell ();
   const auto n_cells = [&] (double length) {
     return 2 * (inthist::correlation::kSearchRadius + int (length / cell / 2 + 1));
   };
-  const int columns = n_cells (place.width), rows = n_cells (place.height);
+  const int columns = n_cells (box.width), rows = n_cells (box.height);
   return CellGrid::around (middle.x, middle.y, columns * cell, rows * cell, columns, rows);
 }
 
 inline inthist::correlation::ShiftWeights shift_weights (const ModelRequest &request)
 {
   return inthist::correlation::ShiftWeights::of_spread (
-      request.reach * std::sqrt (request.place.width * request.place.height)
-      / request.place.cell ());
+      request.spread * std::sqrt (request.box.width * request.box.height) / request.box.cell ());
 }
 
 /// Boxes all over a frame, among which a search by colours finds a lost target, and the cells whose
@@ -38,18 +37,18 @@ struct FrameWindows {
   CellGrid cells;
   double first_x, first_y, last_x, last_y;  // of the boxes' middles
 
-  static FrameWindows of (const Place &place, int width, int height)
+  static FrameWindows of (const CentreBox &box, int width, int height)
   {
     constexpr double kMaxWindows = 20000;
     const double least = std::max (2.0, std::sqrt (double (width) * height / kMaxWindows)),
-                 step_x = std::max (least, place.width / 4),
-                 step_y = std::max (least, place.height / 4);
+                 step_x = std::max (least, box.width / 4),
+                 step_y = std::max (least, box.height / 4);
     return { { 0, 0, step_x, step_y, int (std::ceil (width / step_x)),
                int (std::ceil (height / step_y)) },
-             place.width / 2,
-             place.height / 2,
-             width - place.width / 2,
-             height - place.height / 2 };
+             box.width / 2,
+             box.height / 2,
+             width - box.width / 2,
+             height - box.height / 2 };
   }
   std::vector<double> x () const { return all (first_x, last_x, cells.width); }
   std::vector<double> y () const { return all (first_y, last_y, cells.height); }
@@ -80,9 +79,9 @@ private:
 };
 
 /// Returns the least distance between two places that a search of the whole frame returns.
-inline double spot_distance (const Place &place)
+inline double candidate_distance (const CentreBox &box)
 {
-  return place.side () / 4;
+  return box.side () / 4;
 }
 
 }  // namespace integralhist

@@ -21,31 +21,31 @@ void HostModel::queue_square (const FrameTensors &frame, const CellGrid &square)
   queries.luma.grids.push_back (std::move (edges));
 }
 
-void HostModel::queue_sizes (const FrameTensors &frame, const Place &place)
+void HostModel::queue_sizes (const FrameTensors &frame, const CentreBox &box)
 {
-  for (const CellGrid &grid : sizes.cells ().grids (place))
+  for (const CellGrid &grid : sizes.cells ().grids (box))
     queries.sizes.grids.push_back (CellEdges::of (grid, frame.width (), frame.height ()));
 }
 
 void HostModel::queue_search (const FrameTensors &frame, const ModelRequest &request,
-                              const Spot &middle)
+                              const Centre &middle)
 {
   const std::size_t first =
-      searched_.size () == n_before_
+      square_searches_.size () == n_earlier_
           ? 0
-          : searched_.back ().first_score + searched_.back ().scores.n_cells ();
-  searched_.push_back (
+          : square_searches_.back ().first_score + square_searches_.back ().scores.n_cells ();
+  square_searches_.push_back (
       { middle,
         {},
-        ScoreMap (score_cells (request.place, middle), frame.width (), frame.height ()),
+        ScoreMap (score_cells (request.box, middle), frame.width (), frame.height ()),
         first });
-  queue_square (frame, square_around (middle.x, middle.y, request.place.side ()));
-  searched_.back ().scores.queue_cells (colours.scores (), queries.scores);
+  queue_square (frame, square_around (middle.x, middle.y, request.box.side ()));
+  square_searches_.back ().scores.queue_cells (colours.scores (), queries.scores);
 }
 
-void HostModel::queue_frame_search (const FrameTensors &frame, const Place &place)
+void HostModel::queue_frame_search (const FrameTensors &frame, const CentreBox &box)
 {
-  const FrameWindows windows = FrameWindows::of (place, frame.width (), frame.height ());
+  const FrameWindows windows = FrameWindows::of (box, frame.width (), frame.height ());
   frame_search_ = { ScoreMap (windows.cells, frame.width (), frame.height ()), windows.x (),
                     windows.y () };
   frame_search_.scores.queue_cells (colours.scores (), queries.scores);
@@ -54,36 +54,36 @@ void HostModel::queue_frame_search (const FrameTensors &frame, const Place &plac
 void HostModel::queue (const FrameTensors &frame, const ModelRequest &request)
 {
   queries.clear ();
-  const Place &place = request.place;
-  const CellGrid square = square_around (place.x, place.y, place.side ());
+  const CentreBox &box = request.box;
+  const CellGrid square = square_around (box.x, box.y, box.side ());
   switch (request.stage) {
     case Stage::done: break;
     case Stage::start:
       example.reset ();
-      if (request.new_sizes)
-        sizes.start (place.width, place.height);
+      if (request.restarts_size_filter)
+        sizes.start (box.width, box.height);
       queue_square (frame, square);
-      queue_sizes (frame, place);
-      queries.boxes = ColourModel::boxes (place);
+      queue_sizes (frame, box);
+      queries.boxes = ColourModel::boxes (box);
       break;
-    case Stage::search: searched_.clear (); [[fallthrough]];
+    case Stage::search: square_searches_.clear (); [[fallthrough]];
     case Stage::search_elsewhere:
-      n_before_ = searched_.size ();
-      for (const Spot &middle : request.middles)
+      n_earlier_ = square_searches_.size ();
+      for (const Centre &middle : request.middles)
         queue_search (frame, request, middle);
       if (request.whole_frame)
-        queue_frame_search (frame, place);
+        queue_frame_search (frame, box);
       break;
-    case Stage::learn_place:
+    case Stage::learn_filter:
       if (!request.shift)
         queue_square (frame, square);
-      queries.boxes = ColourModel::boxes (place);
+      queries.boxes = ColourModel::boxes (box);
       break;
-    case Stage::find_size: queue_sizes (frame, place); break;
+    case Stage::find_size: queue_sizes (frame, box); break;
     case Stage::learn_size:
       if (!request.factor)
-        queue_sizes (frame, place);
-      queries.boxes = ColourModel::boxes (place);
+        queue_sizes (frame, box);
+      queries.boxes = ColourModel::boxes (box);
       break;
   }
 }
@@ -93,7 +93,7 @@ Complexes HostModel::spectra_of_square (const FrameTensors &frame, const CellGri
                                         std::size_t which) const
 {
   static thread_local std::vector<float> channels;
-  const auto sums_of_square = [which] (const CellGridQuery &query) {
+  const auto sums_of_square = [which] (const TargetCellsQuery &query) {
     const std::size_t n = query.sums.size () / query.grids.size ();
     return std::span (query.sums).subspan (which * n, n);
   };
@@ -102,22 +102,22 @@ Complexes HostModel::spectra_of_square (const FrameTensors &frame, const CellGri
   return spectra_of (channels);
 }
 
-ScaleFilter::Sample HostModel::sample (const FrameTensors &frame, const Place &place) const
+SizeFilter::Sample HostModel::sample (const FrameTensors &frame, const CentreBox &box) const
 {
-  return sizes.sample (frame, sizes.cells ().grids (place), queries.sizes.sums);
+  return sizes.sample (frame, sizes.cells ().grids (box), queries.sizes.sums);
 }
 
 /// Returns the best place for the target's box in a searched square, number `which` of the stage.
 Match HostModel::best_match (const FrameTensors &frame, const ModelRequest &request,
-                             Searched &searched, std::size_t which) const
+                             SquareSearch &searched, std::size_t which) const
 {
-  const Place &place = request.place;
+  const CentreBox &box = request.box;
   const auto [x, y] = searched.middle;
-  const double cell = place.cell ();
+  const double cell = box.cell ();
   if (!queries.scores.grids.empty ())
     searched.scores.set_sums (
         std::span (queries.scores.sums).subspan (searched.first_score, searched.scores.n_cells ()));
-  searched.spectra = spectra_of_square (frame, square_around (x, y, place.side ()), which);
+  searched.spectra = spectra_of_square (frame, square_around (x, y, box.side ()), which);
   const std::vector<float> response = filter.respond (searched.spectra);
   const ShiftWeights weights = shift_weights (request);
   std::vector<double> xs, ys;
@@ -125,7 +125,7 @@ Match HostModel::best_match (const FrameTensors &frame, const ModelRequest &requ
     xs.push_back (x + shift * cell);
     ys.push_back (y + shift * cell);
   }
-  const std::vector<double> near = searched.scores.scores (xs, ys, place.width, place.height);
+  const std::vector<double> near = searched.scores.scores (xs, ys, box.width, box.height);
   const double *score = near.data ();
   std::vector<double> combined (kFilterCells);
   for (int down = -kSearchRadius; down <= kSearchRadius; down++)
@@ -137,11 +137,11 @@ Match HostModel::best_match (const FrameTensors &frame, const ModelRequest &requ
     }
   const int best = int (std::ranges::max_element (combined) - combined.begin ());
   const int row = best / kGrid, column = best % kGrid;
-  // If a detector runs (`reach` is not 0), the filter has recently learned the exact place. Then
+  // If a detector runs (`spread` is not 0), the filter has recently learned the exact place. Then
   // only the filter's response refines the shift within a cell: uneven colours would pull the box
   // aside.
   const CellShift shift =
-      request.reach > 0
+      request.spread > 0
           ? peak_near (row, column,
                        [&] (int i) {
                          return is_searched (i) ? weights.of (i) * response[std::size_t (i)] : 0.0;
@@ -152,27 +152,27 @@ Match HostModel::best_match (const FrameTensors &frame, const ModelRequest &requ
   match.y = y + cell * shift.down;
   match.peak = response[std::size_t (best)];
   match.sharpness = sharpness_of (response.data (), row, column);
-  match.score = searched.scores.sums ().mean (match.x, match.y, place.width, place.height);
+  match.score = searched.scores.sums ().mean (match.x, match.y, box.width, box.height);
   return match;
 }
 
 /// Returns the places of the frame with the highest scores of colours, none near another one. Of
 /// equal scores the first counts.
-std::vector<Spot> HostModel::spots (const Place &place)
+std::vector<Centre> HostModel::find_candidates (const CentreBox &box)
 {
   auto &[map, xs, ys] = frame_search_;
   if (!queries.scores.grids.empty ())
     map.set_sums (std::span (queries.scores.sums).last (map.n_cells ()));
-  const std::vector<double> scores = map.scores (xs, ys, place.width, place.height);
-  const double apart = spot_distance (place);
-  std::vector<Spot> chosen;
+  const std::vector<double> scores = map.scores (xs, ys, box.width, box.height);
+  const double min_distance = candidate_distance (box);
+  std::vector<Centre> chosen;
   const auto is_near = [&] (double x, double y) {
-    return std::ranges::any_of (chosen, [&] (const Spot &other) {
-      return std::fabs (other.x - x) < apart && std::fabs (other.y - y) < apart;
+    return std::ranges::any_of (chosen, [&] (const Centre &other) {
+      return std::fabs (other.x - x) < min_distance && std::fabs (other.y - y) < min_distance;
     });
   };
-  while (chosen.size () < kMaxSpots) {
-    std::optional<Spot> best;
+  while (chosen.size () < kMaxCandidates) {
+    std::optional<Centre> best;
     double highest = 0;
     const double *next = scores.data ();
     for (const double y : ys)
@@ -194,37 +194,39 @@ Expected<> HostModel::search (const FrameTensors &frame, ModelRequest &request)
   request.matches.resize (std::size_t (n));
   TRY (in_parallel (n, [&] (int i) -> Expected<> {
     const std::size_t which = std::size_t (i);
-    request.matches[which] = best_match (frame, request, searched_[n_before_ + which], which);
+    request.matches[which] =
+        best_match (frame, request, square_searches_[n_earlier_ + which], which);
     return {};
   }));
-  request.spots = request.whole_frame ? spots (request.place) : std::vector<Spot> ();
+  request.candidates = request.whole_frame ? find_candidates (request.box) : std::vector<Centre> ();
   return {};
 }
 
 void HostModel::start (const FrameTensors &frame, const ModelRequest &request)
 {
-  const Place &place = request.place;
+  const CentreBox &box = request.box;
   colours.learn (queries.counts, 1);
   CorrelationFilter fresh;
-  fresh.start (spectra_of_square (frame, square_around (place.x, place.y, place.side ()), 0),
-               filter_box (place));
+  fresh.start (spectra_of_square (frame, square_around (box.x, box.y, box.side ()), 0),
+               filter_box (box));
   if (filter.has_started ())
-    fresh.remember (filter, request.kept);
+    fresh.remember (filter, request.kept_share);
   filter = std::move (fresh);
-  sizes.learn (sample (frame, place), 1);
+  sizes.learn (sample (frame, box), 1);
 }
 
 /// Returns the spectra from which the filter will learn: of a new square around the target, or of a
 /// searched square, shifted so that the target is in its middle.
 Complexes HostModel::example_spectra (const FrameTensors &frame, const ModelRequest &request)
 {
-  const Place &place = request.place;
+  const CentreBox &box = request.box;
   if (!request.shift)
-    return spectra_of_square (frame, square_around (place.x, place.y, place.side ()), 0);
-  const auto searched = std::ranges::find_if (searched_, [&] (const Searched &other) {
-    return other.middle.x == request.searched.x && other.middle.y == request.searched.y;
+    return spectra_of_square (frame, square_around (box.x, box.y, box.side ()), 0);
+  const auto searched = std::ranges::find_if (square_searches_, [&] (const SquareSearch &other) {
+    return other.middle.x == request.searched_centre.x
+           && other.middle.y == request.searched_centre.y;
   });
-  assert (searched != searched_.end ());
+  assert (searched != square_searches_.end ());
   shift_spectra (searched->spectra, request.shift->right, request.shift->down);
   return std::move (searched->spectra);
 }
@@ -232,10 +234,10 @@ Complexes HostModel::example_spectra (const FrameTensors &frame, const ModelRequ
 void HostModel::learn_size (const FrameTensors &frame, const ModelRequest &request)
 {
   if (!request.factor) {
-    sizes.learn (sample (frame, request.place), request.rate);
+    sizes.learn (sample (frame, request.box), request.rate);
     return;
   }
-  ScaleFilter::resize (sample_, *request.factor);
+  SizeFilter::enlarge_sample (sample_, *request.factor);
   sizes.learn (sample_, request.rate);
 }
 
@@ -246,12 +248,12 @@ Expected<> HostModel::answer (const FrameTensors &frame, ModelRequest &request)
     case Stage::start: start (frame, request); break;
     case Stage::search:
     case Stage::search_elsewhere: TRY (search (frame, request)); break;
-    case Stage::learn_place:
+    case Stage::learn_filter:
       colours.learn (queries.counts, request.rate);
       example = { example_spectra (frame, request), request.rate };
       break;
     case Stage::find_size:
-      sample_ = sample (frame, request.place);
+      sample_ = sample (frame, request.box);
       request.size_factor = sizes.find (sample_);
       break;
     case Stage::learn_size:

@@ -11,18 +11,18 @@
 
 #include "cells.hpp"
 #include "colour.hpp"
-#include "frame_queries.hpp"
+#include "target_queries.hpp"
 #include "model.hpp"
-#include "scale.hpp"
+#include "size_filter.hpp"
 
 namespace integralhist {
 
 using inthist::correlation::CorrelationFilter;
 
 /// Returns a target's box in units of the cells of the square around the target.
-inline inthist::correlation::FilterBox filter_box (const Place &place)
+inline inthist::correlation::FilterBox filter_box (const CentreBox &box)
 {
-  return { place.width / place.cell (), place.height / place.cell () };
+  return { box.width / box.cell (), box.height / box.cell () };
 }
 
 class HostModel {
@@ -34,17 +34,17 @@ public:
   };
   CorrelationFilter filter;
   std::optional<Example> example;
-  ScaleFilter sizes;
+  SizeFilter sizes;
   ColourModel colours;
 
-  FrameQueries queries;
+  TargetQueries queries;
 
   /// Prepares the queries to a frame's tensors that the answer to a request needs.
   void queue (const FrameTensors &frame, const ModelRequest &request);
   /// Answers a request, or learns, from the results of the queries that queue () has prepared.
   Expected<> answer (const FrameTensors &frame, ModelRequest &request);
   /// Frees what is needed only within a tracker's step, such as the spectra of searched squares.
-  void end_step () { searched_.clear (); }
+  void end_step () { square_searches_.clear (); }
 
   /// Lets the filter learn from the example, also while another thread answers requests to this
   /// model. After both, renew () must be called.
@@ -56,8 +56,8 @@ public:
   }
 
 private:
-  struct Searched {
-    Spot middle;
+  struct SquareSearch {
+    Centre middle;
     Complexes spectra;
     ScoreMap scores;
     std::size_t first_score;  // first sum in queries.scores.sums
@@ -68,24 +68,24 @@ private:
   };
 
   void queue_square (const FrameTensors &frame, const CellGrid &square);
-  void queue_sizes (const FrameTensors &frame, const Place &place);
-  void queue_search (const FrameTensors &frame, const ModelRequest &request, const Spot &middle);
-  void queue_frame_search (const FrameTensors &frame, const Place &place);
+  void queue_sizes (const FrameTensors &frame, const CentreBox &box);
+  void queue_search (const FrameTensors &frame, const ModelRequest &request, const Centre &middle);
+  void queue_frame_search (const FrameTensors &frame, const CentreBox &box);
   Complexes spectra_of_square (const FrameTensors &frame, const CellGrid &square,
                                std::size_t which) const;
-  ScaleFilter::Sample sample (const FrameTensors &frame, const Place &place) const;
-  Match best_match (const FrameTensors &frame, const ModelRequest &request, Searched &searched,
+  SizeFilter::Sample sample (const FrameTensors &frame, const CentreBox &box) const;
+  Match best_match (const FrameTensors &frame, const ModelRequest &request, SquareSearch &searched,
                     std::size_t which) const;
-  std::vector<Spot> spots (const Place &place);
+  std::vector<Centre> find_candidates (const CentreBox &box);
   Complexes example_spectra (const FrameTensors &frame, const ModelRequest &request);
   void start (const FrameTensors &frame, const ModelRequest &request);
   Expected<> search (const FrameTensors &frame, ModelRequest &request);
   void learn_size (const FrameTensors &frame, const ModelRequest &request);
 
-  std::vector<Searched> searched_;
-  std::size_t n_before_ = 0;  // squares of earlier stages
+  std::vector<SquareSearch> square_searches_;
+  std::size_t n_earlier_ = 0;  // squares of earlier stages
   FrameSearch frame_search_;
-  ScaleFilter::Sample sample_;  // for the last found size
+  SizeFilter::Sample sample_;  // for the last found size
 };
 
 }  // namespace integralhist

@@ -14,11 +14,11 @@
 namespace integralhist {
 
 using inthist::correlation::CellShift;
+using inthist::correlation::Centre;
 using inthist::correlation::Match;
-using inthist::correlation::Spot;
 
 /// The middle and the size of a target's box, in pixels.
-struct Place {
+struct CentreBox {
   double x, y, width, height;
 
   /// Return the sides of the square that the filter searches around the place, and of its cells.
@@ -30,39 +30,39 @@ struct Place {
   double cell () const { return side () / inthist::correlation::kGrid; }
 };
 
-enum class Stage { done, start, search, search_elsewhere, learn_place, find_size, learn_size };
+enum class Stage { done, start, search, search_elsewhere, learn_filter, find_size, learn_size };
 
 /// The request of a tracker's stage to the target's model, and the model's answer. For stages that
-/// learn, `place` is where the target is now.
+/// learn, `box` is where the target is now.
 struct ModelRequest {
   Stage stage = Stage::done;
-  Place place = {};
+  CentreBox box = {};
 
   // Stage::start
-  float kept = 0;          // share of the last filter
-  bool new_sizes = false;  // the box has another shape
+  float kept_share = 0;               // share of the last filter
+  bool restarts_size_filter = false;  // the box has another shape
 
-  // Stage::search and Stage::search_elsewhere look for a box of the size of `place`.
-  std::vector<Spot> middles = {};  // of the squares
-  double reach = 0;                // ExpectedMotion::reach
-  double per_peak = 1;             // 1 / the usual peak
-  bool whole_frame = false;        // also search the whole frame by colours
+  // Stage::search and Stage::search_elsewhere look for a box of the size of `box`.
+  std::vector<Centre> middles = {};  // of the squares
+  double spread = 0;                 // ExpectedMotion::spread
+  double per_peak = 1;               // 1 / the usual peak
+  bool whole_frame = false;          // also search the whole frame by colours
 
-  // The learning rate of Stage::learn_place and Stage::learn_size, above 0 and up to 1.
+  // The learning rate of Stage::learn_filter and Stage::learn_size, above 0 and up to 1.
   double rate = 0;
-  // Stage::learn_place learns from the square around `place`. If `shift` is set, it learns from the
-  // square that was searched around `searched`, moved by `shift`: one of the `middles` of this
-  // frame's search, of which a model learns once.
-  Spot searched = {};
+  // Stage::learn_filter learns from the square around `box`. If `shift` is set, it learns from the
+  // square that was searched around `searched_centre`, moved by `shift`: one of the `middles` of
+  // this frame's search, of which a model learns once.
+  Centre searched_centre = {};
   std::optional<CellShift> shift = {};
-  // Stage::learn_size learns from the sample (scale.hpp) at `place`. If `factor` is set, it learns
-  // from the sample of Stage::find_size, enlarged by this factor.
+  // Stage::learn_size learns from the sample (size_filter.hpp) at `box`. If `factor` is set, it
+  // learns from the sample of Stage::find_size, enlarged by this factor.
   std::optional<double> factor = {};
 
   // Answers
-  std::vector<Match> matches = {};  // of the squares
-  std::vector<Spot> spots = {};     // at most kMaxSpots
-  double size_factor = 1;           // how much larger the target is than its box
+  std::vector<Match> matches = {};      // of the squares
+  std::vector<Centre> candidates = {};  // at most kMaxCandidates
+  double size_factor = 1;               // how much larger the target is than its box
 };
 
 }  // namespace integralhist

@@ -9,14 +9,14 @@
 #include <gst/integralhist/base/tasks.hpp>
 
 // A step, which is one frame of one tracker, has these stages. Each stage requests something from
-// the model. run_round () gets the requests of all trackers answered together, and go_on () reads
-// the answers and enters the next stage:
+// the model. run_stage () gets the requests of all trackers answered together, and read_answer ()
+// reads the answers and enters the next stage:
 //
 //   start             learns the filter, the sizes and the colours of a box ──► done
-//   search            finds the best shift near the expected place ──► learn_place or find_size, in
-//                     turns; done, if nothing is learned; search_elsewhere, if the target is lost
+//   search            finds the best shift near the expected place ──► learn_filter or find_size,
+//                     in turns; done, if nothing is learned; search_elsewhere, if it is lost
 //   search_elsewhere  compares the places of the frame that have its colours ──► as search
-//   learn_place       learns the colours, and makes the example that the filter learns from during
+//   learn_filter      learns the colours, and makes the example that the filter learns from during
 //                     the next step ──► done
 //   find_size         finds the size of the box ──► learn_size
 //   learn_size        learns the sizes and the colours ──► done
@@ -40,7 +40,8 @@ constexpr double kAverageRate = 0.02;          // rate of running means
 constexpr float kKeptShare = 0.5;              // of the last filter
 constexpr double kAspectThreshold = 1.25;      // if a box's shape changes more, sizes start again
 constexpr double kElsewhereGain = 1.2;  // a lost target's peak must be so much higher elsewhere
-constexpr double kMinScale = 0.2, kMaxScale = 5, kMinSize = 4;  // of the first size; pixels
+constexpr double kMinRelativeSize = 0.2, kMaxRelativeSize = 5,
+                 kMinSize = 4;  // of the first size; pixels
 
 }  // namespace
 
@@ -54,7 +55,7 @@ bool CorrelationTracker::matches_colours (const Match &match) const
 ModelRequest &CorrelationTracker::enter_stage (Stage next)
 {
   request_.stage = next;
-  request_.place = place ();
+  request_.box = box ();
   return request_;
 }
 
@@ -62,17 +63,19 @@ Expected<> CorrelationTracker::start (const FrameTensors &frame, double x, doubl
                                       double height)
 {
   TRY (move_model_to (frame.models));
-  place_ = { x, y, width, height };
-  scale_ = 1;
+  box_ = { x, y, width, height };
+  relative_size_ = 1;
   age_ = 0;
-  lost_ = false;
-  unsure_ = 0;
+  is_lost_ = false;
+  n_unsure_frames_ = 0;
   ModelRequest &request = enter_stage (Stage::start);
-  request.kept = has_started_ ? kKeptShare : 0;
+  request.kept_share = has_started_ ? kKeptShare : 0;
   const double shape = width / height;
-  request.new_sizes = shape_ == 0 || std::max (shape / shape_, shape_ / shape) > kAspectThreshold;
-  if (request.new_sizes)
-    shape_ = shape;
+  request.restarts_size_filter =
+      aspect_ratio_ == 0
+      || std::max (shape / aspect_ratio_, aspect_ratio_ / shape) > kAspectThreshold;
+  if (request.restarts_size_filter)
+    aspect_ratio_ = shape;
   return {};
 }
 
@@ -105,7 +108,7 @@ Expected<> CorrelationTracker::move_model_to_host ()
   if (!read) {
     host_ = std::make_unique<HostModel> ();
     has_started_ = false;
-    shape_ = 0;
+    aspect_ratio_ = 0;
     return tl::unexpected<Error> (std::move (read).error ());
   }
   host_ = std::move (*read);
@@ -123,13 +126,13 @@ void CorrelationTracker::give_up_device ()
 
 void CorrelationTracker::resize (double x_factor, double y_factor)
 {
-  place_.x *= x_factor;
-  place_.y *= y_factor;
-  place_.width *= x_factor;
-  place_.height *= y_factor;
+  box_.x *= x_factor;
+  box_.y *= y_factor;
+  box_.width *= x_factor;
+  box_.height *= y_factor;
 }
 
-inthist::Region CorrelationTracker::region (const FrameTensors &frame, const Place &now,
+inthist::Region CorrelationTracker::region (const FrameTensors &frame, const CentreBox &now,
                                             const ExpectedMotion &motion)
 {
   const double x = now.x + motion.x, y = now.y + motion.y, beyond = 2 * now.cell ();
@@ -156,15 +159,17 @@ double CorrelationTracker::assess_match (const Match &match)
   // a target that is never lost must learn its present appearance, whatever that is
   if (age_ == 1 || lost_after_ == 0)
     disappearance_.start (evidence_);
-  else if (!lost_)
+  else if (!is_lost_)
     disappearance_.note (evidence_);
-  unsure_ = match_confidence (evidence_) >= kConfidenceThreshold ? 0 : unsure_ + 1;
-  if (!lost_) {
+  n_unsure_frames_ =
+      match_confidence (evidence_) >= kConfidenceThreshold ? 0 : n_unsure_frames_ + 1;
+  if (!is_lost_) {
     if (disappearance_.frames () > 0)
       rate = 0;
-    lost_ = lost_after_ > 0 && (unsure_ >= lost_after_ || disappearance_.frames () > lost_after_);
+    is_lost_ = lost_after_ > 0
+               && (n_unsure_frames_ >= lost_after_ || disappearance_.frames () > lost_after_);
   } else if (peak_ratio > kRedetectionThreshold && right) {
-    lost_ = false;
+    is_lost_ = false;
     disappearance_.start (evidence_, disappearance_.age ());
   } else {
     rate = 0;
@@ -172,17 +177,17 @@ double CorrelationTracker::assess_match (const Match &match)
   return rate;
 }
 
-Expected<> CorrelationTracker::follow (const FrameTensors &frame, unsigned lost_after,
-                                       const ExpectedMotion &motion)
+Expected<> CorrelationTracker::begin_search (const FrameTensors &frame, unsigned lost_after,
+                                             const ExpectedMotion &motion)
 {
   TRY (move_model_to (frame.models));
   age_++;
   lost_after_ = lost_after;
   ModelRequest &request = enter_stage (Stage::search);
-  request.middles = { { place_.x + motion.x, place_.y + motion.y } };
-  request.reach = motion.reach;
+  request.middles = { { box_.x + motion.x, box_.y + motion.y } };
+  request.spread = motion.spread;
   request.per_peak = age_ > 1 ? 1 / std::max (1e-3, usual_peak_) : 1;
-  request.whole_frame = lost_;
+  request.whole_frame = is_lost_;
   return {};
 }
 
@@ -194,19 +199,19 @@ void CorrelationTracker::on_search_results (const FrameTensors &frame)
     usual_peak_ = found.match.peak;
     usual_score_ = found.match.score;
   }
-  if (!lost_ || request_.spots.empty ())
+  if (!is_lost_ || request_.candidates.empty ())
     return apply_match (frame, found);
-  match_near_last_place_ = found;
+  match_near_last_box_ = found;
   ModelRequest &request = enter_stage (Stage::search_elsewhere);
-  request.middles = request.spots;
-  request.reach = 0;  // per_peak stays as it was for Stage::search
+  request.middles = request.candidates;
+  request.spread = 0;  // per_peak stays as it was for Stage::search
   request.whole_frame = false;
 }
 
 /// Reads the results of a search for a lost target at other places of the frame.
 void CorrelationTracker::on_candidate_results (const FrameTensors &frame)
 {
-  FoundMatch best = match_near_last_place_;
+  FoundMatch best = match_near_last_box_;
   for (std::size_t i = 0; i < request_.matches.size (); i++)
     if (const Match &match = request_.matches[i];
         match.peak > kElsewhereGain * best.match.peak && matches_colours (match))
@@ -219,9 +224,9 @@ void CorrelationTracker::apply_match (const FrameTensors &frame, const FoundMatc
 {
   const Match &match = found.match;
   rate_ = assess_match (match);
-  if (!lost_ && match.peak >= kResponseThreshold * usual_peak_) {
-    place_.x = std::clamp (match.x, 0.0, double (frame.width ()));
-    place_.y = std::clamp (match.y, 0.0, double (frame.height ()));
+  if (!is_lost_ && match.peak >= kResponseThreshold * usual_peak_) {
+    box_.x = std::clamp (match.x, 0.0, double (frame.width ()));
+    box_.y = std::clamp (match.y, 0.0, double (frame.height ()));
   }
   if (rate_ > 0)
     request_learning (found);
@@ -246,14 +251,13 @@ void CorrelationTracker::request_learning (const FoundMatch &found)
     enter_stage (Stage::find_size);
     return;
   }
-  ModelRequest &request = enter_stage (Stage::learn_place);
+  ModelRequest &request = enter_stage (Stage::learn_filter);
   request.rate = rate_;
   // A target near the middle of the searched square is learned from this square, moved. Otherwise
   // the example is a new square, because the border of the searched one is faded out.
-  const double cell = place ().cell ();
-  const CellShift shift = { (found.middle.x - place_.x) / cell,
-                            (found.middle.y - place_.y) / cell };
-  request.searched = found.middle;
+  const double cell = box ().cell ();
+  const CellShift shift = { (found.middle.x - box_.x) / cell, (found.middle.y - box_.y) / cell };
+  request.searched_centre = found.middle;
   request.shift.reset ();
   if (std::max (std::fabs (shift.right), std::fabs (shift.down)) <= kMaxMoved)
     request.shift = shift;
@@ -261,19 +265,19 @@ void CorrelationTracker::request_learning (const FoundMatch &found)
 
 void CorrelationTracker::on_size (double factor)
 {
-  const double before = scale_;
-  scale_ = std::clamp (scale_ * factor, kMinScale, kMaxScale);
+  const double before = relative_size_;
+  relative_size_ = std::clamp (relative_size_ * factor, kMinRelativeSize, kMaxRelativeSize);
   // a target whose first box is smaller than kMinSize may stay as small
-  scale_ = std::max ({ scale_, std::min (1.0, kMinSize / place_.width),
-                       std::min (1.0, kMinSize / place_.height) });
+  relative_size_ = std::max ({ relative_size_, std::min (1.0, kMinSize / box_.width),
+                               std::min (1.0, kMinSize / box_.height) });
   ModelRequest &request = enter_stage (Stage::learn_size);
   request.rate = rate_;
   request.factor.reset ();
-  if (sizes_in (scale_ / before))
-    request.factor = scale_ / before;
+  if (sizes_in (relative_size_ / before))
+    request.factor = relative_size_ / before;
 }
 
-void CorrelationTracker::go_on (const FrameTensors &frame)
+void CorrelationTracker::read_answer (const FrameTensors &frame)
 {
   switch (request_.stage) {
     case Stage::search: on_search_results (frame); break;
@@ -281,7 +285,7 @@ void CorrelationTracker::go_on (const FrameTensors &frame)
     case Stage::find_size: on_size (request_.size_factor); break;
     case Stage::start: has_started_ = true; [[fallthrough]];
     case Stage::done:
-    case Stage::learn_place:
+    case Stage::learn_filter:
     case Stage::learn_size: end_step (); break;
   }
 }
@@ -289,10 +293,10 @@ void CorrelationTracker::go_on (const FrameTensors &frame)
 namespace {
 
 /// The trackers whose step is not done, by the place of their models: on the host or on a GPU.
-struct Round {
+struct PendingTrackers {
   std::vector<CorrelationTracker *> on_host, on_device;
 
-  explicit Round (std::span<CorrelationTracker *const> trackers)
+  explicit PendingTrackers (std::span<CorrelationTracker *const> trackers)
   {
     for (CorrelationTracker *const tracker : trackers)
       if (tracker->request ())
@@ -308,14 +312,14 @@ Expected<> answer_on_host (const FrameTensors &frame, std::span<CorrelationTrack
     model (i)->queue (frame, *trackers[std::size_t (i)]->request ());
     return {};
   }));
-  std::vector<FrameQueries *> queries;
+  std::vector<TargetQueries *> queries;
   for (int i = 0; i < n; i++)
     queries.push_back (&model (i)->queries);
   TRY (run_queries (frame, queries));
   return in_parallel (n, [&] (int i) -> Expected<> {
     CorrelationTracker &tracker = *trackers[std::size_t (i)];
     TRY (tracker.host_model ()->answer (frame, *tracker.request ()));
-    tracker.go_on (frame);
+    tracker.read_answer (frame);
     return {};
   });
 }
@@ -323,30 +327,30 @@ Expected<> answer_on_host (const FrameTensors &frame, std::span<CorrelationTrack
 Expected<> answer_on_device (const FrameTensors &frame,
                              std::span<CorrelationTracker *const> trackers)
 {
-  std::vector<DeviceQuery> queries;
+  std::vector<DeviceRequest> queries;
   for (CorrelationTracker *const tracker : trackers)
     queries.push_back ({ tracker->device_model (), tracker->request () });
   TRY (frame.models->run (frame, queries));
   for (CorrelationTracker *const tracker : trackers)
-    tracker->go_on (frame);
+    tracker->read_answer (frame);
   return {};
 }
 
 /// Runs one stage of all trackers: their models, on the CPU or a GPU, answer the requests of the
 /// stage. Returns whether there were requests.
-Expected<bool> run_round (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
+Expected<bool> run_stage (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
 {
-  const Round round (trackers);
-  if (!round.on_host.empty ())
-    TRY (answer_on_host (frame, round.on_host));
-  if (!round.on_device.empty ())
-    TRY (answer_on_device (frame, round.on_device));
-  return !round.on_host.empty () || !round.on_device.empty ();
+  const PendingTrackers pending (trackers);
+  if (!pending.on_host.empty ())
+    TRY (answer_on_host (frame, pending.on_host));
+  if (!pending.on_device.empty ())
+    TRY (answer_on_device (frame, pending.on_device));
+  return !pending.on_host.empty () || !pending.on_device.empty ();
 }
 
 }  // namespace
 
-Expected<> finish (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
+Expected<> run_steps (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers)
 {
   // filters on the host learn from the last frame's example while the first requests are answered
   std::vector<HostModel *> learning;
@@ -357,7 +361,7 @@ Expected<> finish (const FrameTensors &frame, std::span<CorrelationTracker *cons
       learning.push_back (model);
   const auto first = in_parallel (1 + int (learning.size ()), [&] (int i) -> Expected<> {
     if (i == 0)
-      TRY (run_round (frame, trackers));
+      TRY (run_stage (frame, trackers));
     else
       learning[std::size_t (i - 1)]->learn ();
     return {};
@@ -365,7 +369,7 @@ Expected<> finish (const FrameTensors &frame, std::span<CorrelationTracker *cons
   for (HostModel *const model : learning)
     model->renew ();
   TRY (first);
-  while (TRY (run_round (frame, trackers)))
+  while (TRY (run_stage (frame, trackers)))
     ;
   return {};
 }

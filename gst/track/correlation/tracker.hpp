@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // Follows a target by a correlation filter on cells of gradients (kernels/correlation/filter.hpp),
-// by its colours (colour.hpp), and by a filter of its size (scale.hpp). All three query integral
-// histograms, with the same effort for a large target as for a small one.
+// by its colours (colour.hpp), and by a filter of its size (size_filter.hpp). All three query
+// integral histograms, with the same effort for a large target as for a small one.
 //
 // In each frame the filter and the colours give a response for each shift by a cell; the target is
 // at the shift with the largest sum. The better the filter's response there, compared with the
@@ -28,13 +28,13 @@
 namespace integralhist {
 
 /// Tracks one target. Each frame is a step of stages: the model answers the request () of a stage,
-/// and go_on () reads the answer. finish () runs the steps of many targets at once.
+/// and read_answer () reads the answer. run_steps () runs the steps of many targets at once.
 class CorrelationTracker {
 public:
   /// Makes a tracker for a target whose box has this size and the middle (x, y). start () learns
   /// what the target looks like.
   CorrelationTracker (double x, double y, double width, double height)
-      : place_{ x, y, width, height }, host_ (std::make_unique<HostModel> ())
+      : box_{ x, y, width, height }, host_ (std::make_unique<HostModel> ())
   {
   }
 
@@ -44,12 +44,12 @@ public:
   Expected<> start (const FrameTensors &frame, double x, double y, double width, double height);
   /// Begins a step that looks for the target in the next frame. The target is lost after
   /// `lost_after` frames in a row with little confidence; 0 for never.
-  Expected<> follow (const FrameTensors &frame, unsigned lost_after,
-                     const ExpectedMotion &motion = {});
+  Expected<> begin_search (const FrameTensors &frame, unsigned lost_after,
+                           const ExpectedMotion &motion = {});
 
   /// Returns the present stage's request to the target's model; null if the step is done.
   ModelRequest *request () { return request_.stage == Stage::done ? nullptr : &request_; }
-  void go_on (const FrameTensors &frame);
+  void read_answer (const FrameTensors &frame);
 
   /// Return the target's model, which is either on the host or on a GPU; the other one is null.
   HostModel *host_model () { return host_.get (); }
@@ -60,34 +60,34 @@ public:
   /// or if the tracker was about to start, has_started () is false afterwards.
   void give_up_device ();
 
-  /// Returns the region around the target that follow () will read. For a lost target, follow ()
-  /// also reads the colours of the rest of the frame.
+  /// Returns the region around the target that begin_search () will read. For a lost target,
+  /// begin_search () also reads the colours of the rest of the frame.
   inthist::Region region (const FrameTensors &frame, const ExpectedMotion &motion) const
   {
-    return region (frame, place (), motion);
+    return region (frame, box (), motion);
   }
-  static inthist::Region region (const FrameTensors &frame, const Place &now,
+  static inthist::Region region (const FrameTensors &frame, const CentreBox &now,
                                  const ExpectedMotion &motion);
   void resize (double x_factor, double y_factor);
 
-  double x () const { return place_.x; }  // the middle
-  double y () const { return place_.y; }
-  double width () const { return place_.width * scale_; }
-  double height () const { return place_.height * scale_; }
-  bool is_lost () const { return lost_; }
+  double x () const { return box_.x; }  // the middle
+  double y () const { return box_.y; }
+  double width () const { return box_.width * relative_size_; }
+  double height () const { return box_.height * relative_size_; }
+  bool is_lost () const { return is_lost_; }
   /// Returns the probability that the target's place is right (confidence.hpp); 0 if it is lost.
-  double confidence () const { return lost_ ? 0 : age_ == 0 ? 1 : match_confidence (evidence_); }
+  double confidence () const { return is_lost_ ? 0 : age_ == 0 ? 1 : match_confidence (evidence_); }
   const Evidence &evidence () const { return evidence_; }
 
 private:
   struct FoundMatch {
     Match match;
-    Spot middle;
+    Centre middle;
   };
 
   Expected<> move_model_to (const std::shared_ptr<DeviceModels> &models);
   Expected<> move_model_to_host ();
-  Place place () const { return { x (), y (), width (), height () }; }
+  CentreBox box () const { return { x (), y (), width (), height () }; }
   ModelRequest &enter_stage (Stage next);
   bool matches_colours (const Match &match) const;
   double assess_match (const Match &match);
@@ -98,28 +98,28 @@ private:
   void end_step ();
   void on_size (double factor);
 
-  Place place_;       // with the first box's size
-  double scale_ = 1;  // of the size in place_
-  unsigned age_ = 0;  // frames since the first
+  CentreBox box_;             // with the first box's size
+  double relative_size_ = 1;  // of the size in box_
+  unsigned age_ = 0;          // frames since the first
   bool has_started_ = false;
   std::unique_ptr<HostModel> host_;
   std::unique_ptr<DeviceModel> device_;
   std::shared_ptr<DeviceModels> models_;  // of the device's model
-  double shape_ = 0;                      // width / height of the box divided into cells
+  double aspect_ratio_ = 0;               // width / height of the box divided into cells
   double usual_peak_ = 0, usual_score_ = 0;
   Evidence evidence_;
-  unsigned unsure_ = 0;  // frames in a row
+  unsigned n_unsure_frames_ = 0;  // frames in a row
   Disappearance disappearance_;
-  bool lost_ = false;
+  bool is_lost_ = false;
 
   // of the step
   ModelRequest request_;
-  FoundMatch match_near_last_place_ = {};  // best match around a lost target's last place
+  FoundMatch match_near_last_box_ = {};  // best match around a lost target's last place
   unsigned lost_after_ = 0;
   double rate_ = 0;  // of learning
 };
 
 /// Runs the steps of many trackers to their end. Their models answer requests together.
-Expected<> finish (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers);
+Expected<> run_steps (const FrameTensors &frame, std::span<CorrelationTracker *const> trackers);
 
 }  // namespace integralhist

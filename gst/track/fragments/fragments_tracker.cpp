@@ -60,8 +60,8 @@ struct Search {
 
 }  // namespace
 
-Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
-                    const FragmentsSettings &settings, unsigned lost_after)
+FrameQuality assess_frame (const FrameCosts &costs, std::optional<double> usual,
+                           const FragmentsSettings &settings, unsigned lost_after)
 {
   const double share = share_of_median (costs.least, costs.median);
   const auto costs_more = [&] (double times) {
@@ -77,16 +77,16 @@ Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
                    && ((costs_more (kBadCost) && (share > kBadShare || !telling)) || !stands_out);
   const bool suspicious = costs_more (kSuspiciousCost) && share > kSuspiciousShare;
   return { share, !all_same,
-           bad          ? Verdict::Frame::bad
-           : suspicious ? Verdict::Frame::suspicious
-                        : Verdict::Frame::good };
+           bad          ? FrameQuality::Grade::bad
+           : suspicious ? FrameQuality::Grade::suspicious
+                        : FrameQuality::Grade::good };
 }
 
 /// Looks for all targets of the fragments tracker in the tensor of one frame.
-class FrameSearch {
+class FragmentsSearch {
 public:
-  FrameSearch (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
-               unsigned lost_after)
+  FragmentsSearch (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
+                   unsigned lost_after)
       : histogram_ (histogram), settings_ (settings), lost_after_ (lost_after),
         width_ (int (gst_integral_histogram_get_width (histogram))),
         height_ (int (gst_integral_histogram_get_height (histogram))),
@@ -130,7 +130,7 @@ private:
   /// Moves a new target's box inside the tensor. Forgets costs that another measure has given.
   void fit (FragmentsTarget &target) const
   {
-    if (!std::exchange (target.is_placed_, true)) {
+    if (!std::exchange (target.is_box_clipped_, true)) {
       const auto inside = [] (double at, double least, double most) {
         return std::clamp (std::round (at), least, most);
       };
@@ -144,8 +144,8 @@ private:
     if (target.measure_ != settings_.measure
         || target.quantile_ != settings_.quantile) {  // costs of another kind
       target.good_costs_.clear ();
-      target.bad_ = 0;
-      target.loss_.reset ();
+      target.n_bad_frames_ = 0;
+      target.loss_costs_.reset ();
       target.measure_ = settings_.measure;
       target.quantile_ = settings_.quantile;
     }
@@ -186,7 +186,7 @@ private:
     target.spec_ = spec_of (histogram_);
     target.lost_ = target.models_.empty ();
     target.confidence_ = target.lost_ ? 0 : 1;
-    target.bad_ = 0;
+    target.n_bad_frames_ = 0;
     return {};
   }
 
@@ -380,22 +380,22 @@ private:
     std::optional<double> usual;
     if (target.good_costs_.size () >= kMinGood)
       usual = median ({ target.good_costs_.begin (), target.good_costs_.end () });
-    const Verdict verdict =
-        verdict_of ({ best.cost (), median (costs), costs.size () }, usual, settings_, lost_after_);
-    return apply (target, best, usual.value_or (0), verdict);
+    const FrameQuality quality = assess_frame ({ best.cost (), median (costs), costs.size () },
+                                               usual, settings_, lost_after_);
+    return apply (target, best, usual.value_or (0), quality);
   }
 
   /// Moves a target to its best position. Counts bad frames, of which too many lose the target.
   Expected<> apply (FragmentsTarget &target, const Search &best, double usual,
-                    const Verdict &verdict)
+                    const FrameQuality &quality)
   {
     const TargetBox last = target.box_;
-    if (verdict.moves)
+    if (quality.moves)
       move (target, best);
-    target.confidence_ = 1 - verdict.share;
-    if (verdict.frame != Verdict::Frame::bad) {
-      target.bad_ = 0;
-      if (verdict.frame == Verdict::Frame::suspicious)
+    target.confidence_ = 1 - quality.share;
+    if (quality.grade != FrameQuality::Grade::bad) {
+      target.n_bad_frames_ = 0;
+      if (quality.grade == FrameQuality::Grade::suspicious)
         return {};
       target.good_costs_.push_back (best.cost ());
       if (target.good_costs_.size () > kMaxGood)
@@ -404,14 +404,14 @@ private:
         return update (target, best.cost ());
       return {};
     }
-    if (target.bad_++ == 0)
-      target.before_ = last;
-    if (target.bad_ >= lost_after_) {
+    if (target.n_bad_frames_++ == 0)
+      target.box_before_bad_ = last;
+    if (target.n_bad_frames_ >= lost_after_) {
       target.lost_ = true;
       target.confidence_ = 0;
-      resize (target, target.before_.width / target.box_.width);
-      target.box_ = target.before_;
-      target.loss_ = { usual, best.cost () };
+      resize (target, target.box_before_bad_.width / target.box_.width);
+      target.box_ = target.box_before_bad_;
+      target.loss_costs_ = { usual, best.cost () };
       target.radius_ = int (settings_.search_range);
     }
     return {};
@@ -443,16 +443,16 @@ private:
     TRY (ask (fine));
     const Search &best = *std::ranges::min_element (fine, {}, &Search::cost);
     // after a change of the measure the cost at the loss is unknown: this cost replaces it
-    if (!target.loss_) {
-      target.loss_ = { 0, best.cost () };
+    if (!target.loss_costs_) {
+      target.loss_costs_ = { 0, best.cost () };
       return {};
     }
-    const auto [usual, cost] = *target.loss_;
+    const auto [usual, cost] = *target.loss_costs_;
     if (best.cost () > usual + kRedetectionShare * std::max (0.0, cost - usual))
       return {};
     move (target, best);
     target.lost_ = false;
-    target.bad_ = 0;
+    target.n_bad_frames_ = 0;
     target.confidence_ = 1 - share_of_median (best.cost (), median (coarse.costs));
     return {};
   }
@@ -492,15 +492,15 @@ private:
 void FragmentsTarget::restart (const TargetBox &box)
 {
   box_ = box;
-  is_placed_ = is_started_ = false;
+  is_box_clipped_ = is_started_ = false;
   lost_ = false;
 }
 
 void FragmentsTarget::resize (double x_factor, double y_factor)
 {
-  for (TargetBox *box : { &box_, &before_ }) {
+  for (TargetBox *box : { &box_, &box_before_bad_ }) {
     *box = resized (*box, x_factor, y_factor);
-    if (is_placed_) {
+    if (is_box_clipped_) {
       box->x = std::round (box->x);
       box->y = std::round (box->y);
     }
@@ -511,14 +511,14 @@ void FragmentsTarget::resize (double x_factor, double y_factor)
   radius_ = int (radius_ * std::max (x_factor, y_factor));
 }
 
-Expected<> follow_fragments (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
-                             unsigned lost_after, std::span<const Step<FragmentsTarget>> steps)
+Expected<> track_by_fragments (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
+                               unsigned lost_after, std::span<const Step<FragmentsTarget>> steps)
 {
   std::vector<FragmentsTarget *> targets;
   for (const auto &step : steps)
     targets.push_back (step.target);
   return targets.empty () ? Expected<> ()
-                          : FrameSearch (histogram, settings, lost_after).run (targets);
+                          : FragmentsSearch (histogram, settings, lost_after).run (targets);
 }
 
 }  // namespace integralhist

@@ -44,16 +44,16 @@ struct FrameCosts {
 };
 
 /// How good a frame is for a target. On uniform ground, where costs are equal, a target stays.
-struct Verdict {
+struct FrameQuality {
   double share;  // p, of the median cost
   bool moves;
-  enum class Frame { good, suspicious, bad } frame;
+  enum class Grade { good, suspicious, bad } grade;
 };
 
 /// Judges a frame as described at the top of this file; it is suspicious if V > 1.3 m and p > 0.8.
 /// `usual` is m; without it, all frames are good. If `lost_after` is 0, no frame is bad.
-Verdict verdict_of (const FrameCosts &costs, std::optional<double> usual,
-                    const FragmentsSettings &settings, unsigned lost_after);
+FrameQuality assess_frame (const FrameCosts &costs, std::optional<double> usual,
+                           const FragmentsSettings &settings, unsigned lost_after);
 
 class FragmentsTarget final : public Target {
 public:
@@ -71,7 +71,7 @@ public:
   double confidence () const override { return confidence_; }
 
 private:
-  friend class FrameSearch;
+  friend class FragmentsSearch;
 
   /// The edges of a patch, relative to the corner of the target's box.
   struct Patch {
@@ -79,30 +79,30 @@ private:
   };
 
   TargetBox box_;
-  std::vector<Patch> patches_;  // without empty ones
-  std::vector<float> models_;   // one patch after another
-  bool is_placed_ = false;      // the box lies inside the tensor
-  bool is_started_ = false;     // models are learned
-  unsigned bins_ = 0;           // of the models
-  HistogramSpec spec_;          // the meaning of these bins
+  std::vector<Patch> patches_;   // without empty ones
+  std::vector<float> models_;    // one patch after another
+  bool is_box_clipped_ = false;  // the box lies inside the tensor
+  bool is_started_ = false;      // models are learned
+  unsigned bins_ = 0;            // of the models
+  HistogramSpec spec_;           // the meaning of these bins
   GstIntegralHistogramMeasure measure_ = {};
   double quantile_ = 0;            // of the costs
   std::deque<double> good_costs_;  // of the last good frames
-  unsigned bad_ = 0;               // bad frames in a row
+  unsigned n_bad_frames_ = 0;      // bad frames in a row
   bool lost_ = false;
-  TargetBox before_;  // box before the bad frames
+  TargetBox box_before_bad_;  // box before the bad frames
   /// The usual cost, and the cost of the best place, when the target was lost.
-  struct Loss {
+  struct LossCosts {
     double usual, cost;
   };
-  std::optional<Loss> loss_ = Loss ();  // unknown after a change of the measure
-  int radius_ = 0;                      // pixels around a lost target
+  std::optional<LossCosts> loss_costs_ = LossCosts ();  // unknown after a change of the measure
+  int radius_ = 0;                                      // pixels around a lost target
   double confidence_ = 1;
 };
 
 /// Looks for targets in the tensor of a frame, which must be computed, and starts new ones in it. A
 /// target is lost after `lost_after` bad frames in a row; 0 for never.
-Expected<> follow_fragments (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
-                             unsigned lost_after, std::span<const Step<FragmentsTarget>> steps);
+Expected<> track_by_fragments (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
+                               unsigned lost_after, std::span<const Step<FragmentsTarget>> steps);
 
 }  // namespace integralhist

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "scale.hpp"
+#include "size_filter.hpp"
 
 #include <algorithm>
 #include <array>
@@ -45,7 +45,7 @@ void set_wanted (SizeTables &tables)
 
 /// Returns the spectra of a sample along its sizes, [frequency][channel], after fading out the
 /// smallest and the largest sizes.
-Complexes faded_spectra (const ScaleFilter::Sample &sample)
+Complexes faded_spectra (const SizeFilter::Sample &sample)
 {
   const std::size_t channels = sample.size () / kSizes;
   Complexes spectra (sample.size ());
@@ -83,7 +83,7 @@ SizeCells SizeCells::of (double width, double height)
   return { columns, n_cells (double (kCells) / columns) };
 }
 
-std::array<CellGrid, kSizes> SizeCells::grids (const Place &place) const
+std::array<CellGrid, kSizes> SizeCells::grids (const CentreBox &box) const
 {
   static const auto sizes = [] {
     std::array<double, kSizes> all;
@@ -93,8 +93,8 @@ std::array<CellGrid, kSizes> SizeCells::grids (const Place &place) const
   }();
   std::array<CellGrid, kSizes> grids;
   for (std::size_t i = 0; i < grids.size (); i++)
-    grids[i] = CellGrid::around (place.x, place.y, place.width * sizes[i], place.height * sizes[i],
-                                 columns, rows);
+    grids[i] =
+        CellGrid::around (box.x, box.y, box.width * sizes[i], box.height * sizes[i], columns, rows);
   return grids;
 }
 
@@ -115,25 +115,25 @@ std::optional<double> sizes_in (double factor)
   return std::fabs (sizes) > 1 ? std::optional<double> () : sizes;
 }
 
-void ScaleFilter::start (double width, double height)
+void SizeFilter::start (double width, double height)
 {
   cells_ = SizeCells::of (width, height);
   numerator_ = {};
   denominator_.clear ();
 }
 
-ScaleFilter::Sample ScaleFilter::sample (const FrameTensors &frame, std::span<const CellGrid> grids,
-                                         std::span<const std::int64_t> cell_sums) const
+SizeFilter::Sample SizeFilter::sample (const FrameTensors &frame, std::span<const CellGrid> grids,
+                                       std::span<const std::int64_t> cell_sums) const
 {
   const std::size_t n = std::size_t (cells_.columns) * std::size_t (cells_.rows);
   Sample sample (kSizes * n * kOrientations);
   for (std::size_t i = 0; i < kSizes; i++)
     sample_size ({ &cell_sums[i * n * kDirections], cells_.columns, cells_.rows,
-                   cell_scale_of (frame, grids[i]).per_length, &sample[i * n * kOrientations] });
+                   cell_factors_of (frame, grids[i]).per_length, &sample[i * n * kOrientations] });
   return sample;
 }
 
-void ScaleFilter::resize (Sample &sample, double factor)
+void SizeFilter::enlarge_sample (Sample &sample, double factor)
 {
   const double sizes = *sizes_in (factor);
   const std::size_t channels = sample.size () / kSizes;
@@ -152,7 +152,7 @@ void ScaleFilter::resize (Sample &sample, double factor)
       approach (i, i - 1);
 }
 
-void ScaleFilter::learn (const Sample &of, double rate)
+void SizeFilter::learn (const Sample &of, double rate)
 {
   const Complexes sample = faded_spectra (of);
   const SizeTables &tables = size_tables ();
@@ -179,11 +179,11 @@ void ScaleFilter::learn (const Sample &of, double rate)
     float sum = 0;
     for (const float power : denominator_)
       sum += power;
-    regular_ = regular_of_sum (sum);
+    regularisation_ = regularisation_of_sum (sum);
   }
 }
 
-double ScaleFilter::find (const Sample &of) const
+double SizeFilter::find (const Sample &of) const
 {
   const Complexes sample = faded_spectra (of);
   const std::size_t channels = sample.size () / kSizes;
@@ -193,8 +193,8 @@ double ScaleFilter::find (const Sample &of) const
       re[k] += double (numerator_.re[i]) * sample.re[i] + double (numerator_.im[i]) * sample.im[i];
       im[k] += double (numerator_.re[i]) * sample.im[i] - double (numerator_.im[i]) * sample.re[i];
     }
-    re[k] /= denominator_[k] + regular_;
-    im[k] /= denominator_[k] + regular_;
+    re[k] /= denominator_[k] + regularisation_;
+    im[k] /= denominator_[k] + regularisation_;
   }
   for (int i = 0; i < kSizes; i++)
     response[std::size_t (i)] = size_response (re.data (), im.data (), i, size_tables ());

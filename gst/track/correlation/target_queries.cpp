@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "frame_queries.hpp"
+#include "target_queries.hpp"
 
 #include <functional>
 
@@ -10,13 +10,13 @@ namespace integralhist {
 namespace {
 
 /// Runs queries for sums in cells, of one or many targets, as one query to the tensor.
-Expected<> query_cells (GstIntegralHistogram *histogram, std::span<CellGridQuery *const> queries)
+Expected<> query_cells (GstIntegralHistogram *histogram, std::span<TargetCellsQuery *const> queries)
 {
   Tensor &tensor = tensor_of (histogram);
   std::vector<std::vector<inthist::Cells>> grids;
   std::vector<CellsQuery> tensor_queries;
   grids.reserve (queries.size ());
-  for (CellGridQuery *const query : queries) {
+  for (TargetCellsQuery *const query : queries) {
     auto &query_grids = grids.emplace_back ();
     std::size_t n = 0;
     for (const CellEdges &edges : query->grids)
@@ -27,10 +27,10 @@ Expected<> query_cells (GstIntegralHistogram *histogram, std::span<CellGridQuery
   return tensor.ask_cells (tensor_queries);
 }
 
-Expected<> query_boxes (GstIntegralHistogram *colours, std::span<FrameQueries *const> queries)
+Expected<> query_boxes (GstIntegralHistogram *colours, std::span<TargetQueries *const> queries)
 {
   std::vector<GstVideoRectangle> boxes;
-  for (const FrameQueries *const target : queries)
+  for (const TargetQueries *const target : queries)
     boxes.insert (boxes.end (), target->boxes.begin (), target->boxes.end ());
   const guint bins = gst_integral_histogram_get_bins (colours);
   std::vector<guint32> counts (boxes.size () * bins);
@@ -39,7 +39,7 @@ Expected<> query_boxes (GstIntegralHistogram *colours, std::span<FrameQueries *c
                                        counts.data (), &problem))
     return take_gerror (problem);
   auto from = counts.begin ();
-  for (FrameQueries *const target : queries) {
+  for (TargetQueries *const target : queries) {
     const auto to = from + std::ptrdiff_t (target->boxes.size ()) * bins;
     target->counts.assign (from, to);
     from = to;
@@ -49,13 +49,13 @@ Expected<> query_boxes (GstIntegralHistogram *colours, std::span<FrameQueries *c
 
 }  // namespace
 
-Expected<> run_queries (const FrameTensors &frame, std::span<FrameQueries *const> queries)
+Expected<> run_queries (const FrameTensors &frame, std::span<TargetQueries *const> queries)
 {
   std::vector<std::function<Expected<> ()>> asking;
   const auto add = [&] (GstIntegralHistogram *histogram,
-                        std::initializer_list<CellGridQuery FrameQueries::*> kinds) {
-    std::vector<CellGridQuery *> cell_queries;
-    for (FrameQueries *const target : queries)
+                        std::initializer_list<TargetCellsQuery TargetQueries::*> kinds) {
+    std::vector<TargetCellsQuery *> cell_queries;
+    for (TargetQueries *const target : queries)
       for (const auto kind : kinds)
         if (!(target->*kind).grids.empty ())
           cell_queries.push_back (&(target->*kind));
@@ -63,11 +63,11 @@ Expected<> run_queries (const FrameTensors &frame, std::span<FrameQueries *const
       asking.push_back (
           [histogram, cell_queries] { return query_cells (histogram, cell_queries); });
   };
-  add (frame.gradients, { &FrameQueries::gradients, &FrameQueries::sizes });
-  add (frame.colours, { &FrameQueries::scores });
-  add (frame.luma, { &FrameQueries::luma });
-  std::vector<FrameQueries *> with_boxes;
-  for (FrameQueries *const target : queries)
+  add (frame.gradients, { &TargetQueries::gradients, &TargetQueries::sizes });
+  add (frame.colours, { &TargetQueries::scores });
+  add (frame.luma, { &TargetQueries::luma });
+  std::vector<TargetQueries *> with_boxes;
+  for (TargetQueries *const target : queries)
     if (!target->boxes.empty ())
       with_boxes.push_back (target);
   if (!with_boxes.empty ())

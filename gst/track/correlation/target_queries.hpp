@@ -15,7 +15,7 @@ namespace integralhist {
 
 /// A query for the sums in the cells of some grids. The answer is [grid][cell][bin], in units of
 /// 1/kCellUnit; if the bins have scores, it is [grid][cell].
-struct CellGridQuery {
+struct TargetCellsQuery {
   std::vector<CellEdges> grids;
   inthist::Scores scores = {};
   std::vector<std::int64_t> sums = {};
@@ -30,19 +30,19 @@ struct CellGridQuery {
 
 /// All queries for one target in a frame: cells around the target, cells of its box at all sizes,
 /// scores of colours in cells, and counts of colours in boxes.
-struct FrameQueries {
-  CellGridQuery gradients = {}, luma = {}, sizes = {}, scores = {};
+struct TargetQueries {
+  TargetCellsQuery gradients = {}, luma = {}, sizes = {}, scores = {};
   std::vector<GstVideoRectangle> boxes = {};
   std::vector<guint32> counts = {};  // [box][bin]
 
   void clear ()
   {
-    for (CellGridQuery *const query : { &gradients, &luma, &sizes, &scores })
+    for (TargetCellsQuery *const query : { &gradients, &luma, &sizes, &scores })
       query->clear ();
     boxes.clear ();
   }
 };
 
-Expected<> run_queries (const FrameTensors &frame, std::span<FrameQueries *const> queries);
+Expected<> run_queries (const FrameTensors &frame, std::span<TargetQueries *const> queries);
 
 }  // namespace integralhist

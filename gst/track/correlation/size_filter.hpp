@@ -29,7 +29,7 @@ struct SizeCells {
 
   static SizeCells of (double width, double height);
   /// Returns the grids of cells of a target's box at kSizes sizes.
-  std::array<CellGrid, inthist::correlation::kSizes> grids (const Place &place) const;
+  std::array<CellGrid, inthist::correlation::kSizes> grids (const CentreBox &box) const;
 };
 
 /// Returns how much larger the target is than its box, from the filter's response to each size.
@@ -37,7 +37,7 @@ double size_factor_of (std::span<const double> response);
 /// Returns how many steps between sizes enlarge a box by this factor: -1 to 1, or null beyond.
 std::optional<double> sizes_in (double factor);
 
-class ScaleFilter {
+class SizeFilter {
 public:
   /// Chooses the cells for a box with these sides, and forgets what the filter has learned.
   void start (double width, double height);
@@ -51,28 +51,28 @@ public:
   double find (const Sample &sample) const;
   /// Changes a sample to that of a box enlarged by `factor`, by mixing neighbouring sizes. The
   /// factor is at most one step between sizes, up or down.
-  static void resize (Sample &sample, double factor);
+  static void enlarge_sample (Sample &sample, double factor);
   /// Learns from a sample of the target's box: from the first one completely, and then with `rate`.
   void learn (const Sample &sample, double rate);
 
   // The learned state of the filter of sizes, which is copied to a GPU and back.
   const Complexes &numerator () const { return numerator_; }
   std::span<const float> denominator () const { return denominator_; }
-  float regular () const { return regular_; }
+  float regularisation () const { return regularisation_; }
   void set (const SizeCells &cells, Complexes numerator, std::vector<float> denominator,
-            float regular)
+            float regularisation)
   {
     cells_ = cells;
     numerator_ = std::move (numerator);
     denominator_ = std::move (denominator);
-    regular_ = regular;
+    regularisation_ = regularisation;
   }
 
 private:
   SizeCells cells_;
   Complexes numerator_;  // [frequency][channel]
   std::vector<float> denominator_;
-  float regular_ = 0;  // added to the denominator
+  float regularisation_ = 0;  // added to the denominator
 };
 
 }  // namespace integralhist
