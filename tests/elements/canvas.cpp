@@ -165,7 +165,7 @@ bool draw_there (Picture &picture, const LevelPicture *map, const Drawings &draw
     return false;
 #if INTHIST_CUDA
   const CudaContext::Scope scope (**context);
-  static auto &canvas = *new std::unique_ptr (std::move (*make_device_canvas (*context)));
+  static auto &canvas = *new std::unique_ptr (std::move (*make_device_blender (*context)));
   guint8 *there;
   fail_unless (cudaMalloc (reinterpret_cast<void **> (&there), picture.bytes.size ())
                == cudaSuccess);

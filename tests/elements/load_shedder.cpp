@@ -145,9 +145,9 @@ struct Simulation {
       arriving.running_time = frame.running_time;
       arriving.duration = source.timed ? kFrame : GST_CLOCK_TIME_NONE;
       if (GST_CLOCK_TIME_IS_VALID (frame.running_time))
-        arriving.early = GST_CLOCK_DIFF (arrival, frame.running_time);
+        arriving.slack = GST_CLOCK_DIFF (arrival, frame.running_time);
       arriving.live = live;
-      shedder.arrive (arriving, now);
+      shedder.note_arrival (arriving, now);
       if (!sheds || !shedder.decide_to_shed ()) {
         computed++;
         longest_without = std::max (longest_without, arrival - last);
@@ -155,7 +155,7 @@ struct Simulation {
         spend (is_slow ? once : work);
       }
       spend (behind);
-      shedder.leave (now);
+      shedder.note_departure (now);
     }
     end = now.wall - GST_SECOND;
     return *this;
@@ -306,15 +306,15 @@ struct Frames {
     LoadShedder::Arrival arrival;
     arrival.running_time = running_time;
     arrival.duration = kFrame;
-    arrival.early = early;
+    arrival.slack = early;
     arrival.latency = latency;
     arrival.live = live;
     now.clock = stands_still ? GST_SECOND : now.wall;
-    shedder.arrive (arrival, now);
+    shedder.note_arrival (arrival, now);
     const bool shed = shedder.decide_to_shed ();
     now.wall += in_chain;
     now.clock = stands_still ? GST_SECOND : now.wall;
-    shedder.leave (now);
+    shedder.note_departure (now);
     return shed;
   }
 };
@@ -383,13 +383,13 @@ TEST (ignored_service)
       arrival.running_time = n * kFrame;
       arrival.duration = kFrame;
       arrival.live = true;
-      frames.shedder.arrive (arrival, frames.now);
+      frames.shedder.note_arrival (arrival, frames.now);
       shed += frames.shedder.decide_to_shed ();
       if (n == 30 && ignored)
         frames.shedder.ignore_service ();
       frames.now.wall += n == 30 ? kSecond : kMs;
       frames.now.clock = frames.now.wall;
-      frames.shedder.leave (frames.now);
+      frames.shedder.note_departure (frames.now);
     }
     fail_unless ((shed > 0) == !ignored);
   }

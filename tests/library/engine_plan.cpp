@@ -68,7 +68,7 @@ constexpr Flag kFlags[] = { { 'G', &EngineRequest::on_gpu },
                             { 'M', &EngineRequest::is_limited },
                             { 'D', &EngineRequest::downloads },
                             { 'T', &EngineRequest::gpu_takes_shape },
-                            { 'R', &EngineRequest::has_room_to_change_schedule } };
+                            { 'R', &EngineRequest::has_room_to_change_mode } };
 
 bool applies (const Rule &rule, char compute, char content, const EngineRequest &request)
 {

@@ -218,8 +218,8 @@ TEST (late_memory)
   const std::vector<guint8> pixels (160 * 120);
   Options options;
   std::atomic<int> told = 0, failed = 0;
-  options.still_waiting = [&] (unsigned) { told++; };
-  options.failed = [&] (const Error &) { failed++; };
+  options.on_long_wait = [&] (unsigned) { told++; };
+  options.on_failure = [&] (const Error &) { failed++; };
   {
     const auto engine = tight_engine (options);
     auto held = must (engine->submit (frame_of (pixels, kShape))).tensor;

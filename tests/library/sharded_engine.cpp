@@ -157,7 +157,7 @@ TEST (held)
   Options options;
   options.task_bins = 8;
   std::atomic<unsigned> told = 0;
-  options.still_waiting = [&] (unsigned most) { told = most; };
+  options.on_long_wait = [&] (unsigned most) { told = most; };
   // two tensors and a half
   const std::size_t tensor_bytes = inthist::tensor_bytes (kShape, inthist::layout_of (kShape)),
                     memory = tensor_bytes * 13 / 10 + 300000;

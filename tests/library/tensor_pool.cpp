@@ -40,7 +40,7 @@ public:
   Expected<> wait (GstClockTime) override { return {}; }
   Expected<> ask (std::span<const Query>) override { return {}; }
   Expected<const void *> host () override { return nullptr; }
-  bool check_idle () override { return !count_.busy; }
+  bool is_idle () override { return !count_.busy; }
 
 private:
   Count &count_;
@@ -51,12 +51,12 @@ using Held = std::shared_ptr<EngineTensor>;
 
 /// Makes a pool, which asks for each tensor with the number of existing ones.
 Expected<Pool> pool_of (Count &count, unsigned async_depth, unsigned max_tensors,
-                        const std::function<void (unsigned)> &still_waiting = {})
+                        const std::function<void (unsigned)> &on_long_wait = {})
 {
   Options options;
   options.async_depth = async_depth;
   options.max_tensors = max_tensors;
-  options.still_waiting = still_waiting;
+  options.on_long_wait = on_long_wait;
   const auto make = [&count] (unsigned alive) -> Expected<std::unique_ptr<EngineTensor>> {
     fail_unless_equals_int (alive, count.alive);
     if (alive >= count.room)

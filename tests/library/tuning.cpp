@@ -127,8 +127,8 @@ struct Large {
 
   integralhist::Expected<integralhist::Plan> plan (unsigned milliseconds = 60000) const
   {
-    return integralhist::plan_for (inthist::Device::cpu, shape, nullptr, milliseconds, 1,
-                                   tensor.get ());
+    return integralhist::choose_plan (inthist::Device::cpu, shape, nullptr, milliseconds, 1,
+                                      tensor.get ());
   }
 };
 
@@ -212,7 +212,7 @@ TEST (built_in)
         640,       480,       c.content == Content::sums ? 1 : 32,
         c.counter, c.content, c.content == Content::weights ? Type::u32 : Type::u8
       };
-      const auto plan = integralhist::plan_for (device, shape, nullptr, 0, 1, nullptr);
+      const auto plan = integralhist::choose_plan (device, shape, nullptr, 0, 1, nullptr);
       if (device == Device::cuda && !INTHIST_CUDA) {
         fail_unless (!plan);
         continue;
@@ -275,7 +275,8 @@ TEST (no_strategy)
     g_print ("SKIP: no_strategy: CUDA makes tiles\n");
     return;
   }
-  const auto plan = integralhist::plan_for (inthist::Device::cuda, tiled, nullptr, 0, 1, nullptr);
+  const auto plan =
+      integralhist::choose_plan (inthist::Device::cuda, tiled, nullptr, 0, 1, nullptr);
   fail_unless (!plan && plan.error ().message.ends_with ("(u8-tiled): set counter=u16"));
 }
 

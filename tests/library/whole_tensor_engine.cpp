@@ -78,7 +78,7 @@ private:
   std::atomic<guint64> frames_ = 0;
 };
 
-LazyEngine::Make maker (Devices &devices)
+EngineOwner::Make maker (Devices &devices)
 {
   return [&devices] () -> Expected<std::shared_ptr<Engine>> {
     if (devices.make_fails)
@@ -186,7 +186,7 @@ TEST (end)
 TEST (counts)
 {
   Devices devices;
-  LazyEngine engine (maker (devices));
+  EngineOwner engine (maker (devices));
   std::atomic<guint64> submitted = 0;
   std::atomic<bool> done = false, wrong = false;
   std::thread reader ([&] {
@@ -201,7 +201,7 @@ TEST (counts)
     }
   });
   for (int i = 0; i < 500; i++) {
-    must (must (engine.get ())->submit ({}));
+    must (must (engine.ensure ())->submit ({}));
     submitted++;
     engine.drop ();
   }
@@ -258,7 +258,8 @@ TEST (no_memory_at_the_start)
       fail_unless (counts[0] == 0 && counts[1] == 10);
     }
     fail_unless_equals_int (devices.made, 0);
-    fail_unless_equals_string ((*engine)->stats ().schedule, "on-demand");
-    fail_unless_equals_string ((*engine)->stats ().schedule_reason, "to compute ahead has failed");
+    fail_unless_equals_string ((*engine)->stats ().compute_mode, "on-demand");
+    fail_unless_equals_string ((*engine)->stats ().compute_mode_reason,
+                               "to compute ahead has failed");
   }
 }

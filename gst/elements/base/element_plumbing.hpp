@@ -47,7 +47,7 @@ struct ElementAccess {
   }
   static const auto &table_of (gpointer) { return table (); }
   static State &state_of (gpointer element) { return *static_cast<Object *> (element)->state; }
-  static void take_transition (gpointer, GstStateChange) {}
+  static void handle_transition (gpointer, GstStateChange) {}
 };
 
 /// ElementPlumbing adds the GObject functions of an element, such as set_property and finalize, to
@@ -56,7 +56,7 @@ struct ElementAccess {
 ///   - state_of (element): the state of the element, made with new; the state's `properties` are an
 ///     std::shared_ptr to a constant struct, and the object lock guards that pointer;
 ///   - table_of (element): the table of these properties;
-///   - take_transition (element, transition): is called before GStreamer handles a change of state.
+///   - handle_transition (element, transition): is called before GStreamer changes the state.
 template <class Element>
 class ElementPlumbing : public Element {
 public:
@@ -139,7 +139,7 @@ private:
 
   static GstStateChangeReturn change_state (GstElement *element, GstStateChange transition)
   {
-    Element::take_transition (element, transition);
+    Element::handle_transition (element, transition);
     return GST_ELEMENT_CLASS (parent_class_)->change_state (element, transition);
   }
 

@@ -18,14 +18,14 @@ namespace integralhist {
 
 template <class Object, auto kMakeTable>
 struct ConsumerAccess : ElementAccess<Object, kMakeTable> {
-  static void take_transition (gpointer element, GstStateChange transition)
+  static void handle_transition (gpointer element, GstStateChange transition)
   {
-    ConsumerAccess::state_of (element).consumer.take_transition (transition);
+    ConsumerAccess::state_of (element).consumer.handle_transition (transition);
   }
 };
 
 /// The GObject class of a consumer. Object is its final type, with a member `state` that points to
-/// a State: a struct with `properties`, a HistogramConsumer `consumer`, `take_event (event)` for
+/// a State: a struct with `properties`, a HistogramConsumer `consumer`, `handle_event (event)` for
 /// events from upstream, and `stop ()`.
 template <class Object, auto kMakeTable>
 class ConsumerElement : public ElementPlumbing<ConsumerAccess<Object, kMakeTable>> {
@@ -65,8 +65,8 @@ private:
   static gboolean sink_event (GstBaseTransform *trans, GstEvent *event)
   {
     State &state = state_of (trans);
-    state.consumer.take_event (trans, event);
-    state.take_event (event);
+    state.consumer.handle_event (trans, event);
+    state.handle_event (event);
     return GST_BASE_TRANSFORM_CLASS (Plumbing::parent_class ())->sink_event (trans, event);
   }
 

@@ -39,7 +39,7 @@ void HistogramConsumer::start_again ()
   missing_ = 0;
 }
 
-void HistogramConsumer::take_event (GstBaseTransform *element, GstEvent *event)
+void HistogramConsumer::handle_event (GstBaseTransform *element, GstEvent *event)
 {
   if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && !found_ && missing_ > 0)
     GST_ELEMENT_WARNING (
@@ -63,7 +63,7 @@ void HistogramConsumer::take_event (GstBaseTransform *element, GstEvent *event)
     cancel_.set_flushing (false);
 }
 
-void HistogramConsumer::take_transition (GstStateChange transition)
+void HistogramConsumer::handle_transition (GstStateChange transition)
 {
   // Ends the waits of the streaming thread, during which GStreamer cannot deactivate the pads.
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)

@@ -33,8 +33,8 @@ public:
   void start_again ();
   /// Notes an event from upstream before the element handles it. At the end of a stream, warns if
   /// the element needed histograms and no frame had one.
-  void take_event (GstBaseTransform *element, GstEvent *event);
-  void take_transition (GstStateChange transition);
+  void handle_event (GstBaseTransform *element, GstEvent *event);
+  void handle_transition (GstStateChange transition);
 
   /// Returns the first histogram that a frame carries of `feature`, or null. If `feature` is empty,
   /// the order is that of Rank. Later frames need the same feature as long as an element upstream

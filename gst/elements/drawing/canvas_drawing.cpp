@@ -56,7 +56,7 @@ Expected<> CanvasDrawing::open (std::shared_ptr<CudaContext> context)
 {
   if (context_ && context->handle () == context_->handle ())
     return {};
-  canvas_ = TRY (make_device_canvas (context));
+  canvas_ = TRY (make_device_blender (context));
   context_ = std::move (context);
   return {};
 }

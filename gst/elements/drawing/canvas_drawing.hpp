@@ -9,7 +9,7 @@
 
 #include <gst/frame/video_formats.hpp>
 #include <gst/integralhist/cuda/cuda_context.hpp>
-#include <gst/integralhist/engine/device_canvas.hpp>
+#include <gst/integralhist/engine/device_blender.hpp>
 
 namespace integralhist {
 
@@ -26,7 +26,7 @@ private:
   Expected<> open (std::shared_ptr<CudaContext> context);
 
   std::shared_ptr<CudaContext> context_;
-  std::unique_ptr<DeviceCanvas> canvas_;  // for this context
+  std::unique_ptr<DeviceBlender> canvas_;  // for this context
 };
 
 /// Refuses an NVMM frame that other elements hold: a copy of the buffer would share the pixels, so

@@ -8,7 +8,7 @@
 
 #include <gst/video/video.h>
 
-#include <gst/integralhist/engine/device_canvas.hpp>
+#include <gst/integralhist/engine/device_blender.hpp>
 
 namespace integralhist {
 

@@ -264,7 +264,7 @@ bool is_event (GstPadProbeInfo *info)
 }
 
 /// Sets the `format` of the frames to come, if the event is a CAPS event.
-void take_event (State &state, GstEvent *event, FrameFormat &format)
+void handle_event (State &state, GstEvent *event, FrameFormat &format)
 {
   const std::lock_guard lock (state.mutex);
   if (GST_EVENT_TYPE (event) != GST_EVENT_CAPS)
@@ -280,7 +280,7 @@ GstPadProbeReturn at_sink (GstPad *, GstPadProbeInfo *info, gpointer element)
 {
   State &state = Element::state_of (element);
   if (is_event (info))
-    take_event (state, GST_PAD_PROBE_INFO_EVENT (info), state.in);
+    handle_event (state, GST_PAD_PROBE_INFO_EVENT (info), state.in);
   else
     change_buffers (info, [&] (GstBuffer *buffer) { return take_in (state, buffer); });
   return GST_PAD_PROBE_OK;
@@ -290,7 +290,7 @@ GstPadProbeReturn at_src (GstPad *, GstPadProbeInfo *info, gpointer element)
 {
   State &state = Element::state_of (element);
   if (is_event (info))
-    take_event (state, GST_PAD_PROBE_INFO_EVENT (info), state.out);
+    handle_event (state, GST_PAD_PROBE_INFO_EVENT (info), state.out);
   else
     change_buffers (info, [&] (GstBuffer *buffer) {
       return let_out (GST_INTEGRAL_HIST_KEEP_METAS (element), buffer);

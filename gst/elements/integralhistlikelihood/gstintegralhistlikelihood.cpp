@@ -110,7 +110,7 @@ struct State {
   CanvasDrawing canvas;      // draws on frames that are not in system memory
   bool size_warned = false;  // whether a warning of windows larger than the frame was posted
 
-  void take_event (GstEvent *event)
+  void handle_event (GstEvent *event)
   {
     if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START
         || GST_EVENT_TYPE (event) == GST_EVENT_FLUSH_STOP)

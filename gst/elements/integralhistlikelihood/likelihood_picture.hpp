@@ -11,7 +11,7 @@
 
 #include <gst/video/video.h>
 
-#include <gst/integralhist/engine/device_canvas.hpp>
+#include <gst/integralhist/engine/device_blender.hpp>
 #include <gst/integralhist/gstintegralhistogramquery.h>
 
 namespace integralhist {

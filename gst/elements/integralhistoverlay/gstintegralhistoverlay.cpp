@@ -105,7 +105,7 @@ struct State {
   std::shared_ptr<const OverlayProperties> current;
   std::vector<Mark> marks;
 
-  void take_event (GstEvent *event)
+  void handle_event (GstEvent *event)
   {
     // Ends trails: a new segment, also after a flush, may come from another place of the stream.
     if (GST_EVENT_TYPE (event) == GST_EVENT_SEGMENT)

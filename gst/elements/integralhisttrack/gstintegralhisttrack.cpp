@@ -179,11 +179,11 @@ struct State {
     tracker.clear ();
     last_stream_time = GST_CLOCK_TIME_NONE;
   }
-  void take_event (GstEvent *event);
+  void handle_event (GstEvent *event);
   void stop ();
 };
 
-void State::take_event (GstEvent *event)
+void State::handle_event (GstEvent *event)
 {
   const GstSegment *segment;
   switch (GST_EVENT_TYPE (event)) {
@@ -392,7 +392,7 @@ static GstFlowReturn gst_integral_hist_track_transform_ip (GstBaseTransform *tra
 }
 
 /// Reads a mouse event of a video window; the coordinates are pixels of the output frames.
-static void take_navigation (State &state, GstEvent *event)
+static void handle_navigation (State &state, GstEvent *event)
 {
   const GstNavigationEventType type = gst_navigation_event_get_type (event);
   const bool is_press = type == GST_NAVIGATION_EVENT_MOUSE_BUTTON_PRESS;
@@ -421,7 +421,7 @@ static void take_navigation (State &state, GstEvent *event)
 static gboolean gst_integral_hist_track_src_event (GstBaseTransform *trans, GstEvent *event)
 {
   if (GST_EVENT_TYPE (event) == GST_EVENT_NAVIGATION && Element::properties_of (trans)->navigation)
-    take_navigation (Element::state_of (trans), event);
+    handle_navigation (Element::state_of (trans), event);
   return GST_BASE_TRANSFORM_CLASS (Element::parent_class ())->src_event (trans, event);
 }
 

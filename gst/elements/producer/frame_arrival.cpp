@@ -21,13 +21,13 @@ LoadShedder::Arrival arrival_of (GstBaseTransform *element, GstBuffer *buffer,
   const auto times = FrameTimes::of (element, buffer);
   LoadShedder::Arrival arrival = { .running_time = times.running_time,
                                    .duration = times.duration,
-                                   .early = {},
+                                   .slack = {},
                                    .latency = latency,
                                    .live = live };
   if (!GST_CLOCK_TIME_IS_VALID (arrival.duration) && info.fps_n > 0)
     arrival.duration = gst_util_uint64_scale_int (GST_SECOND, info.fps_d, info.fps_n);
   if (GST_CLOCK_TIME_IS_VALID (now.clock) && GST_CLOCK_TIME_IS_VALID (times.running_time))
-    arrival.early = GST_CLOCK_DIFF (now.clock, gst_element_get_base_time (GST_ELEMENT (element))
+    arrival.slack = GST_CLOCK_DIFF (now.clock, gst_element_get_base_time (GST_ELEMENT (element))
                                                    + times.running_time + latency);
   return arrival;
 }

@@ -9,7 +9,7 @@
 #include <gst/frame/video_formats.hpp>
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
-#include <gst/integralhist/engine/retire.hpp>
+#include <gst/integralhist/engine/destroy_engine.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/memory/part.hpp>
 
@@ -31,7 +31,7 @@ struct State {
 
   // Set when the element starts and stops, used by the streaming thread. While the element runs,
   // only the properties sync, interval, regions, qos and cudaintegralimage's lut change.
-  ProducerProperties started;
+  ProducerProperties settings;
   BinRange range;               // the bins that are computed
   inthist::Lut lut;             // LUT from values of pixels to bins or scores
   ScoreTable scores;            // of a summed-area table
@@ -44,15 +44,15 @@ struct State {
   ClippedRegions regions;
   ComputeDevices devices;
   LoadShedder shedder;
-  std::atomic<bool> is_late = false;               // the last frame passed without a tensor
-  std::shared_ptr<GstCudaIntegral> leader;         // decides which frames are late, if not null
-  GstPadChainFunction transform_chain = nullptr;   // the base class's chain function
-  std::atomic<GstClockTime> latency = 0;           // the pipeline's latency by the last event
-  std::atomic<bool> error_posted = false;          // an error of the element was posted
-  bool gray_warned = false;                        // since the start, of a feature of colours
-  std::atomic<guint64> attached = 0, skipped = 0;  // counts: frames with a tensor, late frames
-  CancelSource cancel;                             // ends all waits on a flush or a stop
-  std::unique_ptr<RegionReporter> reporter;        // from start to stop
+  std::atomic<bool> is_shed = false;              // the last frame passed without a tensor
+  std::shared_ptr<GstCudaIntegral> leader;        // decides which frames are late, if not null
+  GstPadChainFunction transform_chain = nullptr;  // the base class's chain function
+  std::atomic<GstClockTime> latency = 0;          // the pipeline's latency by the last event
+  std::atomic<bool> error_posted = false;         // an error of the element was posted
+  bool gray_warned = false;                       // since the start, of a feature of colours
+  std::atomic<guint64> attached = 0, n_shed = 0;  // counts: frames with a tensor, shed frames
+  CancelSource cancel;                            // ends all waits on a flush or a stop
+  std::unique_ptr<RegionReporter> reporter;       // from start to stop
 
   std::mutex mutex;  // guards the engine pointer; always locked last
   std::shared_ptr<Engine> engine;
@@ -94,7 +94,7 @@ struct ProducerAccess {
   {
     return producer_properties (content_of (element));
   }
-  static void take_transition (gpointer element, GstStateChange transition);
+  static void handle_transition (gpointer element, GstStateChange transition);
 };
 
 using Element = ElementPlumbing<ProducerAccess>;
@@ -131,7 +131,7 @@ static void drop_engine (State &state)
     last = std::exchange (state.engine, nullptr);
   }
   const CancelScope scope (state.cancel.flag ());
-  retire (std::move (last));
+  destroy_engine (std::move (last));
 }
 
 /// Waits until all frames are computed, and all messages about regions are posted.
@@ -172,13 +172,13 @@ static Expected<> renew_engine (GstCudaIntegral *self)
 {
   State &state = Element::state_of (self);
   const inthist::Shape &shape = state.shape;
-  Options options = state.started.options;
-  TRY (state.started.check_shape (shape));
-  options.still_waiting = [self, started = state.started] (unsigned most) {
-    GST_ELEMENT_WARNING (self, RESOURCE, BUSY, ("%s", started.describe_wait (most).c_str ()),
+  Options options = state.settings.options;
+  TRY (state.settings.check_shape (shape));
+  options.on_long_wait = [self, properties = state.settings] (unsigned most) {
+    GST_ELEMENT_WARNING (self, RESOURCE, BUSY, ("%s", properties.describe_wait (most).c_str ()),
                          (nullptr));
   };
-  options.failed = [self] (const Error &error) { post_error_once (self, error); };
+  options.on_failure = [self] (const Error &error) { post_error_once (self, error); };
 
   const std::shared_ptr<Engine> engine =
       TRY (make_engine (shape, state.lut, options, state.devices.all (), state.format));
@@ -195,30 +195,30 @@ static Expected<> renew_engine (GstCudaIntegral *self)
 static Expected<> start (GstCudaIntegral *self)
 {
   State &state = Element::state_of (self);
-  state.started = *Element::properties_of (self);
-  TRY (state.started.check (content_of (self)));
-  const BinLut bin_lut = TRY (state.started.lut_of_content (content_of (self)));
-  state.range = content_of (self) == inthist::Content::bins ? state.started.range () : BinRange ();
+  state.settings = *Element::properties_of (self);
+  TRY (state.settings.check (content_of (self)));
+  const BinLut bin_lut = TRY (state.settings.lut_of_content (content_of (self)));
+  state.range = content_of (self) == inthist::Content::bins ? state.settings.range () : BinRange ();
   // A range of bins (first-bin, n-bins) is computed like one device's share of a frame's bins.
   state.lut = lut_of_part (bin_lut.lut, { .bins = state.range.all_bins },
                            { .first_bin = state.range.first_bin, .bins = state.range.bins });
   if (bin_lut.n_outside > 0)
     INFO (self, "numbers of the lut that are bins=%u or more, whose values count nowhere: %d",
-          state.started.bins, bin_lut.n_outside);
-  state.shape = state.started.shape (content_of (self));
-  const std::string description = TRY (state.devices.open (GST_ELEMENT (self), state.started));
+          state.settings.bins, bin_lut.n_outside);
+  state.shape = state.settings.shape (content_of (self));
+  const std::string description = TRY (state.devices.open (GST_ELEMENT (self), state.settings));
   INFO (self, "backend: %s", description.c_str ());
-  if (const std::string ignored = state.started.describe_ignored_bins (); !ignored.empty ())
+  if (const std::string ignored = state.settings.describe_ignored_bins (); !ignored.empty ())
     GST_ELEMENT_WARNING (self, RESOURCE, SETTINGS, ("%s", ignored.c_str ()), (nullptr));
-  state.feature = int (state.started.feature);
+  state.feature = int (state.settings.feature);
   state.gray_warned = false;
   state.regions = {};
-  state.frames = state.attached = state.skipped = 0;
-  state.scores.start (state.started, state.lut);
+  state.frames = state.attached = state.n_shed = 0;
+  state.scores.start (state.settings, state.lut);
   state.error_posted = false;
   state.shedder.reset ();
   state.reporter = TRY (RegionReporter::start (
-      GST_ELEMENT (self), state.started.options.async_depth,
+      GST_ELEMENT (self), state.settings.options.async_depth,
       [self] (const Error &error, const char *doing) { post_error_once (self, error, doing); },
       state.cancel.flag ()));
   state.cancel.set_flushing (false);
@@ -279,7 +279,7 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
   }
   const GstVideoInfo &info = input->info;
   // Only the first frame tries a new size, so that an error is posted once, not per negotiation.
-  const inthist::PixelFormat format = state.started.format (content_of (self), info);
+  const inthist::PixelFormat format = state.settings.format (content_of (self), info);
   const auto picture_bytes = [&shape = state.shape] (const inthist::PixelFormat &of) {
     return shape.width > 0 ? most_picture_bytes (of, shape.width, shape.height, shape.height) : 0;
   };
@@ -287,7 +287,7 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
       || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.input.info)
       || picture_bytes (format) > picture_bytes (state.format))
     forget_frame_size (state);  // larger pictures leave less memory
-  if (const std::string warning = state.started.describe_gray (info);
+  if (const std::string warning = state.settings.describe_gray (info);
       !warning.empty () && !std::exchange (state.gray_warned, true))
     GST_ELEMENT_WARNING (self, STREAM, FORMAT, ("%s", warning.c_str ()), (nullptr));
   state.input = *input;
@@ -296,10 +296,10 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
 }
 
 /// Reads the scores of a summed-area table from an event; they apply from the next frame on.
-static gboolean take_scores (GstCudaIntegral *self, GstEvent *event)
+static gboolean read_scores_event (GstCudaIntegral *self, GstEvent *event)
 {
-  const auto taken =
-      Element::state_of (self).scores.take (event, Element::properties_of (self)->lut.set_count);
+  const auto taken = Element::state_of (self).scores.read_event (
+      event, Element::properties_of (self)->lut.set_count);
   if (taken)
     DEBUG (self, "scores of event %u, from the next frame on", gst_event_get_seqnum (event));
   else
@@ -320,12 +320,12 @@ static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, Gs
   if (state.leader || !Element::properties_of (self)->sheds (state.live))
     return state.transform_chain (pad, parent, buffer);
   const auto now = LoadShedder::Moment::now (GST_ELEMENT (self));
-  state.shedder.arrive (arrival_of (GST_BASE_TRANSFORM (self), buffer, state.input.info,
-                                    state.latency, state.live, now),
-                        now);
+  state.shedder.note_arrival (arrival_of (GST_BASE_TRANSFORM (self), buffer, state.input.info,
+                                          state.latency, state.live, now),
+                              now);
   const GstFlowReturn flow = state.transform_chain (pad, parent, buffer);
-  state.is_late = false;  // elements that follow have decided by now
-  state.shedder.leave (LoadShedder::Moment::now (GST_ELEMENT (self)));
+  state.is_shed = false;  // elements that follow have decided by now
+  state.shedder.note_departure (LoadShedder::Moment::now (GST_ELEMENT (self)));
   return flow;
 }
 
@@ -334,14 +334,14 @@ static bool admit (GstCudaIntegral *self, const ProducerProperties &properties, 
 {
   State &state = Element::state_of (self);
   const guint64 number = state.frames++;
-  state.is_late = false;
+  state.is_shed = false;
   if (number % properties.interval != 0 || !has_picture (buffer))
     return false;
-  state.is_late = state.leader ? Element::state_of (state.leader.get ()).is_late.load ()
+  state.is_shed = state.leader ? Element::state_of (state.leader.get ()).is_shed.load ()
                                : properties.sheds (state.live) && state.shedder.decide_to_shed ();
-  if (!state.is_late)
+  if (!state.is_shed)
     return true;
-  state.skipped++;
+  state.n_shed++;
   LOG (self, "frame %" G_GUINT64_FORMAT " is late: it passes", number);
   return false;
 }
@@ -358,7 +358,7 @@ prepare_engine (GstCudaIntegral *self, const ProducerProperties &properties, Gst
   state.shape.height = area.h;
   TRY (state.regions.update (GST_ELEMENT (self), properties.regions, state.shape));
   if (const auto device =
-          TRY (state.devices.switch_device (buffer, state.input, state.started.first_device ()))) {
+          TRY (state.devices.switch_device (buffer, state.input, state.settings.first_device ()))) {
     INFO (self, "following the input to CUDA device %d", *device);
     drop_engine (state);
   }
@@ -384,7 +384,7 @@ static void attach (GstCudaIntegral *self, GstBuffer *buffer, const std::shared_
                     const FrameScores &scores)
 {
   State &state = Element::state_of (self);
-  HistogramSpec spec = state.started.spec ();
+  HistogramSpec spec = state.settings.spec ();
   spec.lut_seqnum = scores.seqnum;
   if (state.range.bins < state.range.all_bins)
     spec.range = state.range;
@@ -461,7 +461,7 @@ static gboolean gst_cuda_integral_src_event (GstBaseTransform *trans, GstEvent *
 {
   if (content_of (trans) == inthist::Content::sums
       && gst_event_has_name (event, GST_INTEGRAL_IMAGE_LUT_EVENT)) {
-    const gboolean taken = take_scores (GST_CUDA_INTEGRAL (trans), event);
+    const gboolean taken = read_scores_event (GST_CUDA_INTEGRAL (trans), event);
     gst_event_unref (event);
     return taken;
   }
@@ -484,7 +484,7 @@ static gboolean gst_cuda_integral_propose_allocation (GstBaseTransform *trans,
   const gboolean answered =
       GST_BASE_TRANSFORM_CLASS (parent_class)->propose_allocation (trans, decide_query, query);
   State &state = Element::state_of (trans);
-  return state.devices.propose_allocation (query, state.started.options.async_depth) || answered;
+  return state.devices.propose_allocation (query, state.settings.options.async_depth) || answered;
 }
 
 static gboolean gst_cuda_integral_query (GstBaseTransform *trans, GstPadDirection direction,
@@ -511,7 +511,7 @@ static void gst_cuda_integral_set_context (GstElement *element, GstContext *cont
   GST_ELEMENT_CLASS (parent_class)->set_context (element, context);
 }
 
-void ProducerAccess::take_transition (gpointer element, GstStateChange transition)
+void ProducerAccess::handle_transition (gpointer element, GstStateChange transition)
 {
   // Ends the waits of the streaming thread, during which GStreamer cannot deactivate pads.
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY)
@@ -530,7 +530,7 @@ static GstStructure *stats_of (GstCudaIntegral *self)
   const Stats stats = state.engine ? state.engine->stats () : Stats ();
   const Plan plan = state.engine ? state.engine->plan () : Plan ();
   lock.unlock ();
-  return producer_stats (stats, plan, state.skipped);
+  return producer_stats (stats, plan, state.n_shed);
 }
 
 static void gst_cuda_integral_get_property (GObject *object, guint id, GValue *value,

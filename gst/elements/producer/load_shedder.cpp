@@ -136,14 +136,14 @@ void LoadShedder::update_backlog (const Arrival &frame, const Moment &now)
     times_.last_arrival = now.wall;
   times_.last_running_time = frame.running_time;
   load_.thread_waited = false;
-  if (!load_.left || load_.mean_interval == 0)
+  if (!load_.departure || load_.mean_interval == 0)
     return;
-  const GstClockTime gap = minus (now.wall, load_.left->wall),
-                     upstream = std::min (gap, minus (now.cpu, load_.left->cpu));
+  const GstClockTime gap = minus (now.wall, load_.departure->wall),
+                     upstream = std::min (gap, minus (now.cpu, load_.departure->cpu));
   load_.thread_waited = gap - upstream >= load_.mean_interval / 4 * 3;
   // A timestamp ahead of the clock does not show that a frame is early, unless a sink waits.
-  const bool in_time = frame.early && *frame.early > 0
-                       && (times_.sink_waits || *frame.early <= GstClockTimeDiff (frame.latency));
+  const bool in_time = frame.slack && *frame.slack > 0
+                       && (times_.sink_waits || *frame.slack <= GstClockTimeDiff (frame.latency));
   if (load_.thread_waited || in_time) {
     load_.backlog = load_.foreign_backlog = 0;
     load_.foreign_service = 0;
@@ -157,7 +157,7 @@ void LoadShedder::update_backlog (const Arrival &frame, const Moment &now)
       load_.foreign_backlog + upstream + std::min (load_.service, load_.foreign_service), interval);
 }
 
-void LoadShedder::arrive (const Arrival &frame, const Moment &now)
+void LoadShedder::note_arrival (const Arrival &frame, const Moment &now)
 {
   const std::lock_guard lock (mutex_);
   update_backlog (frame, now);
@@ -174,24 +174,24 @@ void LoadShedder::arrive (const Arrival &frame, const Moment &now)
     load_.is_extra_frame = true;
   } else if (own <= load_.mean_interval)
     load_.is_behind = false;
-  if (frame.live && frame.early && GST_CLOCK_TIME_IS_VALID (frame.running_time))
+  if (frame.live && frame.slack && GST_CLOCK_TIME_IS_VALID (frame.running_time))
     times_.lateness[times_.n_lateness++ % times_.lateness.size ()] = { frame.running_time,
-                                                                       -*frame.early };
+                                                                       -*frame.slack };
   frame_ = frame;
-  load_.arrived = now;
-  if (!load_.first)
-    load_.first = now;
-  const GstClockTime wall = minus (now.wall, load_.first->wall);
+  load_.arrival = now;
+  if (!load_.first_arrival)
+    load_.first_arrival = now;
+  const GstClockTime wall = minus (now.wall, load_.first_arrival->wall);
   if (wall >= kTimeToTrust && GST_CLOCK_TIME_IS_VALID (now.clock)
-      && GST_CLOCK_TIME_IS_VALID (load_.first->clock)
-      && minus (now.clock, load_.first->clock) >= wall / 2)
+      && GST_CLOCK_TIME_IS_VALID (load_.first_arrival->clock)
+      && minus (now.clock, load_.first_arrival->clock) >= wall / 2)
     load_.clock_runs = true;
 }
 
 bool LoadShedder::decide_to_shed ()
 {
   const std::lock_guard lock (mutex_);
-  if (!load_.arrived)
+  if (!load_.arrival)
     return false;
   const bool timed = GST_CLOCK_TIME_IS_VALID (frame_.running_time);
   const bool late = (frame_.live && load_.is_behind)
@@ -202,7 +202,7 @@ bool LoadShedder::decide_to_shed ()
     return true;
   if (timed)
     times_.last_computed = frame_.running_time;
-  times_.last_computed_arrival = load_.arrived->wall;
+  times_.last_computed_arrival = load_.arrival->wall;
   return false;
 }
 
@@ -223,38 +223,38 @@ void LoadShedder::note_shed_service ()
   load_.n_shed_frames = 0;
 }
 
-void LoadShedder::leave (const Moment &now)
+void LoadShedder::note_departure (const Moment &now)
 {
   const std::lock_guard lock (mutex_);
-  if (!load_.arrived)
+  if (!load_.arrival)
     return;  // reset () has forgotten the frame
-  load_.service = minus (now.wall, load_.arrived->wall);
+  load_.service = minus (now.wall, load_.arrival->wall);
   if (!load_.clock_runs)
     load_.service =
-        GST_CLOCK_TIME_IS_VALID (now.clock) && GST_CLOCK_TIME_IS_VALID (load_.arrived->clock)
-            ? std::min (load_.service, minus (now.clock, load_.arrived->clock))
+        GST_CLOCK_TIME_IS_VALID (now.clock) && GST_CLOCK_TIME_IS_VALID (load_.arrival->clock)
+            ? std::min (load_.service, minus (now.clock, load_.arrival->clock))
             : 0;
   // Two frames in a row on time show that a sink waits for the clock; one may be by chance.
   const bool on_time =
-      frame_.early
-      && std::abs (GstClockTimeDiff (load_.service) - *frame_.early) <= kClockTolerance;
+      frame_.slack
+      && std::abs (GstClockTimeDiff (load_.service) - *frame_.slack) <= kClockTolerance;
   if (std::exchange (load_.was_on_time, on_time) && on_time)
     load_.service = 0;
   if (std::exchange (load_.is_ignored, false))
     load_.service = 0;
   else if (load_.is_shed)
     note_shed_service ();
-  if (times_.last_computed_arrival == load_.arrived->wall)
+  if (times_.last_computed_arrival == load_.arrival->wall)
     load_.cost = load_.service;
-  load_.left = now;
-  load_.arrived = std::nullopt;
+  load_.departure = now;
+  load_.arrival = std::nullopt;
 }
 
 bool LoadShedder::is_due () const
 {
   const bool timed = GST_CLOCK_TIME_IS_VALID (frame_.running_time);
   const GstClockTime last = timed ? times_.last_computed : times_.last_computed_arrival,
-                     now = timed ? frame_.running_time : load_.arrived->wall;
+                     now = timed ? frame_.running_time : load_.arrival->wall;
   if (!GST_CLOCK_TIME_IS_VALID (last) || now < last)
     return true;
   const GstClockTime period = std::max<GstClockTime> (GST_SECOND, 2 * load_.cost);

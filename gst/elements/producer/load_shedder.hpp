@@ -50,7 +50,7 @@ public:
   struct Arrival {
     GstClockTime running_time = GST_CLOCK_TIME_NONE;  // of the frame
     GstClockTime duration = GST_CLOCK_TIME_NONE;      // duration of the frame, by buffer or caps
-    std::optional<GstClockTimeDiff> early;            // time until a sink shows the frame
+    std::optional<GstClockTimeDiff> slack;            // time until a sink shows the frame
     GstClockTime latency = 0;                         // of the pipeline
     bool live = false;
   };
@@ -63,17 +63,17 @@ public:
   /// Notes a QoS event: the frame of this running time came `late` nanoseconds too late.
   void note_qos (GstClockTime timestamp, GstClockTimeDiff late);
 
-  void arrive (const Arrival &frame, const Moment &now);
+  void note_arrival (const Arrival &frame, const Moment &now);
 
   /// Decides whether the last frame that arrived passes without a histogram. Call it once, after
-  /// arrive ().
+  /// note_arrival ().
   bool decide_to_shed ();
 
   /// Keeps the time of the last frame out of the backlog, because it is not typical.
   void ignore_service ();
 
   /// Notes that downstream has handled the last frame that arrived.
-  void leave (const Moment &now);
+  void note_departure (const Moment &now);
 
 private:
   GstClockTime interval_before (const Arrival &frame, GstClockTime elapsed);
@@ -113,9 +113,8 @@ private:
 
   /// The costs of frames, and the work that is left to do.
   struct Load {
-    std::optional<Moment> arrived, left;
-    std::optional<Moment> first;  // arrival
-    bool clock_runs = false;      // the pipeline's clock runs like the monotonic clock
+    std::optional<Moment> arrival, departure, first_arrival;
+    bool clock_runs = false;  // the pipeline's clock runs like the monotonic clock
     GstClockTime service = 0;
     bool was_on_time = true;         // the last frame left just when a sink shows it
     GstClockTime mean_interval = 0;  // 0 if unknown

@@ -14,11 +14,11 @@ GParamSpec *producer_stats_spec ()
                              GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
 }
 
-GstStructure *producer_stats (const Stats &stats, const Plan &plan, guint64 skipped)
+GstStructure *producer_stats (const Stats &stats, const Plan &plan, guint64 n_shed)
 {
   const bool computes = !g_str_equal (stats.backend, "none");
-  const char *compute = computes ? stats.schedule : "none",
-             *why = computes ? stats.schedule_reason : "none";
+  const char *compute = computes ? stats.compute_mode : "none",
+             *why = computes ? stats.compute_mode_reason : "none";
   const char *strategy = plan.choice.strategy ? plan.choice.strategy->name : "none";
   GstStructure *structure = gst_structure_new (
       "stats", "frames", G_TYPE_UINT64, stats.frames, "in-flight", G_TYPE_UINT64, stats.in_flight,
@@ -30,7 +30,7 @@ GstStructure *producer_stats (const Stats &stats, const Plan &plan, guint64 skip
       "tensors", G_TYPE_UINT64, stats.tensors, "bytes-on-demand", G_TYPE_UINT64,
       stats.bytes_on_demand, "device", G_TYPE_INT, stats.device, "bytes-up", G_TYPE_UINT64,
       stats.bytes_up, "bytes-down", G_TYPE_UINT64, stats.bytes_down, "bytes-staged", G_TYPE_UINT64,
-      stats.bytes_staged, "skipped", G_TYPE_UINT64, skipped, nullptr);
+      stats.bytes_staged, "skipped", G_TYPE_UINT64, n_shed, nullptr);
   const auto add = [&] (const char *mean, const char *max, const Duration &duration) {
     gst_structure_set (structure, mean, G_TYPE_DOUBLE,
                        duration.count ? duration.sum / 1e3 / duration.count : 0.0, max,

@@ -12,6 +12,6 @@ namespace integralhist {
 GParamSpec *producer_stats_spec ();
 
 /// Returns the property "stats": counts and choices of an engine, and the number of late frames.
-GstStructure *producer_stats (const Stats &stats, const Plan &plan, guint64 skipped);
+GstStructure *producer_stats (const Stats &stats, const Plan &plan, guint64 n_shed);
 
 }  // namespace integralhist

@@ -21,35 +21,37 @@ struct FrameScores {
 /// The scores for summed-area tables, from the property lut or an event, whichever is newer.
 class ScoreTable {
 public:
-  void start (const ProducerProperties &started, const inthist::Lut &lut)
+  void start (const ProducerProperties &properties, const inthist::Lut &lut)
   {
-    started_ = started;
-    started_lut_ = std::make_shared<const inthist::Lut> (lut);
-    set_ = { started_lut_, GST_SEQNUM_INVALID, started.lut.set_count };
+    start_properties_ = properties;
+    start_lut_ = std::make_shared<const inthist::Lut> (lut);
+    property_scores_ = { start_lut_, GST_SEQNUM_INVALID, properties.lut.set_count };
     const std::lock_guard lock (mutex_);
-    sent_ = {};
+    event_scores_ = {};
   }
   /// Returns the scores of the next frame, by the current properties and the last event.
   Expected<FrameScores> next (const ProducerProperties &properties)
   {
     constexpr inthist::Content kContent = inthist::Content::sums;
-    if (properties.lut.set_count != set_.lut_set_count) {
-      ProducerProperties changed = started_;
+    if (properties.lut.set_count != property_scores_.lut_set_count) {
+      ProducerProperties changed = start_properties_;
       changed.lut = properties.lut;
       if (!changed.lut.text.empty ())
         changed.lut_location.clear ();  // the latest setting applies
       TRY (changed.check (kContent));
-      auto lut = started_lut_;  // the LUT of the file, which was read at the start
+      auto lut = start_lut_;  // the LUT of the file, which was read at the start
       if (changed.lut_location.empty ())
         lut = std::make_shared<const inthist::Lut> (TRY (changed.lut_of_content (kContent)).lut);
-      set_ = { lut, GST_SEQNUM_INVALID, properties.lut.set_count };
+      property_scores_ = { lut, GST_SEQNUM_INVALID, properties.lut.set_count };
     }
     const std::lock_guard lock (mutex_);
-    return sent_.lut && sent_.lut_set_count >= set_.lut_set_count ? sent_ : set_;
+    return event_scores_.lut && event_scores_.lut_set_count >= property_scores_.lut_set_count
+               ? event_scores_
+               : property_scores_;
   }
   /// Reads scores from an event; they apply from the next frame on. Any thread may call this. After
   /// an error the scores stay unchanged.
-  Expected<> take (GstEvent *event, guint64 lut_set_count)
+  Expected<> read_event (GstEvent *event, guint64 lut_set_count)
   {
     g_autoptr (GError) problem = nullptr;
     g_autoptr (GBytes) scores = gst_integral_image_lut_event_parse (event, &problem);
@@ -59,18 +61,18 @@ public:
     std::copy_n (static_cast<const guint8 *> (g_bytes_get_data (scores, nullptr)), lut->size (),
                  lut->begin ());
     const std::lock_guard lock (mutex_);
-    sent_ = { lut, gst_event_get_seqnum (event), lut_set_count };
+    event_scores_ = { lut, gst_event_get_seqnum (event), lut_set_count };
     return {};
   }
 
 private:
-  // Only the streaming thread uses `started_`, `started_lut_` and `set_`.
-  ProducerProperties started_;
-  std::shared_ptr<const inthist::Lut> started_lut_;
-  FrameScores set_;  // from the properties
+  // Only the streaming thread uses `start_properties_`, `start_lut_` and `property_scores_`.
+  ProducerProperties start_properties_;
+  std::shared_ptr<const inthist::Lut> start_lut_;
+  FrameScores property_scores_;  // from the properties
 
-  std::mutex mutex_;  // guards all below
-  FrameScores sent_;  // by the last event
+  std::mutex mutex_;          // guards all below
+  FrameScores event_scores_;  // by the last event
 };
 
 }  // namespace integralhist

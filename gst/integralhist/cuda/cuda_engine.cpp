@@ -144,9 +144,9 @@ private:
     };
     pool_ = TRY (TensorPool::create (make, options));
     const auto first = TRY (pool_->acquire ());
-    plan_ =
-        TRY (plan_for (inthist::Device::cuda, largest_part_, options.strategy, options.tuning_time,
-                       int (options.async_depth), static_cast<CudaTensor &> (*first).data ()));
+    plan_ = TRY (choose_plan (inthist::Device::cuda, largest_part_, options.strategy,
+                              options.tuning_time, int (options.async_depth),
+                              static_cast<CudaTensor &> (*first).data ()));
     memory_ = part_memory_of (largest_part_, plan_.choice.strategy, plan_.choice.tuning);
     TRY (pictures_.open ());
     *download_stream_ = TRY (make_stream ());

@@ -69,7 +69,7 @@ Expected<> CudaFeatureImage::open ()
   });
 }
 
-Expected<> CudaFeatureImage::keep (const inthist::Binning &picture)
+Expected<> CudaFeatureImage::upload_picture (const inthist::Binning &picture)
 {
   return on (*context_, [&] () -> CudaExpected<> {
     cudaStream_t stream = own_->stream.get ();
@@ -82,13 +82,13 @@ Expected<> CudaFeatureImage::keep (const inthist::Binning &picture)
   });
 }
 
-Expected<> CudaFeatureImage::await_kept ()
+Expected<> CudaFeatureImage::await_upload ()
 {
   return on (*context_, [&] { return await (own_->values_ready.get ()); });
 }
 
-Expected<> CudaFeatureImage::keep_in_place (const inthist::Binning &picture,
-                                            inthist::Stream producer)
+Expected<> CudaFeatureImage::compute_values (const inthist::Binning &picture,
+                                             inthist::Stream producer)
 {
   return on (*context_, [&] () -> CudaExpected<> {
     cudaStream_t stream = own_->stream.get ();

@@ -24,9 +24,9 @@ public:
   create (Context context, std::shared_ptr<QueryBufferPool> buffers, const inthist::Shape &shape,
           const inthist::Lut &lut, std::atomic<guint64> &answers);
 
-  Expected<> keep (const inthist::Binning &picture) override;
-  Expected<> await_kept () override;
-  Expected<> keep_in_place (const inthist::Binning &picture, inthist::Stream producer) override;
+  Expected<> upload_picture (const inthist::Binning &picture) override;
+  Expected<> await_upload () override;
+  Expected<> compute_values (const inthist::Binning &picture, inthist::Stream producer) override;
   inthist::Stream stream () const override { return own_->stream.get (); }
   const std::shared_ptr<CudaContext> &context () const override { return context_; }
   const inthist::Shape &shape () const override { return shape_; }

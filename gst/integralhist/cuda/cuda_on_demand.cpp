@@ -189,8 +189,8 @@ public:
   Expected<> keep (const Frame &frame)
   {
     const bool weighted = frame.image.format.is_weighted ();
-    return image_->keep_in_place (
-        { frame.image, weighted ? context_->lut : context_->kept_by (frame) }, frame.producer);
+    return image_->compute_values (
+        { frame.image, weighted ? context_->lut : context_->copy_lut_of (frame) }, frame.producer);
   }
   void released () override
   {
@@ -207,7 +207,7 @@ public:
   {
     for (const Query &query : queries)
       if (!is_prepared_ || !TRY (count_windows (*image_, shape, query)))
-        TRY (ask_box (*TRY (box_for (query)), query));
+        TRY (ask_region_tensor (*TRY (region_tensor_for (query)), query));
     return {};
   }
   Expected<> ask_cells (std::span<const CellsQuery> queries) override
@@ -218,7 +218,7 @@ public:
   Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override
   {
     for (const Query &query : queries)
-      TRY (ask_box (*TRY (box_for (query)), query, stream));
+      TRY (ask_region_tensor (*TRY (region_tensor_for (query)), query, stream));
     return {};
   }
   Expected<const void *> host () override { return TRY (whole ())->host (); }
@@ -234,15 +234,16 @@ private:
     context_->value_bytes += image_->bytes ();
   }
 
-  Expected<std::shared_ptr<const Box>> box_for (const Query &query)
+  Expected<std::shared_ptr<const RegionTensor>> region_tensor_for (const Query &query)
   {
     auto locked = TRY (lock ());
-    return box_of (locked, demand_.choose_tensor (query).value_or (demand_.frame ()));
+    return region_tensor_of (locked,
+                             optimizer_.choose_tensor (query).value_or (optimizer_.frame ()));
   }
   Expected<std::shared_ptr<Tensor>> whole ()
   {
     auto locked = TRY (lock ());
-    return TRY (box_of (locked, demand_.frame ()))->tensor;
+    return TRY (region_tensor_of (locked, optimizer_.frame ()))->tensor;
   }
 
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override

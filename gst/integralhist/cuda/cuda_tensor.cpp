@@ -171,7 +171,7 @@ CudaView CudaTensor::cuda ()
            context_->handle (), context_->device (), context_->is_primary () };
 }
 
-bool CudaTensor::check_idle ()
+bool CudaTensor::is_idle ()
 {
   const auto fired = [] (const EventOwner &event) { return has_fired (event.get ()); };
   return idle_ = idle_

@@ -34,7 +34,7 @@ public:
   // The engine and the pool call the functions below while no one else has the tensor and the CUDA
   // context is current.
 
-  bool check_idle () override;
+  bool is_idle () override;
   void *data () { return own_->memory.get (); }
   /// Returns the bytes of the tensor's memory. The tensor can have any shape that fits.
   std::size_t room () const { return room_; }

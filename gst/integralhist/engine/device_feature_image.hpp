@@ -27,12 +27,12 @@ class DeviceFeatureImage {
 public:
   virtual ~DeviceFeatureImage () = default;
   /// Enqueues the upload of a picture from host memory, and the computation of its feature values.
-  /// The picture must not change or move until await_kept () returns.
-  virtual Expected<> keep (const inthist::Binning &picture) = 0;
-  virtual Expected<> await_kept () = 0;
+  /// The picture must not change or move until await_upload () returns.
+  virtual Expected<> upload_picture (const inthist::Binning &picture) = 0;
+  virtual Expected<> await_upload () = 0;
   /// Enqueues, on stream (), the computation of the feature values of a picture in GPU memory. It
   /// starts after the work that is now enqueued on the CUDA stream `producer`, unless that is null.
-  virtual Expected<> keep_in_place (const inthist::Binning &picture, inthist::Stream producer) = 0;
+  virtual Expected<> compute_values (const inthist::Binning &picture, inthist::Stream producer) = 0;
   virtual inthist::Stream stream () const = 0;
   virtual const std::shared_ptr<CudaContext> &context () const = 0;
   virtual const inthist::Shape &shape () const = 0;

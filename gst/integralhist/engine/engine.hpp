@@ -55,8 +55,8 @@ struct Duration {
   }
 };
 
-/// The Stats::schedule_reason of engines that compute all frames at once, or all on demand.
-inline constexpr const char *kScheduleSet = "set, or needed by other settings";
+/// The Stats::compute_mode_reason of engines that compute all frames at once, or all on demand.
+inline constexpr const char *kModeSet = "set, or needed by other settings";
 
 struct Stats {
   const char *backend = "none";
@@ -65,8 +65,8 @@ struct Stats {
   guint64 bytes_up = 0, bytes_down = 0;
   guint64 bytes_staged = 0;  // uploaded bytes that lay in unpinned host memory
   Duration upload, compute, download;
-  const char *schedule = "eager";  // how the next frame is computed: "eager" or "on-demand"
-  const char *schedule_reason = kScheduleSet;
+  const char *compute_mode = "eager";  // how the next frame is computed: "eager" or "on-demand"
+  const char *compute_mode_reason = kModeSet;
   // Counts about frames that are computed on demand, when a consumer asks.
   guint64 pixel_answers = 0;    // queries answered from the pixels, without a tensor
   guint64 device_answers = 0;   // queries that a GPU answered about frames in host memory

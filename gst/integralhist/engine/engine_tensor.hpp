@@ -66,7 +66,7 @@ public:
   virtual Expected<> wait_for_copy (GstClockTime timeout) { return wait (timeout); }
 
   /// Returns whether the device has done its work on the tensor, so that a new frame need not wait.
-  virtual bool check_idle () { return true; }
+  virtual bool is_idle () { return true; }
   virtual void released () {}
 };
 

@@ -27,9 +27,9 @@ struct Options {
   Download download = Download::lazy;
   Compute compute = Compute::eager;
   // Called once if a failure ends the engine, possibly from a thread of the engine.
-  std::function<void (const Error &)> failed = {};
+  std::function<void (const Error &)> on_failure = {};
   // Called once for a frame that has waited a second for a tensor, with the number in use.
-  std::function<void (unsigned most)> still_waiting = {};
+  std::function<void (unsigned most)> on_long_wait = {};
   bool waits_for_tensors = true;  // if false, a frame without a free tensor fails
 };
 

@@ -19,7 +19,7 @@ using Seconds = std::chrono::duration<double>;
 
 /// Waits until no other thread measures strategies, because two measurements at once would both be
 /// wrong. Returns a lock that is not owned if this thread was cancelled first.
-std::unique_lock<std::mutex> turn ()
+std::unique_lock<std::mutex> lock_measuring ()
 {
   static std::mutex mutex;
   std::unique_lock lock (mutex, std::try_to_lock);
@@ -36,7 +36,7 @@ Expected<Plan> measured_plan (Device device, const Shape &shape, const Choice &b
   const auto flushing = [] {
     return error (Error::Kind::flushing, "stopped while strategies were measured");
   };
-  const auto lock = turn ();
+  const auto lock = lock_measuring ();
   if (!lock.owns_lock () || CancelScope::is_cancelled ())
     return flushing ();
   const auto start = std::chrono::steady_clock::now ();
@@ -53,8 +53,8 @@ Expected<Plan> measured_plan (Device device, const Shape &shape, const Choice &b
 
 }  // namespace
 
-Expected<Plan> plan_for (Device device, const Shape &shape, const inthist::Strategy *set,
-                         unsigned milliseconds, int slots, void *tensor)
+Expected<Plan> choose_plan (Device device, const Shape &shape, const inthist::Strategy *set,
+                            unsigned milliseconds, int slots, void *tensor)
 {
   Plan plan;
   if (set) {

@@ -20,8 +20,8 @@ struct Plan {
 /// `milliseconds` if not 0; or the built-in one. Measuring overwrites `tensor` on the device. The
 /// error is `failed` if no strategy takes the shape, `flushing` soon after this thread is
 /// cancelled.
-Expected<Plan> plan_for (inthist::Device device, const inthist::Shape &shape,
-                         const inthist::Strategy *set, unsigned milliseconds, int slots,
-                         void *tensor);
+Expected<Plan> choose_plan (inthist::Device device, const inthist::Shape &shape,
+                            const inthist::Strategy *set, unsigned milliseconds, int slots,
+                            void *tensor);
 
 }  // namespace integralhist

@@ -117,7 +117,7 @@ public:
     /// Whether a BufferHold holds the buffer that the tensor is computed from, and whether an
     /// element copied the held buffer into one that shares its memory.
     std::atomic<bool> buffer_held = false, buffer_copied = false;
-    /// Whether Options::failed was called for the failure of this tensor.
+    /// Whether Options::on_failure was called for the failure of this tensor.
     std::atomic<bool> failure_reported = false;
   };
   /// This tensor's flags, which all tensors share that forward their calls to this tensor.

@@ -9,7 +9,7 @@ namespace integralhist {
 
 TensorPool::TensorPool (Make make, const Options &options)
     : make_ (std::move (make)), limit_ (options.max_tensors), waits_ (options.waits_for_tensors),
-      still_waiting_ (options.still_waiting), min_retained_ (options.async_depth + 1),
+      on_long_wait_ (options.on_long_wait), min_retained_ (options.async_depth + 1),
       grow_below_ (options.async_depth), retain_limit_ (min_retained_)
 {
 }
@@ -28,13 +28,13 @@ Expected<> TensorPool::await_room (std::unique_lock<std::mutex> &lock)
   if (!has_room ())
     GST_LOG ("all %u tensors are held: waiting for one", alive_);
   const auto start = std::chrono::steady_clock::now ();
-  bool told = !still_waiting_;
+  bool told = !on_long_wait_;
   return CancelScope::wait (returned_, lock, [&] {
     if (!told && !has_room ()
         && std::chrono::steady_clock::now () - start >= std::chrono::seconds (1)) {
       told = true;
       lock.unlock ();
-      still_waiting_ (limit_);
+      on_long_wait_ (limit_);
       lock.lock ();
     }
     return has_room ();
@@ -68,7 +68,7 @@ Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire ()
                   " tensors are held: set max-tensors to a larger number, or release one");
   TRY (await_room (lock));
   TRY (CancelScope::check ());
-  if (idle_.empty () || (may_grow () && alive_ < grow_below_ && !idle_.front ()->check_idle ()))
+  if (idle_.empty () || (may_grow () && alive_ < grow_below_ && !idle_.front ()->is_idle ()))
     TRY (grow (lock));
   EngineTensor *tensor = idle_.front ().release ();
   idle_.pop_front ();

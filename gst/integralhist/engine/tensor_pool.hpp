@@ -47,7 +47,7 @@ private:
   const Make make_;
   const unsigned limit_;  // 0 for no limit
   const bool waits_;      // at the limit
-  const std::function<void (unsigned)> still_waiting_;
+  const std::function<void (unsigned)> on_long_wait_;
   std::mutex mutex_;  // guards all below
   std::condition_variable returned_;
   std::deque<std::unique_ptr<EngineTensor>> idle_;  // the longest idle in front

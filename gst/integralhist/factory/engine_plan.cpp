@@ -23,7 +23,7 @@ EnginePlan choose (const EngineRequest &request)
   // several times; if pixels have weights on a GPU; if all tensors are downloaded; or if GPU memory
   // is short.
   if (automatic
-      && (!stays_on_gpu || weighs || request.downloads || !request.has_room_to_change_schedule))
+      && (!stays_on_gpu || weighs || request.downloads || !request.has_room_to_change_mode))
     return at_once;
   return { .on_demand = true,
            .stays_on_gpu = stays_on_gpu,

@@ -12,13 +12,13 @@ namespace integralhist {
 struct EngineRequest {
   Compute compute = Compute::eager;
   inthist::Content content = inthist::Content::bins;
-  bool on_gpu = false;                       // if false, the CPU computes
-  bool lists_devices = false;                // the user lists devices, which a CPU may imitate
-  bool in_parts = false;                     // the engine uses several devices, or task-bins is set
-  bool is_limited = false;                   // max-device-memory is set
-  bool downloads = false;                    // each computed tensor is copied to the host
-  bool gpu_takes_shape = false;              // the GPU can compute tensors of the shape
-  bool has_room_to_change_schedule = false;  // GPU memory fits eager and on-demand tensors at once
+  bool on_gpu = false;                   // if false, the CPU computes
+  bool lists_devices = false;            // the user lists devices, which a CPU may imitate
+  bool in_parts = false;                 // the engine uses several devices, or task-bins is set
+  bool is_limited = false;               // max-device-memory is set
+  bool downloads = false;                // each computed tensor is copied to the host
+  bool gpu_takes_shape = false;          // the GPU can compute tensors of the shape
+  bool has_room_to_change_mode = false;  // GPU memory fits eager and on-demand tensors at once
 
   bool is_plain_cpu () const { return !on_gpu && !lists_devices && !in_parts && !is_limited; }
 };

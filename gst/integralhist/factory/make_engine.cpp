@@ -25,8 +25,8 @@ Options untuned (Options options)
 
 /// Returns whether a GPU has memory for the tensors of an eager engine and of frames on demand at
 /// once, because both exist while Compute::automatic changes from one to the other.
-Expected<bool> has_room_to_change_schedule (const inthist::Shape &shape, const Options &options,
-                                            const CudaContext &context)
+Expected<bool> has_room_to_change_mode (const inthist::Shape &shape, const Options &options,
+                                        const CudaContext &context)
 {
   constexpr unsigned kHeld = 4;  // tensors that consumers hold, or that are kept for reuse
   return room_for (shape, TRY (context.free_memory ()), 0) >= 2 * (options.async_depth + kHeld);
@@ -45,9 +45,9 @@ Expected<EngineRequest> request_of (const inthist::Shape &shape, const Options &
     .is_limited = options.max_device_memory > 0,
     .downloads = options.download == Download::eager,
     .gpu_takes_shape = on_gpu && inthist::preferred_strategy (inthist::Device::cuda, shape),
-    .has_room_to_change_schedule =
+    .has_room_to_change_mode =
         on_gpu && options.compute == Compute::automatic
-        && TRY (has_room_to_change_schedule (shape, options, *devices.contexts.front ())),
+        && TRY (has_room_to_change_mode (shape, options, *devices.contexts.front ())),
   };
 }
 
@@ -98,8 +98,8 @@ Options for_queries (Options options)
 {
   options.async_depth = 2;  // a cancelled frame may still be computed beside the new one
   options.waits_for_tensors = false;
-  options.failed = nullptr;
-  options.still_waiting = nullptr;
+  options.on_failure = nullptr;
+  options.on_long_wait = nullptr;
   return untuned (options);
 }
 
@@ -116,7 +116,7 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
     return inputs.eager (options);
 
   GST_DEBUG ("%s: frames are computed on demand", describe (shape).c_str ());
-  const auto later = [] (const EngineInputs &of, const Options &with) -> LazyEngine::Make {
+  const auto later = [] (const EngineInputs &of, const Options &with) -> EngineOwner::Make {
     return [=] () -> Expected<std::shared_ptr<Engine>> { return TRY (of.eager (with)); };
   };
   std::unique_ptr<DeviceStore> device_store;

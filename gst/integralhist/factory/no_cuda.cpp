@@ -2,7 +2,7 @@
 //
 // Stubs of the CUDA functions, for builds without CUDA: they report that there is no device.
 #include <gst/integralhist/cuda/pinned_memory.hpp>
-#include <gst/integralhist/engine/device_canvas.hpp>
+#include <gst/integralhist/engine/device_blender.hpp>
 #include <gst/integralhist/engine/device_feature_image.hpp>
 #include <gst/integralhist/on_demand/on_demand_engine.hpp>
 #include <gst/integralhist/sharded/sharded_engine.hpp>
@@ -36,7 +36,7 @@ std::unique_ptr<DeviceStore> make_cuda_store (std::shared_ptr<CudaContext>, Down
   return nullptr;
 }
 
-Expected<std::unique_ptr<DeviceCanvas>> make_device_canvas (std::shared_ptr<CudaContext>)
+Expected<std::unique_ptr<DeviceBlender>> make_device_blender (std::shared_ptr<CudaContext>)
 {
   return error (Error::Kind::no_device, kNoCuda);
 }

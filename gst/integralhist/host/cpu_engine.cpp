@@ -39,8 +39,8 @@ public:
     pool_ = TRY (TensorPool::create (make, options));
     TRY (check_threads ());
     const auto first = TRY (pool_->acquire ());
-    plan_ = TRY (plan_for (inthist::Device::cpu, largest_part_, options.strategy,
-                           options.tuning_time, 1, static_cast<CpuTensor &> (*first).data ()));
+    plan_ = TRY (choose_plan (inthist::Device::cpu, largest_part_, options.strategy,
+                              options.tuning_time, 1, static_cast<CpuTensor &> (*first).data ()));
     const PartMemory memory =
         part_memory_of (largest_part_, plan_.choice.strategy, plan_.choice.tuning);
     for (Slot &slot : slots_) {

@@ -18,9 +18,9 @@ namespace integralhist {
 namespace {
 
 /// The computed tensor of a region of a frame (a box), in host memory.
-class HostBox final : public Tensor {
+class HostRegionTensor final : public Tensor {
 public:
-  HostBox (const inthist::Shape &shape, HostMemory memory)
+  HostRegionTensor (const inthist::Shape &shape, HostMemory memory)
       : Tensor (shape), memory_ (std::move (memory))
   {
   }
@@ -42,7 +42,7 @@ private:
 Expected<std::unique_ptr<EngineTensor>>
 HostOnDemandTensor::create (const std::shared_ptr<OnDemandContext> &context)
 {
-  HostMemory values = TRY (KeptFrame::allocate (*context));
+  HostMemory values = TRY (HostFrame::allocate (*context));
   return std::unique_ptr<EngineTensor> (new HostOnDemandTensor (context, std::move (values)));
 }
 
@@ -50,9 +50,10 @@ template <class RegionOf>
 Expected<> HostOnDemandTensor::ensure_values (std::unique_lock<std::mutex> &lock, int n,
                                               RegionOf &&region)
 {
-  auto tiles = kept_.missing_tiles (n, region);
-  return tiles.empty () ? Expected<> ()
-                        : unlocked (lock, [&] { return kept_.make (std::move (tiles)); });
+  auto tiles = frame_.missing_tiles (n, region);
+  return tiles.empty ()
+             ? Expected<> ()
+             : run_unlocked (lock, [&] { return frame_.compute_tiles (std::move (tiles)); });
 }
 
 void HostOnDemandTensor::released ()
@@ -93,16 +94,17 @@ Expected<bool> HostOnDemandTensor::prepare_device_image (std::span<const Region>
     context_->assist_was_used = false;
     return false;
   }
-  const auto kept = unlocked (locked, [&] () -> Expected<> {
+  const auto kept = run_unlocked (locked, [&] () -> Expected<> {
     if (!device_image_)
       device_image_ = TRY (context_->assist->make (shape, context_->lut, context_->device_answers));
-    return device_image_->keep (kept_.source ());
+    return device_image_->upload_picture (frame_.source ());
   });
   const std::size_t bytes = device_image_ ? device_image_->bytes () : 0;
   context_->value_bytes += bytes - std::exchange (device_bytes_, bytes);
   context_->assist_was_used = is_device_image_current_ = kept.has_value ();
   context_->assist_failed =
-      !kept && std::ranges::find (kBrokenOrFull, kept.error ().kind) != std::end (kBrokenOrFull);
+      !kept
+      && std::ranges::find (kFailedOrNoMemory, kept.error ().kind) != std::end (kFailedOrNoMemory);
   return is_device_image_current_ ? Expected<bool> (true) : tl::make_unexpected (kept.error ());
 }
 
@@ -138,7 +140,7 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
           [&] (DeviceFeatureImage &image) { return count_windows (image, shape, query); })))
     return {};
   auto locked = TRY (lock ());
-  const std::optional<Region> region = demand_.choose_tensor (query);
+  const std::optional<Region> region = optimizer_.choose_tensor (query);
   if (!region)  // counting the pixels costs less than a tensor
     return answer_from_pixels (std::move (locked), query);
   locked.unlock ();
@@ -147,14 +149,14 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
           [&] (Tensor &tensor) {
             return tensor.ask ({ &query, 1 });
           },
-          kBroken)))
+          kFailed)))
     return {};
   locked = TRY (lock ());
-  const auto box = box_of (locked, *region);
+  const auto box = region_tensor_of (locked, *region);
   locked.unlock ();
-  if (!box && adds_up (query) && box.error ().kind == Error::Kind::no_memory)
+  if (!box && is_additive (query) && box.error ().kind == Error::Kind::no_memory)
     return answer_from_pixels (TRY (lock ()), query);
-  return ask_box (*TRY (box), query);
+  return ask_region_tensor (*TRY (box), query);
 }
 
 /// Answers a query by counting pixels of its windows, with the mutex unlocked. First computes those
@@ -166,7 +168,7 @@ Expected<> HostOnDemandTensor::answer_from_pixels (std::unique_lock<std::mutex> 
                       [&] (int i) { return window_of (query.windows, i, shape); }));
   locked.unlock ();
   context_->pixel_answers++;
-  return check_host (inthist::cpu::answer_pixels (kept_.binning ({}), shape, query));
+  return check_host (inthist::cpu::answer_pixels (frame_.binning ({}), shape, query));
 }
 
 Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
@@ -179,7 +181,7 @@ Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
       })))
     return {};
   auto locked = TRY (lock ());
-  if (demand_.choose_counting (queries))
+  if (optimizer_.choose_counting (queries))
     return count_cells (std::move (locked), queries);
   locked.unlock ();
   return Tensor::ask_cells (queries);
@@ -210,7 +212,7 @@ Expected<> HostOnDemandTensor::count_cells (std::unique_lock<std::mutex> locked,
   locked.unlock ();
   context_->pixel_answers++;
 
-  const inthist::Binning binning = kept_.binning ({});
+  const inthist::Binning binning = frame_.binning ({});
   // Several small grids of cells share a task for a thread; add_up_cells () divides a large grid.
   const int tasks = std::clamp (int (pixels / inthist::cpu::kPixelsOfATask), 1, std::max (n, 1));
   return in_parallel (n, tasks, [&] (int i) -> Expected<> {
@@ -223,7 +225,7 @@ Expected<> HostOnDemandTensor::count_cells (std::unique_lock<std::mutex> locked,
 Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &region)
 {
   const auto start = std::chrono::steady_clock::now ();
-  TRY (kept_.make (kept_.missing_tiles (1, [&] (int) { return region; })));
+  TRY (frame_.compute_tiles (frame_.missing_tiles (1, [&] (int) { return region; })));
   const inthist::Shape part = shape_of (region);
   const inthist::Layout layout = inthist::layout_of (part);
   const inthist::Strategy *strategy = context_->plan.choice.strategy;
@@ -244,9 +246,9 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
   const auto take = [&] (std::size_t bytes) -> Expected<HostMemory> {
     return bytes > 0 ? context_->memory->take (bytes, message) : HostMemory ();
   };
-  auto box = std::make_shared<HostBox> (part, TRY (take (tensor_bytes)));
+  auto box = std::make_shared<HostRegionTensor> (part, TRY (take (tensor_bytes)));
   const HostMemory pixels = TRY (take (pixel_bytes)), workspace = TRY (take (workspace_bytes));
-  const inthist::Binning binning = kept_.binning (region);
+  const inthist::Binning binning = frame_.binning (region);
   context_->computing++;
   const auto outcome = check_host (inthist::run (
       *strategy,
@@ -273,11 +275,12 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::whole (std::unique_lock<st
 {
   if (whole_)
     return whole_;
-  whole_ = TRY (unlocked (lock, [&] () -> Expected<std::shared_ptr<Tensor>> {
-    TRY (kept_.make (kept_.missing_tiles (1, [&] (int) { return demand_.frame (); })));
-    return context_->whole_engine->compute (kept_.binning ({}).image);
+  whole_ = TRY (run_unlocked (lock, [&] () -> Expected<std::shared_ptr<Tensor>> {
+    TRY (
+        frame_.compute_tiles (frame_.missing_tiles (1, [&] (int) { return optimizer_.frame (); })));
+    return context_->whole_engine->compute (frame_.binning ({}).image);
   }));
-  demand_.note_computed (demand_.frame ());
+  optimizer_.note_computed (optimizer_.frame ());
   context_->count_tensor (true);
   return whole_;
 }
@@ -286,7 +289,7 @@ template <class Ask>
 Expected<bool> HostOnDemandTensor::ask_whole (Ask &&ask, std::span<const Error::Kind> recoverable)
 {
   auto locked = TRY (lock ());
-  if (!context_->whole_engine || (box_ && is_whole (box_->region)))
+  if (!context_->whole_engine || (region_tensor_ && is_whole (region_tensor_->region)))
     return false;
   const auto tensor = whole (locked);
   locked.unlock ();
@@ -307,10 +310,10 @@ Expected<const void *> HostOnDemandTensor::host ()
             data = TRY (tensor.host ());
             return {};
           },
-          kBroken)))
+          kFailed)))
     return data;
   auto locked = TRY (lock ());
-  return TRY (box_of (locked, demand_.frame ()))->tensor->host ();
+  return TRY (region_tensor_of (locked, optimizer_.frame ()))->tensor->host ();
 }
 
 Expected<std::span<const Shard>> HostOnDemandTensor::shards ()

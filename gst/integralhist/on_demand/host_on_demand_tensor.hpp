@@ -3,13 +3,13 @@
 // The tensor of a frame in host memory, computed on demand. It tries these ways to answer a query:
 //
 //   1. a GPU       from its DeviceFeatureImage, if prepare () has announced many queries
-//   2. pixels      cpu::answer_pixels (), while that costs less than a tensor (Demand)
+//   2. pixels      cpu::answer_pixels (), while that costs less than a tensor (QueryOptimizer)
 //   3. an engine   WholeTensorEngine::compute (), once consumers have asked for all of the frame
 //   4. a box       compute (): the CPU computes the tensor of a region with the windows, to keep
 //   5. pixels      again, whatever that costs, if there is no memory for the box
 #pragma once
 
-#include "kept_frame.hpp"
+#include "host_frame.hpp"
 #include "on_demand_tensor.hpp"
 
 namespace integralhist {
@@ -25,8 +25,8 @@ public:
   {
     // Waits because the GPU may still be reading the last frame, which is overwritten below.
     if (std::exchange (is_device_image_current_, false))
-      TRY (device_image_->await_kept ());
-    return kept_.keep (frame);
+      TRY (device_image_->await_upload ());
+    return frame_.keep (frame);
   }
 
   Expected<> ask (std::span<const Query> queries) override;
@@ -39,7 +39,7 @@ public:
 
 private:
   HostOnDemandTensor (const std::shared_ptr<OnDemandContext> &context, HostMemory values)
-      : OnDemandTensor (context, kCpuCost), kept_ (context, std::move (values))
+      : OnDemandTensor (context, kCpuCost), frame_ (context, std::move (values))
   {
   }
 
@@ -63,7 +63,7 @@ private:
   template <class Ask>
   Expected<bool> ask_whole (Ask &&ask, std::span<const Error::Kind> recoverable);
 
-  KeptFrame kept_;
+  HostFrame frame_;
   std::shared_ptr<Tensor> whole_;  // by whole_engine; guarded by mutex_
   std::size_t device_bytes_ = 0;
   std::unique_ptr<DeviceFeatureImage> device_image_;  // null until it is needed

@@ -45,7 +45,7 @@ public:
 
   /// Returns the LUT for copying a frame's pixel values into memory: for a summed-area table it
   /// maps values to scores, and for histograms it is the identity.
-  const inthist::Lut &kept_by (const Frame &frame) const
+  const inthist::Lut &copy_lut_of (const Frame &frame) const
   {
     return shape.content == inthist::Content::sums ? frame.lut_or (lut) : identity;
   }
@@ -72,7 +72,7 @@ public:
   }
 
   /// How many of the last frames, in a row, had queries for nearly all of the frame (`whole`), or
-  /// for less (`part`), as Demand::whole_is_better () says. One of the two numbers is 0.
+  /// for less (`part`), as QueryOptimizer::whole_is_better () says. One of the two numbers is 0.
   struct Streak {
     unsigned whole = 0, part = 0;
   };

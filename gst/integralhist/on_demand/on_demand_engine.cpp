@@ -17,32 +17,32 @@
 #include <gst/integralhist/engine/tensor_pool.hpp>
 #include <gst/integralhist/engine/plan.hpp>
 
-#include "demand_proxy.hpp"
+#include "eager_tensor.hpp"
 #include "host_on_demand_tensor.hpp"
 
 namespace integralhist {
 namespace {
 
 /// The choice to compute frames at once (eagerly) or on demand, and the reason as text for users.
-struct Schedule {
+struct ComputeMode {
   bool is_eager;
   const char *reason;
 };
-constexpr Schedule kFirstFrames = { true, "the first frames" };
-constexpr Schedule kHostMemory = { true, "frames in host memory" };
-constexpr Schedule kOtherDevices = { true, "frames that other devices have, or share" };
-constexpr Schedule kAllAsked = { true, "all is asked" };
-constexpr Schedule kLessAsked = { false, "less than all is asked" };
-constexpr Schedule kEagerFailed = { false, "to compute ahead has failed" };
-constexpr Schedule kSet = { false, kScheduleSet };
+constexpr ComputeMode kFirstFrames = { true, "the first frames" };
+constexpr ComputeMode kHostMemory = { true, "frames in host memory" };
+constexpr ComputeMode kOtherDevices = { true, "frames that other devices have, or share" };
+constexpr ComputeMode kAllAsked = { true, "all is asked" };
+constexpr ComputeMode kLessAsked = { false, "less than all is asked" };
+constexpr ComputeMode kEagerFailed = { false, "to compute ahead has failed" };
+constexpr ComputeMode kSet = { false, kModeSet };
 
 class OnDemandEngine final : public Engine {
 public:
-  OnDemandEngine (const Options &options, LazyEngine::Make make_eager,
+  OnDemandEngine (const Options &options, EngineOwner::Make make_eager,
                   std::unique_ptr<DeviceStore> device_store)
       : options_ (options), automatic_ (options.compute == Compute::automatic),
         eager_ (std::move (make_eager)), device_store_ (std::move (device_store)),
-        begins_eager_ (automatic_ && device_store_), schedule_ (automatic_ ? &kLessAsked : &kSet)
+        begins_eager_ (automatic_ && device_store_), mode_ (automatic_ ? &kLessAsked : &kSet)
   {
   }
 
@@ -50,11 +50,11 @@ public:
                    std::shared_ptr<WholeTensorEngine> whole_engine, std::optional<GpuAssist> assist)
   {
     if (begins_eager_) {
-      const auto engine = eager_.get ();
+      const auto engine = eager_.ensure ();
       if (engine) {
         context_ = std::make_shared<OnDemandContext> (shape, lut, (*engine)->plan (),
                                                       std::move (whole_engine), std::nullopt);
-        schedule_ = &kFirstFrames;
+        mode_ = &kFirstFrames;
         return {};
       }
       if (engine.error ().kind != Error::Kind::no_memory)
@@ -65,8 +65,8 @@ public:
     }
     TRY (check_threads ());
     const bool is_cpu = options.strategy && options.strategy->device == inthist::Device::cpu;
-    Plan plan = TRY (
-        plan_for (inthist::Device::cpu, shape, is_cpu ? options.strategy : nullptr, 0, 1, nullptr));
+    Plan plan = TRY (choose_plan (inthist::Device::cpu, shape, is_cpu ? options.strategy : nullptr,
+                                  0, 1, nullptr));
     plan.description += ", on demand";
     context_ = std::make_shared<OnDemandContext> (shape, lut, plan, std::move (whole_engine),
                                                   std::move (assist));
@@ -89,11 +89,11 @@ public:
     const bool on_device = frame.location == PixelLocation::device;
     // A frame on another GPU is computed at once: to keep it, its pixels would have to be copied.
     if (on_device ? !device_store_ || !device_store_->takes (frame) : begins_eager_) {
-      TRY (eager_.get ());
+      TRY (eager_.ensure ());
       choose (on_device ? kOtherDevices : kHostMemory);
       return eager_.engine ()->submit (frame);
     }
-    if (TRY (choose_schedule ())) {
+    if (TRY (choose_mode ())) {
       auto submitted = submit_at_once (frame);
       if (submitted || submitted.error ().kind != Error::Kind::no_memory)
         return submitted;
@@ -124,9 +124,9 @@ public:
   {
     Stats stats = eager_.stats ();
     stats.backend = device_store_ ? "cuda" : "cpu";
-    const Schedule &schedule = *schedule_;
-    stats.schedule = schedule.is_eager ? "eager" : "on-demand";
-    stats.schedule_reason = schedule.reason;
+    const ComputeMode &mode = *mode_;
+    stats.compute_mode = mode.is_eager ? "eager" : "on-demand";
+    stats.compute_mode_reason = mode.reason;
     if (context_->whole_engine) {
       if (context_->whole_engine->device == inthist::Device::cuda)
         stats.backend = "cuda";
@@ -157,17 +157,17 @@ public:
   }
 
 private:
-  // How many frames in a row change the schedule: kAll with queries for the whole frame begin
-  // computing at once, kLess with other queries end it, and kIdle also free the eager engine, which
-  // takes long to make again. Estimates.
-  static constexpr unsigned kAll = 4;
-  static constexpr unsigned kLess = 8;
-  static constexpr unsigned kIdle = 256;
+  // How many frames in a row change the mode: kFramesToEager with queries for the whole frame begin
+  // computing at once, kFramesToOnDemand with other queries end it, and kFramesToFree also free the
+  // eager engine, which takes long to make again. Estimates.
+  static constexpr unsigned kFramesToEager = 4;
+  static constexpr unsigned kFramesToOnDemand = 8;
+  static constexpr unsigned kFramesToFree = 256;
 
   Expected<SubmittedFrame> submit_at_once (const Frame &frame)
   {
     auto submitted = TRY (eager_.engine ()->submit (frame));
-    submitted.tensor = std::make_shared<DemandProxy> (
+    submitted.tensor = std::make_shared<EagerTensor> (
         context_, std::move (submitted.tensor),
         frame.location == PixelLocation::device ? kGpuCost : kCpuCost);
     return submitted;
@@ -198,20 +198,20 @@ private:
   }
 
   /// Returns whether to compute the next frame at once, judged by the queries about earlier frames.
-  Expected<bool> choose_schedule ()
+  Expected<bool> choose_mode ()
   {
     if (!automatic_ || stays_on_demand_) {
       choose (stays_on_demand_ ? kEagerFailed : kSet);
       return false;
     }
     const OnDemandContext::Streak streak = context_->streak ();
-    const bool was = schedule_.load ()->is_eager,
-               now = was ? streak.part < kLess : streak.whole >= kAll;
-    if (streak.part >= kIdle)
+    const bool was = mode_.load ()->is_eager,
+               now = was ? streak.part < kFramesToOnDemand : streak.whole >= kFramesToEager;
+    if (streak.part >= kFramesToFree)
       TRY (drop_eager ());
     if (now && !eager_.engine ()) {
       context_->memory->free_idle ();
-      const auto engine = eager_.get ();
+      const auto engine = eager_.ensure ();
       if (!engine && engine.error ().kind == Error::Kind::flushing)
         return tl::make_unexpected (engine.error ());
       if (!engine) {
@@ -219,16 +219,16 @@ private:
         return false;
       }
     }
-    if (now != was || streak.whole >= kAll)
+    if (now != was || streak.whole >= kFramesToEager)
       choose (now ? kAllAsked : kLessAsked);
     return now;
   }
 
-  void choose (const Schedule &schedule)
+  void choose (const ComputeMode &mode)
   {
-    if (schedule_.exchange (&schedule) != &schedule)
-      GST_DEBUG ("frames are computed %s: %s", schedule.is_eager ? "at once" : "on demand",
-                 schedule.reason);
+    if (mode_.exchange (&mode) != &mode)
+      GST_DEBUG ("frames are computed %s: %s", mode.is_eager ? "at once" : "on demand",
+                 mode.reason);
   }
 
   /// Computes all further frames on demand after the eager engine, which only saves time, failed.
@@ -248,13 +248,13 @@ private:
 
   const Options options_;
   const bool automatic_;
-  LazyEngine eager_;
+  EngineOwner eager_;
   const std::unique_ptr<DeviceStore> device_store_;
   bool begins_eager_;  // whether to compute the first frames at once; constant after open ()
   std::shared_ptr<OnDemandContext> context_;
   std::shared_ptr<TensorPool> pool_, device_pool_;  // used by the streaming thread
   bool stays_on_demand_ = false;                    // used by the streaming thread
-  std::atomic<const Schedule *> schedule_;          // written by the streaming thread
+  std::atomic<const ComputeMode *> mode_;           // written by the streaming thread
 
   std::mutex mutex_;  // guards stats_
   Stats stats_;       // of frames on demand
@@ -264,7 +264,8 @@ private:
 
 Expected<std::unique_ptr<Engine>>
 make_on_demand_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-                       LazyEngine::Make make_eager, std::shared_ptr<WholeTensorEngine> whole_engine,
+                       EngineOwner::Make make_eager,
+                       std::shared_ptr<WholeTensorEngine> whole_engine,
                        std::unique_ptr<DeviceStore> device_store, std::optional<GpuAssist> assist)
 {
   auto engine =

@@ -39,10 +39,9 @@ std::unique_ptr<DeviceStore> make_cuda_store (std::shared_ptr<CudaContext> conte
 ///   whole_engine   computes whole tensors of frames in host memory; may be null
 ///   device_store   keeps frames on a GPU; may be null
 ///   assist         a GPU that answers many queries at once about frames in host memory
-Expected<std::unique_ptr<Engine>>
-make_on_demand_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-                       LazyEngine::Make make_eager, std::shared_ptr<WholeTensorEngine> whole_engine,
-                       std::unique_ptr<DeviceStore> device_store = nullptr,
-                       std::optional<GpuAssist> assist = {});
+Expected<std::unique_ptr<Engine>> make_on_demand_engine (
+    const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+    EngineOwner::Make make_eager, std::shared_ptr<WholeTensorEngine> whole_engine,
+    std::unique_ptr<DeviceStore> device_store = nullptr, std::optional<GpuAssist> assist = {});
 
 }  // namespace integralhist

@@ -48,9 +48,9 @@ inthist::Shape OnDemandTensor::shape_of (const Region &region) const
 
 void OnDemandTensor::released ()
 {
-  context_->note_released (demand_.whole_is_better ());
-  box_ = nullptr;
-  demand_.forget ();
+  context_->note_released (optimizer_.whole_is_better ());
+  region_tensor_ = nullptr;
+  optimizer_.forget ();
 }
 
 Expected<std::unique_lock<std::mutex>> OnDemandTensor::lock ()
@@ -60,19 +60,19 @@ Expected<std::unique_lock<std::mutex>> OnDemandTensor::lock ()
   return lock;
 }
 
-Expected<std::shared_ptr<const OnDemandTensor::Box>>
-OnDemandTensor::box_of (std::unique_lock<std::mutex> &lock, const Region &region)
+Expected<std::shared_ptr<const OnDemandTensor::RegionTensor>>
+OnDemandTensor::region_tensor_of (std::unique_lock<std::mutex> &lock, const Region &region)
 {
-  if (box_ && is_within (region, box_->region))
-    return box_;
-  box_ = std::make_shared<const Box> (
-      Box{ region, TRY (unlocked (lock, [&] { return compute (region); })) });
-  demand_.note_computed (region);
-  return box_;
+  if (region_tensor_ && is_within (region, region_tensor_->region))
+    return region_tensor_;
+  region_tensor_ = std::make_shared<const RegionTensor> (
+      RegionTensor{ region, TRY (run_unlocked (lock, [&] { return compute (region); })) });
+  optimizer_.note_computed (region);
+  return region_tensor_;
 }
 
-Expected<> OnDemandTensor::ask_box (const Box &box, const Query &query,
-                                    std::optional<inthist::Stream> stream)
+Expected<> OnDemandTensor::ask_region_tensor (const RegionTensor &box, const Query &query,
+                                              std::optional<inthist::Stream> stream)
 {
   std::unique_ptr<Region[]> list;
   const Query there = is_whole (box.region) ? query : TRY (moved (query, box.region, shape, list));

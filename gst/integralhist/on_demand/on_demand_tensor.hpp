@@ -4,19 +4,20 @@
 // The way of a frame and of a query through the classes of this folder:
 //
 //   OnDemandEngine::submit (frame)       the streaming thread
-//     ├─ HostOnDemandTensor::keep ()     frame in host memory: KeptFrame copies its values
+//     ├─ HostOnDemandTensor::keep ()     frame in host memory: HostFrame copies its values
 //     ├─ DeviceStore::keep ()            frame on a GPU: a CudaOnDemandTensor copies them there,
 //     │                                  to a feature image
 //     └─ an eager engine's submit ()     if consumers keep asking for all of each frame, as a
-//                                        DemandProxy notes; with compute=auto on a GPU also the
+//                                        EagerTensor notes; with compute=auto on a GPU also the
 //                                        first frames, and those that lie elsewhere
 //
 //   Tensor::ask (query)                  any thread
 //     ├─ HostOnDemandTensor::ask_one ()  tries several ways (host_on_demand_tensor.hpp)
-//     └─ CudaOnDemandTensor::ask ()      answers from the feature image, or from a box: box_of ()
-//                                        finds or computes the tensor of a region of the frame
+//     └─ CudaOnDemandTensor::ask ()      answers from the feature image, or from the tensor of a
+//                                        region, which region_tensor_of () finds or computes
 //
-// The tensors of an engine share an OnDemandContext. Demand (demand.hpp) counts a frame's costs.
+// The tensors of an engine share an OnDemandContext. QueryOptimizer (query_optimizer.hpp) counts a
+// frame's costs.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,7 @@
 
 #include <gst/integralhist/engine/engine_tensor.hpp>
 
-#include "demand.hpp"
+#include "query_optimizer.hpp"
 #include "on_demand_context.hpp"
 
 namespace integralhist {
@@ -40,13 +41,13 @@ public:
 
 protected:
   /// A region of the frame, and the computed tensor of that region.
-  struct Box {
+  struct RegionTensor {
     Region region;
     std::shared_ptr<Tensor> tensor;
   };
 
   OnDemandTensor (std::shared_ptr<OnDemandContext> context, const AnswerCost &cost)
-      : EngineTensor (context->shape), context_ (std::move (context)), demand_ (shape, cost)
+      : EngineTensor (context->shape), context_ (std::move (context)), optimizer_ (shape, cost)
   {
   }
 
@@ -61,7 +62,7 @@ protected:
   Expected<std::unique_lock<std::mutex>> lock ();
   /// Runs a computation with the mutex unlocked, while lock () makes all other threads wait.
   template <class Compute>
-  auto unlocked (std::unique_lock<std::mutex> &lock, Compute &&compute)
+  auto run_unlocked (std::unique_lock<std::mutex> &lock, Compute &&compute)
   {
     computing_ = true;
     lock.unlock ();
@@ -71,35 +72,36 @@ protected:
     changed_.notify_all ();
     return computed;
   }
-  static constexpr Error::Kind kBroken[] = { Error::Kind::failed },
-                               kBrokenOrFull[] = { Error::Kind::failed, Error::Kind::no_memory };
+  static constexpr Error::Kind kFailed[] = { Error::Kind::failed },
+                               kFailedOrNoMemory[] = { Error::Kind::failed,
+                                                       Error::Kind::no_memory };
   /// Returns whether an answer failed with one of the given kinds of error, so that another way to
   /// answer must be tried. Logs such a failure.
   template <class T>
   static bool failed_recoverably (const Expected<T> &outcome,
-                                  std::span<const Error::Kind> kinds = kBrokenOrFull)
+                                  std::span<const Error::Kind> kinds = kFailedOrNoMemory)
   {
     const bool does = !outcome && std::ranges::find (kinds, outcome.error ().kind) != kinds.end ();
     if (does)
       note_failure (outcome.error ());
     return does;
   }
-  /// Returns a tensor that covers a region of the frame: the one in box_ if that covers it, or a
-  /// newly computed one, which then replaces the tensor in box_.
-  Expected<std::shared_ptr<const Box>> box_of (std::unique_lock<std::mutex> &lock,
-                                               const Region &region);
+  /// Returns a tensor that covers a region of the frame: the one in region_tensor_ if that covers
+  /// it, or a newly computed one, which then replaces the tensor in region_tensor_.
+  Expected<std::shared_ptr<const RegionTensor>>
+  region_tensor_of (std::unique_lock<std::mutex> &lock, const Region &region);
   /// Asks the tensor of a box, with the query's windows in coordinates of the box. With a `stream`,
   /// which may be null, enqueues the query there, as Tensor::ask_on () does.
-  Expected<> ask_box (const Box &box, const Query &query,
-                      std::optional<inthist::Stream> stream = {});
+  Expected<> ask_region_tensor (const RegionTensor &box, const Query &query,
+                                std::optional<inthist::Stream> stream = {});
 
   const std::shared_ptr<OnDemandContext> context_;
 
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   bool computing_ = false;  // while true, only the computing thread uses the members below
-  std::shared_ptr<const Box> box_;
-  Demand demand_;
+  std::shared_ptr<const RegionTensor> region_tensor_;
+  QueryOptimizer optimizer_;
 
 private:
   static void note_failure (const Error &error);

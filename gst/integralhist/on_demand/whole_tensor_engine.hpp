@@ -4,7 +4,7 @@
 #include <atomic>
 #include <condition_variable>
 
-#include "lazy_engine.hpp"
+#include "engine_owner.hpp"
 
 namespace integralhist {
 
@@ -13,7 +13,7 @@ namespace integralhist {
 class WholeTensorEngine {
 public:
   /// Takes a function that makes an engine which does not wait for tensors in use.
-  WholeTensorEngine (LazyEngine::Make make, inthist::Device device)
+  WholeTensorEngine (EngineOwner::Make make, inthist::Device device)
       : device (device), engine_ (std::move (make))
   {
   }
@@ -30,7 +30,7 @@ public:
     lock.unlock ();
 
     const auto compute = [&] () -> Expected<std::shared_ptr<Tensor>> {
-      const auto engine = TRY (engine_.get ());
+      const auto engine = TRY (engine_.ensure ());
       const auto tensor = TRY (engine->submit ({ image })).tensor;
       TRY (await (*tensor));
       return tensor;
@@ -58,7 +58,7 @@ public:
   Stats stats () { return engine_.stats (); }
 
 private:
-  LazyEngine engine_;
+  EngineOwner engine_;
   std::atomic<bool> ended_ = false;
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;

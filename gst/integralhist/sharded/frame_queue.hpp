@@ -47,7 +47,7 @@ struct AwaitedMemory {
 class Reports {
 public:
   explicit Reports (const Options &options)
-      : failed_ (options.failed), still_waiting_ (options.still_waiting)
+      : on_failure_ (options.on_failure), on_long_wait_ (options.on_long_wait)
   {
   }
 
@@ -55,10 +55,10 @@ public:
   bool fail (const Error &failure)
   {
     const std::lock_guard lock (mutex_);
-    if (!failed_)
+    if (!on_failure_)
       return false;
     if (!std::exchange (reported_, true)) {
-      const auto failed = failed_;  // the callback may reset failed_
+      const auto failed = on_failure_;  // the callback may reset on_failure_
       failed (failure);
     }
     return true;
@@ -68,21 +68,21 @@ public:
   void warn_of_wait (unsigned most)
   {
     const std::lock_guard lock (mutex_);
-    if (const auto warn = still_waiting_)
+    if (const auto warn = on_long_wait_)
       warn (most);
   }
 
   void end ()
   {
     const std::lock_guard lock (mutex_);
-    failed_ = nullptr;
-    still_waiting_ = nullptr;
+    on_failure_ = nullptr;
+    on_long_wait_ = nullptr;
   }
 
 private:
   std::recursive_mutex mutex_;  // guards all below; recursive, as a callback may call end ()
-  std::function<void (const Error &)> failed_;
-  std::function<void (unsigned)> still_waiting_;
+  std::function<void (const Error &)> on_failure_;
+  std::function<void (unsigned)> on_long_wait_;
   bool reported_ = false;
 };
 

@@ -58,8 +58,8 @@ public:
     if (options.download == Download::eager)
       of_parts.download = Download::lazy;  // parts are copied to a HostDestination instead
     of_parts.waits_for_tensors = true;     // until earlier parts are done
-    of_parts.still_waiting = nullptr;
-    of_parts.failed = nullptr;
+    of_parts.on_long_wait = nullptr;
+    of_parts.on_failure = nullptr;
     of_parts.tuning_time = 0;  // use the built-in strategy, whose memory was counted
     for (std::size_t d = 0; d < devices.size (); d++) {
       of_parts.max_tensors = partition_.tensors[d];

@@ -31,7 +31,7 @@ public:
     Sum rows[Tile::kHeight];  // [y]: sum of a warp's rows, from its first to row y
   };
 
-  __device__ ByteSums (Shared &shared, int plane) : shared_ (shared), squares_ (plane == 1) {}
+  __device__ ByteSums (Shared &shared, int plane) : shared_ (shared), adds_squares_ (plane == 1) {}
 
   // Functions of the concept SumsOverTile (tile.cuh), for a segment that is the tile's whole width.
 
@@ -119,7 +119,7 @@ private:
   {
     std::uint32_t values;
     memcpy (&values, &pixels, sizeof values);
-    const std::uint32_t factors = squares_ ? values : 0x01010101;
+    const std::uint32_t factors = adds_squares_ ? values : 0x01010101;
 #pragma unroll
     for (int c = 0; c < kColumns; c++)
       sums[c] = __dp4a (values, factors & (~0u >> (24 - 8 * c)), sums[c]);
@@ -152,7 +152,7 @@ private:
   }
 
   Shared &shared_;
-  const bool squares_;
+  const bool adds_squares_;
 };
 
 }  // namespace inthist::cuda

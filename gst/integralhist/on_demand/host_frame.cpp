@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "kept_frame.hpp"
+#include "host_frame.hpp"
 
 #include <algorithm>
 #include <cstring>
@@ -19,7 +19,7 @@ std::size_t bytes_of_values (const inthist::Shape &shape)
 
 }  // namespace
 
-Expected<HostMemory> KeptFrame::allocate (const OnDemandContext &context)
+Expected<HostMemory> HostFrame::allocate (const OnDemandContext &context)
 {
   const std::size_t bytes = bytes_of_values (context.shape);
   const auto message = [bytes] (const Available &available) {
@@ -31,21 +31,21 @@ Expected<HostMemory> KeptFrame::allocate (const OnDemandContext &context)
                                                          : allocate_on_host (bytes, message);
 }
 
-KeptFrame::KeptFrame (std::shared_ptr<OnDemandContext> context, HostMemory values)
+HostFrame::HostFrame (std::shared_ptr<OnDemandContext> context, HostMemory values)
     : context_ (std::move (context)), shape_ (context_->shape), values_ (std::move (values))
 {
   context_->value_bytes += bytes_of_values (shape_);
 }
 
-KeptFrame::~KeptFrame ()
+HostFrame::~HostFrame ()
 {
   context_->value_bytes -= bytes_of_values (shape_) + picture_bytes_;
 }
 
-Expected<> KeptFrame::keep (const Frame &frame)
+Expected<> HostFrame::keep (const Frame &frame)
 {
   const inthist::Image &image = frame.image;
-  const inthist::Lut &lut = context_->kept_by (frame);
+  const inthist::Lut &lut = context_->copy_lut_of (frame);
   auto *const to = reinterpret_cast<std::uint8_t *> (values_.get ());
   const std::size_t width = shape_.width;
   source_.reset ();
@@ -60,7 +60,7 @@ Expected<> KeptFrame::keep (const Frame &frame)
   return {};
 }
 
-Expected<> KeptFrame::keep_picture (const Frame &frame)
+Expected<> HostFrame::keep_picture (const Frame &frame)
 {
   const PicturePlanes planes (frame.image, shape_.width, shape_.height);
   const std::size_t bytes = planes.size ();
@@ -73,14 +73,14 @@ Expected<> KeptFrame::keep_picture (const Frame &frame)
     context_->value_bytes += picture_bytes_ = bytes;
   }
   source_ = { planes.stage (picture_.get ()).image_in (picture_.get ()),
-              frame.image.format.is_weighted () ? context_->lut : context_->kept_by (frame) };
-  made_.assign (std::size_t (inthist::divide_up (shape_.width, kTileColumns))
-                    * inthist::divide_up (shape_.height, kTileRows),
-                false);
+              frame.image.format.is_weighted () ? context_->lut : context_->copy_lut_of (frame) };
+  has_values_.assign (std::size_t (inthist::divide_up (shape_.width, kTileColumns))
+                          * inthist::divide_up (shape_.height, kTileRows),
+                      false);
   return {};
 }
 
-void KeptFrame::add_missing (const inthist::Region &r, std::vector<bool> &known,
+void HostFrame::add_missing (const inthist::Region &r, std::vector<bool> &known,
                              std::vector<int> &tiles) const
 {
   if (r.width == 0 || r.height == 0)
@@ -95,7 +95,7 @@ void KeptFrame::add_missing (const inthist::Region &r, std::vector<bool> &known,
       }
 }
 
-Expected<> KeptFrame::make (std::vector<int> tiles)
+Expected<> HostFrame::compute_tiles (std::vector<int> tiles)
 {
   if (tiles.empty ())
     return {};
@@ -116,11 +116,11 @@ Expected<> KeptFrame::make (std::vector<int> tiles)
       { to, std::size_t (shape_.width) * inthist::bytes_of (shape_.pixel) },
       CancelScope::flag ())));
   for (const int tile : tiles)
-    made_[tile] = true;
+    has_values_[tile] = true;
   return {};
 }
 
-inthist::Binning KeptFrame::binning (const inthist::Region &region) const
+inthist::Binning HostFrame::binning (const inthist::Region &region) const
 {
   const std::size_t bytes = inthist::bytes_of (shape_.pixel), stride = shape_.width * bytes;
   return { { values_.get () + region.y * stride + region.x * bytes, std::ptrdiff_t (stride), {} },

@@ -2,7 +2,7 @@
 //
 // Keeps a frame in host memory until a consumer asks: the feature's value of each pixel as a byte,
 // or as a word if pixels have weights (WeightedPixel). If computing the feature costs more than a
-// copy, KeptFrame keeps the picture, and computes values later, in those tiles of pixels that a
+// copy, HostFrame keeps the picture, and computes values later, in those tiles of pixels that a
 // query needs. For a summed-area table the values are scores, by the frame's LUT.
 #pragma once
 
@@ -13,13 +13,13 @@
 
 namespace integralhist {
 
-class KeptFrame {
+class HostFrame {
 public:
   static Expected<HostMemory> allocate (const OnDemandContext &context);
-  KeptFrame (std::shared_ptr<OnDemandContext> context, HostMemory values);
-  ~KeptFrame ();
-  KeptFrame (const KeptFrame &) = delete;
-  KeptFrame &operator= (const KeptFrame &) = delete;
+  HostFrame (std::shared_ptr<OnDemandContext> context, HostMemory values);
+  ~HostFrame ();
+  HostFrame (const HostFrame &) = delete;
+  HostFrame &operator= (const HostFrame &) = delete;
 
   Expected<> keep (const Frame &frame);
   /// Returns the tiles in n regions whose pixel values are not computed yet, each tile once.
@@ -30,13 +30,14 @@ public:
     std::vector<int> tiles;
     if (!source_)
       return tiles;
-    std::vector<bool> known = made_;  // tiles that are computed or listed in `tiles`
+    std::vector<bool> known = has_values_;  // tiles that are computed or listed in `tiles`
     for (int i = 0; i < n; i++)
       add_missing (region (i), known, tiles);
     return tiles;
   }
-  /// Computes pixel values in tiles. One thread at a time may call make () or missing_tiles ().
-  Expected<> make (std::vector<int> tiles);
+  /// Computes pixel values in tiles. One thread at a time may call compute_tiles () or
+  /// missing_tiles ().
+  Expected<> compute_tiles (std::vector<int> tiles);
   /// Returns the kept pixel values from the first pixel of a region on, and the LUT from values to
   /// bins. The values in the region must have been computed.
   inthist::Binning binning (const inthist::Region &region) const;
@@ -59,7 +60,7 @@ private:
   HostMemory picture_;
   std::size_t picture_bytes_ = 0;
   std::optional<inthist::Binning> source_;  // the kept picture; null if only values are kept
-  std::vector<bool> made_;                  // whether each tile has values, row by row
+  std::vector<bool> has_values_;            // whether each tile has values, row by row
 };
 
 }  // namespace integralhist

@@ -6,22 +6,22 @@
 #include <span>
 #include <utility>
 
-#include "demand.hpp"
+#include "query_optimizer.hpp"
 #include "on_demand_context.hpp"
 
 namespace integralhist {
 
 /// Forwards queries to a tensor that was computed at once, and notes what the queries would have
 /// cost on demand, so that the engine can return to computing on demand if that is cheaper.
-class DemandProxy final : public Tensor {
+class EagerTensor final : public Tensor {
 public:
-  DemandProxy (std::shared_ptr<OnDemandContext> context, std::shared_ptr<Tensor> tensor,
+  EagerTensor (std::shared_ptr<OnDemandContext> context, std::shared_ptr<Tensor> tensor,
                const AnswerCost &cost)
       : Tensor (*tensor, tensor->flags), tensor_ (std::move (tensor)),
-        context_ (std::move (context)), demand_ (shape, cost)
+        context_ (std::move (context)), optimizer_ (shape, cost)
   {
   }
-  ~DemandProxy () override { context_->note_released (demand_.whole_is_better ()); }
+  ~EagerTensor () override { context_->note_released (optimizer_.whole_is_better ()); }
 
   Expected<> wait (GstClockTime timeout) override { return tensor_->wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override
@@ -33,7 +33,7 @@ public:
   {
     const bool would_count = [&] {
       const std::lock_guard lock (mutex_);
-      return demand_.choose_counting (queries);
+      return optimizer_.choose_counting (queries);
     }();
     // Tensor::ask_cells () turns cells into regions and passes these to ask (), which notes costs.
     return would_count ? tensor_->ask_cells (queries) : Tensor::ask_cells (queries);
@@ -60,19 +60,19 @@ private:
   {
     const std::lock_guard lock (mutex_);
     for (const Query &query : queries)
-      if (const auto region = demand_.choose_tensor (query))
-        demand_.note_computed (*region);
+      if (const auto region = optimizer_.choose_tensor (query))
+        optimizer_.note_computed (*region);
   }
   void note_all ()
   {
     const std::lock_guard lock (mutex_);
-    demand_.note_computed (demand_.frame ());
+    optimizer_.note_computed (optimizer_.frame ());
   }
 
   const std::shared_ptr<Tensor> tensor_;
   const std::shared_ptr<OnDemandContext> context_;
   std::mutex mutex_;
-  Demand demand_;
+  QueryOptimizer optimizer_;
 };
 
 }  // namespace integralhist

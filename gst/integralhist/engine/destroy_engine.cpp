@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "retire.hpp"
+#include "destroy_engine.hpp"
 
 #include <atomic>
 #include <future>
@@ -10,40 +10,40 @@
 namespace integralhist {
 namespace {
 
-/// Counts the engines that retire () is destroying. The process waits for them at its end, because
-/// engines use other libraries.
-struct Retired {
+/// Counts the engines that destroy_engine () is destroying. The process waits for them at its end,
+/// because engines use other libraries.
+struct DestroyCount {
   std::atomic<unsigned> n = 0;
 
-  ~Retired ()
+  ~DestroyCount ()
   {
     for (unsigned left = n; left > 0; left = n)
       n.wait (left);
   }
 };
 
-struct Drop {
+struct Destruction {
   std::shared_ptr<Engine> engine;
   std::promise<void> done;
 };
 
 }  // namespace
 
-void retire (std::shared_ptr<Engine> engine)
+void destroy_engine (std::shared_ptr<Engine> engine)
 {
   constexpr std::chrono::milliseconds kMoment (100), kPoll (10);
   if (!engine)
     return;
   GST_DEBUG ("dropping an engine");
   engine->abandon ();
-  static Retired retired;
-  retired.n++;
-  const auto dropped = std::make_shared<Drop> (Drop{ std::move (engine), {} });
+  static DestroyCount running;
+  running.n++;
+  const auto dropped = std::make_shared<Destruction> (Destruction{ std::move (engine), {} });
   const auto drop = [dropped] {
     dropped->engine.reset ();
     dropped->done.set_value ();
-    retired.n--;
-    retired.n.notify_all ();
+    running.n--;
+    running.n.notify_all ();
   };
   const auto done = dropped->done.get_future ();
   auto thread = Thread::start ("integralhist-retire", drop);

@@ -28,16 +28,16 @@ inline bool is_within (const Region &inner, const Region &outer)
 }
 
 /// Returns whether a query asks for counts or sums, which need no tensor: pixels can be added up.
-inline bool adds_up (const Query &query)
+inline bool is_additive (const Query &query)
 {
   return query.answers
          && (query.kind == inthist::QueryKind::counts || query.kind == inthist::QueryKind::sums);
 }
 
 /// Adds up the costs of queries about a frame, to choose the cheapest way to answer the next one.
-class Demand {
+class QueryOptimizer {
 public:
-  Demand (const inthist::Shape &shape, const AnswerCost &cost)
+  QueryOptimizer (const inthist::Shape &shape, const AnswerCost &cost)
       : shape_ (shape), answer_cost_ (&cost), frame_{ 0, 0, shape.width, shape.height }
   {
   }
@@ -54,11 +54,11 @@ public:
   /// Returns whether computing the whole tensor at once would have been better than on demand.
   bool whole_is_better () const
   {
-    return is_within (frame_, box_)
+    return is_within (frame_, computed_region_)
            || cost_so_far_ > answer_cost_->max_share_of_whole * cost_of (frame_);
   }
   const Region &frame () const { return frame_; }
-  void forget () { *this = Demand (shape_, *answer_cost_); }
+  void forget () { *this = QueryOptimizer (shape_, *answer_cost_); }
 
 private:
   double cost_of (const Region &region) const
@@ -70,10 +70,10 @@ private:
   inthist::Shape shape_;
   const AnswerCost *answer_cost_;
   Region frame_;
-  Region box_;  // region of the last computed tensor
+  Region computed_region_;  // region of the last computed tensor
   // The region around the windows that were counted pixel by pixel since the last tensor was
   // computed, the cost of counting them, and the cost of all answers about this frame.
-  Region asked_;
+  Region counted_region_;
   double counting_cost_ = 0;
   double cost_so_far_ = 0;
 };

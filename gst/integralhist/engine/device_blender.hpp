@@ -33,9 +33,9 @@ struct LevelPicture {
 };
 
 /// Draws on frames in the memory of a CUDA context. Only one thread at a time may call a canvas.
-class DeviceCanvas {
+class DeviceBlender {
 public:
-  virtual ~DeviceCanvas () = default;
+  virtual ~DeviceBlender () = default;
   /// Enqueues drawing `map`, unless null, and `drawings` over it. If the CUDA stream `stream` is
   /// null, draws after the work of the legacy default stream, and returns when all is drawn. The
   /// picture lies in device memory; other inputs lie in host memory and may change afterwards.
@@ -43,7 +43,7 @@ public:
                            const Drawings &drawings, inthist::Stream stream) = 0;
 };
 
-Expected<std::unique_ptr<DeviceCanvas>> make_device_canvas (std::shared_ptr<CudaContext> context);
+Expected<std::unique_ptr<DeviceBlender>> make_device_blender (std::shared_ptr<CudaContext> context);
 
 /// Returns the layer of each drawing: one above the highest layer of the earlier drawings that it
 /// overlaps. Drawings of one layer share no pixel, so a GPU may draw them at once.

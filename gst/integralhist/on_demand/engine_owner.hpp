@@ -7,19 +7,19 @@
 #include <utility>
 
 #include <gst/integralhist/engine/engine.hpp>
-#include <gst/integralhist/engine/retire.hpp>
+#include <gst/integralhist/engine/destroy_engine.hpp>
 
 namespace integralhist {
 
 /// Makes an engine when first needed, and another after a drop. Adds up all engines' statistics.
-class LazyEngine {
+class EngineOwner {
 public:
   using Make = std::function<Expected<std::shared_ptr<Engine>> ()>;
 
-  explicit LazyEngine (Make make) : make_ (std::move (make)) {}
+  explicit EngineOwner (Make make) : make_ (std::move (make)) {}
 
   /// Returns the engine, made if there is none. Only one thread at a time may call this.
-  Expected<std::shared_ptr<Engine>> get ()
+  Expected<std::shared_ptr<Engine>> ensure ()
   {
     if (const auto engine = this->engine ())
       return engine;
@@ -28,7 +28,7 @@ public:
     engine_ = made;
     return made;
   }
-  /// Drops the engine and waits for its end (retire.hpp), at most 100 ms if cancelled.
+  /// Drops the engine and waits for its end (destroy_engine.hpp), at most 100 ms if cancelled.
   void drop ()
   {
     std::unique_lock lock (mutex_);
@@ -36,10 +36,11 @@ public:
       return;
     Stats last = engine_->stats ();
     last.in_flight = 0;
-    before_.add (last);  // in the lock that resets engine_, so that stats () counts no frame twice
+    // in the lock that resets engine_, so that stats () counts no frame twice
+    dropped_stats_.add (last);
     std::shared_ptr<Engine> engine = std::exchange (engine_, nullptr);
     lock.unlock ();
-    retire (std::move (engine));
+    destroy_engine (std::move (engine));
   }
 
   // Any thread may call these.
@@ -52,7 +53,7 @@ public:
   Stats stats ()
   {
     const std::lock_guard lock (mutex_);
-    Stats stats = before_;
+    Stats stats = dropped_stats_;
     if (engine_)
       stats.add (engine_->stats ());
     return stats;
@@ -62,7 +63,7 @@ private:
   const Make make_;
   mutable std::mutex mutex_;  // guards all below
   std::shared_ptr<Engine> engine_;
-  Stats before_;  // statistics of the engines that were dropped
+  Stats dropped_stats_;  // statistics of the engines that were dropped
 };
 
 }  // namespace integralhist

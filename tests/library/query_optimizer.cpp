@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <gst/integralhist/on_demand/demand.hpp>
+#include <gst/integralhist/on_demand/query_optimizer.hpp>
 
 #include "test.hpp"  // last: it has macros with names of the standard library
 
@@ -60,19 +60,20 @@ struct Asked {
   Asked (const Asked &) = delete;
 };
 
-std::optional<Region> ask (Demand &demand, std::vector<Region> windows,
+std::optional<Region> ask (QueryOptimizer &optimizer, std::vector<Region> windows,
                            QueryKind kind = QueryKind::counts)
 {
   const Asked asked (std::move (windows), kind);
-  return demand.choose_tensor (asked.query);
+  return optimizer.choose_tensor (asked.query);
 }
 
 /// Asks a question, and computes the box that it needs.
-Region compute (Demand &demand, std::vector<Region> windows, QueryKind kind = QueryKind::counts)
+Region compute (QueryOptimizer &optimizer, std::vector<Region> windows,
+                QueryKind kind = QueryKind::counts)
 {
-  const auto part = ask (demand, std::move (windows), kind);
+  const auto part = ask (optimizer, std::move (windows), kind);
   fail_unless (part.has_value (), "counted from pixels");
-  demand.note_computed (*part);
+  optimizer.note_computed (*part);
   return *part;
 }
 
@@ -91,17 +92,17 @@ void expect (const Region &got, const Region &wanted)
 TEST (pixels_until_a_box_is_cheaper)
 {
   const Shape shape = frame_shape ();
-  Demand demand (shape, kCost);
+  QueryOptimizer optimizer (shape, kCost);
   for (int i = 0; i < 5; i++)
-    fail_unless (!ask (demand, { { 20, 30, 5, 5 } }), "question %d", i);
-  expect (compute (demand, { { 20, 30, 5, 5 } }), { 20, 30, 5, 5 });
+    fail_unless (!ask (optimizer, { { 20, 30, 5, 5 } }), "question %d", i);
+  expect (compute (optimizer, { { 20, 30, 5, 5 } }), { 20, 30, 5, 5 });
   for (int i = 0; i < 5; i++)  // the tensor is kept
-    expect (*ask (demand, { { 21, 31, 3, 4 } }), { 20, 30, 5, 5 });
-  fail_unless (!ask (demand, { { 60, 30, 5, 5 } }), "another place is counted again");
-  demand.forget ();
-  fail_unless (!ask (demand, { { 20, 30, 5, 5 } }), "the next frame has no box");
+    expect (*ask (optimizer, { { 21, 31, 3, 4 } }), { 20, 30, 5, 5 });
+  fail_unless (!ask (optimizer, { { 60, 30, 5, 5 } }), "another place is counted again");
+  optimizer.forget ();
+  fail_unless (!ask (optimizer, { { 20, 30, 5, 5 } }), "the next frame has no box");
   // likelihoods are never counted
-  expect (*ask (demand, { { 70, 70, 5, 5 } }, QueryKind::likelihoods), { 70, 70, 5, 5 });
+  expect (*ask (optimizer, { { 70, 70, 5, 5 } }, QueryKind::likelihoods), { 70, 70, 5, 5 });
 }
 
 /// 2 x 2 cells of 5x5 pixels cost 25 + 4 x 4 - 4 x 4 each time, and their tensor 200.
@@ -119,27 +120,28 @@ TEST (cells_until_a_box_is_cheaper)
              other = in_parts ({ 60, 61, 65 }), at_end = in_parts ({ kSide, kSide, kSide });
   const inthist::Cells part = { x, y }, beside = { other, y }, outside = { at_end, y };
   const std::vector<std::uint8_t> scores (kBins);
-  const auto counts = [] (Demand &demand, std::vector<inthist::Cells> grids,
+  const auto counts = [] (QueryOptimizer &optimizer, std::vector<inthist::Cells> grids,
                           inthist::Scores its = {}) {
     const CellsQuery query = { grids, its, nullptr };
-    return demand.choose_counting ({ &query, 1 });
+    return optimizer.choose_counting ({ &query, 1 });
   };
-  Demand demand (shape, kCost);
+  QueryOptimizer optimizer (shape, kCost);
   for (int i = 0; i < 7; i++)
-    fail_unless (counts (demand, { part }), "question %d", i);
-  fail_unless (!counts (demand, { part }));
-  demand.note_computed ({ 20, 30, 5, 5 });
-  fail_unless (!counts (demand, { part }), "the box is kept");
-  fail_unless (counts (demand, { beside }), "another place is counted");
+    fail_unless (counts (optimizer, { part }), "question %d", i);
+  fail_unless (!counts (optimizer, { part }));
+  optimizer.note_computed ({ 20, 30, 5, 5 });
+  fail_unless (!counts (optimizer, { part }), "the box is kept");
+  fail_unless (counts (optimizer, { beside }), "another place is counted");
   // all grids of a query cost something, but for those outside of the frame
-  Demand several (shape, kCost), border (shape, kCost);
+  QueryOptimizer several (shape, kCost), border (shape, kCost);
   fail_unless (counts (several, { part, part, part, part }));
   fail_unless (!counts (several, { part, part, part, part }));
   for (int i = 0; i < 7; i++)
     fail_unless (counts (border, { part, outside }), "question %d", i);
   fail_unless (!counts (border, { part, outside }), "windows outside cost something");
   // cells of whole histograms, and all cells on a GPU, come from tensors
-  Demand never (shape, kNoPixels), of_histograms (of_bins, kCost), of_scores (of_bins, kCost);
+  QueryOptimizer never (shape, kNoPixels), of_histograms (of_bins, kCost),
+      of_scores (of_bins, kCost);
   fail_unless (!counts (never, { part }));
   fail_unless (!counts (of_histograms, { part }) && counts (of_scores, { part }, scores));
 }
@@ -148,16 +150,16 @@ TEST (cells_until_a_box_is_cheaper)
 TEST (boxes_that_grow)
 {
   const Shape shape = frame_shape ();
-  Demand near (shape, kNoPixels), far (shape, kNoPixels);
+  QueryOptimizer near (shape, kNoPixels), far (shape, kNoPixels);
   expect (compute (near, { { 0, 0, 10, 10 } }), { 0, 0, 10, 10 });   // 500
   expect (compute (near, { { 12, 0, 10, 10 } }), { 0, 0, 22, 10 });  // 980 of 1500
   expect (compute (near, { { 30, 0, 10, 10 } }), { 0, 0, 40, 10 });  // 1700 of 1980
   expect (compute (far, { { 0, 0, 10, 10 } }), { 0, 0, 10, 10 });
   expect (compute (far, { { 50, 50, 10, 10 } }), { 50, 50, 10, 10 });  // 14500 of 1500
   // boxes are clipped to the frame, with at least one pixel left
-  Demand clipped (shape, kNoPixels);
+  QueryOptimizer clipped (shape, kNoPixels);
   expect (compute (clipped, { { -20, 95, 40, 40 } }), { 0, 95, 20, 5 });
-  Demand outside (shape, kNoPixels);
+  QueryOptimizer outside (shape, kNoPixels);
   const Region pixel = compute (outside, { { 300, 300, 5, 5 } });
   fail_unless (pixel.width == 1 && pixel.height == 1);
 }
@@ -168,12 +170,12 @@ TEST (whole)
 {
   const Shape shape = frame_shape ();
   const Region frame = { 0, 0, kSide, kSide };
-  Demand most (shape, kNoPixels), less (shape, kNoPixels), votes (shape, kNoPixels);
+  QueryOptimizer most (shape, kNoPixels), less (shape, kNoPixels), votes (shape, kNoPixels);
   expect (compute (most, { { 5, 5, 90, 80 } }), frame);  // 28900; 0.7 of 40100 is 28070
   expect (compute (less, { { 5, 5, 80, 80 } }), { 5, 5, 80, 80 });
   fail_unless (most.whole_is_better () && less.whole_is_better ());  // more than half of the frame
   expect (compute (less, { { 0, 0, 80, 80 } }), frame);              // 29000
-  Demand often (shape, kNoPixels);
+  QueryOptimizer often (shape, kNoPixels);
   for (int i = 0; i < 23; i++) {  // 1700 each
     const Region part = { i % 2 ? 70 : 0, i % 2 ? 70 : 0, 20, 20 };
     expect (compute (often, { part }), part);
@@ -194,7 +196,7 @@ TEST (never_more_than_twice)
   std::mt19937 random (7);
   const auto below = [&] (int n) { return int (random () % unsigned (n)); };
   for (int round = 0; round < 400; round++) {
-    Demand demand (shape, kCost);
+    QueryOptimizer optimizer (shape, kCost);
     const int most = 1 + below (60);  // sides of the windows
     double spent = 0;
     int counted = 0, computed = 0;
@@ -207,7 +209,8 @@ TEST (never_more_than_twice)
         window = { below (kSide - w), below (kSide - h), w, h };
         pixels += w * h;
       }
-      const auto part = ask (demand, windows, below (3) ? QueryKind::counts : QueryKind::quantiles);
+      const auto part =
+          ask (optimizer, windows, below (3) ? QueryKind::counts : QueryKind::quantiles);
       if (!part) {
         spent += std::max (0.0, pixels + double (windows.size ()) * 10);
         counted++;
@@ -220,7 +223,7 @@ TEST (never_more_than_twice)
       box = *part;
       spent += 100 + double (box.width) * box.height * kBins;
       computed++;
-      demand.note_computed (box);
+      optimizer.note_computed (box);
     }
     fail_unless (spent <= 2 * kWhole, "%g of %g: %d counted, %d computed, round %d", spent, kWhole,
                  counted, computed, round);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "device_canvas.hpp"
+#include "device_blender.hpp"
 
 namespace integralhist {
 

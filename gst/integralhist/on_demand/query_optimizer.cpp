@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "demand.hpp"
+#include "query_optimizer.hpp"
 
 #include <algorithm>
 #include <climits>
@@ -107,7 +107,7 @@ bool can_move (const Query &query, const Region &to)
 /// Returns whether to count windows pixel by pixel at the cost `counting`, and if so notes by how
 /// much that exceeds `lookups`, the cost of reading them from a tensor. `all` is the region around
 /// these windows and those that were counted since the last tensor.
-bool Demand::charge_counting (double counting, double lookups, const Region &all)
+bool QueryOptimizer::charge_counting (double counting, double lookups, const Region &all)
 {
   const double cost = std::max (0.0, counting - lookups);
   if (cost == 0)
@@ -119,24 +119,25 @@ bool Demand::charge_counting (double counting, double lookups, const Region &all
   return true;
 }
 
-std::optional<Region> Demand::choose_tensor (const Query &query)
+std::optional<Region> QueryOptimizer::choose_tensor (const Query &query)
 {
-  const Region asked = around (query, shape_), all = around_both (asked_, asked);
-  if (adds_up (query) && !is_within (asked, box_) && answer_cost_->pixel != AnswerCost::kNever) {
+  const Region asked = around (query, shape_), all = around_both (counted_region_, asked);
+  if (is_additive (query) && !is_within (asked, computed_region_)
+      && answer_cost_->pixel != AnswerCost::kNever) {
     const double windows = query.windows.size (), bins = shape_.bins,
                  counting = answer_cost_->pixel * pixels_of (query, shape_)
                             + windows * (answer_cost_->window + answer_cost_->bin * bins);
     if (charge_counting (counting, windows * answer_cost_->lookup * bins, all)) {
-      asked_ = all;
+      counted_region_ = all;
       return {};
     }
   }
   const bool movable = can_move (query, asked);
-  if (is_within (movable ? asked : frame_, box_))
-    return box_;
-  const bool has_box = box_.width > 0;
-  Region wanted = has_box ? around_both (all, box_) : all;
-  if (cost_of (wanted) > kMaxToSpan * cost_of (asked) + (has_box ? cost_of (box_) : 0))
+  if (is_within (movable ? asked : frame_, computed_region_))
+    return computed_region_;
+  const bool has_box = computed_region_.width > 0;
+  Region wanted = has_box ? around_both (all, computed_region_) : all;
+  if (cost_of (wanted) > kMaxToSpan * cost_of (asked) + (has_box ? cost_of (computed_region_) : 0))
     wanted = asked;
   if (!movable || cost_of (wanted) > kMaxOfWhole * cost_of (frame_)
       || cost_so_far_ + cost_of (wanted) > cost_of (frame_))
@@ -144,7 +145,7 @@ std::optional<Region> Demand::choose_tensor (const Query &query)
   return wanted;
 }
 
-bool Demand::choose_counting (std::span<const CellsQuery> queries)
+bool QueryOptimizer::choose_counting (std::span<const CellsQuery> queries)
 {
   if (answer_cost_->pixel == AnswerCost::kNever)
     return false;
@@ -166,22 +167,22 @@ bool Demand::choose_counting (std::span<const CellsQuery> queries)
       n += double (cells.size ());
     }
   }
-  const Region all = around_both (asked_, asked);
+  const Region all = around_both (counted_region_, asked);
   const double bins = shape_.bins;
-  if (is_within (asked, box_)
+  if (is_within (asked, computed_region_)
       || !charge_counting (answer_cost_->pixel * pixels + n * answer_cost_->bin * bins,
                            n * answer_cost_->lookup * bins, all))
     return false;
-  asked_ = all;
+  counted_region_ = all;
   return true;
 }
 
-void Demand::note_computed (const Region &region)
+void QueryOptimizer::note_computed (const Region &region)
 {
-  if (is_within (region, box_))
+  if (is_within (region, computed_region_))
     return;
-  box_ = region;
-  asked_ = {};
+  computed_region_ = region;
+  counted_region_ = {};
   counting_cost_ = 0;
   cost_so_far_ += cost_of (region);
 }

@@ -8,7 +8,7 @@
 #include <numeric>
 #include <optional>
 
-#include <gst/integralhist/engine/device_canvas.hpp>
+#include <gst/integralhist/engine/device_blender.hpp>
 
 #include "cuda_error.hpp"
 #include "cuda_event.hpp"
@@ -101,9 +101,9 @@ private:
   const std::size_t levels_, columns_, rows_, colours_;
 };
 
-class CudaCanvas final : public DeviceCanvas {
+class CudaBlender final : public DeviceBlender {
 public:
-  explicit CudaCanvas (Context context) : context_ (context), own_ (std::move (context)) {}
+  explicit CudaBlender (Context context) : context_ (context), own_ (std::move (context)) {}
 
   Expected<> draw (const inthist::Canvas &picture, const LevelPicture *map,
                    const Drawings &drawings, inthist::Stream stream) override
@@ -179,9 +179,9 @@ private:
 
 }  // namespace
 
-Expected<std::unique_ptr<DeviceCanvas>> make_device_canvas (std::shared_ptr<CudaContext> context)
+Expected<std::unique_ptr<DeviceBlender>> make_device_blender (std::shared_ptr<CudaContext> context)
 {
-  return std::unique_ptr<DeviceCanvas> (new CudaCanvas (std::move (context)));
+  return std::unique_ptr<DeviceBlender> (new CudaBlender (std::move (context)));
 }
 
 }  // namespace integralhist
