@@ -160,17 +160,7 @@ void integralhist::add_regions_meta (GstBuffer *buffer, std::shared_ptr<RegionAn
   RegionsMeta::add (buffer, Regions (std::move (answers)));
 }
 
-GType gst_integral_histogram_regions_meta_api_get_type (void)
-{
-  static const GType type = RegionsMeta::register_api ();
-  return type;
-}
-
-const GstMetaInfo *gst_integral_histogram_regions_meta_get_info (void)
-{
-  static const GstMetaInfo *const info = RegionsMeta::register_meta ();
-  return info;
-}
+PLACED_META_API (GstIntegralHistogramRegionsMeta, regions, RegionsMeta)
 
 GstIntegralHistogramRegionsMeta *
 gst_buffer_add_integral_histogram_regions_meta (GstBuffer *buffer, GstIntegralHistogram *histogram,
@@ -184,12 +174,6 @@ gst_buffer_add_integral_histogram_regions_meta (GstBuffer *buffer, GstIntegralHi
     regions.push_back (
         { coordinates[i], coordinates[i + 1], coordinates[i + 2], coordinates[i + 3] });
   return RegionsMeta::add (buffer, Regions (std::make_shared<RegionAnswers> (histogram, regions)));
-}
-
-GstIntegralHistogramRegionsMeta *gst_buffer_get_integral_histogram_regions_meta (GstBuffer *buffer)
-{
-  g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
-  return RegionsMeta::get (buffer);
 }
 
 #define GETTER(...) C_GETTER (GstIntegralHistogramRegionsMeta, meta, __VA_ARGS__)
@@ -247,20 +231,4 @@ guint64 *gst_integral_histogram_regions_meta_get_values (GstIntegralHistogramReg
   guint64 *const values = to_c (values_of (*RegionsMeta::of (meta).content.answers, index), error);
   store (n_values, values ? asked_of (meta).planes : 0);
   return values;
-}
-
-GBytes *gst_integral_histogram_regions_meta_to_bytes (GstIntegralHistogramRegionsMeta *meta,
-                                                      GError **error)
-{
-  g_return_val_if_fail (meta, nullptr);
-  return RegionsMeta::to_bytes (meta, error);
-}
-
-GstIntegralHistogramRegionsMeta *
-gst_buffer_add_integral_histogram_regions_meta_from_bytes (GstBuffer *buffer, GBytes *bytes,
-                                                           GError **error)
-{
-  g_return_val_if_fail (GST_IS_BUFFER (buffer) && bytes, nullptr);
-  g_return_val_if_fail (gst_buffer_is_writable (buffer), nullptr);
-  return RegionsMeta::add_from_bytes (buffer, bytes, error);
 }

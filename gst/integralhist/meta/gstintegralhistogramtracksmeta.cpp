@@ -145,17 +145,7 @@ GstIntegralHistogramTracksMeta *integralhist::add_tracks (GstBuffer *buffer, int
   return TracksMeta::add (buffer, Tracks{ width, height, std::move (tracks) });
 }
 
-GType gst_integral_histogram_tracks_meta_api_get_type (void)
-{
-  static const GType type = TracksMeta::register_api ();
-  return type;
-}
-
-const GstMetaInfo *gst_integral_histogram_tracks_meta_get_info (void)
-{
-  static const GstMetaInfo *const info = TracksMeta::register_meta ();
-  return info;
-}
+PLACED_META_API (GstIntegralHistogramTracksMeta, tracks, TracksMeta)
 
 GstIntegralHistogramTracksMeta *
 gst_buffer_add_integral_histogram_tracks_meta (GstBuffer *buffer, guint width, guint height)
@@ -164,12 +154,6 @@ gst_buffer_add_integral_histogram_tracks_meta (GstBuffer *buffer, guint width, g
   g_return_val_if_fail (gst_buffer_is_writable (buffer), nullptr);
   g_return_val_if_fail (is_size (width, height), nullptr);
   return TracksMeta::add (buffer, Tracks{ int (width), int (height), {} });
-}
-
-GstIntegralHistogramTracksMeta *gst_buffer_get_integral_histogram_tracks_meta (GstBuffer *buffer)
-{
-  g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr);
-  return TracksMeta::get (buffer);
 }
 
 gboolean gst_integral_histogram_tracks_meta_add_track (GstIntegralHistogramTracksMeta *meta,
@@ -229,20 +213,4 @@ GstStructure *gst_integral_histogram_tracks_meta_get_track (GstIntegralHistogram
                          "lost", G_TYPE_BOOLEAN, track.is_lost, nullptr);
   add_detection (structure, track);
   return structure;
-}
-
-GBytes *gst_integral_histogram_tracks_meta_to_bytes (GstIntegralHistogramTracksMeta *meta,
-                                                     GError **error)
-{
-  g_return_val_if_fail (meta, nullptr);
-  return TracksMeta::to_bytes (meta, error);
-}
-
-GstIntegralHistogramTracksMeta *
-gst_buffer_add_integral_histogram_tracks_meta_from_bytes (GstBuffer *buffer, GBytes *bytes,
-                                                          GError **error)
-{
-  g_return_val_if_fail (GST_IS_BUFFER (buffer) && bytes, nullptr);
-  g_return_val_if_fail (gst_buffer_is_writable (buffer), nullptr);
-  return TracksMeta::add_from_bytes (buffer, bytes, error);
 }

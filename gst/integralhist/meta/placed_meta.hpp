@@ -172,3 +172,33 @@ private:
 };
 
 }  // namespace integralhist
+
+/// Defines the functions of the C API that all such metas have, for Meta, a PlacedMeta.
+#define PLACED_META_API(Object, name, Meta) \
+  GType gst_integral_histogram_##name##_meta_api_get_type (void) \
+  { \
+    static const GType type = Meta::register_api (); \
+    return type; \
+  } \
+  const GstMetaInfo *gst_integral_histogram_##name##_meta_get_info (void) \
+  { \
+    static const GstMetaInfo *const info = Meta::register_meta (); \
+    return info; \
+  } \
+  Object *gst_buffer_get_integral_histogram_##name##_meta (GstBuffer *buffer) \
+  { \
+    g_return_val_if_fail (GST_IS_BUFFER (buffer), nullptr); \
+    return Meta::get (buffer); \
+  } \
+  GBytes *gst_integral_histogram_##name##_meta_to_bytes (Object *meta, GError **error) \
+  { \
+    g_return_val_if_fail (meta, nullptr); \
+    return Meta::to_bytes (meta, error); \
+  } \
+  Object *gst_buffer_add_integral_histogram_##name##_meta_from_bytes ( \
+      GstBuffer *buffer, GBytes *bytes, GError **error) \
+  { \
+    g_return_val_if_fail (GST_IS_BUFFER (buffer) && bytes, nullptr); \
+    g_return_val_if_fail (gst_buffer_is_writable (buffer), nullptr); \
+    return Meta::add_from_bytes (buffer, bytes, error); \
+  }
