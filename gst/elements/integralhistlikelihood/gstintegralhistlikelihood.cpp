@@ -61,6 +61,7 @@
 #include <gst/elements/drawing/overlay_canvas.hpp>
 #include <gst/frame/mapped_frame.hpp>
 #include <gst/frame/video_formats.hpp>
+#include <gst/integralhist/api/c_api.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/meta/placed.hpp>
 #include <gst/properties/properties.hpp>
@@ -128,16 +129,14 @@ struct State {
 
 GType mode_get_type ()
 {
-  static const GEnumValue values[] = {
+  static constexpr GEnumValue values[] = {
     { int (Mode::gray), "The map in gray (GRAY8); bright means alike", "gray" },
     { int (Mode::heat),
       "The map in colours (BGRx), from dark blue to green to yellow, which means alike", "heat" },
     { int (Mode::blend), "The colours of heat over the frame (BGRx), more opaque if more alike",
       "blend" },
-    { 0, nullptr, nullptr },
   };
-  static const GType type = g_enum_register_static ("GstIntegralHistLikelihoodMode", values);
-  return type;
+  return enum_type<values> ("GstIntegralHistLikelihoodMode");
 }
 
 Expected<WrittenHistogram> written_histogram (const LikelihoodProperties &properties)

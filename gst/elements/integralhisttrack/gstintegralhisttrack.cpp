@@ -60,6 +60,7 @@
 #include <gst/elements/base/producer_query.hpp>
 #include <gst/elements/consumer/consumer_element.hpp>
 #include <gst/frame/mapped_frame.hpp>
+#include <gst/integralhist/api/c_api.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/properties/properties.hpp>
 #include <gst/track/base/log.hpp>
@@ -94,7 +95,7 @@ struct TrackProperties {
 
 GType method_get_type ()
 {
-  static const GEnumValue values[] = {
+  static constexpr GEnumValue values[] = {
     { int (Method::fragments),
       "By histograms of patches; needs an element such as cudaintegralhist bins=16 before it",
       "fragments" },
@@ -102,10 +103,8 @@ GType method_get_type ()
       "By correlation filters of gradients and sizes, and by colours; needs cudatrackfeatures "
       "before it",
       "correlation" },
-    { 0, nullptr, nullptr },
   };
-  static const GType type = g_enum_register_static ("GstIntegralHistTrackMethod", values);
-  return type;
+  return enum_type<values> ("GstIntegralHistTrackMethod");
 }
 
 PropertyTable<TrackProperties> make_table ()

@@ -9,6 +9,7 @@
 #include <kernels/tiles.hpp>
 
 #include <gst/frame/video_formats.hpp>
+#include <gst/integralhist/api/c_api.hpp>
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/base/regular_file.hpp>
 
@@ -21,14 +22,12 @@ constexpr guint kMaxAsyncDepth = 64, kMaxTuningTime = 60000, kMaxTaskBins = 256;
 
 GType backend_get_type ()
 {
-  static const GEnumValue values[] = {
+  static constexpr GEnumValue values[] = {
     { int (Backend::automatic), "CUDA if a device is available, else the CPU", "auto" },
     { int (Backend::cuda), "CUDA; an error if no device is available", "cuda" },
     { int (Backend::cpu), "The CPU", "cpu" },
-    { 0, nullptr, nullptr },
   };
-  static const GType type = g_enum_register_static ("GstCudaIntegralBackend", values);
-  return type;
+  return enum_type<values> ("GstCudaIntegralBackend");
 }
 
 /// Returns whether an algorithm refuses some shapes of tensors, so that its blurb names a limit.
@@ -84,29 +83,25 @@ GType strategy_get_type (inthist::Content content)
 
 GType download_get_type ()
 {
-  static const GEnumValue values[] = {
+  static constexpr GEnumValue values[] = {
     { int (Download::lazy), "When a caller asks for the whole tensor in host memory", "lazy" },
     { int (Download::eager), "Right after the computation", "eager" },
     { int (Download::never), "Never; regions and other questions still work", "never" },
-    { 0, nullptr, nullptr },
   };
-  static const GType type = g_enum_register_static ("GstCudaIntegralDownload", values);
-  return type;
+  return enum_type<values> ("GstCudaIntegralDownload");
 }
 
 GType compute_get_type ()
 {
-  static const GEnumValue values[] = {
+  static constexpr GEnumValue values[] = {
     { int (Compute::automatic),
       "On demand or at once, by what consumers ask and where frames are; see docs/pipelines.md",
       "auto" },
     { int (Compute::eager), "At once, while the frame goes downstream", "eager" },
     { int (Compute::on_demand), "When a consumer asks, and only the part that it asks for",
       "on-demand" },
-    { 0, nullptr, nullptr },
   };
-  static const GType type = g_enum_register_static ("GstCudaIntegralCompute", values);
-  return type;
+  return enum_type<values> ("GstCudaIntegralCompute");
 }
 
 const inthist::Strategy *strategy_of (int value)

@@ -33,6 +33,16 @@ void store (T *to, std::type_identity_t<T> value)
     *to = value;
 }
 
+/// Returns the GType of an enumeration with these values. The first call registers the GType.
+template <const auto &kValues>
+GType enum_type (const char *name)
+{
+  static GEnumValue values[std::size (kValues) + 1] = {};  // the last row ends the list
+  static const GType type =
+      (std::ranges::copy (kValues, values), g_enum_register_static (name, values));
+  return type;
+}
+
 /// The most windows in a query, so that indices of windows and of GPU threads fit 32 bits.
 constexpr gint64 kMaxWindows = G_MAXINT / 8;
 

@@ -24,7 +24,7 @@ GQuark gst_integral_histogram_error_quark (void)
 
 GType gst_integral_histogram_counter_get_type (void)
 {
-  static const GEnumValue values[] = {
+  static constexpr GEnumValue values[] = {
     { GST_INTEGRAL_HISTOGRAM_COUNTER_U32, "32 bits, exact below 2^32 pixels", "u32" },
     { GST_INTEGRAL_HISTOGRAM_COUNTER_U16,
       "16 bits, counts modulo 65536; answers for regions stay exact", "u16" },
@@ -34,10 +34,8 @@ GType gst_integral_histogram_counter_get_type (void)
       "8 bits and a few more, in tiles of 16x16: under a third of the bytes of u32 (limit: 2^20 "
       "columns and rows)",
       "u8-tiled" },
-    { 0, nullptr, nullptr },
   };
-  static const GType type = g_enum_register_static ("GstIntegralHistogramCounter", values);
-  return type;
+  return integralhist::enum_type<values> ("GstIntegralHistogramCounter");
 }
 
 namespace {
@@ -86,40 +84,34 @@ static_assert (names_rows (std::make_index_sequence<std::size (inthist::kFeature
 
 GType gst_integral_histogram_feature_get_type (void)
 {
-  constexpr gsize kN = G_N_ELEMENTS (inthist::kFeatures);
-  static const auto values = [] {
-    std::array<GEnumValue, kN + 1> all = {};
-    for (gsize i = 0; i < kN; i++)
+  static constexpr auto values = [] {
+    std::array<GEnumValue, std::size (inthist::kFeatures)> all = {};
+    for (gsize i = 0; i < all.size (); i++)
       all[i] = { gint (i), inthist::kFeatures[i].blurb, inthist::kFeatures[i].nick };
     return all;
   }();
-  static const GType type = g_enum_register_static ("GstIntegralHistogramFeature", values.data ());
-  return type;
+  return integralhist::enum_type<values> ("GstIntegralHistogramFeature");
 }
 
 GType gst_integral_histogram_weight_get_type (void)
 {
-  static const GEnumValue values[] = {
+  static constexpr GEnumValue values[] = {
     { GST_INTEGRAL_HISTOGRAM_WEIGHT_ONE, "1: pixels are counted", "one" },
     { GST_INTEGRAL_HISTOGRAM_WEIGHT_GRADIENT,
       "Length of luma's gradient, in eighths of a gray level", "gradient" },
-    { 0, nullptr, nullptr },
   };
-  static const GType type = g_enum_register_static ("GstIntegralHistogramWeight", values);
-  return type;
+  return integralhist::enum_type<values> ("GstIntegralHistogramWeight");
 }
 
 GType gst_integral_histogram_content_get_type (void)
 {
-  static const GEnumValue values[] = {
+  static constexpr GEnumValue values[] = {
     { GST_INTEGRAL_HISTOGRAM_CONTENT_BINS, "Pixels of each bin: an integral histogram", "bins" },
     { GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS,
       "Sums of values and of their squares: summed-area tables", "sums" },
     { GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS, "Weights of each bin's pixels", "weights" },
-    { 0, nullptr, nullptr },
   };
-  static const GType type = g_enum_register_static ("GstIntegralHistogramContent", values);
-  return type;
+  return integralhist::enum_type<values> ("GstIntegralHistogramContent");
 }
 
 namespace integralhist {

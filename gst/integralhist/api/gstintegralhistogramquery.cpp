@@ -310,7 +310,7 @@ gboolean check_length (bool is_right, gsize n, const char *what, const std::stri
 
 GType gst_integral_histogram_measure_get_type (void)
 {
-  static const GEnumValue values[] = {
+  static constexpr GEnumValue values[] = {
     { GST_INTEGRAL_HISTOGRAM_MEASURE_INTERSECTION, "Intersection", "intersection" },
     { GST_INTEGRAL_HISTOGRAM_MEASURE_BHATTACHARYYA, "Bhattacharyya's, or Hellinger's, distance",
       "bhattacharyya" },
@@ -329,10 +329,8 @@ GType gst_integral_histogram_measure_get_type (void)
       "Largest difference of the cumulative histograms", "kolmogorov-smirnov" },
     { GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR,
       "Score that is the sum of the model's numbers times the histogram's shares", "linear" },
-    { 0, nullptr, nullptr },
   };
-  static const GType type = g_enum_register_static ("GstIntegralHistogramMeasure", values);
-  return type;
+  return enum_type<values> ("GstIntegralHistogramMeasure");
 }
 
 gboolean gst_integral_histogram_grids (GstIntegralHistogram *histogram, const Grid *grids,
