@@ -4,21 +4,6 @@
 namespace integralhist {
 namespace {
 
-/// The type of property spec (GParamSpec) that GObject has for a type of number.
-template <class Number>
-struct Parent;
-#define PARENT(Number, Name, NAME) \
-  template <> \
-  struct Parent<Number> { \
-    using Spec = GParamSpec##Name; \
-    static constexpr const char *kUnchecked = "GstCudaIntegralParam" #Name; \
-    static GType type () { return G_TYPE_PARAM_##NAME; } \
-  };
-PARENT (int, Int, INT)
-PARENT (guint, UInt, UINT)
-PARENT (guint64, UInt64, UINT64)
-PARENT (double, Double, DOUBLE)
-
 /// Returns a GParamSpec type like GObject's own for Number, except that every value is valid. A
 /// copy of this code in another module of the process may already have registered the type.
 template <class Number>
@@ -28,11 +13,12 @@ GType unchecked_type ()
     G_PARAM_SPEC_CLASS (klass)->value_validate = [] (GParamSpec *, GValue *) { return FALSE; };
   };
   static const GType type = [&] {
-    const GType known = g_type_from_name (Parent<Number>::kUnchecked);
+    const GType known = g_type_from_name (NumberType<Number>::kUnchecked);
     return known ? known
                  : g_type_register_static_simple (
-                     Parent<Number>::type (), Parent<Number>::kUnchecked, sizeof (GParamSpecClass),
-                     init, sizeof (typename Parent<Number>::Spec), nullptr, GTypeFlags (0));
+                     NumberType<Number>::spec_type (), NumberType<Number>::kUnchecked,
+                     sizeof (GParamSpecClass), init, sizeof (typename NumberType<Number>::Spec),
+                     nullptr, GTypeFlags (0));
   }();
   return type;
 }
@@ -88,7 +74,7 @@ template <class Number>
 GParamSpec *number_spec (const char *name, const char *blurb, Number min, Number max,
                          Number by_default, Mutability when)
 {
-  auto *spec = reinterpret_cast<typename Parent<Number>::Spec *> (
+  auto *spec = reinterpret_cast<typename NumberType<Number>::Spec *> (
       g_param_spec_internal (unchecked_type<Number> (), name, nullptr, blurb, flags_of (when)));
   spec->minimum = min;
   spec->maximum = max;

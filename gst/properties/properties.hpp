@@ -52,17 +52,25 @@ void warn_of_fixed (GstElement *element, GParamSpec *spec, const GValue *value);
 /// Warns that a running element keeps the old value of a property, because of an error in the new.
 void warn_of_wrong (GstElement *element, GParamSpec *spec, const Error &error);
 
-/// A pair of functions for a property of type T: to read a T from a GValue, and to write it there.
-template <class T>
-constexpr std::nullptr_t kAccess = nullptr;
-template <>
-inline const auto kAccess<int> = std::pair (&g_value_get_int, &g_value_set_int);
-template <>
-inline const auto kAccess<guint> = std::pair (&g_value_get_uint, &g_value_set_uint);
-template <>
-inline const auto kAccess<guint64> = std::pair (&g_value_get_uint64, &g_value_set_uint64);
-template <>
-inline const auto kAccess<double> = std::pair (&g_value_get_double, &g_value_set_double);
+/// What GObject has for a type of number: the GType and the functions of a GValue, the type of a
+/// property spec (GParamSpec), and the name of a type of property spec that checks nothing.
+template <class Number>
+struct NumberType;
+#define NUMBER_TYPE(Number, Name, name, NAME) \
+  template <> \
+  struct NumberType<Number> { \
+    using Spec = GParamSpec##Name; \
+    static constexpr GType kType = G_TYPE_##NAME; \
+    static constexpr auto get = g_value_get_##name; \
+    static constexpr auto set = g_value_set_##name; \
+    static constexpr char kUnchecked[] = "GstCudaIntegralParam" #Name; \
+    static GType spec_type () { return G_TYPE_PARAM_##NAME; } \
+  };
+NUMBER_TYPE (int, Int, int, INT)
+NUMBER_TYPE (guint, UInt, uint, UINT)
+NUMBER_TYPE (guint64, UInt64, uint64, UINT64)
+NUMBER_TYPE (double, Double, double, DOUBLE)
+#undef NUMBER_TYPE
 
 /// A property as text, and the value parsed from the text or the reason why that failed.
 template <class T>
@@ -93,8 +101,8 @@ public:
   {
     add (
         number_spec<Number> (name, interned (blurb), min, max, field (by_default_), when),
-        [=] (P &p, const GValue *value) { field (p) = kAccess<Number>.first (value); },
-        [=] (const P &p, GValue *value) { kAccess<Number>.second (value, field (p)); },
+        [=] (P &p, const GValue *value) { field (p) = NumberType<Number>::get (value); },
+        [=] (const P &p, GValue *value) { NumberType<Number>::set (value, field (p)); },
         [=] (const P &p) { return check_range<Number> (name, field (p), min, max); });
   }
 

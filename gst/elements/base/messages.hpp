@@ -39,23 +39,11 @@ struct FrameTimes {
 GstStructure *frame_message (const char *name, const FrameTimes &times);
 void post_message (gpointer element, GstStructure *structure);
 
-/// The GType of a GValue that has a T.
-template <class T>
-constexpr GType kTypeOf = G_TYPE_INVALID;
-template <>
-inline constexpr GType kTypeOf<gint> = G_TYPE_INT;
-template <>
-inline constexpr GType kTypeOf<guint> = G_TYPE_UINT;
-template <>
-inline constexpr GType kTypeOf<guint64> = G_TYPE_UINT64;
-template <>
-inline constexpr GType kTypeOf<double> = G_TYPE_DOUBLE;
-
 template <class T>
 GValue gvalue (T content)
 {
   GValue value = G_VALUE_INIT;
-  kAccess<T>.second (g_value_init (&value, kTypeOf<T>), content);
+  NumberType<T>::set (g_value_init (&value, NumberType<T>::kType), content);
   return value;
 }
 
