@@ -35,10 +35,6 @@ const PropertyTable<LibraryOptions> &table ()
   return all;
 }
 
-struct KeyFileFree {
-  void operator() (GKeyFile *file) const { g_key_file_unref (file); }
-};
-
 /// Returns a text of arbitrary bytes as valid UTF-8, for error messages.
 std::string shown (const char *text)
 {
@@ -50,19 +46,18 @@ std::string shown (const char *text)
 
 Expected<LibraryOptions> LibraryOptions::parse (const std::string &text, LibraryOptions options)
 {
-  const std::unique_ptr<GKeyFile, KeyFileFree> file (g_key_file_new ());
+  g_autoptr (GKeyFile) file = g_key_file_new ();
   GError *problem = nullptr;
-  if (!g_key_file_load_from_data (file.get (), text.data (), text.size (), G_KEY_FILE_NONE,
-                                  &problem))
+  if (!g_key_file_load_from_data (file, text.data (), text.size (), G_KEY_FILE_NONE, &problem))
     return take_gerror (problem);
-  g_auto (GStrv) groups = g_key_file_get_groups (file.get (), nullptr);
+  g_auto (GStrv) groups = g_key_file_get_groups (file, nullptr);
   for (gchar **group = groups; *group; group++)
     if (g_strcmp0 (*group, kGroup) != 0)
       return error (Error::Kind::bad_setting, "there is no group [", shown (*group),
                     "]: write keys into [", kGroup, "]");
-  g_auto (GStrv) keys = g_key_file_get_keys (file.get (), kGroup, nullptr, nullptr);
+  g_auto (GStrv) keys = g_key_file_get_keys (file, kGroup, nullptr, nullptr);
   for (gchar **key = keys; key && *key; key++) {
-    g_autofree gchar *value = g_key_file_get_value (file.get (), kGroup, *key, nullptr);
+    g_autofree gchar *value = g_key_file_get_value (file, kGroup, *key, nullptr);
     TRY (table ().set_text (options, shown (*key), shown (g_strstrip (value))));
   }
   TRY (table ().check (options));

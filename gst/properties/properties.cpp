@@ -50,23 +50,13 @@ std::string written (const GValue *value)
   return text ? text : "";
 }
 
-/// The present value of an element's property.
-class PresentValue {
-public:
-  PresentValue (GstElement *element, const GParamSpec *spec)
-  {
-    g_value_init (&value_, spec->value_type);
-    g_object_get_property (G_OBJECT (element), spec->name, &value_);
-  }
-  ~PresentValue () { g_value_unset (&value_); }
-  PresentValue (const PresentValue &) = delete;
-  PresentValue &operator= (const PresentValue &) = delete;
-
-  const GValue *get () const { return &value_; }
-
-private:
-  GValue value_ = G_VALUE_INIT;
-};
+/// Returns the present value of an element's property, for g_auto (GValue).
+GValue present_value (GstElement *element, const GParamSpec *spec)
+{
+  GValue value = G_VALUE_INIT;
+  g_object_get_property (G_OBJECT (element), spec->name, g_value_init (&value, spec->value_type));
+  return value;
+}
 
 }  // namespace
 
@@ -142,31 +132,31 @@ bool is_fixed (GstElement *element, const GParamSpec *spec)
 
 bool has_value (GstElement *element, GParamSpec *spec, const GValue *value)
 {
-  const PresentValue present (element, spec);
+  g_auto (GValue) present = present_value (element, spec);
   if (G_VALUE_HOLDS_STRING (value))  // null is the empty text
-    return written (present.get ()) == written (value);
-  return g_param_values_cmp (spec, present.get (), value) == 0;
+    return written (&present) == written (value);
+  return g_param_values_cmp (spec, &present, value) == 0;
 }
 
 void warn_of_fixed (GstElement *element, GParamSpec *spec, const GValue *value)
 {
   if (has_value (element, spec, value))
     return;
-  const PresentValue kept (element, spec);
+  g_auto (GValue) kept = present_value (element, spec);
   GST_ELEMENT_WARNING (
       element, RESOURCE, SETTINGS,
       ("%s=%s is refused while the element runs, and %s stays %s: set it in the state NULL or "
        "READY.",
-       spec->name, written (value).c_str (), spec->name, written (kept.get ()).c_str ()),
+       spec->name, written (value).c_str (), spec->name, written (&kept).c_str ()),
       (nullptr));
 }
 
 void warn_of_wrong (GstElement *element, GParamSpec *spec, const Error &error)
 {
-  const PresentValue kept (element, spec);
+  g_auto (GValue) kept = present_value (element, spec);
   GST_ELEMENT_WARNING (element, RESOURCE, SETTINGS,
                        ("%s. Until then the property %s stays %s.", error.message.c_str (),
-                        spec->name, written (kept.get ()).c_str ()),
+                        spec->name, written (&kept).c_str ()),
                        (nullptr));
 }
 

@@ -202,21 +202,19 @@ public:
   /// if the text does not fit the property's type; check () finds all other errors.
   Expected<> set_text (P &p, const std::string &name, const std::string &text) const
   {
-    const auto row = std::ranges::find (
-        rows_, name, [] (const Row &one) { return std::string (one.spec->name); });
+    const auto row =
+        std::ranges::find_if (rows_, [&name] (const Row &one) { return name == one.spec->name; });
     if (row == rows_.end ()) {
       std::string names;
       for (const Row &one : rows_)
-        names += (names.empty () ? "" : ", ") + std::string (one.spec->name);
+        names += joined (names.empty () ? "" : ", ", one.spec->name);
       return error (Error::Kind::bad_setting, "there is no property ", name, ": use one of ",
                     names);
     }
-    GValue value = G_VALUE_INIT;
-    const auto parsed = parse_value (row->spec, text, &value);
-    if (parsed)
-      row->set (p, &value);
-    g_value_unset (&value);
-    return parsed;
+    g_auto (GValue) value = G_VALUE_INIT;
+    TRY (parse_value (row->spec, text, &value));
+    row->set (p, &value);
+    return {};
   }
   void get (const P &p, guint id, GValue *value) const { rows_[id - 1].get (p, value); }
 
@@ -226,12 +224,11 @@ public:
   {
     std::string names;
     for (const Row &row : rows_) {
-      GValue value = G_VALUE_INIT;
+      g_auto (GValue) value = G_VALUE_INIT;
       row.get (p, g_value_init (&value, row.spec->value_type));
       if (std::string_view (g_param_spec_get_blurb (row.spec)).starts_with (before)
           && !g_param_value_defaults (row.spec, &value))
-        names += (names.empty () ? "" : ", ") + std::string (row.spec->name);
-      g_value_unset (&value);
+        names += joined (names.empty () ? "" : ", ", row.spec->name);
     }
     return names;
   }
