@@ -1,17 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "log.hpp"
 
+#include <gst/integralhist/base/log_category.hpp>
+
 namespace integralhist::nvmot {
 
-GstDebugCategory *log_category ()
-{
-  static GstDebugCategory *const category = [] {
-    GstDebugCategory *made = nullptr;
-    GST_DEBUG_CATEGORY_INIT (made, "integralhist-nvmot", 0, "the tracker library for nvtracker");
-    return made;
-  }();
-  return category;
-}
+DEFINE_LOG_CATEGORY (log_category, "integralhist-nvmot", "the tracker library for nvtracker")
 
 void report (const Error &error, const char *doing)
 {

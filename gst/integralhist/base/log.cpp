@@ -1,13 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "log.hpp"
 
-GstDebugCategory *integralhist::log_category ()
-{
-  static GstDebugCategory *const category = [] {
-    GstDebugCategory *made = nullptr;
-    GST_DEBUG_CATEGORY_INIT (made, "integralhist", 0,
-                             "engines and payloads of integral histograms");
-    return made;
-  }();
-  return category;
-}
+#include "log_category.hpp"
+
+DEFINE_LOG_CATEGORY (integralhist::log_category, "integralhist",
+                     "engines and payloads of integral histograms")

@@ -3,18 +3,10 @@
 // The debug log category of trackers, and of the element integralhisttrack that uses them.
 #pragma once
 
-#include <gst/gst.h>
+#include <gst/integralhist/base/log_category.hpp>
 
 namespace integralhist {
 
-inline GstDebugCategory *track_log ()
-{
-  static GstDebugCategory *const category = [] {
-    GstDebugCategory *made = nullptr;
-    GST_DEBUG_CATEGORY_INIT (made, "integralhisttrack", 0, "tracking by integral histograms");
-    return made;
-  }();
-  return category;
-}
+inline DEFINE_LOG_CATEGORY (track_log, "integralhisttrack", "tracking by integral histograms")
 
 }  // namespace integralhist
