@@ -35,13 +35,6 @@ const PropertyTable<LibraryOptions> &table ()
   return all;
 }
 
-/// Returns a text of arbitrary bytes as valid UTF-8, for error messages.
-std::string shown (const char *text)
-{
-  g_autofree gchar *valid = g_utf8_make_valid (text, -1);
-  return valid;
-}
-
 }  // namespace
 
 Expected<LibraryOptions> LibraryOptions::parse (const std::string &text, LibraryOptions options)
@@ -53,12 +46,12 @@ Expected<LibraryOptions> LibraryOptions::parse (const std::string &text, Library
   g_auto (GStrv) groups = g_key_file_get_groups (file, nullptr);
   for (gchar **group = groups; *group; group++)
     if (g_strcmp0 (*group, kGroup) != 0)
-      return error (Error::Kind::bad_setting, "there is no group [", shown (*group),
+      return error (Error::Kind::bad_setting, "there is no group [", valid_utf8 (*group),
                     "]: write keys into [", kGroup, "]");
   g_auto (GStrv) keys = g_key_file_get_keys (file, kGroup, nullptr, nullptr);
   for (gchar **key = keys; key && *key; key++) {
     g_autofree gchar *value = g_key_file_get_value (file, kGroup, *key, nullptr);
-    TRY (table ().set_text (options, shown (*key), shown (g_strstrip (value))));
+    TRY (table ().set_text (options, valid_utf8 (*key), valid_utf8 (g_strstrip (value))));
   }
   TRY (table ().check (options));
   return options;
@@ -70,7 +63,7 @@ Expected<LibraryOptions> read_options (const std::string &path, bool &is_missing
   if (path.empty ())
     return LibraryOptions ();
   const auto refuse = [&path] (const std::string &why) {
-    return error (Error::Kind::bad_setting, "ll-config-file=", shown (path.c_str ()), ": ", why);
+    return error (Error::Kind::bad_setting, "ll-config-file=", valid_utf8 (path), ": ", why);
   };
   const auto text = read_regular_file (path, kMaxBytes);
   if (!text)

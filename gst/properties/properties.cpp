@@ -115,9 +115,9 @@ Expected<> parse_value (const GParamSpec *spec, const std::string &text, GValue 
       text.starts_with ('-') && (G_VALUE_HOLDS_UINT (value) || G_VALUE_HOLDS_UINT64 (value));
   if (!is_negative && gst_value_deserialize (value, text.c_str ()))
     return {};
-  g_autofree gchar *valid = g_utf8_make_valid (text.c_str (), -1);
-  return error (Error::Kind::bad_setting, spec->name, "=", valid, " is not of the type ",
-                g_type_name (spec->value_type), ": write a value of this type");
+  return error (Error::Kind::bad_setting, spec->name, "=", valid_utf8 (text),
+                " is not of the type ", g_type_name (spec->value_type),
+                ": write a value of this type");
 }
 
 bool is_running (GstElement *element)

@@ -8,8 +8,6 @@
 #include <string>
 #include <string_view>
 
-#include <glib.h>
-
 #include <gst/integralhist/base/error.hpp>
 
 namespace integralhist {
@@ -18,8 +16,7 @@ namespace integralhist {
 inline std::string quoted (std::string_view text)
 {
   constexpr std::size_t kMax = 200;
-  g_autofree char *valid = g_utf8_make_valid (text.data (), gssize (std::min (text.size (), kMax)));
-  return joined ("\"", valid, text.size () > kMax ? "...\"" : "\"");
+  return joined ("\"", valid_utf8 (text.substr (0, kMax)), text.size () > kMax ? "...\"" : "\"");
 }
 
 /// Reads the text of a property from left to right; errors name the property and quote the text.

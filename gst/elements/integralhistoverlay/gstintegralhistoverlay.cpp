@@ -148,8 +148,7 @@ static Box box_of (const GstVideoRegionOfInterestMeta *roi)
 static std::string name_of (GstVideoRegionOfInterestMeta *roi)
 {
   const char *type = g_quark_to_string (roi->roi_type);
-  g_autofree char *valid = g_utf8_make_valid (type ? type : "", -1);
-  return joined (valid, " ", roi->id);
+  return joined (valid_utf8 (type ? type : ""), " ", roi->id);
 }
 
 /// Returns the label of a region of interest: its name, and the confidence of a tracker. A

@@ -15,6 +15,12 @@ std::string text_of_number (double number)
   return g_ascii_formatd (text, sizeof text, "%g", number);
 }
 
+std::string valid_utf8 (std::string_view text)
+{
+  g_autofree gchar *valid = g_utf8_make_valid (text.data (), gssize (text.size ()));
+  return valid;
+}
+
 static GstIntegralHistogramError code_of (Error::Kind kind)
 {
   switch (kind) {

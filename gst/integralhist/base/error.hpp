@@ -54,6 +54,8 @@ using Expected = inthist::Expected<T, Error>;
 
 /// Returns a number as text with at most six digits and, in all locales, a decimal point.
 std::string text_of_number (double number);
+/// Returns a text of any bytes as valid UTF-8, for error messages.
+std::string valid_utf8 (std::string_view text);
 
 template <class... Parts>
 std::string joined (const Parts &...parts)
