@@ -19,6 +19,7 @@
 #include <utility>
 
 #include <gst/integralhist/api/histogram.hpp>
+#include <gst/integralhist/meta/frame_geometry.hpp>
 #include <gst/track/base/log.hpp>
 
 #include "overlapping_targets.hpp"
@@ -78,11 +79,6 @@ void TargetList::confirm (TrackedTarget &tracked, const TargetFrame &frame)
 }
 
 namespace {
-
-bool are_equal (const GstVideoRectangle &a, const GstVideoRectangle &b)
-{
-  return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
-}
 
 /// Returns boxes as text, in the form of the property targets: "x,y,width,height;...".
 std::string text_of (const std::vector<GstVideoRectangle> &boxes)

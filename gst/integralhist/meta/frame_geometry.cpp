@@ -175,11 +175,8 @@ FrameGeometry::Edges FrameGeometry::in_frame (const Edges &e) const
 
 bool FrameGeometry::operator== (const FrameGeometry &other) const
 {
-  const auto equal = [] (const GstVideoRectangle &a, const GstVideoRectangle &b) {
-    return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
-  };
   return column_ == other.column_ && row_ == other.row_ && is_turned_ == other.is_turned_
-         && equal (visible_, other.visible_);
+         && are_equal (visible_, other.visible_);
 }
 
 double FrameGeometry::across () const

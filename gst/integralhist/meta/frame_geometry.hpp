@@ -16,6 +16,11 @@ namespace integralhist {
 /// 0. Products of two such numbers stay far below 2^62, the limit of an AxisMap.
 constexpr int kMaxPixels = 1 << 28;
 
+inline bool are_equal (const GstVideoRectangle &a, const GstVideoRectangle &b)
+{
+  return a.x == b.x && a.y == b.y && a.w == b.w && a.h == b.h;
+}
+
 /// Maps a column or row x of one frame to another frame: (scale * x + offset) / divisor. scale is
 /// not 0, and divisor is above 0.
 struct AxisMap {

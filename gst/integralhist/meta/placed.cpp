@@ -35,11 +35,9 @@ inthist::Expected<Placed, std::string> after (const Placed &placed, const FrameG
     return no (joined ("it is of a frame of ", placed.width, "x", placed.height, ", not of ",
                        size_of (in)));
   Placed now = { guint (out->width), guint (out->height), std::nullopt };
-  const auto is_all = [] (const GstVideoRectangle &r, const GstVideoInfo *info) {
-    return r.x == 0 && r.y == 0 && r.w == info->width && r.h == info->height;
-  };
   const bool only_scales = !step.mirrors_columns && !step.mirrors_rows && !step.is_turned
-                           && is_all (step.in, in) && is_all (step.out, out);
+                           && are_equal (step.in, all_of (in))
+                           && are_equal (step.out, all_of (out));
   if (only_scales && !placed.geometry)
     return now;
   now.geometry = before.after (step);
