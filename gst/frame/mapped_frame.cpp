@@ -7,11 +7,6 @@
 namespace integralhist {
 namespace {
 
-std::string size_text (gint64 width, gint64 height)
-{
-  return joined (width, "x", height);
-}
-
 template <class... Parts>
 tl::unexpected<Error> bad_frame (const Parts &...why)
 {
@@ -26,9 +21,8 @@ Expected<> check_video_meta (const GstVideoMeta *meta, const GstVideoInfo &info)
                       ", and the caps say ", GST_VIDEO_INFO_NAME (&info));
   if (meta->width < guint (GST_VIDEO_INFO_WIDTH (&info))
       || meta->height < guint (GST_VIDEO_INFO_HEIGHT (&info)))
-    return bad_frame ("its GstVideoMeta says ", size_text (meta->width, meta->height),
-                      ", and the caps say ",
-                      size_text (GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info)));
+    return bad_frame ("its GstVideoMeta says ", meta->width, "x", meta->height,
+                      ", and the caps say ", info.width, "x", info.height);
   if (meta->n_planes != GST_VIDEO_INFO_N_PLANES (&info))
     return bad_frame ("its GstVideoMeta says ", meta->n_planes, " planes, and ",
                       GST_VIDEO_INFO_NAME (&info), " has ", GST_VIDEO_INFO_N_PLANES (&info));
@@ -75,9 +69,9 @@ Expected<GstVideoRectangle> frame_area (GstBuffer *buffer, const FrameFormat &fo
   const gint64 width = meta ? meta->width : all.w, height = meta ? meta->height : all.h;
   if (crop->width < 1 || crop->height < 1 || gint64 (crop->x) + crop->width > width
       || gint64 (crop->y) + crop->height > height)
-    return bad_frame ("its GstVideoCropMeta leaves ", size_text (crop->width, crop->height), " at ",
-                      crop->x, ",", crop->y, ", which do not lie in the picture of ",
-                      size_text (width, height));
+    return bad_frame ("its GstVideoCropMeta leaves ", crop->width, "x", crop->height, " at ",
+                      crop->x, ",", crop->y, ", which do not lie in the picture of ", width, "x",
+                      height);
   return GstVideoRectangle{ gint (crop->x), gint (crop->y), gint (crop->width),
                             gint (crop->height) };
 }
@@ -117,9 +111,8 @@ Expected<MappedFrame> MappedFrame::map (GstBuffer *buffer, const FrameFormat &fo
                             GstMapFlags (flags | int (GST_VIDEO_FRAME_MAP_FLAG_NO_REF))))
     return bad_frame ("its buffer of ", gst_buffer_get_size (buffer),
                       " bytes could not be mapped; ", GST_VIDEO_INFO_NAME (&info), " of ",
-                      size_text (GST_VIDEO_INFO_WIDTH (&info), GST_VIDEO_INFO_HEIGHT (&info)),
-                      " has ", GST_VIDEO_INFO_SIZE (&info), " with rows of ",
-                      GST_VIDEO_INFO_PLANE_STRIDE (&info, 0),
+                      info.width, "x", info.height, " has ", GST_VIDEO_INFO_SIZE (&info),
+                      " with rows of ", GST_VIDEO_INFO_PLANE_STRIDE (&info, 0),
                       " bytes, and other strides need a GstVideoMeta");
   return MappedFrame (area, video);
 }

@@ -15,11 +15,6 @@ tl::unexpected<std::string> no (std::string reason)
   return tl::unexpected<std::string> (std::move (reason));
 }
 
-std::string size_of (const GstVideoInfo *info)
-{
-  return joined (info->width, "x", info->height);
-}
-
 GstVideoRectangle all_of (const GstVideoInfo *info)
 {
   return { 0, 0, info->width, info->height };
@@ -33,7 +28,7 @@ inthist::Expected<Placed, std::string> after (const Placed &placed, const FrameG
 {
   if (guint (in->width) != placed.width || guint (in->height) != placed.height)
     return no (joined ("it is of a frame of ", placed.width, "x", placed.height, ", not of ",
-                       size_of (in)));
+                       in->width, "x", in->height));
   Placed now = { guint (out->width), guint (out->height), std::nullopt };
   const bool only_scales = !step.mirrors_columns && !step.mirrors_rows && !step.is_turned
                            && are_equal (step.in, all_of (in))
@@ -107,7 +102,7 @@ inthist::Expected<Placed, std::string> transformed (const Placed &placed, int or
     const auto *const scale = static_cast<const GstVideoMetaTransform *> (data);
     const GstVideoInfo *const in = scale->in_info, *const out = scale->out_info;
     if (!same_aspect (*in, *out))
-      return no (joined (size_of (in), " to ", size_of (out),
+      return no (joined (in->width, "x", in->height, " to ", out->width, "x", out->height,
                          " changes the aspect ratio, so there may be borders"));
     return after (placed, before, in, out, { all_of (in), all_of (out), out->width, out->height });
   }
