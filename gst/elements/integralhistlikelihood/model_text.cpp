@@ -22,15 +22,14 @@ static Expected<WrittenHistogram> read_header (const TextReader &reader, std::st
 {
   const std::size_t end = std::min (header.find (' '), header.size ());
   const std::string_view nick = header.substr (0, end), parts = header.substr (end);
-  const auto info = std::ranges::find (inthist::kFeatures, nick, &inthist::FeatureInfo::nick);
-  if (info == std::end (inthist::kFeatures))
+  const auto feature = parse_feature (nick).value_or (std::nullopt);
+  if (!feature)
     return reader.refuse (quoted (nick),
                           " is not a feature, such as hue or \"hsv 16,4,4\" before a colon");
-  const auto feature = inthist::Feature (info - inthist::kFeatures);
   WrittenHistogram written = { {}, feature, {} };
   if (parts.find_first_not_of (' ') != parts.npos)
     written.quantization =
-        TRY (parse_quantization (parts, feature, "the quantization in histogram"));
+        TRY (parse_quantization (parts, *feature, "the quantization in histogram"));
   return written;
 }
 
