@@ -17,16 +17,12 @@ namespace integralhist {
   "{ GRAY8, NV12, NV21, I420, YV12, Y42B, Y444, YUY2, UYVY, GRAY16_LE, " \
   "RGB, BGR, RGBx, BGRx, xRGB, xBGR, RGBA, BGRA, ARGB, ABGR, RGB10A2_LE, BGR10A2_LE }"
 
-/// The formats of frames in CUDA memory (libgstcuda) that this project can read.
-#define INTEGRALHIST_CUDA_FORMATS \
-  "{ NV12, NV21, I420, YV12, Y42B, Y444, P010_10LE, P016_LE, I420_10LE, I422_10LE, I422_12LE, " \
-  "Y444_16LE, YUY2, UYVY, " \
-  "RGB, BGR, RGBx, BGRx, RGBA, BGRA, ARGB, ABGR, RGB10A2_LE, BGR10A2_LE }"
-
-/// The formats of frames in CUDA memory on which this project can draw.
+/// The formats of frames in CUDA memory (libgstcuda) on which this project can draw, and those that
+/// it can read.
 #define INTEGRALHIST_CANVAS_FORMATS \
-  "{ NV12, NV21, I420, YV12, Y42B, Y444, P010_10LE, P016_LE, I420_10LE, I422_10LE, I422_12LE, " \
-  "Y444_16LE, YUY2, UYVY, RGB, BGR, RGBx, BGRx, RGBA, BGRA, ARGB, ABGR }"
+  "NV12, NV21, I420, YV12, Y42B, Y444, P010_10LE, P016_LE, I420_10LE, I422_10LE, I422_12LE, " \
+  "Y444_16LE, YUY2, UYVY, RGB, BGR, RGBx, BGRx, RGBA, BGRA, ARGB, ABGR"
+#define INTEGRALHIST_CUDA_FORMATS "{ " INTEGRALHIST_CANVAS_FORMATS ", RGB10A2_LE, BGR10A2_LE }"
 
 /// The formats of NVMM frames on which this project can draw in place.
 #define INTEGRALHIST_NVMM_CANVAS_FORMATS \

@@ -34,7 +34,7 @@ int between (int low, int high)
 std::vector<GstVideoFormat> formats ()
 {
   g_autoptr (GstCaps) caps =
-      gst_caps_from_string ("video/x-raw,format=" INTEGRALHIST_CANVAS_FORMATS);
+      gst_caps_from_string ("video/x-raw,format={ " INTEGRALHIST_CANVAS_FORMATS " }");
   const GValue *list = gst_structure_get_value (gst_caps_get_structure (caps, 0), "format");
   std::vector<GstVideoFormat> all;
   for (guint i = 0; i < gst_value_list_get_size (list); i++)

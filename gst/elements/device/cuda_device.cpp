@@ -27,7 +27,7 @@ const char *const kReadableCaps = GST_VIDEO_CAPS_MAKE_WITH_FEATURES (
                                ";" GST_VIDEO_CAPS_MAKE (INTEGRALHIST_SYSTEM_FORMATS);
 const char *const kCanvasCaps = GST_VIDEO_CAPS_MAKE_WITH_FEATURES (
     GST_CAPS_FEATURE_MEMORY_CUDA_MEMORY,
-    INTEGRALHIST_CANVAS_FORMATS) ";" INTEGRALHIST_NVMM_CANVAS_CAPS;
+    "{ " INTEGRALHIST_CANVAS_FORMATS " }") ";" INTEGRALHIST_NVMM_CANVAS_CAPS;
 const int kMapCuda = GST_MAP_CUDA;
 
 void CudaDevice::set_context (GstElement *element, GstContext *context, int device_id)
