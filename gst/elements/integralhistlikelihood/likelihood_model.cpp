@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include <kernels/region.hpp>
+
 #include <gst/integralhist/api/histogram.hpp>
 
 namespace integralhist {
@@ -70,15 +72,12 @@ Expected<LikelihoodModel> take_model (const ModelText &text, const WrittenHistog
   TRY (check_numbers (written, spec));
   LikelihoodModel model = { written.bins, spec };
   if (model.bins.empty ()) {
-    const gint64 right = std::min<gint64> (gint64 (region.x) + region.w, width),
-                 bottom = std::min<gint64> (gint64 (region.y) + region.h, height);
-    region.x = std::max (region.x, 0);
-    region.y = std::max (region.y, 0);
-    if (right <= region.x || bottom <= region.y)
+    const inthist::Region shown =
+        inthist::clip ({ region.x, region.y, region.w, region.h }, { width, height });
+    if (shown.width == 0)
       return error (Error::Kind::bad_setting, "model=\"", text.text, "\" lies outside of the ",
                     width, "x", height, " frame: set it to a region inside, x,y,width,height");
-    region.w = int (right) - region.x;
-    region.h = int (bottom) - region.y;
+    region = { shown.x, shown.y, shown.width, shown.height };
     model.bins = TRY (count_region (meta, region));
   } else if (const guint bins = gst_integral_histogram_get_bins (meta->histogram);
              model.bins.size () != bins) {
