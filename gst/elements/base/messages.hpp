@@ -19,6 +19,16 @@ namespace integralhist {
 void post_error (gpointer element, const Error &error, const char *doing = "",
                  std::source_location from = std::source_location::current ());
 
+/// Posts the error of a result, if it has one. Returns whether it has one.
+template <class T>
+bool post_error_of (gpointer element, const Expected<T> &result,
+                    std::source_location from = std::source_location::current ())
+{
+  if (!result)
+    post_error (element, result.error (), "", from);
+  return !result;
+}
+
 /// Posts the error of an element that reads histograms, unless the producer of the frame has
 /// already posted why there is no histogram. Returns the flow for the streaming thread.
 GstFlowReturn post_error_of_consumer (gpointer element, GstBuffer *buffer, const Error &error,

@@ -72,10 +72,8 @@ private:
 
   static gboolean start (GstBaseTransform *trans)
   {
-    if (const auto valid = table ().check (*Plumbing::properties_of (trans)); !valid) {
-      post_error (trans, valid.error ());
+    if (post_error_of (trans, table ().check (*Plumbing::properties_of (trans))))
       return FALSE;
-    }
     state_of (trans).consumer.start ();
     return TRUE;
   }

@@ -114,8 +114,7 @@ static void gst_cuda_track_features_init (GstCudaTrackFeatures *self)
   g_autoptr (GstPad) sink = gst_element_get_static_pad (GST_ELEMENT (self), "sink");
   // Reports refused caps: the elements inside do not receive caps that the GstBin's pad refuses.
   probe_caps (sink, [] (GstElement *bin, const GstCaps *, const Expected<> &checked) {
-    if (!checked)
-      post_error (bin, checked.error ());
+    post_error_of (bin, checked);
   });
 }
 

@@ -422,10 +422,8 @@ static GstStateChangeReturn gst_integral_hist_keep_metas_change_state (GstElemen
   // Checks the elements inside at both changes: the property `element` may also be set in READY.
   if (transition == GST_STATE_CHANGE_NULL_TO_READY
       || transition == GST_STATE_CHANGE_READY_TO_PAUSED)
-    if (const auto valid = check_inside (self); !valid) {
-      post_error (self, valid.error ());
+    if (post_error_of (self, check_inside (self)))
       return GST_STATE_CHANGE_FAILURE;
-    }
   const GstStateChangeReturn result =
       GST_ELEMENT_CLASS (Element::parent_class ())->change_state (element, transition);
   if (transition == GST_STATE_CHANGE_PAUSED_TO_READY) {

@@ -422,11 +422,8 @@ static GstFlowReturn gst_integral_hist_likelihood_transform (GstBaseTransform *t
 {
   if (!has_picture (in))
     return GST_FLOW_OK;  // a gap without a picture passes unchanged
-  if (const auto mapped = MappedFrame::map (in, Element::state_of (trans).input, GST_MAP_READ);
-      !mapped) {
-    post_error (trans, mapped.error ());
+  if (post_error_of (trans, MappedFrame::map (in, Element::state_of (trans).input, GST_MAP_READ)))
     return GST_FLOW_ERROR;
-  }
   return GST_BASE_TRANSFORM_CLASS (Element::parent_class ())->transform (trans, in, out);
 }
 
@@ -445,10 +442,8 @@ static gboolean gst_integral_hist_likelihood_set_info (GstVideoFilter *filter, G
                                                        GstVideoInfo *, GstCaps *, GstVideoInfo *)
 {
   const auto input = frame_format_of (in_caps);
-  if (!input) {
-    post_error (filter, input.error ());
+  if (post_error_of (filter, input))
     return FALSE;
-  }
   State &state = Element::state_of (filter);
   state.input = *input;
   state.picture.forget_formats ();
@@ -504,12 +499,9 @@ static GstFlowReturn gst_integral_hist_likelihood_prepare_output_buffer (GstBase
                                                                          GstBuffer **out)
 {
   if (has_picture (in)) {
-    if (const auto alone =
-            check_alone (in, Element::state_of (trans).input, GST_OBJECT_NAME (trans));
-        !alone) {
-      post_error (trans, alone.error ());
+    const auto &input = Element::state_of (trans).input;
+    if (post_error_of (trans, check_alone (in, input, GST_OBJECT_NAME (trans))))
       return GST_FLOW_ERROR;
-    }
     return prepare_with_tensors (trans, in, out);
   }
   *out = in;

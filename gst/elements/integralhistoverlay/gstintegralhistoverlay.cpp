@@ -322,10 +322,8 @@ static gboolean gst_integral_hist_overlay_set_caps (GstBaseTransform *trans, Gst
 {
   State &state = Element::state_of (trans);
   const auto input = frame_format_of (in_caps);
-  if (!input) {
-    post_error (trans, input.error ());
+  if (post_error_of (trans, input))
     return FALSE;
-  }
   if (!state.input.info.finfo || !gst_video_info_is_equal (&input->info, &state.input.info))
     state.trails.clear ();
   state.input = *input;
@@ -367,10 +365,8 @@ static GstFlowReturn gst_integral_hist_overlay_prepare_output_buffer (GstBaseTra
     const auto planned = plan (self, in);
     const auto alone =
         planned && *planned ? check_alone (in, state.input, GST_OBJECT_NAME (self)) : Expected<> ();
-    if (!planned || !alone) {
-      post_error (self, planned ? alone.error () : planned.error ());
+    if (post_error_of (self, planned) || post_error_of (self, alone))
       return GST_FLOW_ERROR;
-    }
     state.draws = *planned;
   }
   state.regions_seen =
