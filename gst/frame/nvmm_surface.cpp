@@ -144,8 +144,6 @@ Expected<NvmmSurface> nvmm_surface_of (const void *surface_params, NvmmSurface::
     return bad_surface ("its surface has no address of pixels", kToSystemMemory);
   NvmmSurface surface = { .memory = memory,
                           .device = device,
-                          .width = int (parameters.width),
-                          .height = int (parameters.height),
                           .data = static_cast<std::byte *> (parameters.data),
                           .bytes = parameters.bytes };
   for (guint p = 0; p < n_planes; p++) {

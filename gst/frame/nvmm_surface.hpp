@@ -33,8 +33,7 @@ struct NvmmSurface {
   };
 
   Memory memory = Memory::device;
-  int device = 0;  // number of the GPU that holds the pixels, or reads them
-  int width = 0, height = 0;
+  int device = 0;             // number of the GPU that holds the pixels, or reads them
   std::byte *data = nullptr;  // the pixels
   gsize bytes = 0;
   std::array<Plane, GST_VIDEO_MAX_PLANES> planes = {};

@@ -153,8 +153,9 @@ TEST (enlarged)
       continue;
     const int across = first.out.w / (first.is_turned ? first.in.h : first.in.w),
               down = first.out.h / (first.is_turned ? first.in.w : first.in.h);
-    fail_unless (std::fabs (geometry->across () * across - 1) < 1e-12
-                 && std::fabs (geometry->down () * down - 1) < 1e-12);
+    const FrameGeometry::Edges one = { 0, 0, double (across), double (down) };
+    const auto [left, top, right, bottom] = geometry->in_original (one);
+    fail_unless (std::fabs (right - left - 1) < 1e-12 && std::fabs (bottom - top - 1) < 1e-12);
     for (int i = 0; i < 20; i++) {
       const GstVideoRectangle r = { first.out.x + across * pick (random, -2, 6),
                                     first.out.y + down * pick (random, -2, 6),

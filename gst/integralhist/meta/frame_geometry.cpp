@@ -2,7 +2,6 @@
 #include "frame_geometry.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdlib>
 #include <numeric>
 #include <utility>
@@ -177,18 +176,6 @@ bool FrameGeometry::operator== (const FrameGeometry &other) const
 {
   return column_ == other.column_ && row_ == other.row_ && is_turned_ == other.is_turned_
          && are_equal (visible_, other.visible_);
-}
-
-double FrameGeometry::across () const
-{
-  return std::fabs (is_turned_ ? double (row_.scale) / double (row_.divisor)
-                               : double (column_.scale) / double (column_.divisor));
-}
-
-double FrameGeometry::down () const
-{
-  return std::fabs (is_turned_ ? double (column_.scale) / double (column_.divisor)
-                               : double (row_.scale) / double (row_.divisor));
 }
 
 }  // namespace integralhist

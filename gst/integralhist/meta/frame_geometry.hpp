@@ -71,11 +71,6 @@ public:
 
   bool operator== (const FrameGeometry &other) const;
 
-  /// Return how many pixels of the original frame one pixel of this frame covers, along a row of
-  /// this frame (across) and along a column (down).
-  double across () const;
-  double down () const;
-
 private:
   // Map columns and rows of this frame to columns and rows of the original frame. If this frame is
   // turned, column_ maps the rows of this frame, and row_ the columns.
