@@ -21,13 +21,16 @@ for, and claims, which are what the paper's text states, with the place:
   rate, best          frames a second instead of microseconds; the fastest of a column is bold
   sentence            what agrees, what does not and why; {id} is a claim's value here
   unread              what is not compared, if the page needs to say it
-  claims              said, at: what is stated, and where
-      published       a value, beside ours; or the range `least` to `most` of a ratio
-      over, under     rows by columns of the CSV ("alone" where no mode is given). The claim's value
-                      is the time of one over that of the other, for each size, bins and type
-                      ("each" names other columns), the fastest where several rows match. `stage` is
-                      the time of one stage. `factor` is multiplied with it. Without `under` it is
-                      frames a second, or GB/s of so many `passes` over the table's bytes
+  claims              [said, at, stated, over, under, {...}]: what is said, and where. `stated` is
+                      a value, beside ours, or "least..most" of a ratio, of which one may be
+                      missing; "" if nothing is compared.
+      over, under     "NAME; column=value; ..." of the CSV ("alone" where no mode is given). The
+                      claim's value is the time of one over that of the other, for each size, bins
+                      and type (`each` names other columns), the fastest where several rows match.
+                      `stage` is the time of one stage. `factor` is multiplied with it. Without
+                      `under` it is frames a second, or GB/s of so many `passes` over the table's
+                      bytes
+      {...}           these, and `id`, which the sentence calls it
 """
 import argparse
 import csv
@@ -55,12 +58,30 @@ NEAR = 1.25  # a ratio agrees that is off by less: it is another GPU
 TITLES = {'size': 'frame', 'planes': 'bins'}
 
 
+def selector(text):
+    return dict(part.split('=', 1) if '=' in part else ('name', part) for part in text.split('; '))
+
+
+def claim_of(said, at, stated, over, *rest):
+    """The keys that a claim has, by name"""
+    claim = {'said': said, 'over': selector(over), **({'at': at} if at else {})}
+    for part in rest:
+        claim.update({'under': selector(part)} if isinstance(part, str) else part)
+    least, dots, most = stated.partition('..')
+    ends = ({'least': least, 'most': most if dots else least} if 'under' in claim
+            else {'published': stated})
+    return {**claim, **{key: float(end) for key, end in ends.items() if end}}
+
+
 def papers(folder):
     """{name: paper}, in the order of the page"""
     found = {}
     for path in sorted(glob.glob(os.path.join(folder, '*.toml'))):
         with open(path, 'rb') as file:
-            found[os.path.basename(path)[:-5].split('-', 1)[1]] = tomllib.load(file)
+            paper = tomllib.load(file)
+        for experiment in paper['experiment']:
+            experiment['claims'] = [claim_of(*claim) for claim in experiment['claims']]
+        found[os.path.basename(path)[:-5].split('-', 1)[1]] = paper
     return found
 
 

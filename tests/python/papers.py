@@ -31,24 +31,11 @@ where = { mode = "alone", name = ["serial", "wavefront"] }
 columns = ["size", "planes"]
 unread = "Nothing."
 sentence = "It is {ratio}."
-[[experiment.claims]]
-id = "ratio"
-said = "slower"
-at = "1"
-least = 1000000
-over = { name = "serial" }
-under = { name = "wavefront" }
-[[experiment.claims]]
-said = "rate"
-at = "2"
-published = 0.5
-over = { name = "serial", planes = "8" }
-[[experiment.claims]]
-said = "a part of it"
-at = "3"
-most = 1000
-over = { name = "serial", stage = "recursion" }
-under = { name = "serial" }
+claims = [
+  ["slower", "1", "1000000..", "serial", "wavefront", { id = "ratio" }],
+  ["rate", "2", "0.5", "serial; planes=8"],
+  ["a part of it", "3", "..1000", "serial; stage=recursion", "serial"],
+]
 '''
 
 
