@@ -50,99 +50,74 @@ int right (const Job &job)
   return 0;
 }
 
-/// Makes the right tensor, and then a fault.
-template <auto kFault>
-int faulty (const Job &job)
-{
-  const std::uint32_t before = element<std::uint32_t> (job, 0, 2, 3);
-  right (job);
-  kFault (job, before);
-  return 0;
-}
-
 struct Fault {
   const char *what;
   int (*run) (const Job &);
   const char *noticed;  // a part that the message must have
 };
 
+/// Makes the right tensor, and then a fault. `before` is what an element was.
+#define FAULT(what, noticed, ...) \
+  { \
+    what, \
+        [] (const Job &job) { \
+          [[maybe_unused]] const auto before = element<std::uint32_t> (job, 0, 2, 3); \
+          right (job); \
+          __VA_ARGS__; \
+          return 0; \
+        }, \
+        noticed \
+  }
+
+constexpr Fault kLeftOut = FAULT ("an element left out", "(0, 2, 3)",
+                                  element<std::uint32_t> (job, 0, 2, 3) = before),
+                kBetweenRows = FAULT ("a byte between rows", "outside",
+                                      *byte_at (job, 0, 3, job.shape.width * 4) = 0),
+                kBehind = FAULT ("a byte behind the tensor", "outside",
+                                 *byte_at (job, job.shape.bins, 0, 0) = 0),
+                kNothing = { "nothing written", [] (const Job &) { return 0; }, "(0, 0, 0)" };
+
 constexpr Fault kOfCounts[] = {
-  { "an element too many by one",
-    faulty<[] (const Job &job, std::uint32_t) { element<std::uint32_t> (job, 1, 4, 5)++; }>,
-    "(1, 4, 5)" },
-  { "an element left out", faulty<[] (const Job &job, std::uint32_t before) {
-      element<std::uint32_t> (job, 0, 2, 3) = before;
-    }>,
-    "(0, 2, 3)" },
-  { "a byte between rows",
-    faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 0, 3, job.shape.width * 4) = 0; }>,
-    "outside" },
-  { "a byte between planes",
-    faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 1, 0, -1) = 0; }>, "outside" },
-  { "a byte before the tensor",
-    faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 0, 0, -1) = 0; }>, "byte -1" },
-  { "a byte behind the tensor",
-    faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, job.shape.bins, 0, 0) = 0; }>,
-    "outside" },
-  { "a byte behind the workspace", faulty<[] (const Job &job, std::uint32_t) {
-      static_cast<std::uint8_t *> (job.workspace)[64] = 0;
-    }>,
-    "workspace" },
-  { "a byte before the workspace", faulty<[] (const Job &job, std::uint32_t) {
-      static_cast<std::uint8_t *> (job.workspace)[-1] = 0;
-    }>,
-    "workspace" },
+  FAULT ("an element too many by one", "(1, 4, 5)", element<std::uint32_t> (job, 1, 4, 5)++),
+  kLeftOut,
+  kBetweenRows,
+  FAULT ("a byte between planes", "outside", *byte_at (job, 1, 0, -1) = 0),
+  FAULT ("a byte before the tensor", "byte -1", *byte_at (job, 0, 0, -1) = 0),
+  kBehind,
+  FAULT ("a byte behind the workspace", "workspace",
+         static_cast<std::uint8_t *> (job.workspace)[64] = 0),
+  FAULT ("a byte before the workspace", "workspace",
+         static_cast<std::uint8_t *> (job.workspace)[-1] = 0),
   { "an error", [] (const Job &job) { return right (job) + 1; }, "error" },
-  { "nothing written", [] (const Job &) { return 0; }, "(0, 0, 0)" },
+  kNothing,
 };
 
 /// Faults in tiles of 288 bytes. Row 1 of a tile is line 3.
 constexpr Fault kOfTiles[] = {
-  { "a byte inside too many by one",
-    faulty<[] (const Job &job, std::uint32_t) { ++*byte_at (job, 1, 1, 288 + 3 * 16 + 5); }>,
-    "(1, 17, 21)" },
-  { "a corner too many by 65536",
-    faulty<[] (const Job &job, std::uint32_t) { ++*byte_at (job, 2, 0, 2 * 16); }>, "(2, 0, 0)" },
-  { "a place right of the frame",
-    faulty<[] (const Job &job, std::uint32_t) { ++*byte_at (job, 0, 0, 2 * 288 + 3 * 16 + 6); }>,
-    "bin 0, tile 2 of row 0: byte 54" },
-  { "a place below the frame",
-    faulty<[] (const Job &job, std::uint32_t) { ++*byte_at (job, 1, 1, 7 * 16); }>,
-    "bin 1, tile 0 of row 1: byte 112" },
-  { "a byte between rows of tiles",
-    faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 0, 0, 3 * 288) = 0; }>, "outside" },
-  { "a byte behind the tensor",
-    faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, job.shape.bins, 0, 0) = 0; }>,
-    "outside" },
-  { "nothing written", [] (const Job &) { return 0; }, "(0, 0, 0)" },
+  FAULT ("a byte inside too many by one", "(1, 17, 21)", ++*byte_at (job, 1, 1, 288 + 3 * 16 + 5)),
+  FAULT ("a corner too many by 65536", "(2, 0, 0)", ++*byte_at (job, 2, 0, 2 * 16)),
+  FAULT ("a place right of the frame", "bin 0, tile 2 of row 0: byte 54",
+         ++*byte_at (job, 0, 0, 2 * 288 + 3 * 16 + 6)),
+  FAULT ("a place below the frame", "bin 1, tile 0 of row 1: byte 112",
+         ++*byte_at (job, 1, 1, 7 * 16)),
+  FAULT ("a byte between rows of tiles", "outside", *byte_at (job, 0, 0, 3 * 288) = 0),
+  kBehind,
+  kNothing,
 };
 
 constexpr Fault kOfSums[] = {
-  { "a NaN", faulty<[] (const Job &job, std::uint32_t) {
-      element<float> (job, 0, 4, 5) = std::numeric_limits<float>::quiet_NaN ();
-    }>,
-    "(0, 4, 5)" },
-  { "an infinity",
-    faulty<[] (const Job &job, std::uint32_t) { element<float> (job, 0, 4, 5) = INFINITY; }>,
-    "(0, 4, 5)" },
-  { "an element left out", faulty<[] (const Job &job, std::uint32_t before) {
-      element<std::uint32_t> (job, 0, 2, 3) = before;
-    }>,
-    "(0, 2, 3)" },
-  { "an element too large", faulty<[] (const Job &job, std::uint32_t) {
-      element<float> (job, 0, 20, 9) = 1.01f * element<float> (job, 0, 20, 9) + 0.01f;
-    }>,
-    "(0, 20, 9)" },
-  { "a byte between rows",
-    faulty<[] (const Job &job, std::uint32_t) { *byte_at (job, 0, 3, job.shape.width * 4) = 0; }>,
-    "outside" },
+  FAULT ("a NaN", "(0, 4, 5)",
+         element<float> (job, 0, 4, 5) = std::numeric_limits<float>::quiet_NaN ()),
+  FAULT ("an infinity", "(0, 4, 5)", element<float> (job, 0, 4, 5) = INFINITY),
+  kLeftOut,
+  FAULT ("an element too large", "(0, 20, 9)",
+         element<float> (job, 0, 20, 9) = 1.01f * element<float> (job, 0, 20, 9) + 0.01f),
+  kBetweenRows,
 };
 
 /// Integers in floats, all of them small enough to be exact.
 constexpr Fault kOfExactSums[] = {
-  { "an element too large by one",
-    faulty<[] (const Job &job, std::uint32_t) { element<float> (job, 0, 20, 9)++; }>,
-    "(0, 20, 9)" },
+  FAULT ("an element too large by one", "(0, 20, 9)", element<float> (job, 0, 20, 9)++),
 };
 
 bool notices (const Shape &shape, Pattern pattern, std::span<const Fault> faults)
