@@ -133,53 +133,6 @@ Choice choice (const char *option, std::string_view value)
   return { .value = number (option, value, 1, 65536) };
 }
 
-enum {
-  kList = 1,
-  kDevice,
-  kSeed,
-  kCases,
-  kSize,
-  kBins,
-  kCounter,
-  kTable,
-  kTile,
-  kThreads,
-  kBench,
-  kPicture,
-  kRegions,
-  kBuffers,
-  kTransfers,
-  kSeconds,
-  kPeers,
-  kNoPeers,
-  kFormat,
-  kOutput
-};
-constexpr option kOptions[] = {
-  { "list", no_argument, nullptr, kList },
-  { "device", required_argument, nullptr, kDevice },
-  { "seed", required_argument, nullptr, kSeed },
-  { "cases", required_argument, nullptr, kCases },
-  { "size", required_argument, nullptr, kSize },
-  { "bins", required_argument, nullptr, kBins },
-  { "counter", required_argument, nullptr, kCounter },
-  { "table", required_argument, nullptr, kTable },
-  { "tile", required_argument, nullptr, kTile },
-  { "threads", required_argument, nullptr, kThreads },
-  { "bench", no_argument, nullptr, kBench },
-  { "picture", required_argument, nullptr, kPicture },
-  { "regions", required_argument, nullptr, kRegions },
-  { "buffers", required_argument, nullptr, kBuffers },
-  { "transfers", no_argument, nullptr, kTransfers },
-  { "seconds", required_argument, nullptr, kSeconds },
-  { "peers", no_argument, nullptr, kPeers },
-  { "no-peers", no_argument, nullptr, kNoPeers },
-  { "format", required_argument, nullptr, kFormat },
-  { "output", required_argument, nullptr, kOutput },
-  { "help", no_argument, nullptr, 'h' },
-  {},
-};
-
 std::pair<int, int> size_of (std::string_view value)
 {
   const auto x = value.find ('x');
@@ -190,68 +143,75 @@ std::pair<int, int> size_of (std::string_view value)
            number ("--size", value.substr (x + 1), 1, 1 << 20) };
 }
 
-/// Takes an option that goes with --bench only. Returns false for any other.
-bool take_bench_option (int option, std::string_view value, Arguments &a)
-{
-  Options &o = a.options;
-  switch (option) {
-    case kPicture:
-      one_of ("--picture", value, { "landscape", "noise", "constant", "checkerboard", "frame" });
-      a.pictures.emplace_back (value);
-      break;
-    case kRegions: o.regions = number ("--regions", value, 1, 1 << 20); break;
-    case kBuffers: o.buffers = number ("--buffers", value, 1, 1 << 20); break;
-    case kTransfers: o.transfers = true; break;
-    case kSeconds: o.seconds = number ("--seconds", value, 0.0, 3600.0); break;
-    case kPeers: a.peers = true; break;
-    case kNoPeers: a.peers = false; break;
-    case kFormat: o.format = Format (one_of ("--format", value, { "table", "csv", "json" })); break;
-    case kOutput: o.output = value; break;
-    default: return false;
+struct Option {
+  const char *name;
+  int has_argument;
+  bool with_bench;  // goes with --bench only
+  void (*take) (Arguments &a, const char *option, std::string_view value);
+};
+
+#define OPTION(name, has_argument, with_bench, ...) \
+  { \
+    name, has_argument, with_bench, \
+        [] ([[maybe_unused]] Arguments &a, [[maybe_unused]] const char *option, \
+            [[maybe_unused]] std::string_view value) { __VA_ARGS__; } \
   }
-  return true;
-}
+#define FLAG(name, with_bench, ...) OPTION (name, no_argument, with_bench, __VA_ARGS__)
+#define VALUE(name, with_bench, ...) OPTION (name, required_argument, with_bench, __VA_ARGS__)
+
+constexpr Option kOptions[] = {
+  FLAG ("list", false, a.list = true),
+  VALUE ("device", false, one_of (option, value, { "cpu", "cuda", "all" }); a.device = value),
+  VALUE ("seed", false, a.options.seed = number (option, value, 0u, UINT32_MAX)),
+  VALUE ("cases", false, a.options.small = one_of (option, value, { "all", "small" }) == 1;
+         a.cases_given = true),
+  VALUE ("size", false, a.sizes.push_back (size_of (value))),
+  VALUE ("bins", false, a.bins.push_back (number (option, value, 1, 256))),
+  VALUE ("counter", false,
+         if (a.counter) usage_error ("--counter is given twice: one kind of tensor at a time");
+         a.counter = counter_of (value)),
+  VALUE ("table", false, a.table = table_of (value)),
+  VALUE ("tile", false, a.options.tile = choice (option, value)),
+  VALUE ("threads", false, a.options.threads = choice (option, value)),
+  FLAG ("bench", false, a.bench = true),
+  VALUE ("picture", true,
+         one_of (option, value, { "landscape", "noise", "constant", "checkerboard", "frame" });
+         a.pictures.emplace_back (value)),
+  VALUE ("regions", true, a.options.regions = number (option, value, 1, 1 << 20)),
+  VALUE ("buffers", true, a.options.buffers = number (option, value, 1, 1 << 20)),
+  FLAG ("transfers", true, a.options.transfers = true),
+  VALUE ("seconds", true, a.options.seconds = number (option, value, 0.0, 3600.0)),
+  FLAG ("peers", true, a.peers = true),
+  FLAG ("no-peers", true, a.peers = false),
+  VALUE ("format", true,
+         a.options.format = Format (one_of (option, value, { "table", "csv", "json" }))),
+  VALUE ("output", true, a.options.output = value),
+};
 
 Arguments parse (int argc, char **argv)
 {
   Arguments a;
-  Options &o = a.options;
-  while (true) {
-    int index = 0;
-    const int got = getopt_long (argc, argv, "h", kOptions, &index);
-    const std::string_view value = optarg ? optarg : "";
-    switch (got) {
-      case -1: o.names.assign (argv + optind, argv + argc); return a;
-      case kList: a.list = true; break;
-      case kBench: a.bench = true; break;
-      case kDevice:
-        one_of ("--device", value, { "cpu", "cuda", "all" });
-        a.device = value;
-        break;
-      case kSeed: o.seed = number ("--seed", value, 0u, UINT32_MAX); break;
-      case kCases:
-        o.small = one_of ("--cases", value, { "all", "small" }) == 1;
-        a.cases_given = true;
-        break;
-      case kSize: a.sizes.push_back (size_of (value)); break;
-      case kBins: a.bins.push_back (number ("--bins", value, 1, 256)); break;
-      case kCounter:
-        if (a.counter)
-          usage_error ("--counter is given twice: one kind of tensor at a time");
-        a.counter = counter_of (value);
-        break;
-      case kTable: a.table = table_of (value); break;
-      case kTile: o.tile = choice ("--tile", value); break;
-      case kThreads: o.threads = choice ("--threads", value); break;
-      case 'h': std::fputs (kHelp, stdout); std::exit (0);
-      default:
-        if (!take_bench_option (got, value, a)) {
-          std::fprintf (stderr, "Try 'inthist-check --help'.\n");
-          std::exit (2);
-        }
-        a.only_with_bench = kOptions[index].name;
+  std::vector<option> known;
+  for (const Option &one : kOptions)
+    known.push_back ({ one.name, one.has_argument, nullptr, 0 });
+  known.insert (known.end (), { { "help", no_argument, nullptr, 'h' }, {} });
+  int index = 0;
+  for (int got; (got = getopt_long (argc, argv, "h", known.data (), &index)) != -1;) {
+    if (got == 'h') {
+      std::fputs (kHelp, stdout);
+      std::exit (0);
     }
+    if (got != 0) {
+      std::fprintf (stderr, "Try 'inthist-check --help'.\n");
+      std::exit (2);
+    }
+    const Option &one = kOptions[index];
+    one.take (a, (std::string ("--") + one.name).c_str (), optarg ? optarg : "");
+    if (one.with_bench)
+      a.only_with_bench = one.name;
   }
+  a.options.names.assign (argv + optind, argv + argc);
+  return a;
 }
 
 /// Chooses strategies and peers by the given names, or all of them, on the chosen devices.
