@@ -318,68 +318,18 @@ DEVICE_TEST_FROM (same_bits, 1)
       });
 }
 
-namespace {
-
-/// A tensor in groups of consecutive bins.
-class Groups {
-  struct Group {
-    int first_bin, bins;
-    std::unique_ptr<AskedTensor> tensor;
-  };
-
-public:
-  Groups (Device device, const Case &c, const std::vector<int> &sizes) : all_bins_ (c.shape.bins)
-  {
-    const Bytes tensor = right_tensor (Input (c));
-    int first_bin = 0;
-    for (const int bins : sizes) {
-      Case group = c;
-      group.shape.bins = bins;
-      groups_.push_back (
-          { first_bin, bins,
-            std::make_unique<AskedTensor> (
-                device, group, group_of (c.layout (), tensor.data (), first_bin, bins)) });
-      first_bin += bins;
-    }
-    fail_unless_equals_int (first_bin, all_bins_);
-  }
-
-  template <class Answer>
-  std::vector<Answer> ask (Asked whole, Best *best = nullptr)
-  {
-    whole.models = prepared (whole, all_bins_);
-    Carried carried{ .all_bins = all_bins_ };
-    std::vector<Answer> answers;
-    for (const Group &group : groups_) {
-      Asked asked = whole;
-      asked.models.clear ();
-      for (auto model = whole.models.begin (); model != whole.models.end (); model += all_bins_)
-        asked.models.insert (asked.models.end (), model + group.first_bin,
-                             model + group.first_bin + group.bins);
-      carried.first_bin = group.first_bin;
-      answers = group.tensor->ask<Answer> (asked, best, &carried);
-    }
-    return answers;
-  }
-
-private:
-  const int all_bins_;
-  std::vector<Group> groups_;
-};
-
-}  // namespace
-
 /// Groups of bins, asked one after another, give the bits of the tensor that has all bins.
 DEVICE_TEST (groups)
 {
   for_frames (
       device, [&] (const Case &c, const Bytes &image, AskedTensor &tensor, std::mt19937 &random) {
         const auto all_models = models (c, image, random);
+        const Bytes whole = right_tensor (Input (c));
         for (const std::vector<int> &sizes : cuts (c.shape.bins, random)) {
           const bool many = sizes.size () > 50;  // many groups get only some questions
           if (many && small_cases ())
             continue;
-          Groups groups (device, c, sizes);
+          Groups groups (device, c, whole, sizes);
           const auto compare = [&]<class Answer> (const Asked &asked, Answer, bool has_best,
                                                   const std::string &what) {
             Best best, wanted_best;

@@ -210,33 +210,9 @@ DEVICE_TEST (groups)
     for (const std::vector<int> &sizes : cuts (c.shape.bins, random)) {
       if (sizes.size () > 20)
         continue;
-      std::vector<std::unique_ptr<AskedTensor>> groups;
-      for (std::size_t g = 0, first = 0; g < sizes.size (); first += sizes[g++]) {
-        Case group = c;
-        group.shape.bins = sizes[g];
-        groups.push_back (std::make_unique<AskedTensor> (
-            device, group, group_of (c.layout (), whole.data (), int (first), sizes[g])));
-      }
+      Groups groups (device, c, whole, sizes);
       const auto compare = [&]<class Answer> (const Asked &asked, Answer) {
-        Carried carried{ .all_bins = c.shape.bins };
-        Asked about = asked;
-        about.kind = QueryKind::totals;
-        for (const auto &group : groups) {
-          const auto part = group->ask<std::uint64_t> (about);
-          carried.totals.resize (part.size ());
-          for (std::size_t i = 0; i < part.size (); i++)
-            carried.totals[i] += part[i];
-        }
-        std::vector<Answer> got;
-        const auto models = prepared (asked, c.shape.bins);
-        for (std::size_t g = 0; g < groups.size (); carried.first_bin += sizes[g++]) {
-          Asked part = asked;
-          part.models.clear ();
-          for (auto model = models.begin (); model != models.end (); model += c.shape.bins)
-            part.models.insert (part.models.end (), model + carried.first_bin,
-                                model + carried.first_bin + sizes[g]);
-          got = groups[g]->ask<Answer> (part, nullptr, &carried);
-        }
+        const auto got = groups.ask<Answer> (asked);
         const auto wanted = tensor.ask<Answer> (asked);
         fail_unless (got.size () == wanted.size ()
                          && std::memcmp (got.data (), wanted.data (), got.size () * sizeof (Answer))

@@ -4,6 +4,8 @@
 #pragma once
 
 #include <deque>
+#include <functional>
+#include <memory>
 #include <random>
 #include <utility>
 
@@ -211,6 +213,63 @@ inline Bytes group_of (const Layout &layout, const std::uint8_t *tensor, int fir
   return Bytes (tensor + layout.plane_pitch * first_bin,
                 tensor + layout.plane_pitch * (first_bin + bins));
 }
+
+/// A tensor in groups of consecutive bins, which are asked one after another.
+class Groups {
+  struct Group {
+    int first_bin, bins;
+    std::unique_ptr<AskedTensor> tensor;
+  };
+
+public:
+  Groups (Device device, const Case &c, const Bytes &right, const std::vector<int> &sizes)
+      : shape_ (c.shape)
+  {
+    int first_bin = 0;
+    for (const int bins : sizes) {
+      Case group = c;
+      group.shape.bins = bins;
+      groups_.push_back (
+          { first_bin, bins,
+            std::make_unique<AskedTensor> (
+                device, group, group_of (c.layout (), right.data (), first_bin, bins)) });
+      first_bin += bins;
+    }
+    fail_unless_equals_int (first_bin, shape_.bins);
+  }
+
+  /// Of weights it adds up the groups' totals first.
+  template <class Answer>
+  std::vector<Answer> ask (Asked whole, Best *best = nullptr)
+  {
+    Carried carried{ .all_bins = shape_.bins };
+    if (shape_.content == Content::weights) {
+      Asked about = whole;
+      about.kind = QueryKind::totals;
+      for (const Group &group : groups_) {
+        const auto part = group.tensor->ask<std::uint64_t> (about);
+        carried.totals.resize (part.size ());
+        std::ranges::transform (carried.totals, part, carried.totals.begin (), std::plus ());
+      }
+    }
+    whole.models = prepared (whole, shape_.bins);
+    std::vector<Answer> answers;
+    for (const Group &group : groups_) {
+      Asked asked = whole;
+      asked.models.clear ();
+      for (auto model = whole.models.begin (); model != whole.models.end (); model += shape_.bins)
+        asked.models.insert (asked.models.end (), model + group.first_bin,
+                             model + group.first_bin + group.bins);
+      carried.first_bin = group.first_bin;
+      answers = group.tensor->ask<Answer> (asked, best, &carried);
+    }
+    return answers;
+  }
+
+private:
+  const Shape shape_;
+  std::vector<Group> groups_;
+};
 
 /// Sizes of groups: all bins in one, each alone, the first and the last alone, and of any size.
 inline std::vector<std::vector<int>> cuts (int bins, std::mt19937 &random)
