@@ -19,8 +19,7 @@ TEST_EACH (one_id_over_misses, 2)
     const Place found = { place.x + off (place.width), place.y + off (place.height), place.width,
                           place.height };
     const bool looks = frame % 4 == 0 && frame % 12 != 8;
-    const auto tracks =
-        walk.with ({ place }, looks ? std::vector<Found>{ { found } } : std::vector<Found> ());
+    const auto tracks = walk.with ({ place }, { { found } }, looks);
     fail_unless (tracks.size () == 1 && tracks[0].id == 1 && !tracks[0].lost, "frame %d", frame);
     fail_unless (overlap (tracks[0].box, place) > 0.6, "frame %d: %s, must be %s", frame,
                  text_of (tracks[0].box).c_str (), text_of (place).c_str ());
@@ -78,14 +77,12 @@ TEST_EACH (lost_and_back, 2)
   Walk walk (__i__, "max-misses=3 lost-after=0");
   const Place at = kFirst, back = { at.x + 20, at.y + 8, at.width, at.height };
   for (int frame = 0; frame < 20; frame++) {
-    const std::vector<Found> both = { { at }, { kOther } };
-    const auto tracks = walk.with ({ at, kOther }, frame % 5 ? std::vector<Found> () : both);
+    const auto tracks = walk.with ({ at, kOther }, { { at }, { kOther } }, frame % 5 == 0);
     fail_unless_equals_int (tracks.size (), 2);
   }
   int until_lost = 0;
   for (; until_lost < 30; until_lost++) {
-    const auto tracks = walk.with (
-        { at, kOther }, until_lost % 5 ? std::vector<Found> () : std::vector<Found>{ { kOther } });
+    const auto tracks = walk.with ({ at, kOther }, { { kOther } }, until_lost % 5 == 0);
     fail_unless (tracks.size () == 2 && !tracks[1].lost);
     if (tracks[0].lost)
       break;
@@ -108,8 +105,7 @@ TEST_EACH (slower_detector, 2)
     const bool looks = frame == next;
     const Place place = { way (frame).x, 60, kFirst.width, kFirst.height };
     next += !looks ? 0 : frame < 40 ? 4 : 12;
-    const auto tracks =
-        walk.with ({ place }, looks ? std::vector<Found>{ { place } } : std::vector<Found> ());
+    const auto tracks = walk.with ({ place }, { { place } }, looks);
     fail_unless (tracks.size () == 1 && tracks[0].id == 1 && !tracks[0].lost, "frame %d", frame);
   }
 }
@@ -119,7 +115,7 @@ TEST_EACH (no_ghost, 2)
 {
   Walk walk (__i__, "lost-after=0");
   for (int frame = 0; frame < 15; frame++)
-    walk.with ({ kFirst }, frame % 3 ? std::vector<Found> () : std::vector<Found>{ { kFirst } });
+    walk.with ({ kFirst }, { { kFirst } }, frame % 3 == 0);
   std::vector<Seen> tracks;
   for (int frame = 0; frame < 20; frame++)
     tracks = walk.with ({ kFirst });
@@ -133,7 +129,7 @@ TEST_EACH (detector_gone, 2)
     Walk walk (__i__, std::string ("forget-after=0 lost-after=3 ")
                           + (ends ? "max-misses=5" : "max-misses=0"));
     for (int frame = 0; frame < 15; frame++)
-      walk.with ({ kFirst }, frame % 3 ? std::vector<Found> () : std::vector<Found>{ { kFirst } });
+      walk.with ({ kFirst }, { { kFirst } }, frame % 3 == 0);
     std::vector<Seen> tracks;
     for (int frame = 0; frame < 15; frame++)
       tracks = walk.with ({});
@@ -181,8 +177,7 @@ TEST_EACH (one_spot, 2)
   for (int frame = 1; frame < 45; frame++) {
     // the second walks in front of the first, and stays there
     const Place right = { std::max (left.x, kOther.x - 4 * frame), left.y, 30, 40 };
-    tracks = walk.with ({ left, right },
-                        frame % 4 ? std::vector<Found> () : std::vector<Found>{ { right } });
+    tracks = walk.with ({ left, right }, { { right } }, frame % 4 == 0);
   }
   fail_unless_equals_int (visible (tracks).size (), 1);
 }
@@ -234,9 +229,7 @@ TEST_EACH (one_spot_named, 2)
   Walk walk (__i__, "lost-after=0 max-misses=0 targets=\"" + text_of (left) + ";140,60,30,40\"");
   for (int frame = 0; frame < 40; frame++) {
     const Place right = { std::max (left.x + 4, 140 - 2 * frame), left.y, 30, 40 };
-    const auto tracks =
-        walk.with ({ left, right },
-                   frame > 0 ? std::vector<Found>{ { left }, { right } } : std::vector<Found>{});
+    const auto tracks = walk.with ({ left, right }, { { left }, { right } }, frame > 0);
     fail_unless_equals_int (int (visible (tracks).size ()), int (tracks.size ()));
   }
 }

@@ -43,12 +43,14 @@ public:
   {
   }
 
-  std::vector<Seen> with (const std::vector<Place> &targets, const std::vector<Found> &found = {})
+  /// The detector finds these if it looks at the frame.
+  std::vector<Seen> with (const std::vector<Place> &targets, const std::vector<Found> &found = {},
+                          bool looks = true)
   {
     auto picture = scene.background ();
     for (std::size_t i = 0; i < targets.size (); i++)
       scene.draw (picture, targets[i], 7 + unsigned (i));
-    return tracking.follow (picture, detected (found));
+    return tracking.follow (picture, detected (looks ? found : std::vector<Found> ()));
   }
 
   const Scene scene;
