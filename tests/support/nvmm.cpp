@@ -117,7 +117,7 @@ struct _TestFromNvmm {
 };
 G_DEFINE_FINAL_TYPE (TestFromNvmm, test_from_nvmm, GST_TYPE_BASE_TRANSFORM)
 
-static void test_nvmm_add_pads (gpointer klass, bool to)
+static void test_nvmm_begin (gpointer klass, bool to)
 {
   g_autoptr (GstCaps) system = gst_caps_from_string ("video/x-raw"),
                       nvmm = gst_caps_from_string ("video/x-raw(memory:NVMM)");
@@ -128,6 +128,15 @@ static void test_nvmm_add_pads (gpointer klass, bool to)
     gst_element_class_add_pad_template (
         element_class, gst_pad_template_new (name, direction, GST_PAD_ALWAYS, caps));
   gst_element_class_set_static_metadata (element_class, "NVMM", "Filter", "Of tests", "Tests");
+  auto *const trans_class = GST_BASE_TRANSFORM_CLASS (klass);
+  trans_class->transform = [] (GstBaseTransform *, GstBuffer *, GstBuffer *) {
+    return GST_FLOW_OK;
+  };
+  trans_class->transform_size = [] (GstBaseTransform *, GstPadDirection, GstCaps *, gsize size,
+                                    GstCaps *, gsize *other) -> gboolean {
+    *other = size;
+    return TRUE;
+  };
 }
 
 static void test_to_nvmm_set_property (GObject *object, guint id, const GValue *value, GParamSpec *)
@@ -139,7 +148,7 @@ static void test_to_nvmm_set_property (GObject *object, guint id, const GValue *
 
 static void test_to_nvmm_class_init (TestToNvmmClass *klass)
 {
-  test_nvmm_add_pads (klass, true);
+  test_nvmm_begin (klass, true);
   auto *const object_class = G_OBJECT_CLASS (klass);
   object_class->set_property = test_to_nvmm_set_property;
   guint id = 0;
@@ -193,14 +202,6 @@ static void test_to_nvmm_class_init (TestToNvmmClass *klass)
                                  guint (self->info.height));
     return flow;
   };
-  trans_class->transform = [] (GstBaseTransform *, GstBuffer *, GstBuffer *) {
-    return GST_FLOW_OK;
-  };
-  trans_class->transform_size = [] (GstBaseTransform *, GstPadDirection, GstCaps *, gsize size,
-                                    GstCaps *, gsize *other) -> gboolean {
-    *other = size;
-    return TRUE;
-  };
 }
 
 static void test_to_nvmm_init (TestToNvmm *self)
@@ -210,7 +211,7 @@ static void test_to_nvmm_init (TestToNvmm *self)
 
 static void test_from_nvmm_class_init (TestFromNvmmClass *klass)
 {
-  test_nvmm_add_pads (klass, false);
+  test_nvmm_begin (klass, false);
   auto *const trans_class = GST_BASE_TRANSFORM_CLASS (klass);
   trans_class->transform_caps = [] (GstBaseTransform *, GstPadDirection from, GstCaps *caps,
                                     GstCaps *filter) {
@@ -243,14 +244,6 @@ static void test_from_nvmm_class_init (TestFromNvmmClass *klass)
                          nvmm::Surface::rows_of (info, p));
     gst_buffer_unmap (*out, &map);
     return GST_FLOW_OK;
-  };
-  trans_class->transform = [] (GstBaseTransform *, GstBuffer *, GstBuffer *) {
-    return GST_FLOW_OK;
-  };
-  trans_class->transform_size = [] (GstBaseTransform *, GstPadDirection, GstCaps *, gsize size,
-                                    GstCaps *, gsize *other) -> gboolean {
-    *other = size;
-    return TRUE;
   };
 }
 
