@@ -17,19 +17,18 @@ const Search kSearch = { kGrid, &kRectangle, 1, kModel.data (), 0 };
 constexpr Source kFourBins = { "snow", 64, 48, 4, "u32" };
 
 /// Memory for answers that must not be written.
-struct Answers {
+struct {
   gfloat values[16] = {};
   gint32 quantiles[4] = {};
   guint32 counts[16] = {};
   Best best = {};
-};
+} to;
 
 }  // namespace
 
 BACKEND_TEST (models)
 {
   const Frame frame (kFourBins, backend);
-  Answers to;
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN (),
                   kInfinity = std::numeric_limits<float>::infinity ();
   for (const auto &[model, why] :
@@ -54,7 +53,6 @@ BACKEND_TEST (models)
 BACKEND_TEST (weights)
 {
   const Frame frame (kFourBins, backend);
-  Answers to;
   constexpr auto kLinear = GST_INTEGRAL_HISTOGRAM_MEASURE_LINEAR;
   for (const Model &model : { Model{ 0, 0, 0, 0 }, Model{ -1, -2, -3, -4 } }) {
     expect_answer (gst_integral_histogram_likelihoods, frame.histogram, &kRectangle, 1,
@@ -73,7 +71,6 @@ BACKEND_TEST (weights)
 BACKEND_TEST (grids)
 {
   const Frame frame (kFourBins, backend);
-  Answers to;
   const auto with = [&] (auto &&change) {
     Grid changed = kGrid;
     change (changed);
@@ -108,7 +105,6 @@ BACKEND_TEST (grids)
 BACKEND_TEST (searches)
 {
   const Frame frame (kFourBins, backend);
-  Answers to;
   for (const auto &[search, why] :
        { std::pair (Search{ kGrid, &kRectangle, 0, kModel.data (), 0 },
                     "0 patches: pass 1 to 4096"),
@@ -125,7 +121,6 @@ BACKEND_TEST (searches)
 BACKEND_TEST (quantiles)
 {
   const Frame frame (kFourBins, backend);
-  Answers to;
   for (const double quantile : { -0.01, 1.01, std::numeric_limits<double>::quiet_NaN () })
     expect_refusal ("pass 0 to 1", gst_integral_histogram_quantile_maps, frame.histogram, &kGrid, 1,
                     quantile, to.quantiles);
@@ -134,7 +129,6 @@ BACKEND_TEST (quantiles)
 BACKEND_TEST (measures)
 {
   const Frame frame (kFourBins, backend);
-  Answers to;
   const auto measure = Measure (kMeasures);
   expect_refusal ("no measure number 11", gst_integral_histogram_likelihoods, frame.histogram,
                   &kRectangle, 1, kModel.data (), measure, to.values, nullptr);
@@ -147,7 +141,6 @@ BACKEND_TEST (measures)
 BACKEND_TEST (tables)
 {
   const Frame tables ({ "snow", 64, 48, 1, "u32" }, backend, "cudaintegralimage");
-  Answers to;
   constexpr const char *kWhy = "summed-area table";
   expect_refusal (kWhy, gst_integral_histogram_grids, tables.histogram, &kGrid, 1, to.counts);
   expect_refusal (kWhy, gst_integral_histogram_likelihoods, tables.histogram, &kRectangle, 1,
