@@ -39,20 +39,11 @@ less. --plot needs matplotlib.
 """
 import os
 import statistics
-import sys
 
-try:
-    import gi
-
-    gi.require_version("Gst", "1.0")
-    from gi.repository import GLib, Gst
-except (ImportError, ValueError) as error:
-    sys.exit(f"accuracy: {error}: install Python's bindings of GStreamer (python3-gst-1.0), "
-             "and use the interpreter that has them (/usr/bin/python3)")
 from curves import plot
 from scores import (Result, Run, calibration_error, follow_restarting, mean, parser_of,
                     start_boxes)
-from sequences import Clip, find_sequences
+from sequences import Clip, Gst, find_sequences, run
 from single_target import OPENCV, Cost, IntegralHistTrack, OpenCV
 
 PUBLISHED = {
@@ -215,7 +206,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except (RuntimeError, GLib.Error) as error:
-        sys.exit(f"accuracy: {error}")
+    run(main)

@@ -15,18 +15,9 @@ Films in which the target is not followed at the cut, with an overlap of half, d
 --check fails if less than 0.85 are lost, or less than 0.7 are found again.
 """
 import os
-import sys
 
-try:
-    import gi
-
-    gi.require_version("Gst", "1.0")
-    from gi.repository import GLib, Gst
-except (ImportError, ValueError) as error:
-    sys.exit(f"cuts: {error}: it needs Python's bindings of GStreamer (python3-gst-1.0), "
-             "with the interpreter that has them (/usr/bin/python3)")
 from scores import inside, is_there, mean, overlap, parser_of
-from sequences import Clip, find_sequences
+from sequences import Clip, Gst, find_sequences, run
 from single_target import Cost, IntegralHistTrack
 
 GONE, LOST_WITHIN, FOUND_WITHIN, BEHIND = 40, 15, 25, 60
@@ -108,7 +99,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except (RuntimeError, GLib.Error) as error:
-        sys.exit(f"cuts: {error}")
+    run(main)

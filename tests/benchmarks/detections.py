@@ -47,14 +47,8 @@ import os
 import random
 import sys
 
-try:
-    import gi
+from sequences import Gst, can_decode, read_truth, run
 
-    gi.require_versions({"Gst": "1.0", "GstVideo": "1.0"})
-    from gi.repository import GLib, Gst
-except (ImportError, ValueError) as error:
-    sys.exit(f"detections: {error}: it needs Python's bindings of GStreamer (python3-gst-1.0), "
-             "with the interpreter that has them (/usr/bin/python3)")
 try:
     import mot
     from multi_target import PEERS, IntegralHistTrack, Peer, load_clip
@@ -63,7 +57,6 @@ except ImportError as error:
     sys.exit(77)
 from curves import plot_detections
 from scores import is_there, mean, overlap, parser_of
-from sequences import can_decode, read_truth
 
 VIDEOS = (".mp4", ".avi", ".webm")
 # Least scores behind a simulated detector of every tenth frame: the overlap of one target, and
@@ -350,7 +343,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except (RuntimeError, GLib.Error) as error:
-        sys.exit(f"detections: {error}")
+    run(main)

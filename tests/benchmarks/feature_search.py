@@ -19,13 +19,13 @@ import os
 import sys
 
 from scores import mean, overlap, parser_of
-from sequences import find_sequences
+from sequences import find_sequences, run
 
 try:
     import gi
 
     gi.require_versions({"Gst": "1.0", "GstApp": "1.0", "GstIntegralHist": "1.0"})
-    from gi.repository import GLib, Gst, GstApp, GstIntegralHist  # noqa: F401
+    from gi.repository import Gst, GstApp, GstIntegralHist  # noqa: F401
 except (ImportError, ValueError) as error:
     sys.exit(f"feature_search: {error}: use the build's bindings (meson devenv -C build), "
              "python3-gst-1.0, and the interpreter that has them (/usr/bin/python3)")
@@ -126,7 +126,4 @@ def main():
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except (RuntimeError, GLib.Error) as error:
-        sys.exit(f"feature_search: {error}")
+    run(main)

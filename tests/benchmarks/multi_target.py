@@ -8,13 +8,9 @@ confidences has None in their place. `rate` is the number of frames a second.
 """
 import re
 
-import gi
 import numpy
 
-gi.require_versions({"Gst": "1.0", "GstVideo": "1.0"})
-from gi.repository import Gst, GstVideo  # noqa: E402
-
-from sequences import Clip, play  # noqa: E402
+from sequences import Clip, Gst, GstVideo, play
 
 PRODUCERS = {
     "correlation": "cudatrackfeatures",

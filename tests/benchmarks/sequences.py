@@ -2,11 +2,26 @@
 """Sequences with the true boxes of a target, and their frames in memory."""
 import os
 import re
+import sys
 
-import gi
+PROGRAM = os.path.splitext(os.path.basename(sys.argv[0]))[0]
 
-gi.require_version("Gst", "1.0")
-from gi.repository import Gst  # noqa: E402
+try:
+    import gi
+
+    gi.require_versions({"Gst": "1.0", "GstVideo": "1.0"})
+    from gi.repository import GLib, Gst, GstVideo  # noqa: F401
+except (ImportError, ValueError) as error:
+    sys.exit(f"{PROGRAM}: {error}: it needs Python's bindings of GStreamer (python3-gst-1.0), "
+             "with the interpreter that has them (/usr/bin/python3)")
+
+
+def run(main):
+    """Ends a benchmark with the status of its function, or the error of a pipeline"""
+    try:
+        sys.exit(main())
+    except (RuntimeError, GLib.Error) as error:
+        sys.exit(f"{PROGRAM}: {error}")
 
 
 def read_truth(path):
