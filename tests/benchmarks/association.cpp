@@ -19,13 +19,13 @@
 #include <vector>
 
 #include <gst/app/gstappsink.h>
-#include <gst/gst.h>
 #include <tbb/global_control.h>
 
 #include <gst/track/association/appearance.hpp>
 #include <gst/track/target_list.hpp>
 
 #include "../support/command_line.hpp"
+#include "launched.hpp"
 
 using namespace integralhist;
 
@@ -40,39 +40,15 @@ double processor_seconds ()
   return double (time.tv_sec) + double (time.tv_nsec) * 1e-9;
 }
 
-/// Frames of noise, each with a new tensor of colours.
-class Stream {
-public:
-  explicit Stream (const std::string &feature)
-  {
-    const std::string line =
-        "videotestsrc pattern=snow num-buffers=1 ! video/x-raw,format=I420,framerate=25/1,width="
-        + std::to_string (kWidth) + ",height=" + std::to_string (kHeight)
-        + " ! imagefreeze ! cudaintegralhist backend=cpu compute=on-demand feature=" + feature
-        + " ! appsink name=sink sync=false max-buffers=1";
-    g_autoptr (GError) error = nullptr;
-    pipeline_ = gst_parse_launch (line.c_str (), &error);
-    if (!pipeline_) {
-      fprintf (stderr, "association: %s\n", error->message);
-      return;
-    }
-    sink_ = gst_bin_get_by_name (GST_BIN (pipeline_), "sink");
-    gst_element_set_state (pipeline_, GST_STATE_PLAYING);
-  }
-  ~Stream ()
-  {
-    if (pipeline_)
-      gst_element_set_state (pipeline_, GST_STATE_NULL);
-    g_clear_object (&sink_);
-    g_clear_object (&pipeline_);
-  }
-
-  /// (transfer full): the next frame; null after an error.
-  GstSample *next () { return sink_ ? gst_app_sink_pull_sample (GST_APP_SINK (sink_)) : nullptr; }
-
-private:
-  GstElement *pipeline_ = nullptr, *sink_ = nullptr;
-};
+/// A pipeline of frames of noise, each with a new tensor of colours; null after an error.
+Element launch_noise (const std::string &feature)
+{
+  return launch (
+      "videotestsrc pattern=snow num-buffers=1 ! video/x-raw,format=I420,framerate=25/1,width="
+      + std::to_string (kWidth) + ",height=" + std::to_string (kHeight)
+      + " ! imagefreeze ! cudaintegralhist backend=cpu compute=on-demand feature=" + feature
+      + " ! appsink name=sink sync=false max-buffers=1");
+}
 
 /// Returns the box of a target: in a spread scene a grid over the frame, in a crowd a narrow one.
 GstVideoRectangle box_of (int target, int targets, bool crowd, std::mt19937 &random)
@@ -97,16 +73,17 @@ double median (std::vector<double> values)
 }
 
 /// Returns the times, or nothing after an error.
-std::optional<Times> measure (Stream &stream, int targets, bool crowd, int frames)
+std::optional<Times> measure (GstAppSink *sink, int targets, bool crowd, int frames)
 {
   TargetList list (nullptr, [] (const TrackWarning &) {});
   std::mt19937 random (1);
   std::vector<double> counting, all;
   for (int i = 0; i < frames; i++) {
-    g_autoptr (GstSample) sample = stream.next (), counted = stream.next ();
+    const Sample sample (gst_app_sink_pull_sample (sink)),
+        counted (gst_app_sink_pull_sample (sink));
     if (!sample || !counted)
       return {};
-    GstBuffer *const buffer = gst_sample_get_buffer (sample);
+    GstBuffer *const buffer = gst_sample_get_buffer (sample.get ());
     const TargetFrame frame (buffer, gst_buffer_get_integral_histogram_meta (buffer));
     std::vector<Detection> detections;
     for (int target = 0; target < targets; target++)
@@ -120,15 +97,30 @@ std::optional<Times> measure (Stream &stream, int targets, bool crowd, int frame
     std::vector<TargetBox> boxes;
     for (const Detection &detection : detections)
       boxes.push_back (frame.in_tensor (detection.box));
-    const TargetFrame other (
-        gst_sample_get_buffer (counted),
-        gst_buffer_get_integral_histogram_meta (gst_sample_get_buffer (counted)));
+    GstBuffer *const its = gst_sample_get_buffer (counted.get ());
+    const TargetFrame other (its, gst_buffer_get_integral_histogram_meta (its));
     start = processor_seconds ();
     if (!appearances_of (other.histogram, boxes))
       return {};
     counting.push_back ((processor_seconds () - start) * 1e3);
   }
   return Times{ median (counting), median (all) };
+}
+
+/// Returns false after an error.
+bool print_rows (const Element &pipeline, const std::vector<int> &targets, int frames)
+{
+  const Element sink = child (pipeline, "sink");
+  printf ("targets  scene   counting, ms  all, ms a frame\n");
+  for (const int n : targets)
+    for (const bool crowd : { false, true }) {
+      const auto times = measure (GST_APP_SINK (sink.get ()), n, crowd, frames);
+      if (!times)
+        return false;
+      printf ("%7d  %-6s  %12.3f  %15.3f\n", n, crowd ? "crowd" : "spread", times->counting,
+              times->all);
+    }
+  return true;
 }
 
 }  // namespace
@@ -146,17 +138,13 @@ int main (int argc, char **argv)
   if (targets.empty ())
     targets = { 100, 500 };
   tbb::global_control alone (tbb::global_control::max_allowed_parallelism, 1);
-  Stream stream (feature);
-  printf ("targets  scene   counting, ms  all, ms a frame\n");
-  for (const int n : targets)
-    for (const bool crowd : { false, true }) {
-      const auto times = measure (stream, n, crowd, frames);
-      if (!times) {
-        fprintf (stderr, "association: a frame failed\n");
-        return 1;
-      }
-      printf ("%7d  %-6s  %12.3f  %15.3f\n", n, crowd ? "crowd" : "spread", times->counting,
-              times->all);
-    }
-  return 0;
+  const Element pipeline = launch_noise (feature);
+  if (!pipeline)
+    return 1;
+  gst_element_set_state (pipeline.get (), GST_STATE_PLAYING);
+  const bool good = print_rows (pipeline, targets, frames);
+  if (!good && !has_failed (pipeline))
+    fprintf (stderr, "association: a frame failed\n");
+  gst_element_set_state (pipeline.get (), GST_STATE_NULL);
+  return good ? 0 : 1;
 }
