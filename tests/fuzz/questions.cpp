@@ -2,7 +2,6 @@
 //
 // Any question about any tensor. The bytes of an input choose the tensor and the question. A
 // question that the headers allow must get the true answer, any other an error of ours.
-#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -46,20 +45,27 @@ private:
   GError *error_ = nullptr;
 };
 
+/// Asks a question, which must be answered if it is valid. Returns the answer.
+template <class Function, class... Arguments>
+auto ask (bool valid, Function function, Arguments... arguments)
+{
+  Verdict verdict;
+  const auto answer = function (arguments..., verdict.error ());
+  verdict.check (answer, valid);
+  return answer;
+}
+
 void ask_region (const Tensor &tensor, Bytes &bytes)
 {
   const Rectangle r = rectangle_from (bytes, *tensor.picture);
   const bool fits = fits_32_bits (tensor, { r });
-  Verdict counted, added;
   std::vector<guint32> counts (tensor.planes);
-  if (counted.check (gst_integral_histogram_region (tensor.histogram, r.x, r.y, r.w, r.h,
-                                                    counts.data (), counted.error ()),
-                     fits))
+  if (ask (fits, gst_integral_histogram_region, tensor.histogram, r.x, r.y, r.w, r.h,
+           counts.data ()))
     check_sums (tensor, window_of (r), counts.data ());
   gsize n = 0;
-  g_autofree guint64 *sums = gst_integral_histogram_query_region_sums (
-      tensor.histogram, r.x, r.y, r.w, r.h, &n, added.error ());
-  added.check (sums, true);
+  g_autofree guint64 *sums = ask (true, gst_integral_histogram_query_region_sums, tensor.histogram,
+                                  r.x, r.y, r.w, r.h, &n);
   REQUIRE (n == tensor.planes, "%zu sums of %u planes", n, tensor.planes);
   check_sums (tensor, window_of (r), sums);
 }
@@ -70,16 +76,12 @@ void ask_regions (const Tensor &tensor, Bytes &bytes)
   const guint n = guint (rectangles.size ());
   std::vector<guint32> counts (n * tensor.planes);
   std::vector<guint64> sums (n * tensor.planes);
-  Verdict counted, added;
-  const bool fits = fits_32_bits (tensor, rectangles);
-  if (counted.check (gst_integral_histogram_regions (tensor.histogram, rectangles.data (), n,
-                                                     counts.data (), counted.error ()),
-                     fits))
+  if (ask (fits_32_bits (tensor, rectangles), gst_integral_histogram_regions, tensor.histogram,
+           rectangles.data (), n, counts.data ()))
     for (guint i = 0; i < n; i++)
       check_sums (tensor, window_of (rectangles[i]), &counts[i * tensor.planes]);
-  added.check (gst_integral_histogram_regions_sums (tensor.histogram, rectangles.data (), n,
-                                                    sums.data (), added.error ()),
-               true);
+  ask (true, gst_integral_histogram_regions_sums, tensor.histogram, rectangles.data (), n,
+       sums.data ());
   for (guint i = 0; i < n; i++)
     check_sums (tensor, window_of (rectangles[i]), &sums[i * tensor.planes]);
 }
@@ -94,13 +96,12 @@ void ask_list (const Tensor &tensor, Bytes &bytes)
   for (gsize i = 0; i + 3 < values.size (); i += 4)
     rectangles.push_back ({ values[i], values[i + 1], values[i + 2], values[i + 3] });
   const bool whole = values.size () % 4 == 0;
-  Verdict counted, added;
-  g_autoptr (GBytes) counts = gst_integral_histogram_query_regions (
-      tensor.histogram, values.data (), values.size (), counted.error ());
-  counted.check (counts, whole && fits_32_bits (tensor, rectangles));
-  g_autoptr (GBytes) sums = gst_integral_histogram_query_regions_sums (
-      tensor.histogram, values.data (), values.size (), added.error ());
-  if (!added.check (sums, whole))
+  g_autoptr (GBytes) counts =
+      ask (whole && fits_32_bits (tensor, rectangles), gst_integral_histogram_query_regions,
+           tensor.histogram, values.data (), values.size ());
+  g_autoptr (GBytes) sums = ask (whole, gst_integral_histogram_query_regions_sums, tensor.histogram,
+                                 values.data (), values.size ());
+  if (!sums)
     return;
   REQUIRE (g_bytes_get_size (sums) == rectangles.size () * tensor.planes * sizeof (guint64),
            "%zu bytes", g_bytes_get_size (sums));
@@ -119,11 +120,8 @@ void ask_grids (const Tensor &tensor, Bytes &bytes)
   const auto grids = grids_from (bytes, *tensor.picture);
   const guint some = bytes.byte ();
   std::vector<guint32> counts (count_windows (grids) * tensor.planes + 1);
-  Verdict verdict;
-  if (!verdict.check (gst_integral_histogram_grids (tensor.histogram, grids.data (),
-                                                    guint (grids.size ()), counts.data (),
-                                                    verdict.error ()),
-                      !tensor.sums && all_valid (grids)))
+  if (!ask (!tensor.sums && all_valid (grids), gst_integral_histogram_grids, tensor.histogram,
+            grids.data (), guint (grids.size ()), counts.data ()))
     return;
   const guint32 *answers = counts.data ();
   for (const Grid &grid : grids) {
@@ -142,12 +140,9 @@ void ask_likelihoods (const Tensor &tensor, Bytes &bytes)
   const guint measure = bytes.measure ();
   std::vector<float> values (rectangles.size ());
   Best best;
-  Verdict verdict;
-  if (!verdict.check (
-          gst_integral_histogram_likelihoods (
-              tensor.histogram, rectangles.data (), guint (rectangles.size ()), model.data (),
-              Measure (measure), values.data (), &best, verdict.error ()),
-          !tensor.sums && are_models (model, tensor.planes, measure) && is_measure (measure)))
+  if (!ask (!tensor.sums && are_models (model, tensor.planes, measure) && is_measure (measure),
+            gst_integral_histogram_likelihoods, tensor.histogram, rectangles.data (),
+            guint (rectangles.size ()), model.data (), Measure (measure), values.data (), &best))
     return;
   for (gsize i = 0; i < values.size (); i++)
     check_likelihood (tensor, window_of (rectangles[i]), model.data (), Measure (measure),
@@ -162,19 +157,14 @@ void ask_likelihood_maps (const Tensor &tensor, Bytes &bytes)
   const auto model = models_from (bytes, tensor.planes);
   std::vector<float> maps (count_windows (grids) + 1);
   std::vector<Best> bests (grids.size () + 1), bests_alone (grids.size () + 1);
-  Verdict verdict, alone;
   const bool valid = !tensor.sums && are_models (model, tensor.planes, measure) && all_valid (grids)
                      && is_measure (measure);
   const guint n_grids = guint (grids.size ());
-  if (!verdict.check (gst_integral_histogram_likelihood_maps (
-                          tensor.histogram, grids.data (), n_grids, model.data (),
-                          Measure (measure), maps.data (), bests.data (), verdict.error ()),
-                      valid))
+  if (!ask (valid, gst_integral_histogram_likelihood_maps, tensor.histogram, grids.data (), n_grids,
+            model.data (), Measure (measure), maps.data (), bests.data ()))
     return;
-  alone.check (gst_integral_histogram_likelihood_maps (tensor.histogram, grids.data (), n_grids,
-                                                       model.data (), Measure (measure), nullptr,
-                                                       bests_alone.data (), alone.error ()),
-               true);
+  ask (true, gst_integral_histogram_likelihood_maps, tensor.histogram, grids.data (), n_grids,
+       model.data (), Measure (measure), nullptr, bests_alone.data ());
   const float *answers = maps.data ();
   for (gsize g = 0; g < grids.size (); g++) {
     const gint64 n = gint64 (grids[g].columns) * grids[g].rows;
@@ -193,11 +183,9 @@ void ask_quantile_maps (const Tensor &tensor, Bytes &bytes)
   const auto grids = grids_from (bytes, *tensor.picture);
   const double quantile = bytes.quantile ();
   std::vector<gint32> maps (count_windows (grids) + 1);
-  Verdict verdict;
-  if (!verdict.check (gst_integral_histogram_quantile_maps (tensor.histogram, grids.data (),
-                                                            guint (grids.size ()), quantile,
-                                                            maps.data (), verdict.error ()),
-                      !tensor.sums && quantile >= 0 && quantile <= 1 && all_valid (grids)))
+  if (!ask (!tensor.sums && quantile >= 0 && quantile <= 1 && all_valid (grids),
+            gst_integral_histogram_quantile_maps, tensor.histogram, grids.data (),
+            guint (grids.size ()), quantile, maps.data ()))
     return;
   const gint32 *answers = maps.data ();
   for (const Grid &grid : grids) {
@@ -234,11 +222,8 @@ void check_votes (const Tensor &tensor, const GstIntegralHistogramSearch &search
       return;
     const Rectangle there = { gint (x), gint (y), patch.w, patch.h };
     float value;
-    Verdict verdict;
-    verdict.check (gst_integral_histogram_likelihoods (
-                       tensor.histogram, &there, 1, search.models + gsize (i) * tensor.planes,
-                       Measure (measure), &value, nullptr, verdict.error ()),
-                   true);
+    ask (true, gst_integral_histogram_likelihoods, tensor.histogram, &there, 1,
+         search.models + gsize (i) * tensor.planes, Measure (measure), &value, nullptr);
     values.push_back (value);
   }
   std::ranges::sort (values);
@@ -260,12 +245,10 @@ void ask_vote_maps (const Tensor &tensor, Bytes &bytes)
                                               models.data (), rank };
   std::vector<float> map (count_windows ({ grid }) + 1);
   Best best;
-  Verdict verdict;
-  if (!verdict.check (gst_integral_histogram_vote_maps (tensor.histogram, &search, 1,
-                                                        Measure (measure), map.data (), &best,
-                                                        verdict.error ()),
-                      !tensor.sums && !patches.empty () && rank < patches.size () && is_valid (grid)
-                          && is_measure (measure) && are_models (models, tensor.planes, measure)))
+  if (!ask (!tensor.sums && !patches.empty () && rank < patches.size () && is_valid (grid)
+                && is_measure (measure) && are_models (models, tensor.planes, measure),
+            gst_integral_histogram_vote_maps, tensor.histogram, &search, 1, Measure (measure),
+            map.data (), &best))
     return;
   const gint64 n = gint64 (grid.columns) * grid.rows;
   for (gint64 i = 0; i < n; i += 1 + n / 8)
@@ -289,26 +272,24 @@ void ask_maps_in_bytes (const Tensor &tensor, Bytes &bytes)
   const guint rank = bytes.below (5);
   const double quantile = bytes.quantile ();
   const bool askable = !tensor.sums && is_valid (grid);
-  Verdict counted, compared, ranked, voted;
   Best best;
 
   g_autoptr (GBytes) counts =
-      gst_integral_histogram_query_grid (tensor.histogram, &grid, counted.error ());
-  counted.check (counts, askable);
-  g_autoptr (GBytes) likelihoods = gst_integral_histogram_query_likelihood_map (
-      tensor.histogram, &grid, model.data (), n_model, Measure (measure), &best, compared.error ());
-  compared.check (likelihoods, askable && n_model == tensor.planes
-                                   && are_models (model, tensor.planes, measure)
-                                   && is_measure (measure));
-  g_autoptr (GBytes) quantiles = gst_integral_histogram_query_quantile_map (
-      tensor.histogram, &grid, quantile, ranked.error ());
-  ranked.check (quantiles, askable && quantile >= 0 && quantile <= 1);
-  g_autoptr (GBytes) votes = gst_integral_histogram_query_vote_map (
-      tensor.histogram, &grid, values.data (), n_values, models.data (), n_models, rank,
-      Measure (measure), nullptr, voted.error ());
-  voted.check (votes, askable && n_values % 4 == 0 && n_values > 0
-                          && n_models == n_values / 4 * tensor.planes && rank < n_values / 4
-                          && are_models (models, tensor.planes, measure) && is_measure (measure));
+      ask (askable, gst_integral_histogram_query_grid, tensor.histogram, &grid);
+  g_autoptr (GBytes) likelihoods =
+      ask (askable && n_model == tensor.planes && are_models (model, tensor.planes, measure)
+               && is_measure (measure),
+           gst_integral_histogram_query_likelihood_map, tensor.histogram, &grid, model.data (),
+           n_model, Measure (measure), &best);
+  g_autoptr (GBytes) quantiles =
+      ask (askable && quantile >= 0 && quantile <= 1, gst_integral_histogram_query_quantile_map,
+           tensor.histogram, &grid, quantile);
+  g_autoptr (GBytes) votes =
+      ask (askable && n_values % 4 == 0 && n_values > 0 && n_models == n_values / 4 * tensor.planes
+               && rank < n_values / 4 && are_models (models, tensor.planes, measure)
+               && is_measure (measure),
+           gst_integral_histogram_query_vote_map, tensor.histogram, &grid, values.data (), n_values,
+           models.data (), n_models, rank, Measure (measure), nullptr);
 }
 
 /// Reads the tensor's layout, and each of its elements.
@@ -328,22 +309,15 @@ void look_at (const Tensor &tensor, Bytes &bytes)
              first_bin + counts.size ());
     const Rectangle r = rectangle_from (bytes, *tensor.picture);
     if (!tensor.sums) {
-      Verdict verdict;
-      verdict.check (gst_integral_histogram_region (shard, r.x, r.y, r.w, r.h, counts.data (),
-                                                    verdict.error ()),
-                     true);
+      ask (true, gst_integral_histogram_region, shard, r.x, r.y, r.w, r.h, counts.data ());
       const auto truth = count (tensor, window_of (r));
       REQUIRE (std::equal (counts.begin (), counts.end (), truth.begin () + first_bin),
                "shard %u has other counts", index);
     }
   }
 
-  Verdict verdict, waited;
-  waited.check (gst_integral_histogram_wait (
-                    histogram, bytes.below (2) ? 0 : guint64 (bytes.word ()), waited.error ()),
-                true);
-  g_autoptr (GstBuffer) buffer = gst_integral_histogram_get_buffer (histogram, verdict.error ());
-  verdict.check (buffer, true);
+  ask (true, gst_integral_histogram_wait, histogram, bytes.below (2) ? 0 : guint64 (bytes.word ()));
+  g_autoptr (GstBuffer) buffer = ask (true, gst_integral_histogram_get_buffer, histogram);
   const int x = int (bytes.word () & G_MAXINT) % tensor.picture->width,
             y = int (bytes.word () & G_MAXINT) % tensor.picture->height;
   const auto truth = count (tensor, { 0, 0, x + 1, y + 1 });
@@ -394,11 +368,9 @@ void ask_meta (const Tensor &tensor, Bytes &bytes)
   const int x = bytes.coordinate (int (std::min (meta.width, 100000u))),
             y = bytes.coordinate (int (std::min (meta.height, 100000u)));
   const int width = bytes.coordinate (picture.width), height = bytes.coordinate (picture.height);
-  Verdict verdict;
   gsize n = 0;
   g_autofree guint64 *sums =
-      gst_integral_histogram_meta_region_sums (&meta, x, y, width, height, &n, verdict.error ());
-  verdict.check (sums, true);
+      ask (true, gst_integral_histogram_meta_region_sums, &meta, x, y, width, height, &n);
   REQUIRE (n == tensor.planes, "%zu sums", n);
   // the nearest edge of the original, or of two equally near ones the one away from zero
   const auto edge = [] (gint64 at, int original, guint now) -> gint64 {
@@ -420,33 +392,21 @@ void ask_on_stream (const Tensor &tensor, Bytes &bytes)
   const Grid grid = grid_from (bytes, *tensor.picture);
   const auto model = models_from (bytes, tensor.planes);
   const GstIntegralHistogramSearch search = { grid, &r, 1, model.data (), 0 };
-  std::array<Verdict, 6> verdicts;
   GstIntegralHistogram *const h = tensor.histogram;
   guint32 counts;
   float values;
   gint32 quantiles;
   const guint measure = bytes.measure ();
-  verdicts[0].check (
-      gst_integral_histogram_regions_on_stream (h, &r, 1, &counts, nullptr, verdicts[0].error ()),
-      false);
-  verdicts[1].check (
-      gst_integral_histogram_grids_on_stream (h, &grid, 1, &counts, nullptr, verdicts[1].error ()),
-      false);
-  verdicts[2].check (gst_integral_histogram_likelihoods_on_stream (
-                         h, &r, 1, model.data (), Measure (measure), &values, nullptr, nullptr,
-                         verdicts[2].error ()),
-                     false);
-  verdicts[3].check (gst_integral_histogram_likelihood_maps_on_stream (
-                         h, &grid, 1, model.data (), Measure (measure), &values, nullptr, nullptr,
-                         verdicts[3].error ()),
-                     false);
-  verdicts[4].check (gst_integral_histogram_quantile_maps_on_stream (
-                         h, &grid, 1, bytes.quantile (), &quantiles, nullptr, verdicts[4].error ()),
-                     false);
-  verdicts[5].check (gst_integral_histogram_vote_maps_on_stream (h, &search, 1, Measure (measure),
-                                                                 &values, nullptr, nullptr,
-                                                                 verdicts[5].error ()),
-                     false);
+  ask (false, gst_integral_histogram_regions_on_stream, h, &r, 1, &counts, nullptr);
+  ask (false, gst_integral_histogram_grids_on_stream, h, &grid, 1, &counts, nullptr);
+  ask (false, gst_integral_histogram_likelihoods_on_stream, h, &r, 1, model.data (),
+       Measure (measure), &values, nullptr, nullptr);
+  ask (false, gst_integral_histogram_likelihood_maps_on_stream, h, &grid, 1, model.data (),
+       Measure (measure), &values, nullptr, nullptr);
+  ask (false, gst_integral_histogram_quantile_maps_on_stream, h, &grid, 1, bytes.quantile (),
+       &quantiles, nullptr);
+  ask (false, gst_integral_histogram_vote_maps_on_stream, h, &search, 1, Measure (measure), &values,
+       nullptr, nullptr);
   REQUIRE (gst_integral_histogram_get_device_pointer (h) == 0
                && !gst_integral_histogram_get_cuda_event (h)
                && !gst_integral_histogram_get_cuda_context (h)
