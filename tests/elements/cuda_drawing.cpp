@@ -9,6 +9,7 @@
 #include <gst/app/gstappsink.h>
 #include <gst/integralhist/gstintegralhist.h>
 
+#include "frames.hpp"
 #include "gpu_pipelines.hpp"
 #include "test.hpp"
 
@@ -43,14 +44,9 @@ Frame frame_of (GstSample *sample)
     frame.planes.push_back (std::move (rows));
   }
   gst_video_frame_unmap (&video);
-  gpointer state = nullptr;
-  while (GstMeta *meta = gst_buffer_iterate_meta (buffer, &state))
-    if (meta->info->api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) {
-      const auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
-      frame.tracks.push_back ({ gint (roi->x), gint (roi->y), gint (roi->w), gint (roi->h) });
-    } else if (meta->info->api == GST_INTEGRAL_HISTOGRAM_META_API_TYPE) {
-      frame.n_histograms++;
-    }
+  for (const auto *roi : rois_of (buffer))
+    frame.tracks.push_back ({ gint (roi->x), gint (roi->y), gint (roi->w), gint (roi->h) });
+  frame.n_histograms = int (histograms_of (buffer).size ());
   return frame;
 }
 

@@ -24,17 +24,13 @@ struct Metas {
 Metas metas_of (GstBuffer *buffer)
 {
   Metas metas;
-  gpointer state = nullptr;
-  while (GstMeta *meta = gst_buffer_iterate_meta (buffer, &state))
-    if (meta->info->api == GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE) {
-      const auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
-      metas.boxes.push_back ({ gint (roi->x), gint (roi->y), gint (roi->w), gint (roi->h) });
-    } else if (meta->info->api == GST_INTEGRAL_HISTOGRAM_META_API_TYPE) {
-      const auto *histogram = reinterpret_cast<GstIntegralHistogramMeta *> (meta);
-      metas.histograms.push_back (histogram->histogram);
-      metas.width = histogram->width;
-      metas.height = histogram->height;
-    }
+  for (const auto *roi : rois_of (buffer))
+    metas.boxes.push_back ({ gint (roi->x), gint (roi->y), gint (roi->w), gint (roi->h) });
+  for (const auto *meta : histograms_of (buffer)) {
+    metas.histograms.push_back (meta->histogram);
+    metas.width = meta->width;
+    metas.height = meta->height;
+  }
   return metas;
 }
 

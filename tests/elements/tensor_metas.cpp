@@ -21,12 +21,7 @@ constexpr int kWidth = 48, kHeight = 36;
 
 std::vector<GstTensorMeta *> metas_of (GstBuffer *buffer)
 {
-  std::vector<GstTensorMeta *> metas;
-  gpointer state = nullptr;
-  while (GstMeta *meta =
-             gst_buffer_iterate_meta_filtered (buffer, &state, GST_TENSOR_META_API_TYPE))
-    metas.push_back (reinterpret_cast<GstTensorMeta *> (meta));
-  return metas;
+  return all_metas<GstTensorMeta> (buffer, GST_TENSOR_META_API_TYPE);
 }
 
 /// The tensors with this id, of all metas.

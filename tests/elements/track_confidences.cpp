@@ -40,11 +40,8 @@ TEST_EACH (class_and_confidence, 2)
       found = { { kFirst, "person", kNone } };
     g_autoptr (GstBuffer) buffer = walk.tracking.push (picture, detected (found));
     fail_unless (buffer);
-    gpointer state = nullptr;
     int seen = 0;
-    while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
-               buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-      auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
+    for (auto *const roi : rois_of (buffer)) {
       if (roi->roi_type != g_quark_from_string ("track"))
         continue;
       seen++;

@@ -26,12 +26,10 @@ std::vector<Sums> answers_of (GstBuffer *buffer)
 {
   const GstVideoRectangle asked[] = { { 0, 0, 96, 64 }, { 7, 9, 31, 20 }, { -4, 50, 40, 40 } };
   std::vector<Sums> all;
-  gpointer state = nullptr;
-  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state,
-                                                           GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
-    auto *const histogram = reinterpret_cast<GstIntegralHistogramMeta *> (meta)->histogram;
-    Sums sums (3 * gst_integral_histogram_get_bins (histogram));
-    fail_unless (gst_integral_histogram_regions_sums (histogram, asked, 3, sums.data (), nullptr));
+  for (const auto *meta : histograms_of (buffer)) {
+    Sums sums (3 * gst_integral_histogram_get_bins (meta->histogram));
+    fail_unless (
+        gst_integral_histogram_regions_sums (meta->histogram, asked, 3, sums.data (), nullptr));
     all.push_back (sums);
   }
   return all;

@@ -175,10 +175,7 @@ public:
       gst_message_unref (message);
     }
     std::size_t metas = 0, found = 0;
-    gpointer state = nullptr;
-    while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
-               buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE)) {
-      auto *roi = reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta);
+    for (auto *const roi : rois_of (buffer)) {
       if (roi->roi_type != g_quark_from_string ("track"))
         continue;
       metas++;

@@ -138,12 +138,9 @@ TEST (two_producers)
       sample_of ("videotestsrc num-buffers=3 ! video/x-raw,format=GRAY8,width=64,height=48 ! "
                  "cudaintegralhist bins=4 ! "
                  "cudaintegralhist bins=9 counter=u16 ! appsink name=sink sync=false");
-  gpointer state = nullptr;
   std::vector<guint> bins;
-  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
-             gst_sample_get_buffer (sample.get ()), &state, GST_INTEGRAL_HISTOGRAM_META_API_TYPE)) {
-    GstIntegralHistogram *histogram =
-        reinterpret_cast<GstIntegralHistogramMeta *> (meta)->histogram;
+  for (const auto *meta : histograms_of (gst_sample_get_buffer (sample.get ()))) {
+    GstIntegralHistogram *const histogram = meta->histogram;
     bins.push_back (gst_integral_histogram_get_bins (histogram));
     guint32 counts[9] = {}, sum = 0;
     fail_unless (gst_integral_histogram_region (histogram, 3, 4, 20, 30, counts, nullptr));

@@ -123,16 +123,6 @@ GstIntegralHistogramTracksMeta *add_tracks (GstBuffer *buffer, guint width, guin
   return meta;
 }
 
-std::vector<const GstVideoRegionOfInterestMeta *> regions_of_interest (GstBuffer *buffer)
-{
-  std::vector<const GstVideoRegionOfInterestMeta *> all;
-  gpointer state = nullptr;
-  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (
-             buffer, &state, GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE))
-    all.push_back (reinterpret_cast<GstVideoRegionOfInterestMeta *> (meta));
-  return all;
-}
-
 /// A buffer with three tracks, one of them lost.
 GstBuffer *with_tracks ()
 {
@@ -293,16 +283,16 @@ TEST (tracks)
 {
   g_autoptr (GstBuffer) buffer = with_tracks ();
   auto *const meta = gst_buffer_get_integral_histogram_tracks_meta (buffer);
-  fail_unless (regions_of_interest (buffer).empty ());
+  fail_unless (rois_of (buffer).empty ());
   g_autoptr (GBytes) bytes = gst_integral_histogram_tracks_meta_to_bytes (meta, nullptr);
   g_autoptr (GstBuffer) other = gst_buffer_new ();
   for (int twice = 0; twice < 2; twice++) {
     auto *const back =
         gst_buffer_add_integral_histogram_tracks_meta_from_bytes (other, bytes, nullptr);
     fail_unless (back && described (back) == described (meta), "%s", described (back).c_str ());
-    fail_unless_equals_int (regions_of_interest (other).size (), 2);
+    fail_unless_equals_int (rois_of (other).size (), 2);
   }
-  const auto *const roi = regions_of_interest (other)[0];
+  const auto *const roi = rois_of (other)[0];
   fail_unless (roi->roi_type == g_quark_from_string ("track") && roi->id == 1 && roi->parent_id == 7
                && gint (roi->x) == -5 && roi->y == 20 && roi->w == 30 && roi->h == 40);
   const GstStructure *const param = gst_video_region_of_interest_meta_get_param (
@@ -354,7 +344,7 @@ TEST (of_the_tracker)
   g_autoptr (GstBuffer) buffer = alone.pass (noise_of (5));
   auto *const meta = gst_buffer_get_integral_histogram_tracks_meta (buffer);
   fail_unless (meta && gst_integral_histogram_tracks_meta_get_n_tracks (meta) == 2);
-  const auto regions = regions_of_interest (buffer);
+  const auto regions = rois_of (buffer);
   fail_unless_equals_int (regions.size (), 2);
   for (guint i = 0; i < 2; i++) {
     const auto *const roi = regions[i];
@@ -412,7 +402,7 @@ TEST (outside)
       gst_buffer_add_integral_histogram_tracks_meta_from_bytes (other, bytes, nullptr);
   fail_unless (back && described (back) == described (meta));
   std::vector<gint> ids;
-  for (const auto *roi : regions_of_interest (other))
+  for (const auto *roi : rois_of (other))
     ids.push_back (roi->id);
   const std::vector<gint> wanted = { 2, 3, 4 };
   fail_unless (ids == wanted);
@@ -580,7 +570,7 @@ TEST (by_gstreamer)
                == described (regions));
   fail_unless (described (gst_buffer_get_integral_histogram_tracks_meta (other))
                == described (tracks));
-  fail_unless_equals_int (regions_of_interest (other).size (), 1);
+  fail_unless_equals_int (rois_of (other).size (), 1);
 #else
   g_print ("SKIP: by_gstreamer: GStreamer before 1.24 makes no bytes of metas\n");
 #endif

@@ -291,6 +291,26 @@ inline std::string settings_error (GstElement *element)
   return error ? error->message : "";
 }
 
+/// The metas of a buffer that are of this API.
+template <class Meta>
+std::vector<Meta *> all_metas (GstBuffer *buffer, GType api)
+{
+  std::vector<Meta *> metas;
+  gpointer state = nullptr;
+  while (GstMeta *meta = gst_buffer_iterate_meta_filtered (buffer, &state, api))
+    metas.push_back (reinterpret_cast<Meta *> (meta));
+  return metas;
+}
+inline auto rois_of (GstBuffer *buffer)
+{
+  return all_metas<GstVideoRegionOfInterestMeta> (buffer,
+                                                  GST_VIDEO_REGION_OF_INTEREST_META_API_TYPE);
+}
+inline auto histograms_of (GstBuffer *buffer)
+{
+  return all_metas<GstIntegralHistogramMeta> (buffer, GST_INTEGRAL_HISTOGRAM_META_API_TYPE);
+}
+
 /// Rectangles for questions about a frame of 40x30 pixels, and their parts inside the frame.
 constexpr struct {
   GstVideoRectangle asked, clipped;
