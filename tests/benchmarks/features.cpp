@@ -11,7 +11,6 @@
 // times are medians of laps. Joint features and patterns have their own number of bins: they are
 // compared with luma of as many bins.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -20,6 +19,7 @@
 #include <iterator>
 #include <random>
 
+#include <kernels/clock.hpp>
 #include <kernels/features/weight.hpp>
 #include <kernels/inthist.hpp>
 #include <kernels/registry.hpp>
@@ -30,7 +30,6 @@
 
 using namespace inthist;
 using namespace inthist::check;
-using Clock = std::chrono::steady_clock;
 
 namespace {
 
@@ -185,7 +184,7 @@ private:
         enqueue (lanes_[i % lanes], *queues_[i % lanes]);
       for (const auto &queue : queues_)
         queue->wait ();
-      return std::chrono::duration<double> (Clock::now () - start).count () / frames;
+      return seconds_since (start) / frames;
     };
     const int few = int (lanes);
     lap (few);

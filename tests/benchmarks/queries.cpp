@@ -9,13 +9,13 @@
 // caches, so that each reads its tensor from memory. `of reading` is the time in which the device
 // reads the tensor's bytes, over that of the answer.
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <functional>
 #include <random>
 
 #include <memory.hpp>
+#include <kernels/clock.hpp>
 #include <kernels/query.hpp>
 #include <kernels/registry.hpp>
 #include <text.hpp>
@@ -25,14 +25,8 @@
 
 using namespace inthist;
 using namespace inthist::check;
-using Clock = std::chrono::steady_clock;
 
 namespace {
-
-double seconds_since (Clock::time_point start)
-{
-  return std::chrono::duration<double> (Clock::now () - start).count ();
-}
 
 /// Several tensors of a picture of noise on a device.
 class Ring {

@@ -9,12 +9,12 @@
 // same turns, with frames in one stream and in two. Each policy must make the same last plane.
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <functional>
 #include <optional>
 #include <random>
 
+#include <kernels/clock.hpp>
 #include <kernels/cuda/strip.hpp>
 #include <kernels/registry.hpp>
 #include <memory.hpp>
@@ -24,7 +24,6 @@
 
 using namespace inthist;
 using namespace inthist::check;
-using Clock = std::chrono::steady_clock;
 
 namespace {
 
@@ -100,7 +99,7 @@ bool probe (const Shape &shape, double seconds)
       run (candidate, i % streams);
     for (Queue &queue : queues)
       queue.wait ();
-    return std::chrono::duration<double> (Clock::now () - start).count () / frames;
+    return seconds_since (start) / frames;
   };
 
   std::vector<Candidate> all = candidates ();
