@@ -299,6 +299,8 @@ void TargetList::apply_detection (TrackedTarget &tracked, const Measurement &mea
 {
   const Detection &detection = *measurement.detection;
   tracked.note_detection (detection, measurement.box, frame.time);
+  if (tracked.motion.has_velocity ())
+    mean_speed_.add (tracked.motion.speed ());
   tracked.existence.hit (measurement.is_sure);
   if (tracked.is_confirmed () || detector_confidence (detection) >= kStartAloneConfidence)
     tracked.existence.confirm ();
@@ -342,7 +344,7 @@ std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement>
   }
   std::vector<Prediction> targets;
   for (const auto &tracked : targets_)
-    targets.push_back ({ tracked->expected_boxes (),
+    targets.push_back ({ tracked->expected_boxes (mean_speed_.relative ()),
                          distinct_appearance (tracked->appearance.mean ()),
                          tracked->appearance.n (), tracked->misses + detector_runs,
                          seconds_between (tracked->last_detected, frame.time),
@@ -546,6 +548,7 @@ void TargetList::clear ()
   targets_.clear ();
   configured_.reset ();
   pace_ = {};
+  mean_speed_ = {};
 }
 
 void TargetList::reset ()

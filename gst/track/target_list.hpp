@@ -112,6 +112,7 @@ private:
   guint next_id_ = 1;
   guint64 next_serial_ = 1;  // never reset
   DetectorPace pace_;
+  MeanSpeed mean_speed_;
   MeanAppearance mean_appearance_{ 2000 };  // of all detections
   bool detector_ran_ = false;               // on this frame
   int width_ = 0, height_ = 0;              // of the last tensor

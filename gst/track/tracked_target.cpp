@@ -9,7 +9,8 @@ namespace integralhist {
 static constexpr double kMotionSpread = 0.5;
 
 // The standard deviation of a target's expected place, in heights of its box. It grows with the
-// number of frames since the target was last seen and detected (spread_of ()).
+// number of frames since the target was last seen and detected (spread_of ()), each of which counts
+// as many as targets are faster than usual (MeanSpeed).
 static constexpr double kSpread = 0.05;
 static constexpr double kSpreadOfFrame = 0.02;
 static constexpr double kSpreadOfRoot = 0.06;
@@ -38,9 +39,10 @@ void TrackedTarget::note_detection (const Detection &detection, const TargetBox 
   motion.note_detected (box);
 }
 
-std::vector<ExpectedBox> TrackedTarget::expected_boxes () const
+std::vector<ExpectedBox> TrackedTarget::expected_boxes (double relative_speed) const
 {
-  const unsigned unseen = motion.unseen () + 1, undetected = motion.undetected () + 1;
+  const double unseen = relative_speed * (motion.unseen () + 1),
+               undetected = relative_speed * (motion.undetected () + 1);
   const TargetBox seen = last_seen_box ();
   return { { motion.expected (seen), spread_of (unseen, undetected) },
            { motion.expected_by_detections (seen), spread_of (undetected, undetected) } };

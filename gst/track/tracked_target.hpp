@@ -156,7 +156,8 @@ struct TrackedTarget {
     return waits () ? nullptr : &std::get<T> (method_target);
   }
   /// Returns the boxes expected in the next frame: from the last seen box, and from detections.
-  std::vector<ExpectedBox> expected_boxes () const;
+  /// `relative_speed` is that of all targets (MeanSpeed).
+  std::vector<ExpectedBox> expected_boxes (double relative_speed) const;
   /// Returns a box between the expected box `at` and `found`, the box of a detection.
   TargetBox corrected (const TargetBox &found, const ExpectedBox &at) const;
   /// Returns the motion to the next frame that the target's detections let expect.

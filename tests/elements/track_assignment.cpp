@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The assignment of detections to targets, compared with all permutations; the gain of a pair by
-// place and look; and the pace of a detector.
+// place and look; the speed of targets; and the pace of a detector.
+#include <gst/track/association/assignment.hpp>
+#include <gst/track/association/camera_motion.hpp>
+#include <gst/track/association/detection_matching.hpp>
+#include <gst/track/association/detector_pace.hpp>
+#include <gst/track/association/motion.hpp>
+#include <gst/track/tracked_target.hpp>
+
 #include <algorithm>
 #include <numeric>
 #include <random>
 
 #include "test.hpp"  // last: it has macros with names of the standard library
-
-#include <gst/track/association/assignment.hpp>
-#include <gst/track/association/camera_motion.hpp>
-#include <gst/track/association/detection_matching.hpp>
-#include <gst/track/association/detector_pace.hpp>
 
 using namespace integralhist;
 
@@ -211,4 +213,51 @@ TEST (slower_pace)
       every (usual, 9);
       fail_unless_equals_int (silent_looks (5 * usual + usual / 2), 5);
     }
+}
+
+/// A mean of nine detections at 0.15 heights a frame and of the usual speed, 0.05, as of a hundred;
+/// and the mean of very many detections, which the first speeds do not change.
+TEST (mean_speed)
+{
+  MeanSpeed mean;
+  fail_unless (mean.relative () == 1);
+  for (int i = 0; i < 9; i++)
+    mean.add (0.15);
+  fail_unless (std::abs (mean.relative () - (100 * 0.05 + 9 * 0.15) / 109 / 0.05) < 1e-9);
+  for (int i = 0; i < 20000; i++)
+    mean.add (i % 2 ? 0.02 : 0.03);
+  fail_unless (std::abs (mean.relative () - 0.5) < 0.001, "%g", mean.relative ());
+  for (int i = 0; i < 20000; i++)
+    mean.add (0);
+  fail_unless (mean.relative () == 0.2);
+}
+
+/// Boxes of 40x80 that move by 3 pixels to the right and 4 down move by 5 / 80 of their height.
+TEST (speed_of_detections)
+{
+  Motion motion;
+  for (int i = 0; i < 100; i++) {
+    fail_unless (i > 1 || motion.speed () == 0);
+    motion.note_detected ({ 3.0 * i, 4.0 * i, 40, 80 });
+  }
+  fail_unless (std::abs (motion.speed () - 5.0 / 80) < 1e-6, "%g", motion.speed ());
+}
+
+/// At half of the usual speed a target is as far from its expected place after twice the frames.
+TEST (spread_grows_with_speed)
+{
+  const auto spreads = [] (double relative_speed, int unseen_frames) {
+    TrackedTarget tracked;
+    tracked.motion.note_detected ({ 100, 100, 40, 80 });
+    for (int i = 0; i < unseen_frames; i++)
+      tracked.motion.note_unseen ();
+    const auto boxes = tracked.expected_boxes (relative_speed);
+    return std::pair (boxes[0].spread, boxes[1].spread);
+  };
+  for (int frames = 1; frames < 30; frames++) {
+    const auto slow = spreads (0.5, 2 * frames - 1), usual = spreads (1, frames - 1);
+    fail_unless (slow == usual, "%d frames", frames);
+    const auto sooner = spreads (0.5, frames - 1);
+    fail_unless (sooner.first < usual.first && sooner.second < usual.second);
+  }
 }

@@ -43,6 +43,14 @@ void Motion::note_unseen ()
   undetected_++;
 }
 
+double Motion::speed () const
+{
+  if (!has_velocity_)
+    return 0;
+  const double x = x_ * detected_->width / detected_->height;
+  return std::sqrt (x * x + y_ * y_);
+}
+
 void Motion::resize (double x_factor, double y_factor)
 {
   for (std::optional<TargetBox> *const place : { &last_, &detected_ })

@@ -4,6 +4,7 @@
 // Velocities are in sides of the box per frame, so they do not depend on the tensor's size.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 
 #include <gst/track/base/target_box.hpp>
@@ -25,6 +26,8 @@ public:
   TargetBox expected_by_detections (const TargetBox &last) const;
   /// Returns whether two detections have given the target's velocity.
   bool has_velocity () const { return has_velocity_; }
+  /// Returns the speed of the detections, in heights of the box per frame; 0 without a velocity.
+  double speed () const;
   /// Return the number of frames since the target was last seen, and since it was last detected.
   unsigned unseen () const { return unseen_; }
   unsigned undetected () const { return undetected_; }
@@ -37,6 +40,27 @@ private:
   double x_ = 0, y_ = 0;
   bool has_velocity_ = false;  // from detections
   unsigned unseen_ = 0, undetected_ = 0;
+};
+
+/// The mean speed of all targets' detections. It begins as if kFirst detections had shown kUsual,
+/// and later forgets all but about the last kMemory. The less targets move from frame to frame,
+/// such as with many frames a second, the better is known where a hidden target is.
+class MeanSpeed {
+public:
+  void add (double speed)
+  {
+    n_ = std::min (n_ + 1, kMemory);
+    mean_ += (speed - mean_) / n_;
+  }
+  /// Returns the mean as a multiple of the usual speed, 0.2 to 4.
+  double relative () const { return std::clamp (mean_ / kUsual, 0.2, 4.0); }
+
+private:
+  static constexpr double kUsual = 0.05;  // of people in pictures of 7 frames a second
+  static constexpr unsigned kFirst = 100, kMemory = 1000;
+
+  unsigned n_ = kFirst;
+  double mean_ = kUsual;
 };
 
 }  // namespace integralhist
