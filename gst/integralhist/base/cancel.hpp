@@ -69,4 +69,22 @@ private:
   const std::atomic<bool> *const outer_;
 };
 
+/// A mutex that a thread may hold during a long computation, because a CancelScope ends the wait of
+/// the others.
+class CancellableMutex {
+public:
+  using Lock = std::unique_lock<std::timed_mutex>;
+
+  Expected<Lock> lock ()
+  {
+    Lock lock (mutex_, std::defer_lock);
+    while (!lock.try_lock_for (std::chrono::milliseconds (20)))
+      TRY (CancelScope::check ());
+    return lock;
+  }
+
+private:
+  std::timed_mutex mutex_;
+};
+
 }  // namespace integralhist

@@ -236,14 +236,13 @@ private:
 
   Expected<std::shared_ptr<const RegionTensor>> region_tensor_for (const Query &query)
   {
-    auto locked = TRY (lock ());
-    return region_tensor_of (locked,
-                             optimizer_.choose_tensor (query).value_or (optimizer_.frame ()));
+    const auto locked = TRY (mutex_.lock ());
+    return region_tensor_of (optimizer_.choose_tensor (query).value_or (optimizer_.frame ()));
   }
   Expected<std::shared_ptr<Tensor>> whole ()
   {
-    auto locked = TRY (lock ());
-    return TRY (region_tensor_of (locked, optimizer_.frame ()))->tensor;
+    const auto locked = TRY (mutex_.lock ());
+    return TRY (region_tensor_of (optimizer_.frame ()))->tensor;
   }
 
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override

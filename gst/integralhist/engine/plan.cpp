@@ -2,8 +2,6 @@
 #include "plan.hpp"
 
 #include <chrono>
-#include <mutex>
-#include <thread>
 
 #include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/base/log.hpp>
@@ -17,33 +15,17 @@ using inthist::Shape;
 
 using Seconds = std::chrono::duration<double>;
 
-/// Waits until no other thread measures strategies, because two measurements at once would both be
-/// wrong. Returns a lock that is not owned if this thread was cancelled first.
-std::unique_lock<std::mutex> lock_measuring ()
-{
-  static std::mutex mutex;
-  std::unique_lock lock (mutex, std::try_to_lock);
-  while (!lock.owns_lock () && !CancelScope::is_cancelled ()) {
-    std::this_thread::sleep_for (std::chrono::milliseconds (2));
-    (void) lock.try_lock ();
-  }
-  return lock;
-}
-
 Expected<Plan> measured_plan (Device device, const Shape &shape, const Choice &built_in,
                               unsigned milliseconds, int slots, void *tensor)
 {
-  const auto flushing = [] {
-    return error (Error::Kind::flushing, "stopped while strategies were measured");
-  };
-  const auto lock = lock_measuring ();
-  if (!lock.owns_lock () || CancelScope::is_cancelled ())
-    return flushing ();
+  static CancellableMutex measuring;  // two measurements at once would both be wrong
+  const auto lock = TRY (measuring.lock ());
+  TRY (CancelScope::check ());
   const auto start = std::chrono::steady_clock::now ();
   const auto choice = inthist::tune (device, shape, inthist::layout_of (shape), tensor,
                                      milliseconds / 1e3, slots, CancelScope::flag ());
   if (!choice && choice.error ().cancelled)
-    return flushing ();
+    return error (Error::Kind::flushing, "stopped while strategies were measured");
   if (!choice)
     return Plan{ built_in, "default",
                  "built-in, because measuring failed: " + choice.error ().why };

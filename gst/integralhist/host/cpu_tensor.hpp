@@ -18,6 +18,11 @@ public:
   /// Makes a tensor. If memory is short, the error message says that `alive` other tensors exist.
   static Expected<std::unique_ptr<EngineTensor>> create (const inthist::Shape &shape,
                                                          unsigned alive);
+  /// Makes a tensor in this memory, which has room for it.
+  CpuTensor (const inthist::Shape &of, HostMemory memory)
+      : EngineTensor (of), memory_ (std::move (memory))
+  {
+  }
 
   Expected<> wait (GstClockTime timeout) override { return computed_.wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override;
@@ -28,11 +33,6 @@ public:
   void finish (const Expected<> &outcome) { computed_.signal (outcome); }
 
 private:
-  CpuTensor (const inthist::Shape &of, HostMemory memory)
-      : EngineTensor (of), memory_ (std::move (memory))
-  {
-  }
-
   const HostMemory memory_;
   HostFence computed_;
 };

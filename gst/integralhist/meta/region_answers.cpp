@@ -3,8 +3,6 @@
 
 #include <kernels/region.hpp>
 
-#include <gst/integralhist/base/cancel.hpp>
-
 namespace integralhist {
 
 RegionQuery::RegionQuery (GstIntegralHistogram *histogram,
@@ -25,33 +23,23 @@ RegionQuery::RegionQuery (GstIntegralHistogram *histogram,
 
 RegionAnswers::RegionAnswers (GstIntegralHistogram *histogram,
                               std::span<const GstVideoRectangle> regions)
-    : asked (histogram, regions), state_ (State::open),
-      histogram_ (gst_integral_histogram_ref (histogram))
+    : asked (histogram, regions), histogram_ (gst_integral_histogram_ref (histogram))
 {
 }
 
 RegionAnswers::RegionAnswers (RegionQuery query, std::vector<guint64> values)
-    : asked (std::move (query)), state_ (State::answered), values_ (std::move (values))
+    : asked (std::move (query)), values_ (std::move (values))
 {
 }
 
 Expected<std::span<const guint64>> RegionAnswers::ask ()
 {
-  std::unique_lock lock (mutex_);
-  TRY (CancelScope::wait (changed_, lock, [this] { return state_ != State::asking; }));
-  if (state_ == State::answered)
-    return values_;
-  state_ = State::asking;
-  lock.unlock ();
-  const auto done = ask_once ();
   HistogramRef answered;  // dropped without the lock
-  if (done)
+  const auto lock = TRY (mutex_.lock ());
+  if (histogram_) {
+    TRY (ask_once ());
     answered = std::move (histogram_);
-  lock.lock ();
-  state_ = done ? State::answered : State::open;
-  changed_.notify_all ();
-  lock.unlock ();
-  TRY (done);
+  }
   return values_;
 }
 

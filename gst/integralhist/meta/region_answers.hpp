@@ -3,15 +3,14 @@
 // A query for the counts or sums of a frame's regions, asked only when a consumer needs the answer.
 #pragma once
 
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <span>
 #include <vector>
 
 #include <gst/video/video.h>
 
 #include <gst/integralhist/api/histogram.hpp>
+#include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/gstintegralhistogram.h>
 
 namespace integralhist {
@@ -52,12 +51,8 @@ public:
 private:
   Expected<> ask_once ();
 
-  std::mutex mutex_;  // guards state_
-  std::condition_variable changed_;
-  enum class State { open, asking, answered } state_;
-
-  // histogram_ and values_ are written only by the asking thread, until the answer is known.
-  HistogramRef histogram_;
+  CancellableMutex mutex_;  // guards all below
+  HistogramRef histogram_;  // null once it has answered
   std::vector<guint64> values_;
 };
 

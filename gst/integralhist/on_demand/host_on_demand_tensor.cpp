@@ -15,29 +15,6 @@
 #include <gst/integralhist/memory/memory_messages.hpp>
 
 namespace integralhist {
-namespace {
-
-/// The computed tensor of a region of a frame (a box), in host memory.
-class HostRegionTensor final : public Tensor {
-public:
-  HostRegionTensor (const inthist::Shape &shape, HostMemory memory)
-      : Tensor (shape), memory_ (std::move (memory))
-  {
-  }
-
-  void *data () { return memory_.get (); }
-  Expected<> wait (GstClockTime) override { return {}; }
-  Expected<> ask (std::span<const Query> queries) override
-  {
-    return answer_on_host ({ shape, layout, memory_.get () }, queries);
-  }
-  Expected<const void *> host () override { return memory_.get (); }
-
-private:
-  const HostMemory memory_;
-};
-
-}  // namespace
 
 Expected<std::unique_ptr<EngineTensor>>
 HostOnDemandTensor::create (const std::shared_ptr<OnDemandContext> &context)
@@ -47,13 +24,9 @@ HostOnDemandTensor::create (const std::shared_ptr<OnDemandContext> &context)
 }
 
 template <class RegionOf>
-Expected<> HostOnDemandTensor::ensure_values (std::unique_lock<std::mutex> &lock, int n,
-                                              RegionOf &&region)
+Expected<> HostOnDemandTensor::ensure_values (int n, RegionOf &&region)
 {
-  auto tiles = frame_.missing_tiles (n, region);
-  return tiles.empty ()
-             ? Expected<> ()
-             : run_unlocked (lock, [&] { return frame_.compute_tiles (std::move (tiles)); });
+  return frame_.compute_tiles (frame_.missing_tiles (n, region));
 }
 
 void HostOnDemandTensor::released ()
@@ -69,8 +42,8 @@ Expected<DeviceFeatureImage *> HostOnDemandTensor::prepare (std::span<const Regi
   if (!failed_recoverably (there) && TRY (there))
     return device_image_.get ();
   if (regions.size () > 1) {
-    auto locked = TRY (lock ());
-    TRY (ensure_values (locked, int (regions.size ()), [&] (int i) { return regions[i]; }));
+    const auto locked = TRY (mutex_.lock ());
+    TRY (ensure_values (int (regions.size ()), [&] (int i) { return regions[i]; }));
   }
   return nullptr;
 }
@@ -87,30 +60,31 @@ Expected<bool> HostOnDemandTensor::prepare_device_image (std::span<const Region>
   for (const Region &region : regions)
     pixels += double (pixels_of (region));
   const double enough = std::max (kEnough, kEnoughOfFrame * double (shape.width) * shape.height);
-  auto locked = TRY (lock ());
+  const auto locked = TRY (mutex_.lock ());
   if (is_device_image_current_)
     return true;
   if (context_->assist_failed || pixels < (context_->assist_was_used ? enough / 2 : enough)) {
     context_->assist_was_used = false;
     return false;
   }
-  const auto kept = run_unlocked (locked, [&] () -> Expected<> {
+  const auto upload = [&] () -> Expected<> {
     if (!device_image_)
       device_image_ = TRY (context_->assist->make (shape, context_->lut, context_->device_answers));
     return device_image_->upload_picture (frame_.source ());
-  });
+  };
+  const auto uploaded = upload ();
   const std::size_t bytes = device_image_ ? device_image_->bytes () : 0;
   context_->value_bytes += bytes - std::exchange (device_bytes_, bytes);
-  context_->assist_was_used = is_device_image_current_ = kept.has_value ();
-  context_->assist_failed =
-      !kept
-      && std::ranges::find (kFailedOrNoMemory, kept.error ().kind) != std::end (kFailedOrNoMemory);
-  return is_device_image_current_ ? Expected<bool> (true) : tl::make_unexpected (kept.error ());
+  context_->assist_was_used = is_device_image_current_ = uploaded.has_value ();
+  context_->assist_failed = !uploaded
+                            && std::ranges::find (kFailedOrNoMemory, uploaded.error ().kind)
+                                   != std::end (kFailedOrNoMemory);
+  return is_device_image_current_ ? Expected<bool> (true) : tl::make_unexpected (uploaded.error ());
 }
 
 Expected<bool> HostOnDemandTensor::is_device_image_current ()
 {
-  const auto locked = TRY (lock ());
+  const auto locked = TRY (mutex_.lock ());
   return is_device_image_current_;
 }
 
@@ -122,7 +96,7 @@ Expected<bool> HostOnDemandTensor::ask_device (Ask &&ask)
   const Expected<bool> answered = ask (*device_image_);
   if (!failed_recoverably (answered))
     return answered;
-  const auto locked = TRY (lock ());
+  const auto locked = TRY (mutex_.lock ());
   is_device_image_current_ = false;
   return false;
 }
@@ -139,7 +113,7 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
   if (TRY (ask_device (
           [&] (DeviceFeatureImage &image) { return count_windows (image, shape, query); })))
     return {};
-  auto locked = TRY (lock ());
+  auto locked = TRY (mutex_.lock ());
   const std::optional<Region> region = optimizer_.choose_tensor (query);
   if (!region)  // counting the pixels costs less than a tensor
     return answer_from_pixels (std::move (locked), query);
@@ -151,22 +125,21 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
           },
           kFailed)))
     return {};
-  locked = TRY (lock ());
-  const auto box = region_tensor_of (locked, *region);
+  locked = TRY (mutex_.lock ());
+  const auto box = region_tensor_of (*region);
   locked.unlock ();
   if (!box && is_additive (query) && box.error ().kind == Error::Kind::no_memory)
-    return answer_from_pixels (TRY (lock ()), query);
+    return answer_from_pixels (TRY (mutex_.lock ()), query);
   return ask_region_tensor (*TRY (box), query);
 }
 
 /// Answers a query by counting pixels of its windows, with the mutex unlocked. First computes those
 /// pixel values that are missing.
-Expected<> HostOnDemandTensor::answer_from_pixels (std::unique_lock<std::mutex> locked,
-                                                   const Query &query)
+Expected<> HostOnDemandTensor::answer_from_pixels (CancellableMutex::Lock lock, const Query &query)
 {
-  TRY (ensure_values (locked, query.windows.size (),
+  TRY (ensure_values (query.windows.size (),
                       [&] (int i) { return window_of (query.windows, i, shape); }));
-  locked.unlock ();
+  lock.unlock ();
   context_->pixel_answers++;
   return check_host (inthist::cpu::answer_pixels (frame_.binning ({}), shape, query));
 }
@@ -180,7 +153,7 @@ Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
         return true;
       })))
     return {};
-  auto locked = TRY (lock ());
+  auto locked = TRY (mutex_.lock ());
   if (optimizer_.choose_counting (queries))
     return count_cells (std::move (locked), queries);
   locked.unlock ();
@@ -188,7 +161,7 @@ Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
 }
 
 /// Adds up cells pixel by pixel, with the mutex unlocked, after computing missing pixel values.
-Expected<> HostOnDemandTensor::count_cells (std::unique_lock<std::mutex> locked,
+Expected<> HostOnDemandTensor::count_cells (CancellableMutex::Lock lock,
                                             std::span<const CellsQuery> queries)
 {
   struct CellTask {
@@ -207,9 +180,8 @@ Expected<> HostOnDemandTensor::count_cells (std::unique_lock<std::mutex> locked,
     }
   }
   const int n = int (cell_tasks.size ());
-  TRY (ensure_values (locked, n,
-                      [&] (int i) { return cell_tasks[std::size_t (i)].cells.around (); }));
-  locked.unlock ();
+  TRY (ensure_values (n, [&] (int i) { return cell_tasks[std::size_t (i)].cells.around (); }));
+  lock.unlock ();
   context_->pixel_answers++;
 
   const inthist::Binning binning = frame_.binning ({});
@@ -225,7 +197,7 @@ Expected<> HostOnDemandTensor::count_cells (std::unique_lock<std::mutex> locked,
 Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &region)
 {
   const auto start = std::chrono::steady_clock::now ();
-  TRY (frame_.compute_tiles (frame_.missing_tiles (1, [&] (int) { return region; })));
+  TRY (ensure_values (1, [&] (int) { return region; }));
   const inthist::Shape part = shape_of (region);
   const inthist::Layout layout = inthist::layout_of (part);
   const inthist::Strategy *strategy = context_->plan.choice.strategy;
@@ -246,7 +218,7 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
   const auto take = [&] (std::size_t bytes) -> Expected<HostMemory> {
     return bytes > 0 ? context_->memory->take (bytes, message) : HostMemory ();
   };
-  auto box = std::make_shared<HostRegionTensor> (part, TRY (take (tensor_bytes)));
+  const auto tensor = std::make_shared<CpuTensor> (part, TRY (take (tensor_bytes)));
   const HostMemory pixels = TRY (take (pixel_bytes)), workspace = TRY (take (workspace_bytes));
   const inthist::Binning binning = frame_.binning (region);
   context_->computing++;
@@ -257,7 +229,7 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
         .pixels =
             bins ? inthist::PixelPlane{ reinterpret_cast<std::uint8_t *> (pixels.get ()), stride }
                  : inthist::plane_of (binning.image),
-        .tensor = box->data (),
+        .tensor = tensor->data (),
         .workspace = workspace.get (),
         .tuning = tuning,
         .binning = bins ? &binning : nullptr,
@@ -267,19 +239,18 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
   context_->count_tensor (is_whole (region));
   context_->add_time (
       std::chrono::nanoseconds (std::chrono::steady_clock::now () - start).count ());
-  return box;
+  tensor->finish ({});
+  return tensor;
 }
 
-/// Returns the whole tensor. If it is missing, whole_engine computes it, with `lock` released.
-Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::whole (std::unique_lock<std::mutex> &lock)
+/// Returns the whole tensor. If it is missing, whole_engine computes it. The caller holds the
+/// mutex.
+Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::whole ()
 {
   if (whole_)
     return whole_;
-  whole_ = TRY (run_unlocked (lock, [&] () -> Expected<std::shared_ptr<Tensor>> {
-    TRY (
-        frame_.compute_tiles (frame_.missing_tiles (1, [&] (int) { return optimizer_.frame (); })));
-    return context_->whole_engine->compute (frame_.binning ({}).image);
-  }));
+  TRY (ensure_values (1, [&] (int) { return optimizer_.frame (); }));
+  whole_ = TRY (context_->whole_engine->compute (frame_.binning ({}).image));
   optimizer_.note_computed (optimizer_.frame ());
   context_->count_tensor (true);
   return whole_;
@@ -288,10 +259,10 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::whole (std::unique_lock<st
 template <class Ask>
 Expected<bool> HostOnDemandTensor::ask_whole (Ask &&ask, std::span<const Error::Kind> recoverable)
 {
-  auto locked = TRY (lock ());
+  auto locked = TRY (mutex_.lock ());
   if (!context_->whole_engine || (region_tensor_ && is_whole (region_tensor_->region)))
     return false;
-  const auto tensor = whole (locked);
+  const auto tensor = whole ();
   locked.unlock ();
   if (failed_recoverably (tensor))
     return false;
@@ -312,8 +283,8 @@ Expected<const void *> HostOnDemandTensor::host ()
           },
           kFailed)))
     return data;
-  auto locked = TRY (lock ());
-  return TRY (region_tensor_of (locked, optimizer_.frame ()))->tensor->host ();
+  const auto locked = TRY (mutex_.lock ());
+  return TRY (region_tensor_of (optimizer_.frame ()))->tensor->host ();
 }
 
 Expected<std::span<const Shard>> HostOnDemandTensor::shards ()
@@ -332,8 +303,8 @@ Expected<DeviceTensor *> HostOnDemandTensor::device_tensor ()
 {
   if (!context_->whole_engine || context_->whole_engine->device != inthist::Device::cuda)
     return nullptr;
-  auto locked = TRY (lock ());
-  const auto all = TRY (whole (locked));
+  auto locked = TRY (mutex_.lock ());
+  const auto all = TRY (whole ());
   locked.unlock ();
   return all->device_tensor ();
 }

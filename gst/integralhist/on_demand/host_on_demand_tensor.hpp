@@ -43,20 +43,20 @@ private:
   {
   }
 
-  /// Computes missing pixel values in region (0) to region (n - 1), with `lock` released.
+  /// Computes missing pixel values in region (0) to region (n - 1). The caller holds the mutex.
   template <class RegionOf>
-  Expected<> ensure_values (std::unique_lock<std::mutex> &lock, int n, RegionOf &&region);
+  Expected<> ensure_values (int n, RegionOf &&region);
   Expected<bool> prepare_device_image (std::span<const Region> regions);
   Expected<bool> is_device_image_current ();
   /// Passes the frame's feature image on the GPU, if there is one, to `ask`. Returns whether the
   /// GPU has answered. After a failure the GPU is not asked about this frame again.
   template <class Ask>
   Expected<bool> ask_device (Ask &&ask);
-  Expected<> answer_from_pixels (std::unique_lock<std::mutex> locked, const Query &query);
+  Expected<> answer_from_pixels (CancellableMutex::Lock lock, const Query &query);
   Expected<> ask_one (const Query &query);
-  Expected<> count_cells (std::unique_lock<std::mutex> locked, std::span<const CellsQuery> queries);
+  Expected<> count_cells (CancellableMutex::Lock lock, std::span<const CellsQuery> queries);
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override;
-  Expected<std::shared_ptr<Tensor>> whole (std::unique_lock<std::mutex> &lock);
+  Expected<std::shared_ptr<Tensor>> whole ();
   /// Passes the whole tensor, which whole_engine computes, to `ask`. Returns false, so that another
   /// way may answer, if there is no whole_engine, if the kept box is the whole frame, if the engine
   /// fails, or if `ask` fails with a kind of error in `recoverable`.

@@ -6,7 +6,6 @@
 
 #include <kernels/window.hpp>
 
-#include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/base/log.hpp>
 
 namespace integralhist {
@@ -53,20 +52,13 @@ void OnDemandTensor::released ()
   optimizer_.forget ();
 }
 
-Expected<std::unique_lock<std::mutex>> OnDemandTensor::lock ()
-{
-  std::unique_lock lock (mutex_);
-  TRY (CancelScope::wait (changed_, lock, [this] { return !computing_; }));
-  return lock;
-}
-
 Expected<std::shared_ptr<const OnDemandTensor::RegionTensor>>
-OnDemandTensor::region_tensor_of (std::unique_lock<std::mutex> &lock, const Region &region)
+OnDemandTensor::region_tensor_of (const Region &region)
 {
   if (region_tensor_ && is_within (region, region_tensor_->region))
     return region_tensor_;
-  region_tensor_ = std::make_shared<const RegionTensor> (
-      RegionTensor{ region, TRY (run_unlocked (lock, [&] { return compute (region); })) });
+  region_tensor_ =
+      std::make_shared<const RegionTensor> (RegionTensor{ region, TRY (compute (region)) });
   optimizer_.note_computed (region);
   return region_tensor_;
 }

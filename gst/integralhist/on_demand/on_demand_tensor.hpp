@@ -21,12 +21,11 @@
 #pragma once
 
 #include <algorithm>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 
+#include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/engine/engine_tensor.hpp>
 
 #include "query_optimizer.hpp"
@@ -58,20 +57,6 @@ protected:
     return region.width == shape.width && region.height == shape.height;
   }
   inthist::Shape shape_of (const Region &region) const;
-  /// Locks the mutex when no other thread computes. A flush or a stop of the element ends the wait.
-  Expected<std::unique_lock<std::mutex>> lock ();
-  /// Runs a computation with the mutex unlocked, while lock () makes all other threads wait.
-  template <class Compute>
-  auto run_unlocked (std::unique_lock<std::mutex> &lock, Compute &&compute)
-  {
-    computing_ = true;
-    lock.unlock ();
-    auto computed = compute ();
-    lock.lock ();
-    computing_ = false;
-    changed_.notify_all ();
-    return computed;
-  }
   static constexpr Error::Kind kFailed[] = { Error::Kind::failed },
                                kFailedOrNoMemory[] = { Error::Kind::failed,
                                                        Error::Kind::no_memory };
@@ -87,9 +72,9 @@ protected:
     return does;
   }
   /// Returns a tensor that covers a region of the frame: the one in region_tensor_ if that covers
-  /// it, or a newly computed one, which then replaces the tensor in region_tensor_.
-  Expected<std::shared_ptr<const RegionTensor>>
-  region_tensor_of (std::unique_lock<std::mutex> &lock, const Region &region);
+  /// it, or a newly computed one, which then replaces the tensor in region_tensor_. The caller
+  /// holds the mutex.
+  Expected<std::shared_ptr<const RegionTensor>> region_tensor_of (const Region &region);
   /// Asks the tensor of a box, with the query's windows in coordinates of the box. With a `stream`,
   /// which may be null, enqueues the query there, as Tensor::ask_on () does.
   Expected<> ask_region_tensor (const RegionTensor &box, const Query &query,
@@ -97,9 +82,7 @@ protected:
 
   const std::shared_ptr<OnDemandContext> context_;
 
-  std::mutex mutex_;  // guards all below
-  std::condition_variable changed_;
-  bool computing_ = false;  // while true, only the computing thread uses the members below
+  CancellableMutex mutex_;  // guards all below; held while a tensor or pixel values are computed
   std::shared_ptr<const RegionTensor> region_tensor_;
   QueryOptimizer optimizer_;
 

@@ -2,7 +2,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
+
+#include <gst/integralhist/base/cancel.hpp>
 
 #include "engine_owner.hpp"
 
@@ -24,11 +25,7 @@ public:
   /// cancelled first. If the engine fails, it is dropped, and the next call makes another.
   Expected<std::shared_ptr<Tensor>> compute (const inthist::Image &image)
   {
-    std::unique_lock lock (mutex_);
-    TRY (CancelScope::wait (changed_, lock, [this] { return !computing_; }));
-    computing_ = true;
-    lock.unlock ();
-
+    const auto lock = TRY (mutex_.lock ());
     const auto compute = [&] () -> Expected<std::shared_ptr<Tensor>> {
       const auto engine = TRY (engine_.ensure ());
       const auto tensor = TRY (engine->submit ({ image })).tensor;
@@ -44,9 +41,6 @@ public:
 
     if (failed || ended_)
       engine_.drop ();
-    lock.lock ();
-    computing_ = false;
-    changed_.notify_one ();
     return tensor;
   }
   /// Drops the engine, as the stream has ended. Later calls of compute () make an engine each.
@@ -60,9 +54,7 @@ public:
 private:
   EngineOwner engine_;
   std::atomic<bool> ended_ = false;
-  std::mutex mutex_;  // guards all below
-  std::condition_variable changed_;
-  bool computing_ = false;
+  CancellableMutex mutex_;  // held while a tensor is computed
 };
 
 }  // namespace integralhist

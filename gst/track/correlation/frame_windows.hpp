@@ -52,29 +52,18 @@ struct FrameWindows {
   }
   std::vector<double> x () const { return all (first_x, last_x, cells.width); }
   std::vector<double> y () const { return all (first_y, last_y, cells.height); }
-  std::size_t n_x () const { return count (first_x, last_x, cells.width); }
-  std::size_t n_y () const { return count (first_y, last_y, cells.height); }
+  std::size_t n_x () const { return x ().size (); }
+  std::size_t n_y () const { return y ().size (); }
 
 private:
-  /// Calls `see` with the middle of each box along an axis. Adds step after step, as GPUs do, so
-  /// that both round alike.
-  template <class See>
-  static void for_middles (double first, double last, double step, See &&see)
-  {
-    for (double at = first; at <= last; at += step)
-      see (at);
-  }
+  /// Returns the middle of each box along an axis. Adds step after step, as GPUs do, so that both
+  /// round alike.
   static std::vector<double> all (double first, double last, double step)
   {
     std::vector<double> middles;
-    for_middles (first, last, step, [&] (double at) { middles.push_back (at); });
+    for (double at = first; at <= last; at += step)
+      middles.push_back (at);
     return middles;
-  }
-  static std::size_t count (double first, double last, double step)
-  {
-    std::size_t n = 0;
-    for_middles (first, last, step, [&] (double) { n++; });
-    return n;
   }
 };
 
