@@ -10,6 +10,7 @@
 #include <gst/track/tracked_target.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <random>
 
@@ -230,6 +231,10 @@ TEST (mean_speed)
   for (int i = 0; i < 20000; i++)
     mean.add (0);
   fail_unless (mean.relative () == 0.2);
+  mean = {};
+  for (const double speed : { 1e300, HUGE_VAL, double (NAN) })
+    mean.add (speed);
+  fail_unless (std::abs (mean.relative () - (100 + 3 * 4.0) / 103) < 1e-9);
 }
 
 /// Boxes of 40x80 that move by 3 pixels to the right and 4 down move by 5 / 80 of their height.

@@ -47,20 +47,24 @@ private:
 /// such as with many frames a second, the better is known where a hidden target is.
 class MeanSpeed {
 public:
+  /// Adds a speed in heights of a box per frame. A larger one than kMost times kUsual, or one that
+  /// is not a number, counts as that.
   void add (double speed)
   {
+    const double relative = speed / kUsual;
     n_ = std::min (n_ + 1, kMemory);
-    mean_ += (speed - mean_) / n_;
+    mean_ += ((relative < kMost ? relative : kMost) - mean_) / n_;
   }
-  /// Returns the mean as a multiple of the usual speed, 0.2 to 4.
-  double relative () const { return std::clamp (mean_ / kUsual, 0.2, 4.0); }
+  /// Returns the mean as a multiple of the usual speed, kLeast to kMost.
+  double relative () const { return std::max (mean_, kLeast); }
 
 private:
   static constexpr double kUsual = 0.05;  // of people in pictures of 7 frames a second
+  static constexpr double kLeast = 0.2, kMost = 4;
   static constexpr unsigned kFirst = 100, kMemory = 1000;
 
   unsigned n_ = kFirst;
-  double mean_ = kUsual;
+  double mean_ = 1;  // in usual speeds
 };
 
 }  // namespace integralhist
