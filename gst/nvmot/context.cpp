@@ -151,7 +151,7 @@ Expected<std::vector<Context::Task>> Context::read (const ProcessParams &params,
     last_batch = n_batches_;
     if (!stream) {
       // A stream's number is the high half of its targets' ids, which must not reach 2^64 - 1.
-      stream = std::make_unique<Stream> (next_number_++ & G_MAXINT32);
+      stream = std::make_unique<VideoStream> (next_number_++ & G_MAXINT32);
       GST_DEBUG ("stream %" G_GUINT64_FORMAT " begins", task.frame.stream);
     }
     task.stream = stream.get ();

@@ -38,11 +38,11 @@ private:
   /// A frame of a batch, the stream that tracks its targets, and the list for its tracks.
   struct Task {
     BatchFrame frame;
-    Stream *stream;
+    VideoStream *stream;
     OutputList *output;
   };
   struct KnownStream {
-    std::unique_ptr<Stream> stream;
+    std::unique_ptr<VideoStream> stream;
     guint64 last_batch;  // number of the last batch with a frame of this stream
   };
   void drop_absent_streams ();

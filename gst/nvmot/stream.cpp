@@ -43,16 +43,16 @@ guint16 class_of (const std::string &kind)
 
 }  // namespace
 
-Stream::Stream (guint32 number)
+VideoStream::VideoStream (guint32 number)
     : number_ (number), tracker_ (nullptr, [] (const TrackWarning &warning) {
         GST_WARNING ("%s %s", warning.message.c_str (), warning.detail.c_str ());
       })
 {
 }
 
-Expected<> Stream::process (const BatchFrame &frame, const MappedFrame &pixels,
-                            const GstVideoInfo &info, const Devices &devices,
-                            const TrackOptions &options, OutputList &output)
+Expected<> VideoStream::process (const BatchFrame &frame, const MappedFrame &pixels,
+                                 const GstVideoInfo &info, const Devices &devices,
+                                 const TrackOptions &options, OutputList &output)
 {
   if (!engines_)
     engines_ = TRY (FeatureEngines::make (info, devices));
@@ -63,8 +63,8 @@ Expected<> Stream::process (const BatchFrame &frame, const MappedFrame &pixels,
   return tracked ? is_read : tracked;
 }
 
-Expected<> Stream::track (const BatchFrame &frame, const FrameTensors &tensors,
-                          const TrackOptions &options, OutputList &output)
+Expected<> VideoStream::track (const BatchFrame &frame, const FrameTensors &tensors,
+                               const TrackOptions &options, OutputList &output)
 {
   const TargetFrame in (tensors.gradients, frame.time);
   const StepInput input = { .options = options.list, .detections = detections_of (frame.objects) };
@@ -86,8 +86,8 @@ Expected<> Stream::track (const BatchFrame &frame, const FrameTensors &tensors,
   return {};
 }
 
-void Stream::write (const BatchFrame &frame, std::span<const TrackedBox> tracks,
-                    OutputList &output) const
+void VideoStream::write (const BatchFrame &frame, std::span<const TrackedBox> tracks,
+                         OutputList &output) const
 {
   const std::size_t n = std::min<std::size_t> (tracks.size (), output.n_allocated);
   for (std::size_t i = 0; i < n; i++) {

@@ -13,10 +13,10 @@
 
 namespace integralhist::nvmot {
 
-class Stream {
+class VideoStream {
 public:
   /// `number` becomes the high 32 bits of the ids of the stream's targets.
-  explicit Stream (guint32 number);
+  explicit VideoStream (guint32 number);
 
   /// Tracks targets in the stream's next frame, which has the size of `info`, and writes the tracks
   /// to `output`. On return no device reads the frame's pixels.

@@ -31,14 +31,15 @@ namespace integralhist {
 // A single detection with this confidence confirms a target. Otherwise it takes two detections, or
 // a look in a frame that the detector leaves out.
 static constexpr double kStartAloneConfidence = 0.85;
-static constexpr double kCommon = 0.7;  // of the mean appearance, subtracted
+static constexpr double kCommonShare = 0.7;  // of the mean appearance, subtracted
 // A target without a detection is seen if its box has this likeness to it, and if other targets
-// cover at most kCovers of the box. Frames that the detector leaves out need less likeness.
+// cover at most kMaxCoveredShare of the box. Frames that the detector leaves out need less
+// likeness.
 static constexpr double kPresenceSimilarity = 0.35, kPresenceSimilarityBetweenRuns = 0.2;
-static constexpr double kCovers = 0.4;
-static constexpr double kCoversView = 0.35;    // a target that is covered more is not learned
-static constexpr guint kMaxUnseenFrames = 10;  // in a row
-static constexpr guint kRecentRuns = 4;        // of the detector
+static constexpr double kMaxCoveredShare = 0.4;
+static constexpr double kMaxCoverToLearn = 0.35;  // a target that is covered more is not learned
+static constexpr guint kMaxUnseenFrames = 10;     // in a row
+static constexpr guint kRecentRuns = 4;           // of the detector
 
 TargetList::TargetList (gpointer logged_as, Warn warn)
     : logged_as_ (logged_as), warn_ (std::move (warn))
@@ -252,38 +253,38 @@ std::ptrdiff_t TargetList::n_seen_at (const TargetBox &box) const
   });
 }
 
-Expected<> TargetList::detect (const std::vector<Detection> &all, GstIntegralHistogram *colours,
-                               const TargetFrame &frame)
+Expected<> TargetList::detect (const std::vector<Detection> &detections,
+                               GstIntegralHistogram *colours, const TargetFrame &frame)
 {
-  const unsigned detector_runs = pace_.note (!all.empty ());
+  const unsigned detector_runs = pace_.note (!detections.empty ());
   detector_ran_ = detector_runs > 0;
   begin_frame ();
-  warn_of_confidence (all);
-  std::vector<Measurement> detections =
-      select_detections (all, options_.merge_classes, kMaxTargets, frame,
+  warn_of_confidence (detections);
+  std::vector<Measurement> measurements =
+      select_detections (detections, options_.merge_classes, kMaxTargets, frame,
                          [this] (const TargetBox &box) { return n_seen_at (box); });
-  if (!all.empty ())
-    warn_of_unused (all, detections, frame);
+  if (!detections.empty ())
+    warn_of_unused (detections, measurements, frame);
   std::vector<TargetBox> boxes;
-  for (const Measurement &detection : detections)
+  for (const Measurement &detection : measurements)
     boxes.push_back (detection.box);
   const auto appearances = TRY (appearances_of (colours, boxes));
   for (const Appearance &appearance : appearances)
     mean_appearance_.add (appearance);
-  for (std::size_t d = 0; d < detections.size (); d++)
-    detections[d].appearance = distinct_appearance (appearances[d]);
+  for (std::size_t d = 0; d < measurements.size (); d++)
+    measurements[d].appearance = distinct_appearance (appearances[d]);
 
-  std::vector<TrackedTarget *> target_of = associate (detections, detector_runs, frame);
-  for (std::size_t d = 0; d < detections.size (); d++)
-    if (!target_of[d] && starts_target (detections[d], frame))
-      if ((target_of[d] = add (frame.clip (detections[d].detection->box), frame)))
-        target_of[d]->parent = detections[d].detection->id;
-  for (std::size_t d = 0; d < detections.size (); d++)
+  std::vector<TrackedTarget *> target_of = associate (measurements, detector_runs, frame);
+  for (std::size_t d = 0; d < measurements.size (); d++)
+    if (!target_of[d] && starts_target (measurements[d], frame))
+      if ((target_of[d] = add (frame.clip (measurements[d].detection->box), frame)))
+        target_of[d]->parent = measurements[d].detection->id;
+  for (std::size_t d = 0; d < measurements.size (); d++)
     if (target_of[d]) {
-      apply_detection (*target_of[d], detections[d], frame);
-      target_of[d]->detection = std::size_t (detections[d].detection - all.data ());
+      apply_detection (*target_of[d], measurements[d], frame);
+      target_of[d]->detection = std::size_t (measurements[d].detection - detections.data ());
     }
-  for (std::size_t d = 0; d < detections.size (); d++)
+  for (std::size_t d = 0; d < measurements.size (); d++)
     if (TrackedTarget *const tracked = target_of[d];
         tracked && (tracked->appearance.mean ().empty () || is_clear_view (*tracked)))
       tracked->appearance.add (appearances[d]);
@@ -303,8 +304,8 @@ void TargetList::apply_detection (TrackedTarget &tracked, const Measurement &mea
     mean_speed_.add (tracked.motion.speed ());
   tracked.existence.hit (measurement.is_sure);
   if (tracked.is_confirmed () || detector_confidence (detection) >= kStartAloneConfidence)
-    tracked.existence.confirm ();
-  if (!tracked.is_confirmed () && tracked.existence.is_confirmed ())
+    tracked.existence.make_reportable ();
+  if (!tracked.is_confirmed () && tracked.existence.is_reportable ())
     confirm (tracked, frame);
 }
 
@@ -316,7 +317,7 @@ Appearance TargetList::distinct_appearance (const Appearance &appearance) const
     return tracked->is_confirmed () && tracked->was_detected ();
   });
   return subtract_common (appearance, mean_appearance_.mean (),
-                          n > 1 ? kCommon * (1 - 1.0 / double (n)) : 0);
+                          n > 1 ? kCommonShare * (1 - 1.0 / double (n)) : 0);
 }
 
 /// Returns the expected and the detected box of each confirmed target that has a detection in this
@@ -353,8 +354,8 @@ std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement>
   std::vector<int> detection_of = match_detections (targets, detections, pixels);
   if (const auto shift = camera_shift (box_pairs (targets, detections, detection_of))) {
     for (Prediction &target : targets)
-      for (ExpectedBox &place : target.boxes)
-        place.box = shifted (place.box, *shift);
+      for (ExpectedBox &expected : target.boxes)
+        expected.box = shifted (expected.box, *shift);
     detection_of = match_detections (targets, detections, pixels);
   }
   std::vector<TrackedTarget *> target_of (detections.size (), nullptr);
@@ -375,7 +376,7 @@ void TargetList::note_misses (unsigned detector_runs)
   for (const auto &tracked : targets_)
     if (detector_runs > 0 && tracked->was_detected () && !tracked->is_detected_now) {
       tracked->misses += detector_runs;
-      if (covered_share_of (*tracked) < kCovers)
+      if (covered_share_of (*tracked) < kMaxCoveredShare)
         tracked->existence.miss (detector_runs);
     }
 }
@@ -395,7 +396,7 @@ bool TargetList::is_clear_view (const TrackedTarget &tracked) const
 {
   return std::ranges::none_of (targets_, [&] (const auto &other) {
     return other.get () != &tracked && other->misses < kRecentRuns
-           && covered_share (tracked.box (), other->box ()) >= kCoversView;
+           && covered_share (tracked.box (), other->box ()) >= kMaxCoverToLearn;
   });
 }
 
@@ -436,9 +437,9 @@ Expected<> TargetList::note_presence (GstIntegralHistogram *colours, const Targe
                                    distinct_appearance (appearances[i]));
     const bool looks_right =
         alike >= (detector_ran_ ? kPresenceSimilarity : kPresenceSimilarityBetweenRuns)
-        && covered_share_of (tracked) <= kCovers;
+        && covered_share_of (tracked) <= kMaxCoveredShare;
     if (looks_right && !detector_ran_ && !tracked.is_confirmed () && !tracked.is_untracked ()) {
-      tracked.existence.confirm ();
+      tracked.existence.make_reportable ();
       confirm (tracked, frame);
     }
     if (!pace_.is_known ()

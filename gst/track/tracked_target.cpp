@@ -10,12 +10,12 @@ static constexpr double kMotionSpread = 0.5;
 
 // The standard deviation of a target's expected place, in heights of its box. It grows with the
 // number of frames since the target was last seen and detected (spread_of ()), each of which counts
-// as many as targets are faster than usual (MeanSpeed).
+// as `relative_speed` frames (MeanSpeed).
 static constexpr double kSpread = 0.05;
 static constexpr double kSpreadOfFrame = 0.02;
 static constexpr double kSpreadOfRoot = 0.06;
 static constexpr double kSpreadOfFollowing = 0.01;
-static constexpr double kMaxFollowing = 20;  // frames
+static constexpr double kMaxFollowing = 20;  // frames at the usual speed
 static constexpr double kMaxSpread = 8;
 static constexpr double kSpreadOfDetection = 0.1;
 static constexpr double kSizeGain = 0.5;  // times the gain for places

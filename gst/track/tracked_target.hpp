@@ -25,7 +25,7 @@ namespace integralhist {
 ///   is_duplicate      a surer target has the same box
 ///   is_outside_frame  no pixel of the frame shows its box
 ///   is_absent         its box shows nothing like it
-///   is_untracked   it waits for a detection, or the tracking method has lost it. If it coasts,
+///   is_untracked      it waits for a detection, or the tracking method has lost it. If it coasts,
 ///                     its box moves on behind another object, and it is not lost
 struct TrackedTarget {
   /// The contents of a target's box in a frame in which the target was not detected.
@@ -34,11 +34,11 @@ struct TrackedTarget {
     coasting,  // another object for a while
     absent     // nothing like the target
   };
-  /// The event until which a target is not searched for.
+  /// How long a target is not searched for.
   enum class Wait {
     none,
     until_detection,
-    while_detector_runs  // or the end of detections
+    while_detector_runs  // and until a detection
   };
 
   guint64 serial = 0;       // from the start on
@@ -55,15 +55,15 @@ struct TrackedTarget {
   Presence presence = Presence::seen;
   Wait wait = Wait::none;
   bool is_duplicate = false;                 // of a surer target that has the same box
-  bool is_outside_frame = false;             // outside of the frame
+  bool is_outside_frame = false;             // no pixel of the frame shows its box
   guint lost_frames = 0, unseen_frames = 0;  // in a row
   TargetBox coasting_box = {};               // where it coasts
 
   guint n_detections = 0;
   bool is_detected_now = false;  // with a detection of this frame
   Existence existence = {};
-  guint misses = 0;                                 // detector's runs in a row
-  std::string kind = {};                            // of the last detection
+  guint misses = 0;       // runs of the detector in a row that missed the target
+  std::string kind = {};  // of the last detection
   std::optional<double> detection_confidence = {};  // of the last detection
   std::optional<std::size_t> detection = {};        // index of this frame's detection
   MeanAppearance appearance{ 16 };                  // of clear views

@@ -142,7 +142,7 @@ struct SizeFilterJob {
   ModelMemory *model;
   const CellsOnDevice *grids;  // grids of the box at kSizes sizes; null: use the last sample
   int columns, rows;
-  float scales[kSizes];  // turn sums of gradients into gray levels per pixel
+  float factors[kSizes];  // turn sums of gradients into gray levels per pixel
   // Room for the response to each size of the box. If null, the filter of sizes learns the sample.
   double *response;
   // Before learning, each size of a sample is mixed with a neighbouring size, which has this share.

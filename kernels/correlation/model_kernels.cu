@@ -72,8 +72,8 @@ __device__ void sample_sizes (const SizeFilterJob &job, SizesScratch &scratch)
 {
   const int cells = job.columns * job.rows, channels = cells * kOrientations;
   const auto value = [&] (int size, int cell, int orientation) {
-    return SizeJob{ job.grids[size].sums, job.columns, job.rows, job.scales[size], nullptr }.value (
-        cell, orientation);
+    return SizeJob{ job.grids[size].sums, job.columns, job.rows, job.factors[size], nullptr }
+        .value (cell, orientation);
   };
   for (int i = threadIdx.x; i < kSizes * cells; i += kSizeThreads) {
     float energy = 0;
@@ -248,11 +248,11 @@ learn_bins (const ColoursJob *jobs, int bins)
   const double rate = model.has_colours ? job.rate * kColourRate : 1;
   const double target_share =
                    moved_share (model.target_shares[b], double (target), double (n_target), rate),
-               around_share = moved_share (model.background_shares[b], double (around),
-                                           double (n_around), rate);
+               background_share = moved_share (model.background_shares[b], double (around),
+                                               double (n_around), rate);
   model.target_shares[b] = target_share;
-  model.background_shares[b] = around_share;
-  model.scores[b] = colour_score (target_share, around_share);
+  model.background_shares[b] = background_share;
+  model.scores[b] = colour_score (target_share, background_share);
   __syncthreads ();
   if (b == 0)
     model.has_colours = 1;

@@ -12,8 +12,9 @@ try:
     gi.require_versions({"Gst": "1.0", "GstVideo": "1.0"})
     from gi.repository import GLib, Gst, GstVideo  # noqa: F401
 except (ImportError, ValueError) as error:
-    sys.exit(f"{PROGRAM}: {error}: it needs Python's bindings of GStreamer (python3-gst-1.0), "
-             "with the interpreter that has them (/usr/bin/python3)")
+    sys.exit(f"{PROGRAM}: {error}: it needs Python's bindings of GStreamer "
+             "(python3-gst-1.0, gir1.2-gst-plugins-base-1.0), with the interpreter that has them "
+             "(/usr/bin/python3)")
 
 
 def run(main):

@@ -103,7 +103,7 @@ TEST (sizes)
 }
 
 // A sample that is made larger or smaller is nearly the one of such a box.
-TEST (resized_sample)
+TEST (enlarged_sample)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
@@ -119,14 +119,14 @@ TEST (resized_sample)
   const SizeFilter::Sample before = sample (filter, frame, 1);
   for (const double factor : { 0.975, 0.985, 1.0, 1.013, 1.025 }) {
     SizeFilter::Sample moved = before;
-    fail_unless (sizes_in (factor).has_value ());
+    fail_unless (size_steps_of (factor).has_value ());
     SizeFilter::enlarge_sample (moved, factor);
     const SizeFilter::Sample wanted = sample (filter, frame, factor);
     const double off = distance (moved, wanted), was = distance (before, wanted);
     fail_unless (factor == 1 ? off == 0 : off < 0.7 * was, "%g: %g, and %g before", factor, off,
                  was);
   }
-  fail_unless (!sizes_in (1.031) && !sizes_in (0.97));
+  fail_unless (!size_steps_of (1.031) && !size_steps_of (0.97));
 }
 
 /// Checks that the confidence o / (1 + o) has the odds o = s^1.8 exp (0.75 r + 1.6 c - 6.4).

@@ -266,3 +266,17 @@ TEST (spread_grows_with_speed)
     fail_unless (sooner.first < usual.first && sooner.second < usual.second);
   }
 }
+
+/// A detection moves a box by spread^2 / (spread^2 + 0.1^2) of the distance.
+TEST (correction)
+{
+  TrackedTarget tracked;
+  tracked.n_detections = 1;
+  for (const auto &[spread, share] :
+       { std::pair (0.05, 0.2), std::pair (0.1, 0.5), std::pair (0.2, 0.8) }) {
+    const TargetBox box = tracked.corrected ({ 10, 0, 40, 80 }, { { 0, 0, 40, 80 }, spread });
+    fail_unless (std::abs (box.x - 10 * share) < 1e-9 && std::abs (box.y) < 1e-9
+                     && std::abs (box.width - 40) < 1e-9,
+                 "spread %g: %g", spread, box.x);
+  }
+}

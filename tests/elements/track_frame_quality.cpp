@@ -33,7 +33,7 @@ TEST (many_positions)
 {
   const struct {
     double least, median, share;
-    Grade frame;
+    Grade grade;
   } cases[] = {
     { 0.100, 0.500, 0.200, Grade::good },
     { 0.126, 0.140, 0.900, Grade::good },        // V below 1.3 m
@@ -47,7 +47,7 @@ TEST (many_positions)
     { 0.095, 0.100, 0.950, Grade::bad },  // p above 1 - 0.06, at any cost
   };
   for (const auto &c : cases)
-    expect ({ c.least, c.median, kAll }, kUsual, {}, c.share, true, c.frame);
+    expect ({ c.least, c.median, kAll }, kUsual, {}, c.share, true, c.grade);
 }
 
 TEST (few_positions)

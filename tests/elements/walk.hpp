@@ -43,7 +43,7 @@ public:
   {
   }
 
-  /// The detector finds these if it looks at the frame.
+  /// The detector finds `found` if it looks at the frame.
   std::vector<Seen> with (const std::vector<Place> &targets, const std::vector<Found> &found = {},
                           bool looks = true)
   {

@@ -191,21 +191,21 @@ constexpr Option kOptions[] = {
 Arguments parse (int argc, char **argv)
 {
   Arguments a;
+  constexpr int kFirst = 256;  // above all characters; equal values would hide ambiguous names
   std::vector<option> known;
   for (const Option &one : kOptions)
-    known.push_back ({ one.name, one.has_argument, nullptr, 0 });
+    known.push_back ({ one.name, one.has_argument, nullptr, kFirst + int (known.size ()) });
   known.insert (known.end (), { { "help", no_argument, nullptr, 'h' }, {} });
-  int index = 0;
-  for (int got; (got = getopt_long (argc, argv, "h", known.data (), &index)) != -1;) {
+  for (int got; (got = getopt_long (argc, argv, "h", known.data (), nullptr)) != -1;) {
     if (got == 'h') {
       std::fputs (kHelp, stdout);
       std::exit (0);
     }
-    if (got != 0) {
+    if (got < kFirst) {
       std::fprintf (stderr, "Try 'inthist-check --help'.\n");
       std::exit (2);
     }
-    const Option &one = kOptions[index];
+    const Option &one = kOptions[got - kFirst];
     one.take (a, (std::string ("--") + one.name).c_str (), optarg ? optarg : "");
     if (one.with_bench)
       a.only_with_bench = one.name;

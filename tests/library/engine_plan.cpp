@@ -44,16 +44,16 @@ constexpr Rule kRules[] = {
   { "A", "bp", "Gr", kAtOnce },
   { "A", "bp", "GpmdTR", { .on_demand = true, .stays_on_gpu = true, .gpu_assists = true } },
   // on demand, with devices
-  { "D", "bp", "g", { .on_demand = true, .has_whole = true } },
+  { "D", "bp", "g", { .on_demand = true, .has_whole_engine = true } },
   { "D", "w", "g", { .on_demand = true } },
-  { "D", "bp", "GPT", { .on_demand = true, .has_whole = true } },
-  { "D", "bp", "GMT", { .on_demand = true, .has_whole = true } },
+  { "D", "bp", "GPT", { .on_demand = true, .has_whole_engine = true } },
+  { "D", "bp", "GMT", { .on_demand = true, .has_whole_engine = true } },
   { "D", "bpw", "GP", { .on_demand = true } },
   { "D", "bpw", "GM", { .on_demand = true } },
   { "D",
     "bp",
     "GpmT",
-    { .on_demand = true, .stays_on_gpu = true, .gpu_assists = true, .has_whole = true } },
+    { .on_demand = true, .stays_on_gpu = true, .gpu_assists = true, .has_whole_engine = true } },
   { "D", "w", "GpmT", { .on_demand = true, .stays_on_gpu = true, .gpu_assists = true } },
   { "D", "bpw", "Gpm", { .on_demand = true, .gpu_assists = true } },
 };
@@ -101,8 +101,8 @@ TEST (every_request)
             kRules, [&, c = c, k = k] (const Rule &r) { return applies (r, c, k, request); });
         fail_unless (rule != std::end (kRules), "no rule for %c %c %x", c, k, flags);
         used[rule - kRules]++;
-        fail_unless (choose (request) == rule->plan, "rule %d, of %c %c %x", int (rule - kRules), c,
-                     k, flags);
+        fail_unless (choose_engines (request) == rule->plan, "rule %d, of %c %c %x",
+                     int (rule - kRules), c, k, flags);
         n++;
       }
   fail_unless_equals_int (n, 3 * 3 * 128);

@@ -125,10 +125,10 @@ struct Large {
     std::aligned_alloc (64, inthist::tensor_bytes (shape, inthist::layout_of (shape))), std::free
   };
 
-  integralhist::Expected<integralhist::Plan> plan (unsigned milliseconds = 60000) const
+  integralhist::Expected<integralhist::StrategyPlan> plan (unsigned milliseconds = 60000) const
   {
-    return integralhist::choose_plan (inthist::Device::cpu, shape, nullptr, milliseconds, 1,
-                                      tensor.get ());
+    return integralhist::choose_strategy (inthist::Device::cpu, shape, nullptr, milliseconds, 1,
+                                          tensor.get ());
   }
 };
 
@@ -212,7 +212,7 @@ TEST (built_in)
         640,       480,       c.content == Content::sums ? 1 : 32,
         c.counter, c.content, c.content == Content::weights ? Type::u32 : Type::u8
       };
-      const auto plan = integralhist::choose_plan (device, shape, nullptr, 0, 1, nullptr);
+      const auto plan = integralhist::choose_strategy (device, shape, nullptr, 0, 1, nullptr);
       if (device == Device::cuda && !INTHIST_CUDA) {
         fail_unless (!plan);
         continue;
@@ -276,7 +276,7 @@ TEST (no_strategy)
     return;
   }
   const auto plan =
-      integralhist::choose_plan (inthist::Device::cuda, tiled, nullptr, 0, 1, nullptr);
+      integralhist::choose_strategy (inthist::Device::cuda, tiled, nullptr, 0, 1, nullptr);
   fail_unless (!plan && plan.error ().message.ends_with ("(u8-tiled): set counter=u16"));
 }
 

@@ -70,11 +70,11 @@ public:
     stats.compute.add (stats.frames);
     return stats;
   }
-  const Plan &plan () const override { return plan_; }
+  const StrategyPlan &plan () const override { return plan_; }
 
 private:
   Devices &devices_;
-  const Plan plan_ = {};
+  const StrategyPlan plan_ = {};
   std::atomic<guint64> frames_ = 0;
 };
 

@@ -37,7 +37,7 @@ public:
   }
   bool is_free () override { return engine_->is_free (); }
   integralhist::Stats stats () override { return engine_->stats (); }
-  const integralhist::Plan &plan () const override { return engine_->plan (); }
+  const integralhist::StrategyPlan &plan () const override { return engine_->plan (); }
 
 private:
   const std::unique_ptr<PartEngine> engine_;
@@ -49,7 +49,7 @@ inline integralhist::ShardDevice wrapped_device (int id, const inthist::Shape &s
                                                  std::size_t memory, BeforePart before)
 {
   using namespace integralhist;
-  ShardDevice device = pretend_device (id, inthist::uniform_lut (shape.bins), {});
+  ShardDevice device = cpu_shard_device (id, inthist::uniform_lut (shape.bins), {});
   device.memory = memory;
   device.make_engine = [make = device.make_engine, before = std::move (before)] (
                            const inthist::Shape &of, const Options &o,

@@ -33,22 +33,22 @@ void HistogramConsumer::start ()
 
 void HistogramConsumer::start_again ()
 {
-  producer_ = "cudaintegralhist";
-  found_ = false;
+  producer_name_ = "cudaintegralhist";
+  has_found_ = false;
   chosen_.reset ();
   missing_ = 0;
 }
 
 void HistogramConsumer::handle_event (GstBaseTransform *element, GstEvent *event)
 {
-  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && !found_ && missing_ > 0)
+  if (GST_EVENT_TYPE (event) == GST_EVENT_EOS && !has_found_ && missing_ > 0)
     GST_ELEMENT_WARNING (
         element, STREAM, FAILED,
         ("The stream ended, and not one of its %u frames carried an integral histogram: an element "
          "before %s drops the meta, or interval of %s is too large for the stream. "
          "Put %s right after %s, or set interval=1.",
-         std::exchange (missing_, 0), GST_OBJECT_NAME (element), producer_,
-         GST_OBJECT_NAME (element), producer_),
+         std::exchange (missing_, 0), GST_OBJECT_NAME (element), producer_name_,
+         GST_OBJECT_NAME (element), producer_name_),
         (nullptr));
   if (GST_EVENT_TYPE (event) == GST_EVENT_STREAM_START)
     chosen_.reset ();
@@ -130,7 +130,7 @@ HistogramConsumer::find (GstBaseTransform *element, GstBuffer *buffer, const Fea
                         inthist::info_of (chosen_->feature).nick))
     found = nullptr;
   // A histogram with only a range of its bins cannot be used; check_all_bins () returns the error.
-  if (!found && !found_)
+  if (!found && !has_found_)
     if (const auto *const range_meta =
             find_meta (buffer, [&] (auto *meta) { return is_candidate (meta, wanted); }))
       TRY (check_all_bins (range_meta->histogram));
@@ -164,7 +164,7 @@ Expected<> HistogramConsumer::await (GstIntegralHistogram *histogram)
 
 Expected<> HistogramConsumer::note_missing (GstBaseTransform *element)
 {
-  if (found_)
+  if (has_found_)
     return {};
   missing_++;
   GstElementFactory *const factory = gst_element_get_factory (GST_ELEMENT (element));
@@ -193,9 +193,9 @@ Expected<> HistogramConsumer::note_missing (GstBaseTransform *element)
 
 bool HistogramConsumer::note_incomplete (GstBaseTransform *element)
 {
-  if (found_)
+  if (has_found_)
     return true;
-  producer_ = kCorrelationProducer;
+  producer_name_ = kCorrelationProducer;
   missing_++;
   for (const FeatureSettings *const of : kCorrelationSettings)
     if (const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (element),

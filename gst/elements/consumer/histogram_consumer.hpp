@@ -55,11 +55,11 @@ public:
   /// unchanged when it scales frames.
   Expected<> check_size (GstBuffer *buffer, const GstIntegralHistogramMeta *meta) const;
 
-  void note_found () { found_ = true; }
+  void note_found () { has_found_ = true; }
   /// Waits for the tensor of a histogram, and notes that a frame had a histogram. The caller must
   /// hold a cancel_scope (), which ends the wait on a flush or a stop.
   Expected<> await (GstIntegralHistogram *histogram);
-  bool has_found () const { return found_; }
+  bool has_found () const { return has_found_; }
   /// While the returned scope lives, a flush or a stop of the element ends this thread's waits.
   CancelScope cancel_scope () const { return CancelScope (cancel_.flag ()); }
 
@@ -87,10 +87,10 @@ private:
 
   CancelSource cancel_;
   FrameFormat input_;
-  std::string feature_;                        // the feature for which find () was last called
-  std::optional<Choice> chosen_;               // the histogram that find () found last
-  const char *producer_ = "cudaintegralhist";  // the element that makes the needed histograms
-  bool found_ = false, cost_noted_ = false;
+  std::string feature_;                             // the feature for which find () was last called
+  std::optional<Choice> chosen_;                    // the histogram that find () found last
+  const char *producer_name_ = "cudaintegralhist";  // the element that makes the needed histograms
+  bool has_found_ = false, cost_noted_ = false;
   guint missing_ = 0;  // frames without a histogram
 };
 

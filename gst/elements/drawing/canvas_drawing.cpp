@@ -56,7 +56,7 @@ Expected<> CanvasDrawing::open (std::shared_ptr<CudaContext> context)
 {
   if (context_ && context->handle () == context_->handle ())
     return {};
-  canvas_ = TRY (make_device_blender (context));
+  blender_ = TRY (make_device_blender (context));
   context_ = std::move (context);
   return {};
 }
@@ -75,7 +75,7 @@ Expected<> CanvasDrawing::draw (GstBuffer *buffer, const FrameFormat &format,
     }
     if (!context_ || context_->device () != surface->device)
       TRY (open (TRY (CudaContext::primary (surface->device))));
-    return canvas_->draw (canvas, map, drawings, nullptr);
+    return blender_->draw (canvas, map, drawings, nullptr);
   }
   auto context = TRY (CudaDevice::context_of (buffer));
   if (!context)
@@ -83,12 +83,12 @@ Expected<> CanvasDrawing::draw (GstBuffer *buffer, const FrameFormat &format,
                   "The frame cannot be drawn on: its caps say CUDA memory, but it is in other "
                   "memory. Correct the element that makes these frames");
   TRY (open (std::move (context)));
-  return canvas_->draw (canvas, map, drawings, CudaDevice::producer_stream (buffer));
+  return blender_->draw (canvas, map, drawings, CudaDevice::producer_stream (buffer));
 }
 
 void CanvasDrawing::clear ()
 {
-  canvas_.reset ();
+  blender_.reset ();
   context_.reset ();
 }
 

@@ -26,7 +26,7 @@ private:
   Expected<> open (std::shared_ptr<CudaContext> context);
 
   std::shared_ptr<CudaContext> context_;
-  std::unique_ptr<DeviceBlender> canvas_;  // for this context
+  std::unique_ptr<DeviceBlender> blender_;  // for this context
 };
 
 /// Refuses an NVMM frame that other elements hold: a copy of the buffer would share the pixels, so

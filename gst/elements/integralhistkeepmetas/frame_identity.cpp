@@ -152,17 +152,17 @@ struct Watch {
     last.reset ();
   }
   /// Notes that an element which has not given the last frame yet does not give frames at once.
-  void close ()
+  void end_input ()
   {
     if (has_frame && !has_given)
       is_trusted = false;
     drop ();
     thread = std::this_thread::get_id ();
   }
-  void open (FrameMetasRef its, GstClockTime its_pts)
+  void note_input (FrameMetasRef its, GstClockTime its_pts)
   {
     if (takes_raw || !its || last.lock () != its)
-      close ();
+      end_input ();
     thread = std::this_thread::get_id ();
     pts = its_pts;
     has_frame = bool (its);
@@ -173,7 +173,7 @@ struct Watch {
   /// the frame that the buffer's mark (a meta) names, or null. A buffer without a mark belongs to
   /// the last frame that went in, if its timestamp is the same and the element is trusted. A buffer
   /// from another thread or of another frame ends the trust.
-  FrameMetasRef give (const FrameMetasRef &marked, GstClockTime its_pts)
+  FrameMetasRef note_output (const FrameMetasRef &marked, GstClockTime its_pts)
   {
     const FrameMetasRef current = last.lock ();
     if (thread != std::this_thread::get_id () || (marked && marked != current))
@@ -204,18 +204,18 @@ struct FrameIdentity::Probe {
     const std::lock_guard lock (watches->mutex);
     if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER) {
       GstBuffer *const buffer = GST_PAD_PROBE_INFO_BUFFER (info);
-      watch->open (frame_of (buffer, watches->bin), GST_BUFFER_PTS (buffer));
+      watch->note_input (frame_of (buffer, watches->bin), GST_BUFFER_PTS (buffer));
     } else if (GST_PAD_PROBE_INFO_TYPE (info) & GST_PAD_PROBE_TYPE_BUFFER_LIST) {
       // Elements may split a list, so a list of several raw frames counts as an unknown frame.
       GstBufferList *const list = GST_PAD_PROBE_INFO_BUFFER_LIST (info);
       const bool are_frames = watch->takes_raw && gst_buffer_list_length (list) > 1;
-      watch->open (are_frames ? nullptr : frame_of (list, watches->bin), pts_of (list));
+      watch->note_input (are_frames ? nullptr : frame_of (list, watches->bin), pts_of (list));
     } else if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_FLUSH_STOP) {
       watch->drop ();
       watch->is_trusted = true;  // the flush has discarded late frames
     } else if (gst_event_type_get_flags (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)))
                & GST_EVENT_TYPE_SERIALIZED) {
-      watch->close ();
+      watch->end_input ();
       if (GST_EVENT_TYPE (GST_PAD_PROBE_INFO_EVENT (info)) == GST_EVENT_CAPS) {
         GstCaps *caps;
         gst_event_parse_caps (GST_PAD_PROBE_INFO_EVENT (info), &caps);
@@ -231,7 +231,7 @@ struct FrameIdentity::Probe {
     change_buffers (info, [&] (GstBuffer *buffer) {
       const std::lock_guard lock (watches->mutex);
       const FrameMetasRef marked = frame_of (buffer, watches->bin),
-                          frame = watch->give (marked, GST_BUFFER_PTS (buffer));
+                          frame = watch->note_output (marked, GST_BUFFER_PTS (buffer));
       std::string &losing = watches->losing_element;
       if (!frame && losing.empty () && (watch->has_frame || !watch->is_trusted))
         losing = watch->element;

@@ -45,7 +45,7 @@ struct State {
   ComputeDevices devices;
   LoadShedder shedder;
   std::atomic<bool> is_shed = false;              // the last frame passed without a tensor
-  std::shared_ptr<GstCudaIntegral> leader;        // decides which frames are late, if not null
+  std::shared_ptr<GstCudaIntegral> leader;        // decides which frames are shed, if not null
   GstPadChainFunction transform_chain = nullptr;  // the base class's chain function
   std::atomic<GstClockTime> latency = 0;          // the pipeline's latency by the last event
   std::atomic<bool> error_posted = false;         // an error of the element was posted
@@ -182,7 +182,7 @@ static Expected<> renew_engine (GstCudaIntegral *self)
 
   const std::shared_ptr<Engine> engine =
       TRY (make_engine (shape, state.lut, options, state.devices.all (), state.format));
-  const Plan &plan = engine->plan ();
+  const StrategyPlan &plan = engine->plan ();
   INFO (self, "strategy %s, tile %d, threads %d: %s", plan.choice.strategy->name,
         plan.choice.tuning.tile, plan.choice.tuning.threads, engine->description ().c_str ());
   state.error_posted = false;
@@ -528,7 +528,7 @@ static GstStructure *stats_of (GstCudaIntegral *self)
   // Takes no reference to the engine: dropping the last reference would wait for the engine.
   std::unique_lock lock (state.mutex);
   const Stats stats = state.engine ? state.engine->stats () : Stats ();
-  const Plan plan = state.engine ? state.engine->plan () : Plan ();
+  const StrategyPlan plan = state.engine ? state.engine->plan () : StrategyPlan ();
   lock.unlock ();
   return producer_stats (stats, plan, state.n_shed);
 }

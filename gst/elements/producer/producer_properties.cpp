@@ -161,7 +161,7 @@ void add_device_properties (PropertyTable<ProducerProperties> &table, Content co
                 "When to copy a tensor from the GPU to host memory");
 }
 
-void add_schedule_properties (PropertyTable<ProducerProperties> &table, Content content)
+void add_compute_properties (PropertyTable<ProducerProperties> &table, Content content)
 {
   const bool is_histogram = content == Content::bins;
   table.choice ("compute", FIELD (options.compute), compute_get_type (), kReady,
@@ -242,7 +242,7 @@ PropertyTable<ProducerProperties> make_table (Content content,
 {
   PropertyTable<ProducerProperties> table (by_default);
   add_device_properties (table, content);
-  add_schedule_properties (table, content);
+  add_compute_properties (table, content);
   if (content == Content::bins)
     add_bin_properties (table);
   else

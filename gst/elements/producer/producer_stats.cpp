@@ -14,7 +14,7 @@ GParamSpec *producer_stats_spec ()
                              GParamFlags (G_PARAM_READABLE | G_PARAM_STATIC_STRINGS));
 }
 
-GstStructure *producer_stats (const Stats &stats, const Plan &plan, guint64 n_shed)
+GstStructure *producer_stats (const Stats &stats, const StrategyPlan &plan, guint64 n_shed)
 {
   const bool computes = !g_str_equal (stats.backend, "none");
   const char *compute = computes ? stats.compute_mode : "none",

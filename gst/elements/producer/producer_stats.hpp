@@ -11,7 +11,7 @@ namespace integralhist {
 
 GParamSpec *producer_stats_spec ();
 
-/// Returns the property "stats": counts and choices of an engine, and the number of late frames.
-GstStructure *producer_stats (const Stats &stats, const Plan &plan, guint64 n_shed);
+/// Returns the property "stats": counts and choices of an engine, and the number of shed frames.
+GstStructure *producer_stats (const Stats &stats, const StrategyPlan &plan, guint64 n_shed);
 
 }  // namespace integralhist

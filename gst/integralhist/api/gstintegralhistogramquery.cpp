@@ -151,7 +151,7 @@ private:
   std::vector<Query> queries_;
 };
 
-Expected<> check_shares (const GstIntegralHistogram *histogram)
+Expected<> check_has_all_bins (const GstIntegralHistogram *histogram)
 {
   if (!histogram->spec.range)
     return {};
@@ -203,7 +203,7 @@ gboolean ask_likelihoods (GstIntegralHistogram *histogram, const GstVideoRectang
                           const gpointer *stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    TRY (check_shares (histogram));
+    TRY (check_has_all_bins (histogram));
     const Measure how = TRY (measure_of (measure));
     builder.add ({ .kind = QueryKind::likelihoods,
                    .windows = TRY (windows_of (rectangles, n)),
@@ -219,7 +219,7 @@ gboolean ask_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids
                               const gpointer *stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    TRY (check_shares (histogram));
+    TRY (check_has_all_bins (histogram));
     const Measure how = TRY (measure_of (measure));
     const float *const models = TRY (builder.models_for (how, model, 1));
     for (guint i = 0; i < n_grids; i++)
@@ -236,7 +236,7 @@ gboolean ask_quantile_maps (GstIntegralHistogram *histogram, const Grid *grids, 
                             gdouble quantile, gint32 *maps, const gpointer *stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    TRY (check_shares (histogram));
+    TRY (check_has_all_bins (histogram));
     if (!(quantile >= 0 && quantile <= 1))
       return refuse ("the quantile is ", quantile, ": pass 0 to 1");
     for (guint i = 0; i < n_grids; i++)
@@ -266,7 +266,7 @@ gboolean ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches,
                         GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    TRY (check_shares (histogram));
+    TRY (check_has_all_bins (histogram));
     const Measure how = TRY (measure_of (measure));
     for (guint i = 0; i < n_searches; i++) {
       const Search &search = searches[i];

@@ -73,18 +73,26 @@ private:
 /// the others.
 class CancellableMutex {
 public:
-  using Lock = std::unique_lock<std::timed_mutex>;
+  using Lock = std::unique_lock<CancellableMutex>;
 
   Expected<Lock> lock ()
   {
-    Lock lock (mutex_, std::defer_lock);
-    while (!lock.try_lock_for (std::chrono::milliseconds (20)))
-      TRY (CancelScope::check ());
-    return lock;
+    std::unique_lock lock (mutex_);
+    TRY (CancelScope::wait (changed_, lock, [this] { return !is_held_; }));
+    is_held_ = true;
+    return Lock (*this, std::adopt_lock);
+  }
+  void unlock ()
+  {
+    const std::lock_guard lock (mutex_);
+    is_held_ = false;
+    changed_.notify_one ();
   }
 
 private:
-  std::timed_mutex mutex_;
+  std::mutex mutex_;  // guards all below
+  std::condition_variable changed_;
+  bool is_held_ = false;
 };
 
 }  // namespace integralhist

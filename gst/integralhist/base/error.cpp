@@ -68,7 +68,7 @@ Expected<> check_host (int result)
       return error (Error::Kind::no_memory,
                     "the host has too little memory to compute: use smaller frames or fewer bins");
     case ECANCELED: return error (Error::Kind::flushing, "computing was given up");
-    default: return error (Error::Kind::no_threads, no_threads (g_strerror (result)));
+    default: return error (Error::Kind::no_threads, no_threads_text (g_strerror (result)));
   }
 }
 
@@ -99,7 +99,7 @@ std::string describe (const inthist::Shape &shape)
   return (shape.bins > 1 ? "the tables of values and squares" : "the summed-area table") + size;
 }
 
-std::string no_threads (const std::string &why)
+std::string no_threads_text (const std::string &why)
 {
   return "no thread could be started (" + why
          + "): raise the limits on threads (ulimit -u, the container's pids.max) and on address "

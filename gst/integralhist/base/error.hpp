@@ -90,6 +90,6 @@ tl::unexpected<Error> take_gerror (GError *taken, const char *doing = "");
 /// Returns a text like "the integral histogram of 640x480 pixels with 32 bins (u32)", for messages.
 std::string describe (const inthist::Shape &shape);
 /// Returns the error message for a thread that could not start, with the system's reason `why`.
-std::string no_threads (const std::string &why);
+std::string no_threads_text (const std::string &why);
 
 }  // namespace integralhist

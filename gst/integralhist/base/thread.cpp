@@ -20,7 +20,7 @@ Expected<Thread> Thread::start (const char *name, std::function<void ()> body)
   if (thread.thread_)
     return thread;
   delete owned;
-  return error (Error::Kind::no_threads, no_threads (problem->message));
+  return error (Error::Kind::no_threads, no_threads_text (problem->message));
 }
 
 }  // namespace integralhist

@@ -22,7 +22,7 @@ namespace integralhist {
 
 class BufferHolds final : public MemoryReturns {
 public:
-  static Expected<std::unique_ptr<BufferHolds>> create (Context context)
+  static Expected<std::unique_ptr<BufferHolds>> create (ContextRef context)
   {
     std::unique_ptr<BufferHolds> holds (new BufferHolds (std::move (context)));
     holds->watcher_ =
@@ -46,7 +46,7 @@ public:
   Expected<> hold_until_read (GstBuffer *buffer, bool wait, std::shared_ptr<Tensor> tensor,
                               cudaEvent_t read)
   {
-    return on (*context_, [&] () -> Expected<> {
+    return with_context (*context_, [&] () -> Expected<> {
       if (wait || cause_copies_) {
         TRY (await (read));
       } else if (!has_fired (read)) {
@@ -110,7 +110,7 @@ public:
   }
 
 private:
-  explicit BufferHolds (Context context) : context_ (std::move (context)) {}
+  explicit BufferHolds (ContextRef context) : context_ (std::move (context)) {}
 
   struct Entry {
     BufferHold hold;
@@ -136,7 +136,7 @@ private:
     }
   }
 
-  const Context context_;
+  const ContextRef context_;
   std::atomic<bool> cause_copies_ = false;  // an element downstream has copied a held buffer
   std::mutex mutex_;                        // guards all below
   std::condition_variable changed_, dropped_;

@@ -103,12 +103,12 @@ private:
 
 class CudaBlender final : public DeviceBlender {
 public:
-  explicit CudaBlender (Context context) : context_ (context), own_ (std::move (context)) {}
+  explicit CudaBlender (ContextRef context) : context_ (context), own_ (std::move (context)) {}
 
   Expected<> draw (const inthist::Canvas &picture, const LevelPicture *map,
                    const Drawings &drawings, inthist::Stream stream) override
   {
-    return on (*context_, [&] { return enqueue (picture, map, drawings, stream); });
+    return with_context (*context_, [&] { return enqueue (picture, map, drawings, stream); });
   }
 
 private:
@@ -173,7 +173,7 @@ private:
     return given ? CudaExpected<> () : await (staged.drawn.get ());
   }
 
-  const Context context_;
+  const ContextRef context_;
   InContext<Resources> own_;
 };
 

@@ -134,7 +134,7 @@ bool CudaContext::record (void *event) const
 
 Expected<std::size_t> CudaContext::free_memory () const
 {
-  return on (*this, [] () -> Expected<std::size_t> {
+  return with_context (*this, [] () -> Expected<std::size_t> {
     std::size_t available, total;
     TRY (check (cudaMemGetInfo (&available, &total)));
     return available;
@@ -143,7 +143,7 @@ Expected<std::size_t> CudaContext::free_memory () const
 
 Expected<> CudaContext::synchronize (inthist::Stream stream) const
 {
-  return on (*this, [&] { return check (cudaStreamSynchronize (stream)); });
+  return with_context (*this, [&] { return check (cudaStreamSynchronize (stream)); });
 }
 
 Expected<> CudaContext::copy_from (const CudaContext &other, const void *from, void *to,

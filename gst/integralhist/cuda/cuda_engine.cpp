@@ -39,7 +39,7 @@ using namespace inthist::cuda;
 class CudaEngine final : public PartEngine {
 public:
   CudaEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-              Context context, const PartLimit &limit)
+              ContextRef context, const PartLimit &limit)
       : shape_ (shape), largest_part_ (limit.of (shape)), lut_ (lut), download_ (options.download),
         context_ (std::move (context)), queries_ (std::make_shared<QueryBufferPool> (context_)),
         download_stream_ (context_), above_ (context_), slots_ (context_, options.async_depth),
@@ -51,7 +51,7 @@ public:
 
   Expected<> open (const Options &options)
   {
-    TRY (on (*context_, [&] { return allocate (options); }));
+    TRY (with_context (*context_, [&] { return allocate (options); }));
     holds_ = TRY (BufferHolds::create (context_));
     return {};
   }
@@ -105,11 +105,11 @@ public:
                                                        std::byte *host) override
   {
     const TraceRange range ("integral histogram: submit");
-    return on (*context_, [&] () -> Expected<std::shared_ptr<EngineTensor>> {
+    return with_context (*context_, [&] () -> Expected<std::shared_ptr<EngineTensor>> {
       Slot &slot = *TRY (slots_.next ());
       holds_->drop_read ();
       const auto tensor = TRY (next_tensor ());
-      tensor->set_shape (part_of (shape_, part.bins, part.rows));
+      tensor->set_shape (shape_of_part (shape_, part.bins, part.rows));
       slot.measured = measure_now ();
       if (const auto enqueued = enqueue (frame, part, host, *tensor, slot); !enqueued) {
         await_streams (slot);  // waits, because enqueued work may already run
@@ -133,7 +133,7 @@ public:
     return stats;
   }
 
-  const Plan &plan () const override { return plan_; }
+  const StrategyPlan &plan () const override { return plan_; }
 
 private:
   Expected<> allocate (const Options &options)
@@ -144,9 +144,9 @@ private:
     };
     pool_ = TRY (TensorPool::create (make, options));
     const auto first = TRY (pool_->acquire ());
-    plan_ = TRY (choose_plan (inthist::Device::cuda, largest_part_, options.strategy,
-                              options.tuning_time, int (options.async_depth),
-                              static_cast<CudaTensor &> (*first).data ()));
+    plan_ = TRY (choose_strategy (inthist::Device::cuda, largest_part_, options.strategy,
+                                  options.tuning_time, int (options.async_depth),
+                                  static_cast<CudaTensor &> (*first).data ()));
     memory_ = part_memory_of (largest_part_, plan_.choice.strategy, plan_.choice.tuning);
     TRY (pictures_.open ());
     *download_stream_ = TRY (make_stream ());
@@ -279,10 +279,10 @@ private:
   const inthist::Shape shape_, largest_part_;  // shape_ is the shape of a whole frame
   const inthist::Lut lut_;
   const Download download_;
-  const Context context_;
+  const ContextRef context_;
   const std::shared_ptr<QueryBufferPool> queries_;
   std::shared_ptr<TensorPool> pool_;
-  Plan plan_;
+  StrategyPlan plan_;
   PartMemory memory_;
   InContext<StreamOwner> download_stream_;
   InContext<DeviceMemory> above_;  // integral histogram in the row above the next strip

@@ -18,8 +18,8 @@ Available free_on_device ()
 std::string no_memory_on_device (const std::string &what, const CudaError &error)
 {
   const bool pinned = error.memory == Memory::pinned;
-  return no_memory (what + (pinned ? ", pinned on the host," : ", on the GPU,"), error.bytes,
-                    pinned ? available_memory () : free_on_device ());
+  return no_memory_text (what + (pinned ? ", pinned on the host," : ", on the GPU,"), error.bytes,
+                         pinned ? available_memory () : free_on_device ());
 }
 
 }  // namespace integralhist

@@ -42,7 +42,7 @@ CudaFeatureImage::Resources::~Resources ()
 }
 
 Expected<std::unique_ptr<CudaFeatureImage>>
-CudaFeatureImage::create (Context context, std::shared_ptr<QueryBufferPool> buffers,
+CudaFeatureImage::create (ContextRef context, std::shared_ptr<QueryBufferPool> buffers,
                           const inthist::Shape &shape, const inthist::Lut &lut,
                           std::atomic<guint64> &answers)
 {
@@ -52,7 +52,7 @@ CudaFeatureImage::create (Context context, std::shared_ptr<QueryBufferPool> buff
   return image;
 }
 
-CudaFeatureImage::CudaFeatureImage (Context context, std::shared_ptr<QueryBufferPool> buffers,
+CudaFeatureImage::CudaFeatureImage (ContextRef context, std::shared_ptr<QueryBufferPool> buffers,
                                     const inthist::Shape &shape, const inthist::Lut &lut,
                                     std::atomic<guint64> &answers)
     : context_ (context), buffers_ (std::move (buffers)), shape_ (shape), lut_ (lut),
@@ -62,7 +62,7 @@ CudaFeatureImage::CudaFeatureImage (Context context, std::shared_ptr<QueryBuffer
 
 Expected<> CudaFeatureImage::open ()
 {
-  return on (*context_, [&] () -> CudaExpected<> {
+  return with_context (*context_, [&] () -> CudaExpected<> {
     own_->stream = TRY (make_stream ());
     own_->values_ready = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
     return own_->values.reserve (stride () * shape_.height);
@@ -71,7 +71,7 @@ Expected<> CudaFeatureImage::open ()
 
 Expected<> CudaFeatureImage::upload_picture (const inthist::Binning &picture)
 {
-  return on (*context_, [&] () -> CudaExpected<> {
+  return with_context (*context_, [&] () -> CudaExpected<> {
     cudaStream_t stream = own_->stream.get ();
     const PicturePlanes planes (picture.image, shape_.width, shape_.height);
     TRY (own_->picture.reserve (planes.size ()));
@@ -84,13 +84,13 @@ Expected<> CudaFeatureImage::upload_picture (const inthist::Binning &picture)
 
 Expected<> CudaFeatureImage::await_upload ()
 {
-  return on (*context_, [&] { return await (own_->values_ready.get ()); });
+  return with_context (*context_, [&] { return await (own_->values_ready.get ()); });
 }
 
 Expected<> CudaFeatureImage::compute_values (const inthist::Binning &picture,
                                              inthist::Stream producer)
 {
-  return on (*context_, [&] () -> CudaExpected<> {
+  return with_context (*context_, [&] () -> CudaExpected<> {
     cudaStream_t stream = own_->stream.get ();
     TRY (wait_for_producer (stream, producer, own_->values_ready.get ()));
     TRY (
@@ -118,7 +118,7 @@ Expected<> CudaFeatureImage::add_up_cells (std::span<const CellsQuery> queries)
   const CellInputSizes sizes = input_sizes_of (queries);
   const std::size_t bytes = sizes.sums * sizeof (std::int64_t);
   QueryLease at;
-  TRY (on (*context_, [&] () -> Expected<> {
+  TRY (with_context (*context_, [&] () -> Expected<> {
     at = TRY (buffers_->lease ());
     TRY (at->reserve (0, bytes, bytes));
     TRY (enqueue_cells (queries, *at, at->stream.get ()));
@@ -131,7 +131,7 @@ Expected<> CudaFeatureImage::count (std::span<const inthist::Region> windows, gu
 {
   const std::size_t bytes = windows.size () * std::size_t (shape_.bins) * sizeof *counts;
   QueryLease lease;
-  TRY (on (*context_, [&] () -> Expected<> {
+  TRY (with_context (*context_, [&] () -> Expected<> {
     lease = TRY (buffers_->lease ());
     QueryBuffers &at = *lease;
     TRY (at.reserve (windows.size_bytes (), bytes, bytes));
@@ -264,7 +264,7 @@ Expected<> CudaFeatureImage::copy (std::span<const CellsQuery> queries, const st
 
 Expected<> CudaFeatureImage::add_reader (CUevent_st *done)
 {
-  return on (*context_, [&] () -> CudaExpected<> {
+  return with_context (*context_, [&] () -> CudaExpected<> {
     return check (cudaStreamWaitEvent (own_->stream.get (), done, 0));
   });
 }

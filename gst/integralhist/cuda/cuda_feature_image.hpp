@@ -21,7 +21,7 @@ namespace integralhist {
 class CudaFeatureImage final : public DeviceFeatureImage {
 public:
   static Expected<std::unique_ptr<CudaFeatureImage>>
-  create (Context context, std::shared_ptr<QueryBufferPool> buffers, const inthist::Shape &shape,
+  create (ContextRef context, std::shared_ptr<QueryBufferPool> buffers, const inthist::Shape &shape,
           const inthist::Lut &lut, std::atomic<guint64> &answers);
 
   Expected<> upload_picture (const inthist::Binning &picture) override;
@@ -49,7 +49,7 @@ public:
   cudaEvent_t values_ready () const { return own_->values_ready.get (); }
 
 private:
-  CudaFeatureImage (Context context, std::shared_ptr<QueryBufferPool> buffers,
+  CudaFeatureImage (ContextRef context, std::shared_ptr<QueryBufferPool> buffers,
                     const inthist::Shape &shape, const inthist::Lut &lut,
                     std::atomic<guint64> &answers);
 
@@ -79,7 +79,7 @@ private:
   std::uint16_t *write_value_weights (const CellsQuery &query, std::uint16_t *value_weights) const;
   Expected<> copy (std::span<const CellsQuery> queries, const std::byte *next) const;
 
-  const Context context_;
+  const ContextRef context_;
   const std::shared_ptr<QueryBufferPool> buffers_;
   const inthist::Shape shape_;
   const inthist::Lut lut_;

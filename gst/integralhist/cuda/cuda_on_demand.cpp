@@ -28,21 +28,21 @@ using namespace inthist::cuda;
 /// consumers hold such tensors, this object outlives the engine.
 class RegionTensors : public std::enable_shared_from_this<RegionTensors> {
 public:
-  RegionTensors (Context context, Download download)
+  RegionTensors (ContextRef context, Download download)
       : context (std::move (context)), download_ (download),
         queries_ (std::make_shared<QueryBufferPool> (this->context)), places_ (this->context),
         idle_ (this->context, kMaxIdle)
   {
   }
 
-  const Context context;
+  const ContextRef context;
 
   /// Enqueues the computation of a region's tensor from the frame's feature image. The tensor of a
   /// box has memory for slightly larger boxes, to be reused. The CUDA context is current.
   Expected<std::shared_ptr<CudaTensor>> compute (const inthist::Shape &shape, const Region &region,
-                                                 bool is_box, CudaFeatureImage &image)
+                                                 bool is_part, CudaFeatureImage &image)
   {
-    std::shared_ptr<CudaTensor> tensor = TRY (take (shape, is_box));
+    std::shared_ptr<CudaTensor> tensor = TRY (take (shape, is_part));
     std::unique_ptr<Workplace> place = TRY (take_place ());
     const auto enqueued = enqueue (*tensor, region, *place, image);
     if (!enqueued)
@@ -70,11 +70,11 @@ private:
   };
 
   /// Returns a tensor that goes back to the idle tensors when its last owner drops it.
-  Expected<std::shared_ptr<CudaTensor>> take (const inthist::Shape &shape, bool is_box)
+  Expected<std::shared_ptr<CudaTensor>> take (const inthist::Shape &shape, bool is_part)
   {
     constexpr int kUnit = 128;
     inthist::Shape room = shape;
-    if (is_box) {
+    if (is_part) {
       room.width = inthist::round_up (shape.width, kUnit);
       room.height = inthist::round_up (shape.height, kUnit);
     }
@@ -192,10 +192,10 @@ public:
     return image_->compute_values (
         { frame.image, weighted ? context_->lut : context_->copy_lut_of (frame) }, frame.producer);
   }
-  void released () override
+  void on_released () override
   {
     is_prepared_ = false;
-    OnDemandTensor::released ();
+    OnDemandTensor::on_released ();
   }
 
   Expected<DeviceFeatureImage *> prepare (std::span<const Region>) override
@@ -236,18 +236,18 @@ private:
 
   Expected<std::shared_ptr<const RegionTensor>> region_tensor_for (const Query &query)
   {
-    const auto locked = TRY (mutex_.lock ());
+    const auto lock = TRY (mutex_.lock ());
     return region_tensor_of (optimizer_.choose_tensor (query).value_or (optimizer_.frame ()));
   }
   Expected<std::shared_ptr<Tensor>> whole ()
   {
-    const auto locked = TRY (mutex_.lock ());
+    const auto lock = TRY (mutex_.lock ());
     return TRY (region_tensor_of (optimizer_.frame ()))->tensor;
   }
 
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override
   {
-    return on (*tensors_->context, [&] () -> Expected<std::shared_ptr<Tensor>> {
+    return with_context (*tensors_->context, [&] () -> Expected<std::shared_ptr<Tensor>> {
       const std::shared_ptr<Tensor> tensor =
           TRY (tensors_->compute (shape_of (region), region, !is_whole (region), *image_));
       context_->count_tensor (is_whole (region));
@@ -262,7 +262,7 @@ private:
 
 class CudaStore final : public DeviceStore {
 public:
-  CudaStore (Context context, Download download)
+  CudaStore (ContextRef context, Download download)
       : tensors_ (std::make_shared<RegionTensors> (std::move (context), download))
   {
   }
@@ -288,7 +288,7 @@ public:
 
   Expected<MemoryReturns *> returns () override
   {
-    return on (*tensors_->context, [&] () -> Expected<MemoryReturns *> {
+    return with_context (*tensors_->context, [&] () -> Expected<MemoryReturns *> {
       if (!holds_)
         holds_ = TRY (BufferHolds::create (tensors_->context));
       holds_->drop_read ();

@@ -14,7 +14,7 @@ namespace integralhist {
 using namespace inthist::cuda;
 
 Expected<std::unique_ptr<CudaTensor>> CudaTensor::create (const inthist::Shape &shape,
-                                                          unsigned alive, Context context,
+                                                          unsigned alive, ContextRef context,
                                                           std::shared_ptr<QueryBufferPool> queries,
                                                           Download download)
 {
@@ -45,13 +45,13 @@ CudaTensor::Resources::~Resources ()
 
 Expected<> CudaTensor::wait (GstClockTime timeout)
 {
-  return on (*context_, [&] { return await (own_->computed.get (), timeout); });
+  return with_context (*context_, [&] { return await (own_->computed.get (), timeout); });
 }
 
 Expected<> CudaTensor::wait_for_copy (GstClockTime timeout)
 {
   // Without a download, the second wait is short: an event never recorded counts as fired.
-  return on (*context_, [&] () -> Expected<> {
+  return with_context (*context_, [&] () -> Expected<> {
     TRY (await (own_->computed.get (), timeout));
     return await (own_->downloaded.get (), timeout);
   });
@@ -68,7 +68,7 @@ CudaExpected<> CudaTensor::enqueue (const StagedQueries &staged, cudaStream_t st
 
 Expected<> CudaTensor::ask (std::span<const Query> queries)
 {
-  return on (*context_, [&] () -> Expected<> {
+  return with_context (*context_, [&] () -> Expected<> {
     StagedQueries staged =
         TRY (StagedQueries::create (*queries_, shape, queries, AnswerMemory::host));
     cudaStream_t stream = staged.buffers ().stream.get ();
@@ -83,7 +83,7 @@ Expected<> CudaTensor::ask (std::span<const Query> queries)
 
 Expected<> CudaTensor::ask_on (inthist::Stream stream, std::span<const Query> queries)
 {
-  return on (*context_, [&] () -> Expected<> {
+  return with_context (*context_, [&] () -> Expected<> {
     StagedQueries staged =
         TRY (StagedQueries::create (*queries_, shape, queries, AnswerMemory::device));
     const auto enqueued = enqueue (staged, stream);
@@ -108,7 +108,7 @@ CudaExpected<cudaEvent_t> CudaTensor::event_for_reader ()
 
 Expected<> CudaTensor::add_reader (inthist::Stream stream)
 {
-  return on (*context_, [&] () -> CudaExpected<> {
+  return with_context (*context_, [&] () -> CudaExpected<> {
     const std::lock_guard lock (readers_mutex_);
     return check (cudaEventRecord (TRY (event_for_reader ()), stream));
   });
@@ -127,8 +127,8 @@ void CudaTensor::add_all_readers ()
 
 Expected<> CudaTensor::wait_on (inthist::Stream stream)
 {
-  return on (*context_,
-             [&] { return check (cudaStreamWaitEvent (stream, own_->computed.get (), 0)); });
+  return with_context (
+      *context_, [&] { return check (cudaStreamWaitEvent (stream, own_->computed.get (), 0)); });
 }
 
 Expected<const void *> CudaTensor::host ()
@@ -138,7 +138,7 @@ Expected<const void *> CudaTensor::host ()
                   "the tensor stays on the GPU, as download=never says: ask for regions, or set "
                   "download to lazy or eager");
   const std::lock_guard lock (host_mutex_);
-  return on (*context_, [&] () -> Expected<const void *> {
+  return with_context (*context_, [&] () -> Expected<const void *> {
     if (!own_->host)
       own_->host = TRY (make_pinned_memory (room_));
     if (!download_started_) {
@@ -155,13 +155,15 @@ Expected<const void *> CudaTensor::host ()
 
 Expected<std::function<Expected<> ()>> CudaTensor::start_copy (const HostDestination &to)
 {
-  return on (*context_, [&] () -> Expected<std::function<Expected<> ()>> {
+  return with_context (*context_, [&] () -> Expected<std::function<Expected<> ()>> {
     const std::shared_ptr<QueryBuffers> buffers = TRY (queries_->lease ());
     cudaStream_t stream = buffers->stream.get ();
     TRY (check (cudaStreamWaitEvent (stream, own_->computed.get (), 0)));
     TRY (copy_blocks (to, stream));
     TRY (buffers->end (stream));
-    return [this, buffers] { return on (*context_, [&] { return await (buffers->done.get ()); }); };
+    return [this, buffers] {
+      return with_context (*context_, [&] { return await (buffers->done.get ()); });
+    };
   });
 }
 

@@ -15,7 +15,7 @@ class CudaTensor final : public EngineTensor, public DeviceTensor {
 public:
   /// Makes a tensor; the CUDA context is current. Error messages say that `alive` tensors exist.
   static Expected<std::unique_ptr<CudaTensor>> create (const inthist::Shape &shape, unsigned alive,
-                                                       Context context,
+                                                       ContextRef context,
                                                        std::shared_ptr<QueryBufferPool> queries,
                                                        Download download);
 
@@ -48,7 +48,7 @@ public:
   inthist::cuda::CudaExpected<> enqueue_copy (const HostDestination &to, cudaStream_t stream);
 
 private:
-  CudaTensor (const inthist::Shape &shape, Context context,
+  CudaTensor (const inthist::Shape &shape, ContextRef context,
               std::shared_ptr<QueryBufferPool> queries, Download download)
       : EngineTensor (shape), context_ (std::move (context)), queries_ (std::move (queries)),
         download_ (download), room_ (bytes ()), own_ (context_)
@@ -72,7 +72,7 @@ private:
   /// Enqueues queries on the device; they run after the tensor is computed.
   inthist::cuda::CudaExpected<> enqueue (const StagedQueries &staged, cudaStream_t stream);
 
-  const Context context_;
+  const ContextRef context_;
   const std::shared_ptr<QueryBufferPool> queries_;
   const Download download_;
   const std::size_t room_;  // bytes of the largest shape

@@ -12,12 +12,12 @@
 
 namespace integralhist {
 
-using Context = std::shared_ptr<CudaContext>;
+using ContextRef = std::shared_ptr<CudaContext>;
 
 /// Calls the function `body` with the CUDA context current and returns its result, or an error if
 /// the context no longer exists.
 template <class Body>
-auto on (const CudaContext &context, Body &&body)
+auto with_context (const CudaContext &context, Body &&body)
     -> Expected<typename decltype (body ())::value_type>
 {
   const CudaContext::Scope scope (context);
@@ -38,7 +38,7 @@ template <class T>
 class InContext {
 public:
   template <class... Args>
-  InContext (Context context, Args &&...args)
+  InContext (ContextRef context, Args &&...args)
       : context_ (std::move (context)), value_ (std::in_place, std::forward<Args> (args)...)
   {
   }
@@ -56,7 +56,7 @@ public:
   const T *operator->() const { return &*value_; }
 
 private:
-  const Context context_;
+  const ContextRef context_;
   std::optional<T> value_;
 };
 

@@ -22,7 +22,7 @@ struct PeerUpload::Picture {
 };
 
 struct PeerUpload::Device {
-  Context context;
+  ContextRef context;
   InContext<StreamOwner> stream = { context };
   InContext<IdleList<std::unique_ptr<Picture>>> idle = { context };
 };
@@ -69,9 +69,9 @@ Expected<bool> is_near (const CudaContext &from, const CudaContext &to)
     }));
     return copied < uploaded / 2;
   };
-  return on (from, [&] () -> Expected<bool> {
+  return with_context (from, [&] () -> Expected<bool> {
     const DeviceMemory far = TRY (make_device_memory (kBytes));
-    return on (to, [&] { return measure (far.get ()); });
+    return with_context (to, [&] { return measure (far.get ()); });
   });
 }
 
@@ -99,7 +99,8 @@ PeerUpload::between (const std::vector<std::shared_ptr<CudaContext>> &contexts)
       }
   const std::shared_ptr<PeerUpload> peers (new PeerUpload);
   for (const auto &context : contexts) {
-    auto stream = on (*context, [] () -> Expected<StreamOwner> { return TRY (make_stream ()); });
+    auto stream =
+        with_context (*context, [] () -> Expected<StreamOwner> { return TRY (make_stream ()); });
     if (!stream)
       return nullptr;
     peers->devices_.push_back (std::make_unique<Device> (context));
@@ -113,7 +114,7 @@ PeerUpload::~PeerUpload () = default;
 Expected<std::shared_ptr<void>> PeerUpload::upload (PartFrame &frame, int width, int height)
 {
   Device &device = *devices_[uploaded_++ % devices_.size ()];
-  return on (*device.context, [&] () -> Expected<std::shared_ptr<void>> {
+  return with_context (*device.context, [&] () -> Expected<std::shared_ptr<void>> {
     const PicturePlanes planes (frame.image, width, height);
     std::unique_ptr<Picture> picture = device.idle->take ();
     if (!picture)

@@ -35,7 +35,7 @@ public:
   /// A function that waits until no frame in flight reads the given picture.
   using AwaitReaders = std::function<inthist::cuda::CudaExpected<> (const Picture &)>;
 
-  PictureCache (Context context, std::size_t n, int width, AwaitReaders await_readers)
+  PictureCache (ContextRef context, std::size_t n, int width, AwaitReaders await_readers)
       : context_ (std::move (context)), width_ (width), await_readers_ (std::move (await_readers)),
         stream_ (context_), pictures_ (context_, n)
   {
@@ -62,7 +62,7 @@ private:
   template <class Memory>
   inthist::cuda::CudaExpected<> reserve (Memory Picture::*which, std::size_t bytes);
 
-  const Context context_;
+  const ContextRef context_;
   const int width_;
   const AwaitReaders await_readers_;
   InContext<inthist::cuda::StreamOwner> stream_;

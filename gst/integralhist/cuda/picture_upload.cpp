@@ -7,7 +7,7 @@ using namespace inthist::cuda;
 
 static CudaExpected<> upload (const PictureRows &rows, std::byte *to, cudaStream_t stream)
 {
-  if (rows.are_close ())
+  if (rows.keeps_stride ())
     return check (cudaMemcpyAsync (to, rows.data, rows.pitch * (rows.n - 1) + rows.bytes,
                                    cudaMemcpyHostToDevice, stream));
   return check (cudaMemcpy2DAsync (to, rows.pitch, rows.data, std::size_t (rows.stride), rows.bytes,

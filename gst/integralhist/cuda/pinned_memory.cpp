@@ -22,7 +22,7 @@ struct Block {
 /// Allocates pinned host memory. The error is `no_memory` if the system can pin no more.
 Expected<inthist::cuda::PinnedMemory> pin (const CudaContext &context, std::size_t bytes)
 {
-  return on (context, [&] () -> Expected<inthist::cuda::PinnedMemory> {
+  return with_context (context, [&] () -> Expected<inthist::cuda::PinnedMemory> {
     auto made = inthist::cuda::make_pinned_memory (bytes);
     if (made)
       return std::move (*made);

@@ -45,7 +45,7 @@ using QueryLease = std::unique_ptr<QueryBuffers, QueryBufferReturn>;
 /// A pool of buffers for queries. It must outlive the leases of its buffers.
 class QueryBufferPool {
 public:
-  explicit QueryBufferPool (Context context) : context_ (context), idle_ (std::move (context)) {}
+  explicit QueryBufferPool (ContextRef context) : context_ (context), idle_ (std::move (context)) {}
 
   /// Returns idle or new buffers, for one call. The CUDA context must be current.
   inthist::cuda::CudaExpected<QueryLease> lease ();
@@ -53,7 +53,7 @@ public:
 private:
   friend QueryBufferReturn;
 
-  const Context context_;
+  const ContextRef context_;
   InContext<IdleList<std::unique_ptr<QueryBuffers>>> idle_;
 };
 

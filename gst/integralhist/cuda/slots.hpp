@@ -30,7 +30,7 @@ struct Slot {
 /// Only one thread takes slots; any thread may call stats (). The CUDA context is current.
 class Slots {
 public:
-  Slots (Context context, unsigned n) : slots_ (std::move (context), n) {}
+  Slots (ContextRef context, unsigned n) : slots_ (std::move (context), n) {}
   inthist::cuda::CudaExpected<> open (const PartMemory &memory);
 
   inthist::cuda::CudaExpected<Slot *> next ();

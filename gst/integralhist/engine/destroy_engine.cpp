@@ -38,17 +38,17 @@ void destroy_engine (std::shared_ptr<Engine> engine)
   engine->abandon ();
   static DestroyCount running;
   running.n++;
-  const auto dropped = std::make_shared<Destruction> (Destruction{ std::move (engine), {} });
-  const auto drop = [dropped] {
-    dropped->engine.reset ();
-    dropped->done.set_value ();
+  const auto destruction = std::make_shared<Destruction> (Destruction{ std::move (engine), {} });
+  const auto destroy = [destruction] {
+    destruction->engine.reset ();
+    destruction->done.set_value ();
     running.n--;
     running.n.notify_all ();
   };
-  const auto done = dropped->done.get_future ();
-  auto thread = Thread::start ("integralhist-retire", drop);
+  const auto done = destruction->done.get_future ();
+  auto thread = Thread::start ("integralhist-retire", destroy);
   if (!thread)
-    return drop ();
+    return destroy ();
   const auto start = std::chrono::steady_clock::now ();
   while (done.wait_for (kPoll) == std::future_status::timeout)
     if (std::chrono::steady_clock::now () - start > kMoment && CancelScope::is_cancelled ()) {

@@ -32,7 +32,7 @@ struct LevelPicture {
   int x, y;
 };
 
-/// Draws on frames in the memory of a CUDA context. Only one thread at a time may call a canvas.
+/// Draws on frames in the memory of a CUDA context. Only one thread at a time may call a blender.
 class DeviceBlender {
 public:
   virtual ~DeviceBlender () = default;

@@ -127,7 +127,7 @@ public:
   /// more. This is the last call before the engine is destroyed.
   virtual void abandon () {}
   virtual Stats stats () = 0;
-  virtual const Plan &plan () const = 0;
+  virtual const StrategyPlan &plan () const = 0;
   virtual std::string description () const { return plan ().description; }
 };
 

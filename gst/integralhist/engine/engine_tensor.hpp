@@ -25,7 +25,7 @@ struct HostDestination {
   template <class Copy>
   void for_blocks (Copy &&copy) const
   {
-    const inthist::Shape own = part_of (shape, part.bins, part.rows);
+    const inthist::Shape own = shape_of_part (shape, part.bins, part.rows);
     const inthist::Layout all = inthist::layout_of (shape), piece = inthist::layout_of (own);
     std::byte *const to =
         tensor + part.first_bin * all.plane_pitch + part.first_row * all.row_pitch;
@@ -63,11 +63,13 @@ public:
     to.copy (static_cast<const std::byte *> (TRY (host ())));
     return [] { return Expected<> (); };
   }
+  /// Waits until the tensor is computed and, if its engine downloads it, is in host memory.
   virtual Expected<> wait_for_copy (GstClockTime timeout) { return wait (timeout); }
 
   /// Returns whether the device has done its work on the tensor, so that a new frame need not wait.
   virtual bool is_idle () { return true; }
-  virtual void released () {}
+  /// Called when the last reader has released the tensor, before the pool uses it again.
+  virtual void on_released () {}
 };
 
 }  // namespace integralhist

@@ -75,7 +75,7 @@ PicturePlanes PicturePlanes::stage (std::byte *to) const
   staged.image_ = image_in (to);
   for (PictureRows &rows : std::span (staged.rows_, std::size_t (n_))) {
     std::byte *const here = to + rows.offset;
-    if (rows.are_close ())
+    if (rows.keeps_stride ())
       std::memcpy (here, rows.data, rows.pitch * (rows.n - 1) + rows.bytes);
     else
       for (int y = 0; y < rows.n; y++)

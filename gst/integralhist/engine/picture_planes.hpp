@@ -18,7 +18,7 @@ struct PictureRows {
   std::size_t pitch, offset;
 
   std::size_t size () const { return (pitch > bytes ? pitch : bytes) * n; }
-  bool are_close () const { return stride == std::ptrdiff_t (pitch); }
+  bool keeps_stride () const { return stride == std::ptrdiff_t (pitch); }
 };
 
 class PicturePlanes {

@@ -15,8 +15,8 @@ using inthist::Shape;
 
 using Seconds = std::chrono::duration<double>;
 
-Expected<Plan> measured_plan (Device device, const Shape &shape, const Choice &built_in,
-                              unsigned milliseconds, int slots, void *tensor)
+Expected<StrategyPlan> measured_plan (Device device, const Shape &shape, const Choice &built_in,
+                                      unsigned milliseconds, int slots, void *tensor)
 {
   static CancellableMutex measuring;  // two measurements at once would both be wrong
   const auto lock = TRY (measuring.lock ());
@@ -27,18 +27,20 @@ Expected<Plan> measured_plan (Device device, const Shape &shape, const Choice &b
   if (!choice && choice.error ().cancelled)
     return error (Error::Kind::flushing, "stopped while strategies were measured");
   if (!choice)
-    return Plan{ built_in, "default",
-                 "built-in, because measuring failed: " + choice.error ().why };
+    return StrategyPlan{ built_in, "default",
+                         "built-in, because measuring failed: " + choice.error ().why };
   const Seconds took = std::chrono::steady_clock::now () - start;
-  return Plan{ *choice, "measured", joined ("measured in ", int (took.count () * 1e3), " ms") };
+  return StrategyPlan{ *choice, "measured",
+                       joined ("measured in ", int (took.count () * 1e3), " ms") };
 }
 
 }  // namespace
 
-Expected<Plan> choose_plan (Device device, const Shape &shape, const inthist::Strategy *set,
-                            unsigned milliseconds, int slots, void *tensor)
+Expected<StrategyPlan> choose_strategy (Device device, const Shape &shape,
+                                        const inthist::Strategy *set, unsigned milliseconds,
+                                        int slots, void *tensor)
 {
-  Plan plan;
+  StrategyPlan plan;
   if (set) {
     plan = { { set, {}, 0 }, "set", "as set" };
   } else {
@@ -49,7 +51,7 @@ Expected<Plan> choose_plan (Device device, const Shape &shape, const inthist::St
                         ? ": set counter=u16"
                         : ": use smaller frames or fewer bins");
     plan = milliseconds == 0
-               ? Plan{ built_in, "default", "built-in" }
+               ? StrategyPlan{ built_in, "default", "built-in" }
                : TRY (measured_plan (device, shape, built_in, milliseconds, slots, tensor));
   }
   GST_DEBUG ("%s: strategy %s, tile %d, threads %d: %s", describe (shape).c_str (),

@@ -10,7 +10,7 @@
 
 namespace integralhist {
 
-struct Plan {
+struct StrategyPlan {
   inthist::Choice choice;
   const char *origin = "none";  // "set", "measured" or "default"
   std::string description;      // who chose the strategy, with the time of measuring, for the log
@@ -20,8 +20,8 @@ struct Plan {
 /// `milliseconds` if not 0; or the built-in one. Measuring overwrites `tensor` on the device. The
 /// error is `failed` if no strategy takes the shape, `flushing` soon after this thread is
 /// cancelled.
-Expected<Plan> choose_plan (inthist::Device device, const inthist::Shape &shape,
-                            const inthist::Strategy *set, unsigned milliseconds, int slots,
-                            void *tensor);
+Expected<StrategyPlan> choose_strategy (inthist::Device device, const inthist::Shape &shape,
+                                        const inthist::Strategy *set, unsigned milliseconds,
+                                        int slots, void *tensor);
 
 }  // namespace integralhist

@@ -98,7 +98,7 @@ Expected<std::shared_ptr<EngineTensor>> TensorPool::acquire (MemoryReturns &retu
 void TensorPool::give_back (EngineTensor *tensor)
 {
   std::unique_ptr<EngineTensor> surplus (tensor);  // freed outside of the lock
-  tensor->released ();
+  tensor->on_released ();
   std::unique_lock lock (mutex_);
   if (alive_ <= std::max (retain_limit_, most_out_))
     idle_.push_back (std::move (surplus));

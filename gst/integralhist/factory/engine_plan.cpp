@@ -3,32 +3,32 @@
 
 namespace integralhist {
 
-EnginePlan choose (const EngineRequest &request)
+EnginePlan choose_engines (const EngineRequest &request)
 {
-  const EnginePlan at_once = {};
+  const EnginePlan eager = {};
   if (request.compute == Compute::eager)
-    return at_once;
+    return eager;
   // Measures no strategies, because a CPU engine may be made later, while frames stream.
   if (request.is_plain_cpu ())
     return { .on_demand = true, .measures = false };
 
-  const bool automatic = request.compute == Compute::automatic,
-             whole_gpu = request.on_gpu && !request.in_parts && !request.is_limited,
-             weighs = request.content == inthist::Content::weights,
-             // False if the GPU has no strategy for the shape. An eager engine then reports that,
-             // and the CPU computes frames in host memory.
-      computes = !request.on_gpu || request.gpu_takes_shape;
-  const bool stays_on_gpu = whole_gpu && computes;
+  const bool automatic = request.compute == Compute::automatic;
+  const bool gpu_takes_whole_frame = request.on_gpu && !request.in_parts && !request.is_limited;
+  const bool has_weights = request.content == inthist::Content::weights;
+  // False if the GPU has no strategy for the shape. An eager engine then reports that, and the CPU
+  // computes frames in host memory.
+  const bool device_computes = !request.on_gpu || request.gpu_takes_shape;
+  const bool stays_on_gpu = gpu_takes_whole_frame && device_computes;
   // Compute::automatic computes frames immediately if a frame needs several devices, or one device
   // several times; if pixels have weights on a GPU; if all tensors are downloaded; or if GPU memory
   // is short.
   if (automatic
-      && (!stays_on_gpu || weighs || request.downloads || !request.has_room_to_change_mode))
-    return at_once;
+      && (!stays_on_gpu || has_weights || request.downloads || !request.has_room_to_change_mode))
+    return eager;
   return { .on_demand = true,
            .stays_on_gpu = stays_on_gpu,
-           .gpu_assists = whole_gpu,
-           .has_whole = computes && !automatic && !weighs };
+           .gpu_assists = gpu_takes_whole_frame,
+           .has_whole_engine = device_computes && !automatic && !has_weights };
 }
 
 EagerEngine choose_eager (const EngineRequest &request, unsigned room, unsigned least)

@@ -27,13 +27,14 @@ struct EnginePlan {
   bool on_demand = false;     // if false, frames are computed at once
   bool stays_on_gpu = false;  // frames in GPU memory wait there for queries
   bool gpu_assists = false;   // the GPU answers many queries at once about frames in host memory
-  bool has_whole = false;     // an engine computes a frame if a consumer asks for the whole tensor
-  bool measures = true;       // engines measure strategies to find the fastest
+  bool has_whole_engine =
+      false;             // an engine computes a frame if a consumer asks for the whole tensor
+  bool measures = true;  // engines measure strategies to find the fastest
 
   bool operator== (const EnginePlan &) const = default;
 };
 
-EnginePlan choose (const EngineRequest &request);
+EnginePlan choose_engines (const EngineRequest &request);
 
 /// The kinds of engines that compute each frame at once.
 enum class EagerEngine { cpu, one_device, sharded };

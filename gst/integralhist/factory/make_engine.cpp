@@ -68,7 +68,7 @@ Expected<std::unique_ptr<Engine>> EngineInputs::eager (const Options &options) c
     all.push_back (TRY (cuda_shard_device (context, lut, options)));
   if (all.empty ())
     for (const int id : devices.ids.empty () ? std::vector{ 0 } : devices.ids)
-      all.push_back (pretend_device (id, lut, options));
+      all.push_back (cpu_shard_device (id, lut, options));
   const DeviceFunctions functions = cuda_functions (devices.contexts);
   const unsigned room =
       room_for (shape, all.front ().memory,
@@ -77,7 +77,7 @@ Expected<std::unique_ptr<Engine>> EngineInputs::eager (const Options &options) c
                              options.async_depth));
   GST_DEBUG ("%s: device %d has room for %u tensors", describe (shape).c_str (), all.front ().id,
              room);
-  switch (choose_eager (request, room, least_resident (options))) {
+  switch (choose_eager (request, room, least_resident_tensors (options))) {
     case EagerEngine::cpu: return make_cpu_engine (shape, lut, options);
     case EagerEngine::one_device: {
       // With limited memory, only the built-in strategy is used: `room` was computed for it.
@@ -110,7 +110,7 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
                                                const inthist::PixelFormat &format)
 {
   const EngineRequest request = TRY (request_of (shape, options, devices));
-  const EnginePlan plan = choose (request);
+  const EnginePlan plan = choose_engines (request);
   const EngineInputs inputs = { shape, lut, devices, format, request };
   if (!plan.on_demand)
     return inputs.eager (options);
@@ -126,7 +126,7 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
   if (plan.gpu_assists)
     assist = cuda_assist (devices.contexts.front ());
   std::shared_ptr<WholeTensorEngine> whole_engine;
-  if (plan.has_whole) {
+  if (plan.has_whole_engine) {
     EngineInputs of_kept = inputs;
     if (shape.content == inthist::Content::sums)
       of_kept.lut = inthist::uniform_lut (256);  // kept values are already scores

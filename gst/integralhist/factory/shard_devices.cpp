@@ -6,7 +6,7 @@
 
 namespace integralhist {
 
-ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options)
+ShardDevice cpu_shard_device (int id, const inthist::Lut &lut, const Options &options)
 {
   return { id, options.max_device_memory ? options.max_device_memory : available_memory ().bytes,
            [lut] (const inthist::Shape &shape, const Options &o, const PartLimit &limit) {

@@ -15,7 +15,7 @@ struct DeviceFunctions;
 struct ShardDevice;
 
 /// Returns the CPU, described as a device, so that a sharded engine also runs without a GPU.
-ShardDevice pretend_device (int id, const inthist::Lut &lut, const Options &options);
+ShardDevice cpu_shard_device (int id, const inthist::Lut &lut, const Options &options);
 
 Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext> context,
                                          const inthist::Lut &lut, const Options &options);

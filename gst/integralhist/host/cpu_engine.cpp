@@ -39,7 +39,8 @@ public:
     pool_ = TRY (TensorPool::create (make, options));
     TRY (check_threads ());
     const auto first = TRY (pool_->acquire ());
-    plan_ = TRY (choose_plan (inthist::Device::cpu, largest_part_, options.strategy,
+    plan_ =
+        TRY (choose_strategy (inthist::Device::cpu, largest_part_, options.strategy,
                               options.tuning_time, 1, static_cast<CpuTensor &> (*first).data ()));
     const PartMemory memory =
         part_memory_of (largest_part_, plan_.choice.strategy, plan_.choice.tuning);
@@ -47,7 +48,8 @@ public:
       for (const auto &[owner, bytes] : { std::pair{ &slot.pixels, memory.pixels },
                                           std::pair{ &slot.workspace, memory.workspace } })
         *owner = TRY (allocate_on_host (bytes, [bytes = bytes] (const Available &available) {
-          return no_memory ("what a frame in flight needs besides its tensor", bytes, available)
+          return no_memory_text ("what a frame in flight needs besides its tensor", bytes,
+                                 available)
                  + ": lower async-depth";
         }));
       idle_.push_back (&slot);
@@ -87,7 +89,7 @@ public:
   {
     const auto tensor = std::static_pointer_cast<CpuTensor> (TRY (pool_->acquire ()));
     tensor->begin ();
-    tensor->set_shape (part_of (shape_, part.bins, part.rows));
+    tensor->set_shape (shape_of_part (shape_, part.bins, part.rows));
 
     std::unique_lock lock (mutex_);
     if (idle_.empty ())
@@ -149,7 +151,7 @@ public:
     return stats;
   }
 
-  const Plan &plan () const override { return plan_; }
+  const StrategyPlan &plan () const override { return plan_; }
 
 private:
   /// The memory of a frame in flight, besides its tensor.
@@ -229,7 +231,7 @@ private:
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> above_;  // integral histogram in the row above a strip
   std::shared_ptr<TensorPool> pool_;
-  Plan plan_;
+  StrategyPlan plan_;
 
   std::mutex mutex_;  // guards all below
   std::condition_variable changed_;

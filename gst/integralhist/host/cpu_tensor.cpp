@@ -12,7 +12,8 @@ Expected<> answer_on_host (const inthist::TensorView &tensor, std::span<const Qu
     if (!query.answers && !query.has_bins_after (tensor.shape)) {
       const std::size_t bytes = inthist::answer_bytes (tensor.shape, query);
       unwanted = TRY (allocate_on_host (bytes, [bytes] (const Available &available) {
-        return no_memory ("an answer", bytes, available) + ": ask for fewer windows in each call";
+        return no_memory_text ("an answer", bytes, available)
+               + ": ask for fewer windows in each call";
       }));
       query.answers = unwanted.get ();
     }

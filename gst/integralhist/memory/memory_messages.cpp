@@ -16,7 +16,7 @@ static std::string size_text (double size)
   return printed;
 }
 
-std::string no_memory (const std::string &what, std::size_t bytes, const Available &available)
+std::string no_memory_text (const std::string &what, std::size_t bytes, const Available &available)
 {
   return joined (what, " takes ", size_text (double (bytes)), ", and ",
                  size_text (double (available.bytes)), " of ", available.of, " are free");
@@ -32,7 +32,7 @@ std::string no_memory_within (const std::string &what, std::size_t bytes, const 
 std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes,
                                   const Available &available, unsigned alive)
 {
-  std::string message = no_memory (describe (shape), bytes, available);
+  std::string message = no_memory_text (describe (shape), bytes, available);
   if (alive > 0)
     message += joined (", with ", alive, " held already: set max-tensors to wait for them,");
   else

@@ -10,7 +10,7 @@
 namespace integralhist {
 
 /// Returns the error message "WHAT takes x GiB, and y GiB of host memory are free".
-std::string no_memory (const std::string &what, std::size_t bytes, const Available &available);
+std::string no_memory_text (const std::string &what, std::size_t bytes, const Available &available);
 /// Returns the error message "WHAT takes x GiB, and LIMIT is y GiB".
 std::string no_memory_within (const std::string &what, std::size_t bytes, const char *limit,
                               std::size_t value);

@@ -14,7 +14,7 @@ struct Part {
   int first_bin = 0, bins = 0, first_row = 0, rows = 0;
 };
 
-inline inthist::Shape part_of (inthist::Shape shape, int bins, int rows)
+inline inthist::Shape shape_of_part (inthist::Shape shape, int bins, int rows)
 {
   shape.bins = bins;
   shape.height = rows;
@@ -27,7 +27,7 @@ struct PartLimit {
 
   inthist::Shape of (const inthist::Shape &shape) const
   {
-    return part_of (shape, bins ? bins : shape.bins, rows ? rows : shape.height);
+    return shape_of_part (shape, bins ? bins : shape.bins, rows ? rows : shape.height);
   }
 };
 

@@ -53,7 +53,7 @@ GstVideoRectangle rectangle (const Range &columns, const Range &rows)
 
 /// Returns the map from output to input coordinates of a video filter that scales `in_length`
 /// pixels from `in` on to `out_length` pixels from `out` on, along one axis.
-AxisMap filling (int in, int in_length, int out, int out_length, bool mirrored)
+AxisMap scaling_map (int in, int in_length, int out, int out_length, bool mirrored)
 {
   const std::int64_t common = std::gcd (in_length, out_length), n = in_length / common,
                      m = out_length / common, i = in, o = out;
@@ -110,10 +110,10 @@ std::optional<FrameGeometry> FrameGeometry::after (const FrameStep &step) const
     if (r.w <= 0 || r.h <= 0 || std::max (r.w, r.h) > kMaxPixels
         || std::max (std::abs (std::int64_t (r.x)), std::abs (std::int64_t (r.y))) > kMaxPixels)
       return std::nullopt;
-  const AxisMap column = turns ? filling (in.x, in.w, out.y, out.h, mirrors_columns)
-                               : filling (in.x, in.w, out.x, out.w, mirrors_columns);
-  const AxisMap row = turns ? filling (in.y, in.h, out.x, out.w, mirrors_rows)
-                            : filling (in.y, in.h, out.y, out.h, mirrors_rows);
+  const AxisMap column = turns ? scaling_map (in.x, in.w, out.y, out.h, mirrors_columns)
+                               : scaling_map (in.x, in.w, out.x, out.w, mirrors_columns);
+  const AxisMap row = turns ? scaling_map (in.y, in.h, out.x, out.w, mirrors_rows)
+                            : scaling_map (in.y, in.h, out.y, out.h, mirrors_rows);
   const auto new_column = column_.after (is_turned_ ? row : column);
   const auto new_row = row_.after (is_turned_ ? column : row);
   if (!new_column || !new_row)
@@ -129,12 +129,12 @@ std::optional<FrameGeometry> FrameGeometry::after (const FrameStep &step) const
                                         : mapped (column_, in.x, std::int64_t (in.x) + in.w);
   const Range read_rows = is_turned_ ? mapped (row_, in.x, std::int64_t (in.x) + in.w)
                                      : mapped (row_, in.y, std::int64_t (in.y) + in.h);
-  const auto left_of = [] (int from, int length, const Range &read, const Range &shown) {
+  const auto still_shown = [] (int from, int length, const Range &read, const Range &shown) {
     return common (common ({ from, std::int64_t (from) + length }, read), shown);
   };
-  now.visible_ =
-      rectangle (left_of (visible_.x, visible_.w, read_columns, mapped (now.column_, 0, across)),
-                 left_of (visible_.y, visible_.h, read_rows, mapped (now.row_, 0, down)));
+  now.visible_ = rectangle (
+      still_shown (visible_.x, visible_.w, read_columns, mapped (now.column_, 0, across)),
+      still_shown (visible_.y, visible_.h, read_rows, mapped (now.row_, 0, down)));
   if (now.visible_.w == 0)
     return std::nullopt;
   return now;

@@ -12,7 +12,7 @@
 
 using integralhist::find_meta;
 using integralhist::FrameGeometry;
-using integralhist::Placed;
+using integralhist::Placement;
 
 namespace {
 
@@ -21,7 +21,7 @@ GstIntegralHistogramMeta *cast (GstMeta *meta)
   return reinterpret_cast<GstIntegralHistogramMeta *> (meta);
 }
 
-Placed placed_of (const GstIntegralHistogramMeta *meta)
+Placement placed_of (const GstIntegralHistogramMeta *meta)
 {
   const auto *const geometry = static_cast<const FrameGeometry *> (meta->geometry);
   return { meta->width, meta->height,

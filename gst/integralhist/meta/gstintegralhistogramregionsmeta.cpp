@@ -41,7 +41,7 @@ struct Regions {
 
   guint8 version () const { return answers->asked.spec.range ? kWithRange : 1; }
 
-  Expected<> write (ByteWriter &writer, const Placed &placed) const
+  Expected<> write (ByteWriter &writer, const Placement &placed) const
   {
     const RegionQuery &asked = answers->asked;
     const auto values = TRY (answers->ask ());

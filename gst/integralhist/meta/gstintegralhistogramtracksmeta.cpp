@@ -66,7 +66,7 @@ struct Tracks {
 
   guint8 version () const { return kLatest; }
 
-  Expected<> write (ByteWriter &writer, const Placed &placed) const
+  Expected<> write (ByteWriter &writer, const Placement &placed) const
   {
     const FrameGeometry geometry = placed.geometry_of (width, height);
     writer.add (guint32 (placed.width));

@@ -10,7 +10,7 @@ namespace integralhist {
 
 namespace {
 
-tl::unexpected<std::string> no (std::string reason)
+tl::unexpected<std::string> dropped_because (std::string reason)
 {
   return tl::unexpected<std::string> (std::move (reason));
 }
@@ -22,14 +22,14 @@ GstVideoRectangle all_of (const GstVideoInfo *info)
 
 /// Returns the size and geometry of a meta's frame after a video filter has changed a frame of size
 /// `in` and geometry `before` to size `out`. The error is the reason why the meta must be dropped.
-inthist::Expected<Placed, std::string> after (const Placed &placed, const FrameGeometry &before,
-                                              const GstVideoInfo *in, const GstVideoInfo *out,
-                                              const FrameStep &step)
+inthist::Expected<Placement, std::string>
+placement_after (const Placement &placed, const FrameGeometry &before, const GstVideoInfo *in,
+                 const GstVideoInfo *out, const FrameStep &step)
 {
   if (guint (in->width) != placed.width || guint (in->height) != placed.height)
-    return no (joined ("it is of a frame of ", placed.width, "x", placed.height, ", not of ",
-                       in->width, "x", in->height));
-  Placed now = { guint (out->width), guint (out->height), std::nullopt };
+    return dropped_because (joined ("it is of a frame of ", placed.width, "x", placed.height,
+                                    ", not of ", in->width, "x", in->height));
+  Placement now = { guint (out->width), guint (out->height), std::nullopt };
   const bool only_scales = !step.mirrors_columns && !step.mirrors_rows && !step.is_turned
                            && are_equal (step.in, all_of (in))
                            && are_equal (step.out, all_of (out));
@@ -37,7 +37,7 @@ inthist::Expected<Placed, std::string> after (const Placed &placed, const FrameG
     return now;
   now.geometry = before.after (step);
   if (!now.geometry)
-    return no ("nothing of it is seen, or where cannot be said exactly");
+    return dropped_because ("nothing of it is seen, or where cannot be said exactly");
   return now;
 }
 
@@ -82,40 +82,43 @@ bool same_aspect (const GstVideoInfo &in, const GstVideoInfo &out)
   return std::abs (height - out.height) <= 1 || std::abs (width - out.width) <= 1;
 }
 
-FrameGeometry Placed::geometry_of (int original_width, int original_height) const
+FrameGeometry Placement::geometry_of (int original_width, int original_height) const
 {
   return geometry ? *geometry
                   : FrameGeometry (int (std::max (width, 1u)), int (std::max (height, 1u)),
                                    original_width, original_height);
 }
 
-inthist::Expected<Placed, std::string> transformed (const Placed &placed, int original_width,
-                                                    int original_height, GQuark type, gpointer data)
+inthist::Expected<Placement, std::string> transformed (const Placement &placed, int original_width,
+                                                       int original_height, GQuark type,
+                                                       gpointer data)
 {
   const FrameGeometry before = placed.geometry_of (original_width, original_height);
   if (GST_META_TRANSFORM_IS_COPY (type)) {
     if (static_cast<const GstMetaTransformCopy *> (data)->region)
-      return no ("");  // drop the meta: a copy of some bytes is not a frame
+      return dropped_because ("");  // drop the meta: a copy of some bytes is not a frame
     return placed;
   }
   if (GST_VIDEO_META_TRANSFORM_IS_SCALE (type)) {
     const auto *const scale = static_cast<const GstVideoMetaTransform *> (data);
     const GstVideoInfo *const in = scale->in_info, *const out = scale->out_info;
     if (!same_aspect (*in, *out))
-      return no (joined (in->width, "x", in->height, " to ", out->width, "x", out->height,
-                         " changes the aspect ratio, so there may be borders"));
-    return after (placed, before, in, out, { all_of (in), all_of (out), out->width, out->height });
+      return dropped_because (joined (in->width, "x", in->height, " to ", out->width, "x",
+                                      out->height,
+                                      " changes the aspect ratio, so there may be borders"));
+    return placement_after (placed, before, in, out,
+                            { all_of (in), all_of (out), out->width, out->height });
   }
 #if GST_CHECK_VERSION(1, 28, 0)
   if (GST_VIDEO_META_TRANSFORM_IS_MATRIX (type)) {
     const auto &transform = *static_cast<const GstVideoMetaTransformMatrix *> (data);
     const auto step = step_of (transform);
     if (!step)
-      return no ("it is sheared, or turned by other angles than quarters");
-    return after (placed, before, transform.in_info, transform.out_info, *step);
+      return dropped_because ("it is sheared, or turned by other angles than quarters");
+    return placement_after (placed, before, transform.in_info, transform.out_info, *step);
   }
 #endif
-  return no ("");
+  return dropped_because ("");
 }
 
 }  // namespace integralhist

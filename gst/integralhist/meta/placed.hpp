@@ -17,7 +17,7 @@ namespace integralhist {
 
 /// The size of the frame that carries a meta, and the frame's geometry, which is null if the frame
 /// shows the whole original frame, upright and at most scaled.
-struct Placed {
+struct Placement {
   guint width, height;
   std::optional<FrameGeometry> geometry;
 
@@ -31,9 +31,9 @@ bool same_aspect (const GstVideoInfo &in, const GstVideoInfo &out);
 /// Returns the size and geometry of a meta's frame after GStreamer has copied or changed the frame,
 /// as `type` and `data` of a GstMetaTransformFunction say. The original size is that of the frame
 /// that was computed. If the meta must be dropped, the error is the reason, or empty.
-inthist::Expected<Placed, std::string> transformed (const Placed &placed, int original_width,
-                                                    int original_height, GQuark type,
-                                                    gpointer data);
+inthist::Expected<Placement, std::string> transformed (const Placement &placed, int original_width,
+                                                       int original_height, GQuark type,
+                                                       gpointer data);
 
 FrameGeometry geometry_of (const GstIntegralHistogramMeta *meta);
 /// Returns whether the frame that carries a meta shows the whole frame that was computed, upright

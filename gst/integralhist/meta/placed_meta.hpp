@@ -29,7 +29,7 @@ using BadBytes = tl::unexpected<const char *>;
 template <class Meta, class Content>
 struct PlacedMeta {
   Content content;
-  Placed placed;
+  Placement placed;
 
   static PlacedMeta &of (const Meta *meta) { return *static_cast<PlacedMeta *> (meta->priv); }
 
@@ -40,7 +40,7 @@ struct PlacedMeta {
 
   static Meta *add (GstBuffer *buffer, Content content)
   {
-    const Placed all = { guint (content.width), guint (content.height), std::nullopt };
+    const Placement all = { guint (content.width), guint (content.height), std::nullopt };
     return add (buffer, PlacedMeta{ std::move (content), all });
   }
 

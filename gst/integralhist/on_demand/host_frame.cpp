@@ -23,7 +23,7 @@ Expected<HostMemory> HostFrame::allocate (const OnDemandContext &context)
 {
   const std::size_t bytes = bytes_of_values (context.shape);
   const auto message = [bytes] (const Available &available) {
-    return no_memory ("the pixels of a frame", bytes, available) + ": lower max-tensors";
+    return no_memory_text ("the pixels of a frame", bytes, available) + ": lower max-tensors";
   };
   // Only for a summed-area table must a GPU be able to access the memory of the pixel values: for
   // histograms a GPU reads the kept picture instead.
@@ -68,7 +68,7 @@ Expected<> HostFrame::keep_picture (const Frame &frame)
     context_->value_bytes -= std::exchange (picture_bytes_, 0);
     picture_ = nullptr;
     picture_ = TRY (context_->allocate (bytes, [bytes] (const Available &available) {
-      return no_memory ("the picture of a frame", bytes, available) + ": lower max-tensors";
+      return no_memory_text ("the picture of a frame", bytes, available) + ": lower max-tensors";
     }));
     context_->value_bytes += picture_bytes_ = bytes;
   }

@@ -29,20 +29,20 @@ Expected<> HostOnDemandTensor::ensure_values (int n, RegionOf &&region)
   return frame_.compute_tiles (frame_.missing_tiles (n, region));
 }
 
-void HostOnDemandTensor::released ()
+void HostOnDemandTensor::on_released ()
 {
   whole_ = nullptr;
-  OnDemandTensor::released ();
+  OnDemandTensor::on_released ();
 }
 
 Expected<DeviceFeatureImage *> HostOnDemandTensor::prepare (std::span<const Region> regions)
 {
-  const Expected<bool> there =
+  const Expected<bool> on_gpu =
       context_->assist ? prepare_device_image (regions) : Expected<bool> (false);
-  if (!failed_recoverably (there) && TRY (there))
+  if (!failed_recoverably (on_gpu) && TRY (on_gpu))
     return device_image_.get ();
   if (regions.size () > 1) {
-    const auto locked = TRY (mutex_.lock ());
+    const auto lock = TRY (mutex_.lock ());
     TRY (ensure_values (int (regions.size ()), [&] (int i) { return regions[i]; }));
   }
   return nullptr;
@@ -60,7 +60,7 @@ Expected<bool> HostOnDemandTensor::prepare_device_image (std::span<const Region>
   for (const Region &region : regions)
     pixels += double (pixels_of (region));
   const double enough = std::max (kEnough, kEnoughOfFrame * double (shape.width) * shape.height);
-  const auto locked = TRY (mutex_.lock ());
+  const auto lock = TRY (mutex_.lock ());
   if (is_device_image_current_)
     return true;
   if (context_->assist_failed || pixels < (context_->assist_was_used ? enough / 2 : enough)) {
@@ -84,7 +84,7 @@ Expected<bool> HostOnDemandTensor::prepare_device_image (std::span<const Region>
 
 Expected<bool> HostOnDemandTensor::is_device_image_current ()
 {
-  const auto locked = TRY (mutex_.lock ());
+  const auto lock = TRY (mutex_.lock ());
   return is_device_image_current_;
 }
 
@@ -96,7 +96,7 @@ Expected<bool> HostOnDemandTensor::ask_device (Ask &&ask)
   const Expected<bool> answered = ask (*device_image_);
   if (!failed_recoverably (answered))
     return answered;
-  const auto locked = TRY (mutex_.lock ());
+  const auto lock = TRY (mutex_.lock ());
   is_device_image_current_ = false;
   return false;
 }
@@ -113,11 +113,11 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
   if (TRY (ask_device (
           [&] (DeviceFeatureImage &image) { return count_windows (image, shape, query); })))
     return {};
-  auto locked = TRY (mutex_.lock ());
+  auto lock = TRY (mutex_.lock ());
   const std::optional<Region> region = optimizer_.choose_tensor (query);
   if (!region)  // counting the pixels costs less than a tensor
-    return answer_from_pixels (std::move (locked), query);
-  locked.unlock ();
+    return answer_from_pixels (std::move (lock), query);
+  lock.unlock ();
   if (is_whole (*region)
       && TRY (ask_whole (
           [&] (Tensor &tensor) {
@@ -125,12 +125,13 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
           },
           kFailed)))
     return {};
-  locked = TRY (mutex_.lock ());
-  const auto box = region_tensor_of (*region);
-  locked.unlock ();
-  if (!box && is_additive (query) && box.error ().kind == Error::Kind::no_memory)
+  lock = TRY (mutex_.lock ());
+  const auto region_tensor = region_tensor_of (*region);
+  lock.unlock ();
+  if (!region_tensor && is_additive (query)
+      && region_tensor.error ().kind == Error::Kind::no_memory)
     return answer_from_pixels (TRY (mutex_.lock ()), query);
-  return ask_region_tensor (*TRY (box), query);
+  return ask_region_tensor (*TRY (region_tensor), query);
 }
 
 /// Answers a query by counting pixels of its windows, with the mutex unlocked. First computes those
@@ -153,10 +154,10 @@ Expected<> HostOnDemandTensor::ask_cells (std::span<const CellsQuery> queries)
         return true;
       })))
     return {};
-  auto locked = TRY (mutex_.lock ());
+  auto lock = TRY (mutex_.lock ());
   if (optimizer_.choose_counting (queries))
-    return count_cells (std::move (locked), queries);
-  locked.unlock ();
+    return count_cells (std::move (lock), queries);
+  lock.unlock ();
   return Tensor::ask_cells (queries);
 }
 
@@ -259,11 +260,11 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::whole ()
 template <class Ask>
 Expected<bool> HostOnDemandTensor::ask_whole (Ask &&ask, std::span<const Error::Kind> recoverable)
 {
-  auto locked = TRY (mutex_.lock ());
+  auto lock = TRY (mutex_.lock ());
   if (!context_->whole_engine || (region_tensor_ && is_whole (region_tensor_->region)))
     return false;
   const auto tensor = whole ();
-  locked.unlock ();
+  lock.unlock ();
   if (failed_recoverably (tensor))
     return false;
   const Expected<> answered = ask (*TRY (tensor));
@@ -283,7 +284,7 @@ Expected<const void *> HostOnDemandTensor::host ()
           },
           kFailed)))
     return data;
-  const auto locked = TRY (mutex_.lock ());
+  const auto lock = TRY (mutex_.lock ());
   return TRY (region_tensor_of (optimizer_.frame ()))->tensor->host ();
 }
 
@@ -303,9 +304,9 @@ Expected<DeviceTensor *> HostOnDemandTensor::device_tensor ()
 {
   if (!context_->whole_engine || context_->whole_engine->device != inthist::Device::cuda)
     return nullptr;
-  auto locked = TRY (mutex_.lock ());
+  auto lock = TRY (mutex_.lock ());
   const auto all = TRY (whole ());
-  locked.unlock ();
+  lock.unlock ();
   return all->device_tensor ();
 }
 

@@ -35,7 +35,7 @@ public:
   Expected<const void *> host () override;
   Expected<DeviceTensor *> device_tensor () override;
   Expected<std::span<const Shard>> shards () override;
-  void released () override;
+  void on_released () override;
 
 private:
   HostOnDemandTensor (const std::shared_ptr<OnDemandContext> &context, HostMemory values)
@@ -58,8 +58,8 @@ private:
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override;
   Expected<std::shared_ptr<Tensor>> whole ();
   /// Passes the whole tensor, which whole_engine computes, to `ask`. Returns false, so that another
-  /// way may answer, if there is no whole_engine, if the kept box is the whole frame, if the engine
-  /// fails, or if `ask` fails with a kind of error in `recoverable`.
+  /// way may answer, if there is no whole_engine, if the region of region_tensor_ is the whole
+  /// frame, if the engine fails, or if `ask` fails with a kind of error in `recoverable`.
   template <class Ask>
   Expected<bool> ask_whole (Ask &&ask, std::span<const Error::Kind> recoverable);
 

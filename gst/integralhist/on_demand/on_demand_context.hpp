@@ -21,7 +21,7 @@ class OnDemandContext {
 public:
   /// `whole_engine` computes whole tensors from kept pixel values. If it is null, or fails, the
   /// thread that asks computes them. `assist` is an optional GPU that answers many queries at once.
-  OnDemandContext (const inthist::Shape &shape, const inthist::Lut &lut, const Plan &plan,
+  OnDemandContext (const inthist::Shape &shape, const inthist::Lut &lut, const StrategyPlan &plan,
                    std::shared_ptr<WholeTensorEngine> whole_engine, std::optional<GpuAssist> assist)
       : shape (shape), lut (lut), plan (plan), whole_engine (std::move (whole_engine)),
         assist (std::move (assist))
@@ -30,7 +30,7 @@ public:
 
   const inthist::Shape shape;
   const inthist::Lut lut;  // from kept values to bins; for a summed-area table, default scores
-  const Plan plan;
+  const StrategyPlan plan;
   const std::shared_ptr<WholeTensorEngine> whole_engine;
   const std::optional<GpuAssist> assist;
   const inthist::Lut identity = inthist::uniform_lut (256);

@@ -61,12 +61,12 @@ public:
         return tl::make_unexpected (engine.error ());
       begins_eager_ = false;  // from now on, frames in host memory are computed on demand too
       stay_on_demand (engine.error ());
-      choose (kEagerFailed);
+      set_mode (kEagerFailed);
     }
     TRY (check_threads ());
     const bool is_cpu = options.strategy && options.strategy->device == inthist::Device::cpu;
-    Plan plan = TRY (choose_plan (inthist::Device::cpu, shape, is_cpu ? options.strategy : nullptr,
-                                  0, 1, nullptr));
+    StrategyPlan plan = TRY (choose_strategy (inthist::Device::cpu, shape,
+                                              is_cpu ? options.strategy : nullptr, 0, 1, nullptr));
     plan.description += ", on demand";
     context_ = std::make_shared<OnDemandContext> (shape, lut, plan, std::move (whole_engine),
                                                   std::move (assist));
@@ -90,11 +90,11 @@ public:
     // A frame on another GPU is computed at once: to keep it, its pixels would have to be copied.
     if (on_device ? !device_store_ || !device_store_->takes (frame) : begins_eager_) {
       TRY (eager_.ensure ());
-      choose (on_device ? kOtherDevices : kHostMemory);
+      set_mode (on_device ? kOtherDevices : kHostMemory);
       return eager_.engine ()->submit (frame);
     }
     if (TRY (choose_mode ())) {
-      auto submitted = submit_at_once (frame);
+      auto submitted = submit_eagerly (frame);
       if (submitted || submitted.error ().kind != Error::Kind::no_memory)
         return submitted;
       stay_on_demand (submitted.error ());
@@ -148,7 +148,7 @@ public:
     return stats;
   }
 
-  const Plan &plan () const override
+  const StrategyPlan &plan () const override
   {
     // The reference to the eager engine's plan stays valid: only an engine with Compute::automatic
     // drops its eager engine, and such an engine has no whole_engine.
@@ -164,7 +164,7 @@ private:
   static constexpr unsigned kFramesToOnDemand = 8;
   static constexpr unsigned kFramesToFree = 256;
 
-  Expected<SubmittedFrame> submit_at_once (const Frame &frame)
+  Expected<SubmittedFrame> submit_eagerly (const Frame &frame)
   {
     auto submitted = TRY (eager_.engine ()->submit (frame));
     submitted.tensor = std::make_shared<EagerTensor> (
@@ -201,7 +201,7 @@ private:
   Expected<bool> choose_mode ()
   {
     if (!automatic_ || stays_on_demand_) {
-      choose (stays_on_demand_ ? kEagerFailed : kSet);
+      set_mode (stays_on_demand_ ? kEagerFailed : kSet);
       return false;
     }
     const OnDemandContext::Streak streak = context_->streak ();
@@ -220,11 +220,11 @@ private:
       }
     }
     if (now != was || streak.whole >= kFramesToEager)
-      choose (now ? kAllAsked : kLessAsked);
+      set_mode (now ? kAllAsked : kLessAsked);
     return now;
   }
 
-  void choose (const ComputeMode &mode)
+  void set_mode (const ComputeMode &mode)
   {
     if (mode_.exchange (&mode) != &mode)
       GST_DEBUG ("frames are computed %s: %s", mode.is_eager ? "at once" : "on demand",

@@ -45,7 +45,7 @@ inthist::Shape OnDemandTensor::shape_of (const Region &region) const
   return part;
 }
 
-void OnDemandTensor::released ()
+void OnDemandTensor::on_released ()
 {
   context_->note_released (optimizer_.whole_is_better ());
   region_tensor_ = nullptr;
@@ -63,13 +63,13 @@ OnDemandTensor::region_tensor_of (const Region &region)
   return region_tensor_;
 }
 
-Expected<> OnDemandTensor::ask_region_tensor (const RegionTensor &box, const Query &query,
+Expected<> OnDemandTensor::ask_region_tensor (const RegionTensor &of, const Query &query,
                                               std::optional<inthist::Stream> stream)
 {
   std::unique_ptr<Region[]> list;
-  const Query there = is_whole (box.region) ? query : TRY (moved (query, box.region, shape, list));
+  const Query there = is_whole (of.region) ? query : TRY (moved (query, of.region, shape, list));
   const std::span queries (&there, 1);
-  return stream ? box.tensor->ask_on (*stream, queries) : box.tensor->ask (queries);
+  return stream ? of.tensor->ask_on (*stream, queries) : of.tensor->ask (queries);
 }
 
 }  // namespace integralhist

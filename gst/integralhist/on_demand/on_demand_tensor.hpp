@@ -36,10 +36,10 @@ namespace integralhist {
 class OnDemandTensor : public EngineTensor {
 public:
   Expected<> wait (GstClockTime) override { return {}; }
-  void released () override;
+  void on_released () override;
 
 protected:
-  /// A region of the frame, and the computed tensor of that region.
+  /// A region of the frame around queried windows (a box), and the computed tensor of that region.
   struct RegionTensor {
     Region region;
     std::shared_ptr<Tensor> tensor;
@@ -75,9 +75,9 @@ protected:
   /// it, or a newly computed one, which then replaces the tensor in region_tensor_. The caller
   /// holds the mutex.
   Expected<std::shared_ptr<const RegionTensor>> region_tensor_of (const Region &region);
-  /// Asks the tensor of a box, with the query's windows in coordinates of the box. With a `stream`,
-  /// which may be null, enqueues the query there, as Tensor::ask_on () does.
-  Expected<> ask_region_tensor (const RegionTensor &box, const Query &query,
+  /// Asks the tensor of a region, with the query's windows in coordinates of the region. With a
+  /// `stream`, which may be null, enqueues the query there, as Tensor::ask_on () does.
+  Expected<> ask_region_tensor (const RegionTensor &of, const Query &query,
                                 std::optional<inthist::Stream> stream = {});
 
   const std::shared_ptr<OnDemandContext> context_;

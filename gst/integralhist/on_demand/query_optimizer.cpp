@@ -135,9 +135,10 @@ std::optional<Region> QueryOptimizer::choose_tensor (const Query &query)
   const bool movable = can_move (query, asked);
   if (is_within (movable ? asked : frame_, computed_region_))
     return computed_region_;
-  const bool has_box = computed_region_.width > 0;
-  Region wanted = has_box ? around_both (all, computed_region_) : all;
-  if (cost_of (wanted) > kMaxToSpan * cost_of (asked) + (has_box ? cost_of (computed_region_) : 0))
+  const bool has_tensor = computed_region_.width > 0;
+  Region wanted = has_tensor ? around_both (all, computed_region_) : all;
+  if (cost_of (wanted)
+      > kMaxToSpan * cost_of (asked) + (has_tensor ? cost_of (computed_region_) : 0))
     wanted = asked;
   if (!movable || cost_of (wanted) > kMaxOfWhole * cost_of (frame_)
       || cost_so_far_ + cost_of (wanted) > cost_of (frame_))

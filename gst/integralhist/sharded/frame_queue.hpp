@@ -58,8 +58,8 @@ public:
     if (!on_failure_)
       return false;
     if (!std::exchange (reported_, true)) {
-      const auto failed = on_failure_;  // the callback may reset on_failure_
-      failed (failure);
+      const auto on_failure = on_failure_;  // the callback may reset on_failure_
+      on_failure (failure);
     }
     return true;
   }

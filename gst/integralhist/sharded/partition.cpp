@@ -43,7 +43,7 @@ public:
   Expected<Partition> divide () const
   {
     const Partition resident = shards ();
-    if (resident.frames >= least_resident (options_)
+    if (resident.frames >= least_resident_tensors (options_)
         && std::ranges::find (resident.tensors, 0u) == resident.tensors.end ())
       return resident;
     if (options_.download == Download::never)
@@ -61,14 +61,15 @@ public:
 private:
   std::size_t bytes (int bins, int rows) const
   {
-    const inthist::Shape part = part_of (shape_, bins, rows);
+    const inthist::Shape part = shape_of_part (shape_, bins, rows);
     return inthist::tensor_bytes (part, inthist::layout_of (part));
   }
 
   /// Returns how many tensors of parts of this size fit a device, besides `more` bytes.
   unsigned fit (const ShardDevice &device, int bins, int rows, std::size_t more = 0) const
   {
-    return room_for (part_of (shape_, bins, rows), device.memory, overhead_ (bins, rows) + more);
+    return room_for (shape_of_part (shape_, bins, rows), device.memory,
+                     overhead_ (bins, rows) + more);
   }
 
   bool fits_all (int bins, int rows) const
@@ -138,7 +139,7 @@ private:
     const std::size_t memory =
         std::ranges::min_element (devices_, {}, &ShardDevice::memory)->memory;
     return options_.max_device_memory ? no_memory_within (what, needed, "max-device-memory", memory)
-                                      : no_memory (what, needed, { memory, "device memory" });
+                                      : no_memory_text (what, needed, { memory, "device memory" });
   }
 
   /// Returns the error for devices that are too small even for parts of the fewest bins.
@@ -156,7 +157,7 @@ private:
   std::string why_not_resident (const Partition &resident) const
   {
     const std::size_t parts =
-        divide_up (std::size_t (least_resident (options_)) * resident.groups, n_);
+        divide_up (std::size_t (least_resident_tensors (options_)) * resident.groups, n_);
     return too_large (std::string (n_ > 1 ? "each device's share of " : "") + describe (shape_)
                           + " with what it is computed in",
                       overhead_ (resident.bins, resident.rows) + pictures_
@@ -192,7 +193,7 @@ unsigned room_for (const inthist::Shape &shape, std::size_t memory, std::size_t 
       std::min<std::size_t> (memory > needed ? (memory - needed) / bytes : 0, G_MAXINT32));
 }
 
-unsigned least_resident (const Options &options)
+unsigned least_resident_tensors (const Options &options)
 {
   return options.max_tensors == 1 || options.download == Download::never ? 1 : 2;
 }

@@ -42,7 +42,7 @@ using Overhead = std::function<std::size_t (int bins, int rows)>;
 unsigned room_for (const inthist::Shape &shape, std::size_t memory, std::size_t needed);
 
 /// Returns how many whole tensors must fit the devices so that tensors stay there as shards.
-unsigned least_resident (const Options &options);
+unsigned least_resident_tensors (const Options &options);
 
 /// Divides frames over devices. Tensors stay there as shards (groups of bins) if two fit, one held
 /// and one in flight; one is enough with options.max_tensors 1 or download=never. Each device also

@@ -134,7 +134,7 @@ public:
     return stats;
   }
 
-  const Plan &plan () const override { return workers_.front ()->engine ().plan (); }
+  const StrategyPlan &plan () const override { return workers_.front ()->engine ().plan (); }
 
   std::string description () const override
   {
@@ -164,7 +164,7 @@ private:
   {
     const PicturePlanes planes (pending.frame.image, shape_.width, shape_.height);
     pending.staging = TRY (staging_->take (planes.size (), [&planes] (const Available &available) {
-      return no_memory ("a frame's pixels", planes.size (), available) + ": lower async-depth";
+      return no_memory_text ("a frame's pixels", planes.size (), available) + ": lower async-depth";
     }));
     (void) planes.stage (pending.staging.get ());
     pending.frame.image = planes.image_in (pending.staging.get ());
@@ -195,7 +195,7 @@ Expected<std::unique_ptr<Engine>> make_sharded_engine (const inthist::Shape &sha
     return most_picture_bytes (format, shape.width, rows, shape.height);
   };
   const auto overhead = [&] (int bins, int rows) {
-    return overhead_of (part_of (shape, bins, rows), options, functions.kind, picture (rows),
+    return overhead_of (shape_of_part (shape, bins, rows), options, functions.kind, picture (rows),
                         kPartsAtOnce);
   };
   const Partition partition = TRY (

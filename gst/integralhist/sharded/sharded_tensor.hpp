@@ -26,7 +26,7 @@ public:
   /// Returns the DeviceTensor of a single shard. Several shards are an error: they share no stream.
   Expected<DeviceTensor *> device_tensor () override;
   Expected<std::span<const Shard>> shards () override;
-  void released () override { shards_.clear (); }
+  void on_released () override { shards_.clear (); }
 
   void begin ();
   /// Returns the tensor in host memory that devices copy their parts to; null if parts stay there.

@@ -15,10 +15,10 @@ using inthist::Shape;
 
 namespace {
 
-Expected<HostMemory> bytes (std::size_t n)
+Expected<HostMemory> allocate_bytes (std::size_t n)
 {
   return allocate_on_host (n, [n] (const Available &available) {
-    return no_memory ("a question to the shards", n, available)
+    return no_memory_text ("a question to the shards", n, available)
            + ": ask for fewer windows in each call";
   });
 }
@@ -38,8 +38,8 @@ Expected<HostMemory> totals_of (const Shape &whole, std::span<const Shard> shard
   query.kind = QueryKind::totals;
   query.best = nullptr;
   const std::size_t n = query.n_totals (), size = inthist::answer_bytes (whole, query);
-  HostMemory totals = TRY (bytes (size));
-  const HostMemory part = TRY (bytes (size));
+  HostMemory totals = TRY (allocate_bytes (size));
+  const HostMemory part = TRY (allocate_bytes (size));
   auto *const sums = reinterpret_cast<std::uint64_t *> (totals.get ());
   const auto *const of_shard = reinterpret_cast<const std::uint64_t *> (part.get ());
   std::fill_n (sums, n, 0);
@@ -52,7 +52,7 @@ Expected<HostMemory> totals_of (const Shape &whole, std::span<const Shard> shard
 }
 
 /// Returns the part of `rows` models of `all` bins that a shard needs: `n` bins from `first` on.
-std::vector<float> cut (const float *numbers, int rows, int all, int first, int n)
+std::vector<float> models_of_shard (const float *numbers, int rows, int all, int first, int n)
 {
   std::vector<float> part;
   part.reserve (std::size_t (rows) * n);
@@ -71,7 +71,7 @@ Expected<> ask_shards (const Shape &whole, std::span<const Shard> shards,
   for (std::size_t i = 0; i < queries.size (); i++) {
     totals[i] = TRY (totals_of (whole, shards, queries[i]));
     if (!is_per_bin (queries[i]))
-      carried[i] = TRY (bytes (inthist::carried_bytes (queries[i])));
+      carried[i] = TRY (allocate_bytes (inthist::carried_bytes (queries[i])));
   }
 
   for (const auto &[first_bin, tensor] : shards) {
@@ -82,10 +82,10 @@ Expected<> ask_shards (const Shape &whole, std::span<const Shard> shards,
     for (std::size_t i = 0; i < queries.size (); i++) {
       Query &query = asked[i];
       if (is_per_bin (query)) {
-        parts[i] = TRY (bytes (inthist::answer_bytes (tensor->shape, query)));
+        parts[i] = TRY (allocate_bytes (inthist::answer_bytes (tensor->shape, query)));
         query.answers = parts[i].get ();
       } else {
-        models[i] = cut (query.models, query.n_models (), whole.bins, first_bin, bins);
+        models[i] = models_of_shard (query.models, query.n_models (), whole.bins, first_bin, bins);
         query.models = models[i].data ();
         query.carried = carried[i].get ();
         query.totals = reinterpret_cast<const std::uint64_t *> (totals[i].get ());

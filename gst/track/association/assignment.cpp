@@ -30,10 +30,13 @@ std::vector<int> assign_group (std::span<const double> gains, std::size_t rows, 
     return value > 0 ? value : 0;
   };
   // Rows and columns of the matrix are counted from 1. Index 0 means "no row" or "no column".
-  std::vector<double> of_row (rows + 1, 0), of_column (width + 1, 0), least (width + 1);
-  std::vector<std::size_t> row_of (width + 1, 0), before (width + 1, 0);
+  std::vector<double> row_potential (rows + 1, 0), column_potential (width + 1, 0),
+      least (width + 1);
+  std::vector<std::size_t> row_of (width + 1, 0), previous (width + 1, 0);
   std::vector<char> visited (width + 1);
-  for (std::size_t row = 1; row <= rows; row++) {
+  // Finds the cheapest chain of pairs from a row to a free column, as `previous` columns. Returns
+  // the free column.
+  const auto shortest_chain = [&] (std::size_t row) {
     std::ranges::fill (least, std::numeric_limits<double>::infinity ());
     std::ranges::fill (visited, 0);
     std::size_t column = 0;
@@ -46,10 +49,10 @@ std::vector<int> assign_group (std::span<const double> gains, std::size_t rows, 
       for (std::size_t c = 1; c <= width; c++) {
         if (visited[c])
           continue;
-        if (const double cost = -gain (from - 1, c - 1) - of_row[from] - of_column[c];
+        if (const double cost = -gain (from - 1, c - 1) - row_potential[from] - column_potential[c];
             cost < least[c]) {
           least[c] = cost;
-          before[c] = column;
+          previous[c] = column;
         }
         if (least[c] < step) {
           step = least[c];
@@ -58,16 +61,18 @@ std::vector<int> assign_group (std::span<const double> gains, std::size_t rows, 
       }
       for (std::size_t c = 0; c <= width; c++)
         if (visited[c]) {
-          of_row[row_of[c]] += step;
-          of_column[c] -= step;
+          row_potential[row_of[c]] += step;
+          column_potential[c] -= step;
         } else {
           least[c] -= step;
         }
       column = next;
     } while (row_of[column] != 0);
-    for (; column != 0; column = before[column])
-      row_of[column] = row_of[before[column]];
-  }
+    return column;
+  };
+  for (std::size_t row = 1; row <= rows; row++)
+    for (std::size_t column = shortest_chain (row); column != 0; column = previous[column])
+      row_of[column] = row_of[previous[column]];
   std::vector<int> column_of (rows, -1);
   for (std::size_t c = 1; c <= columns; c++)
     if (row_of[c] > 0 && gain (row_of[c] - 1, c - 1) > 0)

@@ -39,10 +39,10 @@ constexpr unsigned kWeakRuns = 5;
 /// target's expected place, divided by detections that are spread evenly over the frame.
 class PositionRatio {
 public:
-  PositionRatio (const ExpectedBox &place, double density)
-      : x_ (place.box.x + place.box.width / 2), y_ (place.box.y + place.box.height / 2)
+  PositionRatio (const ExpectedBox &expected, double density)
+      : x_ (expected.box.x + expected.box.width / 2), y_ (expected.box.y + expected.box.height / 2)
   {
-    const double variance = squared (place.spread * place.box.height);
+    const double variance = squared (expected.spread * expected.box.height);
     slope_ = 1 / (2 * variance);
     largest_ = -std::log (2 * std::numbers::pi * variance * density);
   }
@@ -69,8 +69,8 @@ public:
   TargetRatios (const Prediction &target, double density)
       : target_ (target), log_height_ (std::log (target.boxes[0].box.height))
   {
-    for (const ExpectedBox &place : target.boxes)
-      position_ratios_.emplace_back (place, density);
+    for (const ExpectedBox &expected : target.boxes)
+      position_ratios_.emplace_back (expected, density);
     const double views = target.views;
     weight_ = kAppearanceWeight * views / (views + kFewViews);
     same_ = kSame - kSamePerTime * std::log (std::clamp (target.seconds, kShortest, kLongest));

@@ -16,10 +16,10 @@ public:
   void hit (bool is_sure) { log_odds_ = std::min (log_odds_ + (is_sure ? kHit : kWeakHit), kMax); }
   void miss (unsigned runs) { log_odds_ = std::max (log_odds_ - runs * kMiss, kMin); }
   /// Raises the odds to at least those of a target that is reported.
-  void confirm () { log_odds_ = std::max (log_odds_, kConfirmed); }
+  void make_reportable () { log_odds_ = std::max (log_odds_, kReportable); }
 
   /// Returns whether the target is certain enough to be reported.
-  bool is_confirmed () const { return log_odds_ >= kConfirmed; }
+  bool is_reportable () const { return log_odds_ >= kReportable; }
   /// Returns whether nearly all of the detector's last runs have found the target.
   bool is_certain () const { return log_odds_ >= kCertain; }
   bool is_likely () const { return log_odds_ >= 0; }
@@ -27,7 +27,7 @@ public:
 
 private:
   static constexpr double kHit = 1, kWeakHit = 0.3, kMiss = 1.2;
-  static constexpr double kConfirmed = 0.5, kHopeless = -2, kMin = -3, kMax = 5, kCertain = 4;
+  static constexpr double kReportable = 0.5, kHopeless = -2, kMin = -3, kMax = 5, kCertain = 4;
 
   double log_odds_ = -kHit;
 };

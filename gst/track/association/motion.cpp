@@ -53,9 +53,9 @@ double Motion::speed () const
 
 void Motion::resize (double x_factor, double y_factor)
 {
-  for (std::optional<TargetBox> *const place : { &last_, &detected_ })
-    if (*place)
-      *place = resized (**place, x_factor, y_factor);
+  for (std::optional<TargetBox> *const box : { &last_, &detected_ })
+    if (*box)
+      *box = resized (**box, x_factor, y_factor);
 }
 
 TargetBox Motion::moved (const TargetBox &box, unsigned frames) const

@@ -60,14 +60,14 @@ std::vector<GstVideoRectangle> ColourModel::boxes (const CentreBox &box)
 void ColourModel::learn (std::span<const guint32> counts, double rate)
 {
   const std::size_t bins = counts.size () / 3;
-  std::vector<double> target (counts.begin (), counts.begin () + std::ptrdiff_t (bins)), around;
+  std::vector<double> target (counts.begin (), counts.begin () + std::ptrdiff_t (bins)), background;
   if (std::ranges::all_of (target, [] (double count) { return count == 0; }))
     return;
   for (std::size_t i = 0; i < bins; i++)
-    around.push_back (double (counts[2 * bins + i]) - counts[bins + i]);
+    background.push_back (double (counts[2 * bins + i]) - counts[bins + i]);
   const double share = target_.empty () ? 1 : rate * kColourRate;
   approach (target_, target, share);
-  approach (background_, around, share);
+  approach (background_, background, share);
   scores_.assign (bins, 0);
   for (std::size_t i = 0; i < bins; i++)
     scores_[i] = colour_score (target_[i], background_[i]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The colours of a target and of its surroundings. A colour's score, 0 to 255, tells how much more
-// frequent the colour is in the target than around; a box's score is the mean over its pixels.
+// frequent the colour is in the target than background; a box's score is the mean over its pixels.
 // Scores survive changes of shape, which a correlation filter does not (L. Bertinetto et al.,
 // "Staple: complementary learners for real-time tracking", CVPR 2016).
 #pragma once
@@ -20,7 +20,7 @@ namespace integralhist {
 
 class ColourModel {
 public:
-  /// Returns the boxes whose colours are learned, for a target at this place: the target's inner
+  /// Returns the boxes whose colours are learned, for a target with this box: the target's inner
   /// part, the whole target, and the target with its surroundings.
   static std::vector<GstVideoRectangle> boxes (const CentreBox &box);
   /// Learns from the counts of colours in boxes (), [box][bin]. The first call sets the shares of
@@ -31,11 +31,11 @@ public:
   // The learned state of the colours, which is copied to a GPU and back.
   std::span<const double> target_shares () const { return target_; }
   std::span<const double> background_shares () const { return background_; }
-  void set (std::vector<double> target, std::vector<double> around,
+  void set (std::vector<double> target, std::vector<double> background,
             std::vector<std::uint8_t> scores)
   {
     target_ = std::move (target);
-    background_ = std::move (around);
+    background_ = std::move (background);
     scores_ = std::move (scores);
   }
 

@@ -11,12 +11,12 @@ namespace integralhist {
 using namespace inthist::correlation;
 using namespace inthist::correlation::cuda;
 
-CudaBatch::CudaBatch (const FrameTensors &frame, std::span<const DeviceRequest> queries)
+CudaBatch::CudaBatch (const FrameTensors &frame, std::span<const DeviceRequest> targets)
     : frame_ (frame), width_ (frame.width ()), height_ (frame.height ()),
       bins_ (frame.colour_image->shape ().bins)
 {
-  for (const DeviceRequest &query : queries)
-    add (query);
+  for (const DeviceRequest &target : targets)
+    add (target);
   const auto count = [&]<class Job> (const JobList<Job> &list) {
     inputs_.take<Job> (std::size_t (list.size ()));
   };
@@ -35,7 +35,7 @@ CudaBatch::CudaBatch (const FrameTensors &frame, std::span<const DeviceRequest> 
   work_.take<guint32> (std::size_t (windows.size ()) * std::size_t (bins_));
 }
 
-CudaBatch::CudaBatch (const FrameTensors &frame, std::span<const DeviceRequest> queries,
+CudaBatch::CudaBatch (const FrameTensors &frame, std::span<const DeviceRequest> targets,
                       const CudaBatch &counted, const BatchMemory &memory)
     : frame_ (frame), width_ (frame.width ()), height_ (frame.height ()), bins_ (counted.bins_),
       memory_ (memory), inputs_ (memory.host_inputs), work_ (memory.work), answers_ (memory.answers)
@@ -53,14 +53,14 @@ CudaBatch::CudaBatch (const FrameTensors &frame, std::span<const DeviceRequest> 
   allocate (colours, counted.colours.size ());
   allocate (windows, counted.windows.size ());
   counts = work_.take<guint32> (std::size_t (counted.windows.size ()) * std::size_t (bins_));
-  for (const DeviceRequest &query : queries)
-    add (query);
+  for (const DeviceRequest &target : targets)
+    add (target);
 }
 
-void CudaBatch::add (const DeviceRequest &query)
+void CudaBatch::add (const DeviceRequest &target)
 {
-  const ModelRequest &request = *query.request;
-  CudaModel &model = CudaModel::of (query);
+  const ModelRequest &request = *target.request;
+  CudaModel &model = CudaModel::of (target);
   const CentreBox &box = request.box;
   switch (request.stage) {
     case Stage::done: break;
@@ -70,32 +70,32 @@ void CudaBatch::add (const DeviceRequest &query)
         model.has_sizes = false;
       }
       model.example_rate = 0;
-      add_example (query, { box.x, box.y }, nullptr, true);
-      add_sizes (query, &box, false);
-      add_colours (query, 1);
+      add_example (target, { box.x, box.y }, nullptr, true);
+      add_sizes (target, &box, false);
+      add_colours (target, 1);
       break;
     case Stage::search:
     case Stage::search_elsewhere:
       for (const Centre &middle : request.middles)
-        add_search (query, middle);
+        add_search (target, middle);
       if (request.whole_frame)
-        add_frame_search (query);
+        add_frame_search (target);
       if (request.stage == Stage::search && model.example_rate > 0)
         learners.add ([&] {
           return LearnJob{ model.get (), std::exchange (model.example_rate, 0) };
         });
       break;
     case Stage::learn_filter:
-      add_example (query, request.shift ? request.searched_centre : Centre{ box.x, box.y },
+      add_example (target, request.shift ? request.searched_centre : Centre{ box.x, box.y },
                    request.shift ? &*request.shift : nullptr, false);
-      add_colours (query, request.rate);
+      add_colours (target, request.rate);
       if (writes ())
         model.example_rate = request.rate;
       break;
-    case Stage::find_size: add_sizes (query, &box, true); break;
+    case Stage::find_size: add_sizes (target, &box, true); break;
     case Stage::learn_size:
-      add_sizes (query, request.factor ? nullptr : &box, false);
-      add_colours (query, request.rate);
+      add_sizes (target, request.factor ? nullptr : &box, false);
+      add_colours (target, request.rate);
       break;
   }
 }
@@ -136,26 +136,26 @@ CudaBatch::SquareCells CudaBatch::add_square (const Centre &middle, double side)
            cell_factors_of (frame_, square) };
 }
 
-/// Reserves GPU memory for `n` items that answer a query, and lists them for take_answers ().
+/// Reserves GPU memory for `n` items that answer a request, and lists them for take_answers ().
 template <class T>
-T *CudaBatch::take_answer (std::vector<Answer> &list, const DeviceRequest &query, std::size_t n)
+T *CudaBatch::take_answer (std::vector<Answer> &list, const DeviceRequest &target, std::size_t n)
 {
   if (writes ())
-    list.push_back ({ &query, answers_.bytes () });
+    list.push_back ({ &target, answers_.bytes () });
   return answers_.take<T> (n);
 }
 
-void CudaBatch::add_search (const DeviceRequest &query, const Centre &middle)
+void CudaBatch::add_search (const DeviceRequest &target, const Centre &middle)
 {
-  const ModelRequest &request = *query.request;
+  const ModelRequest &request = *target.request;
   const CentreBox &box = request.box;
   const CellGrid cells = score_cells (box, middle);
-  const ModelMemory *const model = CudaModel::of (query).get ();
+  const ModelMemory *const model = CudaModel::of (target).get ();
   const SquareCells square = add_square (middle, box.side ());
   const CellsOnDevice *const scores = add_grid (kColourCells, cells, 1, model);
   auto *const score_sums =
       work_.take<double> (std::size_t (cells.columns + 1) * std::size_t (cells.rows + 1));
-  Match *const match = take_answer<Match> (matches_, query, 1);
+  Match *const match = take_answer<Match> (matches_, target, 1);
   searches.add ([&] {
     return SearchJob{ .model = model,
                       .square = square,
@@ -173,20 +173,20 @@ void CudaBatch::add_search (const DeviceRequest &query, const Centre &middle)
   });
 }
 
-void CudaBatch::add_frame_search (const DeviceRequest &query)
+void CudaBatch::add_frame_search (const DeviceRequest &target)
 {
-  const CentreBox &box = query.request->box;
+  const CentreBox &box = target.request->box;
   const FrameWindows windows = FrameWindows::of (box, width_, height_);
   const CellGrid &cells = windows.cells;
   const std::size_t n_x = windows.n_x (), n_y = windows.n_y ();
   const CellsOnDevice *const scores =
-      add_grid (kColourCells, cells, 1, CudaModel::of (query).get ());
+      add_grid (kColourCells, cells, 1, CudaModel::of (target).get ());
   auto *const score_sums =
       work_.take<double> (std::size_t (cells.columns + 1) * std::size_t (cells.rows + 1));
   auto *const means = work_.take<double> (n_x * n_y), *const x = work_.take<double> (n_x),
               *const y = work_.take<double> (n_y);
   auto *const columns = work_.take<EdgeRange> (n_x), *const rows = work_.take<EdgeRange> (n_y);
-  Centre *const candidates = take_answer<Centre> (candidates_, query, kMaxCandidates);
+  Centre *const candidates = take_answer<Centre> (candidates_, target, kMaxCandidates);
   frame_searches.add ([&] {
     return FrameSearchJob{ .scores = scores,
                            .score_sums = score_sums,
@@ -216,11 +216,11 @@ const float *CudaBatch::put_input (std::span<const float> numbers)
   return memory_.on_device (here);
 }
 
-void CudaBatch::add_example (const DeviceRequest &query, const Centre &middle,
+void CudaBatch::add_example (const DeviceRequest &target, const Centre &middle,
                              const CellShift *shift, bool starts)
 {
-  const CentreBox &box = query.request->box;
-  CudaModel &model = CudaModel::of (query);
+  const CentreBox &box = target.request->box;
+  CudaModel &model = CudaModel::of (target);
   const SquareCells square = add_square (middle, box.side ());
   if (!writes ()) {
     inputs_.take<double> (shift ? 2 * std::size_t (kHalf + kGrid) : 0);
@@ -233,7 +233,7 @@ void CudaBatch::add_example (const DeviceRequest &query, const Centre &middle,
                        .phase_factors = nullptr,
                        .wanted = nullptr,
                        .inside = nullptr,
-                       .kept_share = query.request->kept_share };
+                       .kept_share = target.request->kept_share };
     if (shift) {
       const auto factors = phase_factors (shift->right, shift->down);
       auto *const here = inputs_.take<double> (2 * factors.size ());
@@ -249,23 +249,23 @@ void CudaBatch::add_example (const DeviceRequest &query, const Centre &middle,
   });
 }
 
-/// Adds a job that finds or learns a target's size, from a sample of the box at `box`. If the
-/// box is null, the job uses the last sample.
-void CudaBatch::add_sizes (const DeviceRequest &query, const CentreBox *box, bool find)
+/// Adds a job that finds or learns a target's size, from a sample of `box`. If that is null, the
+/// job uses the last sample.
+void CudaBatch::add_sizes (const DeviceRequest &target, const CentreBox *box, bool find)
 {
-  CudaModel &model = CudaModel::of (query);
-  const ModelRequest &request = *query.request;
+  CudaModel &model = CudaModel::of (target);
+  const ModelRequest &request = *target.request;
   SizeFilterJob job = { .model = model.get (),
                         .grids = nullptr,
                         .columns = model.cells.columns,
                         .rows = model.cells.rows,
-                        .scales = {},
+                        .factors = {},
                         .response = nullptr,
                         .mixed_share = 0,
                         .larger = false,
                         .rate = 0 };
   if (box) {
-    float *scale = job.scales;
+    float *scale = job.factors;
     for (const CellGrid &grid : model.cells.grids (*box)) {
       const CellsOnDevice *const cells = add_grid (kGradientCells, grid, kDirections);
       if (!job.grids)
@@ -274,7 +274,7 @@ void CudaBatch::add_sizes (const DeviceRequest &query, const CentreBox *box, boo
     }
   }
   if (find)
-    job.response = take_answer<double> (responses_, query, kSizes);
+    job.response = take_answer<double> (responses_, target, kSizes);
   sizes.add ([&] {
     if (find)
       return job;
@@ -282,7 +282,7 @@ void CudaBatch::add_sizes (const DeviceRequest &query, const CentreBox *box, boo
         model.has_sizes ? float (request.stage == Stage::start ? 1 : request.rate) * kSizeRate : 1;
     model.has_sizes = true;
     if (!box) {
-      const double larger = *sizes_in (*request.factor);
+      const double larger = *size_steps_of (*request.factor);
       job.mixed_share = float (std::fabs (larger));
       job.larger = larger > 0;
     }
@@ -290,17 +290,17 @@ void CudaBatch::add_sizes (const DeviceRequest &query, const CentreBox *box, boo
   });
 }
 
-void CudaBatch::add_colours (const DeviceRequest &query, double rate)
+void CudaBatch::add_colours (const DeviceRequest &target, double rate)
 {
   const std::size_t first = std::size_t (windows.size ());
-  for (const GstVideoRectangle &box : ColourModel::boxes (query.request->box))
+  for (const GstVideoRectangle &box : ColourModel::boxes (target.request->box))
     windows.add ([&] {
       const int x0 = std::clamp (box.x, 0, width_), y0 = std::clamp (box.y, 0, height_);
       return inthist::Region{ x0, y0, std::clamp (box.x + box.w, x0, width_) - x0,
                               std::clamp (box.y + box.h, y0, height_) - y0 };
     });
   colours.add ([&] {
-    return ColoursJob{ CudaModel::of (query).get (), counts + first * std::size_t (bins_), rate };
+    return ColoursJob{ CudaModel::of (target).get (), counts + first * std::size_t (bins_), rate };
   });
 }
 
@@ -316,18 +316,18 @@ Expected<> CudaBatch::check () const
 void CudaBatch::take_answers (const std::byte *answers) const
 {
   for (const Answer &of : matches_) {
-    of.query->request->matches.clear ();
-    of.query->request->candidates.clear ();
+    of.target->request->matches.clear ();
+    of.target->request->candidates.clear ();
   }
   for (const Answer &of : matches_)
-    of.query->request->matches.push_back (*reinterpret_cast<const Match *> (answers + of.at));
+    of.target->request->matches.push_back (*reinterpret_cast<const Match *> (answers + of.at));
   for (const Answer &of : candidates_) {
     const auto *const candidates = reinterpret_cast<const Centre *> (answers + of.at);
     for (std::size_t i = 0; i < kMaxCandidates && !std::isnan (candidates[i].x); i++)
-      of.query->request->candidates.push_back (candidates[i]);
+      of.target->request->candidates.push_back (candidates[i]);
   }
   for (const Answer &of : responses_)
-    of.query->request->size_factor =
+    of.target->request->size_factor =
         size_factor_of ({ reinterpret_cast<const double *> (answers + of.at), kSizes });
 }
 

@@ -89,9 +89,9 @@ private:
 
 class CudaBatch {
 public:
-  CudaBatch (const FrameTensors &frame, std::span<const DeviceRequest> queries);
+  CudaBatch (const FrameTensors &frame, std::span<const DeviceRequest> targets);
   /// Writes the jobs of all requests. `counted` is a batch that has counted the same jobs.
-  CudaBatch (const FrameTensors &frame, std::span<const DeviceRequest> queries,
+  CudaBatch (const FrameTensors &frame, std::span<const DeviceRequest> targets,
              const CudaBatch &counted, const BatchMemory &memory);
 
   std::size_t input_bytes () const { return inputs_.bytes (); }
@@ -137,23 +137,23 @@ private:
     double widest = 0;
   };
   struct Answer {
-    const DeviceRequest *query;
+    const DeviceRequest *target;
     std::size_t at;
   };
 
   bool writes () const { return memory_.work; }
-  void add (const DeviceRequest &query);
+  void add (const DeviceRequest &target);
   const CellsOnDevice *add_grid (CellImage image, const CellGrid &grid, int planes,
                                  const ModelMemory *colours = nullptr);
   SquareCells add_square (const Centre &middle, double side);
-  void add_search (const DeviceRequest &query, const Centre &middle);
-  void add_frame_search (const DeviceRequest &query);
-  void add_example (const DeviceRequest &query, const Centre &middle, const CellShift *shift,
+  void add_search (const DeviceRequest &target, const Centre &middle);
+  void add_frame_search (const DeviceRequest &target);
+  void add_example (const DeviceRequest &target, const Centre &middle, const CellShift *shift,
                     bool starts);
-  void add_sizes (const DeviceRequest &query, const CentreBox *box, bool find);
-  void add_colours (const DeviceRequest &query, double rate);
+  void add_sizes (const DeviceRequest &target, const CentreBox *box, bool find);
+  void add_colours (const DeviceRequest &target, double rate);
   template <class T>
-  T *take_answer (std::vector<Answer> &list, const DeviceRequest &query, std::size_t n);
+  T *take_answer (std::vector<Answer> &list, const DeviceRequest &target, std::size_t n);
   const float *put_input (std::span<const float> numbers);
 
   const FrameTensors &frame_;

@@ -18,10 +18,10 @@ class CudaModel final : public DeviceModel {
 public:
   using ModelMemory = inthist::correlation::cuda::ModelMemory;
 
-  explicit CudaModel (Context context) : memory_ (std::move (context)) {}
-  static CudaModel &of (const DeviceRequest &query)
+  explicit CudaModel (ContextRef context) : memory_ (std::move (context)) {}
+  static CudaModel &of (const DeviceRequest &target)
   {
-    return static_cast<CudaModel &> (*query.model);
+    return static_cast<CudaModel &> (*target.model);
   }
 
   inthist::cuda::CudaExpected<> open ()

@@ -50,7 +50,7 @@ ModelTables make_tables ()
 
 class CudaModels final : public DeviceModels {
 public:
-  explicit CudaModels (Context context)
+  explicit CudaModels (ContextRef context)
       : context_ (context), buffers_ (context), own_ (std::move (context))
   {
   }
@@ -66,7 +66,7 @@ public:
     if (is_full_)
       return error (Error::Kind::no_memory,
                     "the GPU has no memory for more targets: follow fewer targets");
-    return on (*context_, [&] () -> Expected<std::unique_ptr<DeviceModel>> {
+    return with_context (*context_, [&] () -> Expected<std::unique_ptr<DeviceModel>> {
       if (!own_->stream)
         TRY (open ());
       auto model = std::make_unique<CudaModel> (context_);
@@ -85,7 +85,7 @@ public:
     const std::lock_guard lock (mutex_);
     const CudaModel &model = static_cast<CudaModel &> (from);
     const auto memory = std::make_unique<ModelMemory> ();
-    TRY (on (*context_, [&] () -> CudaExpected<> {
+    TRY (with_context (*context_, [&] () -> CudaExpected<> {
       TRY (check (cudaMemcpyAsync (memory.get (), model.get (), sizeof *memory,
                                    cudaMemcpyDeviceToHost, stream ())));
       return check (cudaStreamSynchronize (stream ()));
@@ -98,7 +98,7 @@ public:
     const std::lock_guard lock (mutex_);
     const CudaBatch counted (frame, queries);
     TRY (counted.check ());
-    const auto ran = on (*context_, [&] () -> Expected<> {
+    const auto ran = with_context (*context_, [&] () -> Expected<> {
       QueryLease lease = TRY (buffers_.lease ());
       QueryBuffers &at = *lease;
       TRY (reserve (counted));
@@ -331,7 +331,7 @@ private:
     return {};
   }
 
-  const Context context_;
+  const ContextRef context_;
   QueryBufferPool buffers_;
   std::mutex mutex_;  // guards the members below, and the order of work
   bool is_full_ = false;

@@ -36,7 +36,7 @@ public:
   virtual Expected<std::unique_ptr<HostModel>> read (DeviceModel &from) = 0;
   /// Answers the requests of many targets, which may be in different stages, and lets models learn.
   /// The frame's images must be on this GPU. Returns when the answers have arrived on the host.
-  virtual Expected<> run (const FrameTensors &frame, std::span<const DeviceRequest> queries) = 0;
+  virtual Expected<> run (const FrameTensors &frame, std::span<const DeviceRequest> targets) = 0;
 };
 
 /// Makes models on the GPU that has an image. A build without CUDA does not have this function.

@@ -67,7 +67,7 @@ private:
   }
 };
 
-/// Returns the least distance between two places that a search of the whole frame returns.
+/// Returns the least distance between two candidates that a search of the whole frame returns.
 inline double candidate_distance (const CentreBox &box)
 {
   return box.side () / 4;

@@ -21,7 +21,7 @@ using inthist::correlation::Match;
 struct CentreBox {
   double x, y, width, height;
 
-  /// Return the sides of the square that the filter searches around the place, and of its cells.
+  /// Return the sides of the square that the filter searches around the box, and of its cells.
   double side () const
   {
     constexpr double kPadding = 4;  // side of the square, in sides of the target
@@ -55,7 +55,7 @@ struct ModelRequest {
   // this frame's search, of which a model learns once.
   Centre searched_centre = {};
   std::optional<CellShift> shift = {};
-  // Stage::learn_size learns from the sample (size_filter.hpp) at `box`. If `factor` is set, it
+  // Stage::learn_size learns from the sample (size_filter.hpp) of `box`. If `factor` is set, it
   // learns from the sample of Stage::find_size, enlarged by this factor.
   std::optional<double> factor = {};
 

@@ -109,7 +109,7 @@ double size_factor_of (std::span<const double> response)
   return std::pow (kSizeStep, best + between - kMiddleSize);
 }
 
-std::optional<double> sizes_in (double factor)
+std::optional<double> size_steps_of (double factor)
 {
   const double sizes = std::log (factor) / std::log (kSizeStep);
   return std::fabs (sizes) > 1 ? std::optional<double> () : sizes;
@@ -135,7 +135,7 @@ SizeFilter::Sample SizeFilter::sample (const FrameTensors &frame, std::span<cons
 
 void SizeFilter::enlarge_sample (Sample &sample, double factor)
 {
-  const double sizes = *sizes_in (factor);
+  const double sizes = *size_steps_of (factor);
   const std::size_t channels = sample.size () / kSizes;
   const auto share = float (std::fabs (sizes));
   const auto approach = [&] (int i, int neighbour) {

@@ -35,7 +35,7 @@ struct SizeCells {
 /// Returns how much larger the target is than its box, from the filter's response to each size.
 double size_factor_of (std::span<const double> response);
 /// Returns how many steps between sizes enlarge a box by this factor: -1 to 1, or null beyond.
-std::optional<double> sizes_in (double factor);
+std::optional<double> size_steps_of (double factor);
 
 class SizeFilter {
 public:

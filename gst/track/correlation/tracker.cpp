@@ -1,4 +1,21 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// A step, which is one frame of one tracker, has these stages. Each stage requests something from
+// the model. run_stage () gets the requests of all trackers answered together, and read_answer ()
+// reads the answers and enters the next stage:
+//
+//   start             learns the filter, the sizes and the colours of a box ──► done
+//   search            finds the best shift near the expected place ──► learn_filter or find_size,
+//                     in turns; done, if nothing is learned; search_elsewhere, if the target is
+//                     lost
+//   search_elsewhere  compares the places of the frame that have its colours ──► as search
+//   learn_filter      learns the colours, and makes the example that the filter learns from during
+//                     the next step ──► done
+//   find_size         finds the size of the box ──► learn_size
+//   learn_size        learns the sizes and the colours ──► done
+//
+// The constants were chosen on sixteen sequences; kColourWeight and the constants of the confidence
+// on thirty. docs/measurements says how, and how well they work.
 #include "tracker.hpp"
 
 #include <algorithm>
@@ -8,21 +25,6 @@
 
 #include <gst/integralhist/base/tasks.hpp>
 
-// A step, which is one frame of one tracker, has these stages. Each stage requests something from
-// the model. run_stage () gets the requests of all trackers answered together, and read_answer ()
-// reads the answers and enters the next stage:
-//
-//   start             learns the filter, the sizes and the colours of a box ──► done
-//   search            finds the best shift near the expected place ──► learn_filter or find_size,
-//                     in turns; done, if nothing is learned; search_elsewhere, if it is lost
-//   search_elsewhere  compares the places of the frame that have its colours ──► as search
-//   learn_filter      learns the colours, and makes the example that the filter learns from during
-//                     the next step ──► done
-//   find_size         finds the size of the box ──► learn_size
-//   learn_size        learns the sizes and the colours ──► done
-//
-// The constants were chosen on sixteen sequences; kColourWeight and the constants of the confidence
-// on thirty. docs/measurements says how, and how well they work.
 namespace integralhist {
 namespace {
 
@@ -135,12 +137,13 @@ void CorrelationTracker::resize (double x_factor, double y_factor)
 inthist::Region CorrelationTracker::region (const FrameTensors &frame, const CentreBox &now,
                                             const ExpectedMotion &motion)
 {
-  const double x = now.x + motion.x, y = now.y + motion.y, beyond = 2 * now.cell ();
+  const double x = now.x + motion.x, y = now.y + motion.y, margin = 2 * now.cell ();
   const auto edge = [] (double at, int most) { return int (std::clamp (at, 0.0, double (most))); };
-  const double across = (now.side () + now.width) / 2 + beyond,
-               down = (now.side () + now.height) / 2 + beyond;
-  const int x0 = edge (x - across, frame.width ()), x1 = edge (x + across, frame.width ()),
-            y0 = edge (y - down, frame.height ()), y1 = edge (y + down, frame.height ());
+  const double half_width = (now.side () + now.width) / 2 + margin,
+               half_height = (now.side () + now.height) / 2 + margin;
+  const int x0 = edge (x - half_width, frame.width ()), x1 = edge (x + half_width, frame.width ()),
+            y0 = edge (y - half_height, frame.height ()),
+            y1 = edge (y + half_height, frame.height ());
   return { x0, y0, x1 - x0, y1 - y0 };
 }
 
@@ -273,7 +276,7 @@ void CorrelationTracker::on_size (double factor)
   ModelRequest &request = enter_stage (Stage::learn_size);
   request.rate = rate_;
   request.factor.reset ();
-  if (sizes_in (relative_size_ / before))
+  if (size_steps_of (relative_size_ / before))
     request.factor = relative_size_ / before;
 }
 

@@ -120,7 +120,7 @@ public:
       else if (targets[i]->lost_)
         TRY (find_again (*targets[i], found[0]));
       else
-        TRY (judge (*targets[i], found));
+        TRY (judge_frame (*targets[i], found));
     return {};
   }
 
@@ -326,7 +326,7 @@ private:
       search.costs.resize (std::size_t (search.grid.columns) * search.grid.rows);
       for (double &cost : search.costs)
         cost = similarity ? 1 - *vote++ : *vote++;
-      search.best = least (search);
+      search.best = best_position (search);
     }
     return {};
   }
@@ -334,7 +334,7 @@ private:
   /// Returns the position of least cost; of equal ones the nearest to the search's middle, so that
   /// a target on uniform ground stays. The query's answer would be the nearest to the grid's
   /// middle.
-  static int least (const Search &search)
+  static int best_position (const Search &search)
   {
     const auto distance = [&] (int i) {
       return std::hypot (search.x_of (i) - search.x, search.y_of (i) - search.y);
@@ -373,7 +373,7 @@ private:
     return *best;
   }
 
-  Expected<> judge (FragmentsTarget &target, std::span<const Search> scales)
+  Expected<> judge_frame (FragmentsTarget &target, std::span<const Search> scales)
   {
     const Search &best = best_of (scales);
     const std::vector<double> &costs = scales[0].costs;
@@ -382,12 +382,12 @@ private:
       usual = median ({ target.good_costs_.begin (), target.good_costs_.end () });
     const FrameQuality quality = assess_frame ({ best.cost (), median (costs), costs.size () },
                                                usual, settings_, lost_after_);
-    return apply (target, best, usual.value_or (0), quality);
+    return apply_quality (target, best, usual.value_or (0), quality);
   }
 
   /// Moves a target to its best position. Counts bad frames, of which too many lose the target.
-  Expected<> apply (FragmentsTarget &target, const Search &best, double usual,
-                    const FrameQuality &quality)
+  Expected<> apply_quality (FragmentsTarget &target, const Search &best, double usual,
+                            const FrameQuality &quality)
   {
     const TargetBox last = target.box_;
     if (quality.moves)
@@ -401,7 +401,7 @@ private:
       if (target.good_costs_.size () > kMaxGood)
         target.good_costs_.pop_front ();
       if (settings_.update_rate > 0)
-        return update (target, best.cost ());
+        return update_models (target, best.cost ());
       return {};
     }
     if (target.n_bad_frames_++ == 0)
@@ -458,7 +458,7 @@ private:
   }
 
   /// Updates the models of the patches that agree: their distance is at most the box's cost.
-  Expected<> update (FragmentsTarget &target, double cost)
+  Expected<> update_models (FragmentsTarget &target, double cost)
   {
     const auto now = TRY (histograms (patches_at (target, 1, true)));
     const float rate = float (settings_.update_rate);

@@ -39,6 +39,7 @@ namespace inthist::cuda {
 ///              this column. `left` is the sum of the warps to the left
 ///   load_sums  (strips, row, x) loads column sums of the count kernel, from column x on
 ///   add_sums   (sums, h) adds column sums to H
+// clang-format off
 template <class Adds>
 concept AddsToBin = requires (Adds adds, const typename Adds::Found &found, const Strips &strips,
                               typename Adds::RowTotals &totals,
@@ -47,18 +48,13 @@ concept AddsToBin = requires (Adds adds, const typename Adds::Found &found, cons
 {
   typename Adds::Element;
   adds.load (n, n, n);
-  {
-    adds.find (totals)
-    } -> std::same_as<typename Adds::Found>;
-  {
-    Adds::total_of (totals, n)
-    } -> std::same_as<std::uint32_t>;
+  { adds.find (totals) } -> std::same_as<typename Adds::Found>;
+  { Adds::total_of (totals, n) } -> std::same_as<std::uint32_t>;
   Adds::add_row (found, n, left, h);
-  {
-    Adds::load_sums (strips, std::size_t (n), n)
-    } -> std::same_as<typename Adds::ColumnSums>;
+  { Adds::load_sums (strips, std::size_t (n), n) } -> std::same_as<typename Adds::ColumnSums>;
   Adds::add_sums (sums, h);
 };
+// clang-format on
 
 __device__ inline uint4 packed (const std::uint32_t (&h)[4])
 {
