@@ -38,7 +38,7 @@ struct TrackedTarget {
   enum class Wait {
     none,
     until_detection,
-    while_detector_runs  // and until a detection
+    while_detector_runs  // until a detection, or until the detector is gone
   };
 
   guint64 serial = 0;       // from the start on

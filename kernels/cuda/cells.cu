@@ -66,10 +66,10 @@ add_up_weights (PixelPlane words, int planes, const CellsOnDevice *grids)
     totals[i] = 0, sums[i] = 0;
   __syncthreads ();
   for (int y = first_pixel (top), rows; y * kCellParts < bottom; y += rows) {
-    const auto shape_of_part = [&] (int at) {
+    const auto parts_of = [&] (int at) {
       return min (bottom, (at + 1) * kCellParts) - max (top, at * kCellParts);
     };
-    const int part = shape_of_part (y);
+    const int part = parts_of (y);
     rows = part < kCellParts ? 1 : min (most_rows, bottom / kCellParts - y);
     for (int x = first + threadIdx.x; x < end; x += kThreads)
       for_cells (grid.x, grid.columns, x, [&] (int column, int width) {

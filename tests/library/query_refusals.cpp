@@ -16,7 +16,7 @@ constexpr auto kMeasure = GST_INTEGRAL_HISTOGRAM_MEASURE_L1;
 const Search kSearch = { kGrid, &kRectangle, 1, kModel.data (), 0 };
 constexpr Source kFourBins = { "snow", 64, 48, 4, "u32" };
 
-/// Memory for memory for answers, which refused questions must not write.
+/// Memory for answers, which refused questions must not write.
 struct {
   gfloat values[16] = {};
   gint32 quantiles[4] = {};

@@ -38,7 +38,7 @@ public:
   const ContextRef context;
 
   /// Enqueues the computation of a region's tensor from the frame's feature image. The tensor of a
-  /// box has memory for slightly larger boxes, to be reused. The CUDA context is current.
+  /// part has memory for slightly larger ones, to be reused. The CUDA context is current.
   Expected<std::shared_ptr<CudaTensor>> compute (const inthist::Shape &shape, const Region &region,
                                                  bool is_part, CudaFeatureImage &image)
   {

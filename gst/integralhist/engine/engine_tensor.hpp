@@ -68,7 +68,7 @@ public:
 
   /// Returns whether the device has done its work on the tensor, so that a new frame need not wait.
   virtual bool is_idle () { return true; }
-  /// Called when the last reader has released the tensor, before the pool uses it again.
+  /// Called when the last owner has dropped the tensor, before the pool keeps or frees it.
   virtual void on_released () {}
 };
 

@@ -18,7 +18,8 @@ using Seconds = std::chrono::duration<double>;
 Expected<StrategyPlan> measured_plan (Device device, const Shape &shape, const Choice &built_in,
                                       unsigned milliseconds, int slots, void *tensor)
 {
-  static CancellableMutex measuring;  // two measurements at once would both be wrong
+  // Two measurements at once would both be wrong. Never destroyed: threads may wait at exit.
+  static CancellableMutex &measuring = *new CancellableMutex;
   const auto lock = TRY (measuring.lock ());
   TRY (CancelScope::check ());
   const auto start = std::chrono::steady_clock::now ();

@@ -27,9 +27,8 @@ struct EnginePlan {
   bool on_demand = false;     // if false, frames are computed at once
   bool stays_on_gpu = false;  // frames in GPU memory wait there for queries
   bool gpu_assists = false;   // the GPU answers many queries at once about frames in host memory
-  bool has_whole_engine =
-      false;             // an engine computes a frame if a consumer asks for the whole tensor
-  bool measures = true;  // engines measure strategies to find the fastest
+  bool has_whole_engine = false;  // an engine computes whole tensors when consumers ask for them
+  bool measures = true;           // engines measure strategies to find the fastest
 
   bool operator== (const EnginePlan &) const = default;
 };

@@ -21,7 +21,7 @@ GstIntegralHistogramMeta *cast (GstMeta *meta)
   return reinterpret_cast<GstIntegralHistogramMeta *> (meta);
 }
 
-Placement placed_of (const GstIntegralHistogramMeta *meta)
+Placement placement_of (const GstIntegralHistogramMeta *meta)
 {
   const auto *const geometry = static_cast<const FrameGeometry *> (meta->geometry);
   return { meta->width, meta->height,
@@ -53,7 +53,7 @@ gboolean transform (GstBuffer *target, GstMeta *meta, GstBuffer *buffer, GQuark 
   if (!cast (meta)->histogram)
     return FALSE;  // a meta that other code added has no histogram
   auto placed = integralhist::transformed (
-      placed_of (cast (meta)), int (gst_integral_histogram_get_width (cast (meta)->histogram)),
+      placement_of (cast (meta)), int (gst_integral_histogram_get_width (cast (meta)->histogram)),
       int (gst_integral_histogram_get_height (cast (meta)->histogram)), type, data);
   if (!placed) {
     if (!placed.error ().empty ())
@@ -78,8 +78,9 @@ namespace integralhist {
 
 FrameGeometry geometry_of (const GstIntegralHistogramMeta *meta)
 {
-  return placed_of (meta).geometry_of (int (gst_integral_histogram_get_width (meta->histogram)),
-                                       int (gst_integral_histogram_get_height (meta->histogram)));
+  return placement_of (meta).geometry_of (
+      int (gst_integral_histogram_get_width (meta->histogram)),
+      int (gst_integral_histogram_get_height (meta->histogram)));
 }
 
 bool shows_all (const GstIntegralHistogramMeta *meta)

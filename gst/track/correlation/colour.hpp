@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The colours of a target and of its surroundings. A colour's score, 0 to 255, tells how much more
-// frequent the colour is in the target than background; a box's score is the mean over its pixels.
+// frequent the colour is in the target than around it; a box's score is the mean over its pixels.
 // Scores survive changes of shape, which a correlation filter does not (L. Bertinetto et al.,
 // "Staple: complementary learners for real-time tracking", CVPR 2016).
 #pragma once

@@ -265,12 +265,12 @@ void CudaBatch::add_sizes (const DeviceRequest &target, const CentreBox *box, bo
                         .larger = false,
                         .rate = 0 };
   if (box) {
-    float *scale = job.factors;
+    float *factor = job.factors;
     for (const CellGrid &grid : model.cells.grids (*box)) {
       const CellsOnDevice *const cells = add_grid (kGradientCells, grid, kDirections);
       if (!job.grids)
         job.grids = cells;
-      *scale++ = cell_factors_of (frame_, grid).per_length;
+      *factor++ = cell_factors_of (frame_, grid).per_length;
     }
   }
   if (find)

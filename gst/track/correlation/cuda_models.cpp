@@ -93,17 +93,17 @@ public:
     return host_model (model, *memory);
   }
 
-  Expected<> run (const FrameTensors &frame, std::span<const DeviceRequest> queries) override
+  Expected<> run (const FrameTensors &frame, std::span<const DeviceRequest> targets) override
   {
     const std::lock_guard lock (mutex_);
-    const CudaBatch counted (frame, queries);
+    const CudaBatch counted (frame, targets);
     TRY (counted.check ());
     const auto ran = with_context (*context_, [&] () -> Expected<> {
       QueryLease lease = TRY (buffers_.lease ());
       QueryBuffers &at = *lease;
       TRY (reserve (counted));
       TRY (at.reserve (counted.input_bytes (), counted.answer_bytes (), counted.answer_bytes ()));
-      const CudaBatch batch (frame, queries, counted,
+      const CudaBatch batch (frame, targets, counted,
                              { at.host_inputs.get (), at.inputs.get (), own_->work.get (),
                                at.answers.get (), tables ()->values });
       TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), batch.input_bytes (),
@@ -122,8 +122,8 @@ public:
       return {};
     });
     if (!ran)  // an example may be missing
-      for (const DeviceRequest &query : queries)
-        CudaModel::of (query).example_rate = 0;
+      for (const DeviceRequest &target : targets)
+        CudaModel::of (target).example_rate = 0;
     return ran;
   }
 

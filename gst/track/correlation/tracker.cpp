@@ -330,10 +330,10 @@ Expected<> answer_on_host (const FrameTensors &frame, std::span<CorrelationTrack
 Expected<> answer_on_device (const FrameTensors &frame,
                              std::span<CorrelationTracker *const> trackers)
 {
-  std::vector<DeviceRequest> queries;
+  std::vector<DeviceRequest> requests;
   for (CorrelationTracker *const tracker : trackers)
-    queries.push_back ({ tracker->device_model (), tracker->request () });
-  TRY (frame.models->run (frame, queries));
+    requests.push_back ({ tracker->device_model (), tracker->request () });
+  TRY (frame.models->run (frame, requests));
   for (CorrelationTracker *const tracker : trackers)
     tracker->read_answer (frame);
   return {};
