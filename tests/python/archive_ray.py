@@ -39,10 +39,11 @@ class OnRay(archive_truth.Archive):
         cls.nodes = [cls.cluster.add_node(num_cpus=1, node_ip_address=f'127.0.0.{number}')
                      for number in (2, 3)]
 
-    def on_ray(self, *arguments, cluster=None, **environment):
-        process = self.start('run', 'settings.toml', f'{self.videos}/*.avi', '--out', 'out',
-                             '--engine', 'ray', '--address', (cluster or self.cluster).address,
-                             '--retries', '9', *arguments, **environment)
+    def on_ray(self, *arguments, cluster=None, videos=None, **environment):
+        process = self.start('run', 'settings.toml', f'{videos or self.videos}/*.avi', '--out',
+                             'out', '--engine', 'ray', '--address',
+                             (cluster or self.cluster).address, '--retries', '9', *arguments,
+                             **environment)
         self.addCleanup(process.kill)
         return process
 
@@ -83,8 +84,12 @@ class OnRay(archive_truth.Archive):
         broken = self.cluster.add_node(num_cpus=2, node_ip_address='127.0.0.5', env_vars={
             'GST_PLUGIN_PATH': '', 'GST_REGISTRY': self.path('without.bin')})
         self.addCleanup(self.cluster.remove_node, broken)
-        said = self.finish(self.on_ray('--retries', '3'))
-        self.assertRegex(said, '^12 done, 0 there before, 0 bad, 0 given up, 0 left')
+        many = self.path('many')  # or the others are done before five jobs have failed there
+        os.mkdir(many)
+        for number in range(48):
+            os.link(f'{self.videos}/{number % self.VIDEOS:03d}.avi', f'{many}/{number}.avi')
+        said = self.finish(self.on_ray('--retries', '3', videos=many))
+        self.assertRegex(said, '^48 done, 0 there before, 0 bad, 0 given up, 0 left')
         self.assertRegex(self.said(), r'no element "\w+" \(on 127.0.0.5, where the last 5 jobs')
         self.archive('verify', 'out')
 
