@@ -165,15 +165,16 @@ void LoadShedder::note_arrival (const Arrival &frame, const Moment &now)
     load_.backlog = load_.foreign_backlog;
   const GstClockTime own = load_.backlog - load_.foreign_backlog;
   load_.extra_frames = std::min (load_.extra_frames + kExtraShare, kMaxExtra);
-  if (own > allowance ())
+  if (own > allowance ()) {
     load_.is_behind = true;
-  else if (load_.backlog == 0 && load_.thread_waited)
+  } else if (load_.backlog == 0 && load_.thread_waited) {
     load_.is_behind = false;
-  else if (load_.is_behind && own <= load_.mean_interval && load_.extra_frames >= 1) {
+  } else if (load_.is_behind && own <= load_.mean_interval && load_.extra_frames >= 1) {
     load_.extra_frames -= 1;
     load_.is_extra_frame = true;
-  } else if (own <= load_.mean_interval)
+  } else if (own <= load_.mean_interval) {
     load_.is_behind = false;
+  }
   if (frame.live && frame.slack && GST_CLOCK_TIME_IS_VALID (frame.running_time))
     times_.lateness[times_.n_lateness++ % times_.lateness.size ()] = { frame.running_time,
                                                                        -*frame.slack };

@@ -76,6 +76,32 @@ struct Regions {
   static inthist::Expected<Regions, const char *> read (ByteReader &reader, guint8 version)
   {
     RegionQuery asked;
+    const guint32 n = TRY (read_header (reader, version, asked));
+    const bool are_counts = asked.content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
+    const guint64 of_region = 4 * sizeof (gint32) + sizeof (guint64)
+                              + asked.planes * (are_counts ? sizeof (guint32) : sizeof (guint64));
+    if (n * of_region != reader.left ())
+      return BadBytes ("they are cut off, or too many");
+    for (guint32 i = 0; i < n; i++) {
+      GstVideoRectangle r;
+      for (gint *const number : { &r.x, &r.y, &r.w, &r.h })
+        *number = reader.take<gint32> ();
+      if (!is_place (r))
+        return BadBytes ("a rectangle is out of its range");
+      asked.regions.push_back (r);
+      asked.pixels.push_back (reader.take<guint64> ());
+    }
+    std::vector<guint64> values (asked.n_values ());
+    for (guint64 &value : values)
+      value = are_counts ? reader.take<guint32> () : reader.take<guint64> ();
+    return Regions (std::make_shared<RegionAnswers> (std::move (asked), std::move (values)));
+  }
+
+private:
+  /// Reads what stands before the regions. Returns the number of regions.
+  static inthist::Expected<guint32, const char *> read_header (ByteReader &reader, guint8 version,
+                                                               RegionQuery &asked)
+  {
     const guint content = reader.take<guint8> ();
     asked.planes = reader.take<guint16> ();
     const guint32 feature = reader.take<guint32> ();
@@ -107,24 +133,7 @@ struct Regions {
       return BadBytes ("the feature has no such parts");
     asked.width = int (width);
     asked.height = int (height);
-    const bool are_counts = asked.content == GST_INTEGRAL_HISTOGRAM_CONTENT_BINS;
-    const guint64 of_region = 4 * sizeof (gint32) + sizeof (guint64)
-                              + asked.planes * (are_counts ? sizeof (guint32) : sizeof (guint64));
-    if (n * of_region != reader.left ())
-      return BadBytes ("they are cut off, or too many");
-    for (guint32 i = 0; i < n; i++) {
-      GstVideoRectangle r;
-      for (gint *const number : { &r.x, &r.y, &r.w, &r.h })
-        *number = reader.take<gint32> ();
-      if (!is_place (r))
-        return BadBytes ("a rectangle is out of its range");
-      asked.regions.push_back (r);
-      asked.pixels.push_back (reader.take<guint64> ());
-    }
-    std::vector<guint64> values (asked.n_values ());
-    for (guint64 &value : values)
-      value = are_counts ? reader.take<guint32> () : reader.take<guint64> ();
-    return Regions (std::make_shared<RegionAnswers> (std::move (asked), std::move (values)));
+    return n;
   }
 };
 

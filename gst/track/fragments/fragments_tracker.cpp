@@ -242,10 +242,14 @@ private:
     return shares;
   }
 
-  /// Makes a search of the positions, up to a range from (x, y), at which a target's box is inside
-  /// the frame.
-  Search around (const FragmentsTarget &target, double scale, int x, int y, int range_x,
-                 int range_y, int step_x, int step_y) const
+  /// How far a search goes from its middle, and in which steps, in pixels.
+  struct Reach {
+    int range_x, range_y, step_x, step_y;
+  };
+
+  /// Makes a search of the positions around (x, y) at which a target's box is inside the frame.
+  Search search_around (const FragmentsTarget &target, double scale, int x, int y,
+                        const Reach &reach) const
   {
     const auto axis = [] (int at, int range, int step, int most) {
       int first = at - range / step * step;
@@ -255,15 +259,15 @@ private:
       return first <= last ? std::pair (first, (last - first) / step + 1)
                            : std::pair (std::clamp (at, 0, most), 1);
     };
-    const auto [x0, columns] =
-        axis (x, range_x, step_x, std::max (0, width_ - lrint_of (target.box_.width * scale)));
-    const auto [y0, rows] =
-        axis (y, range_y, step_y, std::max (0, height_ - lrint_of (target.box_.height * scale)));
+    const auto [x0, columns] = axis (x, reach.range_x, reach.step_x,
+                                     std::max (0, width_ - lrint_of (target.box_.width * scale)));
+    const auto [y0, rows] = axis (y, reach.range_y, reach.step_y,
+                                  std::max (0, height_ - lrint_of (target.box_.height * scale)));
     return { &target,
              scale,
              x,
              y,
-             { 1, 1, x0, y0, step_x, step_y, columns, rows },
+             { 1, 1, x0, y0, reach.step_x, reach.step_y, columns, rows },
              patches_at (target, scale, false),
              {},
              0 };
@@ -275,9 +279,9 @@ private:
               y = lrint_of (target.box_.y);
     for (const double scale : { 1.0, 1 / kScaleStep, kScaleStep })
       if (scale == 1 || (settings_.scale_search && is_possible (target, scale)))
-        searches.push_back (
-            around (target, scale, lrint_of (x + target.box_.width * (1 - scale) / 2),
-                    lrint_of (y + target.box_.height * (1 - scale) / 2), range, range, 1, 1));
+        searches.push_back (search_around (
+            target, scale, lrint_of (x + target.box_.width * (1 - scale) / 2),
+            lrint_of (y + target.box_.height * (1 - scale) / 2), { range, range, 1, 1 }));
   }
 
   bool is_possible (const FragmentsTarget &target, double scale) const
@@ -294,12 +298,13 @@ private:
     target.radius_ =
         std::min (target.radius_ + int (settings_.search_range), std::max (width_, height_));
     const int side = 2 * target.radius_ + 1;
-    const auto step = [&] (double reach) {
+    const auto step = [&] (double longest) {
       return std::max (
-          { 1, std::min ((side - 1) / kCoarse + 1, int (reach)), (side - 1) / kMaxCoarse + 1 });
+          { 1, std::min ((side - 1) / kCoarse + 1, int (longest)), (side - 1) / kMaxCoarse + 1 });
     };
-    return around (target, 1, lrint_of (target.box_.x), lrint_of (target.box_.y), target.radius_,
-                   target.radius_, step (target.box_.width / 4), step (target.box_.height / 8));
+    return search_around (target, 1, lrint_of (target.box_.x), lrint_of (target.box_.y),
+                          { target.radius_, target.radius_, step (target.box_.width / 4),
+                            step (target.box_.height / 8) });
   }
 
   Expected<> ask (std::span<Search> searches) const
@@ -438,11 +443,11 @@ private:
     }
     std::vector<Search> fine;
     for (const int i : chosen)
-      fine.push_back (around (target, 1, coarse.x_of (i), coarse.y_of (i), grid.step_x - 1,
-                              grid.step_y - 1, 1, 1));
+      fine.push_back (search_around (target, 1, coarse.x_of (i), coarse.y_of (i),
+                                     { grid.step_x - 1, grid.step_y - 1, 1, 1 }));
     TRY (ask (fine));
     const Search &best = *std::ranges::min_element (fine, {}, &Search::cost);
-    // after a change of the measure the cost at the loss is unknown: this cost replaces it
+    // if the measure has changed since the loss, the cost of then is unknown: this one replaces it
     if (!target.loss_costs_) {
       target.loss_costs_ = { 0, best.cost () };
       return {};
