@@ -172,6 +172,8 @@ bool draw_there (Picture &picture, const LevelPicture *map, const Drawings &draw
   fail_unless (
       cudaMemcpy (there, picture.bytes.data (), picture.bytes.size (), cudaMemcpyHostToDevice)
       == cudaSuccess);
+  // cudaMemcpy () may return before the GPU has the bytes, and `stream` does not wait for them
+  fail_unless (cudaDeviceSynchronize () == cudaSuccess);
   cudaStream_t stream = nullptr;
   if (has_stream)
     fail_unless (cudaStreamCreateWithFlags (&stream, cudaStreamNonBlocking) == cudaSuccess);

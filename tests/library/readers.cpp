@@ -297,6 +297,7 @@ TEST (late_copies)
   const DeviceWords window (4), counts (kBins);
   const inthist::Region all = { 0, 0, kWidth, kHeight };
   check_cuda (cudaMemcpy (window.data, &all, sizeof all, cudaMemcpyHostToDevice));
+  check_cuda (cudaDeviceSynchronize ());  // other streams do not wait for the copy
   guint32 wanted[kBins];
   cudaEvent_t read;
   check_cuda (cudaEventCreateWithFlags (&read, cudaEventDisableTiming));
