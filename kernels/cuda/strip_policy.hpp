@@ -21,9 +21,9 @@ struct ScanPolicy {
 };
 
 // A wider block writes longer parts of a row at once. At 3840x2160x32, 4096 columns gain 2 to 5 %
-// over 2048 with u32 and 4 to 12 % with u16; at 8192x8192x32 they gain 1 to 2 %. Alone, 7680
-// columns lose 2 %, and so do 2560 with u32 and 5120 with u16. With weights they would lose 1 % at
-// 1920x1080.
+// over 2048 with u32 and 4 to 12 % with u16; at 8192x8192x32 they gain 1 to 2 %. With one
+// frame in flight, widths of 7680, of 2560 (u32) and of 5120 (u16) lose 2 %. With weights 4096
+// columns would lose 1 % at 1920x1080.
 constexpr ScanPolicy kScanOfOnes = { .columns = 4096, .blocks = 1 };
 constexpr ScanPolicy kScanOfWeights = { .columns = 2048, .blocks = 2 };
 

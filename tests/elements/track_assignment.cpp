@@ -216,8 +216,8 @@ TEST (slower_pace)
     }
 }
 
-/// A mean of nine detections at 0.15 heights a frame and of the usual speed, 0.05, as of a hundred;
-/// and the mean of very many detections, which the first speeds do not change.
+/// A new mean is as if a hundred detections had shown the usual speed of 0.05 heights a frame.
+/// After very many detections the first speeds do not change the mean.
 TEST (mean_speed)
 {
   MeanSpeed mean;

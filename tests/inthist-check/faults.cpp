@@ -56,7 +56,7 @@ struct Fault {
   const char *noticed;  // a part that the message must have
 };
 
-/// Makes the right tensor, and then a fault. `before` is what an element was.
+/// Makes the right tensor, and then a fault. `before` is the value that an element had before.
 #define FAULT(what, noticed, ...) \
   { \
     what, \

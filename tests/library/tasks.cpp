@@ -2,9 +2,11 @@
 //
 // Tasks run once each, also tasks of tasks and tasks that share one. The first error in the order
 // of the tasks comes back, whichever ends first, and a flag stops tasks that have not begun. Copies
-// by several threads are complete.
+// by several threads are complete. One thread at a time holds a mutex, and the others can be
+// cancelled.
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <thread>
 #include <vector>
 
@@ -97,4 +99,48 @@ TEST (cancelled)
   fail_unless (!done && done.error ().kind == Error::Kind::flushing);
   fail_unless (runs >= 1 && runs < 1000, "%d", runs.load ());
   fail_unless (CancelScope::flag () == &flag);
+}
+
+/// A thread that waits for a held CancellableMutex ends its wait if it is cancelled, and takes the
+/// mutex once it is free.
+TEST (cancelled_wait_for_a_mutex)
+{
+  CancellableMutex mutex;
+  auto held = mutex.lock ();
+  fail_unless (held.has_value ());
+  for (const bool is_cancelled : { true, false }) {
+    std::atomic<bool> flag = false;
+    auto outcome = std::async (std::launch::async, [&] () -> Expected<> {
+      const CancelScope scope (flag);
+      const auto lock = mutex.lock ();
+      return lock ? Expected<> () : tl::make_unexpected (lock.error ());
+    });
+    fail_unless (outcome.wait_for (std::chrono::milliseconds (50)) == std::future_status::timeout);
+    if (is_cancelled)
+      flag = true;
+    else
+      held->unlock ();
+    const Expected<> done = outcome.get ();
+    fail_unless (done.has_value () != is_cancelled);
+    fail_unless (!is_cancelled || done.error ().kind == Error::Kind::flushing);
+  }
+}
+
+TEST (one_holds_a_mutex)
+{
+  CancellableMutex mutex;
+  std::atomic<int> holders = 0;
+  int n = 0;  // of all threads, guarded by the mutex
+  std::vector<std::jthread> threads;
+  for (int t = 0; t < 4; t++)
+    threads.emplace_back ([&] {
+      for (int i = 0; i < 2000; i++) {
+        const auto lock = mutex.lock ();
+        fail_unless (lock.has_value () && ++holders == 1);
+        n++;
+        holders--;
+      }
+    });
+  threads.clear ();  // joins
+  fail_unless_equals_int (n, 4 * 2000);
 }

@@ -214,7 +214,7 @@ inline Bytes group_of (const Layout &layout, const std::uint8_t *tensor, int fir
                 tensor + layout.plane_pitch * (first_bin + bins));
 }
 
-/// A tensor in groups of consecutive bins, which are asked one after another.
+/// A tensor in groups of consecutive bins. ask () asks one group after another.
 class Groups {
   struct Group {
     int first_bin, bins;
@@ -238,7 +238,7 @@ public:
     fail_unless_equals_int (first_bin, shape_.bins);
   }
 
-  /// Of weights it adds up the groups' totals first.
+  /// First adds up the totals of the groups if pixels have weights.
   template <class Answer>
   std::vector<Answer> ask (Asked whole, Best *best = nullptr)
   {

@@ -34,8 +34,8 @@ std::vector<int> assign_group (std::span<const double> gains, std::size_t rows, 
       least (width + 1);
   std::vector<std::size_t> row_of (width + 1, 0), previous (width + 1, 0);
   std::vector<char> visited (width + 1);
-  // Finds the cheapest chain of pairs from a row to a free column, as `previous` columns, and moves
-  // the potentials. Returns the free column.
+  // Finds the cheapest chain of pairs from a row to a free column. Writes the chain to `previous`,
+  // and moves the potentials. Returns the free column.
   const auto shortest_chain = [&] (std::size_t row) {
     std::ranges::fill (least, std::numeric_limits<double>::infinity ());
     std::ranges::fill (visited, 0);
