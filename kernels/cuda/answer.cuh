@@ -20,8 +20,8 @@
 #include <type_traits>
 
 #include "../window.hpp"
-#include "device/tiles/window.cuh"
 #include "device/hardware/warp.cuh"
+#include "device/tiles/window.cuh"
 #include "likelihood_map.cuh"
 
 namespace inthist::cuda {

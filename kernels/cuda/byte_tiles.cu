@@ -14,8 +14,8 @@
 
 #include <algorithm>
 
-#include "device/hardware/attribute.cuh"
 #include "device/byte_tiles/scan.cuh"
+#include "device/hardware/attribute.cuh"
 #include "launch_counts.cuh"
 
 namespace inthist {

@@ -6,8 +6,8 @@
 #include <algorithm>
 
 #include "device/hardware/attribute.cuh"
-#include "device/look_back/block.cuh"
 #include "device/hardware/overlap.cuh"
+#include "device/look_back/block.cuh"
 
 namespace inthist::cuda {
 

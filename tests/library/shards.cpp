@@ -4,9 +4,9 @@
 // bits of one tensor, and the counts of the pixels.
 //
 // Environment: devices.hpp
+#include <gst/integralhist/cuda/cuda_engine.hpp>
 #include <gst/integralhist/host/cpu_engine.hpp>
 #include <gst/integralhist/host/cpu_tensor.hpp>
-#include <gst/integralhist/cuda/cuda_engine.hpp>
 #include <gst/integralhist/sharded/shards.hpp>
 
 #include "asked.hpp"

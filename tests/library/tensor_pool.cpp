@@ -3,8 +3,8 @@
 // The pool of tensors and the fence by themselves, with tensors of the test: they count how many
 // exist, to compare with the pool's limits. Also the list of idle objects, which gives the last
 // one, or the one that fits and is idle longest, and drops surplus ones.
-#include <gst/integralhist/host/host_fence.hpp>
 #include <gst/integralhist/engine/tensor_pool.hpp>
+#include <gst/integralhist/host/host_fence.hpp>
 #include <gst/integralhist/memory/idle_list.hpp>
 
 #include <atomic>

@@ -22,8 +22,8 @@
 
 #include <gst/integralhist/base/log.hpp>
 #include <gst/integralhist/base/trace.hpp>
-#include <gst/integralhist/engine/tensor_pool.hpp>
 #include <gst/integralhist/engine/plan.hpp>
+#include <gst/integralhist/engine/tensor_pool.hpp>
 
 #include "buffer_holds.hpp"
 #include "cuda_error.hpp"

@@ -11,8 +11,8 @@
 #include <gst/integralhist/base/check_threads.hpp>
 #include <gst/integralhist/base/log.hpp>
 #include <gst/integralhist/base/thread.hpp>
-#include <gst/integralhist/engine/tensor_pool.hpp>
 #include <gst/integralhist/engine/plan.hpp>
+#include <gst/integralhist/engine/tensor_pool.hpp>
 #include <gst/integralhist/memory/memory_messages.hpp>
 #include <gst/integralhist/memory/part.hpp>
 

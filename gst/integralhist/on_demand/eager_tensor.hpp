@@ -6,8 +6,8 @@
 #include <span>
 #include <utility>
 
-#include "query_optimizer.hpp"
 #include "on_demand_context.hpp"
+#include "query_optimizer.hpp"
 
 namespace integralhist {
 

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <utility>
 
-#include <gst/integralhist/engine/engine.hpp>
 #include <gst/integralhist/engine/destroy_engine.hpp>
+#include <gst/integralhist/engine/engine.hpp>
 
 namespace integralhist {
 

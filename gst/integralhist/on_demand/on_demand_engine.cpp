@@ -14,8 +14,8 @@
 
 #include <gst/integralhist/base/check_threads.hpp>
 #include <gst/integralhist/base/log.hpp>
-#include <gst/integralhist/engine/tensor_pool.hpp>
 #include <gst/integralhist/engine/plan.hpp>
+#include <gst/integralhist/engine/tensor_pool.hpp>
 
 #include "eager_tensor.hpp"
 #include "host_on_demand_tensor.hpp"

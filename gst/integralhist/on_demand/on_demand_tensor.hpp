@@ -28,8 +28,8 @@
 #include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/engine/engine_tensor.hpp>
 
-#include "query_optimizer.hpp"
 #include "on_demand_context.hpp"
+#include "query_optimizer.hpp"
 
 namespace integralhist {
 

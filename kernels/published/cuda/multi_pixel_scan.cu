@@ -8,8 +8,8 @@
 //
 // Traffic, bytes per u32 element: 4 initialise, then 4 times 8: 36. On an H200 it takes 0.67 of the
 // time of scan-transpose-scan, whose sums are in global memory, at 1920x1080x32.
-#include "scan_planes.cuh"
 #include "prescan.cuh"
+#include "scan_planes.cuh"
 
 namespace inthist {
 namespace cuda {

@@ -6,8 +6,8 @@
 // each element is added to its prefix.
 #pragma once
 
-#include "scan_planes.cuh"
 #include "prescan.cuh"
+#include "scan_planes.cuh"
 
 namespace inthist::cuda {
 

@@ -9,8 +9,8 @@
 // increment: 44. A line of one segment needs no increment, so at 512x512x32 it takes less time than
 // cw-sts. Their scan is exclusive and their result transposed; here each element is added to its
 // prefix, and the planes start transposed.
-#include "scan_planes.cuh"
 #include "prescan.cuh"
+#include "scan_planes.cuh"
 
 namespace inthist {
 namespace cuda {

@@ -17,10 +17,10 @@
 #include "../hardware/bulk_store.cuh"
 #include "../hardware/bytes.cuh"
 #include "../hardware/overlap.cuh"
-#include "../strip/row_counts.cuh"
 #include "../hardware/stay_in_l2.cuh"
-#include "../strip/strips.cuh"
 #include "../hardware/warp.cuh"
+#include "../strip/row_counts.cuh"
+#include "../strip/strips.cuh"
 
 namespace inthist::cuda {
 

@@ -8,11 +8,11 @@
 #include <type_traits>
 
 #include "../hardware/copy_async.cuh"
+#include "../hardware/warp.cuh"
 #include "byte_sums.cuh"
 #include "order.cuh"
 #include "states.cuh"
 #include "tile.cuh"
-#include "../hardware/warp.cuh"
 
 namespace inthist::cuda {
 

@@ -10,8 +10,8 @@
 
 #include <cuda_runtime.h>
 
-#include "tile.cuh"
 #include "../hardware/warp.cuh"
+#include "tile.cuh"
 
 namespace inthist::cuda {
 

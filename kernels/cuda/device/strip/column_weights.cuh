@@ -7,8 +7,8 @@
 
 #include "../hardware/overlap.cuh"
 #include "../hardware/stay_in_l2.cuh"
-#include "strips.cuh"
 #include "../hardware/warp.cuh"
+#include "strips.cuh"
 
 namespace inthist::cuda {
 

@@ -6,10 +6,10 @@
 
 #include "../../strip_policy.hpp"
 #include "../hardware/bytes.cuh"
-#include "row_counts.cuh"
 #include "../hardware/stay_in_l2.cuh"
-#include "strips.cuh"
 #include "../hardware/warp.cuh"
+#include "row_counts.cuh"
+#include "strips.cuh"
 
 namespace inthist::cuda {
 

@@ -8,8 +8,8 @@
 
 #include "../../strip_policy.hpp"
 #include "../hardware/stay_in_l2.cuh"
-#include "strips.cuh"
 #include "../hardware/warp.cuh"
+#include "strips.cuh"
 
 namespace inthist::cuda {
 

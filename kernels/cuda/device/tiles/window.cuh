@@ -10,8 +10,8 @@
 #include <cstdint>
 
 #include "../../../window.hpp"
-#include "fields.hpp"
 #include "../hardware/warp.cuh"
+#include "fields.hpp"
 
 namespace inthist::cuda {
 
