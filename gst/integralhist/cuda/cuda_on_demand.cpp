@@ -2,8 +2,8 @@
 //
 // Frames in a GPU's memory that are computed on demand (on_demand_tensor.hpp). The engine copies a
 // frame's values to a feature image on the GPU, and then releases the buffer. The feature image
-// answers many queries at once. For another query the GPU computes a tensor of the box around the
-// query's windows, and answers from that tensor.
+// answers many queries at once. For another query the GPU computes a tensor of the region around
+// the query's windows, and answers from that tensor.
 #include <atomic>
 #include <memory>
 #include <utility>

@@ -20,9 +20,9 @@ struct AnswerCost {
       tensor,              // cost to start the computation of a tensor
       max_share_of_whole;  // of a tensor's cost; above it, computing the whole at once is better
 
-  double of_tensor (const inthist::Region &box, int bins) const
+  double of_tensor (const inthist::Region &region, int bins) const
   {
-    return tensor + element * box.width * box.height * bins;
+    return tensor + element * region.width * region.height * bins;
   }
 };
 
@@ -37,7 +37,7 @@ inline constexpr AnswerCost kCpuCost = { .pixel = 0.6,
                                          .max_share_of_whole = 1 };
 
 /// The costs of a GPU, which counts no pixels. On an H100, a tensor of 1920x1080x32 takes 90 us, a
-/// small one 10 us. A thread waits for a box, but not for a tensor that was computed in advance.
+/// small one 10 us. A thread waits for a region's tensor, but not for one computed in advance.
 inline constexpr AnswerCost kGpuCost = { .pixel = AnswerCost::kNever,
                                          .window = 0,
                                          .bin = 0,

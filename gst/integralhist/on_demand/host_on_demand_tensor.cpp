@@ -23,6 +23,11 @@ HostOnDemandTensor::create (const std::shared_ptr<OnDemandContext> &context)
   return std::unique_ptr<EngineTensor> (new HostOnDemandTensor (context, std::move (values)));
 }
 
+static std::size_t bytes_of_tensor (const inthist::Shape &shape)
+{
+  return inthist::tensor_bytes (shape, inthist::layout_of (shape));
+}
+
 template <class RegionOf>
 Expected<> HostOnDemandTensor::ensure_values (int n, RegionOf &&region)
 {
@@ -48,22 +53,28 @@ Expected<DeviceFeatureImage *> HostOnDemandTensor::prepare (std::span<const Regi
   return nullptr;
 }
 
-/// Uploads the frame to the GPU and computes its feature image there, if the announced regions make
-/// that pay off. Returns whether the GPU has the frame's feature image.
-Expected<bool> HostOnDemandTensor::prepare_device_image (std::span<const Region> regions)
+/// Returns whether the announced regions make an upload of the whole frame to the GPU pay off.
+bool HostOnDemandTensor::upload_pays (std::span<const Region> regions) const
 {
-  // Uploading the whole frame to the GPU pays off if the regions have this many pixels and this
-  // share of the frame; half is enough if the GPU had the last frame, to avoid switching. Measured
-  // on an H100 with 1 box tracked in 352x288 and 100 in 1920x1080, and estimated in between.
+  // It does if the regions have this many pixels and this share of the frame; half is enough if the
+  // GPU had the last frame, to avoid switching. Measured on an H100 with 1 box tracked in 352x288
+  // and 100 in 1920x1080, and estimated in between.
   constexpr double kEnough = 8000, kEnoughOfFrame = 1.0 / 8;
   double pixels = 0;
   for (const Region &region : regions)
     pixels += double (pixels_of (region));
   const double enough = std::max (kEnough, kEnoughOfFrame * double (shape.width) * shape.height);
+  return pixels >= (context_->assist_was_used ? enough / 2 : enough);
+}
+
+/// Uploads the frame to the GPU and computes its feature image there, if that pays off. Returns
+/// whether the GPU has the frame's feature image.
+Expected<bool> HostOnDemandTensor::prepare_device_image (std::span<const Region> regions)
+{
   const auto lock = TRY (mutex_.lock ());
   if (is_device_image_current_)
     return true;
-  if (context_->assist_failed || pixels < (context_->assist_was_used ? enough / 2 : enough)) {
+  if (context_->assist_failed || !upload_pays (regions)) {
     context_->assist_was_used = false;
     return false;
   }
@@ -79,7 +90,8 @@ Expected<bool> HostOnDemandTensor::prepare_device_image (std::span<const Region>
   context_->assist_failed = !uploaded
                             && std::ranges::find (kFailedOrNoMemory, uploaded.error ().kind)
                                    != std::end (kFailedOrNoMemory);
-  return is_device_image_current_ ? Expected<bool> (true) : tl::make_unexpected (uploaded.error ());
+  TRY (uploaded);
+  return true;
 }
 
 Expected<bool> HostOnDemandTensor::is_device_image_current ()
@@ -199,49 +211,57 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
 {
   const auto start = std::chrono::steady_clock::now ();
   TRY (ensure_values (1, [&] (int) { return region; }));
-  const inthist::Shape part = shape_of (region);
-  const inthist::Layout layout = inthist::layout_of (part);
-  const inthist::Strategy *strategy = context_->plan.choice.strategy;
-  inthist::Tuning tuning = context_->plan.choice.tuning;
-  if (!inthist::accepts (*strategy, part, tuning)) {
-    strategy = inthist::preferred_strategy (inthist::Device::cpu, part);
-    tuning = {};
-  }
-
-  const bool bins = part.content == inthist::Content::bins;
-  const std::size_t tensor_bytes = inthist::tensor_bytes (part, layout),
-                    stride = inthist::bin_stride (part.width),
-                    pixel_bytes = bins ? stride * part.height : 0,
-                    workspace_bytes = strategy->workspace_bytes (part, tuning);
-  const auto message = [&] (const Available &available) {
-    return no_memory_for_tensor (part, tensor_bytes, available, 0);
-  };
-  const auto take = [&] (std::size_t bytes) -> Expected<HostMemory> {
-    return bytes > 0 ? context_->memory->take (bytes, message) : HostMemory ();
-  };
-  const auto tensor = std::make_shared<CpuTensor> (part, TRY (take (tensor_bytes)));
-  const HostMemory pixels = TRY (take (pixel_bytes)), workspace = TRY (take (workspace_bytes));
-  const inthist::Binning binning = frame_.binning (region);
-  context_->computing++;
-  const auto outcome = check_host (inthist::run (
-      *strategy,
-      { .shape = part,
-        .layout = layout,
-        .pixels =
-            bins ? inthist::PixelPlane{ reinterpret_cast<std::uint8_t *> (pixels.get ()), stride }
-                 : inthist::plane_of (binning.image),
-        .tensor = tensor->data (),
-        .workspace = workspace.get (),
-        .tuning = tuning,
-        .binning = bins ? &binning : nullptr,
-        .cancelled = CancelScope::flag () }));
-  context_->computing--;
-  TRY (outcome);
+  const inthist::Shape of_region = shape_of (region);
+  const auto tensor = std::make_shared<CpuTensor> (
+      of_region, TRY (take_memory (of_region, bytes_of_tensor (of_region))));
+  TRY (run_strategy (region, *tensor));
   context_->count_tensor (is_whole (region));
   context_->add_time (
       std::chrono::nanoseconds (std::chrono::steady_clock::now () - start).count ());
   tensor->finish ({});
   return tensor;
+}
+
+/// Takes memory for the tensor of a region, or for what it is computed in; none for 0 bytes.
+Expected<HostMemory> HostOnDemandTensor::take_memory (const inthist::Shape &of_region,
+                                                      std::size_t bytes) const
+{
+  if (bytes == 0)
+    return HostMemory ();
+  return context_->memory->take (bytes, [&of_region] (const Available &available) {
+    return no_memory_for_tensor (of_region, bytes_of_tensor (of_region), available, 0);
+  });
+}
+
+/// Computes the tensor of a region from pixel values, with the engine's strategy, or the preferred
+/// one if the engine's does not take the shape of the region.
+Expected<> HostOnDemandTensor::run_strategy (const Region &region, CpuTensor &tensor)
+{
+  inthist::Choice choice = context_->plan.choice;
+  if (!inthist::accepts (*choice.strategy, tensor.shape, choice.tuning))
+    choice = { .strategy = inthist::preferred_strategy (inthist::Device::cpu, tensor.shape) };
+  const bool bins = tensor.shape.content == inthist::Content::bins;
+  const std::size_t stride = inthist::bin_stride (tensor.shape.width);
+  const HostMemory pixels =
+                       TRY (take_memory (tensor.shape, bins ? stride * tensor.shape.height : 0)),
+                   workspace = TRY (take_memory (tensor.shape, choice.strategy->workspace_bytes (
+                                                                   tensor.shape, choice.tuning)));
+  const inthist::Binning binning = frame_.binning (region);
+  context_->computing++;
+  const auto outcome = check_host (inthist::run (
+      *choice.strategy,
+      { .shape = tensor.shape,
+        .layout = tensor.layout,
+        .pixels =
+            bins ? inthist::PixelPlane{ reinterpret_cast<std::uint8_t *> (pixels.get ()), stride }
+                 : inthist::plane_of (binning.image),
+        .tensor = tensor.data (),
+        .workspace = workspace.get (),
+        .tuning = choice.tuning,
+        .binning = bins ? &binning : nullptr,
+        .cancelled = CancelScope::flag () }));
+  context_->computing--;
+  return outcome;
 }
 
 /// Returns the whole tensor. If it is missing, whole_engine computes it. The caller holds the

@@ -5,14 +5,16 @@
 //   1. a GPU       from its DeviceFeatureImage, if prepare () has announced many queries
 //   2. pixels      cpu::answer_pixels (), while that costs less than a tensor (QueryOptimizer)
 //   3. an engine   WholeTensorEngine::compute (), once consumers have asked for all of the frame
-//   4. a box       compute (): the CPU computes the tensor of a region with the windows, to keep
-//   5. pixels      again, whatever that costs, if there is no memory for the box
+//   4. a region    compute (): the CPU computes the tensor of a region with the windows, to keep
+//   5. pixels      again, whatever that costs, if there is no memory for that tensor
 #pragma once
 
 #include "host_frame.hpp"
 #include "on_demand_tensor.hpp"
 
 namespace integralhist {
+
+class CpuTensor;
 
 class HostOnDemandTensor final : public OnDemandTensor {
 public:
@@ -46,6 +48,7 @@ private:
   /// Computes missing pixel values in region (0) to region (n - 1). The caller holds the mutex.
   template <class RegionOf>
   Expected<> ensure_values (int n, RegionOf &&region);
+  bool upload_pays (std::span<const Region> regions) const;
   Expected<bool> prepare_device_image (std::span<const Region> regions);
   Expected<bool> is_device_image_current ();
   /// Passes the frame's feature image on the GPU, if there is one, to `ask`. Returns whether the
@@ -56,6 +59,8 @@ private:
   Expected<> ask_one (const Query &query);
   Expected<> count_cells (CancellableMutex::Lock lock, std::span<const CellsQuery> queries);
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override;
+  Expected<HostMemory> take_memory (const inthist::Shape &of_region, std::size_t bytes) const;
+  Expected<> run_strategy (const Region &region, CpuTensor &tensor);
   Expected<std::shared_ptr<Tensor>> whole ();
   /// Passes the whole tensor, which whole_engine computes, to `ask`. Returns false, so that another
   /// way may answer, if there is no whole_engine, if the region of region_tensor_ is the whole

@@ -72,14 +72,14 @@ public:
   }
 
   /// How many of the last frames, in a row, had queries for nearly all of the frame (`whole`), or
-  /// for less (`part`), as QueryOptimizer::whole_is_better () says. One of the two numbers is 0.
+  /// for less (`less`), as QueryOptimizer::whole_is_better () says. One of the two numbers is 0.
   struct Streak {
-    unsigned whole = 0, part = 0;
+    unsigned whole = 0, less = 0;
   };
   void note_released (bool whole)
   {
     const std::lock_guard lock (mutex_);
-    streak_ = whole ? Streak{ streak_.whole + 1, 0 } : Streak{ 0, streak_.part + 1 };
+    streak_ = whole ? Streak{ streak_.whole + 1, 0 } : Streak{ 0, streak_.less + 1 };
   }
   Streak streak ()
   {

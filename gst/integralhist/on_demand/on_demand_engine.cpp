@@ -206,8 +206,8 @@ private:
     }
     const OnDemandContext::Streak streak = context_->streak ();
     const bool was = mode_.load ()->is_eager,
-               now = was ? streak.part < kFramesToOnDemand : streak.whole >= kFramesToEager;
-    if (streak.part >= kFramesToFree)
+               now = was ? streak.less < kFramesToOnDemand : streak.whole >= kFramesToEager;
+    if (streak.less >= kFramesToFree)
       TRY (drop_eager ());
     if (now && !eager_.engine ()) {
       context_->memory->free_idle ();

@@ -37,12 +37,12 @@ static Expected<Query> moved (Query query, const Region &to, const inthist::Shap
 
 inthist::Shape OnDemandTensor::shape_of (const Region &region) const
 {
-  inthist::Shape part = shape;
-  part.width = region.width;
-  part.height = region.height;
+  inthist::Shape of_region = shape;
+  of_region.width = region.width;
+  of_region.height = region.height;
   if (!is_whole (region))
-    part.counter = inthist::Type::u32;  // compact counters would save little in a small tensor
-  return part;
+    of_region.counter = inthist::Type::u32;  // compact counters would save little in a small tensor
+  return of_region;
 }
 
 void OnDemandTensor::on_released ()
@@ -63,13 +63,14 @@ OnDemandTensor::region_tensor_of (const Region &region)
   return region_tensor_;
 }
 
-Expected<> OnDemandTensor::ask_region_tensor (const RegionTensor &of, const Query &query,
+Expected<> OnDemandTensor::ask_region_tensor (const RegionTensor &region_tensor, const Query &query,
                                               std::optional<inthist::Stream> stream)
 {
+  const auto &[region, tensor] = region_tensor;
   std::unique_ptr<Region[]> list;
-  const Query there = is_whole (of.region) ? query : TRY (moved (query, of.region, shape, list));
+  const Query there = is_whole (region) ? query : TRY (moved (query, region, shape, list));
   const std::span queries (&there, 1);
-  return stream ? of.tensor->ask_on (*stream, queries) : of.tensor->ask (queries);
+  return stream ? tensor->ask_on (*stream, queries) : tensor->ask (queries);
 }
 
 }  // namespace integralhist

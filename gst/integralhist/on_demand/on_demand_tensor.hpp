@@ -39,7 +39,7 @@ public:
   void on_released () override;
 
 protected:
-  /// A region of the frame around queried windows (a box), and the computed tensor of that region.
+  /// A region of the frame around queried windows, and the computed tensor of that region.
   struct RegionTensor {
     Region region;
     std::shared_ptr<Tensor> tensor;
@@ -77,7 +77,7 @@ protected:
   Expected<std::shared_ptr<const RegionTensor>> region_tensor_of (const Region &region);
   /// Asks the tensor of a region, with the query's windows in coordinates of the region. With a
   /// `stream`, which may be null, enqueues the query there, as Tensor::ask_on () does.
-  Expected<> ask_region_tensor (const RegionTensor &of, const Query &query,
+  Expected<> ask_region_tensor (const RegionTensor &region_tensor, const Query &query,
                                 std::optional<inthist::Stream> stream = {});
 
   const std::shared_ptr<OnDemandContext> context_;

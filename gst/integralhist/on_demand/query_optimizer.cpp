@@ -11,12 +11,12 @@ namespace {
 
 using inthist::QueryKind;
 
-/// A box (the tensor of a region) also covers windows of earlier queries, which may be asked again.
-/// It may cost as much as the last box and this many boxes around the query's own windows, since
+/// The tensor of a region also covers windows of earlier queries, which may be asked again. It may
+/// cost as much as the last tensor and this many tensors around the query's own windows, since
 /// between distant windows lie too many pixels that no query needs. An estimate.
 constexpr double kMaxToSpan = 2;
-/// A box (the tensor of a region) costs at most this share of the whole tensor. Above that share,
-/// the whole tensor is computed: it costs little more, and never has to grow. An estimate.
+/// The tensor of a region costs at most this share of the whole tensor. Above that share, the whole
+/// tensor is computed: it costs little more, and never has to grow. An estimate.
 constexpr double kMaxOfWhole = 0.7;
 
 /// A rectangle of columns x0 to x1 - 1 and rows y0 to y1 - 1, which may extend beyond the frame.

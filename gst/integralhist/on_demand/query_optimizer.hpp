@@ -3,7 +3,7 @@
 // Chooses the cheapest way to answer a query about a frame. All ways give the same numbers:
 //
 //   pixels   a few small windows are counted pixel by pixel
-//   box      a tensor of the box around nearby windows is computed, and kept for later queries
+//   region   the tensor of the region around nearby windows is computed, and kept for later queries
 //   whole    the tensor of the whole frame is computed, and answers all later queries
 //
 // In total, the answers about a frame cost at most twice as much as its whole tensor.

@@ -26,20 +26,9 @@ public:
   Expected<std::shared_ptr<Tensor>> compute (const inthist::Image &image)
   {
     const auto lock = TRY (mutex_.lock ());
-    const auto compute = [&] () -> Expected<std::shared_ptr<Tensor>> {
-      const auto engine = TRY (engine_.ensure ());
-      const auto tensor = TRY (engine->submit ({ image })).tensor;
-      TRY (await (*tensor));
-      return tensor;
-    };
-    auto tensor = compute ();
-    const auto has_failed = [&] {
-      const auto engine = engine_.engine ();
-      return engine && engine->has_failed ();
-    };
-    const bool failed = (!tensor && tensor.error ().kind == Error::Kind::failed) || has_failed ();
-
-    if (failed || ended_)
+    auto tensor = submit_and_await (image);
+    const bool failed = !tensor && tensor.error ().kind == Error::Kind::failed;
+    if (failed || has_failed () || ended_)
       engine_.drop ();
     return tensor;
   }
@@ -52,6 +41,19 @@ public:
   Stats stats () { return engine_.stats (); }
 
 private:
+  Expected<std::shared_ptr<Tensor>> submit_and_await (const inthist::Image &image)
+  {
+    const auto engine = TRY (engine_.ensure ());
+    const auto tensor = TRY (engine->submit ({ image })).tensor;
+    TRY (await (*tensor));
+    return tensor;
+  }
+  bool has_failed () const
+  {
+    const auto engine = engine_.engine ();
+    return engine && engine->has_failed ();
+  }
+
   EngineOwner engine_;
   std::atomic<bool> ended_ = false;
   CancellableMutex mutex_;  // held while a tensor is computed
