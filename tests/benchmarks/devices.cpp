@@ -199,8 +199,8 @@ void run_devices (Table &table, const Shape &shape, const Frame &frame, const Co
       std::unique_ptr<Engine> engine;
       if (n > 1 || options.max_device_memory > 0 || options.task_bins > 0)
         engine = must (make_sharded_engine (
-            shape, options, devices, cuda_functions ({ contexts.begin (), contexts.begin () + n }),
-            {}));
+            shape, options, devices,
+            device_functions ({ contexts.begin (), contexts.begin () + n }), {}));
       else
         engine = must (make_cuda_engine (shape, lut, options, contexts[0]));
       table.row (shape, where, n,
@@ -286,7 +286,7 @@ int main (int argc, char **argv)
       bool pinned = false;
 #if INTHIST_CUDA
       if ((pinned = !contexts.empty ()))
-        host = cuda_functions ({ contexts[0] });
+        host = device_functions ({ contexts[0] });
 #endif
       const HostMemory pixels = must (host.allocate (std::size_t (width) * height, no_room));
       std::mt19937 random (1);

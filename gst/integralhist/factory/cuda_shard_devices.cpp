@@ -17,13 +17,13 @@ Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext> context,
     context->device (),
     options.max_device_memory ? std::min<std::size_t> (options.max_device_memory, available)
                               : available,
-    [lut, context] (const inthist::Shape &shape, const Options &o, const PartLimit &limit) {
-      return make_cuda_engine (shape, lut, o, context, limit);
+    [lut, context] (const inthist::Shape &shape, const Options &options, const PartLimit &limit) {
+      return make_cuda_engine (shape, lut, options, context, limit);
     }
   };
 }
 
-DeviceFunctions cuda_functions (const std::vector<std::shared_ptr<CudaContext>> &contexts)
+DeviceFunctions device_functions (const std::vector<std::shared_ptr<CudaContext>> &contexts)
 {
   if (contexts.empty ())
     return {};

@@ -51,17 +51,25 @@ Expected<EngineRequest> request_of (const inthist::Shape &shape, const Options &
   };
 }
 
-struct EngineInputs {
+/// What an eager engine is made from, besides options.
+struct EagerInputs {
   inthist::Shape shape;
   inthist::Lut lut;
   Devices devices;
   inthist::PixelFormat format;
   EngineRequest request;
 
-  Expected<std::unique_ptr<Engine>> eager (const Options &options) const;
+  Expected<std::unique_ptr<Engine>> make (const Options &options) const;
+  /// Returns a function that makes the engine when it is first needed.
+  EngineOwner::Make maker (const Options &options) const
+  {
+    return [inputs = *this, options] () -> Expected<std::shared_ptr<Engine>> {
+      return TRY (inputs.make (options));
+    };
+  }
 };
 
-Expected<std::unique_ptr<Engine>> EngineInputs::eager (const Options &options) const
+Expected<std::unique_ptr<Engine>> EagerInputs::make (const Options &options) const
 {
   std::vector<ShardDevice> all;
   for (const auto &context : devices.contexts)
@@ -69,10 +77,10 @@ Expected<std::unique_ptr<Engine>> EngineInputs::eager (const Options &options) c
   if (all.empty ())
     for (const int id : devices.ids.empty () ? std::vector{ 0 } : devices.ids)
       all.push_back (cpu_shard_device (id, lut, options));
-  const DeviceFunctions functions = cuda_functions (devices.contexts);
+  const DeviceFunctions functions = device_functions (devices.contexts);
   const unsigned room =
       room_for (shape, all.front ().memory,
-                overhead_of (shape, options, functions.kind,
+                overhead_of (shape, options, functions.device,
                              most_picture_bytes (format, shape.width, shape.height, shape.height),
                              options.async_depth));
   GST_DEBUG ("%s: device %d has room for %u tensors", describe (shape).c_str (), all.front ().id,
@@ -81,10 +89,10 @@ Expected<std::unique_ptr<Engine>> EngineInputs::eager (const Options &options) c
     case EagerEngine::cpu: return make_cpu_engine (shape, lut, options);
     case EagerEngine::one_device: {
       // With limited memory, only the built-in strategy is used: `room` was computed for it.
-      Options alone = request.is_limited ? untuned (options) : options;
+      Options limited = request.is_limited ? untuned (options) : options;
       if (request.is_limited && (options.max_tensors == 0 || options.max_tensors > room))
-        alone.max_tensors = room;
-      return all.front ().make_engine (shape, alone, {});
+        limited.max_tensors = room;
+      return all.front ().make_engine (shape, limited, {});
     }
     case EagerEngine::sharded: break;
   }
@@ -111,14 +119,11 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
 {
   const EngineRequest request = TRY (request_of (shape, options, devices));
   const EnginePlan plan = choose_engines (request);
-  const EngineInputs inputs = { shape, lut, devices, format, request };
+  const EagerInputs inputs = { shape, lut, devices, format, request };
   if (!plan.on_demand)
-    return inputs.eager (options);
+    return inputs.make (options);
 
   GST_DEBUG ("%s: frames are computed on demand", describe (shape).c_str ());
-  const auto later = [] (const EngineInputs &of, const Options &with) -> EngineOwner::Make {
-    return [=] () -> Expected<std::shared_ptr<Engine>> { return TRY (of.eager (with)); };
-  };
   std::unique_ptr<DeviceStore> device_store;
   if (plan.stays_on_gpu)
     device_store = make_cuda_store (devices.contexts.front (), options.download);
@@ -127,15 +132,15 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
     assist = cuda_assist (devices.contexts.front ());
   std::shared_ptr<WholeTensorEngine> whole_engine;
   if (plan.has_whole_engine) {
-    EngineInputs of_kept = inputs;
+    EagerInputs of_kept = inputs;
     if (shape.content == inthist::Content::sums)
       of_kept.lut = inthist::uniform_lut (256);  // kept values are already scores
-    whole_engine = std::make_shared<WholeTensorEngine> (later (of_kept, for_queries (options)),
+    whole_engine = std::make_shared<WholeTensorEngine> (of_kept.maker (for_queries (options)),
                                                         request.on_gpu ? inthist::Device::cuda
                                                                        : inthist::Device::cpu);
   }
   return make_on_demand_engine (
-      shape, lut, options, later (inputs, plan.measures ? options : untuned (options)),
+      shape, lut, options, inputs.maker (plan.measures ? options : untuned (options)),
       std::move (whole_engine), std::move (device_store), std::move (assist));
 }
 

@@ -47,7 +47,7 @@ Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext>, const int
   return error (Error::Kind::no_device, kNoCuda);
 }
 
-DeviceFunctions cuda_functions (const std::vector<std::shared_ptr<CudaContext>> &)
+DeviceFunctions device_functions (const std::vector<std::shared_ptr<CudaContext>> &)
 {
   return {};
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The devices of a sharded engine, which distributes parts of frames over several GPUs.
+// The devices of a sharded engine, which distributes parts of frames over several devices.
 #pragma once
 
 #include <memory>
@@ -20,6 +20,6 @@ ShardDevice cpu_shard_device (int id, const inthist::Lut &lut, const Options &op
 Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext> context,
                                          const inthist::Lut &lut, const Options &options);
 /// Returns the functions of a sharded engine for GPUs, or for the CPU if there are no contexts.
-DeviceFunctions cuda_functions (const std::vector<std::shared_ptr<CudaContext>> &contexts);
+DeviceFunctions device_functions (const std::vector<std::shared_ptr<CudaContext>> &contexts);
 
 }  // namespace integralhist

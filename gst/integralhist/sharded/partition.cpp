@@ -177,11 +177,11 @@ private:
 
 }  // namespace
 
-std::size_t overhead_of (const inthist::Shape &part, const Options &options, inthist::Device kind,
+std::size_t overhead_of (const inthist::Shape &part, const Options &options, inthist::Device device,
                          std::size_t picture, unsigned parts)
 {
   const PartMemory memory = part_memory_of (
-      part, options.strategy ? options.strategy : inthist::preferred_strategy (kind, part), {});
+      part, options.strategy ? options.strategy : inthist::preferred_strategy (device, part), {});
   return parts * (memory.pixels + memory.workspace) + memory.above
          + (parts + kPicturesAhead) * picture;
 }

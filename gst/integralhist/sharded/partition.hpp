@@ -53,7 +53,7 @@ Expected<Partition> divide (const inthist::Shape &shape, std::span<const ShardDe
 
 /// Returns the most bytes that an engine needs besides tensors for `parts` parts of this shape in
 /// flight, each with `picture` bytes of pixels. The strategy is that of the options or built-in.
-std::size_t overhead_of (const inthist::Shape &part, const Options &options, inthist::Device kind,
+std::size_t overhead_of (const inthist::Shape &part, const Options &options, inthist::Device device,
                          std::size_t picture, unsigned parts);
 
 }  // namespace integralhist

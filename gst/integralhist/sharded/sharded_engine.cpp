@@ -195,8 +195,8 @@ Expected<std::unique_ptr<Engine>> make_sharded_engine (const inthist::Shape &sha
     return most_picture_bytes (format, shape.width, rows, shape.height);
   };
   const auto overhead = [&] (int bins, int rows) {
-    return overhead_of (shape_of_part (shape, bins, rows), options, functions.kind, picture (rows),
-                        kPartsAtOnce);
+    return overhead_of (shape_of_part (shape, bins, rows), options, functions.device,
+                        picture (rows), kPartsAtOnce);
   };
   const Partition partition = TRY (
       divide (shape, devices, options, overhead,

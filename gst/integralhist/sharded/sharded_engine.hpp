@@ -17,9 +17,9 @@
 
 namespace integralhist {
 
-/// Functions that depend on the kind of devices: the CPU or GPUs.
+/// Functions for the devices of a sharded engine, which are all the CPU or all GPUs.
 struct DeviceFunctions {
-  inthist::Device kind = inthist::Device::cpu;
+  inthist::Device device = inthist::Device::cpu;
   AllocateHost allocate = allocate_on_host;
   /// Waits until the pixels of a frame in device memory are written.
   std::function<Expected<> (const Frame &)> await_producer = [] (const Frame &) {
