@@ -79,5 +79,9 @@ constexpr std::size_t tensor_bytes (const Shape &shape, const Layout &layout)
 {
   return layout.plane_pitch * shape.bins;
 }
+inline std::size_t tensor_bytes (const Shape &shape)
+{
+  return tensor_bytes (shape, layout_of (shape));
+}
 
 }  // namespace inthist

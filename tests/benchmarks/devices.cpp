@@ -62,8 +62,7 @@ public:
             double links = 0)
   {
     rows++;
-    const double rate =
-        frames_per_second * double (inthist::tensor_bytes (shape, inthist::layout_of (shape)));
+    const double rate = frames_per_second * double (inthist::tensor_bytes (shape));
     const std::string tensor = std::to_string (shape.width) + "x" + std::to_string (shape.height)
                                + "x" + std::to_string (shape.bins);
     std::printf ("%-18s %-16s %8d %12.2f %10.1f", tensor.c_str (), where, devices,
@@ -188,7 +187,7 @@ double links_of (const Contexts &contexts, int n, double seconds)
 void run_devices (Table &table, const Shape &shape, const Frame &frame, const Contexts &contexts,
                   int n, const std::vector<int> &task_bins, double seconds)
 {
-  const std::size_t bytes = inthist::tensor_bytes (shape, inthist::layout_of (shape));
+  const std::size_t bytes = inthist::tensor_bytes (shape);
   const inthist::Lut lut = inthist::uniform_lut (shape.bins);
   const auto run = [&] (const char *where, Options options, double links) {
     try {

@@ -119,8 +119,7 @@ public:
       format.soft = SoftBins::of (counting.feature, bins);
     binning_.lut = lut_;
     const int lanes = settings.device == Device::cuda ? settings.in_flight : 1;
-    const std::size_t tensor = tensor_bytes (shape_, layout_of (shape_)),
-                      pixels = binned_stride (shape_) * height;
+    const std::size_t tensor = tensor_bytes (shape_), pixels = binned_stride (shape_) * height;
     for (int i = 0; i < lanes; i++) {
       queues_.emplace_back (std::make_unique<Queue> (settings.device));
       lanes_.push_back ({ allocate (settings.device, tensor), allocate (settings.device, pixels),

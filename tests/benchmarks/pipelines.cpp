@@ -382,7 +382,7 @@ int main (int argc, char **argv)
     base.width = width;
     base.height = height;
     const inthist::Shape shape = shape_of (base);
-    const double bytes = double (inthist::tensor_bytes (shape, inthist::layout_of (shape)));
+    const double bytes = double (inthist::tensor_bytes (shape));
     Ceilings ceilings;
 #if INTHIST_CUDA
     if (cuda) {

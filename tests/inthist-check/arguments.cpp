@@ -287,7 +287,7 @@ void choose_shapes (Arguments &a)
         shape = { width, height, bins, a.table->second, Content::sums, a.table->first };
       if (!is_valid (shape))
         usage_error (text ("--bins %d: a table has one plane, and of u8:u32 one or two", bins));
-      const std::size_t bytes = tensor_bytes (shape, layout_of (shape));
+      const std::size_t bytes = tensor_bytes (shape);
       if (const std::string why = bytes > kMax ? no_room (Device::cpu, 3 * bytes, 0) : "";
           !why.empty ())
         usage_error (text ("--size: %s %s", name_of (shape).c_str (), why.c_str ()));

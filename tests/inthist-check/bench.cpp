@@ -85,7 +85,7 @@ Case case_of (const Shape &shape, unsigned seed, const std::string &picture)
 /// that is compared, and on the CPU for two buffers of the ring; a GPU needs one buffer at least.
 std::string no_room_for (const Shape &shape, Device device)
 {
-  const std::size_t tensor = tensor_bytes (shape, layout_of (shape)),
+  const std::size_t tensor = tensor_bytes (shape),
                     pixels = std::size_t (shape.width) * shape.height;
   return no_room (device,
                   (device == Device::cpu ? 4 : 2) * tensor

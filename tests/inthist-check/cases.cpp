@@ -442,7 +442,7 @@ std::vector<Case> cases_of (const std::vector<Shape> &shapes, unsigned seed)
   std::vector<Case> list;
   std::mt19937 random (seed);
   for (const Shape &shape : shapes) {
-    const bool large = tensor_bytes (shape, layout_of (shape)) > std::size_t (1) << 30;
+    const bool large = tensor_bytes (shape) > std::size_t (1) << 30;
     for (int i = 0; i < (shape.content == Content::bins ? kPictures : kTables); i++)
       if (!large || Pattern (i) == Pattern::noise)
         list.push_back (laid_out (shape, Pattern (i), list.size (), random ()));

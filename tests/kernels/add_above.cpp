@@ -28,7 +28,7 @@ struct Whole {
       : c (what), stride (c.shape.width * bytes_of (c.shape.pixel))
   {
     const Shape &shape = c.shape;
-    tensor.resize (tensor_bytes (shape, layout_of (shape)));
+    tensor.resize (tensor_bytes (shape));
     if (shape.content == Content::sums) {
       pixels = pixels_of (c);
       fail_unless_equals_int (

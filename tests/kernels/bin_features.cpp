@@ -228,7 +228,7 @@ void check_weights (Device device, const NoiseImage &noise, const Lut &lut, int 
 
   const auto tensor_of = [&] (const Strategy &strategy, const Shape &of, const Bytes &pixels) {
     Block plane (strategy.device, pixels.size ()),
-        tensor (strategy.device, tensor_bytes (of, layout_of (of)), 0, !small_cases ()),
+        tensor (strategy.device, tensor_bytes (of), 0, !small_cases ()),
         workspace (strategy.device, strategy.workspace_bytes (of, {}));
     plane.put (pixels.data (), pixels.size ());
     tensor.poison ();
@@ -244,7 +244,7 @@ void check_weights (Device device, const NoiseImage &noise, const Lut &lut, int 
     fail_unless (tensor.guards_hold () && workspace.guards_hold (), "%s: wrote outside", what);
     const Bytes all = tensor.get ();
     return Bytes (all.begin () + tensor.front,
-                  all.begin () + tensor.front + std::ptrdiff_t (tensor_bytes (of, layout_of (of))));
+                  all.begin () + tensor.front + std::ptrdiff_t (tensor_bytes (of)));
   };
   const auto same_rows = [&] (const Bytes &a, const Bytes &b, int first, int planes) {
     for (int p = 0; p < planes; p++)

@@ -158,7 +158,7 @@ struct Picture {
     for (int y = 0; y < shape.height; y++)
       for (int x = 0; x < shape.width; x++)
         plane[y * bins_stride + x] = binning.lut[plain_value (&image[y * stride + x * bytes], f)];
-    tensor.assign (tensor_bytes (shape, layout_of (shape)), kPoison);
+    tensor.assign (tensor_bytes (shape), kPoison);
     make_right ({ shape, layout_of (shape), { plane.data (), bins_stride }, tensor.data () });
   }
 };

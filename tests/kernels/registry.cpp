@@ -111,7 +111,7 @@ TEST (workspace)
           const Strategy *const strategy = preferred_strategy (device, shape);
           if (!strategy)
             continue;  // a build without CUDA
-          const std::size_t tensor = tensor_bytes (shape, layout_of (shape)),
+          const std::size_t tensor = tensor_bytes (shape),
                             bytes = strategy->workspace_bytes (shape, {});
           fail_unless (bytes <= tensor / 20, "%s, %s: %zu bytes beside %zu", strategy->name,
                        name_of (shape).c_str (), bytes, tensor);

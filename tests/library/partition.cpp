@@ -22,7 +22,7 @@ using inthist::Shape, inthist::Type, inthist::Content;
 std::size_t bytes_of_part (const Shape &shape, int bins, int rows)
 {
   const Shape part = shape_of_part (shape, bins, rows);
-  return inthist::tensor_bytes (part, inthist::layout_of (part));
+  return inthist::tensor_bytes (part);
 }
 
 }  // namespace

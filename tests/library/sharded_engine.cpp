@@ -159,7 +159,7 @@ TEST (held)
   std::atomic<unsigned> told = 0;
   options.on_long_wait = [&] (unsigned most) { told = most; };
   // two tensors and a half
-  const std::size_t tensor_bytes = inthist::tensor_bytes (kShape, inthist::layout_of (kShape)),
+  const std::size_t tensor_bytes = inthist::tensor_bytes (kShape),
                     memory = tensor_bytes * 13 / 10 + 300000;
   auto engine = engine_of (options, { 0, 1 }, memory);
   const auto pixels = picture (1);
@@ -192,7 +192,7 @@ TEST (many)
   Options options;
   options.task_bins = 3;
   options.async_depth = 4;
-  const std::size_t tensor_bytes = inthist::tensor_bytes (kShape, inthist::layout_of (kShape));
+  const std::size_t tensor_bytes = inthist::tensor_bytes (kShape);
   for (const std::size_t memory : { tensor_bytes * 4, tensor_bytes / 2 }) {
     const auto engine = engine_of (options, { 0, 0, 1 }, memory);
     std::mt19937 random (3);

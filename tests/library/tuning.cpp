@@ -122,7 +122,7 @@ private:
 struct Large {
   inthist::Shape shape = { 3840, 2160, 32 };
   std::unique_ptr<void, decltype (&std::free)> tensor{
-    std::aligned_alloc (64, inthist::tensor_bytes (shape, inthist::layout_of (shape))), std::free
+    std::aligned_alloc (64, inthist::tensor_bytes (shape)), std::free
   };
 
   integralhist::Expected<integralhist::StrategyPlan> plan (unsigned milliseconds = 60000) const

@@ -25,7 +25,7 @@ Expected<> answer_on_host (const inthist::TensorView &tensor, std::span<const Qu
 Expected<std::unique_ptr<EngineTensor>> CpuTensor::create (const inthist::Shape &shape,
                                                            unsigned alive)
 {
-  const std::size_t bytes = inthist::tensor_bytes (shape, inthist::layout_of (shape));
+  const std::size_t bytes = inthist::tensor_bytes (shape);
   const auto message = [&] (const Available &available) {
     return no_memory_for_tensor (shape, bytes, available, alive);
   };

@@ -23,11 +23,6 @@ HostOnDemandTensor::create (const std::shared_ptr<OnDemandContext> &context)
   return std::unique_ptr<EngineTensor> (new HostOnDemandTensor (context, std::move (values)));
 }
 
-static std::size_t bytes_of_tensor (const inthist::Shape &shape)
-{
-  return inthist::tensor_bytes (shape, inthist::layout_of (shape));
-}
-
 template <class RegionOf>
 Expected<> HostOnDemandTensor::ensure_values (int n, RegionOf &&region)
 {
@@ -213,7 +208,7 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
   TRY (ensure_values (1, [&] (int) { return region; }));
   const inthist::Shape of_region = shape_of (region);
   const auto tensor = std::make_shared<CpuTensor> (
-      of_region, TRY (take_memory (of_region, bytes_of_tensor (of_region))));
+      of_region, TRY (take_memory (of_region, inthist::tensor_bytes (of_region))));
   TRY (run_strategy (region, *tensor));
   context_->count_tensor (is_whole (region));
   context_->add_time (
@@ -229,7 +224,7 @@ Expected<HostMemory> HostOnDemandTensor::take_memory (const inthist::Shape &of_r
   if (bytes == 0)
     return HostMemory ();
   return context_->memory->take (bytes, [&of_region] (const Available &available) {
-    return no_memory_for_tensor (of_region, bytes_of_tensor (of_region), available, 0);
+    return no_memory_for_tensor (of_region, inthist::tensor_bytes (of_region), available, 0);
   });
 }
 

@@ -61,8 +61,7 @@ public:
 private:
   std::size_t bytes (int bins, int rows) const
   {
-    const inthist::Shape part = shape_of_part (shape_, bins, rows);
-    return inthist::tensor_bytes (part, inthist::layout_of (part));
+    return inthist::tensor_bytes (shape_of_part (shape_, bins, rows));
   }
 
   /// Returns how many tensors of parts of this size fit a device, besides `more` bytes.
@@ -188,7 +187,7 @@ std::size_t overhead_of (const inthist::Shape &part, const Options &options, int
 
 unsigned room_for (const inthist::Shape &shape, std::size_t memory, std::size_t needed)
 {
-  const std::size_t bytes = inthist::tensor_bytes (shape, inthist::layout_of (shape));
+  const std::size_t bytes = inthist::tensor_bytes (shape);
   return unsigned (
       std::min<std::size_t> (memory > needed ? (memory - needed) / bytes : 0, G_MAXINT32));
 }

@@ -29,7 +29,7 @@ bool takes_opencv (const Shape &shape)
 bool takes_32_bit_indices (const Shape &shape)
 {
   return shape.content == Content::bins && shape.counter == Type::u32
-         && tensor_bytes (shape, layout_of (shape)) / sizeof (std::uint32_t) < INT32_MAX;
+         && tensor_bytes (shape) / sizeof (std::uint32_t) < INT32_MAX;
 }
 
 bool takes_tables (const Shape &shape)
