@@ -19,9 +19,9 @@ Expected<> in_parallel (int n, const std::function<Expected<> (int)> &body)
   const std::atomic<bool> *const flag = CancelScope::flag ();
   std::vector<Expected<>> outcomes (n > 0 ? std::size_t (n) : 0);
   TRY (check_host (inthist::cpu::in_parallel (n, [&] (int i) {
-    std::optional<CancelScope> its;
+    std::optional<CancelScope> scope;
     if (flag)
-      its.emplace (*flag);
+      scope.emplace (*flag);
     const auto may_run = CancelScope::check ();
     outcomes[std::size_t (i)] = may_run ? body (i) : may_run;
   })));

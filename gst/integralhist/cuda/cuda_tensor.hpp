@@ -68,7 +68,8 @@ private:
 
   /// Returns an event to record after a reader's work; the caller holds readers_mutex_.
   inthist::cuda::CudaExpected<cudaEvent_t> event_for_reader ();
-  inthist::cuda::CudaExpected<> copy_blocks (const HostDestination &to, cudaStream_t stream);
+  inthist::cuda::CudaExpected<> copy_pieces (const HostDestination &destination,
+                                             cudaStream_t stream);
   /// Enqueues queries on the device; they run after the tensor is computed.
   inthist::cuda::CudaExpected<> enqueue (const StagedQueries &staged, cudaStream_t stream);
 

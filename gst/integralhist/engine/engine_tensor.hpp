@@ -13,36 +13,37 @@
 
 namespace integralhist {
 
+/// `n` pieces of memory, each of `bytes` bytes. They lie one after another in a part's tensor, and
+/// go to the address `to`, every `to_pitch` bytes.
+struct Pieces {
+  std::byte *to;
+  std::size_t to_pitch, bytes;
+  int n;
+};
+
 /// The place of a part of a frame (some bins and rows) in the whole frame's tensor in host memory.
 struct HostDestination {
   std::byte *tensor = nullptr;
   inthist::Shape shape;  // of the whole frame
   Part part;
 
-  /// Calls `copy (to, to_pitch, from, from_pitch, bytes, n)` for blocks that make up the part's
-  /// tensor. A block is `n` pieces of `bytes` bytes, every `from_pitch` bytes from offset `from` of
-  /// that tensor on. They go to the address `to`, every `to_pitch` bytes.
-  template <class Copy>
-  void for_blocks (Copy &&copy) const
+  /// Returns the pieces that make up the part's tensor: all of it if the part has all rows.
+  Pieces pieces () const
   {
-    const inthist::Shape own = shape_of_part (shape, part.bins, part.rows);
-    const inthist::Layout all = inthist::layout_of (shape), piece = inthist::layout_of (own);
+    const inthist::Layout all = inthist::layout_of (shape),
+                          own = inthist::layout_of (shape_of_part (shape, part.bins, part.rows));
     std::byte *const to =
         tensor + part.first_bin * all.plane_pitch + part.first_row * all.row_pitch;
-    const std::size_t planes = part.bins * piece.plane_pitch;
-    if (part.rows == shape.height)
-      copy (to, planes, 0, planes, planes, 1);
-    else
-      copy (to, all.plane_pitch, 0, piece.plane_pitch, piece.plane_pitch, part.bins);
+    const std::size_t bytes = part.bins * own.plane_pitch;
+    return part.rows == shape.height ? Pieces{ to, bytes, bytes, 1 }
+                                     : Pieces{ to, all.plane_pitch, own.plane_pitch, part.bins };
   }
 
   void copy (const std::byte *from) const
   {
-    for_blocks ([from] (std::byte *to, std::size_t to_pitch, std::size_t offset, std::size_t pitch,
-                        std::size_t bytes, int n) {
-      for (int i = 0; i < n; i++)
-        std::memcpy (to + i * to_pitch, from + offset + i * pitch, bytes);
-    });
+    const auto [to, to_pitch, bytes, n] = pieces ();
+    for (int i = 0; i < n; i++)
+      std::memcpy (to + i * to_pitch, from + i * bytes, bytes);
   }
 };
 

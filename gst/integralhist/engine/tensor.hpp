@@ -124,8 +124,8 @@ public:
   const std::shared_ptr<Flags> flags;
 
 protected:
-  Tensor (const Tensor &to, std::shared_ptr<Flags> its)
-      : shape (to.shape), layout (to.layout), flags (std::move (its))
+  Tensor (const Tensor &to, std::shared_ptr<Flags> flags)
+      : shape (to.shape), layout (to.layout), flags (std::move (flags))
   {
   }
 };
