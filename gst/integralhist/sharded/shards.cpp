@@ -39,11 +39,11 @@ Expected<HostMemory> totals_of (const Shape &whole, std::span<const Shard> shard
   query.best = nullptr;
   const std::size_t n = query.n_totals (), size = inthist::answer_bytes (whole, query);
   HostMemory totals = TRY (allocate_bytes (size));
-  const HostMemory part = TRY (allocate_bytes (size));
+  const HostMemory shard_totals = TRY (allocate_bytes (size));
   auto *const sums = reinterpret_cast<std::uint64_t *> (totals.get ());
-  const auto *const of_shard = reinterpret_cast<const std::uint64_t *> (part.get ());
+  const auto *const of_shard = reinterpret_cast<const std::uint64_t *> (shard_totals.get ());
   std::fill_n (sums, n, 0);
-  query.answers = part.get ();
+  query.answers = shard_totals.get ();
   for (const Shard &shard : shards) {
     TRY (shard.tensor->ask ({ &query, 1 }));
     std::transform (sums, sums + n, of_shard, sums, std::plus<> ());
@@ -51,14 +51,58 @@ Expected<HostMemory> totals_of (const Shape &whole, std::span<const Shard> shard
   return totals;
 }
 
-/// Returns the part of `rows` models of `all` bins that a shard needs: `n` bins from `first` on.
-std::vector<float> models_of_shard (const float *numbers, int rows, int all, int first, int n)
+/// What a query about all bins carries from shard to shard, and the totals that it divides by.
+struct Carried {
+  HostMemory values, totals;
+};
+
+Expected<Carried> carried_by (const Query &query, const Shape &whole, std::span<const Shard> shards)
 {
-  std::vector<float> part;
-  part.reserve (std::size_t (rows) * n);
-  for (int row = 0; row < rows; row++, numbers += all)
-    part.insert (part.end (), numbers + first, numbers + first + n);
-  return part;
+  Carried carried = { nullptr, TRY (totals_of (whole, shards, query)) };
+  if (!is_per_bin (query))
+    carried.values = TRY (allocate_bytes (inthist::carried_bytes (query)));
+  return carried;
+}
+
+/// The memory that a query to one shard points to: for its answers, or for its models.
+struct ShardMemory {
+  HostMemory answers;
+  std::vector<float> models;
+};
+
+/// Returns a query as one shard gets it: with memory for the answers about the shard's bins, or
+/// with the models of these bins and what other shards have carried so far.
+Expected<Query> query_to (const Shard &shard, const Shape &whole, Query query,
+                          const Carried &carried, ShardMemory &memory)
+{
+  const Shape &shape = shard.tensor->shape;
+  if (is_per_bin (query)) {
+    memory.answers = TRY (allocate_bytes (inthist::answer_bytes (shape, query)));
+    query.answers = memory.answers.get ();
+    return query;
+  }
+  for (int model = 0; model < query.n_models (); model++) {
+    const float *const bins = query.models + std::size_t (model) * whole.bins + shard.first_bin;
+    memory.models.insert (memory.models.end (), bins, bins + shape.bins);
+  }
+  query.models = memory.models.data ();
+  query.carried = carried.values.get ();
+  query.totals = reinterpret_cast<const std::uint64_t *> (carried.totals.get ());
+  query.first_bin = shard.first_bin;
+  query.all_bins = whole.bins;
+  return query;
+}
+
+/// Copies counts or sums of a shard's bins to `answers`, which has those of all bins.
+void put_answers (const Shard &shard, const Shape &whole, const Query &of_shard, void *answers)
+{
+  const std::size_t windows = of_shard.windows.size (),
+                    bytes = inthist::answer_bytes (shard.tensor->shape, of_shard) / windows,
+                    bin_bytes = bytes / shard.tensor->shape.bins;
+  for (std::size_t window = 0; window < windows; window++)
+    std::memcpy (static_cast<std::byte *> (answers)
+                     + (window * whole.bins + shard.first_bin) * bin_bytes,
+                 static_cast<const std::byte *> (of_shard.answers) + window * bytes, bytes);
 }
 
 }  // namespace
@@ -66,45 +110,19 @@ std::vector<float> models_of_shard (const float *numbers, int rows, int all, int
 Expected<> ask_shards (const Shape &whole, std::span<const Shard> shards,
                        std::span<const Query> queries)
 {
-  std::vector<HostMemory> carried (queries.size ());  // data that queries carry between shards
-  std::vector<HostMemory> totals (queries.size ());
-  for (std::size_t i = 0; i < queries.size (); i++) {
-    totals[i] = TRY (totals_of (whole, shards, queries[i]));
-    if (!is_per_bin (queries[i]))
-      carried[i] = TRY (allocate_bytes (inthist::carried_bytes (queries[i])));
-  }
-
-  for (const auto &[first_bin, tensor] : shards) {
-    const int bins = tensor->shape.bins;
-    std::vector<Query> asked (queries.begin (), queries.end ());
-    std::vector<HostMemory> parts (queries.size ());
-    std::vector<std::vector<float>> models (queries.size ());
-    for (std::size_t i = 0; i < queries.size (); i++) {
-      Query &query = asked[i];
-      if (is_per_bin (query)) {
-        parts[i] = TRY (allocate_bytes (inthist::answer_bytes (tensor->shape, query)));
-        query.answers = parts[i].get ();
-      } else {
-        models[i] = models_of_shard (query.models, query.n_models (), whole.bins, first_bin, bins);
-        query.models = models[i].data ();
-        query.carried = carried[i].get ();
-        query.totals = reinterpret_cast<const std::uint64_t *> (totals[i].get ());
-        query.first_bin = first_bin;
-        query.all_bins = whole.bins;
-      }
-    }
-    TRY (tensor->ask (asked));
-
-    for (std::size_t i = 0; i < queries.size (); i++)
-      if (is_per_bin (queries[i]) && queries[i].answers) {
-        const std::size_t windows = queries[i].windows.size (),
-                          part = inthist::answer_bytes (tensor->shape, asked[i]) / windows,
-                          bin = part / bins;
-        for (std::size_t window = 0; window < windows; window++)
-          std::memcpy (static_cast<std::byte *> (queries[i].answers)
-                           + (window * whole.bins + first_bin) * bin,
-                       parts[i].get () + window * part, part);
-      }
+  const std::size_t n = queries.size ();
+  std::vector<Carried> carried (n);
+  for (std::size_t i = 0; i < n; i++)
+    carried[i] = TRY (carried_by (queries[i], whole, shards));
+  for (const Shard &shard : shards) {
+    std::vector<ShardMemory> memory (n);
+    std::vector<Query> of_shard (n);
+    for (std::size_t i = 0; i < n; i++)
+      of_shard[i] = TRY (query_to (shard, whole, queries[i], carried[i], memory[i]));
+    TRY (shard.tensor->ask (of_shard));
+    for (std::size_t i = 0; i < n; i++)
+      if (is_per_bin (queries[i]) && queries[i].answers)
+        put_answers (shard, whole, of_shard[i], queries[i].answers);
   }
   return {};
 }
