@@ -41,7 +41,7 @@ private:
   {
     void *library = dlopen ("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL);
     if (!library)
-      return error (Error::Kind::no_device, dlerror ());
+      return error (Error::Kind::no_device, dlerror (), ": install the NVIDIA driver");
     Driver driver;
     std::string missing;
     const auto find = [&] (auto &function, const char *name) {
@@ -97,7 +97,7 @@ Expected<std::shared_ptr<CudaContext>> CudaContext::primary (int device)
   CUcontext context;
   if (const CUresult result = driver.retain (&context, device))
     return error (Error::Kind::failed, "CUDA device ", device,
-                  " gave no context: ", name_of (result));
+                  " gave no context: ", name_of (result), ": look at nvidia-smi");
   const std::shared_ptr<void> owner (context,
                                      [driver, device] (void *) { driver.release (device); });
   return wrap (context, device, owner);
@@ -157,7 +157,7 @@ Expected<> CudaContext::copy_from (const CudaContext &other, const void *from, v
   if (const CUresult result = Driver::get ().copy_peer (
           as_pointer (to), context (*this), as_pointer (from), context (other), bytes, stream))
     return error (Error::Kind::failed, "CUDA: copying from device ", other.device_, " to device ",
-                  device_, ": ", name_of (result));
+                  device_, ": ", name_of (result), ": set cuda-device-ids to one of them");
   return {};
 }
 

@@ -23,13 +23,13 @@ using inthist::Content;
 constexpr std::size_t kMaxAnswer = 256 << 20;  // bytes
 
 /// Copies `bytes` bytes of answers from the GPU to the host, and waits for the copy.
-Expected<> fetch (QueryBuffers &at, std::size_t bytes)
+Expected<> fetch (QueryBuffers &buffers, std::size_t bytes)
 {
-  cudaStream_t stream = at.stream.get ();
-  TRY (check (cudaMemcpyAsync (at.host_answers.get (), at.answers.get (), bytes,
+  cudaStream_t stream = buffers.stream.get ();
+  TRY (check (cudaMemcpyAsync (buffers.host_answers.get (), buffers.answers.get (), bytes,
                                cudaMemcpyDeviceToHost, stream)));
-  TRY (at.end (stream));
-  TRY (await (at.done.get (), kAnswerPolling));
+  TRY (buffers.end (stream));
+  TRY (await (buffers.done.get (), kAnswerPolling));
   return {};
 }
 
@@ -117,33 +117,32 @@ Expected<> CudaFeatureImage::add_up_cells (std::span<const CellsQuery> queries)
 {
   const CellInputSizes sizes = input_sizes_of (queries);
   const std::size_t bytes = sizes.sums * sizeof (std::int64_t);
-  QueryLease at;
+  QueryLease buffers;
   TRY (with_context (*context_, [&] () -> Expected<> {
-    at = TRY (buffers_->lease ());
-    TRY (at->reserve (0, bytes, bytes));
-    TRY (enqueue_cells (queries, *at, at->stream.get ()));
-    return fetch (*at, bytes);
+    buffers = TRY (buffers_->lease ());
+    TRY (buffers->reserve (0, bytes, bytes));
+    TRY (enqueue_cells (queries, *buffers, buffers->stream.get ()));
+    return fetch (*buffers, bytes);
   }));
-  return copy (queries, at->host_answers.get ());
+  return copy (queries, buffers->host_answers.get ());
 }
 
 Expected<> CudaFeatureImage::count (std::span<const inthist::Region> windows, guint32 *counts)
 {
   const std::size_t bytes = windows.size () * std::size_t (shape_.bins) * sizeof *counts;
-  QueryLease lease;
+  QueryLease buffers;
   TRY (with_context (*context_, [&] () -> Expected<> {
-    lease = TRY (buffers_->lease ());
-    QueryBuffers &at = *lease;
-    TRY (at.reserve (windows.size_bytes (), bytes, bytes));
-    std::memcpy (at.host_inputs.get (), windows.data (), windows.size_bytes ());
-    cudaStream_t stream = at.stream.get ();
-    TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), windows.size_bytes (),
-                                 cudaMemcpyHostToDevice, stream)));
-    TRY (count_on (stream, reinterpret_cast<const inthist::Region *> (at.inputs.get ()),
-                   int (windows.size ()), reinterpret_cast<guint32 *> (at.answers.get ())));
-    return fetch (at, bytes);
+    buffers = TRY (buffers_->lease ());
+    TRY (buffers->reserve (windows.size_bytes (), bytes, bytes));
+    std::memcpy (buffers->host_inputs.get (), windows.data (), windows.size_bytes ());
+    cudaStream_t stream = buffers->stream.get ();
+    TRY (check (cudaMemcpyAsync (buffers->inputs.get (), buffers->host_inputs.get (),
+                                 windows.size_bytes (), cudaMemcpyHostToDevice, stream)));
+    TRY (count_on (stream, reinterpret_cast<const inthist::Region *> (buffers->inputs.get ()),
+                   int (windows.size ()), reinterpret_cast<guint32 *> (buffers->answers.get ())));
+    return fetch (*buffers, bytes);
   }));
-  std::memcpy (counts, lease->host_answers.get (), bytes);
+  std::memcpy (counts, buffers->host_answers.get (), bytes);
   return {};
 }
 
@@ -167,12 +166,12 @@ Expected<> CudaFeatureImage::count_on (inthist::Stream stream, const inthist::Re
 
 /// Enqueues the sums of cells, which stay in GPU memory; the CUDA context is current.
 CudaExpected<> CudaFeatureImage::enqueue_cells (std::span<const CellsQuery> queries,
-                                                QueryBuffers &at, cudaStream_t stream) const
+                                                QueryBuffers &buffers, cudaStream_t stream) const
 {
   const CellInputSizes sizes = input_sizes_of (queries);
-  TRY (at.reserve (sizes.bytes, sizes.sums * sizeof (std::int64_t), 0));
-  const CellGrids grids = stage (queries, sizes, at);
-  TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), sizes.bytes,
+  TRY (buffers.reserve (sizes.bytes, sizes.sums * sizeof (std::int64_t), 0));
+  const CellGrids grids = stage (queries, sizes, buffers);
+  TRY (check (cudaMemcpyAsync (buffers.inputs.get (), buffers.host_inputs.get (), sizes.bytes,
                                cudaMemcpyHostToDevice, stream)));
   TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
   TRY (check (inthist::cuda::add_up_cells (values (), shape_, grids, stream)));
@@ -202,17 +201,18 @@ CudaFeatureImage::input_sizes_of (std::span<const CellsQuery> queries) const
 /// Writes the inputs of queries for cells to pinned memory: a CellsOnDevice for each grid, edges,
 /// and weights of values. Pointers in the inputs are addresses on the GPU.
 CellGrids CudaFeatureImage::stage (std::span<const CellsQuery> queries, const CellInputSizes &sizes,
-                                   const QueryBuffers &at) const
+                                   const QueryBuffers &buffers) const
 {
-  auto *grid = reinterpret_cast<CellsOnDevice *> (at.host_inputs.get ());
+  auto *grid = reinterpret_cast<CellsOnDevice *> (buffers.host_inputs.get ());
   auto *edges = reinterpret_cast<int *> (grid + sizes.grids);
   auto *value_weights = reinterpret_cast<std::uint16_t *> (edges + sizes.edges);
   const auto there = [&]<class T> (T *here) {
-    return reinterpret_cast<T *> (at.inputs.get ()
-                                  + (reinterpret_cast<std::byte *> (here) - at.host_inputs.get ()));
+    return reinterpret_cast<T *> (
+        buffers.inputs.get ()
+        + (reinterpret_cast<std::byte *> (here) - buffers.host_inputs.get ()));
   };
   CellGrids all = { there (grid), int (sizes.grids), 0, 0 };
-  auto *sums = reinterpret_cast<std::int64_t *> (at.answers.get ());
+  auto *sums = reinterpret_cast<std::int64_t *> (buffers.answers.get ());
   for (const CellsQuery &query : queries) {
     for (const inthist::Cells &cells : query.grids) {
       int *const x = edges, *const y = std::ranges::copy (cells.x, x).out;

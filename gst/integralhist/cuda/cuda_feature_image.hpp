@@ -72,10 +72,10 @@ private:
     return inthist::bin_stride (shape_.width) * inthist::bytes_of (shape_.pixel);
   }
   inthist::cuda::CudaExpected<> enqueue_cells (std::span<const CellsQuery> queries,
-                                               QueryBuffers &at, cudaStream_t stream) const;
+                                               QueryBuffers &buffers, cudaStream_t stream) const;
   CellInputSizes input_sizes_of (std::span<const CellsQuery> queries) const;
   inthist::cuda::CellGrids stage (std::span<const CellsQuery> queries, const CellInputSizes &sizes,
-                                  const QueryBuffers &at) const;
+                                  const QueryBuffers &buffers) const;
   std::uint16_t *write_value_weights (const CellsQuery &query, std::uint16_t *value_weights) const;
   Expected<> copy (std::span<const CellsQuery> queries, const std::byte *next) const;
 

@@ -37,12 +37,13 @@ public:
 
   const ContextRef context;
 
-  /// Enqueues the computation of a region's tensor from the frame's feature image. The tensor of a
-  /// part has memory for slightly larger ones, to be reused. The CUDA context is current.
+  /// Enqueues the computation of a region's tensor from the frame's feature image. If the region is
+  /// not the whole frame, the tensor has memory for slightly larger ones, to be reused. The CUDA
+  /// context is current.
   Expected<std::shared_ptr<CudaTensor>> compute (const inthist::Shape &shape, const Region &region,
-                                                 bool is_part, CudaFeatureImage &image)
+                                                 bool is_whole, CudaFeatureImage &image)
   {
-    std::shared_ptr<CudaTensor> tensor = TRY (take (shape, is_part));
+    std::shared_ptr<CudaTensor> tensor = TRY (take (shape, is_whole));
     std::unique_ptr<Workplace> place = TRY (take_place ());
     const auto enqueued = enqueue (*tensor, region, *place, image);
     if (!enqueued)
@@ -70,16 +71,16 @@ private:
   };
 
   /// Returns a tensor that goes back to the idle tensors when its last owner drops it.
-  Expected<std::shared_ptr<CudaTensor>> take (const inthist::Shape &shape, bool is_part)
+  Expected<std::shared_ptr<CudaTensor>> take (const inthist::Shape &shape, bool is_whole)
   {
     constexpr int kUnit = 128;
     inthist::Shape room = shape;
-    if (is_part) {
+    if (!is_whole) {
       room.width = inthist::round_up (shape.width, kUnit);
       room.height = inthist::round_up (shape.height, kUnit);
     }
-    const std::size_t bytes = inthist::tensor_bytes (shape, inthist::layout_of (shape)),
-                      most = 4 * inthist::tensor_bytes (room, inthist::layout_of (room));
+    const std::size_t bytes = inthist::tensor_bytes (shape),
+                      most = 4 * inthist::tensor_bytes (room);
     auto tensor = idle_->take (
         [&] (const auto &idle) { return idle->room () >= bytes && idle->room () <= most; });
     if (!tensor)
@@ -128,29 +129,16 @@ private:
     const inthist::Shape &shape = tensor.shape;
     cudaStream_t stream = place.stream.get ();
     const inthist::Strategy &strategy = *inthist::preferred_strategy (inthist::Device::cuda, shape);
-    const std::size_t pixel = inthist::bytes_of (shape.pixel),
-                      stride = inthist::binned_stride (shape);
+    const bool bins = shape.content == inthist::Content::bins;
     inthist::PixelPlane values = image.values ();
-    values.data += std::size_t (region.y) * values.stride + std::size_t (region.x) * pixel;
+    values.data += std::size_t (region.y) * values.stride
+                   + std::size_t (region.x) * inthist::bytes_of (shape.pixel);
     TRY (place.workspace.reserve (strategy.workspace_bytes (shape, {})));
     TRY (tensor.reuse (stream));
     TRY (check (cudaStreamWaitEvent (stream, image.values_ready (), 0)));
     const inthist::Binning binning = { { values.data, std::ptrdiff_t (values.stride), {} },
                                        image.lut () };
-    // The weights of a region narrower than the frame are copied, because a strategy on a GPU reads
-    // them only from a plane with the stride of the region (PixelPlane).
-    const bool bins = shape.content == inthist::Content::bins,
-               moves = shape.content == inthist::Content::weights
-                       && (region.x > 0 || values.stride != stride);
-    inthist::PixelPlane pixels = values;
-    if (bins || moves) {
-      TRY (place.pixels.reserve (stride * shape.height));
-      pixels = { reinterpret_cast<std::uint8_t *> (place.pixels.get ()), stride };
-    }
-    if (moves)
-      TRY (check (cudaMemcpy2DAsync (pixels.data, stride, values.data, values.stride,
-                                     std::size_t (shape.width) * pixel, std::size_t (shape.height),
-                                     cudaMemcpyDeviceToDevice, stream)));
+    const inthist::PixelPlane pixels = TRY (pixels_for (shape, region, values, place));
     TRY (check (inthist::run (strategy, { .shape = shape,
                                           .layout = tensor.layout,
                                           .pixels = pixels,
@@ -160,6 +148,28 @@ private:
                                           .binning = bins ? &binning : nullptr })));
     TRY (tensor.set_computed (stream));
     return image.add_reader (tensor.computed ());
+  }
+  /// Returns the plane that a strategy reads a region's values from, or writes its bins to. Weights
+  /// of a region narrower than the frame are copied there, because a strategy on a GPU reads them
+  /// only from a plane with the stride of the region (PixelPlane).
+  static CudaExpected<inthist::PixelPlane> pixels_for (const inthist::Shape &shape,
+                                                       const Region &region,
+                                                       const inthist::PixelPlane &values,
+                                                       Workplace &place)
+  {
+    const std::size_t stride = inthist::binned_stride (shape);
+    const bool copies =
+        shape.content == inthist::Content::weights && (region.x > 0 || values.stride != stride);
+    if (shape.content != inthist::Content::bins && !copies)
+      return values;
+    TRY (place.pixels.reserve (stride * shape.height));
+    auto *const pixels = reinterpret_cast<std::uint8_t *> (place.pixels.get ());
+    if (copies)
+      TRY (check (cudaMemcpy2DAsync (pixels, stride, values.data, values.stride,
+                                     std::size_t (shape.width) * inthist::bytes_of (shape.pixel),
+                                     std::size_t (shape.height), cudaMemcpyDeviceToDevice,
+                                     place.stream.get ())));
+    return inthist::PixelPlane{ pixels, stride };
   }
 
   const Download download_;
@@ -249,7 +259,7 @@ private:
   {
     return with_context (*tensors_->context, [&] () -> Expected<std::shared_ptr<Tensor>> {
       const std::shared_ptr<Tensor> tensor =
-          TRY (tensors_->compute (shape_of (region), region, !is_whole (region), *image_));
+          TRY (tensors_->compute (shape_of (region), region, is_whole (region), *image_));
       context_->count_tensor (is_whole (region));
       return tensor;
     });

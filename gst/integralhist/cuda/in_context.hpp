@@ -23,7 +23,7 @@ auto with_context (const CudaContext &context, Body &&body)
   const CudaContext::Scope scope (context);
   if (!scope)
     return error (Error::Kind::failed, "CUDA: the context of device ", context.device (),
-                  " is gone");
+                  " is gone: stop pipelines before the process ends");
   auto result = body ();
   if (!result)
     return tl::unexpected<Error> (std::move (result).error ());
