@@ -147,9 +147,11 @@ static Expected<> add_up (Tensor &tensor, const GstVideoRectangle *rectangles, g
   return {};
 }
 
+/// add_up () for functions of the C API, which pass a histogram and get a GError. So is the
+/// add_up_bytes () below.
 template <class Answer>
-static gboolean add_up_c (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles,
-                          guint n, Answer *answers, GError **error)
+static gboolean add_up (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles,
+                        guint n, Answer *answers, GError **error)
 {
   g_return_val_if_fail (histogram && (n == 0 || (rectangles && answers)), FALSE);
   return to_c (add_up (*histogram->tensor, rectangles, n, answers), error);
@@ -162,7 +164,7 @@ static Answer *add_up_one (GstIntegralHistogram *histogram, const GstVideoRectan
   g_return_val_if_fail (histogram, nullptr);
   const gsize planes = histogram->tensor->shape.bins;
   g_autofree Answer *answers = g_new (Answer, planes);
-  const bool answered = add_up_c (histogram, &rectangle, 1, answers, error);
+  const bool answered = add_up (histogram, &rectangle, 1, answers, error);
   store (n_answers, answered ? planes : 0);
   return answered ? static_cast<Answer *> (g_steal_pointer (&answers)) : nullptr;
 }
@@ -182,8 +184,8 @@ static Expected<GBytes *> add_up_bytes (Tensor &tensor, const gint *values, gsiz
 }
 
 template <class Answer>
-static GBytes *add_up_bytes_c (GstIntegralHistogram *histogram, const gint *values, gsize n_values,
-                               GError **error)
+static GBytes *add_up_bytes (GstIntegralHistogram *histogram, const gint *values, gsize n_values,
+                             GError **error)
 {
   g_return_val_if_fail (histogram, nullptr);
   return to_c (add_up_bytes<Answer> (*histogram->tensor, values, n_values), error);
@@ -366,28 +368,28 @@ gboolean gst_integral_histogram_regions (GstIntegralHistogram *histogram,
                                          const GstVideoRectangle *rectangles, guint n,
                                          guint32 *counts, GError **error)
 {
-  return integralhist::add_up_c (histogram, rectangles, n, counts, error);
+  return integralhist::add_up (histogram, rectangles, n, counts, error);
 }
 
 gboolean gst_integral_histogram_region (GstIntegralHistogram *histogram, gint x, gint y, gint width,
                                         gint height, guint32 *counts, GError **error)
 {
   const GstVideoRectangle rectangle = { x, y, width, height };
-  return integralhist::add_up_c (histogram, &rectangle, 1, counts, error);
+  return integralhist::add_up (histogram, &rectangle, 1, counts, error);
 }
 
 gboolean gst_integral_histogram_regions_sums (GstIntegralHistogram *histogram,
                                               const GstVideoRectangle *rectangles, guint n,
                                               guint64 *sums, GError **error)
 {
-  return integralhist::add_up_c (histogram, rectangles, n, sums, error);
+  return integralhist::add_up (histogram, rectangles, n, sums, error);
 }
 
 gboolean gst_integral_histogram_region_sums (GstIntegralHistogram *histogram, gint x, gint y,
                                              gint width, gint height, guint64 *sums, GError **error)
 {
   const GstVideoRectangle rectangle = { x, y, width, height };
-  return integralhist::add_up_c (histogram, &rectangle, 1, sums, error);
+  return integralhist::add_up (histogram, &rectangle, 1, sums, error);
 }
 
 guint32 *gst_integral_histogram_query_region (GstIntegralHistogram *histogram, gint x, gint y,
@@ -401,7 +403,7 @@ GBytes *gst_integral_histogram_query_regions (GstIntegralHistogram *histogram,
                                               const gint *rectangles, gsize n_values,
                                               GError **error)
 {
-  return integralhist::add_up_bytes_c<guint32> (histogram, rectangles, n_values, error);
+  return integralhist::add_up_bytes<guint32> (histogram, rectangles, n_values, error);
 }
 
 guint64 *gst_integral_histogram_query_region_sums (GstIntegralHistogram *histogram, gint x, gint y,
@@ -415,7 +417,7 @@ GBytes *gst_integral_histogram_query_regions_sums (GstIntegralHistogram *histogr
                                                    const gint *rectangles, gsize n_values,
                                                    GError **error)
 {
-  return integralhist::add_up_bytes_c<guint64> (histogram, rectangles, n_values, error);
+  return integralhist::add_up_bytes<guint64> (histogram, rectangles, n_values, error);
 }
 
 GstBuffer *gst_integral_histogram_get_buffer (GstIntegralHistogram *histogram, GError **error)

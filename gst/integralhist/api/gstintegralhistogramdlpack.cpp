@@ -12,21 +12,21 @@ namespace {
 
 /// A DLPack array with its shape, and a reference to the histogram that owns the data.
 template <class Managed>
-struct Exported {
+struct ArrayOwner {
   Managed managed = {};
   std::int64_t shape[3] = {}, strides[3] = {};
   GstIntegralHistogram *histogram = nullptr;
 
   /// The deleter of a DLPack array. Any thread may call it, even while the process ends, so it uses
   /// neither Python nor a log.
-  static void drop (Managed *managed)
+  static void release (Managed *managed)
   {
-    auto *const exported = static_cast<Exported *> (managed->owner);
+    auto *const owner = static_cast<ArrayOwner *> (managed->owner);
     if (managed->array.device.type == dlpack::cuda)
-      if (const auto tensor = exported->histogram->tensor->device_tensor (); tensor && *tensor)
+      if (const auto tensor = owner->histogram->tensor->device_tensor (); tensor && *tensor)
         (*tensor)->add_all_readers ();
-    gst_integral_histogram_unref (exported->histogram);
-    delete exported;
+    gst_integral_histogram_unref (owner->histogram);
+    delete owner;
   }
 };
 
@@ -81,8 +81,9 @@ Expected<dlpack::Array> place_of (Tensor &tensor, guint flags, gint64 stream)
   return array;
 }
 
+/// Returns a histogram's tensor as a DLPack array, which the consumer releases by its deleter.
 template <class Managed>
-Expected<void *> exported (GstIntegralHistogram *histogram, guint flags, gint64 stream)
+Expected<void *> make_array (GstIntegralHistogram *histogram, guint flags, gint64 stream)
 {
   Tensor &tensor = *histogram->tensor;
   const inthist::Shape &shape = tensor.shape;
@@ -94,25 +95,25 @@ Expected<void *> exported (GstIntegralHistogram *histogram, guint flags, gint64 
         ": pass 1 for the legacy default stream, 2 for the per-thread one, or -1 for none");
   dlpack::Array array = TRY (place_of (tensor, flags, stream));
 
-  using Own = Exported<Managed>;
+  using Owner = ArrayOwner<Managed>;
   const auto element = std::int64_t (inthist::bytes_of (shape.counter));
-  auto *const own = new Own{ {},
-                             { shape.bins, shape.height, shape.width },
-                             { std::int64_t (layout.plane_pitch) / element,
-                               std::int64_t (layout.row_pitch) / element, 1 },
-                             gst_integral_histogram_ref (histogram) };
+  auto *const owner = new Owner{ {},
+                                 { shape.bins, shape.height, shape.width },
+                                 { std::int64_t (layout.plane_pitch) / element,
+                                   std::int64_t (layout.row_pitch) / element, 1 },
+                                 gst_integral_histogram_ref (histogram) };
   array.n_dimensions = 3;
   array.type = type;
-  array.shape = own->shape;
-  array.strides = own->strides;
-  own->managed.array = array;
-  own->managed.owner = own;
-  own->managed.deleter = Own::drop;
+  array.shape = owner->shape;
+  array.strides = owner->strides;
+  owner->managed.array = array;
+  owner->managed.owner = owner;
+  owner->managed.deleter = Owner::release;
   if constexpr (std::is_same_v<Managed, dlpack::Versioned>) {
-    own->managed.version = { Managed::kMajor, Managed::kMinor };
-    own->managed.flags = Managed::kReadOnly;
+    owner->managed.version = { Managed::kMajor, Managed::kMinor };
+    owner->managed.flags = Managed::kReadOnly;
   }
-  return static_cast<void *> (&own->managed);
+  return static_cast<void *> (&owner->managed);
 }
 
 Expected<dlpack::Device> device_of (Tensor &tensor)
@@ -126,7 +127,7 @@ Expected<dlpack::Device> device_of (Tensor &tensor)
 /// The destructor of a Python capsule that holds a DLPack array. Calls the array's deleter, unless
 /// a consumer has taken the array and renamed the capsule.
 template <class Managed>
-void free_in (void *capsule, const char *name)
+void release_array_of (void *capsule, const char *name)
 {
   using IsValid = int (void *, const char *);
   using GetPointer = void *(void *, const char *);
@@ -162,8 +163,8 @@ gpointer gst_integral_histogram_get_dlpack (GstIntegralHistogram *histogram,
   g_return_val_if_fail (histogram, nullptr);
   using namespace integralhist;
   return to_c (flags & GST_INTEGRAL_HISTOGRAM_DLPACK_UNVERSIONED
-                   ? exported<dlpack::Unversioned> (histogram, flags, stream)
-                   : exported<dlpack::Versioned> (histogram, flags, stream),
+                   ? make_array<dlpack::Unversioned> (histogram, flags, stream)
+                   : make_array<dlpack::Versioned> (histogram, flags, stream),
                error);
 }
 
@@ -179,6 +180,6 @@ gint gst_integral_histogram_get_dlpack_device (GstIntegralHistogram *histogram, 
 void gst_integral_histogram_dlpack_capsule_free (gpointer capsule)
 {
   using namespace integralhist;
-  free_in<dlpack::Versioned> (capsule, "dltensor_versioned");
-  free_in<dlpack::Unversioned> (capsule, "dltensor");
+  release_array_of<dlpack::Versioned> (capsule, "dltensor_versioned");
+  release_array_of<dlpack::Unversioned> (capsule, "dltensor");
 }

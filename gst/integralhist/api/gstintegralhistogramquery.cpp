@@ -67,38 +67,49 @@ static_assert (int (Measure::intersection) == GST_INTEGRAL_HISTOGRAM_MEASURE_INT
 static_assert (sizeof (Best) == sizeof (inthist::Best)
                && offsetof (Best, index) == offsetof (inthist::Best, index));
 
+Expected<> check_linear (std::span<const float> model)
+{
+  for (const float number : model)
+    if (!std::isfinite (number))
+      return refuse ("a model has the bin ", number, ": pass finite numbers");
+  return {};
+}
+
+/// Divides a model by its sum, so that it can be compared with windows of any size, and prepares it
+/// for a measure.
+Expected<> normalise (Measure measure, std::span<float> model)
+{
+  double sum = 0;
+  for (const float bin : model) {
+    if (!(bin >= 0) || !std::isfinite (bin))
+      return refuse ("a model has the bin ", bin,
+                     ": pass numbers of 0 or more, or use the measure linear");
+    sum += bin;
+  }
+  if (sum <= 0)
+    return refuse (
+        "a model is empty, because all of its bins are 0: pass one with pixels in a bin");
+  for (float &bin : model)
+    bin = float (bin / sum);
+  inthist::prepare (measure, model);
+  return {};
+}
+
 /// Builds the queries for one call of the C API, and owns the models that the queries point to.
 class QueryBuilder {
 public:
   explicit QueryBuilder (Tensor &tensor) : tensor_ (tensor) {}
 
-  /// Returns copies of `n` model histograms, prepared for a measure: divided by their sums, so that
-  /// they can be compared with windows of any size. Models of a linear measure are not divided.
+  /// Returns copies of `n` model histograms, prepared for a measure. Models of a linear measure
+  /// stay as they are.
   Expected<const float *> models_for (Measure measure, const gfloat *models, std::size_t n)
   {
     const std::size_t bins = tensor_.shape.bins;
     auto &all = models_.emplace_back (models, models + n * bins);
-    if (!inthist::compares_histograms (measure)) {
-      for (const float number : all)
-        if (!std::isfinite (number))
-          return refuse ("a model has the bin ", number, ": pass finite numbers");
-      return all.data ();
-    }
     for (std::size_t m = 0; m < n; m++) {
       const std::span model (all.data () + m * bins, bins);
-      double sum = 0;
-      for (float &bin : model) {
-        if (!(bin >= 0) || !std::isfinite (bin))
-          return refuse ("a model has the bin ", bin,
-                         ": pass numbers of 0 or more, or use the measure linear");
-        sum += bin;
-      }
-      if (sum <= 0)
-        return refuse (
-            "a model is empty, because all of its bins are 0: pass one with pixels in a bin");
-      for (float &bin : model)
-        bin = float (bin / sum);
-      inthist::prepare (measure, model);
+      TRY (inthist::compares_histograms (measure) ? normalise (measure, model)
+                                                  : check_linear (model));
     }
     return all.data ();
   }

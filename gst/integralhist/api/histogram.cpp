@@ -30,18 +30,18 @@ Tensor &tensor_of (GstIntegralHistogram *histogram)
 std::string text_of (const inthist::Quantization &quantization)
 {
   std::string text;
-  for (const int parts : quantization)
-    if (parts > 0)
-      text += joined (text.empty () ? "" : ",", parts);
+  for (const int number : quantization)
+    if (number > 0)
+      text += joined (text.empty () ? "" : ",", number);
   return text;
 }
 
 std::string settings_of (const HistogramSpec &spec)
 {
-  const std::string parts = text_of (spec.quantization);
+  const std::string quantization = text_of (spec.quantization);
   return joined (
       "feature=", inthist::info_of (spec.feature).nick,
-      parts.empty () ? "" : " quantization=", parts,
+      quantization.empty () ? "" : " quantization=", quantization,
       spec.weight == inthist::Weight::gradient ? " weight=gradient" : "",
       spec.soft ? " soft=true" : "",
       spec.range ? joined (" first-bin=", spec.range->first_bin, " n-bins=", spec.range->bins) : "",
