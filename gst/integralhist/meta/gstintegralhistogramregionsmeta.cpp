@@ -12,10 +12,10 @@ namespace {
 
 /// Returns whether a quantization has a number for each value of a joint feature. Their product may
 /// differ from the number of bins, because a lookup table may join bins.
-bool are_parts (const inthist::Quantization &parts, inthist::Feature feature)
+bool fits (const inthist::Quantization &quantization, inthist::Feature feature)
 {
   return std::ranges::equal (
-      parts, inthist::info_of (feature).quantization,
+      quantization, inthist::info_of (feature).quantization,
       [] (int has, int of_feature) { return (has > 0) == (of_feature > 0); });
 }
 
@@ -50,8 +50,8 @@ struct Regions {
     writer.add (guint16 (asked.planes));
     writer.add (guint32 (asked.spec.feature));
     writer.add (guint32 (asked.weight_unit));
-    for (const guint16 part : asked.spec.quantization)
-      writer.add (part);
+    for (const guint16 number : asked.spec.quantization)
+      writer.add (number);
     if (const auto &range = asked.spec.range) {
       writer.add (guint16 (range->first_bin));
       writer.add (guint16 (range->all_bins));
@@ -106,9 +106,9 @@ private:
     asked.planes = reader.take<guint16> ();
     const guint32 feature = reader.take<guint32> ();
     asked.weight_unit = reader.take<guint32> ();
-    std::array<guint16, 3> parts;
-    for (guint16 &part : parts)
-      part = reader.take<guint16> ();
+    std::array<guint16, 3> quantization;
+    for (guint16 &number : quantization)
+      number = reader.take<guint16> ();
     if (version == kWithRange) {
       const guint16 first_bin = reader.take<guint16> (), all_bins = reader.take<guint16> ();
       if (content == GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS || all_bins > inthist::kMaxBins
@@ -122,14 +122,14 @@ private:
         || feature >= std::size (inthist::kFeatures) || asked.planes < 1
         || asked.planes > guint (inthist::kMaxBins) || asked.weight_unit < 1
         || !is_size (width, height)
-        || std::ranges::any_of (parts, [] (guint16 part) { return part >= inthist::kMaxBins; }))
+        || std::ranges::any_of (quantization, [] (guint16 n) { return n >= inthist::kMaxBins; }))
       return BadBytes ("a number is out of its range");
     asked.content = GstIntegralHistogramContent (content);
     asked.spec.feature = inthist::Feature (feature);
-    std::ranges::transform (parts, asked.spec.quantization.begin (),
-                            [] (guint16 part) { return std::uint8_t (part); });
+    std::ranges::transform (quantization, asked.spec.quantization.begin (),
+                            [] (guint16 number) { return std::uint8_t (number); });
     if (asked.content != GST_INTEGRAL_HISTOGRAM_CONTENT_SUMS
-        && !are_parts (asked.spec.quantization, asked.spec.feature))
+        && !fits (asked.spec.quantization, asked.spec.feature))
       return BadBytes ("the feature has no such parts");
     asked.width = int (width);
     asked.height = int (height);

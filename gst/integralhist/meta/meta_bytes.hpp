@@ -50,16 +50,16 @@ public:
   {
     static_assert (std::is_integral_v<T>);
     std::make_unsigned_t<T> value = 0;
-    const auto part = next (sizeof value);
-    for (std::size_t i = 0; i < part.size (); i++)
-      value = std::make_unsigned_t<T> (value | (std::make_unsigned_t<T> (part[i]) << (8 * i)));
+    const auto bytes = next (sizeof value);
+    for (std::size_t i = 0; i < bytes.size (); i++)
+      value = std::make_unsigned_t<T> (value | (std::make_unsigned_t<T> (bytes[i]) << (8 * i)));
     return T (value);
   }
   double take_double () { return std::bit_cast<double> (take<guint64> ()); }
   std::string take_text ()
   {
-    const auto part = next (take<guint16> ());
-    return std::string (part.begin (), part.end ());
+    const auto bytes = next (take<guint16> ());
+    return std::string (bytes.begin (), bytes.end ());
   }
   std::size_t left () const { return bytes_.size (); }
   /// Returns whether all bytes have been read, and no value lay beyond their end.
@@ -74,9 +74,9 @@ private:
       bytes_ = {};
       return {};
     }
-    const auto part = bytes_.first (n);
+    const auto taken = bytes_.first (n);
     bytes_ = bytes_.subspan (n);
-    return part;
+    return taken;
   }
 
   std::span<const guint8> bytes_;

@@ -138,24 +138,24 @@ private:
   static gboolean transform (GstBuffer *target, GstMeta *meta, GstBuffer *, GQuark type,
                              gpointer data)
   {
-    const PlacedMeta &its = of (cast (meta));
-    const auto placed = transformed (its.placed, its.content.width, its.content.height, type, data);
+    const auto &[content, before] = of (cast (meta));
+    const auto placed = transformed (before, content.width, content.height, type, data);
     if (!placed)
       return FALSE;
-    add (target, PlacedMeta{ its.content, *placed });
+    add (target, PlacedMeta{ content, *placed });
     return TRUE;
   }
 
 #if GST_CHECK_VERSION(1, 24, 0)
   static gboolean serialize (const GstMeta *meta, GstByteArrayInterface *data, guint8 *version)
   {
-    const PlacedMeta &its = of (reinterpret_cast<const Meta *> (meta));
-    const auto bytes = bytes_of (its);
+    const PlacedMeta &sent = of (reinterpret_cast<const Meta *> (meta));
+    const auto bytes = bytes_of (sent);
     if (!bytes) {
       GST_WARNING ("a meta is left out of what is sent: %s", bytes.error ().message.c_str ());
       return FALSE;
     }
-    *version = its.content.version ();
+    *version = sent.content.version ();
     return gst_byte_array_interface_append_data (data, bytes->data (), bytes->size ());
   }
 

@@ -14,10 +14,10 @@ RegionQuery::RegionQuery (GstIntegralHistogram *histogram,
       weight_unit (gst_integral_histogram_get_weight_unit (histogram))
 {
   for (const GstVideoRectangle &r : of_frame) {
-    const inthist::Region part =
+    const inthist::Region clipped =
         inthist::clip ({ r.x, r.y, r.w, r.h }, inthist::Shape{ width, height });
-    regions.push_back ({ part.x, part.y, part.width, part.height });
-    pixels.push_back (pixels_of (part));
+    regions.push_back ({ clipped.x, clipped.y, clipped.width, clipped.height });
+    pixels.push_back (pixels_of (clipped));
   }
 }
 
