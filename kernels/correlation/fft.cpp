@@ -205,7 +205,7 @@ void Fft::run_rows (float *re, float *im, int lanes, std::span<const std::uint8_
       run (re + y * row, im + y * row, lanes);
 }
 
-/// Transforms the columns of pictures, a few at a time, so that their numbers stay in a cache.
+/// Transforms the columns of signals, a few at a time, so that their numbers stay in a cache.
 void Fft::run_columns (float *re, float *im, int lanes)
 {
   constexpr int kLanes = 32;  // columns at a time
@@ -215,10 +215,10 @@ void Fft::run_columns (float *re, float *im, int lanes)
     run (re + first, im + first, row, some * lanes);
 }
 
-void Fft::forward_2d (Complexes &pictures, int lanes, std::span<const std::uint8_t> rows)
+void Fft::forward_2d (Complexes &signals, int lanes, std::span<const std::uint8_t> rows)
 {
-  run_rows (pictures.re.data (), pictures.im.data (), lanes, rows);
-  run_columns (pictures.re.data (), pictures.im.data (), lanes);
+  run_rows (signals.re.data (), signals.im.data (), lanes, rows);
+  run_columns (signals.re.data (), signals.im.data (), lanes);
 }
 
 void Fft::inverse_2d (Complexes &spectra, int lanes, std::span<const std::uint8_t> rows)

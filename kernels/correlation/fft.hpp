@@ -53,10 +53,10 @@ public:
 
   /// Transforms `lanes` signals in place. Element n of signal l is at index n * lanes + l.
   void run (float *re, float *im, int lanes);
-  /// Transforms `lanes` pictures of length x length. Element (x, y) of picture l is at index (y *
+  /// Transforms `lanes` signals of length x length. Element (x, y) of signal l is at index (y *
   /// length + x) * lanes + l. Rows with a 0 in `rows` are all 0, and are left out. Without `rows`,
   /// no row is left out.
-  void forward_2d (Complexes &pictures, int lanes, std::span<const std::uint8_t> rows = {});
+  void forward_2d (Complexes &signals, int lanes, std::span<const std::uint8_t> rows = {});
   /// Computes the inverse transform, multiplied by length x length, of `lanes` spectra: only of the
   /// rows with a 1 in `rows`, or of all rows if it is empty.
   void inverse_2d (Complexes &spectra, int lanes, std::span<const std::uint8_t> rows = {});

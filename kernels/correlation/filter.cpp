@@ -279,12 +279,12 @@ std::vector<float> shares_in_box (double width, double height)
 
 }  // namespace
 
-Complexes spectra_of (std::span<const float> pictures)
+Complexes spectra_of (std::span<const float> channels)
 {
   static thread_local Complexes pairs (std::size_t (kFilterCells) * kPairs);
   for (std::size_t i = 0; i < kFilterCells; i++) {
-    std::copy_n (&pictures[i * kChannels], kPairs, &pairs.re[i * kPairs]);
-    std::copy_n (&pictures[i * kChannels + kPairs], kPairs, &pairs.im[i * kPairs]);
+    std::copy_n (&channels[i * kChannels], kPairs, &pairs.re[i * kPairs]);
+    std::copy_n (&channels[i * kChannels + kPairs], kPairs, &pairs.im[i * kPairs]);
   }
   transform ().forward_2d (pairs, kPairs);
   Complexes spectra (std::size_t (kFrequencies) * kChannels);
@@ -355,10 +355,10 @@ void CorrelationFilter::start (const Complexes &spectra, FilterBox box)
 
 void CorrelationFilter::remember (const CorrelationFilter &before, double share)
 {
-  const float its = float (share);
+  const float kept = float (share);
   for (std::size_t i = 0; i < v_.size (); i++) {
-    v_.re[i] += its * (before.v_.re[i] - v_.re[i]);
-    v_.im[i] += its * (before.v_.im[i] - v_.im[i]);
+    v_.re[i] += kept * (before.v_.re[i] - v_.re[i]);
+    v_.im[i] += kept * (before.v_.im[i] - v_.im[i]);
   }
   renew ();
 }

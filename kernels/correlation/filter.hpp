@@ -35,11 +35,11 @@
 
 namespace inthist::correlation {
 
-/// Returns the spectra of a square's channels: kChannels pictures of kGrid x kGrid cells.
-Complexes spectra_of (std::span<const float> pictures);
+/// Returns the spectra of a square's channels, which are stored as [y][x][channel].
+Complexes spectra_of (std::span<const float> channels);
 
-/// Shifts the pictures that spectra belong to by cells, or by parts of a cell. Cells that leave a
-/// picture on one side come in on the other.
+/// Shifts the channels that spectra belong to by cells, or by fractions of a cell. Cells that leave
+/// the square on one side come in on the other.
 void shift_spectra (Complexes &spectra, double x, double y);
 /// Returns the phase factors by which shift_spectra () multiplies frequencies: a complex number for
 /// each x up to kGrid / 2, then for each y.

@@ -19,6 +19,7 @@ namespace inthist::correlation::cuda {
 inline constexpr int kThreads = 512, kWarps = kThreads / 32;
 inline constexpr unsigned kAllLanes = 0xffffffff;
 static_assert (kChannels == 32 && kGrid * kPairs == kThreads);
+inline constexpr int kCorners = (kGrid + 1) * (kGrid + 1);  // of cells
 
 __device__ inline int lane ()
 {
@@ -94,6 +95,17 @@ struct Workspace {
         tables (tables), pairs{ scratch.pairs, scratch.pairs + kFilterCells * kPairs }
   {
   }
+
+  /// Returns the factor that fades out a cell's channels at the border of the square.
+  __device__ float fade (int cell) const
+  {
+    return tables.window[cell / kGrid] * tables.window[cell % kGrid];
+  }
+  /// Writes a channel of a cell to its pair.
+  __device__ void set_channel (int cell, int c, float channel) const
+  {
+    (c < kPairs ? pairs.re : pairs.im)[cell * kPairs + c % kPairs] = channel;
+  }
 };
 
 __device__ inline void load (const Complexes &from, int first, int step, Number (&numbers)[kGrid])
@@ -110,23 +122,23 @@ __device__ inline void store (const Number (&numbers)[kGrid], const Complexes &t
     to.set (first + i * step, numbers[i]);
 }
 
-/// Computes the Fourier transform of all rows, or columns, of pictures stored as [y][x][picture].
-template <int kPictures>
-__device__ void transform_lines (const Complexes &pictures, bool rows, const ModelTables &tables)
+/// Computes the Fourier transform of all rows, or columns, of signals stored as [y][x][signal].
+template <int kSignals>
+__device__ void transform_lines (const Complexes &signals, bool rows, const ModelTables &tables)
 {
-  if (threadIdx.x < kGrid * kPictures) {
-    const int line = int (threadIdx.x) / kPictures, picture = int (threadIdx.x) % kPictures,
-              first = line * (rows ? kGrid : 1) * kPictures + picture,
-              step = (rows ? 1 : kGrid) * kPictures;
+  if (threadIdx.x < kGrid * kSignals) {
+    const int line = int (threadIdx.x) / kSignals, signal = int (threadIdx.x) % kSignals,
+              first = line * (rows ? kGrid : 1) * kSignals + signal,
+              step = (rows ? 1 : kGrid) * kSignals;
     Number numbers[kGrid];
-    load (pictures, first, step, numbers);
+    load (signals, first, step, numbers);
     transform_grid (numbers, tables);
-    store (numbers, pictures, first, step);
+    store (numbers, signals, first, step);
   }
   __syncthreads ();
 }
 
-/// A frequency of pairs, which are two channels transformed as one complex picture. At x = 0 and x
+/// A frequency of pairs, which are two channels transformed as one complex signal. At x = 0 and x
 /// = kGrid / 2 the CPU writes (x, y) and then (x, -y) to the same place. So a GPU writes only the
 /// frequency with the larger y.
 struct Frequency {
@@ -206,18 +218,12 @@ __device__ inline void smooth (const float *from, float *to, bool along_x)
   __syncthreads ();
 }
 
-/// Computes the channels of a square of cells (channels.hpp), and writes them as pairs of channels.
-__device__ inline void describe (const SquareCells &square, const Workspace &work)
+/// Computes the smoothed directions and luma of cells, [cell][value]. `other` has room for them.
+__device__ inline void sum_up_cells (const SquareCells &square, float *cells, float *other)
 {
-  auto &filter = work.scratch;
   const CellsOnDevice gradients = *square.gradients;
   const SquareSums sums = { gradients.x,       gradients.y,        gradients.sums,
                             square.luma->sums, square.luma_planes, square.scale };
-  constexpr int kCorners = (kGrid + 1) * (kGrid + 1);
-  static_assert (kFilterCells * kCellValues <= std::extent_v<
-                     FilterSpectrum> && kFilterCells + kCorners <= std::extent_v<FilterSpectrum>);
-  float *const cells = filter.v, *const other = filter.g, *const energies = filter.h,
-               *const norms = filter.h + kFilterCells;
   for_numbers<6> (
       kFilterCells * kDirections, [&] (int i) { return sums.direction (i); },
       [&] (int i, float value) { cells[i / kDirections * kCellValues + i % kDirections] = value; });
@@ -226,19 +232,13 @@ __device__ inline void describe (const SquareCells &square, const Workspace &wor
   __syncthreads ();
   smooth (cells, other, true);
   smooth (other, cells, false);
-  for (int cell = threadIdx.x; cell < kFilterCells; cell += kThreads)
-    energies[cell] = energy_of (cells + cell * kCellValues);
-  __syncthreads ();
-  for (int i = threadIdx.x; i < kCorners; i += kThreads)
-    norms[i] = block_norm (energies, kGrid, kGrid, i % (kGrid + 1), i / (kGrid + 1));
-  __syncthreads ();
-  const auto fade_of = [&] (int cell) {
-    return work.tables.window[cell / kGrid] * work.tables.window[cell % kGrid];
-  };
-  const auto write = [&] (int cell, int c, float channel) {
-    (c < kPairs ? work.pairs.re : work.pairs.im)[cell * kPairs + c % kPairs] = channel;
-  };
-  constexpr int kValues = kDirections + kOrientations, kBlocks = 4;
+}
+
+inline constexpr int kValues = kDirections + kOrientations, kBlocks = 4;
+
+/// Writes the channels of cells that are a direction's or an orientation's shares of blocks.
+__device__ inline void write_shares (const float *cells, const float *norms, const Workspace &work)
+{
   for_numbers (
       kFilterCells * kValues,
       [&] (int i) {
@@ -247,9 +247,26 @@ __device__ inline void describe (const SquareCells &square, const Workspace &wor
         const float *const at = cells + cell * kCellValues + (is_direction ? c : c - kDirections);
         const float value = at[0], opposite = at[is_direction ? 0 : kOrientations];
         const BlockNorms around (norms, kGrid, cell / kGrid, cell % kGrid);
-        return shares_of (is_direction ? value : value + opposite, around.at, fade_of (cell));
+        return shares_of (is_direction ? value : value + opposite, around.at, work.fade (cell));
       },
-      [&] (int i, float channel) { write (i / kValues, i % kValues, channel); });
+      [&] (int i, float channel) { work.set_channel (i / kValues, i % kValues, channel); });
+}
+
+/// Computes the channels of a square of cells (channels.hpp), and writes them as pairs of channels.
+__device__ inline void describe (const SquareCells &square, const Workspace &work)
+{
+  auto &filter = work.scratch;
+  float *const cells = filter.v, *const energies = filter.h, *const norms = energies + kFilterCells;
+  static_assert (kFilterCells * kCellValues <= std::extent_v<FilterSpectrum>);
+  static_assert (kFilterCells + kCorners <= std::extent_v<FilterSpectrum>);
+  sum_up_cells (square, cells, filter.g);
+  for (int cell = threadIdx.x; cell < kFilterCells; cell += kThreads)
+    energies[cell] = energy_of (cells + cell * kCellValues);
+  __syncthreads ();
+  for (int i = threadIdx.x; i < kCorners; i += kThreads)
+    norms[i] = block_norm (energies, kGrid, kGrid, i % (kGrid + 1), i / (kGrid + 1));
+  __syncthreads ();
+  write_shares (cells, norms, work);
   for_numbers<2> (
       kFilterCells * kBlocks,
       [&] (int i) {
@@ -260,11 +277,14 @@ __device__ inline void describe (const SquareCells &square, const Workspace &wor
         float sum = 0;
         for (int v = 0; v < kDirections; v++)
           sum += clipped (values[v], norm);
-        return kBlockShare * fade_of (cell) * sum;
+        return kBlockShare * work.fade (cell) * sum;
       },
-      [&] (int i, float channel) { write (i / kBlocks, kValues + i % kBlocks, channel); });
+      [&] (int i, float channel) {
+        work.set_channel (i / kBlocks, kValues + i % kBlocks, channel);
+      });
   for (int cell = threadIdx.x; cell < kFilterCells; cell += kThreads)
-    write (cell, kChannels - 1, cells[cell * kCellValues + kDirections] * fade_of (cell));
+    work.set_channel (cell, kChannels - 1,
+                      cells[cell * kCellValues + kDirections] * work.fade (cell));
   __syncthreads ();
 }
 

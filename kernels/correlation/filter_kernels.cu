@@ -7,7 +7,7 @@ namespace inthist::correlation::cuda {
 
 namespace {
 
-/// Shifts the pictures that the spectra belong to, by multiplying with phase factors.
+/// Shifts the channels that the spectra belong to, by multiplying with phase factors.
 __device__ void move (const Complexes &spectra, const double *phase_factors)
 {
   const double *const right = phase_factors, *const down = right + 2 * kHalf;
@@ -47,11 +47,11 @@ __device__ void solve_frequencies (const Complexes &spectra, const float *wanted
         return Sides{ x, right_side (x, wanted[f], number_at (g, i) - number_at (h, i), rho,
                                      number_at (last, i), mu) };
       },
-      [&] (int f, const Sides &of) {
-        const Number product = of.x * of.b;
-        const float scale = 1 / (tau + sum_of (of.x.power ()));
+      [&] (int f, const Sides &sides) {
+        const Number product = sides.x * sides.b;
+        const float scale = 1 / (tau + sum_of (sides.x.power ()));
         const Number s = Number{ sum_of (product.re), sum_of (product.im) } * scale;
-        v.set (f * kChannels + lane (), (of.b - of.x.conjugate_times (s)) * share);
+        v.set (f * kChannels + lane (), (sides.b - sides.x.conjugate_times (s)) * share);
       });
   __syncthreads ();
 }

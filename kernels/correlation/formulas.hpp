@@ -24,7 +24,7 @@ inline constexpr int kFilterCells = kGrid * kGrid;
 // other frequency (x, y) it is the conjugate of the number at (-x, -y).
 inline constexpr int kHalf = kGrid / 2 + 1, kFrequencies = kGrid * kHalf,
                      kFilterNumbers = kFrequencies * kChannels;
-// Two real channels, a pair, are transformed as one complex picture: first channel + i second.
+// Two real channels, a pair, are transformed as one complex signal: first channel + i second.
 inline constexpr int kPairs = kChannels / 2;
 
 // Constants of the channels (channels.hpp): the clipping of a value's share of a block's energy;

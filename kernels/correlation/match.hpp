@@ -105,14 +105,14 @@ struct Sidelobes {
       const int cells = a > b ? a - b : b - a;
       return (cells < kGrid - cells ? cells : kGrid - cells) > kNear;
     };
-    Sidelobes of = {};
+    Sidelobes found = {};
     for (int x = 0; x < kGrid; x++)
       if (is_far (y, row) || is_far (x, column)) {
         const double value = response[y * kGrid + x];
-        of.sum += value, of.squares += value * value;
-        of.n++;
+        found.sum += value, found.squares += value * value;
+        found.n++;
       }
-    return of;
+    return found;
   }
   INTHIST_HOST_DEVICE void add (const Sidelobes &other)
   {

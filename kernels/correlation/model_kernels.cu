@@ -131,11 +131,11 @@ __device__ T add_in_order (int n, Term &&term)
 {
   constexpr int kTerms = kSizeThreads / kSums;  // terms at once
   __shared__ T terms[kSums][kTerms + 1];
-  const int mine = int (threadIdx.x) / kTerms, at = int (threadIdx.x) % kTerms;
+  const int which = int (threadIdx.x) / kTerms, at = int (threadIdx.x) % kTerms;
   T sum = 0;
   for (int first = 0; first < n; first += kTerms) {
     if (first + at < n)
-      terms[mine][at] = term (mine, first + at);
+      terms[which][at] = term (which, first + at);
     __syncthreads ();
     if (threadIdx.x < kSums)
       for (int i = 0; i < min (kTerms, n - first); i++)
@@ -202,16 +202,16 @@ __device__ void learn_sample (const SizeFilterJob &job, const SizesScratch &samp
 __global__ void __launch_bounds__ (kSizeThreads)
 find_or_learn (const SizeFilterJob *jobs, int n, const ModelTables *tables, BlockScratch *scratch)
 {
-  SizesScratch &mine = scratch[blockIdx.x].sizes;
+  SizesScratch &sample = scratch[blockIdx.x].sizes;
   for (int i = int (blockIdx.x); i < n; i += int (gridDim.x)) {
     const SizeFilterJob &job = jobs[i];
     if (job.grids)
-      sample_sizes (job, mine);
-    transform_sample (job, mine, *tables);
+      sample_sizes (job, sample);
+    transform_sample (job, sample, *tables);
     if (job.response)
-      respond_to_sizes (job, mine, *tables);
+      respond_to_sizes (job, sample, *tables);
     else
-      learn_sample (job, mine, job.rate == 1, tables->sizes);
+      learn_sample (job, sample, job.rate == 1, tables->sizes);
     __syncthreads ();
   }
 }

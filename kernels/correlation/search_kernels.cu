@@ -127,11 +127,12 @@ __device__ Ranked largest_of (int n, Value &&value, Counts &&counts)
   return best;
 }
 
-/// Finds the shift with the highest weighted sum of the filter's and the colours' response.
-__device__ void find_match (const SearchJob &job, const ScoreSums &scores, const float *response)
+/// Computes, for each shift, the weighted sum of the filter's and the colours' response. `columns`
+/// and `rows` have room for the places of the box's edges at each shift.
+__device__ void combine_responses (const SearchJob &job, const ScoreSums &scores,
+                                   const float *response, EdgeRange *columns, EdgeRange *rows,
+                                   double *combined)
 {
-  __shared__ double combined[kFilterCells];
-  __shared__ EdgeRange columns[kSearchedShifts], rows[kSearchedShifts];
   if (const int i = int (threadIdx.x); i < 2 * kSearchedShifts) {
     const int shift = i % kSearchedShifts - kSearchRadius;
     if (i < kSearchedShifts)
@@ -151,6 +152,25 @@ __device__ void find_match (const SearchJob &job, const ScoreSums &scores, const
     combined[i] = value;
   }
   __syncthreads ();
+}
+
+/// Returns the sidelobes of a response to a warp, whose lanes share the rows.
+__device__ Sidelobes sidelobes_of (const float *response, int row, int column)
+{
+  const Sidelobes of_row = Sidelobes::of_row (response, lane (), row, column);
+  Sidelobes all = {};
+  for (int y = 0; y < kGrid; y++)
+    all.add ({ __shfl_sync (kAllLanes, of_row.sum, y), __shfl_sync (kAllLanes, of_row.squares, y),
+               __shfl_sync (kAllLanes, of_row.n, y) });
+  return all;
+}
+
+/// Finds the shift with the highest weighted sum of the filter's and the colours' response.
+__device__ void find_match (const SearchJob &job, const ScoreSums &scores, const float *response)
+{
+  __shared__ double combined[kFilterCells];
+  __shared__ EdgeRange columns[kSearchedShifts], rows[kSearchedShifts];
+  combine_responses (job, scores, response, columns, rows, combined);
   const Ranked best = largest_of (
       kFilterCells, [&] (int i) { return combined[i]; }, [] (int) { return true; });
   const int at = best.at % kFilterCells, row = at / kGrid, column = at % kGrid;
@@ -168,11 +188,7 @@ __device__ void find_match (const SearchJob &job, const ScoreSums &scores, const
     match.peak = response[at];
     match.score = scores.mean (match.x, match.y, job.width, job.height);
   } else if (warp () == 1) {
-    const Sidelobes of_row = Sidelobes::of_row (response, lane (), row, column);
-    Sidelobes all = {};
-    for (int y = 0; y < kGrid; y++)
-      all.add ({ __shfl_sync (kAllLanes, of_row.sum, y), __shfl_sync (kAllLanes, of_row.squares, y),
-                 __shfl_sync (kAllLanes, of_row.n, y) });
+    const Sidelobes all = sidelobes_of (response, row, column);
     if (lane () == 0)
       match.sharpness = all.sharpness (response[at]);
   }
