@@ -29,12 +29,8 @@ constexpr std::size_t kPiece = 32 << 20;  // bytes copied to a GPU between looks
 
 struct Failure {
   std::string text;
-  bool stopped = false;  // whether the caller, or the time limit, stopped the tuning
 
-  explicit Failure (std::string what, bool by_flag = false)
-      : text (std::move (what)), stopped (by_flag)
-  {
-  }
+  explicit Failure (std::string what) : text (std::move (what)) {}
 #if INTHIST_CUDA
   Failure (const cuda::CudaError &error) : text (error.what ()) {}
 #endif
@@ -48,9 +44,10 @@ unexpected<Failure> failure (std::string text)
   return unexpected<Failure> (Failure (std::move (text)));
 }
 
+/// The failure after the caller, or the time limit, has stopped the tuning.
 unexpected<Failure> stopped ()
 {
-  return unexpected<Failure> (Failure ("stopped", true));
+  return failure ("stopped");
 }
 
 /// A thread that polls every few milliseconds and sets the jobs' flag `cancelled` when the caller's
