@@ -7,7 +7,7 @@
 #include "../binning.hpp"
 #include "../features/soft.hpp"
 #include "in_parallel.hpp"
-#include "looked_up.hpp"
+#include "feature_tables.hpp"
 #include "parallel.hpp"
 
 #undef HWY_TARGET_INCLUDE
@@ -132,11 +132,11 @@ struct Batch {
   }
 
   template <class Store>
-  HWY_INLINE void for_pixels (const Quantization &parts, Store &&store) const
+  HWY_INLINE void for_pixels (const Quantization &quantization, Store &&store) const
   {
     const Sectors none = {};  // unused: a table has the values of gradient features
     for (int p = 0; p < kBatch; p++) {
-      Pixel pixel = { { colour[0][p], colour[1][p], colour[2][p] }, {}, parts, none };
+      Pixel pixel = { { colour[0][p], colour[1][p], colour[2][p] }, {}, quantization, none };
       for (int row = 0; row < 3; row++)
         for (int column = 0; column < 3; column++)
           pixel.luma[row][column] = luma[row][p + column];
@@ -145,7 +145,7 @@ struct Batch {
   }
 
   template <class Feature>
-  HWY_INLINE void get_values (const LookedUp &looked_up, const Quantization &parts,
+  HWY_INLINE void get_values (const FeatureTables &tables, const Quantization &quantization,
                               std::uint8_t *values, int *places) const
   {
     if constexpr (kIsGradient<Feature>) {
@@ -153,19 +153,19 @@ struct Batch {
         places[p] =
             GradientTable::index_of (luma[1][p + 2] - luma[1][p], luma[2][p + 1] - luma[0][p + 1]);
       for (int p = 0; p < kBatch; p++)
-        values[p] = looked_up.gradients->values[places[p]];
+        values[p] = tables.gradients->values[places[p]];
     } else {
-      for_pixels (parts,
+      for_pixels (quantization,
                   [&] (int p, const Pixel &pixel) { values[p] = Feature::value_of (pixel); });
     }
   }
 };
 
-inline void bin_row (const Binning &binning, const LookedUp &looked_up, int width, int y,
+inline void bin_row (const Binning &binning, const FeatureTables &tables, int width, int y,
                      Columns columns, std::uint8_t *bins)
 {
   const RowReader reader (binning.image, width, y);
-  const Quantization parts = binning.image.format.quantization;
+  const Quantization quantization = binning.image.format.quantization;
   const std::uint8_t *const lut = binning.lut.data ();
   with_feature (binning.image.format.feature, [&]<class Feature> (Feature) {
     for (int x = columns.first; x < columns.end; x += kBatch) {
@@ -173,7 +173,7 @@ inline void bin_row (const Binning &binning, const LookedUp &looked_up, int widt
       std::uint8_t values[kBatch];
       int places[kBatch];
       Batch::of<Feature> (reader, Feature::kReads == Reads::luma_3x3, x, n)
-          .template get_values<Feature> (looked_up, parts, values, places);
+          .template get_values<Feature> (tables, quantization, values, places);
       std::uint8_t *const to = bins + x;
       for (int p = 0; p < n; p++)
         to[p] = lut[values[p]];
@@ -182,10 +182,10 @@ inline void bin_row (const Binning &binning, const LookedUp &looked_up, int widt
 }
 
 /// Looks up the weighted pixels of some columns of a row, if they depend on the gradients only.
-inline void look_up_weights (const RowReader &reader, const LookedUp &looked_up, Columns columns,
+inline void look_up_weights (const RowReader &reader, const FeatureTables &tables, Columns columns,
                              std::uint32_t *words)
 {
-  const std::uint32_t *const all = looked_up.weighted->data ();
+  const std::uint32_t *const all = tables.weighted->data ();
   for (int x = columns.first; x < columns.end; x += kBatch) {
     const int n = std::min (kBatch, columns.end - x);
     int luma[3][kBatch + 2], places[kBatch];
@@ -199,15 +199,15 @@ inline void look_up_weights (const RowReader &reader, const LookedUp &looked_up,
   }
 }
 
-inline void weigh_row (const Binning &binning, const LookedUp &looked_up, int width, int y,
+inline void weigh_row (const Binning &binning, const FeatureTables &tables, int width, int y,
                        Columns columns, std::uint8_t *row)
 {
   auto *const words = reinterpret_cast<std::uint32_t *> (row);
   const RowReader reader (binning.image, width, y);
   const PixelFormat &format = binning.image.format;
   const SoftBins &bins = format.soft;
-  if (looked_up.weighted)
-    return look_up_weights (reader, looked_up, columns, words);
+  if (tables.weighted)
+    return look_up_weights (reader, tables, columns, words);
   with_feature (format.feature, [&]<class Feature> (Feature) {
     const bool neighbours =
         Feature::kReads == Reads::luma_3x3 || format.pixel_weight == Weight::gradient;
@@ -216,7 +216,7 @@ inline void weigh_row (const Binning &binning, const LookedUp &looked_up, int wi
       const Batch batch = Batch::of<Feature> (reader, neighbours, x, n);
       std::uint8_t values[kBatch];
       int places[kBatch], weights[kBatch];
-      batch.template get_values<Feature> (looked_up, format.quantization, values, places);
+      batch.template get_values<Feature> (tables, format.quantization, values, places);
       batch.for_pixels (format.quantization, [&] (int p, const Pixel &pixel) {
         weights[p] = weight_of (pixel, format);
       });
@@ -228,9 +228,9 @@ inline void weigh_row (const Binning &binning, const LookedUp &looked_up, int wi
       for (int p = 0; p < n; p++) {
         int from_middle;
         if constexpr (kIsGradient<Feature>)
-          from_middle = looked_up.gradients->from_middles[places[p]];
+          from_middle = tables.gradients->from_middles[places[p]];
         else
-          from_middle = looked_up.from_middles[values[p]];
+          from_middle = tables.from_middles[values[p]];
         words[x + p] = values[p] < bins.values
                            ? shared (from_middle, weights[p], bins, binning.lut.data ()).word
                            : 0;
@@ -273,11 +273,11 @@ int with_rows_of (Binning binning, int width, int height, ForRows &&for_rows)
   const auto make_rows = [&] (auto make) {
     if (format.reads_single_pixel ())
       image.rows = height;  // no neighbouring rows are read, so the image may end with the frame
-    LookedUp looked_up;
-    if (!looked_up.prepare (binning))
+    FeatureTables tables;
+    if (!tables.prepare (binning))
       return ENOMEM;
     return for_rows ([&] (int y, Columns columns, std::uint8_t *row) {
-      make (binning, looked_up, width, image.first_row + y, columns, row);
+      make (binning, tables, width, image.first_row + y, columns, row);
     });
   };
   if (format.is_weighted ())

@@ -161,15 +161,15 @@ HWY_INLINE void count_tiles (const PixelRows &rows, int x, int columns, std::uin
 }
 
 template <class T>
-using Part = hn::FixedTag<T, kTileSide / sizeof (T)>;
+using Line = hn::FixedTag<T, kTileSide / sizeof (T)>;  // a vector of 16 bytes, as a tile's line
 
 /// Computes top[j] of a tile (tiles.hpp), and adds the tile's rows to `columns`, the bin's count in
 /// each column so far. Returns the count of column 0 down to the tile's row 0.
 template <class T>
 HWY_INLINE T scan_top (const Counts &counts, int t, T *columns, T *top)
 {
-  const Part<T> d;
-  const hn::Rebind<std::uint8_t, Part<T>> d_bytes;
+  const Line<T> d;
+  const hn::Rebind<std::uint8_t, Line<T>> d_bytes;
   constexpr int kLanes = kTileSide / sizeof (T);
   const std::uint8_t *const row_0 = counts.top + t * kTileSide;
   const std::uint8_t *const below = counts.below + t * kTileSide;
@@ -199,8 +199,8 @@ HWY_INLINE T scan_top (const Counts &counts, int t, T *columns, T *top)
 template <class T>
 HWY_INLINE void add_left (const Counts &counts, int t, T *before, T *left)
 {
-  const Part<T> d;
-  const hn::Rebind<std::uint16_t, Part<T>> d_sides;
+  const Line<T> d;
+  const hn::Rebind<std::uint16_t, Line<T>> d_sides;
   for (int i = 0; i < kTileSide; i += kTileSide / int (sizeof (T))) {
     const auto sides = hn::Load (d_sides, counts.sides[i / 8][t] + i % 8);
     const auto widened = [&] (auto words) HWY_ATTR {
@@ -218,7 +218,7 @@ HWY_INLINE void add_left (const Counts &counts, int t, T *before, T *left)
 template <class Number, class Half>
 HWY_INLINE void split (const Number *numbers, Half *low, Half *high)
 {
-  const Part<Half> d;
+  const Line<Half> d;
   constexpr int kLanes = kTileSide / sizeof (Half);
   const auto *const halves = reinterpret_cast<const Half *> (numbers);
   for (int i = 0; i < kTileSide; i += kLanes) {
@@ -232,7 +232,7 @@ HWY_INLINE void split (const Number *numbers, Half *low, Half *high)
 template <class T>
 HWY_INLINE void write_line (const T *line, T first, std::uint8_t *out)
 {
-  const Part<T> d;
+  const Line<T> d;
   hn::Stream (hn::InsertLane (hn::Load (d, line), 0, first), d, reinterpret_cast<T *> (out));
 }
 
@@ -242,7 +242,7 @@ HWY_INLINE void write_line (const T *line, T first, std::uint8_t *out)
 HWY_INLINE void write_rows (const Counts &counts, int t, const std::uint8_t *low_left,
                             std::uint8_t *out)
 {
-  const Part<std::uint8_t> d;
+  const Line<std::uint8_t> d;
   const auto is_first = hn::FirstN (d, 1);
   auto left = hn::Load (d, low_left);
   for (int i = 1; i < kTileSide; i++, out += kTileSide) {

@@ -3,9 +3,10 @@
 // Computes the sums of cells (cells.hpp: rectangles whose edges may lie inside pixels) from a
 // frame's pixels, in one pass over the pixels:
 //   1. A row of pixels is accumulated in one number for each plane of each column of cells. A pixel
-//      counts with the part of its width that lies in the column.
+//      counts with the share of its width that lies in the column.
 //   2. Rows of pixels that lie wholly in a row of cells are accumulated in the same numbers.
-//   3. The numbers, times the part of the height of these rows, are added to the sums of the cells.
+//   3. The numbers, times the share of the height of these rows, are added to the sums of the
+//   cells.
 // A row of pixels that an edge goes through is accumulated once, and is added to the cells above
 // and below the edge.
 #include <algorithm>
@@ -47,7 +48,7 @@ struct Span {
 };
 
 /// Adds up the weights of pixels. A 64-bit number has the weights of a pixel for both of its bins,
-/// one in each half. Each half of the sum over kMaxPixels pixels, each times its part in the cell,
+/// one in each half. Each half of the sum over kMaxPixels pixels, each times its share in the cell,
 /// is below 2^32.
 struct WeightSums {
   using Pixel = WeightedPixel;
@@ -55,10 +56,10 @@ struct WeightSums {
   int planes;
 
   int slots () const { return planes + 1; }  // a sum for each plane, and one for pixels in no bin
-  void accumulate_part (Pixel pixel, std::uint32_t part, std::uint64_t *cell) const
+  void accumulate_share (Pixel pixel, std::uint32_t share, std::uint64_t *cell) const
   {
     const std::uint64_t both = pixel.to_bin () | std::uint64_t (pixel.to_next ()) << 32;
-    cell[std::min (pixel.bin (), planes)] += both * part;
+    cell[std::min (pixel.bin (), planes)] += both * share;
   }
   void accumulate_run (const Pixel *first, const Pixel *end, std::uint64_t *cell) const
   {
@@ -78,11 +79,11 @@ struct WeightSums {
         (pixel.word & 0xfff00) | std::uint64_t (pixel.word >> 20) << (32 + 8);
     cell[std::min (pixel.bin (), planes)] += both;
   }
-  void add_scaled (const std::uint64_t *__restrict cell, std::uint32_t part,
+  void add_scaled (const std::uint64_t *__restrict cell, std::uint32_t share,
                    std::int64_t *__restrict sums) const
   {
     const auto times = [&] (std::uint64_t half) {
-      return std::int64_t (std::uint64_t (std::uint32_t (half)) * part);
+      return std::int64_t (std::uint64_t (std::uint32_t (half)) * share);
     };
     sums[0] += times (cell[0]) + times (cell[planes - 1] >> 32);
     for (int b = 1; b < planes; b++)
@@ -98,10 +99,10 @@ struct TableSums {
   std::array<std::array<std::uint32_t, 256>, kPlanes> table;
 
   int slots () const { return kPlanes; }
-  void accumulate_part (Pixel pixel, std::uint32_t part, std::uint64_t *cell) const
+  void accumulate_share (Pixel pixel, std::uint32_t share, std::uint64_t *cell) const
   {
     for (int p = 0; p < kPlanes; p++)
-      cell[p] += table[p][pixel] * part;
+      cell[p] += table[p][pixel] * share;
   }
   void accumulate_run (const Pixel *first, const Pixel *end, std::uint64_t *cell) const
   {
@@ -112,10 +113,10 @@ struct TableSums {
     for (int p = 0; p < kPlanes; p++)
       cell[p] += std::uint64_t (sums[p]) * kCellParts;
   }
-  void add_scaled (const std::uint64_t *cell, std::uint32_t part, std::int64_t *sums) const
+  void add_scaled (const std::uint64_t *cell, std::uint32_t share, std::int64_t *sums) const
   {
     for (int p = 0; p < kPlanes; p++)
-      sums[p] += std::int64_t (cell[p] * part);
+      sums[p] += std::int64_t (cell[p] * share);
   }
 };
 
@@ -149,11 +150,11 @@ public:
   }
 
 private:
-  /// Adds pixel rows `first` to before `end` to the sums of a row of cells; part / kCellParts of
+  /// Adds pixel rows `first` to before `end` to the sums of a row of cells; share / kCellParts of
   /// the height of each pixel row lies in the cells.
-  void add_rows (int first, int end, int part, std::int64_t *to)
+  void add_rows (int first, int end, int share, std::int64_t *to)
   {
-    if (part == 0)
+    if (share == 0)
       return;
     if (first != first_ || end != end_) {
       std::ranges::fill (row_, 0);
@@ -162,7 +163,7 @@ private:
       first_ = first, end_ = end;
     }
     for (int i = 0; i < cells_.columns (); i++)
-      sums_.add_scaled (&row_[std::size_t (i) * sums_.slots ()], std::uint32_t (part),
+      sums_.add_scaled (&row_[std::size_t (i) * sums_.slots ()], std::uint32_t (share),
                         to + i * planes_);
   }
 
@@ -173,10 +174,10 @@ private:
     std::uint64_t *cell = row_.data ();
     for (const Span &span : spans_) {
       if (span.of_before > 0)
-        sums_.accumulate_part (pixels[span.before], std::uint32_t (span.of_before), cell);
+        sums_.accumulate_share (pixels[span.before], std::uint32_t (span.of_before), cell);
       sums_.accumulate_run (pixels + span.first, pixels + span.end, cell);
       if (span.of_after > 0)
-        sums_.accumulate_part (pixels[span.after], std::uint32_t (span.of_after), cell);
+        sums_.accumulate_share (pixels[span.after], std::uint32_t (span.of_after), cell);
       cell += sums_.slots ();
     }
   }
@@ -200,15 +201,15 @@ int sweep (const Image &image, const Cells &cells, const Sums &sums, std::size_t
     return 0;
   const Region around = cells.around ();
   const std::int64_t pixels = std::int64_t (around.width) * around.height;
-  const int parts = int (std::clamp<std::int64_t> (pixels / kPixelsOfATask, 1, cells.rows ()));
-  const auto add_part = [&] (int part) {
+  const int tasks = int (std::clamp<std::int64_t> (pixels / kPixelsOfATask, 1, cells.rows ()));
+  const auto run = [&] (int task) {
     Sweep (image, cells, sums, planes)
-        .add_up_cells (part * cells.rows () / parts, (part + 1) * cells.rows () / parts, to);
+        .add_up_cells (task * cells.rows () / tasks, (task + 1) * cells.rows () / tasks, to);
   };
-  if (parts > 1)
-    return for_each (parts, 1, nullptr, add_part);
+  if (tasks > 1)
+    return for_each (tasks, 1, nullptr, run);
   return guarded ([&] {
-    add_part (0);
+    run (0);
     return 0;
   });
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "looked_up.hpp"
+#include "feature_tables.hpp"
 
 #include <mutex>
 #include <new>
@@ -69,7 +69,7 @@ const WeightTable *weights_of (const GradientTable &gradients, const PixelFormat
 
 }  // namespace
 
-bool LookedUp::prepare (const Binning &binning)
+bool FeatureTables::prepare (const Binning &binning)
 {
   const PixelFormat &format = binning.image.format;
   if (info_of (format.feature).is_gradient ()) {

@@ -29,7 +29,7 @@ struct GradientTable {
 /// The WeightedPixel word of each gradient, for soft bins and the gradient's length as weight.
 using WeightTable = std::array<std::uint32_t, GradientTable::kSize>;
 
-struct LookedUp {
+struct FeatureTables {
   const GradientTable *gradients = nullptr;  // the table of gradients, or null for other features
   const WeightTable *weighted = nullptr;     // null unless weighted pixels depend on gradients only
   std::array<std::uint16_t, 256> from_middles = {};  // for features without gradients

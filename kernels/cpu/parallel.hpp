@@ -32,20 +32,20 @@ template <class Body>
   }
 }
 
-/// Calls body (part) for parts of a TBB range, in parallel. Once a body returns false, because it
-/// stopped half-way, no other part begins, and the result is ECANCELED. The tasks have their own
+/// Calls body (subrange) for subranges of a TBB range, in parallel. Once a body returns false, as
+/// it stopped half-way, no other begins, and the result is ECANCELED. The tasks have their own
 /// context, so that the application cannot cancel them unnoticed. While the calling thread waits,
 /// it runs no other tasks, because they might need a lock that the caller holds.
 template <class Range, class Body>
-[[nodiscard]] int for_parts (const Range &range, Body &&body)
+[[nodiscard]] int for_subranges (const Range &range, Body &&body)
 {
   return guarded ([&] {
     tbb::task_group_context context (tbb::task_group_context::isolated);
     tbb::this_task_arena::isolate ([&] {
       tbb::parallel_for (
           range,
-          [&] (const Range &part) {
-            if (!body (part))
+          [&] (const Range &subrange) {
+            if (!body (subrange))
               context.cancel_group_execution ();
           },
           context);
@@ -59,18 +59,18 @@ template <class Range, class Body>
 template <class Index, class Body>
 [[nodiscard]] int for_each (Index n, Index grain, const std::atomic<bool> *cancelled, Body &&body)
 {
-  return for_parts (tbb::blocked_range<Index> (0, n, grain),
-                    [&] (const tbb::blocked_range<Index> &part) {
-                      for (Index i = part.begin (); i < part.end (); i++) {
-                        if (is_set (cancelled))
-                          return false;
-                        if constexpr (std::is_void_v<decltype (body (i))>)
-                          body (i);
-                        else if (!body (i))
-                          return false;
-                      }
-                      return true;
-                    });
+  return for_subranges (tbb::blocked_range<Index> (0, n, grain),
+                        [&] (const tbb::blocked_range<Index> &range) {
+                          for (Index i = range.begin (); i < range.end (); i++) {
+                            if (is_set (cancelled))
+                              return false;
+                            if constexpr (std::is_void_v<decltype (body (i))>)
+                              body (i);
+                            else if (!body (i))
+                              return false;
+                          }
+                          return true;
+                        });
 }
 
 }  // namespace inthist::cpu

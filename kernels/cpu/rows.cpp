@@ -67,11 +67,11 @@ HWY_INLINE void scan_row_of_bins (const std::uint8_t *HWY_RESTRICT bins, int wid
 
   for (int x = 0; x < width; x += 64) {
     scan_64 (bins + x, bin, local);
-    for (int part = 0; part < 64; part += 16) {
+    for (int group = 0; group < 64; group += 16) {
       const auto base = hn::Set (d, before);
       for (std::size_t i = 0; i < 16; i += lanes) {
-        const int at = x + part + int (i);
-        const auto count = hn::PromoteTo (d, hn::LoadU (d_bytes, local + part + i));
+        const int at = x + group + int (i);
+        const auto count = hn::PromoteTo (d, hn::LoadU (d_bytes, local + group + i));
         const auto sum = hn::Add (hn::Load (d, row + at), hn::Add (count, base));
         hn::Store (sum, d, row + at);
         if (at + int (lanes) <= width) {
@@ -83,7 +83,7 @@ HWY_INLINE void scan_row_of_bins (const std::uint8_t *HWY_RESTRICT bins, int wid
           std::memcpy (out + at, row + at, (width - at) * sizeof (T));
         }
       }
-      before = T (before + local[part + 15]);
+      before = T (before + local[group + 15]);
     }
   }
 }
@@ -317,6 +317,39 @@ bool scan_strip_u16 (const Job &job, int bin, int first, int last, void *row_abo
   return scan_strip<std::uint16_t> (job, bin, first, last, row_above, past_caches);
 }
 
+#if HWY_TARGET != HWY_SCALAR
+/// Adds up n rows of a vector of 8-bit values. Calls put (column, sums) with the sums of columns.
+template <class Put>
+HWY_INLINE void add_up_values (const std::uint8_t *values, std::size_t stride, int n, Put &&put)
+{
+  const Values d;
+  const hn::RepartitionToNarrow<Values> d_bytes;
+  auto both = hn::Zero (d), odd = both;  // modulo 2^16, even + 256 odd
+  for (int i = 0; i < n; i++, values += stride) {
+    const auto pairs = hn::BitCast (d, hn::LoadU (d_bytes, values));
+    both = hn::Add (both, pairs);
+    odd = hn::Add (odd, hn::ShiftRight<8> (pairs));
+  }
+  interleave (hn::Sub (both, hn::ShiftLeft<8> (odd)), odd, put);
+}
+
+/// Adds up the squares of n rows of half a vector of 8-bit values, as add_up_values ().
+template <class Put>
+HWY_INLINE void add_up_squares (const std::uint8_t *values, std::size_t stride, int n, Put &&put)
+{
+  const Values d;
+  auto lower = hn::Zero (Sums ()), upper = lower;
+  for (int i = 0; i < n; i++, values += stride) {
+    const auto words = hn::PromoteTo (d, hn::LoadU (hn::Rebind<std::uint8_t, Values> (), values)),
+               squares = hn::Mul (words, words);
+    lower = hn::Add (lower, lower_sums (squares));
+    upper = hn::Add (upper, upper_sums (squares));
+  }
+  put (0, lower);
+  put (int (hn::Lanes (Sums ())), upper);
+}
+#endif
+
 /// Adds to sums[x] the values in column x, or their squares; false if the job was cancelled. Reads
 /// some rows at a time, along the rows: a picture of 4096 columns took four times as long if it was
 /// read column by column.
@@ -324,46 +357,31 @@ template <bool kSquare>
 bool add_columns (const Job &job, int first, int last, std::uint32_t *HWY_RESTRICT sums)
 {
   constexpr int kRows = 16;  // rows added at once; the sum of 256 values fits in 16 bits
-  for (int y0 = first; y0 < last; y0 += kRows) {
+  const std::size_t stride = job.pixels.stride;
+  for (int y = first; y < last; y += kRows) {
     if (is_set (job.cancelled))
       return false;
-    const int rows = std::min (kRows, last - y0);
-    const auto row = [&] (int i) { return job.pixels.data + (y0 + i) * job.pixels.stride; };
+    const int rows = std::min (kRows, last - y);
+    const std::uint8_t *const values = job.pixels.data + y * stride;
     int x = 0;
 #if HWY_TARGET != HWY_SCALAR
-    const Values d_values;
     const Sums d;
-    const int lanes = int (hn::Lanes (d)), step = lanes * (kSquare ? 2 : 4);
+    const int step = int (hn::Lanes (d)) * (kSquare ? 2 : 4);
     for (; x + step <= job.shape.width; x += step) {
       const auto put = [&] (int column, hn::Vec<Sums> more) {
         hn::StoreU (hn::Add (more, hn::LoadU (d, sums + x + column)), d, sums + x + column);
       };
-      if constexpr (kSquare) {
-        const hn::Rebind<std::uint8_t, Values> d_bytes;
-        auto lower = hn::Zero (d), upper = lower;
-        for (int i = 0; i < rows; i++) {
-          const auto words = hn::PromoteTo (d_values, hn::LoadU (d_bytes, row (i) + x)),
-                     squares = hn::Mul (words, words);
-          lower = hn::Add (lower, lower_sums (squares));
-          upper = hn::Add (upper, upper_sums (squares));
-        }
-        put (0, lower);
-        put (lanes, upper);
-      } else {
-        const hn::RepartitionToNarrow<Values> d_bytes;
-        auto both = hn::Zero (d_values), odd = both;  // modulo 2^16, even + 256 odd
-        for (int i = 0; i < rows; i++) {
-          const auto pairs = hn::BitCast (d_values, hn::LoadU (d_bytes, row (i) + x));
-          both = hn::Add (both, pairs);
-          odd = hn::Add (odd, hn::ShiftRight<8> (pairs));
-        }
-        interleave (hn::Sub (both, hn::ShiftLeft<8> (odd)), odd, put);
-      }
+      if constexpr (kSquare)
+        add_up_squares (values + x, stride, rows, put);
+      else
+        add_up_values (values + x, stride, rows, put);
     }
 #endif
     for (; x < job.shape.width; x++)
-      for (int i = 0; i < rows; i++)
-        sums[x] += kSquare ? std::uint32_t (row (i)[x]) * row (i)[x] : row (i)[x];
+      for (int i = 0; i < rows; i++) {
+        const std::uint32_t value = values[i * stride + x];
+        sums[x] += kSquare ? value * value : value;
+      }
   }
   return true;
 }

@@ -112,14 +112,14 @@ private:
           return ECANCELED;
       return 0;
     }
-    return for_parts (tbb::blocked_range2d<int> (0, bins, 1, 0, strips_, 1),
-                      [&] (const tbb::blocked_range2d<int> &range) {
-                        for (int b = range.rows ().begin (); b < range.rows ().end (); b++)
-                          for (int s = range.cols ().begin (); s < range.cols ().end (); s++)
-                            if (!task (b, s))
-                              return false;
-                        return true;
-                      });
+    return for_subranges (tbb::blocked_range2d<int> (0, bins, 1, 0, strips_, 1),
+                          [&] (const tbb::blocked_range2d<int> &range) {
+                            for (int b = range.rows ().begin (); b < range.rows ().end (); b++)
+                              for (int s = range.cols ().begin (); s < range.cols ().end (); s++)
+                                if (!task (b, s))
+                                  return false;
+                            return true;
+                          });
   }
 
   static int wanted_tasks ()
