@@ -55,42 +55,23 @@ private:
   Packing packing_;
 };
 
-/// A picture's drawings among the packed arrays, sorted by layer: one kernel launch draws all
-/// drawings of a layer.
-class PackedDrawings {
-public:
-  PackedDrawings (PackedArrays &arrays, const Drawings &drawings)
+/// A picture's drawings, sorted by layer: one kernel launch draws all drawings of a layer.
+struct SortedDrawings {
+  std::vector<inthist::Drawing> all;
+  std::vector<std::size_t> layer_ends;
+
+  explicit SortedDrawings (std::span<const inthist::Drawing> drawings)
   {
-    const std::vector<int> layers = layers_of (drawings.all);
+    const std::vector<int> layers = layers_of (drawings);
     std::vector<std::size_t> order (layers.size ());
     std::iota (order.begin (), order.end (), 0);
     std::ranges::stable_sort (order, {}, [&] (std::size_t i) { return layers[i]; });
     for (std::size_t i = 0; i < order.size (); i++) {
-      sorted_.push_back (drawings.all[order[i]]);
+      all.push_back (drawings[order[i]]);
       if (i + 1 == order.size () || layers[order[i + 1]] != layers[order[i]])
-        layer_ends_.push_back (i + 1);
+        layer_ends.push_back (i + 1);
     }
-    all_ = arrays.add (std::span (sorted_));
-    pixels_ = arrays.add (drawings.pixels);
   }
-
-  CudaExpected<> blend (const inthist::Canvas &picture, const std::byte *arrays,
-                        cudaStream_t stream) const
-  {
-    const auto *const all = reinterpret_cast<const inthist::Drawing *> (arrays + all_);
-    const auto *const pixels = reinterpret_cast<const inthist::Argb *> (arrays + pixels_);
-    std::size_t first = 0;
-    for (const std::size_t end : layer_ends_) {
-      TRY (check (inthist::cuda::blend (picture, all + first, int (end - first), pixels, stream)));
-      first = end;
-    }
-    return {};
-  }
-
-private:
-  std::vector<inthist::Drawing> sorted_;
-  std::vector<std::size_t> layer_ends_;
-  std::size_t all_, pixels_;
 };
 
 /// A likelihood map among the packed arrays.
@@ -152,9 +133,16 @@ private:
     if (!own_->stream && !given)
       own_->stream = TRY (make_waiting_stream ());
     const cudaStream_t stream = given ? given : own_->stream.get ();
-    Staged &staged = *TRY (next_staged ());
+    Staged &staged = own_->staged[own_->turn++ % own_->staged.size ()];
+    if (staged.drawn)
+      TRY (await (staged.drawn.get ()));
+    else
+      staged.drawn = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
+
+    const SortedDrawings sorted (drawings.all);
     PackedArrays arrays;
-    const PackedDrawings packed_drawings (arrays, drawings);
+    const std::size_t all = arrays.add (std::span (sorted.all)),
+                      pixels = arrays.add (drawings.pixels);
     std::optional<PackedMap> packed_map;
     if (map)
       packed_map.emplace (arrays, *map);
@@ -169,24 +157,20 @@ private:
                                    cudaMemcpyHostToDevice, stream)));
       if (packed_map)
         TRY (check (inthist::cuda::blend (picture, packed_map->at (device), stream)));
-      return packed_drawings.blend (picture, device, stream);
+      std::size_t first = 0;
+      for (const std::size_t end : sorted.layer_ends) {
+        TRY (check (inthist::cuda::blend (
+            picture, reinterpret_cast<const inthist::Drawing *> (device + all) + first,
+            int (end - first), reinterpret_cast<const inthist::Argb *> (device + pixels), stream)));
+        first = end;
+      }
+      return {};
     };
     const auto launched = launch ();
     // Records the event even after a failed launch: work that was enqueued before reads the memory.
     TRY (check (cudaEventRecord (staged.drawn.get (), stream)));
     TRY (launched);
     return given ? CudaExpected<> () : await (staged.drawn.get ());
-  }
-
-  /// Returns the memory for the next frame's drawings, once those that it had are drawn.
-  CudaExpected<Staged *> next_staged ()
-  {
-    Staged &staged = own_->staged[own_->turn++ % own_->staged.size ()];
-    if (staged.drawn)
-      TRY (await (staged.drawn.get ()));
-    else
-      staged.drawn = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));
-    return &staged;
   }
 
   const ContextRef context_;

@@ -22,8 +22,7 @@ Expected<std::unique_ptr<CudaTensor>> CudaTensor::create (const inthist::Shape &
       new CudaTensor (shape, std::move (context), std::move (queries), download));
   auto memory = make_device_memory (tensor->room_);
   if (!memory && memory.error ().code == cudaErrorMemoryAllocation)
-    return error (Error::Kind::no_memory,
-                  no_memory_for_tensor (shape, tensor->room_, free_on_device (), alive));
+    return error (Error::Kind::no_memory, no_memory_for_tensor (shape, free_on_device (), alive));
   tensor->own_->memory = TRY (std::move (memory));
   for (EventOwner *event : { &tensor->own_->computed, &tensor->own_->downloaded })
     *event = TRY (make_event (cudaEventDisableTiming | cudaEventBlockingSync));

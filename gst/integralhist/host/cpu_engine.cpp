@@ -154,7 +154,6 @@ public:
   const StrategyPlan &plan () const override { return plan_; }
 
 private:
-  /// The memory of a frame in flight, besides its tensor.
   struct Slot {
     HostMemory pixels, workspace;
     std::shared_ptr<CpuTensor> tensor;

@@ -25,11 +25,10 @@ Expected<> answer_on_host (const inthist::TensorView &tensor, std::span<const Qu
 Expected<std::unique_ptr<EngineTensor>> CpuTensor::create (const inthist::Shape &shape,
                                                            unsigned alive)
 {
-  const std::size_t bytes = inthist::tensor_bytes (shape);
   const auto message = [&] (const Available &available) {
-    return no_memory_for_tensor (shape, bytes, available, alive);
+    return no_memory_for_tensor (shape, available, alive);
   };
-  HostMemory memory = TRY (allocate_on_host (bytes, message));
+  HostMemory memory = TRY (allocate_on_host (inthist::tensor_bytes (shape), message));
   return std::unique_ptr<EngineTensor> (new CpuTensor (shape, std::move (memory)));
 }
 

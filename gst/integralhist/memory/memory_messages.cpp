@@ -29,10 +29,10 @@ std::string no_memory_within (const std::string &what, std::size_t bytes, const 
          + size_text (double (value));
 }
 
-std::string no_memory_for_tensor (const inthist::Shape &shape, std::size_t bytes,
-                                  const Available &available, unsigned alive)
+std::string no_memory_for_tensor (const inthist::Shape &shape, const Available &available,
+                                  unsigned alive)
 {
-  std::string message = no_memory_text (describe (shape), bytes, available);
+  std::string message = no_memory_text (describe (shape), inthist::tensor_bytes (shape), available);
   if (alive > 0)
     message += joined (", with ", alive, " held already: set max-tensors to wait for them,");
   else

@@ -10,14 +10,11 @@
 #include <gst/integralhist/memory/memory_messages.hpp>
 
 namespace integralhist {
-namespace {
 
-std::size_t bytes_of_values (const inthist::Shape &shape)
+static std::size_t bytes_of_values (const inthist::Shape &shape)
 {
   return std::size_t (shape.width) * shape.height * inthist::bytes_of (shape.pixel);
 }
-
-}  // namespace
 
 Expected<HostMemory> HostFrame::allocate (const OnDemandContext &context)
 {

@@ -22,22 +22,19 @@ public:
   HostFrame &operator= (const HostFrame &) = delete;
 
   Expected<> keep (const Frame &frame);
-  /// Returns the tiles in n regions whose pixel values are not computed yet, each tile once.
-  /// region (i) returns one of the regions, which must lie within the frame.
+  /// Computes missing pixel values in n regions within the frame, of which region (i) returns one.
+  /// Only one thread at a time may call this.
   template <class RegionOf>
-  std::vector<int> missing_tiles (int n, RegionOf &&region) const
+  Expected<> compute_values (int n, RegionOf &&region)
   {
-    std::vector<int> tiles;
     if (!source_)
-      return tiles;
+      return {};
+    std::vector<int> tiles;
     std::vector<bool> known = has_values_;  // tiles that are computed or listed in `tiles`
     for (int i = 0; i < n; i++)
       add_missing (region (i), known, tiles);
-    return tiles;
+    return compute_tiles (std::move (tiles));
   }
-  /// Computes pixel values in tiles. One thread at a time may call compute_tiles () or
-  /// missing_tiles ().
-  Expected<> compute_tiles (std::vector<int> tiles);
   /// Returns the kept pixel values from the first pixel of a region on, and the LUT from values to
   /// bins. The values in the region must have been computed.
   inthist::Binning binning (const inthist::Region &region) const;
@@ -53,6 +50,7 @@ private:
   Expected<> keep_picture (const Frame &frame);
   void add_missing (const inthist::Region &region, std::vector<bool> &known,
                     std::vector<int> &tiles) const;
+  Expected<> compute_tiles (std::vector<int> tiles);
 
   const std::shared_ptr<OnDemandContext> context_;
   const inthist::Shape &shape_;

@@ -23,12 +23,6 @@ HostOnDemandTensor::create (const std::shared_ptr<OnDemandContext> &context)
   return std::unique_ptr<EngineTensor> (new HostOnDemandTensor (context, std::move (values)));
 }
 
-template <class RegionOf>
-Expected<> HostOnDemandTensor::ensure_values (int n, RegionOf &&region)
-{
-  return frame_.compute_tiles (frame_.missing_tiles (n, region));
-}
-
 void HostOnDemandTensor::on_released ()
 {
   whole_ = nullptr;
@@ -43,7 +37,7 @@ Expected<DeviceFeatureImage *> HostOnDemandTensor::prepare (std::span<const Regi
     return device_image_.get ();
   if (regions.size () > 1) {
     const auto lock = TRY (mutex_.lock ());
-    TRY (ensure_values (int (regions.size ()), [&] (int i) { return regions[i]; }));
+    TRY (frame_.compute_values (int (regions.size ()), [&] (int i) { return regions[i]; }));
   }
   return nullptr;
 }
@@ -145,8 +139,8 @@ Expected<> HostOnDemandTensor::ask_one (const Query &query)
 /// pixel values that are missing.
 Expected<> HostOnDemandTensor::answer_from_pixels (CancellableMutex::Lock lock, const Query &query)
 {
-  TRY (ensure_values (query.windows.size (),
-                      [&] (int i) { return window_of (query.windows, i, shape); }));
+  TRY (frame_.compute_values (query.windows.size (),
+                              [&] (int i) { return window_of (query.windows, i, shape); }));
   lock.unlock ();
   context_->pixel_answers++;
   return check_host (inthist::cpu::answer_pixels (frame_.binning ({}), shape, query));
@@ -188,7 +182,8 @@ Expected<> HostOnDemandTensor::count_cells (CancellableMutex::Lock lock,
     }
   }
   const int n = int (cell_tasks.size ());
-  TRY (ensure_values (n, [&] (int i) { return cell_tasks[std::size_t (i)].cells.around (); }));
+  TRY (frame_.compute_values (n,
+                              [&] (int i) { return cell_tasks[std::size_t (i)].cells.around (); }));
   lock.unlock ();
   context_->pixel_answers++;
 
@@ -205,7 +200,7 @@ Expected<> HostOnDemandTensor::count_cells (CancellableMutex::Lock lock,
 Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &region)
 {
   const auto start = std::chrono::steady_clock::now ();
-  TRY (ensure_values (1, [&] (int) { return region; }));
+  TRY (frame_.compute_values (1, [&] (int) { return region; }));
   const inthist::Shape of_region = shape_of (region);
   const auto tensor = std::make_shared<CpuTensor> (
       of_region, TRY (take_memory (of_region, inthist::tensor_bytes (of_region))));
@@ -224,7 +219,7 @@ Expected<HostMemory> HostOnDemandTensor::take_memory (const inthist::Shape &of_r
   if (bytes == 0)
     return HostMemory ();
   return context_->memory->take (bytes, [&of_region] (const Available &available) {
-    return no_memory_for_tensor (of_region, inthist::tensor_bytes (of_region), available, 0);
+    return no_memory_for_tensor (of_region, available, 0);
   });
 }
 
@@ -265,7 +260,7 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::whole ()
 {
   if (whole_)
     return whole_;
-  TRY (ensure_values (1, [&] (int) { return optimizer_.frame (); }));
+  TRY (frame_.compute_values (1, [&] (int) { return optimizer_.frame (); }));
   whole_ = TRY (context_->whole_engine->compute (frame_.binning ({}).image));
   optimizer_.note_computed (optimizer_.frame ());
   context_->count_tensor (true);

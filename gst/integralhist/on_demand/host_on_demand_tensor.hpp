@@ -45,9 +45,6 @@ private:
   {
   }
 
-  /// Computes missing pixel values in region (0) to region (n - 1). The caller holds the mutex.
-  template <class RegionOf>
-  Expected<> ensure_values (int n, RegionOf &&region);
   bool upload_pays (std::span<const Region> regions) const;
   Expected<bool> prepare_device_image (std::span<const Region> regions);
   Expected<bool> is_device_image_current ();
@@ -68,7 +65,7 @@ private:
   template <class Ask>
   Expected<bool> ask_whole (Ask &&ask, std::span<const Error::Kind> recoverable);
 
-  HostFrame frame_;
+  HostFrame frame_;                // compute_values () is called with mutex_ held
   std::shared_ptr<Tensor> whole_;  // by whole_engine; guarded by mutex_
   std::size_t device_bytes_ = 0;
   std::unique_ptr<DeviceFeatureImage> device_image_;  // null until it is needed

@@ -2,7 +2,6 @@
 #include "on_demand_tensor.hpp"
 
 #include <new>
-#include <utility>
 
 #include <kernels/window.hpp>
 

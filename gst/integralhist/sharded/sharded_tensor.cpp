@@ -109,7 +109,7 @@ Expected<> ShardedTensor::reserve_host (unsigned alive)
 {
   if (!host_)
     host_ = TRY (allocate_ (bytes (), [this, alive] (const Available &available) {
-      return no_memory_for_tensor (shape, bytes (), available, alive);
+      return no_memory_for_tensor (shape, available, alive);
     }));
   return {};
 }
