@@ -4,7 +4,6 @@
 #include <utility>
 
 namespace integralhist {
-
 namespace {
 
 // How long a device's thread waits before it looks again for what cannot wake it: the end of a

@@ -29,18 +29,27 @@ bool is_per_bin (const Query &query)
   return query.kind == QueryKind::counts || query.kind == QueryKind::sums;
 }
 
-/// For queries about weights that divide by the total of all bins, returns these totals, added up
-/// over all shards. Returns null for other queries.
-Expected<HostMemory> totals_of (const Shape &whole, std::span<const Shard> shards, Query query)
+/// What a query about all bins carries from shard to shard, and the totals that it divides by.
+struct Carried {
+  HostMemory values, totals;
+};
+
+/// Allocates the carried values. If the query divides weights by the total of all bins, first adds
+/// up these totals over all shards.
+Expected<Carried> carried_by (Query query, const Shape &whole, std::span<const Shard> shards)
 {
-  if (whole.content != inthist::Content::weights || is_per_bin (query))
-    return HostMemory ();
+  Carried carried;
+  if (is_per_bin (query))
+    return carried;
+  carried.values = TRY (allocate_bytes (inthist::carried_bytes (query)));
+  if (whole.content != inthist::Content::weights)
+    return carried;
   query.kind = QueryKind::totals;
   query.best = nullptr;
   const std::size_t n = query.n_totals (), size = inthist::answer_bytes (whole, query);
-  HostMemory totals = TRY (allocate_bytes (size));
+  carried.totals = TRY (allocate_bytes (size));
   const HostMemory shard_totals = TRY (allocate_bytes (size));
-  auto *const sums = reinterpret_cast<std::uint64_t *> (totals.get ());
+  auto *const sums = reinterpret_cast<std::uint64_t *> (carried.totals.get ());
   const auto *const of_shard = reinterpret_cast<const std::uint64_t *> (shard_totals.get ());
   std::fill_n (sums, n, 0);
   query.answers = shard_totals.get ();
@@ -48,19 +57,6 @@ Expected<HostMemory> totals_of (const Shape &whole, std::span<const Shard> shard
     TRY (shard.tensor->ask ({ &query, 1 }));
     std::transform (sums, sums + n, of_shard, sums, std::plus<> ());
   }
-  return totals;
-}
-
-/// What a query about all bins carries from shard to shard, and the totals that it divides by.
-struct Carried {
-  HostMemory values, totals;
-};
-
-Expected<Carried> carried_by (const Query &query, const Shape &whole, std::span<const Shard> shards)
-{
-  Carried carried = { nullptr, TRY (totals_of (whole, shards, query)) };
-  if (!is_per_bin (query))
-    carried.values = TRY (allocate_bytes (inthist::carried_bytes (query)));
   return carried;
 }
 
