@@ -27,7 +27,6 @@ struct Staged {
   EventOwner drawn;
 };
 
-/// Arrays that one block of memory takes.
 class PackedArrays {
 public:
   template <class T, std::size_t kSize>
@@ -74,7 +73,6 @@ struct SortedDrawings {
   }
 };
 
-/// A likelihood map among the packed arrays.
 class PackedMap {
 public:
   PackedMap (PackedArrays &arrays, const LevelPicture &map)

@@ -7,14 +7,12 @@
 
 namespace integralhist {
 
-/// The error message of builds without CUDA.
 constexpr char kNoCuda[] =
     "this build has no CUDA (it was configured with -Dcuda=disabled, or without nvcc)";
 
 /// The primary CUDA context of a device, or an application's. A Scope makes the context current.
 class CudaContext {
 public:
-  /// Returns the number of CUDA devices, or an error if there is none.
   static Expected<int> device_count ();
 
   static Expected<std::shared_ptr<CudaContext>> primary (int device);

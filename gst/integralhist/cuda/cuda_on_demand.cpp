@@ -129,16 +129,29 @@ private:
     const inthist::Shape &shape = tensor.shape;
     cudaStream_t stream = place.stream.get ();
     const inthist::Strategy &strategy = *inthist::preferred_strategy (inthist::Device::cuda, shape);
-    const bool bins = shape.content == inthist::Content::bins;
+    const std::size_t pixel = inthist::bytes_of (shape.pixel),
+                      stride = inthist::binned_stride (shape);
     inthist::PixelPlane values = image.values ();
-    values.data += std::size_t (region.y) * values.stride
-                   + std::size_t (region.x) * inthist::bytes_of (shape.pixel);
+    values.data += std::size_t (region.y) * values.stride + std::size_t (region.x) * pixel;
     TRY (place.workspace.reserve (strategy.workspace_bytes (shape, {})));
     TRY (tensor.reuse (stream));
     TRY (check (cudaStreamWaitEvent (stream, image.values_ready (), 0)));
     const inthist::Binning binning = { { values.data, std::ptrdiff_t (values.stride), {} },
                                        image.lut () };
-    const inthist::PixelPlane pixels = TRY (pixels_for (shape, region, values, place));
+    // The weights of a region narrower than the frame are copied, because a strategy on a GPU reads
+    // them only from a plane with the stride of the region (PixelPlane).
+    const bool bins = shape.content == inthist::Content::bins,
+               moves = shape.content == inthist::Content::weights
+                       && (region.x > 0 || values.stride != stride);
+    inthist::PixelPlane pixels = values;
+    if (bins || moves) {
+      TRY (place.pixels.reserve (stride * shape.height));
+      pixels = { reinterpret_cast<std::uint8_t *> (place.pixels.get ()), stride };
+    }
+    if (moves)
+      TRY (check (cudaMemcpy2DAsync (pixels.data, stride, values.data, values.stride,
+                                     std::size_t (shape.width) * pixel, std::size_t (shape.height),
+                                     cudaMemcpyDeviceToDevice, stream)));
     TRY (check (inthist::run (strategy, { .shape = shape,
                                           .layout = tensor.layout,
                                           .pixels = pixels,
@@ -148,28 +161,6 @@ private:
                                           .binning = bins ? &binning : nullptr })));
     TRY (tensor.set_computed (stream));
     return image.add_reader (tensor.computed ());
-  }
-  /// Returns the plane that a strategy reads a region's values from, or writes its bins to. Weights
-  /// of a region narrower than the frame are copied there, because a strategy on a GPU reads them
-  /// only from a plane with the stride of the region (PixelPlane).
-  static CudaExpected<inthist::PixelPlane> pixels_for (const inthist::Shape &shape,
-                                                       const Region &region,
-                                                       const inthist::PixelPlane &values,
-                                                       Workplace &place)
-  {
-    const std::size_t stride = inthist::binned_stride (shape);
-    const bool copies =
-        shape.content == inthist::Content::weights && (region.x > 0 || values.stride != stride);
-    if (shape.content != inthist::Content::bins && !copies)
-      return values;
-    TRY (place.pixels.reserve (stride * shape.height));
-    auto *const pixels = reinterpret_cast<std::uint8_t *> (place.pixels.get ());
-    if (copies)
-      TRY (check (cudaMemcpy2DAsync (pixels, stride, values.data, values.stride,
-                                     std::size_t (shape.width) * inthist::bytes_of (shape.pixel),
-                                     std::size_t (shape.height), cudaMemcpyDeviceToDevice,
-                                     place.stream.get ())));
-    return inthist::PixelPlane{ pixels, stride };
   }
 
   const Download download_;

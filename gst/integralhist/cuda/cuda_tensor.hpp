@@ -41,7 +41,6 @@ public:
   /// Makes `stream`, which will overwrite the tensor, wait for all earlier uses of the tensor.
   inthist::cuda::CudaExpected<> reuse (cudaStream_t stream);
   inthist::cuda::CudaExpected<> set_computed (cudaStream_t stream);
-  /// Returns the CUDA event that fires when the tensor is computed.
   cudaEvent_t computed () const { return own_->computed.get (); }
   /// Enqueues the download of the tensor to its host copy. `stream` already waits for the tensor.
   inthist::cuda::CudaExpected<> start_download (cudaStream_t stream);

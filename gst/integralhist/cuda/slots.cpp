@@ -12,9 +12,7 @@ namespace integralhist {
 
 using namespace inthist::cuda;
 
-namespace {
-
-void note_times (const Slot &slot, Stats &stats)
+static void note_times (const Slot &slot, Stats &stats)
 {
   const auto add = [] (Duration &duration, const EventOwner &from, const EventOwner &to) {
     float milliseconds;
@@ -28,8 +26,6 @@ void note_times (const Slot &slot, Stats &stats)
   if (slot.measured && slot.downloads)
     add (stats.download, slot.download_started, slot.downloaded);
 }
-
-}  // namespace
 
 CudaExpected<> Slots::open (const PartMemory &memory)
 {

@@ -39,7 +39,6 @@ public:
   bool has_readers (const Picture &picture);
   void start (Slot &slot, guint64 bytes_down);
 
-  /// Returns the counts of frames, the downloaded bytes and the times of measured frames.
   Stats stats ();
 
   auto begin () { return slots_->begin (); }
