@@ -72,13 +72,11 @@ constexpr bool names_row ()
                       "GST_INTEGRAL_HISTOGRAM_FEATURE_", nick);
 }
 
-template <std::size_t... kRows>
-constexpr bool names_rows (std::index_sequence<kRows...>)
-{
-  return (... && names_row<kRows> ());
-}
-static_assert (names_rows (std::make_index_sequence<std::size (inthist::kFeatures)> ()),
-               "inthist::Feature, kFeatures and GstIntegralHistogramFeature differ");
+static_assert (
+    []<std::size_t... kRows> (std::index_sequence<kRows...>) {
+      return (... && names_row<kRows> ());
+    }(std::make_index_sequence<std::size (inthist::kFeatures)> ()),
+    "inthist::Feature, kFeatures and GstIntegralHistogramFeature differ");
 
 }  // namespace
 
@@ -147,8 +145,7 @@ static Expected<> add_up (Tensor &tensor, const GstVideoRectangle *rectangles, g
   return {};
 }
 
-/// add_up () for functions of the C API, which pass a histogram and get a GError. So is the
-/// add_up_bytes () below.
+/// add_up () and, below, add_up_bytes () with a GError, for functions of the C API.
 template <class Answer>
 static gboolean add_up (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles,
                         guint n, Answer *answers, GError **error)

@@ -67,18 +67,16 @@ static_assert (int (Measure::intersection) == GST_INTEGRAL_HISTOGRAM_MEASURE_INT
 static_assert (sizeof (Best) == sizeof (inthist::Best)
                && offsetof (Best, index) == offsetof (inthist::Best, index));
 
-Expected<> check_linear (std::span<const float> model)
+/// Prepares a model for a measure, and divides it by its sum, so that it can be compared with
+/// windows of any size. A model of a linear measure stays as it is.
+Expected<> prepare_model (Measure measure, std::span<float> model)
 {
-  for (const float number : model)
-    if (!std::isfinite (number))
-      return refuse ("a model has the bin ", number, ": pass finite numbers");
-  return {};
-}
-
-/// Divides a model by its sum, so that it can be compared with windows of any size, and prepares it
-/// for a measure.
-Expected<> normalise (Measure measure, std::span<float> model)
-{
+  if (!inthist::compares_histograms (measure)) {
+    for (const float bin : model)
+      if (!std::isfinite (bin))
+        return refuse ("a model has the bin ", bin, ": pass finite numbers");
+    return {};
+  }
   double sum = 0;
   for (const float bin : model) {
     if (!(bin >= 0) || !std::isfinite (bin))
@@ -100,17 +98,13 @@ class QueryBuilder {
 public:
   explicit QueryBuilder (Tensor &tensor) : tensor_ (tensor) {}
 
-  /// Returns copies of `n` model histograms, prepared for a measure. Models of a linear measure
-  /// stay as they are.
+  /// Returns copies of `n` model histograms, prepared for a measure.
   Expected<const float *> models_for (Measure measure, const gfloat *models, std::size_t n)
   {
     const std::size_t bins = tensor_.shape.bins;
     auto &all = models_.emplace_back (models, models + n * bins);
-    for (std::size_t m = 0; m < n; m++) {
-      const std::span model (all.data () + m * bins, bins);
-      TRY (inthist::compares_histograms (measure) ? normalise (measure, model)
-                                                  : check_linear (model));
-    }
+    for (std::size_t m = 0; m < n; m++)
+      TRY (prepare_model (measure, std::span (all).subspan (m * bins, bins)));
     return all.data ();
   }
 
@@ -187,16 +181,6 @@ gboolean ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **
     return builder.ask (stream);
   };
   return to_c (answer (), error);
-}
-
-gboolean ask_regions (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles, guint n,
-                      guint32 *counts, const gpointer *stream, GError **error)
-{
-  if (n == 0)
-    return TRUE;
-  return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    return builder.add_counts (TRY (windows_of (rectangles, n)), counts);
-  });
 }
 
 gboolean ask_grids (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids,
@@ -394,7 +378,11 @@ gboolean gst_integral_histogram_regions_on_stream (GstIntegralHistogram *histogr
                                                    guint32 *counts, gpointer stream, GError **error)
 {
   g_return_val_if_fail (histogram && (n == 0 || (rectangles && counts)), FALSE);
-  return ask_regions (histogram, rectangles, n, counts, &stream, error);
+  if (n == 0)
+    return TRUE;
+  return ask (histogram, &stream, error, [&] (QueryBuilder &builder) -> Expected<> {
+    return builder.add_counts (TRY (windows_of (rectangles, n)), counts);
+  });
 }
 
 gboolean gst_integral_histogram_grids_on_stream (GstIntegralHistogram *histogram, const Grid *grids,

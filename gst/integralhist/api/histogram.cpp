@@ -22,11 +22,6 @@ GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor, const Histo
   return histogram;
 }
 
-Tensor &tensor_of (GstIntegralHistogram *histogram)
-{
-  return *histogram->tensor;
-}
-
 std::string text_of (const inthist::Quantization &quantization)
 {
   std::string text;

@@ -25,7 +25,6 @@ struct BinRange {
 /// Returns a range of bins as text, such as "bins 8 to 15 of 32".
 std::string describe (const BinRange &range);
 
-/// The settings that define a histogram's bins.
 struct HistogramSpec {
   inthist::Feature feature = inthist::Feature::luma;
   inthist::Quantization quantization = {};  // for a joint feature
@@ -51,7 +50,10 @@ namespace integralhist {
 
 GstIntegralHistogram *new_histogram (std::shared_ptr<Tensor> tensor,
                                      const HistogramSpec &spec = {});
-Tensor &tensor_of (GstIntegralHistogram *histogram);
+inline Tensor &tensor_of (GstIntegralHistogram *histogram)
+{
+  return *histogram->tensor;
+}
 inline const HistogramSpec &spec_of (const GstIntegralHistogram *histogram)
 {
   return histogram->spec;
@@ -64,7 +66,6 @@ std::string text_of (const inthist::Quantization &quantization);
 std::string settings_of (const HistogramSpec &spec);
 /// Returns whether a feature itself defines the number of bins, so the property `bins` is ignored.
 bool has_own_bins (inthist::Feature feature);
-/// Returns an error if a histogram has only a range of the bins.
 Expected<> check_all_bins (const GstIntegralHistogram *histogram);
 /// Calls gst_integral_histogram_regions_sums (). Returns the sums as [rectangle][plane].
 Expected<std::vector<guint64>> sums_of (GstIntegralHistogram *histogram,
