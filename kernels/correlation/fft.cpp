@@ -130,11 +130,8 @@ HWY_AFTER_NAMESPACE ();
 #if HWY_ONCE
 
 namespace inthist::correlation {
-namespace {
 
 HWY_EXPORT (run_pass);
-
-}  // namespace
 
 Fft::Fft (int length) : length_ (length)
 {
@@ -151,11 +148,6 @@ Fft::Fft (int length) : length_ (length)
     passes_.push_back (std::move (pass));
     left = butterflies;
   }
-}
-
-void Fft::run (float *re, float *im, int lanes)
-{
-  run (re, im, std::size_t (lanes), lanes);
 }
 
 /// Transforms `lanes` signals in place, whose elements are `stride` numbers apart. Only the first

@@ -52,7 +52,7 @@ public:
   }
 
   /// Transforms `lanes` signals in place. Element n of signal l is at index n * lanes + l.
-  void run (float *re, float *im, int lanes);
+  void run (float *re, float *im, int lanes) { run (re, im, std::size_t (lanes), lanes); }
   /// Transforms `lanes` signals of length x length. Element (x, y) of signal l is at index (y *
   /// length + x) * lanes + l. Rows with a 0 in `rows` are all 0, and are left out. Without `rows`,
   /// no row is left out.

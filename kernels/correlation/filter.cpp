@@ -13,21 +13,6 @@
 #include <numbers>
 #include <utility>
 
-// Highway includes this file again for each instruction set, but a type is defined only once.
-#ifndef INTHIST_PROXIMAL_TERMS
-#define INTHIST_PROXIMAL_TERMS
-namespace inthist::correlation {
-
-/// The penalty terms that keep the weights v of a frequency near other weights: rho |v - (g - h)|^2
-/// + mu |v - last|^2. A null h stands for zeros.
-struct ProximalTerms {
-  const Complexes &g, *h, &last;
-  float mu, rho;
-};
-
-}  // namespace inthist::correlation
-#endif
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "filter.cpp"
 #include <hwy/foreach_target.h>

@@ -55,6 +55,13 @@ struct FilterBox {
   std::vector<std::uint8_t> rows_inside;  // whether a row of cells is partly in the box
 };
 
+/// The penalty terms that keep the weights v of a frequency near other weights: rho |v - (g - h)|^2
+/// + mu |v - last|^2. A null h stands for zeros.
+struct ProximalTerms {
+  const Complexes &g, *h, &last;
+  float mu, rho;
+};
+
 class CorrelationFilter {
 public:
   bool has_started () const { return box_.has_value (); }

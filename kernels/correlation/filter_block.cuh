@@ -234,24 +234,6 @@ __device__ inline void sum_up_cells (const SquareCells &square, float *cells, fl
   smooth (other, cells, false);
 }
 
-inline constexpr int kValues = kDirections + kOrientations, kBlocks = 4;
-
-/// Writes the channels of cells that are a direction's or an orientation's shares of blocks.
-__device__ inline void write_shares (const float *cells, const float *norms, const Workspace &work)
-{
-  for_numbers (
-      kFilterCells * kValues,
-      [&] (int i) {
-        const int cell = i / kValues, c = i % kValues;
-        const bool is_direction = c < kDirections;
-        const float *const at = cells + cell * kCellValues + (is_direction ? c : c - kDirections);
-        const float value = at[0], opposite = at[is_direction ? 0 : kOrientations];
-        const BlockNorms around (norms, kGrid, cell / kGrid, cell % kGrid);
-        return shares_of (is_direction ? value : value + opposite, around.at, work.fade (cell));
-      },
-      [&] (int i, float channel) { work.set_channel (i / kValues, i % kValues, channel); });
-}
-
 /// Computes the channels of a square of cells (channels.hpp), and writes them as pairs of channels.
 __device__ inline void describe (const SquareCells &square, const Workspace &work)
 {
@@ -266,7 +248,18 @@ __device__ inline void describe (const SquareCells &square, const Workspace &wor
   for (int i = threadIdx.x; i < kCorners; i += kThreads)
     norms[i] = block_norm (energies, kGrid, kGrid, i % (kGrid + 1), i / (kGrid + 1));
   __syncthreads ();
-  write_shares (cells, norms, work);
+  constexpr int kValues = kDirections + kOrientations, kBlocks = 4;
+  for_numbers (
+      kFilterCells * kValues,
+      [&] (int i) {
+        const int cell = i / kValues, c = i % kValues;
+        const bool is_direction = c < kDirections;
+        const float *const at = cells + cell * kCellValues + (is_direction ? c : c - kDirections);
+        const float value = at[0], opposite = at[is_direction ? 0 : kOrientations];
+        const BlockNorms around (norms, kGrid, cell / kGrid, cell % kGrid);
+        return shares_of (is_direction ? value : value + opposite, around.at, work.fade (cell));
+      },
+      [&] (int i, float channel) { work.set_channel (i / kValues, i % kValues, channel); });
   for_numbers<2> (
       kFilterCells * kBlocks,
       [&] (int i) {

@@ -4,7 +4,6 @@
 #include "filter_block.cuh"
 
 namespace inthist::correlation::cuda {
-
 namespace {
 
 /// Shifts the channels that the spectra belong to, by multiplying with phase factors.

@@ -12,7 +12,6 @@
 #include "fft.cuh"
 
 namespace inthist::correlation::cuda {
-
 namespace {
 
 using inthist::cuda::LutWords;

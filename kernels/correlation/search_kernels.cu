@@ -8,7 +8,6 @@
 #include "filter_block.cuh"
 
 namespace inthist::correlation::cuda {
-
 namespace {
 
 /// Computes the filter's response to a square of cells with the spectra x, in shared memory.
