@@ -27,14 +27,11 @@ constexpr const Strategy *kOurs[] = {
 std::vector<Strategy> all ()
 {
   std::vector<Strategy> table;
-  for (const Device device : { Device::cuda, Device::cpu }) {
-    for (const Strategy *const row : kOurs)
-      if (row->device == device)
-        table.push_back (*row);
-    for (const Strategy *const row : published_strategies ())
-      if (row->device == device)
-        table.push_back (*row);
-  }
+  for (const Device device : { Device::cuda, Device::cpu })
+    for (const auto rows : { std::span<const Strategy *const> (kOurs), published_strategies () })
+      for (const Strategy *const row : rows)
+        if (row->device == device)
+          table.push_back (*row);
 #if INTHIST_CUDA && INTHIST_PUBLISHED
   add_other_types_to_look_back (
       *std::ranges::find (table, std::string_view (kLookBack.name), &Strategy::name));

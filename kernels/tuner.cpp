@@ -44,7 +44,6 @@ unexpected<Failure> failure (std::string text)
   return unexpected<Failure> (Failure (std::move (text)));
 }
 
-/// The failure after the caller, or the time limit, has stopped the tuning.
 unexpected<Failure> stopped ()
 {
   return failure ("stopped");

@@ -8,10 +8,9 @@
 #include "parallel.hpp"
 
 namespace inthist::cpu {
-namespace {
 
 template <class T>
-int add (const Planes<T> &strip, std::uint32_t *above)
+static int add (const Planes<T> &strip, std::uint32_t *above)
 {
   constexpr int kColumns = 1024;
   const int groups = divide_up (strip.width, kColumns);
@@ -28,8 +27,6 @@ int add (const Planes<T> &strip, std::uint32_t *above)
                carry + first);
   });
 }
-
-}  // namespace
 
 int add_above (const Shape &shape, const Layout &layout, void *tensor, std::uint32_t *above)
 {

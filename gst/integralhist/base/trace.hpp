@@ -14,7 +14,6 @@
 
 namespace integralhist {
 
-/// A range in the profiler's timeline, from the constructor to the destructor.
 class TraceRange {
 public:
 #if HAVE_NVTX

@@ -18,7 +18,7 @@ using inthist::Region;
 /// A strip of pixel columns or rows, and the share of its width that lies in a given cell.
 struct Share {
   std::size_t strip;
-  std::int64_t part;  // in 1/kCellParts
+  std::int64_t share;  // in 1/kCellParts
 };
 
 /// The pixel boundaries that cut an axis into strips, and for each cell its shares of the strips.
@@ -66,18 +66,18 @@ struct Axes {
   }
 };
 
-/// Adds the `n` sums of a strip, times the strip's share `part`, to the `n` sums of a cell. Most
-/// strips lie wholly in the cell: `part` is the constant kCellParts, and multiplying is a shift.
+/// Adds the `n` sums of a strip, times the strip's `share`, to the `n` sums of a cell. Most
+/// strips lie wholly in the cell: `share` is the constant kCellParts, and multiplying is a shift.
 template <class Number>
-void add_share (const Number *__restrict from, std::int64_t part, std::size_t n,
+void add_share (const Number *__restrict from, std::int64_t share, std::size_t n,
                 std::int64_t *__restrict to)
 {
-  if (part == kCellParts)
+  if (share == kCellParts)
     for (std::size_t i = 0; i < n; i++)
       to[i] += std::int64_t (from[i]) * kCellParts;
   else
     for (std::size_t i = 0; i < n; i++)
-      to[i] += std::int64_t (from[i]) * part;
+      to[i] += std::int64_t (from[i]) * share;
 }
 
 std::int64_t *write_cells (const Axes &axes, const guint64 *sums, std::size_t planes,
@@ -87,12 +87,12 @@ std::int64_t *write_cells (const Axes &axes, const guint64 *sums, std::size_t pl
   std::vector<std::int64_t> row (across);
   for (const auto &of_row : axes.y.cells) {
     std::ranges::fill (row, 0);
-    for (const auto &[j, part] : of_row)
-      add_share (sums + j * across, part, across, row.data ());
+    for (const auto &[j, share] : of_row)
+      add_share (sums + j * across, share, across, row.data ());
     for (const auto &of_column : axes.x.cells) {
       std::fill_n (to, planes, 0);
-      for (const auto &[i, part] : of_column)
-        add_share (&row[i * planes], part, planes, to);
+      for (const auto &[i, share] : of_column)
+        add_share (&row[i * planes], share, planes, to);
       to += planes;
     }
   }

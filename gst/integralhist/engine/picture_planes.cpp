@@ -5,10 +5,9 @@
 #include <cstring>
 
 namespace integralhist {
-namespace {
 
 /// Returns the rows of one plane of an image, with only the bytes that the feature reads.
-PictureRows rows_of (const inthist::Image &image, int plane, int width, int n)
+static PictureRows rows_of (const inthist::Image &image, int plane, int width, int n)
 {
   const inthist::PixelFormat &format = image.format;
   if (plane == 0 && !format.reads_colours ())
@@ -31,8 +30,6 @@ PictureRows rows_of (const inthist::Image &image, int plane, int width, int n)
     rows.bytes = std::max (rows.bytes, std::size_t (image.left + width) * format.bytes);
   return rows;
 }
-
-}  // namespace
 
 PicturePlanes::PicturePlanes (const inthist::Image &image, int width, int n, bool keep_strides)
     : image_ (image), n_ (image.format.n_planes)

@@ -7,16 +7,14 @@
 #include <gst/integralhist/base/log.hpp>
 
 namespace integralhist {
-namespace {
 
 using inthist::Choice;
 using inthist::Device;
 using inthist::Shape;
 
-using Seconds = std::chrono::duration<double>;
-
-Expected<StrategyPlan> measured_plan (Device device, const Shape &shape, const Choice &built_in,
-                                      unsigned milliseconds, int slots, void *tensor)
+static Expected<StrategyPlan> measured_plan (Device device, const Shape &shape,
+                                             const Choice &built_in, unsigned milliseconds,
+                                             int slots, void *tensor)
 {
   // Two measurements at once would both be wrong. Never destroyed: threads may wait at exit.
   static CancellableMutex &measuring = *new CancellableMutex;
@@ -30,12 +28,10 @@ Expected<StrategyPlan> measured_plan (Device device, const Shape &shape, const C
   if (!choice)
     return StrategyPlan{ built_in, "default",
                          "built-in, because measuring failed: " + choice.error ().why };
-  const Seconds took = std::chrono::steady_clock::now () - start;
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now () - start;
   return StrategyPlan{ *choice, "measured",
                        joined ("measured in ", int (took.count () * 1e3), " ms") };
 }
-
-}  // namespace
 
 Expected<StrategyPlan> choose_strategy (Device device, const Shape &shape,
                                         const inthist::Strategy *set, unsigned milliseconds,

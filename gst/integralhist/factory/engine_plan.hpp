@@ -35,7 +35,6 @@ struct EnginePlan {
 
 EnginePlan choose_engines (const EngineRequest &request);
 
-/// The kinds of engines that compute each frame at once.
 enum class EagerEngine { cpu, one_device, sharded };
 
 /// Chooses the kind of an eager engine for a device with memory for `room` tensors. If the user

@@ -60,13 +60,6 @@ struct EagerInputs {
   EngineRequest request;
 
   Expected<std::unique_ptr<Engine>> make (const Options &options) const;
-  /// Returns a function that makes the engine when it is first needed.
-  EngineOwner::Make maker (const Options &options) const
-  {
-    return [inputs = *this, options] () -> Expected<std::shared_ptr<Engine>> {
-      return TRY (inputs.make (options));
-    };
-  }
 };
 
 Expected<std::unique_ptr<Engine>> EagerInputs::make (const Options &options) const
@@ -124,6 +117,9 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
     return inputs.make (options);
 
   GST_DEBUG ("%s: frames are computed on demand", describe (shape).c_str ());
+  const auto maker_of = [] (const EagerInputs &from, const Options &options) -> EngineOwner::Make {
+    return [=] () -> Expected<std::shared_ptr<Engine>> { return TRY (from.make (options)); };
+  };
   std::unique_ptr<DeviceStore> device_store;
   if (plan.stays_on_gpu)
     device_store = make_cuda_store (devices.contexts.front (), options.download);
@@ -135,12 +131,12 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
     EagerInputs of_kept = inputs;
     if (shape.content == inthist::Content::sums)
       of_kept.lut = inthist::uniform_lut (256);  // kept values are already scores
-    whole_engine = std::make_shared<WholeTensorEngine> (of_kept.maker (for_queries (options)),
+    whole_engine = std::make_shared<WholeTensorEngine> (maker_of (of_kept, for_queries (options)),
                                                         request.on_gpu ? inthist::Device::cuda
                                                                        : inthist::Device::cpu);
   }
   return make_on_demand_engine (
-      shape, lut, options, inputs.maker (plan.measures ? options : untuned (options)),
+      shape, lut, options, maker_of (inputs, plan.measures ? options : untuned (options)),
       std::move (whole_engine), std::move (device_store), std::move (assist));
 }
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 namespace integralhist {
-
 namespace {
 
 // An integer of 128 bits for products of two int64_t, a type that standard C++ lacks.

@@ -59,7 +59,6 @@ public:
   GstVideoRectangle in_original (gint x, gint y, gint width, gint height) const;
   /// Maps a rectangle of the original frame to whole pixels of this frame, also beyond its border.
   GstVideoRectangle in_frame (const GstVideoRectangle &original) const;
-  /// Returns the rectangle of the original frame that this frame shows.
   const GstVideoRectangle &visible () const { return visible_; }
 
   /// A rectangle in pixels, whose edges may lie between pixels.

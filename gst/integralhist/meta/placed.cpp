@@ -7,7 +7,6 @@
 #include <gst/integralhist/base/error.hpp>
 
 namespace integralhist {
-
 namespace {
 
 tl::unexpected<std::string> dropped_because (std::string reason)
