@@ -34,10 +34,10 @@ std::vector<Detection> detections_of (std::span<const InputObject> objects)
   return detections;
 }
 
-guint16 class_of (const std::string &kind)
+guint16 class_id_of (const std::string &class_name)
 {
   guint16 number = 0;
-  std::from_chars (kind.data (), kind.data () + kind.size (), number);
+  std::from_chars (class_name.data (), class_name.data () + class_name.size (), number);
   return number;
 }
 
@@ -95,7 +95,7 @@ void VideoStream::write (const BatchFrame &frame, std::span<const TrackedBox> tr
     const GstVideoRectangle &box = track.track.box;
     InputObject *const detection = track.detection ? &frame.objects[*track.detection] : nullptr;
     OutputObject &object = output.objects[i];
-    object.class_id = detection ? detection->class_id : class_of (track.track.kind);
+    object.class_id = detection ? detection->class_id : class_id_of (track.track.class_name);
     object.id = guint64 (number_) << 32 | guint32 (track.serial);
     object.box = { float (box.x), float (box.y), float (box.w), float (box.h) };
     object.confidence = float (track.track.confidence);

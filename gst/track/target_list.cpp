@@ -349,7 +349,7 @@ std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement>
                          distinct_appearance (tracked->appearance.mean ()),
                          tracked->appearance.n (), tracked->misses + detector_runs,
                          seconds_between (tracked->last_detected, frame.time),
-                         tracked->is_confirmed (), tracked->kind });
+                         tracked->is_confirmed (), tracked->class_name });
   const double pixels = double (width_) * height_;
   std::vector<int> detection_of = match_detections (targets, detections, pixels);
   if (const auto shift = camera_shift (box_pairs (targets, detections, detection_of))) {
@@ -386,7 +386,8 @@ bool TargetList::starts_target (const Measurement &detection, const TargetFrame 
 {
   return detection.is_sure && is_in_area (frame.in_frame (detection.box))
          && std::ranges::none_of (targets_, [&] (const auto &tracked) {
-              return !tracked->is_lost () && are_of_one_kind (tracked->kind, detection.kind)
+              return !tracked->is_lost ()
+                     && classes_match (tracked->class_name, detection.class_name)
                      && iou (tracked->box (), detection.box) > kMatchIou;
             });
 }
@@ -534,7 +535,7 @@ std::vector<TrackedBox> TargetList::tracks (const TargetFrame &frame, bool confi
     if (tracked->is_confirmed () == confirmed)
       tracks.push_back (
           { { tracked->id, tracked->parent, frame.nearest (frame.in_frame (tracked->box ())),
-              tracked->confidence (), tracked->is_lost (), tracked->kind,
+              tracked->confidence (), tracked->is_lost (), tracked->class_name,
               tracked->detection_confidence },
             tracked->serial,
             tracked->age,

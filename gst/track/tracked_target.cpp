@@ -34,7 +34,7 @@ void TrackedTarget::note_detection (const Detection &detection, const TargetBox 
   misses = 0;
   n_detections++;
   last_detected = time;
-  kind = detection.kind;
+  class_name = detection.class_name;
   detection_confidence = detection.confidence;
   motion.note_detected (box);
 }

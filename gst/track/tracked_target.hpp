@@ -62,8 +62,8 @@ struct TrackedTarget {
   guint n_detections = 0;
   bool is_detected_now = false;  // with a detection of this frame
   Existence existence = {};
-  guint misses = 0;       // runs of the detector in a row that missed the target
-  std::string kind = {};  // of the last detection
+  guint misses = 0;             // runs of the detector in a row that missed the target
+  std::string class_name = {};  // of the last detection
   std::optional<double> detection_confidence = {};  // of the last detection
   std::optional<std::size_t> detection = {};        // index of this frame's detection
   MeanAppearance appearance{ 16 };                  // of clear views

@@ -20,8 +20,8 @@ struct Mtds {
   gboolean lost;
   Place box;
   float confidence;
-  std::string kind;  // empty without a classification
-  float kind_confidence;
+  std::string class_name;  // empty without a classification
+  float class_confidence;
 };
 
 std::vector<Mtds> mtds_of (GstBuffer *buffer)
@@ -36,7 +36,7 @@ std::vector<Mtds> mtds_of (GstBuffer *buffer)
     if (gst_analytics_od_mtd_get_obj_type (&where) != g_quark_from_string ("track"))
       continue;
     GstAnalyticsTrackingMtd track;
-    GstAnalyticsClsMtd kind;
+    GstAnalyticsClsMtd classes;
     Mtds mtds = {};
     fail_unless (gst_analytics_relation_meta_get_direct_related (
         relations, where.id, GST_ANALYTICS_REL_TYPE_RELATE_TO,
@@ -47,12 +47,12 @@ std::vector<Mtds> mtds_of (GstBuffer *buffer)
         &where, &mtds.box.x, &mtds.box.y, &mtds.box.width, &mtds.box.height, &mtds.confidence));
     if (gst_analytics_relation_meta_get_direct_related (
             relations, where.id, GST_ANALYTICS_REL_TYPE_RELATE_TO,
-            gst_analytics_cls_mtd_get_mtd_type (), nullptr, &kind)) {
-      fail_unless_equals_int (gst_analytics_cls_mtd_get_length (&kind), 2);
-      fail_unless (gst_analytics_cls_mtd_get_quark (&kind, 1) == g_quark_from_string ("track")
-                   && gst_analytics_cls_mtd_get_level (&kind, 1) == 0);
-      mtds.kind = g_quark_to_string (gst_analytics_cls_mtd_get_quark (&kind, 0));
-      mtds.kind_confidence = gst_analytics_cls_mtd_get_level (&kind, 0);
+            gst_analytics_cls_mtd_get_mtd_type (), nullptr, &classes)) {
+      fail_unless_equals_int (gst_analytics_cls_mtd_get_length (&classes), 2);
+      fail_unless (gst_analytics_cls_mtd_get_quark (&classes, 1) == g_quark_from_string ("track")
+                   && gst_analytics_cls_mtd_get_level (&classes, 1) == 0);
+      mtds.class_name = g_quark_to_string (gst_analytics_cls_mtd_get_quark (&classes, 0));
+      mtds.class_confidence = gst_analytics_cls_mtd_get_level (&classes, 0);
     }
     all.push_back (mtds);
   }
@@ -140,7 +140,7 @@ TEST (behind_a_detector)
 {
   const Scene scene (240, 160);
   const Place firsts[] = { kFirst, { 150, 40, 36, 28 } };
-  const char *const kinds[] = { "face", "plate" };
+  const char *const class_names[] = { "face", "plate" };
   Tracking tracking (scene, "method=correlation", "cudatrackfeatures backend=cpu");
   for (int frame = 0; frame < 36; frame++) {
     auto picture = scene.background ();
@@ -149,15 +149,15 @@ TEST (behind_a_detector)
     const bool looks = frame % 5 == 2;
     g_autoptr (GstBuffer) buffer = tracking.push (picture, [&] (GstBuffer *pushed) {
       for (int i = 0; looks && i < 2; i++)
-        detect (pushed, kinds[i], way (frame, firsts[i]), 0.875f + 0.0625f * float (i));
+        detect (pushed, class_names[i], way (frame, firsts[i]), 0.875f + 0.0625f * float (i));
     });
     fail_unless (buffer, "%s", tracking.error ().c_str ());
     const auto tracks = mtds_of (buffer);
     fail_unless_equals_int (tracks.size (), frame < 2 ? 0 : 2);
     for (const Mtds &track : tracks) {
-      const int i = track.kind == kinds[1];  // the surer one comes first
-      fail_unless_equals_string (track.kind.c_str (), kinds[i]);
-      fail_unless (track.kind_confidence == 0.875f + 0.0625f * float (i));
+      const int i = track.class_name == class_names[1];  // the surer one comes first
+      fail_unless_equals_string (track.class_name.c_str (), class_names[i]);
+      fail_unless (track.class_confidence == 0.875f + 0.0625f * float (i));
       fail_unless (track.id == guint64 (2 - i) && track.first_seen == 2 * 40 * GST_MSECOND
                    && track.last_seen == GST_BUFFER_PTS (buffer) && !track.lost);
       // a detection counts for more than the filter's answer, but not alone
@@ -171,9 +171,9 @@ TEST (behind_a_detector)
     fail_unless_equals_int (objects.size (), detected + tracks.size ());
     for (std::size_t o = 0; o < objects.size (); o++) {
       const Object &object = objects[o];
-      const int i = o < detected ? int (o) : object.drawn == kinds[1];
-      fail_unless_equals_string (object.label.c_str (), o < detected ? kinds[i] : "track");
-      fail_unless_equals_string (object.drawn.c_str (), kinds[i]);
+      const int i = o < detected ? int (o) : object.drawn == class_names[1];
+      fail_unless_equals_string (object.label.c_str (), o < detected ? class_names[i] : "track");
+      fail_unless_equals_string (object.drawn.c_str (), class_names[i]);
       fail_unless (object.id == 2 - i && object.label_id >= 0);
       if (o < detected)
         fail_unless (object.box == way (frame, firsts[i])
@@ -209,7 +209,7 @@ TEST (many)
       fail_unless_equals_int (tracks.size (), kColumns * kRows);
       for (std::size_t i = 0; i < tracks.size (); i++) {
         const Place at = place (int (i));
-        fail_unless (tracks[i].id == i + 1 && tracks[i].kind.empty ());
+        fail_unless (tracks[i].id == i + 1 && tracks[i].class_name.empty ());
         fail_unless (tracks[i].first_seen == 0 && tracks[i].lost == (tracks[i].confidence == 0));
         if (!tracks[i].lost)
           fail_unless (is_near (tracks[i].box, { at.x / 2, at.y / 2, 6, 6 }, 1), "%zu: %s", i,

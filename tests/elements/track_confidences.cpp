@@ -46,10 +46,10 @@ TEST_EACH (class_and_confidence, 2)
         continue;
       seen++;
       const GstStructure *param = gst_video_region_of_interest_meta_get_param (roi, "track");
-      const char *kind = gst_structure_get_string (param, "class");
+      const char *class_name = gst_structure_get_string (param, "class");
       double confidence = -1;
       gst_structure_get_double (param, "detection-confidence", &confidence);
-      fail_unless (g_strcmp0 (kind, roi->id == 2 ? "person" : nullptr) == 0);
+      fail_unless (g_strcmp0 (class_name, roi->id == 2 ? "person" : nullptr) == 0);
       fail_unless (confidence == (roi->id == 2 && frame < 2 ? 0.95 : -1), "frame %d: %g", frame,
                    confidence);
     }

@@ -100,11 +100,11 @@ private:
 };
 
 /// Adds a detection as an element upstream does; without a confidence if that is below 0.
-inline GstVideoRegionOfInterestMeta *add_detection (GstBuffer *buffer, const char *kind,
+inline GstVideoRegionOfInterestMeta *add_detection (GstBuffer *buffer, const char *class_name,
                                                     const Place &at, double confidence)
 {
   auto *const roi = gst_buffer_add_video_region_of_interest_meta (
-      buffer, kind, guint (at.x), guint (at.y), guint (at.width), guint (at.height));
+      buffer, class_name, guint (at.x), guint (at.y), guint (at.width), guint (at.height));
   if (confidence >= 0)
     gst_video_region_of_interest_meta_add_param (
         roi, gst_structure_new ("detection", "confidence", G_TYPE_DOUBLE, confidence, nullptr));

@@ -14,7 +14,7 @@ inline const std::string kMethods[][2] = {
 
 struct Found {
   Place box;
-  const char *kind = "thing";
+  const char *class_name = "thing";
   double confidence = 0.9;
 };
 constexpr double kNone = -1;
@@ -23,8 +23,8 @@ constexpr double kNone = -1;
 inline auto detected (std::vector<Found> all)
 {
   return [all] (GstBuffer *buffer) {
-    for (const auto &[box, kind, confidence] : all)
-      add_detection (buffer, kind, box, confidence);
+    for (const auto &[box, class_name, confidence] : all)
+      add_detection (buffer, class_name, box, confidence);
   };
 }
 

@@ -102,14 +102,14 @@ GstBuffer *with_regions (const std::string &element, GstVideoFormat format = GST
 
 using Structure = std::unique_ptr<GstStructure, decltype (&gst_structure_free)>;
 
-Structure track (guint id, gint x, gboolean lost, const char *kind)
+Structure track (guint id, gint x, gboolean lost, const char *class_name)
 {
   GstStructure *const structure =
       gst_structure_new ("track", "id", G_TYPE_UINT, id, "parent", G_TYPE_INT, 7, "x", G_TYPE_INT,
                          x, "y", G_TYPE_INT, 20, "width", G_TYPE_INT, 30, "height", G_TYPE_INT, 40,
                          "confidence", G_TYPE_DOUBLE, 0.75, "lost", G_TYPE_BOOLEAN, lost, nullptr);
-  if (kind)
-    gst_structure_set (structure, "class", G_TYPE_STRING, kind, "detection-confidence",
+  if (class_name)
+    gst_structure_set (structure, "class", G_TYPE_STRING, class_name, "detection-confidence",
                        G_TYPE_DOUBLE, 0.5, nullptr);
   return { structure, gst_structure_free };
 }

@@ -15,11 +15,11 @@
 
 namespace integralhist {
 
-/// Returns the class name of a detection; empty if is_class () refuses the name.
-static std::string name_of (GQuark quark)
+/// Returns the class name of a detection; empty if is_class_name () refuses the name.
+static std::string class_name_of (GQuark quark)
 {
   const char *const text = g_quark_to_string (quark);
-  return text && is_class (text) ? text : "";
+  return text && is_class_name (text) ? text : "";
 }
 
 /// Sets a detection's confidence to the first number called "confidence" in the parameters of a
@@ -44,7 +44,7 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
       return;
     detections.push_back ({ roi->id,
                             { gint (roi->x), gint (roi->y), gint (roi->w), gint (roi->h) },
-                            name_of (roi->roi_type),
+                            class_name_of (roi->roi_type),
                             std::nullopt });
     read_confidence (roi, detections.back ());
   });
@@ -56,11 +56,11 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
                                                 gst_analytics_od_mtd_get_mtd_type (), &mtd)) {
       GstVideoRectangle box;
       gfloat confidence;
-      const GQuark kind = gst_analytics_od_mtd_get_obj_type (&mtd);
-      if (kind != g_quark_from_static_string (kTrackType)
+      const GQuark type = gst_analytics_od_mtd_get_obj_type (&mtd);
+      if (type != g_quark_from_static_string (kTrackType)
           && gst_analytics_od_mtd_get_location (&mtd, &box.x, &box.y, &box.w, &box.h, &confidence))
         detections.push_back (
-            { gint (mtd.id), box, name_of (kind),
+            { gint (mtd.id), box, class_name_of (type),
               std::isfinite (confidence) ? std::optional<double> (confidence) : std::nullopt,
               std::isfinite (confidence) ? "" : joined ("(gfloat) ", confidence), mtd.id });
     }
@@ -95,15 +95,15 @@ static void write_mtds (GstAnalyticsRelationMeta *relations, const TrackedBox &o
   relate (where.id, mtd.id);
   if (detection && detection->mtd_id)
     relate (*detection->mtd_id, mtd.id);
-  if (track.kind.empty ())
+  if (track.class_name.empty ())
     return;
   // DL Streamer requires that the type of an object detection, "track", is also one of its classes.
   gfloat levels[] = { gfloat (track.detection_confidence.value_or (1)), 0 };
-  GQuark classes[] = { g_quark_from_string (track.kind.c_str ()),
+  GQuark classes[] = { g_quark_from_string (track.class_name.c_str ()),
                        g_quark_from_static_string (kTrackType) };
-  GstAnalyticsClsMtd kind;
-  if (gst_analytics_relation_meta_add_cls_mtd (relations, 2, levels, classes, &kind))
-    relate (where.id, kind.id);
+  GstAnalyticsClsMtd classification;
+  if (gst_analytics_relation_meta_add_cls_mtd (relations, 2, levels, classes, &classification))
+    relate (where.id, classification.id);
 }
 
 void write_analytics (GstBuffer *buffer, const std::vector<TrackedBox> &tracks,

@@ -18,14 +18,15 @@ enum : guint8 { kIsLost = 1, kHasDetectionConfidence = 2 };
 
 bool is_valid (const Track &track)
 {
-  return is_place (track.box) && is_class (track.kind) && std::isfinite (track.confidence)
+  return is_place (track.box) && is_class_name (track.class_name)
+         && std::isfinite (track.confidence)
          && std::isfinite (track.detection_confidence.value_or (0));
 }
 
 void add_detection (GstStructure *structure, const Track &track)
 {
-  if (!track.kind.empty ())
-    gst_structure_set (structure, "class", G_TYPE_STRING, track.kind.c_str (), nullptr);
+  if (!track.class_name.empty ())
+    gst_structure_set (structure, "class", G_TYPE_STRING, track.class_name.c_str (), nullptr);
   if (track.detection_confidence)
     gst_structure_set (structure, "detection-confidence", G_TYPE_DOUBLE,
                        *track.detection_confidence, nullptr);
@@ -81,7 +82,7 @@ struct Tracks {
       writer.add (guint8 ((track.is_lost ? kIsLost : 0)
                           | (track.detection_confidence ? kHasDetectionConfidence : 0)));
       writer.add (track.detection_confidence.value_or (0));
-      writer.add (track.kind);
+      writer.add (track.class_name);
     }
     return {};
   }
@@ -103,7 +104,7 @@ struct Tracks {
       const guint8 flags = reader.take<guint8> ();
       track.is_lost = flags & kIsLost;
       track.detection_confidence = reader.take_double ();
-      track.kind = reader.take_text ();
+      track.class_name = reader.take_text ();
       if (!is_valid (track) || (flags & ~(kIsLost | kHasDetectionConfidence)) != 0)
         return BadBytes ("a track is out of its range");
       if (!(flags & kHasDetectionConfidence))
@@ -130,10 +131,11 @@ using TracksMeta = PlacedMeta<GstIntegralHistogramTracksMeta, Tracks>;
 
 }  // namespace
 
-bool integralhist::is_class (const std::string &kind)
+bool integralhist::is_class_name (const std::string &class_name)
 {
   constexpr std::size_t kLongest = 1024;
-  return kind.size () <= kLongest && g_utf8_validate (kind.data (), gssize (kind.size ()), nullptr);
+  return class_name.size () <= kLongest
+         && g_utf8_validate (class_name.data (), gssize (class_name.size ()), nullptr);
 }
 
 GstIntegralHistogramTracksMeta *integralhist::add_tracks (GstBuffer *buffer, int width, int height,
@@ -183,8 +185,8 @@ gboolean gst_integral_histogram_tracks_meta_add_track (GstIntegralHistogramTrack
   gboolean is_lost = FALSE;
   (void) gst_structure_get_boolean (track, "lost", &is_lost);
   known.is_lost = is_lost;
-  if (const char *const kind = gst_structure_get_string (track, "class"))
-    known.kind = kind;
+  if (const char *const class_name = gst_structure_get_string (track, "class"))
+    known.class_name = class_name;
   if (!is_valid (known))
     return FALSE;
   TracksMeta::of (meta).content.all.push_back (std::move (known));

@@ -38,12 +38,12 @@ struct Track {
   GstVideoRectangle box = {};  // where the target is, or was last seen
   double confidence = 0;
   bool is_lost = false;
-  std::string kind;  // class of the last detection, such as "person"; empty without detections
+  std::string class_name;  // of the last detection, such as "person"; may be empty
   std::optional<double> detection_confidence;
 };
 
 /// Returns whether a track may have this class name: it must be UTF-8 of at most 1024 bytes.
-bool is_class (const std::string &kind);
+bool is_class_name (const std::string &class_name);
 
 /// Attaches tracks to a buffer: a meta with all tracks, and a region of interest for each track
 /// that is not lost. A region's parameter has the confidence of the track and of its detection.

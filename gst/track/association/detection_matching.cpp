@@ -86,7 +86,7 @@ public:
     const double without_appearance =
         position_ratio + prior_ - 0.5 * squared ((at.log_height - log_height_) / kSizeSpread);
     if (without_appearance + most_of_appearance_ <= 0
-        || !are_of_one_kind (target_.kind, detection.kind))
+        || !classes_match (target_.class_name, detection.class_name))
       return kNever;  // even a likeness of 1 would give no positive score
     return without_appearance + appearance_ratio (detection);
   }
@@ -120,7 +120,7 @@ private:
 
 }  // namespace
 
-bool are_of_one_kind (const std::string &a, const std::string &b)
+bool classes_match (const std::string &a, const std::string &b)
 {
   return a.empty () || b.empty () || a == b;
 }

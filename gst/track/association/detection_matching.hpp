@@ -37,15 +37,15 @@ struct Prediction {
   unsigned runs;
   double seconds;
   bool is_confirmed;
-  std::string kind;  // class of the last detection
+  std::string class_name;  // of the last detection
 };
 
-/// A detection, prepared to be compared with targets. `kind` is its class, such as "person"; an
-/// empty one matches any class. A sure detection has enough confidence to start a target.
+/// A detection, prepared to be compared with targets. An empty class name matches any class. A sure
+/// detection has enough confidence to start a target.
 struct Measurement {
   TargetBox box;
   Appearance appearance;  // a result of subtract_common ()
-  std::string kind;
+  std::string class_name;
   bool is_sure;
   const Detection *detection = nullptr;
 };
@@ -55,7 +55,7 @@ struct Measurement {
 std::vector<int> match_detections (std::span<const Prediction> targets,
                                    std::span<const Measurement> detections, double pixels);
 
-/// Returns whether one target may have both classes, such as "person". "" fits any class.
-bool are_of_one_kind (const std::string &a, const std::string &b);
+/// Returns whether one target may have both class names. An empty name matches any class.
+bool classes_match (const std::string &a, const std::string &b);
 
 }  // namespace integralhist

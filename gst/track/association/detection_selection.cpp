@@ -35,13 +35,13 @@ select_detections (const std::vector<Detection> &detections, bool merge_classes,
       break;  // the rest are less sure
     const GstVideoRectangle part = frame.clip (detection->box);
     const TargetBox box = frame.in_tensor (part);
-    const std::string kind = merge_classes ? "" : detection->kind;
+    const std::string class_name = merge_classes ? "" : detection->class_name;
     const auto n_there = std::ranges::count_if (selected, [&] (const Measurement &other) {
       return iou (box, other.box)
-             > (are_of_one_kind (kind, other.kind) ? kNmsIou : kNmsIouOfClasses);
+             > (classes_match (class_name, other.class_name) ? kNmsIou : kNmsIouOfClasses);
     });
     if (part.w > 0 && (n_there == 0 || n_there < n_targets (box)))
-      selected.push_back ({ box, {}, kind, confidence >= kStartConfidence, detection });
+      selected.push_back ({ box, {}, class_name, confidence >= kStartConfidence, detection });
   }
   return selected;
 }

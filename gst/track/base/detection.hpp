@@ -14,7 +14,7 @@ namespace integralhist {
 struct Detection {
   gint id;  // the id of the detection's meta
   GstVideoRectangle box;
-  std::string kind;  // class of the detection, such as "person"; may be empty
+  std::string class_name;  // such as "person"; may be empty
   std::optional<double> confidence;
   std::string bad_confidence = {};   // text of a confidence that is not a number
   std::optional<guint> mtd_id = {};  // the id of an object detection of GstAnalytics
