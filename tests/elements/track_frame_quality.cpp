@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The quality of a frame, for costs and grades worked out by hand.
-#include <gst/track/fragments/fragments_tracker.hpp>
+#include <gst/track/fragments/frame_quality.hpp>
 
 #include <cmath>
 
