@@ -2,10 +2,11 @@
 #include "colour.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include <kernels/correlation/colours.hpp>
+
+#include <gst/track/base/target_frame.hpp>
 
 namespace integralhist {
 
@@ -13,16 +14,11 @@ using namespace inthist::correlation;
 
 namespace {
 
-int lround_of (double at)
-{
-  return int (std::lround (at));
-}
-
 GstVideoRectangle box_around (double x, double y, double width, double height)
 {
-  const int x0 = lround_of (x - width / 2), y0 = lround_of (y - height / 2);
-  return { x0, y0, std::max (1, lround_of (x + width / 2) - x0),
-           std::max (1, lround_of (y + height / 2) - y0) };
+  const int x0 = round_to_pixel (x - width / 2), y0 = round_to_pixel (y - height / 2);
+  return { x0, y0, std::max (1, round_to_pixel (x + width / 2) - x0),
+           std::max (1, round_to_pixel (y + height / 2) - y0) };
 }
 
 /// Moves the learned share of each colour by `rate`, 0 to 1, towards its share of the counts.

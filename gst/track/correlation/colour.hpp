@@ -13,8 +13,8 @@
 
 #include <kernels/correlation/match.hpp>
 
-#include "target_queries.hpp"
 #include "model.hpp"
+#include "target_queries.hpp"
 
 namespace integralhist {
 

@@ -11,9 +11,9 @@
 
 #include "cells.hpp"
 #include "colour.hpp"
-#include "target_queries.hpp"
 #include "model.hpp"
 #include "size_filter.hpp"
+#include "target_queries.hpp"
 
 namespace integralhist {
 
