@@ -27,7 +27,7 @@ struct StepInput {
 class StreamTracker {
 public:
   /// `logged_as` is the object, such as the element, that lines of the debug log name.
-  StreamTracker (gpointer logged_as, TargetList::Warn warn)
+  StreamTracker (gpointer logged_as, TrackWarnings::Warn warn)
       : correlation_ (logged_as), targets_ (logged_as, std::move (warn))
   {
   }

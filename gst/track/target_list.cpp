@@ -41,20 +41,15 @@ static constexpr double kMaxCoverToLearn = 0.35;  // a target that is covered mo
 static constexpr guint kMaxUnseenFrames = 10;     // in a row
 static constexpr guint kRecentRuns = 4;           // of the detector
 
-TargetList::TargetList (gpointer logged_as, Warn warn)
-    : logged_as_ (logged_as), warn_ (std::move (warn))
+TargetList::TargetList (gpointer logged_as, TrackWarnings::Warn warn)
+    : logged_as_ (logged_as), warnings_ (std::move (warn))
 {
 }
 
 TrackedTarget *TargetList::add (const GstVideoRectangle &box, const TargetFrame &frame)
 {
   if (targets_.size () >= kMaxTargets) {
-    if (!std::exchange (warned_.excess, true))
-      warn_ ({ TrackWarning::Kind::many_targets,
-               joined ("There are more than ", kMaxTargets, " targets, and at most ", kMaxTargets,
-                       " are followed: set targets to fewer boxes, or let the detector give "
-                       "fewer."),
-               "" });
+    warnings_.warn_of_many ();
     return nullptr;
   }
   auto tracked = std::make_unique<TrackedTarget> ();
@@ -79,51 +74,13 @@ void TargetList::confirm (TrackedTarget &tracked, const TargetFrame &frame)
                    box.h);
 }
 
-namespace {
-
-/// Returns boxes as text, in the form of the property targets: "x,y,width,height;...".
-std::string text_of (const std::vector<GstVideoRectangle> &boxes)
-{
-  std::string text;
-  for (const GstVideoRectangle &box : boxes)
-    text += joined (text.empty () ? "" : ";", box.x, ",", box.y, ",", box.w, ",", box.h);
-  return text;
-}
-
-}  // namespace
-
-/// Warns once, for each value of the options, if a configured target cannot stay in the area.
-void TargetList::warn_of_area (const TargetFrame &frame)
-{
-  if (options_.area.empty () || warned_.area)
-    return;
-  const auto overlaps = [&] (const GstVideoRectangle &part) { return frame.clip (part).w > 0; };
-  const auto target = std::ranges::find_if (
-      options_.targets, [&] (const GstVideoRectangle &box) { return !is_in_area (box); });
-  const std::string area = joined ("area=\"", text_of (options_.area), "\"");
-  if (std::ranges::none_of (options_.area, overlaps))
-    warn_ ({ TrackWarning::Kind::outside_area,
-             joined (area, " lies outside of the ", frame.width, "x", frame.height,
-                     " frame, so that no target is followed: set regions that overlap it, as "
-                     "x,y,width,height."),
-             "" });
-  else if (target != options_.targets.end ())
-    warn_ ({ TrackWarning::Kind::outside_area,
-             joined ("targets: the middle of ", text_of ({ *target }), " lies outside of ", area,
-                     ", and the target is dropped: enlarge area, or set it to \"\"."),
-             "" });
-  else
-    return;
-  warned_.area = true;
-}
-
 Expected<> TargetList::configure (const ListOptions &options, const TargetFrame &frame)
 {
   if (!std::ranges::equal (options_.area, options.area, are_equal)
       || !std::ranges::equal (options_.targets, options.targets, are_equal))
-    warned_.area = false;
+    warnings_.forget_area ();
   options_ = options;
-  warn_of_area (frame);
+  warnings_.warn_of_area (options_, frame);
   if (configured_ && std::ranges::equal (*configured_, options.targets, are_equal))
     return {};
   std::erase_if (targets_, [] (const auto &tracked) { return tracked->configured; });
@@ -138,18 +95,17 @@ Expected<> TargetList::configure (const ListOptions &options, const TargetFrame 
     }
   }
   configured_ = options.targets;
-  warned_.empty = false;
+  warnings_.forget_targets ();
   return {};
 }
 
-bool TargetList::is_in_area (const GstVideoRectangle &box) const
+bool ListOptions::has_in_area (const GstVideoRectangle &box) const
 {
   const double x = box.x + box.w / 2.0, y = box.y + box.h / 2.0;
-  return options_.area.empty ()
-         || std::ranges::any_of (options_.area, [&] (const GstVideoRectangle &part) {
-              return x >= part.x && x < double (part.x) + part.w && y >= part.y
-                     && y < double (part.y) + part.h;
-            });
+  return area.empty () || std::ranges::any_of (area, [&] (const GstVideoRectangle &part) {
+           return x >= part.x && x < double (part.x) + part.w && y >= part.y
+                  && y < double (part.y) + part.h;
+         });
 }
 
 void TargetList::fit (GstIntegralHistogram *colours, const TargetFrame &frame)
@@ -171,66 +127,11 @@ void TargetList::fit (GstIntegralHistogram *colours, const TargetFrame &frame)
   spec_ = spec_of (colours);
 }
 
-namespace {
-
-double seconds_between (GstClockTime from, GstClockTime to)
+static double seconds_between (GstClockTime from, GstClockTime to)
 {
   return GST_CLOCK_TIME_IS_VALID (from) && GST_CLOCK_TIME_IS_VALID (to) && to > from
              ? double (to - from) / GST_SECOND
              : 0;
-}
-
-}  // namespace
-
-void TargetList::warn_of_confidence (const std::vector<Detection> &detections)
-{
-  constexpr double kRounding = 0.01;  // of detectors that add up shares
-  for (const Detection &detection : detections) {
-    const bool is_number = detection.bad_confidence.empty ();
-    if (is_number && detection.confidence.value_or (0) <= 1 + kRounding)
-      continue;
-    if (std::exchange (is_number ? warned_.per_cent : warned_.confidence, true))
-      continue;
-    warn_ ({ TrackWarning::Kind::bad_confidence,
-             is_number ? joined ("The confidence of a detection is ",
-                                 text_of_number (detection.confidence.value_or (0)),
-                                 ", and the surest is 1: such a detection counts as sure. Let the "
-                                 "detector divide percentages by 100.")
-                       : joined ("The confidence of a detection is not a finite number but ",
-                                 detection.bad_confidence,
-                                 ": such a detection counts as the least sure. Let the detector "
-                                 "write a number, such as confidence=(double)0.75."),
-             joined ("it is at ", text_of ({ detection.box })) });
-  }
-}
-
-/// Warns once if none of the first kUsedWithin detections could start a target. `selected` has
-/// those of this frame that are used.
-void TargetList::warn_of_unused (const std::vector<Detection> &detections,
-                                 std::span<const Measurement> selected, const TargetFrame &frame)
-{
-  constexpr std::size_t kUsedWithin = 100;
-  n_detections_ += detections.size ();
-  has_sure_detection_ =
-      has_sure_detection_ || std::ranges::any_of (detections, [] (const Detection &detection) {
-        return detector_confidence (detection) >= kStartConfidence;
-      });
-  uses_sure_detection_ =
-      uses_sure_detection_ || std::ranges::any_of (selected, &Measurement::is_sure);
-  if (uses_sure_detection_ || n_detections_ < kUsedWithin || std::exchange (warned_.unused, true))
-    return;
-  const std::string least = text_of_number (kStartConfidence);
-  warn_ ({ TrackWarning::Kind::unused_detections,
-           has_sure_detection_
-               ? joined ("None of the first ", n_detections_, " detections with a confidence of ",
-                         least, " or more overlaps the ", frame.width, "x", frame.height,
-                         " frame, so that no target starts: let the detector write boxes in pixels "
-                         "of this frame.")
-               : joined (
-                   "None of the first ", n_detections_, " detections has a confidence of ", least,
-                   " or more, so that no target starts: let the detector give confidences of 0 "
-                   "to 1, in which a real object has more."),
-           joined ("the last is at ", text_of ({ detections.back ().box })) });
 }
 
 /// Forgets the last frame's detections. If the detector is gone, no target waits for it any longer.
@@ -259,12 +160,12 @@ Expected<> TargetList::detect (const std::vector<Detection> &detections,
   const unsigned detector_runs = pace_.note (!detections.empty ());
   detector_ran_ = detector_runs > 0;
   begin_frame ();
-  warn_of_confidence (detections);
+  warnings_.warn_of_confidence (detections);
   std::vector<Measurement> measurements =
       select_detections (detections, options_.merge_classes, kMaxTargets, frame,
                          [this] (const TargetBox &box) { return n_seen_at (box); });
   if (!detections.empty ())
-    warn_of_unused (detections, measurements, frame);
+    warnings_.warn_of_unused (detections, measurements, frame);
   std::vector<TargetBox> boxes;
   for (const Measurement &detection : measurements)
     boxes.push_back (detection.box);
@@ -384,7 +285,7 @@ void TargetList::note_misses (unsigned detector_runs)
 /// Returns whether a detection without a target starts one: it is sure, and shows no known target.
 bool TargetList::starts_target (const Measurement &detection, const TargetFrame &frame) const
 {
-  return detection.is_sure && is_in_area (frame.in_frame (detection.box))
+  return detection.is_sure && options_.has_in_area (frame.in_frame (detection.box))
          && std::ranges::none_of (targets_, [&] (const auto &tracked) {
               return !tracked->is_lost ()
                      && classes_match (tracked->class_name, detection.class_name)
@@ -472,20 +373,6 @@ void TargetList::drop_at (double x, double y, const TargetFrame &frame)
   });
 }
 
-void TargetList::warn_of_empty (const TrackedTarget &tracked, const TargetFrame &frame)
-{
-  if (std::exchange (warned_.empty, true))
-    return;
-  const GstVideoRectangle box = frame.in_frame (tracked.box ());
-  warn_ ({ TrackWarning::Kind::empty_target,
-           joined ("Target ", tracked.id,
-                   " has no pixel in any bin, and is lost: set targets to another box, or feature "
-                   "of cudaintegralhist to one that counts its pixels; hue-saturation also counts "
-                   "gray pixels, which have no hue."),
-           joined ("it is at ", text_of ({ box }), ", and counted is ",
-                   settings_of (spec_of (frame.histogram))) });
-}
-
 Expected<> TargetList::note_tracked (GstIntegralHistogram *colours, const TargetFrame &frame)
 {
   TRY (note_presence (colours, frame));
@@ -494,7 +381,7 @@ Expected<> TargetList::note_tracked (GstIntegralHistogram *colours, const Target
     tracked->is_outside_frame = frame.clip (frame.in_frame (tracked->box ())).w == 0;
     if (tracked->is_lost ()) {
       if (tracked->is_empty ())
-        warn_of_empty (*tracked, frame);
+        warnings_.warn_of_empty (*tracked, frame);
       tracked->lost_frames++;
       tracked->motion.note_unseen ();
       // the detector finds a lost target better than a search of the frame does
@@ -520,7 +407,7 @@ void TargetList::end (const TargetFrame &frame)
       tracked->begin_wait (TrackedTarget::Wait::until_detection);
   mark_duplicates (targets_);
   std::erase_if (targets_, [&] (const auto &tracked) {
-    return !is_in_area (frame.in_frame (tracked->box ()))
+    return !options_.has_in_area (frame.in_frame (tracked->box ()))
            || (tracked->was_detected () && pace_.is_known () && GST_CLOCK_TIME_IS_VALID (frame.time)
                    ? seconds_between (tracked->last_seen, frame.time) > options_.remember
                    : options_.forget_after > 0 && !tracked->configured
@@ -560,9 +447,8 @@ void TargetList::reset ()
   mean_appearance_.clear ();
   spec_.reset ();
   width_ = height_ = 0;
-  n_detections_ = 0;
-  has_sure_detection_ = uses_sure_detection_ = detector_ran_ = false;
-  warned_ = {};
+  detector_ran_ = false;
+  warnings_.reset ();
 }
 
 }  // namespace integralhist

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -17,6 +16,7 @@
 #include <gst/track/base/target.hpp>
 #include <gst/track/base/target_frame.hpp>
 
+#include "track_warnings.hpp"
 #include "tracked_target.hpp"
 
 namespace integralhist {
@@ -31,13 +31,15 @@ struct ListOptions {
   guint max_misses = 0;        // missed runs of the detector; 0 for any number
   double remember = 30;        // seconds for which a lost target that was detected is kept
   guint forget_after = 100;    // frames for which another lost target is kept; 0 forever
+
+  /// Returns whether the middle of a box is in the area.
+  bool has_in_area (const GstVideoRectangle &box) const;
 };
 
 /// The targets of a tracker. The list decides which of them start, restart and end.
 class TargetList {
 public:
-  using Warn = std::function<void (const TrackWarning &)>;
-  TargetList (gpointer logged_as, Warn warn);
+  TargetList (gpointer logged_as, TrackWarnings::Warn warn);
 
   /// Prepares the targets for the next frame; must be called first. Adapts them to a tensor of
   /// another size, and to other bins of `colours`, the tensor that tells targets apart.
@@ -79,10 +81,6 @@ public:
   void reset ();
 
 private:
-  void warn_of_confidence (const std::vector<Detection> &detections);
-  void warn_of_unused (const std::vector<Detection> &detections,
-                       std::span<const Measurement> selected, const TargetFrame &frame);
-  void warn_of_empty (const TrackedTarget &tracked, const TargetFrame &frame);
   void begin_frame ();
   std::ptrdiff_t n_seen_at (const TargetBox &box) const;
   void apply_detection (TrackedTarget &tracked, const Measurement &measurement,
@@ -99,13 +97,11 @@ private:
   Expected<> note_presence (GstIntegralHistogram *colours, const TargetFrame &frame);
   bool is_clear_view (const TrackedTarget &tracked) const;
   double covered_share_of (const TrackedTarget &tracked) const;
-  bool is_in_area (const GstVideoRectangle &box) const;
-  void warn_of_area (const TargetFrame &frame);
   TrackedTarget *add (const GstVideoRectangle &box, const TargetFrame &frame);
   void confirm (TrackedTarget &tracked, const TargetFrame &frame);
 
   const gpointer logged_as_;
-  const Warn warn_;
+  TrackWarnings warnings_;
   std::vector<std::unique_ptr<TrackedTarget>> targets_;
   ListOptions options_;
   std::optional<std::vector<GstVideoRectangle>> configured_;  // boxes that have started targets
@@ -117,13 +113,6 @@ private:
   bool detector_ran_ = false;               // on this frame
   int width_ = 0, height_ = 0;              // of the last tensor
   std::optional<HistogramSpec> spec_;       // what the appearances are of
-  std::size_t n_detections_ = 0;            // so far
-  bool has_sure_detection_ = false;         // whether one of them was sure
-  bool uses_sure_detection_ = false;        // whether a sure one was selected
-  struct GivenWarnings {
-    bool confidence = false, per_cent = false, unused = false, excess = false, empty = false,
-         area = false;
-  } warned_;  // each warning comes once
 };
 
 }  // namespace integralhist

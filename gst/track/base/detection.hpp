@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The detections that a tracker reads, and the tracks and warnings that it gives.
+// The detections that a tracker reads, and the tracks that it gives.
 #pragma once
 
 #include <optional>
@@ -27,20 +27,6 @@ struct TrackedBox {
   guint age;  // frames since the target started
   GstClockTime first_seen, last_seen;
   std::optional<std::size_t> detection = {};  // index of this frame's detection of the target
-};
-
-/// A warning for users of a tracker. A tracker gives each kind of warning once; empty_target again
-/// after the configured boxes have changed, and outside_area also after the area has changed.
-/// bad_confidence is given once for a value that is not a number, and once for one above 1.
-struct TrackWarning {
-  enum class Kind {
-    bad_confidence,
-    unused_detections,
-    empty_target,
-    many_targets,
-    outside_area
-  } kind;
-  std::string message, detail;
 };
 
 }  // namespace integralhist
