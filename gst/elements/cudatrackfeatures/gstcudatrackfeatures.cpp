@@ -28,8 +28,8 @@
 #include <gst/elements/base/element_plumbing.hpp>
 #include <gst/elements/base/messages.hpp>
 #include <gst/elements/base/parse.hpp>
-#include <gst/frame/video_formats.hpp>
 #include <gst/elements/producer/compute_devices.hpp>
+#include <gst/frame/video_formats.hpp>
 #include <gst/elements/producer/gstcudaintegral.hpp>
 #include <gst/elements/producer/producer_properties.hpp>
 #include <gst/integralhist/gstintegralhist.h>

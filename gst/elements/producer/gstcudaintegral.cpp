@@ -8,14 +8,13 @@
 #include <gst/frame/mapped_frame.hpp>
 #include <gst/frame/video_formats.hpp>
 #include <gst/integralhist/api/histogram.hpp>
-#include <gst/integralhist/engine/picture_planes.hpp>
 #include <gst/integralhist/engine/destroy_engine.hpp>
+#include <gst/integralhist/engine/picture_planes.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/memory/part.hpp>
 
 #include "clipped_regions.hpp"
 #include "compute_devices.hpp"
-#include "frame_arrival.hpp"
 #include "load_shedder.hpp"
 #include "producer_properties.hpp"
 #include "producer_stats.hpp"
@@ -320,8 +319,9 @@ static GstFlowReturn gst_cuda_integral_chain (GstPad *pad, GstObject *parent, Gs
   if (state.leader || !Element::properties_of (self)->sheds (state.live))
     return state.transform_chain (pad, parent, buffer);
   const auto now = LoadShedder::Moment::now (GST_ELEMENT (self));
-  state.shedder.note_arrival (arrival_of (GST_BASE_TRANSFORM (self), buffer, state.input.info,
-                                          state.latency, state.live, now),
+  const auto times = FrameTimes::of (GST_BASE_TRANSFORM (self), buffer);
+  state.shedder.note_arrival (LoadShedder::Arrival::of (GST_ELEMENT (self), times, state.input.info,
+                                                        state.latency, state.live, now),
                               now);
   const GstFlowReturn flow = state.transform_chain (pad, parent, buffer);
   state.is_shed = false;  // elements that follow have decided by now

@@ -26,6 +26,7 @@ GstClockTime add_clamped (GstClockTime time, GstClockTimeDiff difference)
              : time + std::min (GstClockTime (difference), GST_CLOCK_TIME_NONE - 1 - time);
 }
 
+/// Returns a - b, but at least 0.
 GstClockTime minus (GstClockTime a, GstClockTime b)
 {
   return a > b ? a - b : 0;
@@ -44,6 +45,32 @@ LoadShedder::Moment LoadShedder::Moment::now (GstElement *element)
   g_autoptr (GstClock) clock = gst_element_get_clock (element);
   return { read_clock (CLOCK_MONOTONIC), read_clock (CLOCK_THREAD_CPUTIME_ID),
            clock ? gst_clock_get_time (clock) : GST_CLOCK_TIME_NONE };
+}
+
+LoadShedder::Arrival LoadShedder::Arrival::of (GstElement *element, const FrameTimes &times,
+                                               const GstVideoInfo &info, GstClockTime latency,
+                                               bool live, const Moment &now)
+{
+  Arrival arrival = { .running_time = times.running_time,
+                      .duration = times.duration,
+                      .slack = {},
+                      .latency = latency,
+                      .live = live };
+  if (!GST_CLOCK_TIME_IS_VALID (arrival.duration) && info.fps_n > 0)
+    arrival.duration = gst_util_uint64_scale_int (GST_SECOND, info.fps_d, info.fps_n);
+  if (GST_CLOCK_TIME_IS_VALID (now.clock) && GST_CLOCK_TIME_IS_VALID (times.running_time))
+    arrival.slack = GST_CLOCK_DIFF (now.clock, gst_element_get_base_time (element)
+                                                   + times.running_time + latency);
+  return arrival;
+}
+
+bool is_live (GstPad *sink)
+{
+  g_autoptr (GstQuery) query = gst_query_new_latency ();
+  gboolean live = FALSE;
+  if (gst_pad_peer_query (sink, query))
+    gst_query_parse_latency (query, &live, nullptr, nullptr);
+  return live;
 }
 
 void LoadShedder::forget_times ()
@@ -161,6 +188,19 @@ void LoadShedder::note_arrival (const Arrival &frame, const Moment &now)
 {
   const std::lock_guard lock (mutex_);
   update_backlog (frame, now);
+  update_is_behind ();
+  if (frame.live && frame.slack && GST_CLOCK_TIME_IS_VALID (frame.running_time))
+    times_.lateness[times_.n_lateness++ % times_.lateness.size ()] = { frame.running_time,
+                                                                       -*frame.slack };
+  frame_ = frame;
+  load_.arrival = now;
+  note_clock (now);
+}
+
+/// Decides by the element's own part of the backlog whether the stream is behind. It stays behind
+/// until the thread waits, or until the frames that may be shed beyond the backlog are used up.
+void LoadShedder::update_is_behind ()
+{
   if (load_.foreign_backlog > allowance ())
     load_.backlog = load_.foreign_backlog;
   const GstClockTime own = load_.backlog - load_.foreign_backlog;
@@ -175,11 +215,11 @@ void LoadShedder::note_arrival (const Arrival &frame, const Moment &now)
   } else if (own <= load_.mean_interval) {
     load_.is_behind = false;
   }
-  if (frame.live && frame.slack && GST_CLOCK_TIME_IS_VALID (frame.running_time))
-    times_.lateness[times_.n_lateness++ % times_.lateness.size ()] = { frame.running_time,
-                                                                       -*frame.slack };
-  frame_ = frame;
-  load_.arrival = now;
+}
+
+/// Notes once the pipeline's clock has run, at least half as fast as the monotonic clock.
+void LoadShedder::note_clock (const Moment &now)
+{
   if (!load_.first_arrival)
     load_.first_arrival = now;
   const GstClockTime wall = minus (now.wall, load_.first_arrival->wall);

@@ -34,7 +34,9 @@
 #include <mutex>
 #include <optional>
 
-#include <gst/gst.h>
+#include <gst/video/video.h>
+
+#include <gst/elements/base/messages.hpp>
 
 namespace integralhist {
 
@@ -53,6 +55,11 @@ public:
     std::optional<GstClockTimeDiff> slack;            // time until a sink shows the frame
     GstClockTime latency = 0;                         // of the pipeline
     bool live = false;
+
+    /// Returns what there is to know of a frame that reaches an element at `now`. `info` is the
+    /// video's format, `latency` the pipeline's latency in nanoseconds.
+    static Arrival of (GstElement *element, const FrameTimes &times, const GstVideoInfo &info,
+                       GstClockTime latency, bool live, const Moment &now);
   };
 
   void reset ();
@@ -78,6 +85,8 @@ public:
 private:
   GstClockTime interval_before (const Arrival &frame, GstClockTime elapsed);
   void update_backlog (const Arrival &frame, const Moment &now);
+  void update_is_behind ();
+  void note_clock (const Moment &now);
   GstClockTime allowance () const;
   bool is_due () const;
   GstClockTimeDiff lateness_on_arrival (GstClockTime running_time) const;
@@ -132,5 +141,8 @@ private:
     bool is_extra_frame = false;  // the current frame is shed although the backlog is small
   } load_;
 };
+
+/// Returns whether the source of a pipeline is live, by a latency query upstream of a sink pad.
+bool is_live (GstPad *sink);
 
 }  // namespace integralhist
