@@ -8,56 +8,14 @@
 #include <gst/frame/mapped_frame.hpp>
 #include <gst/frame/video_formats.hpp>
 #include <gst/integralhist/api/histogram.hpp>
-#include <gst/integralhist/engine/destroy_engine.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
 #include <gst/integralhist/gstintegralhist.h>
-#include <gst/integralhist/memory/part.hpp>
 
-#include "clipped_regions.hpp"
-#include "compute_devices.hpp"
-#include "load_shedder.hpp"
-#include "producer_properties.hpp"
+#include "producer_state.hpp"
 #include "producer_stats.hpp"
-#include "region_reporter.hpp"
-#include "score_table.hpp"
 
 using namespace integralhist;
-
-namespace {
-
-struct State {
-  std::shared_ptr<const ProducerProperties> properties = std::make_shared<ProducerProperties> ();
-
-  // Set when the element starts and stops, used by the streaming thread. While the element runs,
-  // only the properties sync, interval, regions, qos and cudaintegralimage's lut change.
-  ProducerProperties settings;
-  BinRange range;               // the bins that are computed
-  inthist::Lut lut;             // LUT from values of pixels to bins or scores
-  ScoreTable scores;            // of a summed-area table
-  inthist::Shape shape;         // frame size and planes; 0x0 before the first frame
-  FrameFormat input;            // of the frames
-  inthist::PixelFormat format;  // how the kernels read pixels
-  guint64 frames = 0;
-  std::atomic<int> feature = -1;  // feature of the running element; -1 if stopped
-  bool live = false;              // by the last latency query
-  ClippedRegions regions;
-  ComputeDevices devices;
-  LoadShedder shedder;
-  std::atomic<bool> is_shed = false;              // the last frame passed without a tensor
-  std::shared_ptr<GstCudaIntegral> leader;        // decides which frames are shed, if not null
-  GstPadChainFunction transform_chain = nullptr;  // the base class's chain function
-  std::atomic<GstClockTime> latency = 0;          // the pipeline's latency by the last event
-  std::atomic<bool> error_posted = false;         // an error of the element was posted
-  bool gray_warned = false;                       // since the start, of a feature of colours
-  std::atomic<guint64> attached = 0, n_shed = 0;  // counts: frames with a tensor, shed frames
-  CancelSource cancel;                            // ends all waits on a flush or a stop
-  std::unique_ptr<RegionReporter> reporter;       // from start to stop
-
-  std::mutex mutex;  // guards the engine pointer; always locked last
-  std::shared_ptr<Engine> engine;
-};
-
-}  // namespace
+using State = ProducerState;
 
 struct GstCudaIntegralPrivate {
   State *state;
@@ -100,12 +58,6 @@ using Element = ElementPlumbing<ProducerAccess>;
 
 }  // namespace
 
-static std::shared_ptr<Engine> engine_of (State &state)
-{
-  const std::lock_guard lock (state.mutex);
-  return state.engine;
-}
-
 /// Posts an element error unless one was posted before: several threads may meet one failure.
 static void post_error_once (GstCudaIntegral *self, const Error &error, const char *doing = "",
                              std::source_location from = std::source_location::current ())
@@ -119,52 +71,6 @@ static void report (GstCudaIntegral *self, const Expected<> &outcome,
 {
   if (!outcome)
     post_error_once (self, outcome.error (), "", from);
-}
-
-/// Lets the engine finish its frames, and drops it; the next frame gets a new engine.
-static void drop_engine (State &state)
-{
-  std::shared_ptr<Engine> last;
-  {
-    const std::lock_guard lock (state.mutex);
-    last = std::exchange (state.engine, nullptr);
-  }
-  const CancelScope scope (state.cancel.flag ());
-  destroy_engine (std::move (last));
-}
-
-/// Waits until all frames are computed, and all messages about regions are posted.
-static Expected<> finish (State &state)
-{
-  const CancelScope scope (state.cancel.flag ());
-  if (state.reporter)
-    state.reporter->drain ();
-  const auto engine = engine_of (state);
-  return engine ? engine->finish () : Expected<> ();
-}
-
-/// Ends a flush: drops frames and messages that still wait, and forgets failures.
-static void flush (State &state)
-{
-  state.cancel.set_flushing (true);  // in case no FLUSH_START came before FLUSH_STOP
-  if (state.reporter)
-    state.reporter->flush ();
-  (void) finish (state);  // forgets failures; does not wait during a flush
-  if (auto engine = engine_of (state); engine && engine->has_failed ()) {
-    engine.reset ();  // drop_engine () must have the last reference, which waits for work
-    drop_engine (state);
-  }
-  state.cancel.set_flushing (false);
-  state.error_posted = false;
-  state.shedder.reset ();
-}
-
-static void forget_frame_size (State &state)
-{
-  drop_engine (state);
-  state.shape.width = state.shape.height = 0;
-  state.error_posted = false;
-  state.regions.forget_size ();
 }
 
 static Expected<> renew_engine (GstCudaIntegral *self)
@@ -242,7 +148,7 @@ static gboolean gst_cuda_integral_stop (GstBaseTransform *trans)
   State &state = Element::state_of (trans);
   state.cancel.set_stopping (true);
   state.reporter = nullptr;
-  forget_frame_size (state);
+  state.forget_frame_size ();
   state.devices.close ();
   state.feature = -1;
   return TRUE;
@@ -285,7 +191,7 @@ static gboolean gst_cuda_integral_set_caps (GstBaseTransform *trans, GstCaps *in
   if (GST_VIDEO_INFO_WIDTH (&info) != GST_VIDEO_INFO_WIDTH (&state.input.info)
       || GST_VIDEO_INFO_HEIGHT (&info) != GST_VIDEO_INFO_HEIGHT (&state.input.info)
       || picture_bytes (format) > picture_bytes (state.format))
-    forget_frame_size (state);  // larger pictures leave less memory
+    state.forget_frame_size ();  // larger pictures leave less memory
   if (const std::string warning = state.settings.describe_gray (info);
       !warning.empty () && !std::exchange (state.gray_warned, true))
     GST_ELEMENT_WARNING (self, STREAM, FORMAT, ("%s", warning.c_str ()), (nullptr));
@@ -353,21 +259,21 @@ prepare_engine (GstCudaIntegral *self, const ProducerProperties &properties, Gst
   State &state = Element::state_of (self);
   const GstVideoRectangle area = TRY (frame_area (buffer, state.input));
   if (state.shape.width > 0 && (area.w != state.shape.width || area.h != state.shape.height))
-    forget_frame_size (state);
+    state.forget_frame_size ();
   state.shape.width = area.w;
   state.shape.height = area.h;
   TRY (state.regions.update (GST_ELEMENT (self), properties.regions, state.shape));
   if (const auto device =
           TRY (state.devices.switch_device (buffer, state.input, state.settings.first_device ()))) {
     INFO (self, "following the input to CUDA device %d", *device);
-    drop_engine (state);
+    state.drop_engine ();
   }
-  if (!engine_of (state)) {
+  if (!state.engine_in_use ()) {
     TRY (renew_engine (self));
     if (state.attached == 0)
       state.shedder.ignore_service ();  // the first tensor of the element takes longer
   }
-  return engine_of (state);
+  return state.engine_in_use ();
 }
 
 static Expected<SubmittedFrame> submit_frame (State &state, Engine &engine, GstBuffer *buffer,
@@ -440,7 +346,7 @@ static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent 
       break;
     case GST_EVENT_FLUSH_STOP:
       DEBUG (self, "a flush stops");
-      flush (state);
+      state.flush ();
       break;
     case GST_EVENT_SEGMENT: state.shedder.forget_times (); break;
     case GST_EVENT_STREAM_START:
@@ -451,7 +357,7 @@ static gboolean gst_cuda_integral_sink_event (GstBaseTransform *trans, GstEvent 
                   : nullptr)
         report (self, check_caps (caps, feature_of (self)));
       break;
-    case GST_EVENT_EOS: report (self, finish (state)); break;
+    case GST_EVENT_EOS: report (self, state.finish ()); break;
     default: break;
   }
   return GST_BASE_TRANSFORM_CLASS (parent_class)->sink_event (trans, event);
