@@ -71,7 +71,7 @@ void CudaBatch::add (const DeviceRequest &target)
       }
       model.example_rate = 0;
       add_example (target, { box.x, box.y }, nullptr, true);
-      add_sizes (target, &box, false);
+      add_size_learning (target, 1, {});
       add_colours (target, 1);
       break;
     case Stage::search:
@@ -92,9 +92,9 @@ void CudaBatch::add (const DeviceRequest &target)
       if (writes ())
         model.example_rate = request.rate;
       break;
-    case Stage::find_size: add_sizes (target, &box, true); break;
+    case Stage::find_size: add_size_search (target); break;
     case Stage::learn_size:
-      add_sizes (target, request.factor ? nullptr : &box, false);
+      add_size_learning (target, request.rate, request.factor);
       add_colours (target, request.rate);
       break;
   }
@@ -249,12 +249,10 @@ void CudaBatch::add_example (const DeviceRequest &target, const Centre &middle,
   });
 }
 
-/// Adds a job that finds or learns a target's size, from a sample of `box`. If that is null, the
-/// job uses the last sample.
-void CudaBatch::add_sizes (const DeviceRequest &target, const CentreBox *box, bool find)
+/// Makes a job for the size of a target, from a sample of `box`, whose cells are added to the
+/// batch. If `box` is null, the job uses the last sample.
+SizeFilterJob CudaBatch::size_job (const CudaModel &model, const CentreBox *box)
 {
-  CudaModel &model = CudaModel::of (target);
-  const ModelRequest &request = *target.request;
   SizeFilterJob job = { .model = model.get (),
                         .grids = nullptr,
                         .columns = model.cells.columns,
@@ -273,16 +271,28 @@ void CudaBatch::add_sizes (const DeviceRequest &target, const CentreBox *box, bo
       *factor++ = cell_factors_of (frame_, grid).per_length;
     }
   }
-  if (find)
-    job.response = take_answer<double> (responses_, target, kSizes);
+  return job;
+}
+
+void CudaBatch::add_size_search (const DeviceRequest &target)
+{
+  SizeFilterJob job = size_job (CudaModel::of (target), &target.request->box);
+  job.response = take_answer<double> (responses_, target, kSizes);
+  sizes.add ([&] { return job; });
+}
+
+/// Adds a job that learns a target's size from its box, or with a `factor` from the last sample,
+/// enlarged by it.
+void CudaBatch::add_size_learning (const DeviceRequest &target, double rate,
+                                   std::optional<double> factor)
+{
+  CudaModel &model = CudaModel::of (target);
+  SizeFilterJob job = size_job (model, factor ? nullptr : &target.request->box);
   sizes.add ([&] {
-    if (find)
-      return job;
-    job.rate =
-        model.has_sizes ? float (request.stage == Stage::start ? 1 : request.rate) * kSizeRate : 1;
+    job.rate = model.has_sizes ? float (rate) * kSizeRate : 1;
     model.has_sizes = true;
-    if (!box) {
-      const double larger = *size_steps_of (*request.factor);
+    if (factor) {
+      const double larger = *size_steps_of (*factor);
       job.mixed_share = float (std::fabs (larger));
       job.larger = larger > 0;
     }

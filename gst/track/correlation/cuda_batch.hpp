@@ -8,6 +8,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -150,7 +151,9 @@ private:
   void add_frame_search (const DeviceRequest &target);
   void add_example (const DeviceRequest &target, const Centre &middle, const CellShift *shift,
                     bool starts);
-  void add_sizes (const DeviceRequest &target, const CentreBox *box, bool find);
+  inthist::correlation::cuda::SizeFilterJob size_job (const CudaModel &model, const CentreBox *box);
+  void add_size_search (const DeviceRequest &target);
+  void add_size_learning (const DeviceRequest &target, double rate, std::optional<double> factor);
   void add_colours (const DeviceRequest &target, double rate);
   template <class T>
   T *take_answer (std::vector<Answer> &list, const DeviceRequest &target, std::size_t n);

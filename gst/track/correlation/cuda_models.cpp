@@ -100,24 +100,25 @@ public:
     TRY (counted.check ());
     const auto ran = with_context (*context_, [&] () -> Expected<> {
       QueryLease lease = TRY (buffers_.lease ());
-      QueryBuffers &at = *lease;
+      QueryBuffers &buffers = *lease;
       TRY (reserve (counted));
-      TRY (at.reserve (counted.input_bytes (), counted.answer_bytes (), counted.answer_bytes ()));
+      TRY (buffers.reserve (counted.input_bytes (), counted.answer_bytes (),
+                            counted.answer_bytes ()));
       const CudaBatch batch (frame, targets, counted,
-                             { at.host_inputs.get (), at.inputs.get (), own_->work.get (),
-                               at.answers.get (), tables ()->values });
-      TRY (check (cudaMemcpyAsync (at.inputs.get (), at.host_inputs.get (), batch.input_bytes (),
-                                   cudaMemcpyHostToDevice, stream ())));
+                             { buffers.host_inputs.get (), buffers.inputs.get (), own_->work.get (),
+                               buffers.answers.get (), tables ()->values });
+      TRY (check (cudaMemcpyAsync (buffers.inputs.get (), buffers.host_inputs.get (),
+                                   batch.input_bytes (), cudaMemcpyHostToDevice, stream ())));
       TRY (enqueue_sums (frame, batch));
-      TRY (enqueue_answers (batch, at));
+      TRY (enqueue_answers (batch, buffers));
       TRY (enqueue_learning (frame, batch));
-      TRY (at.end (stream ()));
+      TRY (buffers.end (stream ()));
       for (DeviceFeatureImage *const image :
            { frame.gradient_image, frame.luma_image, frame.colour_image })
-        TRY (image->add_reader (at.done.get ()));
+        TRY (image->add_reader (buffers.done.get ()));
       if (batch.answer_bytes () > 0) {
         TRY (await_answers ());
-        batch.take_answers (at.host_answers.get ());
+        batch.take_answers (buffers.host_answers.get ());
       }
       return {};
     });
@@ -295,7 +296,7 @@ private:
 
   /// Enqueues the jobs with answers, and then records the event `answered`. Filters of sizes also
   /// learn here, because finding and learning sizes share a launch.
-  CudaExpected<> enqueue_answers (const CudaBatch &batch, QueryBuffers &at)
+  CudaExpected<> enqueue_answers (const CudaBatch &batch, QueryBuffers &buffers)
   {
     if (!batch.searches.empty ())
       TRY (check (search (batch.searches.on_device (), batch.searches.size (), tables (),
@@ -308,8 +309,8 @@ private:
                                        scratch (batch), stream ())));
     if (batch.answer_bytes () == 0)
       return {};
-    TRY (check (cudaMemcpyAsync (at.host_answers.get (), at.answers.get (), batch.answer_bytes (),
-                                 cudaMemcpyDeviceToHost, stream ())));
+    TRY (check (cudaMemcpyAsync (buffers.host_answers.get (), buffers.answers.get (),
+                                 batch.answer_bytes (), cudaMemcpyDeviceToHost, stream ())));
     return check (cudaEventRecord (own_->answered.get (), stream ()));
   }
 
