@@ -182,17 +182,49 @@ static bool is_of_device (const Error &error)
   return error.kind == Error::Kind::failed || error.kind == Error::Kind::no_memory;
 }
 
+/// Runs the step of each target alone, many at the same time.
+static Expected<> run_alone (const FrameTensors &tensors, unsigned lost_after,
+                             std::span<const Step<CorrelationTarget>> steps)
+{
+  return in_parallel (int (steps.size ()), [&] (int i) -> Expected<> {
+    const auto &[target, motion] = steps[std::size_t (i)];
+    CorrelationTracker *const tracker = TRY (target->begin_step (tensors, lost_after, motion));
+    return tracker ? run_steps (tensors, std::span (&tracker, 1)) : Expected<> ();
+  });
+}
+
+/// Runs the steps of all targets together, so that their queries reach a GPU in one call.
+static Expected<> run_together (const FrameTensors &tensors, unsigned lost_after,
+                                std::span<const Step<CorrelationTarget>> steps)
+{
+  const int n = int (steps.size ());
+  std::vector<CorrelationTracker *> trackers (steps.size ());
+  // with models on a GPU, beginning a target's step is faster than starting a task for it
+  TRY (in_parallel (n, tensors.models ? 1 : n, [&] (int i) -> Expected<> {
+    const auto &[target, motion] = steps[std::size_t (i)];
+    trackers[std::size_t (i)] = TRY (target->begin_step (tensors, lost_after, motion));
+    return {};
+  }));
+  std::erase (trackers, nullptr);
+  return run_steps (tensors, trackers);
+}
+
 /// Prepares the tensors for queries about regions around targets, and the colours of the whole
 /// frame to find lost ones. Sets the models if one GPU has all three images. Returns whether any
 /// tensor is on a GPU, so that the queries of all targets should run together.
 Expected<bool> CorrelationMethod::prepare (FrameTensors &tensors,
-                                           std::span<const inthist::Region> regions,
-                                           bool some_are_lost)
+                                           std::span<const Step<CorrelationTarget>> steps)
 {
-  if (regions.empty ())
+  if (steps.empty ())
     return false;
+  std::vector<inthist::Region> regions;
+  bool some_are_lost = false;
+  for (const auto &[target, motion] : steps) {
+    regions.push_back (target->region (tensors, motion));
+    some_are_lost |= target->is_lost ();
+  }
   tensors.gradient_image = TRY (tensor_of (tensors.gradients).prepare (regions));
-  std::vector<inthist::Region> of_colours (regions.begin (), regions.end ());
+  std::vector<inthist::Region> of_colours = regions;
   if (some_are_lost)
     of_colours.push_back ({ 0, 0, tensors.width (), tensors.height () });
   tensors.colour_image = TRY (tensor_of (tensors.colours).prepare (of_colours));
@@ -211,33 +243,8 @@ Expected<bool> CorrelationMethod::prepare (FrameTensors &tensors,
 Expected<> CorrelationMethod::track (FrameTensors tensors, unsigned lost_after,
                                      std::span<const Step<CorrelationTarget>> steps)
 {
-  std::vector<inthist::Region> regions;
-  bool some_are_lost = false;
-  for (const auto &[target, motion] : steps) {
-    regions.push_back (target->region (tensors, motion));
-    some_are_lost |= target->is_lost ();
-  }
-  const bool together = TRY (prepare (tensors, regions, some_are_lost));
-  std::vector<CorrelationTracker *> trackers (steps.size ());
-  const auto begin = [&] (int i) -> Expected<> {
-    const auto &[target, motion] = steps[std::size_t (i)];
-    trackers[std::size_t (i)] = TRY (target->begin_step (tensors, lost_after, motion));
-    return {};
-  };
-  const auto finish_one = [&] (int i) -> Expected<> {
-    TRY (begin (i));
-    return trackers[std::size_t (i)]
-               ? run_steps (tensors, std::span (&trackers[std::size_t (i)], 1))
-               : Expected<> ();
-  };
-  const int n = int (steps.size ());
-  const auto finish_all = [&] () -> Expected<> {
-    // with models on a GPU, beginning a target's step is faster than starting a task for it
-    TRY (in_parallel (n, tensors.models ? 1 : n, begin));
-    std::erase (trackers, nullptr);
-    return run_steps (tensors, trackers);
-  };
-  const auto outcome = together ? finish_all () : in_parallel (n, finish_one);
+  const bool on_gpu = TRY (prepare (tensors, steps));
+  const auto outcome = (on_gpu ? run_together : run_alone) (tensors, lost_after, steps);
   if (!outcome && tensors.models && is_of_device (outcome.error ())) {
     GST_WARNING_OBJECT (logged_as_, "the CPU goes on with the targets of a GPU: %s",
                         outcome.error ().message.c_str ());

@@ -93,8 +93,7 @@ public:
   }
 
 private:
-  Expected<bool> prepare (FrameTensors &tensors, std::span<const inthist::Region> regions,
-                          bool some_are_lost);
+  Expected<bool> prepare (FrameTensors &tensors, std::span<const Step<CorrelationTarget>> steps);
 
   const gpointer logged_as_;
   std::shared_ptr<DeviceModels> models_;  // on the last frame's GPU
