@@ -2,7 +2,6 @@
 #include "mapped_frame.hpp"
 
 #include <algorithm>
-#include <string>
 
 namespace integralhist {
 namespace {

@@ -2,7 +2,6 @@
 #include "nvmm_surface.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 
 namespace integralhist {

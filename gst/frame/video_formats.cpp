@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "nvmm_surface.hpp"
-
 namespace integralhist {
 namespace {
 

@@ -3,7 +3,6 @@
 
 #include <charconv>
 #include <cstring>
-#include <string_view>
 
 namespace integralhist::nvmot {
 namespace {

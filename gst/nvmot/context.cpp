@@ -9,15 +9,14 @@
 #include "log.hpp"
 
 namespace integralhist::nvmot {
-namespace {
 
-constexpr guint kMaxSide = 1 << 14;  // pixels
-constexpr guint kMaxStreams = 1024;
+static constexpr guint kMaxSide = 1 << 14;  // pixels
+static constexpr guint kMaxStreams = 1024;
 // The number of video streams that a context remembers is limited: a muxer may renumber its pads
 // and never report the end of a stream, and the memory would fill.
-constexpr std::size_t kMinKnown = 16, kKnownPerSource = 4;
+static constexpr std::size_t kMinKnown = 16, kKnownPerSource = 4;
 
-Expected<GstVideoInfo> info_of (const Config &config)
+static Expected<GstVideoInfo> info_of (const Config &config)
 {
   const Transform *const scaled = config.transforms;
   if (!scaled || scaled->width < 1 || scaled->height < 1 || scaled->width > kMaxSide
@@ -31,7 +30,7 @@ Expected<GstVideoInfo> info_of (const Config &config)
   return info;
 }
 
-Expected<Devices> devices_of (const Config &config, Backend backend)
+static Expected<Devices> devices_of (const Config &config, Backend backend)
 {
   if (!TRY (uses_cuda (backend)))
     return Devices ();
@@ -42,8 +41,6 @@ Expected<Devices> devices_of (const Config &config, Backend backend)
                   ". Set gpu-id of nvtracker, or backend=cpu");
   return Devices{ { *context }, {} };
 }
-
-}  // namespace
 
 Expected<bool> uses_cuda (Backend backend)
 {

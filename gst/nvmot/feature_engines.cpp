@@ -4,9 +4,8 @@
 #include <gst/frame/video_formats.hpp>
 
 namespace integralhist::nvmot {
-namespace {
 
-inthist::Shape shape_of (const FeatureSettings &settings, const GstVideoInfo &info)
+static inthist::Shape shape_of (const FeatureSettings &settings, const GstVideoInfo &info)
 {
   const bool weighted = settings.content == inthist::Content::weights;
   return { GST_VIDEO_INFO_WIDTH (&info),
@@ -17,7 +16,7 @@ inthist::Shape shape_of (const FeatureSettings &settings, const GstVideoInfo &in
            weighted ? inthist::Type::u32 : inthist::Type::u8 };
 }
 
-inthist::Lut lut_of (const FeatureSettings &settings)
+static inthist::Lut lut_of (const FeatureSettings &settings)
 {
   const bool counts_pixels = settings.content == inthist::Content::bins;
   return settings.spec.soft
@@ -25,7 +24,7 @@ inthist::Lut lut_of (const FeatureSettings &settings)
              : inthist::lut_of_feature (settings.spec.feature, counts_pixels ? settings.bins : 256);
 }
 
-inthist::PixelFormat format_of (const FeatureSettings &settings, const GstVideoInfo &info)
+static inthist::PixelFormat format_of (const FeatureSettings &settings, const GstVideoInfo &info)
 {
   const HistogramSpec &spec = settings.spec;
   inthist::Quantization parts = spec.quantization;
@@ -37,8 +36,6 @@ inthist::PixelFormat format_of (const FeatureSettings &settings, const GstVideoI
     format.soft = inthist::SoftBins::of (spec.feature, settings.bins);
   return format;
 }
-
-}  // namespace
 
 Expected<FeatureEngines> FeatureEngines::make (const GstVideoInfo &info, const Devices &devices)
 {

@@ -4,12 +4,11 @@
 #include <gst/integralhist/base/regular_file.hpp>
 
 namespace integralhist::nvmot {
-namespace {
 
-constexpr char kGroup[] = "integralhisttrack";
-constexpr std::size_t kMaxBytes = 64 << 10;
+static constexpr char kGroup[] = "integralhisttrack";
+static constexpr std::size_t kMaxBytes = 64 << 10;
 
-Expected<Backend> parse_backend (const std::string &text)
+static Expected<Backend> parse_backend (const std::string &text)
 {
   if (text == "auto")
     return Backend::automatic;
@@ -20,7 +19,7 @@ Expected<Backend> parse_backend (const std::string &text)
   return error (Error::Kind::bad_setting, "backend=", text, ": set it to auto, cuda or cpu");
 }
 
-const PropertyTable<LibraryOptions> &table ()
+static const PropertyTable<LibraryOptions> &table ()
 {
   // The table lives as long as the process, because no GObject class owns its property specs.
   static const PropertyTable<LibraryOptions> &all = *[] {
@@ -34,8 +33,6 @@ const PropertyTable<LibraryOptions> &table ()
   }();
   return all;
 }
-
-}  // namespace
 
 Expected<LibraryOptions> LibraryOptions::parse (const std::string &text, LibraryOptions options)
 {

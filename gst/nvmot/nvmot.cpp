@@ -21,14 +21,12 @@ using namespace integralhist::nvmot;
 
 #define EXPORT extern "C" __attribute__ ((visibility ("default")))
 
-namespace {
-
-std::string path_of (const char *text, guint16 length)
+static std::string path_of (const char *text, guint16 length)
 {
   return text ? std::string (text, strnlen (text, length)) : "";
 }
 
-Status reported (const Expected<> &outcome, const char *doing)
+static Status reported (const Expected<> &outcome, const char *doing)
 {
   if (outcome)
     return Status::ok;
@@ -37,7 +35,7 @@ Status reported (const Expected<> &outcome, const char *doing)
 }
 
 /// Initializes GStreamer if necessary. Reports an error and returns false if that fails.
-bool has_gstreamer (const char *doing)
+static bool has_gstreamer (const char *doing)
 {
   GError *problem = nullptr;
   if (gst_init_check (nullptr, nullptr, &problem))
@@ -49,15 +47,13 @@ bool has_gstreamer (const char *doing)
 }
 
 /// Returns the options for NvMOT_Query: those of the query's context, or else of the key file.
-Expected<LibraryOptions> options_of (const Capabilities &query, const std::string &path,
-                                     bool &is_missing)
+static Expected<LibraryOptions> options_of (const Capabilities &query, const std::string &path,
+                                            bool &is_missing)
 {
   if (query.context)
     return static_cast<Context *> (query.context)->options ();
   return read_options (path, is_missing);
 }
-
-}  // namespace
 
 EXPORT Status NvMOT_Init (const Config *config, void **handle, ConfigResponse *response) noexcept
 {

@@ -7,11 +7,10 @@
 #include "log.hpp"
 
 namespace integralhist::nvmot {
-namespace {
 
 /// Converts nvtracker's objects to detections, whose ids are the indices of the objects. Boxes
 /// without area are left out.
-std::vector<Detection> detections_of (std::span<const InputObject> objects)
+static std::vector<Detection> detections_of (std::span<const InputObject> objects)
 {
   std::vector<Detection> detections;
   for (std::size_t i = 0; i < objects.size (); i++) {
@@ -34,14 +33,12 @@ std::vector<Detection> detections_of (std::span<const InputObject> objects)
   return detections;
 }
 
-guint16 class_id_of (const std::string &class_name)
+static guint16 class_id_of (const std::string &class_name)
 {
   guint16 number = 0;
   std::from_chars (class_name.data (), class_name.data () + class_name.size (), number);
   return number;
 }
-
-}  // namespace
 
 VideoStream::VideoStream (guint32 number)
     : number_ (number), tracker_ (nullptr, [] (const TrackWarning &warning) {

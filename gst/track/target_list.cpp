@@ -18,7 +18,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/meta/frame_geometry.hpp>
 #include <gst/track/base/log.hpp>
 

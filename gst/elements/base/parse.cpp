@@ -7,9 +7,8 @@
 #include "text_reader.hpp"
 
 namespace integralhist {
-namespace {
 
-Expected<GstVideoRectangle> read_region (TextReader &reader)
+static Expected<GstVideoRectangle> read_region (TextReader &reader)
 {
   int numbers[4];
   for (int i = 0; i < 4; i++) {
@@ -22,8 +21,6 @@ Expected<GstVideoRectangle> read_region (TextReader &reader)
                           " pixels is empty, and width and height must be at least 1");
   return GstVideoRectangle{ numbers[0], numbers[1], numbers[2], numbers[3] };
 }
-
-}  // namespace
 
 Expected<std::vector<GstVideoRectangle>> parse_regions (std::string_view text, const char *name)
 {

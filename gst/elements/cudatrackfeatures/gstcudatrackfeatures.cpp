@@ -32,7 +32,6 @@
 #include <gst/frame/video_formats.hpp>
 #include <gst/elements/producer/gstcudaintegral.hpp>
 #include <gst/elements/producer/producer_properties.hpp>
-#include <gst/integralhist/gstintegralhist.h>
 #include <gst/track/correlation/features.hpp>
 
 using namespace integralhist;

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #ifndef GST_USE_UNSTABLE_API
 #define GST_USE_UNSTABLE_API

@@ -5,16 +5,17 @@
 #include <gst/frame/mapped_frame.hpp>
 
 namespace integralhist {
-namespace {
 
-void blend_box (const inthist::Canvas &canvas, const GstVideoRectangle &box, const auto &pixel_at)
+static void blend_box (const inthist::Canvas &canvas, const GstVideoRectangle &box,
+                       const auto &pixel_at)
 {
   for (int y = 0; y < box.h; y++)
     for (int x = 0; x < box.w; x++)
       inthist::blend (canvas, box.x + x, box.y + y, pixel_at (x, y));
 }
 
-void draw_on_host (const inthist::Canvas &canvas, const LevelPicture *map, const Drawings &drawings)
+static void draw_on_host (const inthist::Canvas &canvas, const LevelPicture *map,
+                          const Drawings &drawings)
 {
   if (map) {
     const inthist::LevelMap levels = { map->levels.data (),
@@ -37,7 +38,7 @@ void draw_on_host (const inthist::Canvas &canvas, const LevelPicture *map, const
 }
 
 /// Returns whether no other element holds the buffer, or another buffer of which it is a copy.
-bool is_alone (GstBuffer *buffer, int copies = 0)
+static bool is_alone (GstBuffer *buffer, int copies = 0)
 {
   constexpr int kMostCopies = 100;
   if (!gst_buffer_is_writable (buffer) || copies > kMostCopies)
@@ -49,8 +50,6 @@ bool is_alone (GstBuffer *buffer, int copies = 0)
       return false;
   return true;
 }
-
-}  // namespace
 
 Expected<> CanvasDrawing::open (std::shared_ptr<CudaContext> context)
 {

@@ -7,11 +7,10 @@
 #include <gst/frame/video_formats.hpp>
 
 namespace integralhist {
-namespace {
 
 /// Returns the part of a picture around `place` as a separate picture, and moves `place` into that
 /// part: GstVideo unpacks and packs whole rows of the picture that it blends onto.
-GstVideoFrame part_of (const GstVideoFrame &frame, GstVideoRectangle &place)
+static GstVideoFrame part_of (const GstVideoFrame &frame, GstVideoRectangle &place)
 {
   constexpr int kStep = 16;  // pixels; a multiple of what a chroma sample covers in any format
   GstVideoFrame part = frame;
@@ -45,13 +44,11 @@ GstVideoFrame part_of (const GstVideoFrame &frame, GstVideoRectangle &place)
 }
 
 /// Returns whether several rows of pixels share one row of chroma samples, such as in I420.
-bool has_shared_rows (const GstVideoFormatInfo *format)
+static bool has_shared_rows (const GstVideoFormatInfo *format)
 {
   return std::any_of (format->h_sub, format->h_sub + format->n_components,
                       [] (guint shift) { return shift > 0; });
 }
-
-}  // namespace
 
 bool can_paint (GstVideoFormat format)
 {

@@ -27,7 +27,6 @@
  * ]| tracks on the GPU and draws in system memory.
  */
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <memory>
 #include <mutex>

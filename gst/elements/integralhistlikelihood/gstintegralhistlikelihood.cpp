@@ -62,7 +62,6 @@
 #include <gst/frame/mapped_frame.hpp>
 #include <gst/frame/video_formats.hpp>
 #include <gst/integralhist/api/c_api.hpp>
-#include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/meta/placed.hpp>
 #include <gst/properties/properties.hpp>
 

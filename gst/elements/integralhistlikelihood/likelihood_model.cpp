@@ -5,8 +5,6 @@
 
 #include <kernels/region.hpp>
 
-#include <gst/integralhist/api/histogram.hpp>
-
 namespace integralhist {
 
 /// Returns the histogram of a region inside the frame, divided by the largest bin.

@@ -3,7 +3,6 @@
 // The model that integralhistlikelihood looks for: the histogram of a region, or given numbers.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include <gst/video/video.h>

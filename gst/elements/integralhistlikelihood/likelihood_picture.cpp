@@ -2,7 +2,6 @@
 #include "likelihood_picture.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 

@@ -32,7 +32,6 @@
 #include <gst/frame/video_formats.hpp>
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/base/number.hpp>
-#include <gst/integralhist/gstintegralhist.h>
 #include <gst/integralhist/meta/tracks.hpp>
 #include <gst/properties/properties.hpp>
 

@@ -61,7 +61,6 @@
 #include <gst/elements/consumer/consumer_element.hpp>
 #include <gst/frame/mapped_frame.hpp>
 #include <gst/integralhist/api/c_api.hpp>
-#include <gst/integralhist/gstintegralhist.h>
 #include <gst/properties/properties.hpp>
 #include <gst/track/base/log.hpp>
 #include <gst/track/correlation/features.hpp>

@@ -10,16 +10,13 @@
 #include "allocation_offer.hpp"
 
 namespace integralhist {
-namespace {
 
 /// Returns whether the properties backend and strategy allow the element to use CUDA.
-bool may_use_cuda (const ProducerProperties &properties)
+static bool may_use_cuda (const ProducerProperties &properties)
 {
   const inthist::Strategy *wanted = properties.options.strategy;
   return properties.backend != Backend::cpu && !(wanted && wanted->device == inthist::Device::cpu);
 }
-
-}  // namespace
 
 Expected<std::string> ComputeDevices::open (GstElement *element,
                                             const ProducerProperties &properties)

@@ -9,7 +9,6 @@
 #include <gst/frame/video_formats.hpp>
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
-#include <gst/integralhist/gstintegralhist.h>
 
 #include "producer_state.hpp"
 #include "producer_stats.hpp"

@@ -10,7 +10,6 @@
 
 #include <gst/frame/video_formats.hpp>
 #include <gst/integralhist/api/c_api.hpp>
-#include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/base/regular_file.hpp>
 
 namespace integralhist {

@@ -2,18 +2,15 @@
 #include "cells.hpp"
 
 namespace integralhist {
-namespace {
 
-std::vector<int> part_edges_of (double first, double cell_size, int n_cells, int frame_size,
-                                bool rounded)
+static std::vector<int> part_edges_of (double first, double cell_size, int n_cells, int frame_size,
+                                       bool rounded)
 {
   std::vector<int> edges;
   for (int i = 0; i <= n_cells; i++)
     edges.push_back (inthist::correlation::part_edge (first, cell_size, i, frame_size, rounded));
   return edges;
 }
-
-}  // namespace
 
 CellEdges CellEdges::of (const CellGrid &grid, int width, int height)
 {

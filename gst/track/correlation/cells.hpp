@@ -5,7 +5,6 @@
 // picture is resampled. Edges of large cells are rounded to whole pixels, which is faster.
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <span>

@@ -2,7 +2,6 @@
 #include "colour.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include <kernels/correlation/colours.hpp>
 
@@ -12,9 +11,7 @@ namespace integralhist {
 
 using namespace inthist::correlation;
 
-namespace {
-
-GstVideoRectangle box_around (double x, double y, double width, double height)
+static GstVideoRectangle box_around (double x, double y, double width, double height)
 {
   const int x0 = round_to_pixel (x - width / 2), y0 = round_to_pixel (y - height / 2);
   return { x0, y0, std::max (1, round_to_pixel (x + width / 2) - x0),
@@ -22,7 +19,7 @@ GstVideoRectangle box_around (double x, double y, double width, double height)
 }
 
 /// Moves the learned share of each colour by `rate`, 0 to 1, towards its share of the counts.
-void approach (std::vector<double> &shares, std::span<const double> counts, double rate)
+static void approach (std::vector<double> &shares, std::span<const double> counts, double rate)
 {
   double sum = 0;
   for (const double count : counts)
@@ -33,15 +30,13 @@ void approach (std::vector<double> &shares, std::span<const double> counts, doub
 }
 
 /// Returns the edges of cells along an axis, in whole pixels inside the frame, without repetitions.
-std::vector<int> pixel_edges_of (double first, double cell_size, int n_cells, int frame_size)
+static std::vector<int> pixel_edges_of (double first, double cell_size, int n_cells, int frame_size)
 {
   std::vector<int> edges (std::size_t (n_cells) + 1);
   edges.resize (
       std::size_t (write_pixel_edges (first, cell_size, n_cells, frame_size, edges.data ())));
   return edges;
 }
-
-}  // namespace
 
 std::vector<GstVideoRectangle> ColourModel::boxes (const CentreBox &box)
 {

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "cuda_batch.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <complex>
-#include <utility>
 
 namespace integralhist {
 

@@ -9,7 +9,6 @@
 #include <memory>
 #include <mutex>
 #include <utility>
-#include <vector>
 
 #include <gst/integralhist/cuda/cuda_error.hpp>
 #include <gst/integralhist/cuda/cuda_event.hpp>

@@ -2,7 +2,6 @@
 #include "size_filter.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 

@@ -7,10 +7,10 @@
 #include <gst/integralhist/base/tasks.hpp>
 
 namespace integralhist {
-namespace {
 
 /// Runs queries for sums in cells, of one or many targets, as one query to the tensor.
-Expected<> query_cells (GstIntegralHistogram *histogram, std::span<TargetCellsQuery *const> queries)
+static Expected<> query_cells (GstIntegralHistogram *histogram,
+                               std::span<TargetCellsQuery *const> queries)
 {
   Tensor &tensor = tensor_of (histogram);
   std::vector<std::vector<inthist::Cells>> grids;
@@ -27,7 +27,8 @@ Expected<> query_cells (GstIntegralHistogram *histogram, std::span<TargetCellsQu
   return tensor.ask_cells (tensor_queries);
 }
 
-Expected<> query_boxes (GstIntegralHistogram *colours, std::span<TargetQueries *const> queries)
+static Expected<> query_boxes (GstIntegralHistogram *colours,
+                               std::span<TargetQueries *const> queries)
 {
   std::vector<GstVideoRectangle> boxes;
   for (const TargetQueries *const target : queries)
@@ -46,8 +47,6 @@ Expected<> query_boxes (GstIntegralHistogram *colours, std::span<TargetQueries *
   }
   return {};
 }
-
-}  // namespace
 
 Expected<> run_queries (const FrameTensors &frame, std::span<TargetQueries *const> queries)
 {

@@ -23,7 +23,6 @@
 
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/base/error.hpp>
-#include <gst/integralhist/gstintegralhist.h>
 #include <gst/track/base/target.hpp>
 
 #include "fragments_settings.hpp"

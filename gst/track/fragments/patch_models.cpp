@@ -10,15 +10,15 @@
 #include "frame_quality.hpp"
 
 namespace integralhist {
-namespace {
 
-bool is_empty (std::span<const float> shares)
+static bool is_empty (std::span<const float> shares)
 {
   return std::ranges::all_of (shares, [] (float share) { return share == 0; });
 }
 
 /// Returns the cost of a patch: the distance of its histogram from its model.
-double distance (inthist::Measure measure, std::span<const float> now, std::span<const float> model)
+static double distance (inthist::Measure measure, std::span<const float> now,
+                        std::span<const float> model)
 {
   std::vector<float> prepared (model.begin (), model.end ());
   inthist::prepare (measure, prepared);
@@ -29,8 +29,6 @@ double distance (inthist::Measure measure, std::span<const float> now, std::span
     return double (is_similarity (known.value) ? 1 - sum.value () : sum.value ());
   });
 }
-
-}  // namespace
 
 Expected<PatchModels> PatchModels::learn (GstIntegralHistogram *histogram, const TargetBox &box,
                                           unsigned strips)
