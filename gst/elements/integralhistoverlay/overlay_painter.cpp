@@ -75,6 +75,52 @@ std::vector<Bar> bars_of (std::span<const guint64> counts, gint64 columns)
   return bars;
 }
 
+/// Returns the place of a row of charts: along the lower edge of the frame, or along the upper edge
+/// if that hides fewer boxes.
+Box row_of_charts (std::span<const Box> boxes, gint64 width, gint64 height, gint64 frame_height)
+{
+  const auto n_hidden = [&] (const Box &row) {
+    return std::ranges::count_if (boxes, [&] (const Box &box) { return overlap (row, box); });
+  };
+  const Box upper = { 0, 0, width, height }, lower = { 0, frame_height - height, width, height };
+  return n_hidden (upper) < n_hidden (lower) ? upper : lower;
+}
+
+/// A piece of a trail, and the box in which it is drawn.
+struct Segment {
+  Point from, to;
+  double opacity;
+  Box box;
+};
+
+/// Returns the pieces of a trail of lines that are `line` pixels wide. The oldest one is faintest.
+std::vector<Segment> segments_of (std::span<const Point> points, gint64 line, double opacity)
+{
+  const auto near = [] (const Point &p) {
+    return Point{ std::clamp (p.x, -kFar, kFar), std::clamp (p.y, -kFar, kFar) };
+  };
+  std::vector<Segment> segments;
+  for (std::size_t i = 1; i < points.size (); i++) {
+    const Point from = near (points[i - 1]), to = near (points[i]);
+    const gint64 x = std::llround (std::min (from.x, to.x)) - line,
+                 right = std::llround (std::max (from.x, to.x)) + line + 1;
+    const gint64 y = std::llround (std::min (from.y, to.y)) - line,
+                 bottom = std::llround (std::max (from.y, to.y)) + line + 1;
+    segments.push_back ({ from,
+                          to,
+                          opacity * double (i) / double (points.size () - 1),
+                          { x, y, right - x, bottom - y } });
+  }
+  return segments;
+}
+
+/// Returns the smallest box that contains two boxes.
+Box united (const Box &a, const Box &b)
+{
+  const gint64 x = std::min (a.x, b.x), y = std::min (a.y, b.y);
+  return { x, y, std::max (a.right (), b.right ()) - x, std::max (a.bottom (), b.bottom ()) - y };
+}
+
 /// Calls `visit` for boxes of at most `size` pixels per side that together cover `box`.
 template <class Visit>
 void each_tile (const Box &box, gint64 size, Visit &&visit)
@@ -138,37 +184,38 @@ Expected<> OverlayPainter::charts (std::span<const Box> boxes, bool has_captions
 
   const std::size_t fit = std::min (boxes.size (), std::size_t (room));
   const std::size_t drawn = fit < boxes.size () && fit > 1 ? fit - 1 : fit;
-  const auto row = [&] (gint64 y) { return Box{ 0, y, gint64 (fit) * pitch, height }; };
-  const auto hides = [&] (const Box &place) {
-    return std::ranges::count_if (boxes, [&] (const Box &box) { return overlap (place, box); });
-  };
-  const Box lower = row (height_ - height), upper = row (0);
-  Box place = hides (upper) < hides (lower) ? upper : lower;
+  Box place = row_of_charts (boxes, gint64 (fit) * pitch, height, height_);
   place.width = width;
   for (std::size_t i = 0; i < drawn; i++) {
     chart (place, TRY (chart_of (i)), bar_height);
     taken_.push_back (place);
     place.x += pitch;
   }
-  const std::string more = drawn < boxes.size () ? joined ("+", boxes.size () - drawn) : "";
+  write_note (place, drawn < boxes.size () ? joined ("+", boxes.size () - drawn) : "", note);
+  return {};
+}
+
+/// Writes how many charts are missing, `more`, and a note at the place after the last chart; only
+/// `more` if there is no room for both.
+void OverlayPainter::write_note (const Box &place, const std::string &more, const std::string &note)
+{
   std::string text = joined (more, more.empty () || note.empty () ? "" : " ", note);
   auto size = measure (text);
   if (size && place.x + size->width > width_) {
     text = more;
     size = measure (text);
   }
-  if (size) {
-    const Box behind = { inside (place.x, size->width, width_), place.bottom () - size->height,
-                         size->width, size->height };
-    paint (behind, [&] (cairo_t *cr) {
-      set_colour (cr, kPanel, 0.7);
-      cairo_paint (cr);
-      set_colour (cr, kWhite);
-      write (cr, behind, text);
-    });
-    taken_.push_back (behind);
-  }
-  return {};
+  if (!size)
+    return;
+  const Box at = { inside (place.x, size->width, width_), place.bottom () - size->height,
+                   size->width, size->height };
+  paint (at, [&] (cairo_t *cr) {
+    set_colour (cr, kPanel, 0.7);
+    cairo_paint (cr);
+    set_colour (cr, kWhite);
+    write (cr, at, text);
+  });
+  taken_.push_back (at);
 }
 
 void OverlayPainter::chart (const Box &place, const Chart &chart, gint64 bar_height)
@@ -297,32 +344,10 @@ void OverlayPainter::trail (std::span<const Point> points, const Colour &colour,
 {
   if (points.size () < 2)
     return;
-  struct Segment {
-    Point from, to;
-    double opacity;
-    Box box;
-  };
-  std::vector<Segment> segments;
-  const auto near = [] (const Point &p) {
-    return Point{ std::clamp (p.x, -kFar, kFar), std::clamp (p.y, -kFar, kFar) };
-  };
-  for (std::size_t i = 1; i < points.size (); i++) {
-    const Point from = near (points[i - 1]), to = near (points[i]);
-    const gint64 x = std::llround (std::min (from.x, to.x)) - line_,
-                 right = std::llround (std::max (from.x, to.x)) + line_ + 1;
-    const gint64 y = std::llround (std::min (from.y, to.y)) - line_,
-                 bottom = std::llround (std::max (from.y, to.y)) + line_ + 1;
-    segments.push_back ({ from,
-                          to,
-                          opacity * double (i) / double (points.size () - 1),
-                          { x, y, right - x, bottom - y } });
-  }
+  const std::vector<Segment> segments = segments_of (points, line_, opacity);
   Box all = segments.front ().box;
-  for (const Segment &s : segments) {
-    const gint64 x = std::min (all.x, s.box.x), y = std::min (all.y, s.box.y);
-    all = { x, y, std::max (all.right (), s.box.right ()) - x,
-            std::max (all.bottom (), s.box.bottom ()) - y };
-  }
+  for (const Segment &s : segments)
+    all = united (all, s.box);
   each_tile (visible (all, width_, height_), kTrailTile, [&] (const Box &tile) {
     const auto touches = [&] (const Segment &s) { return overlap (s.box, tile); };
     if (std::ranges::none_of (segments, touches))

@@ -85,6 +85,7 @@ private:
   std::optional<TextSize> measure (const std::string &text);
   void write (cairo_t *cr, const Box &place, const std::string &text) const;
   void chart (const Box &place, const Chart &chart, gint64 bar_height);
+  void write_note (const Box &place, const std::string &more, const std::string &note);
   bool is_free (const Box &place) const;
   /// Returns the place for a label that is free and nearest to the box `wish`.
   std::optional<Box> free_place (const Box &wish) const;
