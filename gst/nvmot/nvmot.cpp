@@ -26,7 +26,8 @@ static std::string path_of (const char *text, guint16 length)
   return text ? std::string (text, strnlen (text, length)) : "";
 }
 
-static Status reported (const Expected<> &outcome, const char *doing)
+template <class T>
+static Status reported (const Expected<T> &outcome, const char *doing)
 {
   if (outcome)
     return Status::ok;
@@ -62,23 +63,23 @@ EXPORT Status NvMOT_Init (const Config *config, void **handle, ConfigResponse *r
   if (!config || !handle || !response)
     return Status::error;
   *response = {};
-  if (!has_gstreamer ("Init")) {
-    response->summary = response->other = ConfigStatus::error;
+  const auto refuse = [response] (ConfigStatus &part, ConfigStatus why) {
+    response->summary = ConfigStatus::error;
+    part = why;
     return Status::error;
-  }
+  };
+  if (!has_gstreamer ("Init"))
+    return refuse (response->other, ConfigStatus::error);
   bool is_missing = false;
   auto options = read_options (path_of (config->path, config->path_length), is_missing);
   if (!options) {
-    response->summary = ConfigStatus::error;
-    response->file = ConfigStatus::invalid;
     report (options.error (), "Init");
-    return Status::error;
+    return refuse (response->file, ConfigStatus::invalid);
   }
   auto context = Context::make (*config, std::move (*options));
   if (!context) {
-    response->summary = response->other = ConfigStatus::error;
     report (context.error (), "Init");
-    return Status::error;
+    return refuse (response->other, ConfigStatus::error);
   }
   *handle = context->release ();
   return Status::ok;
@@ -100,10 +101,8 @@ EXPORT Status NvMOT_Query (guint16 path_length, const char *path, Capabilities *
     return is_missing ? Status::invalid_path : Status::error;
   }
   const auto cuda = uses_cuda (*options->backend.value);
-  if (!cuda) {
-    report (cuda.error (), "Query");
-    return Status::error;
-  }
+  if (!cuda)
+    return reported (cuda, "Query");
   query->compute = *cuda ? kComputeGpu | kComputeCpu : kComputeCpu;
   query->n_transforms = 1;
   query->colour_format = kNv12;

@@ -29,9 +29,9 @@
 #include <gst/elements/base/messages.hpp>
 #include <gst/elements/base/parse.hpp>
 #include <gst/elements/producer/compute_devices.hpp>
-#include <gst/frame/video_formats.hpp>
 #include <gst/elements/producer/gstcudaintegral.hpp>
 #include <gst/elements/producer/producer_properties.hpp>
+#include <gst/frame/video_formats.hpp>
 #include <gst/track/correlation/features.hpp>
 
 using namespace integralhist;
