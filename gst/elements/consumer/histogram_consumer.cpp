@@ -84,16 +84,33 @@ HistogramConsumer::Choice HistogramConsumer::choice_of (const GstIntegralHistogr
                                                         const CorrelationMetas &of_tracker,
                                                         bool is_wanted)
 {
-  const Choice choice = { Rank::counts, spec_of (meta->histogram).feature,
-                          gst_integral_histogram_get_content (meta->histogram)
-                              == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS };
+  const bool has_weights = gst_integral_histogram_get_content (meta->histogram)
+                           == GST_INTEGRAL_HISTOGRAM_CONTENT_WEIGHTS;
   const bool is_of_tracker =
       of_tracker.are_complete () && (meta == of_tracker.colours || meta == of_tracker.gradients);
-  const Rank rank = is_of_tracker
-                        ? choice.has_weights ? Rank::tracker_weights : Rank::tracker_colours
-                    : choice.has_weights && !is_wanted ? Rank::weights
-                                                       : Rank::counts;
-  return { rank, choice.feature, choice.has_weights };
+  const Rank rank = is_of_tracker ? has_weights ? Rank::tracker_weights : Rank::tracker_colours
+                    : has_weights && !is_wanted ? Rank::weights
+                                                : Rank::counts;
+  return { rank, spec_of (meta->histogram).feature, has_weights };
+}
+
+/// Returns the frame's histogram of the best rank; of several, the one that was chosen last, or
+/// else the first. `wanted` is the property feature.
+HistogramConsumer::Found HistogramConsumer::best_of (GstBuffer *buffer,
+                                                     std::optional<inthist::Feature> wanted) const
+{
+  const CorrelationMetas of_tracker = CorrelationMetas::of (buffer);
+  Found best;
+  find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
+    if (!is_candidate (meta, wanted) || spec_of (meta->histogram).range)
+      return false;
+    const Choice next = choice_of (meta, of_tracker, wanted.has_value ());
+    if (!best.meta || next.rank < best.choice->rank
+        || (next.rank == best.choice->rank && next == chosen_ && best.choice != chosen_))
+      best = { meta, next };
+    return false;  // looks at all metas
+  });
+  return best;
 }
 
 bool HistogramConsumer::take_cost_warning ()
@@ -110,20 +127,7 @@ HistogramConsumer::find (GstBaseTransform *element, GstBuffer *buffer, const Fea
     start_again ();
   }
   const auto wanted = feature.value.value_or (std::nullopt);
-  const CorrelationMetas of_tracker = CorrelationMetas::of (buffer);
-  GstIntegralHistogramMeta *found = nullptr;
-  std::optional<Choice> choice;
-  find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
-    if (!is_candidate (meta, wanted) || spec_of (meta->histogram).range)
-      return false;
-    const Choice next = choice_of (meta, of_tracker, wanted.has_value ());
-    if (!choice || next.rank < choice->rank
-        || (next.rank == choice->rank && next == chosen_ && choice != chosen_)) {
-      found = meta;
-      choice = next;
-    }
-    return false;  // looks at all metas
-  });
+  auto [found, choice] = best_of (buffer, wanted);
   // An element that leaves out this frame is waited for, unless another histogram is better.
   if (found && chosen_ && choice != chosen_ && choice->rank >= chosen_->rank
       && find_producer (GST_BASE_TRANSFORM_SINK_PAD (element),

@@ -82,8 +82,13 @@ private:
 
     bool operator== (const Choice &) const = default;
   };
+  struct Found {
+    GstIntegralHistogramMeta *meta = nullptr;
+    std::optional<Choice> choice = {};  // of the meta
+  };
   static Choice choice_of (const GstIntegralHistogramMeta *meta, const CorrelationMetas &of_tracker,
                            bool is_wanted);
+  Found best_of (GstBuffer *buffer, std::optional<inthist::Feature> wanted) const;
 
   CancelSource cancel_;
   FrameFormat input_;
