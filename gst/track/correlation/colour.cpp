@@ -56,12 +56,13 @@ void ColourModel::learn (std::span<const guint32> counts, double rate)
     return;
   for (std::size_t i = 0; i < bins; i++)
     background.push_back (double (counts[2 * bins + i]) - counts[bins + i]);
-  const double share = target_.empty () ? 1 : rate * kColourRate;
-  approach (target_, target, share);
-  approach (background_, background, share);
-  scores_.assign (bins, 0);
+  auto &[target_shares, background_shares, scores] = learned_;
+  const double share = target_shares.empty () ? 1 : rate * kColourRate;
+  approach (target_shares, target, share);
+  approach (background_shares, background, share);
+  scores.assign (bins, 0);
   for (std::size_t i = 0; i < bins; i++)
-    scores_[i] = colour_score (target_[i], background_[i]);
+    scores[i] = colour_score (target_shares[i], background_shares[i]);
 }
 
 ScoreMap::ScoreMap (const CellGrid &grid, int frame_width, int frame_height)

@@ -26,22 +26,18 @@ public:
   /// Learns from the counts of colours in boxes (), [box][bin]. The first call sets the shares of
   /// colours, and later calls move them in proportion to `rate`.
   void learn (std::span<const guint32> counts, double rate);
-  std::span<const std::uint8_t> scores () const { return scores_; }
+  std::span<const std::uint8_t> scores () const { return learned_.scores; }
 
-  // The learned state of the colours, which is copied to a GPU and back.
-  std::span<const double> target_shares () const { return target_; }
-  std::span<const double> background_shares () const { return background_; }
-  void set (std::vector<double> target, std::vector<double> background,
-            std::vector<std::uint8_t> scores)
-  {
-    target_ = std::move (target);
-    background_ = std::move (background);
-    scores_ = std::move (scores);
-  }
+  /// The learned state of the colours, which is copied to a GPU and back.
+  struct Learned {
+    std::vector<double> target, background;  // each bin's share of the pixels; empty at first
+    std::vector<std::uint8_t> scores;
+  };
+  const Learned &learned () const { return learned_; }
+  void set (Learned learned) { learned_ = std::move (learned); }
 
 private:
-  std::vector<double> target_, background_;  // each bin's share of the pixels; empty at first
-  std::vector<std::uint8_t> scores_;
+  Learned learned_;
 };
 
 /// The integral image of colour scores in the cells of a part of a frame, which gives the mean

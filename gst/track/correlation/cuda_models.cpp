@@ -197,16 +197,18 @@ private:
       copy (from.example->spectra.im, memory->example + kFilterNumbers);
       to.example_rate = from.example->rate;
     }
-    to.cells = from.sizes.cells ();
-    to.has_sizes = !from.sizes.denominator ().empty ();
-    copy (from.sizes.numerator ().re, memory->numerator_re);
-    copy (from.sizes.numerator ().im, memory->numerator_im);
-    copy (from.sizes.denominator (), memory->denominator);
-    memory->regularisation = from.sizes.regularisation ();
-    copy (from.colours.target_shares (), memory->target_shares);
-    copy (from.colours.background_shares (), memory->background_shares);
-    copy (from.colours.scores (), memory->scores);
-    memory->has_colours = !from.colours.scores ().empty ();
+    const SizeFilter::Learned &sizes = from.sizes.learned ();
+    to.cells = sizes.cells;
+    to.has_sizes = !sizes.denominator.empty ();
+    copy (sizes.numerator.re, memory->numerator_re);
+    copy (sizes.numerator.im, memory->numerator_im);
+    copy (sizes.denominator, memory->denominator);
+    memory->regularisation = sizes.regularisation;
+    const ColourModel::Learned &colours = from.colours.learned ();
+    copy (colours.target, memory->target_shares);
+    copy (colours.background, memory->background_shares);
+    copy (colours.scores, memory->scores);
+    memory->has_colours = !colours.scores.empty ();
     TRY (check (cudaMemcpyAsync (to.get (), memory.get (), sizeof *memory, cudaMemcpyHostToDevice,
                                  stream ())));
     return check (cudaStreamSynchronize (stream ()));
@@ -232,13 +234,14 @@ private:
     Complexes numerator (n);
     std::copy_n (memory.numerator_re, n, numerator.re.begin ());
     std::copy_n (memory.numerator_im, n, numerator.im.begin ());
-    to->sizes.set (model.cells, std::move (numerator),
-                   { memory.denominator, memory.denominator + (n > 0 ? kSizes : 0) },
-                   memory.regularisation);
+    to->sizes.set ({ model.cells,
+                     std::move (numerator),
+                     { memory.denominator, memory.denominator + (n > 0 ? kSizes : 0) },
+                     memory.regularisation });
     if (memory.has_colours)
-      to->colours.set ({ memory.target_shares, memory.target_shares + kMaxColourBins },
-                       { memory.background_shares, memory.background_shares + kMaxColourBins },
-                       { memory.scores, memory.scores + kMaxColourBins });
+      to->colours.set ({ { memory.target_shares, memory.target_shares + kMaxColourBins },
+                         { memory.background_shares, memory.background_shares + kMaxColourBins },
+                         { memory.scores, memory.scores + kMaxColourBins } });
     return to;
   }
 

@@ -116,18 +116,17 @@ std::optional<double> size_steps_of (double factor)
 
 void SizeFilter::start (double width, double height)
 {
-  cells_ = SizeCells::of (width, height);
-  numerator_ = {};
-  denominator_.clear ();
+  learned_ = { .cells = SizeCells::of (width, height) };
 }
 
 SizeFilter::Sample SizeFilter::sample (const FrameTensors &frame, std::span<const CellGrid> grids,
                                        std::span<const std::int64_t> cell_sums) const
 {
-  const std::size_t n = std::size_t (cells_.columns) * std::size_t (cells_.rows);
+  const auto [columns, rows] = learned_.cells;
+  const std::size_t n = std::size_t (columns) * std::size_t (rows);
   Sample sample (kSizes * n * kOrientations);
   for (std::size_t i = 0; i < kSizes; i++)
-    sample_size ({ &cell_sums[i * n * kDirections], cells_.columns, cells_.rows,
+    sample_size ({ &cell_sums[i * n * kDirections], columns, rows,
                    cell_factors_of (frame, grids[i]).per_length, &sample[i * n * kOrientations] });
   return sample;
 }
@@ -156,10 +155,11 @@ void SizeFilter::learn (const Sample &of, double rate)
   const Complexes sample = faded_spectra (of);
   const SizeTables &tables = size_tables ();
   const std::size_t channels = sample.size () / kSizes;
-  const bool is_first = denominator_.empty ();
+  auto &[cells, numerator, denominator, regularisation] = learned_;
+  const bool is_first = denominator.empty ();
   if (is_first) {
-    numerator_ = Complexes (sample.size ());
-    denominator_.assign (kSizes, 0);
+    numerator = Complexes (sample.size ());
+    denominator.assign (kSizes, 0);
   }
   const float share = is_first ? 1 : float (rate) * kSizeRate;
   for (int k = 0; k < kSizes; k++) {
@@ -168,32 +168,33 @@ void SizeFilter::learn (const Sample &of, double rate)
     for (std::size_t i = k * channels; i < (k + 1) * channels; i++) {
       const Number x = { sample.re[i], sample.im[i] };
       const Number learned =
-          learned_number ({ numerator_.re[i], numerator_.im[i] }, x, wanted, share);
-      numerator_.re[i] = learned.re, numerator_.im[i] = learned.im;
+          learned_number ({ numerator.re[i], numerator.im[i] }, x, wanted, share);
+      numerator.re[i] = learned.re, numerator.im[i] = learned.im;
       power += x.power ();
     }
-    denominator_[k] += share * (power - denominator_[k]);
+    denominator[k] += share * (power - denominator[k]);
   }
   if (is_first) {
     float sum = 0;
-    for (const float power : denominator_)
+    for (const float power : denominator)
       sum += power;
-    regularisation_ = regularisation_of_sum (sum);
+    regularisation = regularisation_of_sum (sum);
   }
 }
 
 double SizeFilter::find (const Sample &of) const
 {
+  const auto &[cells, numerator, denominator, regularisation] = learned_;
   const Complexes sample = faded_spectra (of);
   const std::size_t channels = sample.size () / kSizes;
   std::array<double, kSizes> re{}, im{}, response{};
   for (int k = 0; k < kSizes; k++) {
     for (std::size_t i = k * channels; i < (k + 1) * channels; i++) {
-      re[k] += double (numerator_.re[i]) * sample.re[i] + double (numerator_.im[i]) * sample.im[i];
-      im[k] += double (numerator_.re[i]) * sample.im[i] - double (numerator_.im[i]) * sample.re[i];
+      re[k] += double (numerator.re[i]) * sample.re[i] + double (numerator.im[i]) * sample.im[i];
+      im[k] += double (numerator.re[i]) * sample.im[i] - double (numerator.im[i]) * sample.re[i];
     }
-    re[k] /= denominator_[k] + regularisation_;
-    im[k] /= denominator_[k] + regularisation_;
+    re[k] /= denominator[k] + regularisation;
+    im[k] /= denominator[k] + regularisation;
   }
   for (int i = 0; i < kSizes; i++)
     response[std::size_t (i)] = size_response (re.data (), im.data (), i, size_tables ());

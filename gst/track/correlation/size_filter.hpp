@@ -28,7 +28,6 @@ struct SizeCells {
   int columns = 0, rows = 0;
 
   static SizeCells of (double width, double height);
-  /// Returns the grids of cells of a target's box at kSizes sizes.
   std::array<CellGrid, inthist::correlation::kSizes> grids (const CentreBox &box) const;
 };
 
@@ -41,7 +40,7 @@ class SizeFilter {
 public:
   /// Chooses the cells for a box with these sides, and forgets what the filter has learned.
   void start (double width, double height);
-  const SizeCells &cells () const { return cells_; }
+  const SizeCells &cells () const { return learned_.cells; }
   /// The sample of a box, which the filter looks at: its channels at kSizes sizes, [size][channel].
   using Sample = std::vector<float>;
   /// Computes the sample of a box from the sums of gradients in the cells of all its sizes.
@@ -55,24 +54,18 @@ public:
   /// Learns from a sample of the target's box: from the first one completely, and then with `rate`.
   void learn (const Sample &sample, double rate);
 
-  // The learned state of the filter of sizes, which is copied to a GPU and back.
-  const Complexes &numerator () const { return numerator_; }
-  std::span<const float> denominator () const { return denominator_; }
-  float regularisation () const { return regularisation_; }
-  void set (const SizeCells &cells, Complexes numerator, std::vector<float> denominator,
-            float regularisation)
-  {
-    cells_ = cells;
-    numerator_ = std::move (numerator);
-    denominator_ = std::move (denominator);
-    regularisation_ = regularisation;
-  }
+  /// The learned state of the filter of sizes, which is copied to a GPU and back.
+  struct Learned {
+    SizeCells cells = {};
+    Complexes numerator = {};  // [frequency][channel]
+    std::vector<float> denominator = {};
+    float regularisation = 0;  // added to the denominator
+  };
+  const Learned &learned () const { return learned_; }
+  void set (Learned learned) { learned_ = std::move (learned); }
 
 private:
-  SizeCells cells_;
-  Complexes numerator_;  // [frequency][channel]
-  std::vector<float> denominator_;
-  float regularisation_ = 0;  // added to the denominator
+  Learned learned_;
 };
 
 }  // namespace integralhist
