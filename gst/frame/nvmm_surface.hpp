@@ -21,7 +21,6 @@
 
 namespace integralhist {
 
-/// The caps feature of frames in NVMM memory.
 #define INTEGRALHIST_NVMM_FEATURE "memory:NVMM"
 
 struct NvmmSurface {

@@ -45,7 +45,6 @@ bool is_running (GstElement *element);
 /// Returns whether a property cannot change now, because the element is running and reads the
 /// property only at its start. The caller holds the object lock.
 bool is_fixed (GstElement *element, const GParamSpec *spec);
-/// Returns whether a property of an element has this value.
 bool has_value (GstElement *element, GParamSpec *spec, const GValue *value);
 /// Warns that a running element keeps the old value of a property, unless `value` equals it.
 void warn_of_fixed (GstElement *element, GParamSpec *spec, const GValue *value);

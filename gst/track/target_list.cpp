@@ -270,7 +270,6 @@ std::vector<TrackedTarget *> TargetList::associate (std::span<const Measurement>
   return target_of;
 }
 
-/// Notes that the detector has run, and has missed the targets without a detection.
 void TargetList::note_misses (unsigned detector_runs)
 {
   for (const auto &tracked : targets_)

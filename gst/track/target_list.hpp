@@ -31,7 +31,6 @@ struct ListOptions {
   double remember = 30;        // seconds for which a lost target that was detected is kept
   guint forget_after = 100;    // frames for which another lost target is kept; 0 forever
 
-  /// Returns whether the middle of a box is in the area.
   bool has_in_area (const GstVideoRectangle &box) const;
 };
 

@@ -84,7 +84,6 @@ struct TrackedTarget {
   {
     return waits () || presence != Presence::seen || !target ? kept_box : target->box ();
   }
-  /// Returns whether the target waits for a detection, or the tracking method has lost it.
   bool is_untracked () const { return waits () || (target && target->is_lost ()); }
   bool is_lost () const
   {

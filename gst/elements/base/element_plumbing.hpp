@@ -31,7 +31,6 @@ struct ElementDescription {
   GstCaps *sink_caps, *src_caps;
 };
 
-/// Sets the texts and the pad templates of an element's class.
 void set_texts_and_pads (gpointer klass, const ElementDescription &description);
 
 /// Tells ElementPlumbing where an element type has its C++ state (the member `state`), and how the

@@ -78,7 +78,6 @@ static void gst_cuda_track_features_get_property (GObject *object, guint, GValue
   g_object_get_property (G_OBJECT (GST_CUDA_TRACK_FEATURES (object)->gradients), spec->name, value);
 }
 
-/// Adds a ghost pad to the GstBin, which stands for a pad of an element inside.
 static void add_pad (GstCudaTrackFeatures *self, const char *name, GstElement *child)
 {
   g_autoptr (GstPad) target = gst_element_get_static_pad (child, name);

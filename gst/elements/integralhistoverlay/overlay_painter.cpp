@@ -114,7 +114,6 @@ std::vector<Segment> segments_of (std::span<const Point> points, gint64 line, do
   return segments;
 }
 
-/// Returns the smallest box that contains two boxes.
 Box united (const Box &a, const Box &b)
 {
   const gint64 x = std::min (a.x, b.x), y = std::min (a.y, b.y);

@@ -293,7 +293,6 @@ static void warn_of_interval (GstBaseTransform *trans, State &state, const char 
                        (nullptr));
 }
 
-/// Warns of properties of method=fragments that method=correlation ignores.
 static void warn_of_ignored (GstBaseTransform *trans, const TrackProperties &properties)
 {
   const std::string names = Element::table ().changed (properties, kOfFragments);

@@ -11,7 +11,6 @@
 
 namespace integralhist {
 
-/// Returns whether the properties backend and strategy allow the element to use CUDA.
 static bool may_use_cuda (const ProducerProperties &properties)
 {
   const inthist::Strategy *wanted = properties.options.strategy;

@@ -15,10 +15,8 @@ public:
   /// Notes a detection of the target. A weak one, which is not sure, raises the odds less.
   void hit (bool is_sure) { log_odds_ = std::min (log_odds_ + (is_sure ? kHit : kWeakHit), kMax); }
   void miss (unsigned runs) { log_odds_ = std::max (log_odds_ - runs * kMiss, kMin); }
-  /// Raises the odds to at least those of a target that is reported.
   void make_reportable () { log_odds_ = std::max (log_odds_, kReportable); }
 
-  /// Returns whether the target is certain enough to be reported.
   bool is_reportable () const { return log_odds_ >= kReportable; }
   /// Returns whether nearly all of the detector's last runs have found the target.
   bool is_certain () const { return log_odds_ >= kCertain; }

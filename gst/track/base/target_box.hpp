@@ -29,7 +29,6 @@ inline double iou (const TargetBox &a, const TargetBox &b)
   return shared > 0 ? shared / (a.width * a.height + b.width * b.height - shared) : 0;
 }
 
-/// Returns the share of a box that another box covers: 0 to 1.
 inline double covered_share (const TargetBox &box, const TargetBox &by)
 {
   const double shared = shared_area (box, by);

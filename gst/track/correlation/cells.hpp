@@ -47,7 +47,6 @@ struct CellEdges {
   static CellEdges of (const CellGrid &grid, int width, int height);
 };
 
-/// Returns the kGrid x kGrid cells of the square with the middle (x, y).
 inline CellGrid square_around (double x, double y, double side)
 {
   return CellGrid::around (x, y, side, side, kGrid, kGrid);

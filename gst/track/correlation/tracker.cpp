@@ -194,7 +194,6 @@ Expected<> CorrelationTracker::begin_search (const FrameTensors &frame, unsigned
   return {};
 }
 
-/// Reads the results of a search near the target's last place.
 void CorrelationTracker::on_search_results (const FrameTensors &frame)
 {
   const FoundMatch found = { request_.matches.front (), request_.middles.front () };

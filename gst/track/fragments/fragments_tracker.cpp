@@ -163,7 +163,6 @@ private:
     target.quantile_ = settings_.quantile;
   }
 
-  /// Returns whether a target's models have other bins than this frame's tensor.
   bool has_other_bins (const FragmentsTarget &target) const
   {
     return target.patches_.bins () != gst_integral_histogram_get_bins (histogram_)
