@@ -38,11 +38,10 @@ CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
     return kGradientSettings.match (histogram);
   });
   const auto has_its_size = [&] (GstIntegralHistogram *histogram) {
-    return !metas.gradients
-           || (gst_integral_histogram_get_width (histogram)
-                   == gst_integral_histogram_get_width (metas.gradients->histogram)
-               && gst_integral_histogram_get_height (histogram)
-                      == gst_integral_histogram_get_height (metas.gradients->histogram));
+    const auto size = [] (GstIntegralHistogram *of) {
+      return std::pair (tensor_of (of).shape.width, tensor_of (of).shape.height);
+    };
+    return !metas.gradients || size (histogram) == size (metas.gradients->histogram);
   };
   metas.colours = find (buffer, metas.gradients, [&] (GstIntegralHistogram *histogram) {
     return kColourSettings.match (histogram) && has_its_size (histogram);

@@ -96,8 +96,7 @@ public:
   FragmentsSearch (GstIntegralHistogram *histogram, const FragmentsSettings &settings,
                    unsigned lost_after)
       : histogram_ (histogram), settings_ (settings), lost_after_ (lost_after),
-        width_ (int (gst_integral_histogram_get_width (histogram))),
-        height_ (int (gst_integral_histogram_get_height (histogram)))
+        width_ (tensor_of (histogram).shape.width), height_ (tensor_of (histogram).shape.height)
   {
   }
 
@@ -123,7 +122,7 @@ private:
   /// Starts a new target, or adds the searches for a known one.
   Expected<> prepare (FragmentsTarget &target, std::vector<GridSearch> &searches) const
   {
-    if (!std::exchange (target.is_box_clipped_, true))
+    if (!target.is_started_)
       clip_box (target.box_);
     forget_other_measure (target);
     const bool is_stale = has_other_bins (target);
@@ -202,16 +201,13 @@ private:
       return first <= last ? std::pair (first, (last - first) / step + 1)
                            : std::pair (std::clamp (at, 0, most), 1);
     };
-    const auto [width, height] = std::pair (round_half_to_even (target.box_.width * scale),
-                                            round_half_to_even (target.box_.height * scale));
-    const auto [x0, columns] = axis (x, reach.range_x, reach.step_x, std::max (0, width_ - width));
-    const auto [y0, rows] = axis (y, reach.range_y, reach.step_y, std::max (0, height_ - height));
-    return { &target.patches_,
-             scale,
-             x,
-             y,
-             { 1, 1, x0, y0, reach.step_x, reach.step_y, columns, rows },
-             target.patches_.rectangles (scale) };
+    const auto &[range_x, range_y, step_x, step_y] = reach;
+    const int right = std::max (0, width_ - round_half_to_even (target.box_.width * scale)),
+              bottom = std::max (0, height_ - round_half_to_even (target.box_.height * scale));
+    const auto [x0, columns] = axis (x, range_x, step_x, right);
+    const auto [y0, rows] = axis (y, range_y, step_y, bottom);
+    const GstIntegralHistogramGrid grid = { 1, 1, x0, y0, step_x, step_y, columns, rows };
+    return { &target.patches_, scale, x, y, grid, target.patches_.rectangles (scale) };
   }
 
   /// Adds the searches within the search range of a target, at one scale or at three.
@@ -373,15 +369,14 @@ private:
 void FragmentsTarget::restart (const TargetBox &box)
 {
   box_ = box;
-  is_box_clipped_ = is_started_ = false;
-  lost_ = false;
+  is_started_ = lost_ = false;
 }
 
 void FragmentsTarget::resize (double x_factor, double y_factor)
 {
   for (TargetBox *box : { &box_, &box_before_bad_ }) {
     *box = resized (*box, x_factor, y_factor);
-    if (is_box_clipped_) {
+    if (is_started_) {
       box->x = std::round (box->x);
       box->y = std::round (box->y);
     }

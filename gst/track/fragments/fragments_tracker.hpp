@@ -50,9 +50,8 @@ private:
 
   TargetBox box_;
   PatchModels patches_;
-  bool is_box_clipped_ = false;  // the box lies inside the tensor
-  bool is_started_ = false;      // models are learned
-  HistogramSpec spec_;           // the meaning of the models' bins
+  bool is_started_ = false;  // the box lies inside the tensor, and models are learned
+  HistogramSpec spec_;       // the meaning of the models' bins
   GstIntegralHistogramMeasure measure_ = {};
   double quantile_ = 0;            // of the costs
   std::deque<double> good_costs_;  // of the last good frames
