@@ -28,13 +28,13 @@ void TrackWarnings::warn_of_area (const ListOptions &options, const TargetFrame 
       options.targets, [&] (const GstVideoRectangle &box) { return !options.has_in_area (box); });
   const std::string area = joined ("area=\"", text_of (options.area), "\"");
   if (std::ranges::none_of (options.area, overlaps))
-    warn_ ({ TrackWarning::Kind::outside_area,
+    warn_ ({ TrackWarning::Cause::settings,
              joined (area, " lies outside of the ", frame.width, "x", frame.height,
                      " frame, so that no target is followed: set regions that overlap it, as "
                      "x,y,width,height."),
              "" });
   else if (target != options.targets.end ())
-    warn_ ({ TrackWarning::Kind::outside_area,
+    warn_ ({ TrackWarning::Cause::settings,
              joined ("targets: the middle of ", text_of ({ *target }), " lies outside of ", area,
                      ", and the target is dropped: enlarge area, or set it to \"\"."),
              "" });
@@ -52,7 +52,7 @@ void TrackWarnings::warn_of_confidence (const std::vector<Detection> &detections
       continue;
     if (std::exchange (is_number ? given_.per_cent : given_.confidence, true))
       continue;
-    warn_ ({ TrackWarning::Kind::bad_confidence,
+    warn_ ({ TrackWarning::Cause::detections,
              is_number ? joined ("The confidence of a detection is ",
                                  text_of_number (detection.confidence.value_or (0)),
                                  ", and the surest is 1: such a detection counts as sure. Let the "
@@ -78,7 +78,7 @@ void TrackWarnings::warn_of_unused (const std::vector<Detection> &detections,
     return;
   const std::string least = text_of_number (kStartConfidence);
   warn_ (
-      { TrackWarning::Kind::unused_detections,
+      { TrackWarning::Cause::detections,
         seen_.some_are_sure
             ? joined ("None of the first ", seen_.n, " detections with a confidence of ", least,
                       " or more overlaps the ", frame.width, "x", frame.height,
@@ -95,7 +95,7 @@ void TrackWarnings::warn_of_empty (const TrackedTarget &tracked, const TargetFra
   if (std::exchange (given_.empty, true))
     return;
   const GstVideoRectangle box = frame.in_frame (tracked.box ());
-  warn_ ({ TrackWarning::Kind::empty_target,
+  warn_ ({ TrackWarning::Cause::settings,
            joined ("Target ", tracked.id,
                    " has no pixel in any bin, and is lost: set targets to another box, or feature "
                    "of cudaintegralhist to one that counts its pixels; hue-saturation also counts "
@@ -108,7 +108,7 @@ void TrackWarnings::warn_of_many ()
 {
   if (std::exchange (given_.excess, true))
     return;
-  warn_ ({ TrackWarning::Kind::many_targets,
+  warn_ ({ TrackWarning::Cause::settings,
            joined ("There are more than ", kMaxTargets, " targets, and at most ", kMaxTargets,
                    " are followed: set targets to fewer boxes, or let the detector give "
                    "fewer."),

@@ -21,13 +21,7 @@ namespace integralhist {
 struct ListOptions;
 
 struct TrackWarning {
-  enum class Kind {
-    bad_confidence,
-    unused_detections,
-    empty_target,
-    many_targets,
-    outside_area
-  } kind;
+  enum class Cause { detections, settings } cause;
   std::string message, detail;
 };
 

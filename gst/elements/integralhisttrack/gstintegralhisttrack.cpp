@@ -135,17 +135,10 @@ PropertyTable<TrackProperties> make_table ()
 void warn (gpointer element, const TrackWarning &warning)
 {
   const char *const text = warning.message.c_str (), *const detail = warning.detail.c_str ();
-  switch (warning.kind) {
-    case TrackWarning::Kind::bad_confidence:
-    case TrackWarning::Kind::unused_detections:
-      GST_ELEMENT_WARNING (element, STREAM, FORMAT, ("%s", text), ("%s", detail));
-      break;
-    case TrackWarning::Kind::empty_target:
-    case TrackWarning::Kind::many_targets:
-    case TrackWarning::Kind::outside_area:
-      GST_ELEMENT_WARNING (element, RESOURCE, SETTINGS, ("%s", text), ("%s", detail));
-      break;
-  }
+  if (warning.cause == TrackWarning::Cause::detections)
+    GST_ELEMENT_WARNING (element, STREAM, FORMAT, ("%s", text), ("%s", detail));
+  else
+    GST_ELEMENT_WARNING (element, RESOURCE, SETTINGS, ("%s", text), ("%s", detail));
 }
 
 struct State {
