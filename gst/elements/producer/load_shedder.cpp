@@ -51,11 +51,7 @@ LoadShedder::Arrival LoadShedder::Arrival::of (GstElement *element, const FrameT
                                                const GstVideoInfo &info, GstClockTime latency,
                                                bool live, const Moment &now)
 {
-  Arrival arrival = { .running_time = times.running_time,
-                      .duration = times.duration,
-                      .slack = {},
-                      .latency = latency,
-                      .live = live };
+  Arrival arrival = { times.running_time, times.duration, {}, latency, live };
   if (!GST_CLOCK_TIME_IS_VALID (arrival.duration) && info.fps_n > 0)
     arrival.duration = gst_util_uint64_scale_int (GST_SECOND, info.fps_d, info.fps_n);
   if (GST_CLOCK_TIME_IS_VALID (now.clock) && GST_CLOCK_TIME_IS_VALID (times.running_time))
