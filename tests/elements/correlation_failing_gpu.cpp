@@ -129,7 +129,7 @@ TEST (failing_start)
   frame.models = models;
   step (tracker, frame);
   models->fails = true;
-  fail_unless (tracker.start (frame, 160, 120, 80, 30).has_value ());
+  fail_unless (tracker.start (frame, { 160, 120, 80, 30 }).has_value ());
   fail_unless (!integralhist::run_steps (frame, { &its, 1 }).has_value ());
   tracker.give_up_device ();
   fail_unless (!tracker.request () && !tracker.has_started ());

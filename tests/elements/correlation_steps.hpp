@@ -50,9 +50,9 @@ inline void finish (CorrelationTracker &tracker, const FrameTensors &frame)
 inline CorrelationTracker start (Frames &frames, const RgbPicture &picture, double x, double y,
                                  double width = 36, double height = 48)
 {
-  CorrelationTracker tracker (x, y, width, height);
+  CorrelationTracker tracker ({ x, y, width, height });
   const FrameTensors frame = frames.of (picture);
-  fail_unless (tracker.start (frame, x, y, width, height).has_value ());
+  fail_unless (tracker.start (frame, { x, y, width, height }).has_value ());
   finish (tracker, frame);
   return tracker;
 }
@@ -69,7 +69,7 @@ inline void correct (CorrelationTracker &tracker, Frames &frames, const RgbPictu
                      double x, double y, double width, double height)
 {
   const FrameTensors frame = frames.of (picture);
-  fail_unless (tracker.start (frame, x, y, width, height).has_value ());
+  fail_unless (tracker.start (frame, { x, y, width, height }).has_value ());
   finish (tracker, frame);
 }
 

@@ -339,14 +339,14 @@ TEST (together)
 {
   const Scene scene;
   Frames frames (kWidth, kHeight);
-  const struct {
-    double x, y, width, height;
-  } boxes[] = { { 100, 100, 36, 48 }, { 200, 60, 20, 20 }, { 60, 180, 90, 30 }, { 5, 5, 12, 9 } };
+  const CentreBox boxes[] = {
+    { 100, 100, 36, 48 }, { 200, 60, 20, 20 }, { 60, 180, 90, 30 }, { 5, 5, 12, 9 }
+  };
   std::vector<CorrelationTracker> alone, together;
   std::vector<CorrelationTracker *> all;
   for (const auto &box : boxes) {
     alone.push_back (start (frames, scene.at (100, 100), box.x, box.y, box.width, box.height));
-    together.emplace_back (box.x, box.y, box.width, box.height);
+    together.emplace_back (box);
   }
   for (CorrelationTracker &tracker : together)
     all.push_back (&tracker);
@@ -357,8 +357,7 @@ TEST (together)
     const FrameTensors frame = frames.of (picture);
     for (std::size_t t = 0; t < all.size (); t++)
       fail_unless (
-          (i == 0 ? all[t]->start (frame, boxes[t].x, boxes[t].y, boxes[t].width, boxes[t].height)
-                  : all[t]->begin_search (frame, kLostAfter))
+          (i == 0 ? all[t]->start (frame, boxes[t]) : all[t]->begin_search (frame, kLostAfter))
               .has_value ());
     fail_unless (integralhist::run_steps (frame, all).has_value ());
     for (std::size_t t = 0; t < all.size (); t++) {

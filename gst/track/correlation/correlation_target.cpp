@@ -160,10 +160,10 @@ Expected<CorrelationTracker *> CorrelationTarget::begin_step (const FrameTensors
                y0 = std::clamp (box_.y, 0.0, height - 1.0);
   const double w = std::clamp (box_.x + box_.width, x0 + 1, double (width)) - x0,
                h = std::clamp (box_.y + box_.height, y0 + 1, double (height)) - y0;
-  const double x = x0 + w / 2, y = y0 + h / 2;
+  const CentreBox box = { x0 + w / 2, y0 + h / 2, w, h };
   if (!tracker_)
-    tracker_.emplace (x, y, w, h);
-  TRY (tracker_->start (frame, x, y, w, h));
+    tracker_.emplace (box);
+  TRY (tracker_->start (frame, box));
   return &*tracker_;
 }
 

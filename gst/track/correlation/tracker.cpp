@@ -61,18 +61,17 @@ ModelRequest &CorrelationTracker::enter_stage (Stage next)
   return request_;
 }
 
-Expected<> CorrelationTracker::start (const FrameTensors &frame, double x, double y, double width,
-                                      double height)
+Expected<> CorrelationTracker::start (const FrameTensors &frame, const CentreBox &box)
 {
   TRY (move_model_to (frame.models));
-  box_ = { x, y, width, height };
+  box_ = box;
   relative_size_ = 1;
   age_ = 0;
   is_lost_ = false;
   n_unsure_frames_ = 0;
   ModelRequest &request = enter_stage (Stage::start);
   request.kept_share = has_started_ ? kKeptShare : 0;
-  const double shape = width / height;
+  const double shape = box.width / box.height;
   request.restarts_size_filter =
       aspect_ratio_ == 0
       || std::max (shape / aspect_ratio_, aspect_ratio_ / shape) > kAspectThreshold;

@@ -31,17 +31,15 @@ namespace integralhist {
 /// and read_answer () reads the answer. run_steps () runs the steps of many targets at once.
 class CorrelationTracker {
 public:
-  /// Makes a tracker for a target whose box has this size and the middle (x, y). start () learns
-  /// what the target looks like.
-  CorrelationTracker (double x, double y, double width, double height)
-      : box_{ x, y, width, height }, host_ (std::make_unique<HostModel> ())
+  /// Makes a tracker for a target with this box. start () learns what the target looks like.
+  explicit CorrelationTracker (const CentreBox &box)
+      : box_ (box), host_ (std::make_unique<HostModel> ())
   {
   }
 
-  /// Begins a step that learns the target from the contents of a box with the middle (x, y). If the
-  /// tracker has learned the target before, half of this stays: the box may show an object in front
-  /// of the target.
-  Expected<> start (const FrameTensors &frame, double x, double y, double width, double height);
+  /// Begins a step that learns the target from the contents of a box. If the tracker has learned
+  /// the target before, half of this stays: the box may show an object in front of the target.
+  Expected<> start (const FrameTensors &frame, const CentreBox &box);
   /// Begins a step that looks for the target in the next frame. The target is lost after
   /// `lost_after` frames in a row with little confidence; 0 for never.
   Expected<> begin_search (const FrameTensors &frame, unsigned lost_after,
