@@ -87,7 +87,7 @@ GstIntegralHistogramTracksMeta *gst_buffer_get_integral_histogram_tracks_meta (G
  * @meta: a #GstIntegralHistogramTracksMeta
  * @track: (transfer none): a structure with the fields `id` (uint), `x`, `y`, `width`, `height`
  * (int, in pixels), and if they are known `parent` (int), `confidence` (double), `lost` (boolean),
- * `class` (string) and `detection-confidence` (double): as in the message
+ * `class` (string), `detection-confidence` (double) and `former-id` (uint): as in the message
  * `integral-histogram-track`. Numbers may be of any type
  *
  * Adds a track to the list.

@@ -19,6 +19,7 @@
 #include <utility>
 
 #include <gst/integralhist/meta/frame_geometry.hpp>
+#include <gst/track/association/assignment.hpp>
 #include <gst/track/base/log.hpp>
 
 #include "overlapping_targets.hpp"
@@ -191,7 +192,52 @@ Expected<> TargetList::detect (const std::vector<Detection> &detections,
   std::erase_if (targets_, [] (const auto &tracked) {
     return !tracked->is_confirmed () && tracked->existence.is_hopeless ();
   });
+  if (options_.reidentify)
+    reidentify ();
   return {};
+}
+
+/// Finds out which new targets are lost ones that have come back. A single detection did not tell,
+/// but the mean of several views does: its likeness to that of the same person is 0.61 in the mean,
+/// and 0.08 to that of another (docs/measurements/2026-11-30-reidentification.md).
+void TargetList::reidentify ()
+{
+  constexpr double kSameLikeness = 0.5;
+  constexpr unsigned kMinViews = 5;        // of each of the two
+  constexpr guint kMaxNewDetections = 40;  // of a new target
+  std::vector<TrackedTarget *> started, lost;
+  for (const auto &tracked : targets_) {
+    if (!tracked->is_confirmed () || tracked->appearance.n () < kMinViews)
+      continue;
+    if (tracked->is_lost ())
+      lost.push_back (tracked.get ());
+    else if (tracked->is_detected_now && !tracked->configured
+             && tracked->n_detections <= kMaxNewDetections)
+      started.push_back (tracked.get ());
+  }
+  const auto appearances_of = [this] (const std::vector<TrackedTarget *> &targets) {
+    std::vector<Appearance> appearances;
+    for (const TrackedTarget *const tracked : targets)
+      appearances.push_back (distinct_appearance (tracked->appearance.mean ()));
+    return appearances;
+  };
+  const auto looks = appearances_of (started), past = appearances_of (lost);
+  std::vector<double> gains;
+  for (std::size_t s = 0; s < started.size (); s++)
+    for (std::size_t l = 0; l < lost.size (); l++)
+      gains.push_back (lost[l]->was_undetected_before (*started[s])
+                               && classes_match (lost[l]->class_name, started[s]->class_name)
+                           ? likeness (looks[s], past[l]) - kSameLikeness
+                           : 0);
+  const auto pairs = assign (gains, started.size (), lost.size ());
+  for (std::size_t s = 0; s < started.size (); s++)
+    if (pairs[s] >= 0) {
+      TrackedTarget &same = *lost[std::size_t (pairs[s])];
+      GST_INFO_OBJECT (logged_as_, "target %u is target %u", started[s]->id, same.id);
+      started[s]->continue_as (same);
+      same.is_replaced = true;
+    }
+  std::erase_if (targets_, [] (const auto &tracked) { return tracked->is_replaced; });
 }
 
 /// Updates a target with its detection, which may confirm the target: give it an id.
@@ -421,7 +467,7 @@ std::vector<TrackedBox> TargetList::tracks (const TargetFrame &frame, bool confi
       tracks.push_back (
           { { tracked->id, tracked->parent, frame.nearest (frame.in_frame (tracked->box ())),
               tracked->confidence (), tracked->is_lost (), tracked->class_name,
-              tracked->detection_confidence },
+              tracked->detection_confidence, tracked->former_id },
             tracked->serial,
             tracked->age,
             tracked->first_seen,

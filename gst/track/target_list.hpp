@@ -27,6 +27,7 @@ struct ListOptions {
   std::vector<GstVideoRectangle> targets;  // boxes to start
   std::vector<GstVideoRectangle> area;
   bool merge_classes = false;  // a target may change its class
+  bool reidentify = false;     // a new target may turn out to be a lost one
   guint max_misses = 0;        // missed runs of the detector; 0 for any number
   double remember = 30;        // seconds for which a lost target that was detected is kept
   guint forget_after = 100;    // frames for which another lost target is kept; 0 forever
@@ -90,6 +91,7 @@ private:
                                   std::span<const Measurement> detections,
                                   std::span<const int> detection_of) const;
   void note_misses (unsigned detector_runs);
+  void reidentify ();
   bool starts_target (const Measurement &detection, const TargetFrame &frame) const;
   bool may_coast (const TrackedTarget &tracked) const;
   Expected<> note_presence (GstIntegralHistogram *colours, const TargetFrame &frame);

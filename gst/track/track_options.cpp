@@ -12,6 +12,9 @@ PropertyTable<TrackOptions> track_properties ()
   table.flag ("merge-classes", FIELD (list.merge_classes), kPlaying,
               "Ignore classes when detections are paired and merged; false = another class starts "
               "another target");
+  table.flag ("reidentify", FIELD (list.reidentify), kPlaying,
+              "A new target that looks like a lost one gets its id after five views; former-id has "
+              "its own");
   table.number<guint> ("lost-after", FIELD (lost_after), 0, 1000, kPlaying,
                        "Bad frames in a row after which a target is lost; 0 = never; "
                        "docs/tracking.md says what a bad frame is");

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -44,6 +45,7 @@ struct TrackedTarget {
   guint64 serial = 0;       // from the start on
   guint age = 0;            // frames
   guint id = 0;             // 0 until it is confirmed
+  guint former_id = 0;      // until it was re-identified; 0 if it never was
   gint parent = -1;         // id of the detection that started the target, or -1
   bool configured = false;  // by the property targets
   GstClockTime first_seen = GST_CLOCK_TIME_NONE, last_seen = GST_CLOCK_TIME_NONE,
@@ -56,6 +58,7 @@ struct TrackedTarget {
   Wait wait = Wait::none;
   bool is_duplicate = false;                 // of a surer target that has the same box
   bool is_outside_frame = false;             // no pixel of the frame shows its box
+  bool is_replaced = false;                  // a new target was re-identified as this one
   guint lost_frames = 0, unseen_frames = 0;  // in a row
   TargetBox coasting_box = {};               // where it coasts
 
@@ -97,6 +100,23 @@ struct TrackedTarget {
     return std::ranges::count (overlapping_ids_at_start, other.id) > 0;
   }
 
+  /// Returns whether the target has had no detection since another one started.
+  bool was_undetected_before (const TrackedTarget &other) const
+  {
+    return motion.undetected () + 1 > other.age;
+  }
+  /// Makes the target the lost one `same`, which has come back: it has the id and the past of it.
+  void continue_as (const TrackedTarget &same)
+  {
+    former_id = std::exchange (id, same.id);
+    serial = same.serial;
+    age = same.age;
+    parent = same.parent;
+    configured = same.configured;
+    first_seen = same.first_seen;
+    n_detections += same.n_detections;
+    appearance = same.appearance;
+  }
   /// Notes that a detection of this frame belongs to the target; `box` is in pixels of the tensor.
   void note_detection (const Detection &detection, const TargetBox &box, GstClockTime time);
   void note_seen (const TargetBox &at)

@@ -4,7 +4,8 @@
 
     detections.py [--real] [--every N,...] [--misses SHARE] [--jitter SHARE] [--duplicates SHARE]
                   [--seed N] [--frames N] [--sequence NAME]... [--settings PROPERTIES]... [--peers]
-                  [--sure] [--noise PIXELS] [--csv FILE] [--plot FILE.png] [--check] [FOLDER]
+                  [--sure] [--noise PIXELS] [--same IDS,...] [--csv FILE] [--plot FILE.png]
+                  [--check] [FOLDER]
     detections.py --from FILE.csv [--plot FILE.png]
 
 The detector is simulated, or with --real it is files of boxes. FOLDER ($INTHIST_TEST_DATA, or else
@@ -21,6 +22,9 @@ video of FOLDER whose NAME_groundtruth_mot.txt is the same as gt.txt. Confidence
 probabilities are scaled to 0 to 1; with --sure every detection counts as the surest. With --noise
 each number of each box is moved by a normal deviate of this many pixels, which --seed chooses: that
 shows which differences are chance.
+
+A truth may give somebody who leaves and comes back a new id. With --same 1+19,2+13 the truth's ids
+1 and 19 are one person, and 2 and 13 another. Name the video by --sequence then.
 
 --settings are properties of integralhisttrack. --peers adds the trackers of PyPI's trackers: SORT,
 ByteTrack, OC-SORT, C-BIoU and BoT-SORT without its network. They are given the frames with boxes
@@ -262,6 +266,7 @@ def read_options():
     parser.add_argument("--peers", action="store_true")
     parser.add_argument("--sure", action="store_true")
     parser.add_argument("--noise", type=float, default=0, metavar="PIXELS")
+    parser.add_argument("--same", default="", metavar="IDS,...")
     parser.add_argument("--csv", metavar="FILE")
     parser.add_argument("--plot", metavar="FILE.png")
     parser.add_argument("--from", dest="table", metavar="FILE.csv")
@@ -270,6 +275,8 @@ def read_options():
     options.every = options.every or ([1, 3, 5, 10] if options.real else [10])
     if options.noise and not options.real:
         parser.error("--noise: it moves the boxes of --real; a simulated detector has --jitter")
+    if options.same and len(options.sequence or []) != 1:
+        parser.error("--same: name the one video whose ids they are by --sequence")
     if min(options.every) < 1:
         parser.error("--every: give 1 or more")
     return options
@@ -286,6 +293,13 @@ def peers():
     return found
 
 
+def join_people(truth, same):
+    """The truth, in which ids of the same person ("1+19,2+13") are the first of them"""
+    first_of = {int(i): int(group.split("+")[0]) for group in same.split(",") if group
+                for i in group.split("+")}
+    return [{first_of.get(i, i): box for i, box in targets.items()} for targets in truth]
+
+
 def measure_all(sequences, options):
     """All rows; printed as they come"""
     trackers = [IntegralHistTrack(settings, options.backend) for settings in options.settings]
@@ -295,7 +309,7 @@ def measure_all(sequences, options):
           + f" | switches |\n|{'---|' * (len(SCORES) + 6)}")
     for sequence in sequences:
         clip = load_clip(sequence.video)
-        sequence.truth = sequence.truth[:min(options.frames, len(clip))]
+        sequence.truth = join_people(sequence.truth[:min(options.frames, len(clip))], options.same)
         for detector in sequence.detectors:
             for every in options.every:
                 for tracker in trackers:

@@ -316,6 +316,51 @@ TEST_EACH (remembered, 2)
   }
 }
 
+/// A target comes back far from where it was, half hidden, and is a new one at first. After some
+/// views it has its old id, if the tracker may change ids. A stranger at the same place keeps
+/// another one.
+TEST_EACH (reidentified, 2)
+{
+  struct Person {
+    Place at;
+    int hair, coat;  // brightness
+  };
+  constexpr Place kNear = { 190, 10, 24, 48 }, kFar = { 20, 90, 24, 48 };
+  const Person other = { { 110, 60, 24, 48 }, 240, 240 }, gone = { kNear, 130, 220 },
+               stranger = { kFar, 220, 130 }, hidden = { kFar, 130, 60 }, back = { kFar, 130, 220 };
+  using Ids = std::vector<std::pair<guint, guint>>;  // with former ones
+  for (const bool reidentifies : { false, true }) {
+    Walk walk (__i__, reidentifies ? "reidentify=true" : "");
+    std::mt19937 random (1);
+    const auto ids_of = [&] (const std::vector<Person> &people, int frames) {
+      Ids ids;
+      for (int frame = 0; frame < frames; frame++) {
+        auto picture = walk.scene.background ();
+        std::vector<Found> found;
+        for (const auto &[at, hair, coat] : people) {
+          found.push_back ({ at });
+          for (int y = 0; y < at.height; y++)
+            for (int x = 0; x < at.width; x++)
+              picture[std::size_t (at.y + y) * walk.scene.width + at.x + x] =
+                  guint8 ((y < at.height / 2 ? hair : coat) - 15 + int (random () % 31));
+        }
+        ids.clear ();
+        for (const Seen &track : visible (walk.tracking.follow (picture, detected (found))))
+          ids.emplace_back (track.id, track.former_id);
+      }
+      return ids;
+    };
+    fail_unless (ids_of ({ gone, other }, 12) == (Ids{ { 1, 0 }, { 2, 0 } }));
+    fail_unless (ids_of ({ other }, 100) == (Ids{ { 2, 0 } }));
+    fail_unless (ids_of ({ stranger, other }, 12) == (Ids{ { 2, 0 }, { 3, 0 } }));
+    fail_unless (ids_of ({ other }, 100) == (Ids{ { 2, 0 } }));
+    const Ids at_first = ids_of ({ hidden, other }, 2), later = ids_of ({ back, other }, 12);
+    fail_unless (at_first == (Ids{ { 2, 0 }, { 4, 0 } }), "%u", at_first.back ().first);
+    fail_unless (reidentifies ? later == (Ids{ { 2, 0 }, { 1, 4 } }) : later == at_first,
+                 "%u, before %u", later.back ().first, later.back ().second);
+  }
+}
+
 /// The camera jerks. At the same time a sixth target, which looks like the first of five, comes in
 /// at the old place of the first. Each has its id.
 TEST_EACH (camera_motion, 2)
@@ -356,7 +401,7 @@ TEST_EACH (no_pixel, 2)
     for (int frame = 0; frame < 3; frame++) {
       const auto tracks = walk.tracking.follow (small.background ());
       fail_unless_equals_int (tracks.size (), 4);
-      for (const auto &[id, parent, box, confidence, is_lost] : tracks) {
+      for (const auto &[id, parent, box, confidence, is_lost, former_id] : tracks) {
         lost += is_lost;
         fail_unless (box.width > 0 && box.height > 0 && box.x >= 0 && box.y >= 0
                          && box.x + box.width <= width && box.y + box.height <= height,

@@ -24,6 +24,7 @@ struct Seen {
   Place box;
   double confidence;
   bool lost;
+  guint former_id = 0;  // 0 without the field
   bool operator== (const Seen &) const = default;
 };
 
@@ -42,6 +43,7 @@ inline std::vector<Seen> tracks_of (const GstStructure *structure)
                                     G_TYPE_INT, &seen.box.height, "confidence", G_TYPE_DOUBLE,
                                     &seen.confidence, "lost", G_TYPE_BOOLEAN, &lost, nullptr));
     seen.lost = lost;
+    (void) gst_structure_get_uint (track, "former-id", &seen.former_id);
     tracks.push_back (seen);
   }
   return tracks;

@@ -302,6 +302,22 @@ TEST (tracks)
                                   "detection-confidence", G_TYPE_DOUBLE, &of_detection, nullptr));
   fail_unless (confidence == 0.75 && of_detection == 0.5);
   fail_unless_equals_string (gst_structure_get_string (param, "class"), "per\xc3\xa7on");
+  // a target that was re-identified: only then the bytes have version 2
+  const Structure known = track (4, 1, FALSE, nullptr);
+  gst_structure_set (known.get (), "former-id", G_TYPE_UINT, G_MAXUINT, nullptr);
+  fail_unless (gst_integral_histogram_tracks_meta_add_track (meta, known.get ()));
+  g_autoptr (GBytes) later = gst_integral_histogram_tracks_meta_to_bytes (meta, nullptr);
+  const auto version_of = [] (GBytes *of) {
+    return *static_cast<const guint8 *> (g_bytes_get_data (of, nullptr));
+  };
+  fail_unless (version_of (bytes) == 1 && version_of (later) == 2);
+  g_autoptr (GstBuffer) third = gst_buffer_new ();
+  auto *const again =
+      gst_buffer_add_integral_histogram_tracks_meta_from_bytes (third, later, nullptr);
+  fail_unless (again && described (again) == described (meta)
+               && described (again).ends_with ("former-id=(uint)4294967295;"));
+  gst_structure_set (known.get (), "former-id", G_TYPE_INT, -1, nullptr);
+  fail_unless (!gst_integral_histogram_tracks_meta_add_track (meta, known.get ()));
   // structures that are not a track
   const Structure one = track (1, 0, FALSE, nullptr);
   GstStructure *const bad = one.get ();

@@ -207,15 +207,15 @@ class Tracks(unittest.TestCase):
         for text in (
                 'track, id=(uint)12, parent=3, x=5, y=6, width=7, height=8, '
                 'confidence=(double)0.5, lost=(boolean)true, class=person, '
-                'detection-confidence=(double)0.25',
+                'detection-confidence=(double)0.25, former-id=(uint)13',
                 'track, id=(uint)4000000000, x=1, y=2, width=3, height=4'):
             self.assertTrue(meta.add_track(Gst.Structure.new_from_string(text)))
         first, second = GstIntegralHist.tracks(buffer)
         self.assertEqual(first, GstIntegralHist.Track(
             id=12, parent=3, x=5, y=6, width=7, height=8, confidence=0.5, lost=True, kind='person',
-            detection_confidence=0.25))
-        self.assertEqual((second.id, second[2:6], second.lost, second.kind),
-                         (4000000000, (1, 2, 3, 4), False, ''))
+            detection_confidence=0.25, former_id=13))
+        self.assertEqual((second.id, second[2:6], second.lost, second.kind, second.former_id),
+                         (4000000000, (1, 2, 3, 4), False, '', 0))
 
 
 @unittest.skipIf(MISSING, MISSING)

@@ -27,7 +27,8 @@
  * `timestamp`, `stream-time`, `running-time`, `duration` and `tracks`, an array of structures with
  * `id`, `parent`, `x`, `y`, `width`, `height`, `confidence` and `lost`. A target that was detected
  * also has the fields `class` and `detection-confidence` in both, from its last detection, if that
- * has them.
+ * has them. With #integralhisttrack:reidentify a target may turn out to be a lost one that has come
+ * back. It then has the id of the lost one, and the field `former-id` with its own until then.
  *
  * A lost target has no region of interest; its message says that it is lost, and where it was last.
  * The tracker searches for it in a growing area, and it starts again if it is detected. If it was

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include <gst/integralhist/gstintegralhistogramtracksmeta.h>
 
+#include <algorithm>
 #include <cmath>
 #include <unordered_set>
 
@@ -30,6 +31,8 @@ void add_detection (GstStructure *structure, const Track &track)
   if (track.detection_confidence)
     gst_structure_set (structure, "detection-confidence", G_TYPE_DOUBLE,
                        *track.detection_confidence, nullptr);
+  if (track.former_id > 0)
+    gst_structure_set (structure, "former-id", G_TYPE_UINT, track.former_id, nullptr);
 }
 
 void add_region (GstBuffer *buffer, const Track &track)
@@ -60,16 +63,20 @@ struct Tracks {
   static constexpr char kName[] = "GstIntegralHistogramTracksMeta", kWhat[] = "tracks";
   static constexpr auto get_api = gst_integral_histogram_tracks_meta_api_get_type;
   static constexpr auto get_info = gst_integral_histogram_tracks_meta_get_info;
-  static constexpr guint8 kLatest = 1;
+  static constexpr guint8 kWithFormerIds = 2, kLatest = kWithFormerIds;
 
   int width = 1, height = 1;
   std::vector<Track> all;
 
-  guint8 version () const { return kLatest; }
+  guint8 version () const
+  {
+    return std::ranges::any_of (all, &Track::former_id) ? kWithFormerIds : 1;
+  }
 
   Expected<> write (ByteWriter &writer, const Placement &placed) const
   {
     const FrameGeometry geometry = placed.geometry_of (width, height);
+    const bool has_former_ids = version () >= kWithFormerIds;
     writer.add (guint32 (placed.width));
     writer.add (guint32 (placed.height));
     writer.add (guint32 (all.size ()));
@@ -83,11 +90,13 @@ struct Tracks {
                           | (track.detection_confidence ? kHasDetectionConfidence : 0)));
       writer.add (track.detection_confidence.value_or (0));
       writer.add (track.class_name);
+      if (has_former_ids)
+        writer.add (guint32 (track.former_id));
     }
     return {};
   }
 
-  static inthist::Expected<Tracks, const char *> read (ByteReader &reader, guint8 /*version*/)
+  static inthist::Expected<Tracks, const char *> read (ByteReader &reader, guint8 version)
   {
     const guint32 width = reader.take<guint32> (), height = reader.take<guint32> (),
                   n = reader.take<guint32> ();
@@ -105,6 +114,8 @@ struct Tracks {
       track.is_lost = flags & kIsLost;
       track.detection_confidence = reader.take_double ();
       track.class_name = reader.take_text ();
+      if (version >= kWithFormerIds)
+        track.former_id = reader.take<guint32> ();
       if (!is_valid (track) || (flags & ~(kIsLost | kHasDetectionConfidence)) != 0)
         return BadBytes ("a track is out of its range");
       if (!(flags & kHasDetectionConfidence))
@@ -182,6 +193,10 @@ gboolean gst_integral_histogram_tracks_meta_add_track (GstIntegralHistogramTrack
       || (field ("detection-confidence") && !known.detection_confidence))
     return FALSE;
   known.confidence = confidence.value_or (0);
+  const auto former_id = integer_of<guint> (field ("former-id"));
+  if (field ("former-id") && !former_id)
+    return FALSE;
+  known.former_id = former_id.value_or (0);
   gboolean is_lost = FALSE;
   (void) gst_structure_get_boolean (track, "lost", &is_lost);
   known.is_lost = is_lost;

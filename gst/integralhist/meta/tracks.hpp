@@ -40,6 +40,7 @@ struct Track {
   bool is_lost = false;
   std::string class_name;  // of the last detection, such as "person"; may be empty
   std::optional<double> detection_confidence;
+  guint former_id = 0;  // until the target was re-identified; 0 if it never was
 };
 
 /// Returns whether a track may have this class name: it must be UTF-8 of at most 1024 bytes.

@@ -73,6 +73,8 @@ class Track(typing.NamedTuple):
     """The class of the last detection; empty without a detection."""
     detection_confidence: float | None
     """The confidence of the last detection, if that detection had one."""
+    former_id: int = 0
+    """The id until reidentify found that the target is a lost one; 0 if it never did."""
 
 
 def _numpy():
@@ -408,7 +410,7 @@ def tracks(buffer: Gst.Buffer) -> list[Track]:
         found.append(Track(
             field('id', 0), field('parent', -1), field('x', 0), field('y', 0), field('width', 0),
             field('height', 0), field('confidence', 0.0), field('lost', False), field('class', ''),
-            field('detection-confidence', None)))
+            field('detection-confidence', None), field('former-id', 0)))
     return found
 
 
