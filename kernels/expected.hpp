@@ -6,6 +6,7 @@
 //
 //   Expected<int, Failure> parse (...);
 //   const int n = TRY (parse (...));  // returns the failure from this function, or goes on
+//   TRY_CODE (cudaGetDevice (&id));   // the same for a function that returns 0 or an error code
 #pragma once
 
 #include <type_traits>
@@ -45,4 +46,12 @@ T value_of (Expected<T, E> &&expected)
       return ::tl::make_unexpected (std::move (tried_).error ()); \
     ::inthist::value_of (std::move (tried_)); \
   })
+
+/// Calls a function that gives an error code, and returns this code from the enclosing function
+/// unless it is 0.
+#define TRY_CODE(...) \
+  do { \
+    if (const int code_ = (__VA_ARGS__); code_ != 0) [[unlikely]] \
+      return code_; \
+  } while (false)
 // clang-format on

@@ -14,6 +14,7 @@
 #include <tbb/blocked_range2d.h>
 #include <tbb/task_arena.h>
 
+#include "../expected.hpp"
 #include "../rounding.hpp"
 #include "parallel.hpp"
 
@@ -58,8 +59,7 @@ public:
   template <class Count, class Scan, class... More>
   int count_and_scan (Count &&count, Scan &&scan, More... more) const
   {
-    if (const int error = count_above (count); error != 0)
-      return error;
+    TRY_CODE (count_above (count));
     job_.stage ("scan");
     return for_tasks ([&] (int b, int s) {
       return scan (job_, b, first_row (s), first_row (s + 1), above (b, s), more...);

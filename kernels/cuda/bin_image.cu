@@ -176,9 +176,7 @@ int for_rows (std::size_t threads_per_row, int height, Launch &&launch)
   const int most = int (std::min<std::size_t> (height, (std::size_t (1) << 31) / threads_per_row));
   for (int y = 0; y < height; y += most) {
     const int rows = std::min (most, height - y);
-    if (const int error = launch (y, rows, unsigned (divide_up (threads_per_row * rows, kThreads)));
-        error != 0)
-      return error;
+    TRY_CODE (launch (y, rows, unsigned (divide_up (threads_per_row * rows, kThreads))));
   }
   return 0;
 }

@@ -48,10 +48,8 @@ struct TileLaunch {
   int get_room (int shared_bytes, int &blocks) const
   {
     // the same limit of shared memory in all calls, because other CPU threads may launch the kernel
-    if (const int error = cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                                shared_bytes);
-        error != 0)
-      return error;
+    TRY_CODE (
+        cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, kernel, threads, staged_bytes);
   }
 };
@@ -92,21 +90,16 @@ int run (const Job &job)
 int run_byte_tiles (const Job &job, const TilesPolicy &policy)
 {
   int processors = 0, shared_bytes = 0, blocks = 0;
-  if (const int error = device_attribute (cudaDevAttrMultiProcessorCount, processors); error != 0)
-    return error;
-  if (const int error = get_shared_bytes (shared_bytes); error != 0)
-    return error;
+  TRY_CODE (device_attribute (cudaDevAttrMultiProcessorCount, processors));
+  TRY_CODE (get_shared_bytes (shared_bytes));
   const auto launch = TileLaunch::of (tiles_of (job.shape), policy.staged ? shared_bytes : 0);
-  if (const int error = launch.get_room (shared_bytes, blocks); error != 0)
-    return error;
+  TRY_CODE (launch.get_room (shared_bytes, blocks));
   Strips strips (job.shape, tile_rows_of (job.shape, processors * blocks, policy) * kTileSide,
                  kTileSide, job.workspace);
   strips.join_row_blocks (processors, policy.count);
   const Input input = input_of (job, strips, kTileSide);
-  if (const int error = launch_bin_image (job, input); error != 0)
-    return error;
-  if (const int error = launch_count_columns (job, strips, input); error != 0)
-    return error;
+  TRY_CODE (launch_bin_image (job, input));
+  TRY_CODE (launch_count_columns (job, strips, input));
   job.stage ("scan");
   return launch_overlapped (launch.kernel, unsigned (strips.n) * unsigned (strips.bins),
                             launch.threads, launch.staged_bytes, job.stream,

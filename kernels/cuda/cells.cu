@@ -9,6 +9,7 @@
 #include <cuda_runtime.h>
 
 #include "../cells.hpp"
+#include "../expected.hpp"
 #include "../features/weight.hpp"
 #include "device/hardware/bytes.cuh"
 
@@ -188,8 +189,7 @@ int add_up_cells (PixelPlane values, const Shape &shape, const CellGrids &grids,
       add_up_values<2><<<blocks, kThreads, shared, stream>>> (values, from);
     else
       add_up_values<1><<<blocks, kThreads, shared, stream>>> (values, from);
-    if (const int error = cudaGetLastError (); error != 0)
-      return error;
+    TRY_CODE (cudaGetLastError ());
   }
   return 0;
 }
@@ -199,10 +199,7 @@ int count_windows (PixelPlane values, const Lut &lut, int bins, const Region *wi
 {
   if (n == 0)
     return 0;
-  if (const int error =
-          cudaMemsetAsync (counts, 0, std::size_t (n) * bins * sizeof *counts, stream);
-      error != 0)
-    return error;
+  TRY_CODE (cudaMemsetAsync (counts, 0, std::size_t (n) * bins * sizeof *counts, stream));
   count_pixels<<<dim3 (unsigned (n), kSlices), kThreads, 0, stream>>> (values, LutWords::of (lut),
                                                                        bins, windows, counts);
   return cudaGetLastError ();

@@ -40,10 +40,8 @@ cluster_table_kernel (Planes<std::uint32_t> table, PixelPlane pixels, bool vecto
   using High = ClusterTableBlock<4>;
   bool has_clusters = false;
   int processors = 0;
-  if (const int error = get_has_hopper_code (has_clusters); error != 0)
-    return error;
-  if (const int error = device_attribute (cudaDevAttrMultiProcessorCount, processors); error != 0)
-    return error;
+  TRY_CODE (get_has_hopper_code (has_clusters));
+  TRY_CODE (device_attribute (cudaDevAttrMultiProcessorCount, processors));
   const dim3 grid (Low::kBands * divide_up (table.width, Low::kWidth), table.count);
   launched = has_clusters && table.width <= kMaxClusterTableWidth
              && table.height <= High::kMaxHeight && int (grid.x * grid.y) <= processors;

@@ -45,15 +45,11 @@ int launch (const Planes<T> &table, const Job &job, int shared, int most_shared)
   const TileStates<T, Tile> states (job.workspace, table);
   const auto kernel = look_back_kernel<T, Source, Tile>;
   // the same limit of shared memory in all calls, because other CPU threads may launch the kernel
-  if (const int error =
-          cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared);
-      error != 0)
-    return error;
+  TRY_CODE (
+      cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, most_shared));
   if (!job.workspace_kept) {
     job.stage ("clear");
-    if (const int error = cudaMemsetAsync (job.workspace, 0, states.flag_bytes, job.stream);
-        error != 0)
-      return error;
+    TRY_CODE (cudaMemsetAsync (job.workspace, 0, states.flag_bytes, job.stream));
   }
   job.stage ("tiles");
   const bool vectors = job.pixels.is_aligned (sizeof (typename Source::Pixel) * Tile::kColumns);
@@ -72,15 +68,9 @@ using SmallTile = LookBackTile<T, kLookBackPolicy<T, Source>.small>;
 inline int get_spread (int tiles, int &shared)
 {
   int processors = 0, of_processor = 0, reserved = 0;
-  if (const int error = device_attribute (cudaDevAttrMultiProcessorCount, processors); error != 0)
-    return error;
-  if (const int error =
-          device_attribute (cudaDevAttrMaxSharedMemoryPerMultiprocessor, of_processor);
-      error != 0)
-    return error;
-  if (const int error = device_attribute (cudaDevAttrReservedSharedMemoryPerBlock, reserved);
-      error != 0)
-    return error;
+  TRY_CODE (device_attribute (cudaDevAttrMultiProcessorCount, processors));
+  TRY_CODE (device_attribute (cudaDevAttrMaxSharedMemoryPerMultiprocessor, of_processor));
+  TRY_CODE (device_attribute (cudaDevAttrReservedSharedMemoryPerBlock, reserved));
   shared = of_processor / divide_up (tiles, processors) - reserved;
   return 0;
 }
@@ -94,17 +84,14 @@ int launch_tiles (const Planes<T> &table, const Job &job)
   constexpr int kLargeShared = sizeof (typename LookBackBlock<T, Source, Large>::Shared),
                 kSmallShared = sizeof (typename LookBackBlock<T, Source, Small>::Shared);
   int room = 0;
-  if (const int error = device_attribute (cudaDevAttrMaxSharedMemoryPerBlockOptin, room);
-      error != 0)
-    return error;
+  TRY_CODE (device_attribute (cudaDevAttrMaxSharedMemoryPerBlockOptin, room));
   const int tiles =
       divide_up (table.width, Large::kWidth) * divide_up (table.height, Large::kHeight);
   if (tiles < kPolicy.many || room < kLargeShared)
     return launch<T, Source, Small> (table, job, kSmallShared, room);
   int shared = kLargeShared;
   if (kPolicy.spread) {
-    if (const int error = get_spread (tiles * table.count, shared); error != 0)
-      return error;
+    TRY_CODE (get_spread (tiles * table.count, shared));
     shared = std::clamp (shared, kLargeShared, room);
   }
   return launch<T, Source, Large> (table, job, shared, room);

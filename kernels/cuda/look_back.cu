@@ -43,9 +43,8 @@ int run (const Job &job)
 {
   const auto table = planes_of<Element> (job.shape, job.layout, job.tensor);
   bool launched = false;
-  if (const int error = launch_if_small (table, job, launched); error != 0 || launched)
-    return error;
-  return launch_tiles<Element, Source> (table, job);
+  TRY_CODE (launch_if_small (table, job, launched));
+  return launched ? 0 : launch_tiles<Element, Source> (table, job);
 }
 
 std::size_t workspace_bytes (const Shape &shape, const Tuning &)

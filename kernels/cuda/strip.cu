@@ -93,11 +93,8 @@ struct ScanLaunch {
   int get_room (int &blocks) const
   {
     if (row_above_bytes > 0)  // always the same limit, because other threads may launch the kernel
-      if (const int error =
-              cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                    kMaxWidth * int (sizeof (std::uint32_t)));
-          error != 0)
-        return error;
+      TRY_CODE (cudaFuncSetAttribute (kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      kMaxWidth * int (sizeof (std::uint32_t))));
     return cudaOccupancyMaxActiveBlocksPerMultiprocessor (&blocks, kernel, int (threads),
                                                           row_above_bytes);
   }
@@ -153,18 +150,14 @@ int run_strip (const Job &job, const StripPolicy &policy)
 {
   const ScanLaunch launch = ScanLaunch::of (job.shape);
   int processors = 0, blocks = 0;
-  if (const int error = device_attribute (cudaDevAttrMultiProcessorCount, processors); error != 0)
-    return error;
-  if (const int error = launch.get_room (blocks); error != 0)
-    return error;
+  TRY_CODE (device_attribute (cudaDevAttrMultiProcessorCount, processors));
+  TRY_CODE (launch.get_room (blocks));
   Strips strips (job.shape, strip_rows (job.shape, processors, blocks, policy), kUnitRows,
                  job.workspace);
   strips.join_row_blocks (processors, policy.count);
   const Input input = input_of (job, strips, launch.pixels);
-  if (const int error = launch_bin_image (job, input); error != 0)
-    return error;
-  if (const int error = launch_column_sums (job, strips, input); error != 0)
-    return error;
+  TRY_CODE (launch_bin_image (job, input));
+  TRY_CODE (launch_column_sums (job, strips, input));
   return launch_scan (job, strips, input, launch);
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "../../cpu/parallel.hpp"
+#include "../../expected.hpp"
 #include "../element_types.hpp"
 
 namespace inthist {
@@ -21,21 +22,17 @@ int weave (const Job &job, const Planes<T> &out, Source source)
     });
   };
   job.stage ("initialise");
-  int error = for_lines ([&] (int b, int y) {
+  TRY_CODE (for_lines ([&] (int b, int y) {
     T *row = out.line (b, y);
     for (int x = 0; x < out.width; x++)
       row[x] = T (source (b, y, x));
-  });
-  if (error != 0)
-    return error;
+  }));
   job.stage ("rows");
-  error = for_lines ([&] (int b, int y) {
+  TRY_CODE (for_lines ([&] (int b, int y) {
     T *row = out.line (b, y);
     for (int x = 1; x < out.width; x++)
       row[x] = T (row[x] + row[x - 1]);
-  });
-  if (error != 0)
-    return error;
+  }));
   job.stage ("columns");
   constexpr int kColumns = 256;
   const int groups = divide_up (out.width, kColumns);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "../../cpu/parallel.hpp"
+#include "../../expected.hpp"
 #include "../element_types.hpp"
 
 namespace inthist {
@@ -43,13 +44,11 @@ int sweep (const Planes<T> &out, Source source, T *left, int tile,
   for (int diagonal = 0; diagonal < columns + rows - 1; diagonal++) {
     const int first = std::max (0, diagonal - columns + 1), last = std::min (rows - 1, diagonal),
               tiles = last - first + 1;
-    const int error = cpu::for_each (out.count * tiles, 1, cancelled, [&] (int i) {
+    TRY_CODE (cpu::for_each (out.count * tiles, 1, cancelled, [&] (int i) {
       const int b = i / tiles, row = first + i % tiles;
       fill_tile (out, source, left + std::size_t (b) * out.height, b, (diagonal - row) * tile,
                  row * tile, tile);
-    });
-    if (error != 0)
-      return error;
+    }));
   }
   return 0;
 }

@@ -3,14 +3,15 @@
 
 #include <cuda_runtime.h>
 
+#include "../../../expected.hpp"
+
 namespace inthist::cuda {
 
 /// Gets an attribute of the current CUDA device. Returns 0, or a CUDA error with `value` unchanged.
 [[nodiscard]] inline int device_attribute (cudaDeviceAttr attribute, int &value)
 {
   int device = 0;
-  if (const int error = cudaGetDevice (&device); error != 0)
-    return error;
+  TRY_CODE (cudaGetDevice (&device));
   return cudaDeviceGetAttribute (&value, attribute, device);
 }
 

@@ -56,8 +56,7 @@ template <class... Parameters, class... Arguments>
                                    const Arguments &...arguments)
 {
   bool hopper = false;
-  if (const int error = get_has_hopper_code (hopper); error != 0)
-    return error;
+  TRY_CODE (get_has_hopper_code (hopper));
   cudaLaunchAttribute attributes[2] = {};
   attributes[0].id = cudaLaunchAttributeProgrammaticStreamSerialization;
   attributes[0].val.programmaticStreamSerializationAllowed = 1;
