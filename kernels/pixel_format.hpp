@@ -115,7 +115,8 @@ INTHIST_HOST_DEVICE inline std::uint8_t pixel_value (const std::uint8_t *pixel,
   return std::uint8_t (luma >> 16);
 }
 
-struct Plane {
+/// A plane of an image, such as its chroma.
+struct ImagePlane {
   const void *data = nullptr;
   std::ptrdiff_t stride = 0;  // bytes to the next row; negative if rows go from the bottom up
 };
@@ -127,7 +128,7 @@ struct Image {
   const void *data = nullptr;
   std::ptrdiff_t stride = 0;
   PixelFormat format;
-  Plane chroma[2] = {};
+  ImagePlane chroma[2] = {};
   int left = 0, top = 0;  // pixels before the frame: 0 or 1; top: 0 to 3 if interlaced
   int first_row = 0;      // the first row of the frame that is read
   int rows = 0;

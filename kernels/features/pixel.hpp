@@ -43,10 +43,10 @@ public:
   INTHIST_HOST_DEVICE RowReader (const Image &image, int width, int y)
       : format_ (image.format), left_ (image.left), last_ (width - 1)
   {
-    const auto row_of = [] (const Plane &plane, int row) {
+    const auto row_of = [] (const ImagePlane &plane, int row) {
       return static_cast<const std::uint8_t *> (plane.data) + row * plane.stride;
     };
-    const Plane first = { image.data, image.stride };
+    const ImagePlane first = { image.data, image.stride };
     for (int i = 0; i < 3; i++) {
       const Channel &channel = format_.channel[i];
       channel_[i] = row_of (channel.plane == 0 ? first : image.chroma[channel.plane - 1],

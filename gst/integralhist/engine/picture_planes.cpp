@@ -17,8 +17,8 @@ static PictureRows rows_of (const inthist::Image &image, int plane, int width, i
              image.stride,
              0,
              0 };
-  const inthist::Plane from =
-      plane == 0 ? inthist::Plane{ image.data, image.stride } : image.chroma[plane - 1];
+  const inthist::ImagePlane from =
+      plane == 0 ? inthist::ImagePlane{ image.data, image.stride } : image.chroma[plane - 1];
   PictureRows rows = { static_cast<const std::byte *> (from.data), 0, 0, from.stride, 0, 0 };
   for (const inthist::Channel &channel : format.channel)
     if (channel.bytes > 0 && channel.plane == plane) {
