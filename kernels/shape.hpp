@@ -54,6 +54,7 @@ struct Shape {
   Type counter = Type::u32;   // of the tensor's elements
   Content content = Content::bins;
   Type pixel = Type::u8;
+  bool has_squares () const { return content == Content::sums && bins > 1; }
   bool operator== (const Shape &) const = default;
 };
 

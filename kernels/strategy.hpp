@@ -42,16 +42,17 @@ inline PixelPlane plane_of (const Image &image)
            std::size_t (image.stride) };
 }
 
-/// Returns the bytes of a row of bin indices, padded so that vectors and tiles may read beyond it.
-constexpr std::size_t bin_stride (int width)
+/// Returns the columns of a binned plane, padded so that vectors and tiles may read beyond the
+/// width.
+constexpr std::size_t padded_columns (int width)
 {
   return round_up (std::size_t (width), 256);
 }
 
-/// Returns the stride in bytes of a plane of bin indices or weighted pixels (see PixelPlane).
+/// Returns the stride in bytes of a binned plane (see PixelPlane).
 constexpr std::size_t binned_stride (const Shape &shape)
 {
-  return bin_stride (shape.width) * bytes_of (shape.pixel);
+  return padded_columns (shape.width) * bytes_of (shape.pixel);
 }
 
 /// Parameters of a strategy that the papers vary. 0 stands for the strategy's default.

@@ -49,7 +49,7 @@ void add_up (const Values &values, const Lut &lut, const Shape &shape, Sum *sums
     const std::uint64_t n = values[v];
     if (shape.content == Content::sums) {
       sums[0] += Sum (n * v);
-      if (shape.bins > 1)
+      if (shape.has_squares ())
         sums[1] += Sum (n * v * v);
     } else if (lut[v] < shape.bins) {
       sums[lut[v]] += Sum (n);
@@ -84,7 +84,7 @@ void add_values (const Image &image, const Region &window, const Shape &shape, S
     }
   }
   sums[0] = Sum (sum);
-  if (shape.bins > 1)
+  if (shape.has_squares ())
     sums[1] = Sum (squares);
 }
 

@@ -230,7 +230,7 @@ int add_up_cells (const Binning &binning, const Shape &shape, const Cells &cells
     else
       one.table[0][v] = both.table[0][v] = v, both.table[1][v] = v * v;
   }
-  if (shape.content == Content::sums && shape.bins > 1)
+  if (shape.has_squares ())
     return sweep (binning.image, cells, both, 2, sums);
   return sweep (binning.image, cells, one, 1, sums);
 }

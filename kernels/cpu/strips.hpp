@@ -159,7 +159,7 @@ private:
 
   static std::size_t row_bytes (const Shape &shape)
   {
-    return bin_stride (shape.width) * sizeof (T);
+    return padded_columns (shape.width) * sizeof (T);
   }
 
   const Job &job_;

@@ -172,8 +172,7 @@ static_assert (kMaxCellSums * (sizeof (std::uint64_t) + sizeof (std::uint32_t)) 
 int add_up_cells (PixelPlane values, const Shape &shape, const CellGrids &grids, Stream stream)
 {
   constexpr int kMaxAtOnce = 65535;
-  const bool weights = shape.content == Content::weights,
-             squares = shape.content == Content::sums && shape.bins > 1;
+  const bool weights = shape.content == Content::weights, squares = shape.has_squares ();
   const int planes = weights ? shape.bins : squares ? 2 : 1;
   const std::size_t shared = std::size_t (grids.most_columns) * planes
                              * (sizeof (std::uint64_t) + (weights ? sizeof (std::uint32_t) : 0));

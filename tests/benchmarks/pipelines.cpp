@@ -220,7 +220,7 @@ Ceilings ceilings_of (const Run &run)
     lane.tensor = must (make_device_memory (bytes));
     lane.workspace = must (make_device_memory (strategy.workspace_bytes (shape, {})));
     lane.image = must (make_device_memory (picture));
-    lane.pixels = must (make_device_memory (inthist::bin_stride (run.width) * run.height));
+    lane.pixels = must (make_device_memory (inthist::padded_columns (run.width) * run.height));
     must_succeed (cudaMemset (lane.image.get (), 100, picture));
   }
   const inthist::Lut lut = inthist::uniform_lut (int (run.bins));
@@ -231,7 +231,7 @@ Ceilings ceilings_of (const Run &run)
         strategy, { .shape = shape,
                     .layout = layout,
                     .pixels = { reinterpret_cast<std::uint8_t *> (pixels.get ()),
-                                run.table ? run.width : inthist::bin_stride (run.width) },
+                                run.table ? run.width : inthist::padded_columns (run.width) },
                     .tensor = lane.tensor.get (),
                     .workspace = lane.workspace.get (),
                     .stream = stream,

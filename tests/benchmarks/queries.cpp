@@ -38,9 +38,9 @@ public:
     constexpr std::size_t kCaches = 256 << 20;
     const Strategy &strategy = *preferred_strategy (device, shape);
     const Memory workspace = allocate (device, strategy.workspace_bytes (shape, {})),
-                 pixels = allocate (device, bin_stride (shape.width) * shape.height);
+                 pixels = allocate (device, padded_columns (shape.width) * shape.height);
     std::mt19937 random (1);
-    Bytes picture (bin_stride (shape.width) * shape.height);
+    Bytes picture (padded_columns (shape.width) * shape.height);
     for (auto &bin : picture)
       bin = std::uint8_t (random () % shape.bins);
     copy (device, pixels.get (), picture.data (), picture.size ());
@@ -49,7 +49,7 @@ public:
       fill (device, tensors.back ().get (), 0, bytes);
       if (run (strategy, { shape,
                            layout,
-                           { pixels.get (), bin_stride (shape.width) },
+                           { pixels.get (), padded_columns (shape.width) },
                            tensors.back ().get (),
                            workspace.get (),
                            queue.stream }))

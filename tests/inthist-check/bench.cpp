@@ -349,7 +349,7 @@ private:
       const Binning binning = { { rig_.images[slot.lane].get (), rig_.shape.width, {} },
                                 uniform_lut (rig_.shape.bins) };
       const PixelPlane pixels =
-          bins ? PixelPlane{ rig_.bins[slot.lane].get (), bin_stride (rig_.shape.width) }
+          bins ? PixelPlane{ rig_.bins[slot.lane].get (), padded_columns (rig_.shape.width) }
                : PixelPlane{ rig_.images[slot.lane].get (), rig_.input.c.stride () };
       const auto &workspaces = strategy.keeps_workspace ? *kept : rig_.workspaces;
       const int status = inthist::run (strategy, { .shape = rig_.shape,

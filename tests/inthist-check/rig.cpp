@@ -112,7 +112,7 @@ Rig::Rig (Device d, const Input &in, int buffers)
   for (int i = 0; i < lanes; i++) {
     images.push_back (memory (source.size ()));
     copy (device, images.back ().get (), source.data (), source.size ());
-    bins.push_back (memory (bin_stride (shape.width) * shape.height));
+    bins.push_back (memory (padded_columns (shape.width) * shape.height));
 #if INTHIST_CUDA
     if (device == Device::cuda) {
       streams_.push_back (must (cuda::make_stream ()));

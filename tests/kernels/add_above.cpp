@@ -40,8 +40,8 @@ struct Whole {
     if (random () % 2)
       for (auto &entry : lut)
         entry = std::uint8_t (random () % std::min (256, shape.bins + shape.bins / 4 + 1));
-    Bytes bins (bin_stride (shape.width) * shape.height);
-    const PixelPlane plane = { bins.data (), bin_stride (shape.width) };
+    Bytes bins (padded_columns (shape.width) * shape.height);
+    const PixelPlane plane = { bins.data (), padded_columns (shape.width) };
     fail_unless_equals_int (
         cpu::bin_image ({ { pixels.data (), std::ptrdiff_t (stride), {} }, lut }, shape.width,
                         shape.height, plane),
@@ -130,14 +130,14 @@ void compute_group (const Strategy &strategy, const Whole &whole, int first_plan
     const std::uint8_t *const first = pixels.data + cuts[i] * whole.stride;
     const Binning binning = { { first, std::ptrdiff_t (whole.stride), {} },
                               lut_of_bins (whole.lut, first_plane, planes) };
-    const Block plane (device, bins ? bin_stride (all.width) * part.shape.height : 0),
+    const Block plane (device, bins ? padded_columns (all.width) * part.shape.height : 0),
         workspace (device, strategy.workspace_bytes (part.shape, {}));
     Block tensor (device, tensor_bytes (part.shape, part.layout ()), random () % 4 * 16, guards);
     tensor.poison ();
     Job job = { part.shape,  part.layout (), { const_cast<std::uint8_t *> (first), whole.stride },
                 tensor.data, workspace.data, queue.stream };
     if (bins) {
-      job.pixels = { plane.data, bin_stride (all.width) };
+      job.pixels = { plane.data, padded_columns (all.width) };
       job.binning = &binning;
     }
     fail_unless (inthist::run (strategy, job) == 0);

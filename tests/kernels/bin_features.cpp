@@ -164,7 +164,7 @@ DEVICE_TEST (features)
         if (small_cases () && width * height > 1000)
           continue;
         const NoiseImage noise (planes, Feature (f), width, height, random);
-        const std::size_t stride = bin_stride (width);
+        const std::size_t stride = padded_columns (width);
         Bytes wanted (stride * height);
         fail_unless_equals_int (cpu::bin_image ({ noise.in (noise.bytes.data ()), identity }, width,
                                                 height, { wanted.data (), stride }),

@@ -105,7 +105,7 @@ DEVICE_TEST (bin_image)
       for (auto &entry : lut)
         entry = std::uint8_t (random () >> 24);
 
-      const std::size_t bins_stride = bin_stride (width);
+      const std::size_t bins_stride = padded_columns (width);
       Block source (device, image.size (), shift, !small_cases ()),
           bins (device, bins_stride * height, turn % 4 * 16, !small_cases ());
       source.put (image.data (), image.size ());
@@ -141,7 +141,7 @@ struct Picture {
                             {} }
   {
     const std::size_t bytes = f.format.bytes, stride = binning.image.stride,
-                      bins_stride = bin_stride (shape.width);
+                      bins_stride = padded_columns (shape.width);
     image.resize (stride * (shape.height - 1) + shape.width * bytes);
     for (auto &byte : image)
       byte = std::uint8_t (random () >> 24);
@@ -198,7 +198,7 @@ DEVICE_TEST (binning)
       binning.image.data = source.data;
       fail_unless (inthist::run (strategy, { shape,
                                              layout_of (shape),
-                                             { pixels.data, bin_stride (shape.width) },
+                                             { pixels.data, padded_columns (shape.width) },
                                              tensor.data,
                                              workspace.data,
                                              queue.stream,
@@ -211,8 +211,8 @@ DEVICE_TEST (binning)
                                + ", INTHIST_SEED=" + std::to_string (seed ());
       const Bytes got_pixels = pixels.get (), got = tensor.get ();
       for (int y = 0; y < shape.height && !strategy.bins_itself; y++)
-        fail_unless (memcmp (&got_pixels[pixels.front + y * bin_stride (shape.width)],
-                             &picture.plane[y * bin_stride (shape.width)], shape.width)
+        fail_unless (memcmp (&got_pixels[pixels.front + y * padded_columns (shape.width)],
+                             &picture.plane[y * padded_columns (shape.width)], shape.width)
                          == 0,
                      "%s: bins of row %d", what.c_str (), y);
       fail_unless (memcmp (&got[tensor.front], picture.tensor.data (), picture.tensor.size ()) == 0,
@@ -267,7 +267,7 @@ DEVICE_TEST (in_a_row)
         for (int i = 0; i < frames; i++)
           fail_unless (inthist::run (strategy, { shape,
                                                  layout_of (shape),
-                                                 { plane.data, bin_stride (shape.width) },
+                                                 { plane.data, padded_columns (shape.width) },
                                                  tensors[i]->data,
                                                  workspace.data,
                                                  queue.stream,
@@ -365,7 +365,7 @@ DEVICE_TEST (video)
       Frame frame (device, in, true);
       frame.pixels.poison ();
       const Image input{ source.data, std::ptrdiff_t (stride), {} };
-      const PixelPlane bins{ frame.pixels.data, bin_stride (width) };
+      const PixelPlane bins{ frame.pixels.data, padded_columns (width) };
       make_bins (device, { input, uniform_lut (kBins) }, width, height, bins, queue);
       for (const Strategy &strategy : strategies ())
         if (strategy.device == device && accepts (strategy, c.shape))

@@ -96,7 +96,8 @@ std::string describe (const inthist::Shape &shape)
                    inthist::name_of (shape.counter), ")");
   if (shape.content == inthist::Content::weights)
     return joined ("the integral histogram of weights", size, " with ", shape.bins, " bins");
-  return (shape.bins > 1 ? "the tables of values and squares" : "the summed-area table") + size;
+  return (shape.has_squares () ? "the tables of values and squares" : "the summed-area table")
+         + size;
 }
 
 std::string no_threads_text (const std::string &why)

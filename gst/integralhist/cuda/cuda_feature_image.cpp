@@ -238,7 +238,7 @@ std::uint16_t *CudaFeatureImage::write_value_weights (const CellsQuery &query,
     const std::size_t bin = lut_[v];
     if (shape_.content == Content::sums) {
       value_weights[v] = std::uint16_t (v);
-      if (shape_.bins > 1)
+      if (shape_.has_squares ())
         value_weights[256 + v] = std::uint16_t (v * v);
     } else {
       value_weights[v] =

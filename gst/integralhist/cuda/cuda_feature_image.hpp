@@ -69,7 +69,7 @@ private:
   Expected<> open ();
   std::size_t stride () const
   {
-    return inthist::bin_stride (shape_.width) * inthist::bytes_of (shape_.pixel);
+    return inthist::padded_columns (shape_.width) * inthist::bytes_of (shape_.pixel);
   }
   inthist::cuda::CudaExpected<> enqueue_cells (std::span<const CellsQuery> queries,
                                                QueryBuffers &buffers, cudaStream_t stream) const;

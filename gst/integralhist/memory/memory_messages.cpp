@@ -42,7 +42,7 @@ std::string no_memory_for_tensor (const inthist::Shape &shape, const Available &
         shape.counter == inthist::Type::u32 ? " lower bins, set counter=u8-tiled," : " lower bins,";
   else if (shape.content == inthist::Content::weights)
     message += " lower bins,";
-  else if (shape.bins > 1)
+  else if (shape.has_squares ())
     message += " set squared=false,";
   return message + " or scale the video down";
 }

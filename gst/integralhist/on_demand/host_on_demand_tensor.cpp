@@ -231,7 +231,7 @@ Expected<> HostOnDemandTensor::run_strategy (const Region &region, CpuTensor &te
   if (!inthist::accepts (*choice.strategy, tensor.shape, choice.tuning))
     choice = { .strategy = inthist::preferred_strategy (inthist::Device::cpu, tensor.shape) };
   const bool bins = tensor.shape.content == inthist::Content::bins;
-  const std::size_t stride = inthist::bin_stride (tensor.shape.width);
+  const std::size_t stride = inthist::padded_columns (tensor.shape.width);
   const HostMemory pixels =
                        TRY (take_memory (tensor.shape, bins ? stride * tensor.shape.height : 0)),
                    workspace = TRY (take_memory (tensor.shape, choice.strategy->workspace_bytes (

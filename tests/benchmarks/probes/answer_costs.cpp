@@ -58,12 +58,12 @@ double of_tensor (const std::vector<std::uint8_t> &pixels, int width, int height
         std::free);
   };
   const auto tensor = room (tensor_bytes (shape, layout)),
-             plane = room (bin_stride (width) * height),
+             plane = room (padded_columns (width) * height),
              workspace = room (strategy.workspace_bytes (shape, {}));
   return nanoseconds ([&] {
     return run (strategy, { .shape = shape,
                             .layout = layout,
-                            .pixels = { plane.get (), bin_stride (width) },
+                            .pixels = { plane.get (), padded_columns (width) },
                             .tensor = tensor.get (),
                             .workspace = workspace.get (),
                             .binning = &binning });

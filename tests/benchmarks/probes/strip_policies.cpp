@@ -62,7 +62,7 @@ std::vector<Candidate> candidates ()
 bool probe (const Shape &shape, double seconds)
 {
   const Layout layout = layout_of (shape);
-  const std::size_t bytes = tensor_bytes (shape, layout), pixels = bin_stride (shape.width);
+  const std::size_t bytes = tensor_bytes (shape, layout), pixels = padded_columns (shape.width);
   const Strategy &strip = *find_strategy ("strip");
   Bytes picture (pixels * shape.height);
   std::mt19937 random (1);

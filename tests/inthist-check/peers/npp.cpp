@@ -81,7 +81,7 @@ void add_npp (Rig &rig, std::vector<Candidate> &list)
   if (shape.content == Content::sums)
     return add_table (rig, list);
   const Layout layout = rig.layout_with_border ();
-  const int mask_stride = int (bin_stride (shape.width));
+  const int mask_stride = int (padded_columns (shape.width));
   const std::shared_ptr<std::uint8_t> mask = rig.memory (std::size_t (mask_stride) * shape.height);
   list.push_back (
       { .name = "npp",

@@ -99,7 +99,7 @@ PixelPlane make_bins (const Rig &rig, const Slot &slot)
   const Shape &shape = rig.shape;
   const Binning binning = { { rig.images[slot.lane].get (), shape.width, {} },
                             uniform_lut (shape.bins) };
-  const PixelPlane bins = { rig.bins[slot.lane].get (), bin_stride (shape.width) };
+  const PixelPlane bins = { rig.bins[slot.lane].get (), padded_columns (shape.width) };
   if (slot.listener)
     slot.listener->begin ("bins");
 #if INTHIST_CUDA
