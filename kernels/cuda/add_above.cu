@@ -75,7 +75,7 @@ add_to_columns (Planes<T> strip, std::uint32_t *above)
 }
 
 template <class T>
-int launch (const Planes<T> &strip, std::uint32_t *above, Stream stream)
+int launch_add_to_columns (const Planes<T> &strip, std::uint32_t *above, Stream stream)
 {
   const dim3 blocks (divide_up (strip.width, kThreads * Pack<T>::kElements), strip.count);
   add_to_columns<<<blocks, kThreads, 0, stream>>> (strip, above);
@@ -88,8 +88,10 @@ int add_above (const Shape &shape, const Layout &layout, void *tensor, std::uint
                Stream stream)
 {
   return bytes_of (shape.counter) == sizeof (std::uint16_t)
-             ? launch (planes_of<std::uint16_t> (shape, layout, tensor), above, stream)
-             : launch (planes_of<std::uint32_t> (shape, layout, tensor), above, stream);
+             ? launch_add_to_columns (planes_of<std::uint16_t> (shape, layout, tensor), above,
+                                      stream)
+             : launch_add_to_columns (planes_of<std::uint32_t> (shape, layout, tensor), above,
+                                      stream);
 }
 
 }  // namespace inthist::cuda

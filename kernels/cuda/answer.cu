@@ -8,7 +8,7 @@ int answer (TensorView tensor, const Query &query, Stream stream)
 {
   if (finds_best (query, tensor.shape))
     clear_best (query, stream);
-  tensor.with_arrangement ([&] (const auto &tensor) { launch (tensor, query, stream); });
+  tensor.with_arrangement ([&] (const auto &tensor) { launch_answer (tensor, query, stream); });
   return cudaGetLastError ();
 }
 

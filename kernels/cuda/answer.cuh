@@ -287,12 +287,12 @@ void launch_comparison (const Tensor &tensor, const AnyQuery &query, Stream stre
       break;
     case QueryKind::counts:
     case QueryKind::sums:
-    case QueryKind::totals: break;  // launch () answers counts, sums and totals with other kernels
+    case QueryKind::totals: break;  // launch_answer () has other kernels for these
   }
 }
 
 template <class Tensor>
-void launch (const Tensor &tensor, const Query &query, Stream stream)
+void launch_answer (const Tensor &tensor, const Query &query, Stream stream)
 {
   if (query.kind == QueryKind::counts)
     launch_count_windows<std::uint32_t> (tensor, query, stream);
@@ -307,6 +307,6 @@ void launch (const Tensor &tensor, const Query &query, Stream stream)
 }
 
 // answer_tiles.cu compiles the kernels for tensors in tiles, in parallel with those for rows.
-extern template void launch (const TensorInTiles &, const Query &, Stream);
+extern template void launch_answer (const TensorInTiles &, const Query &, Stream);
 
 }  // namespace inthist::cuda

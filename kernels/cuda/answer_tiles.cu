@@ -5,6 +5,6 @@
 
 namespace inthist::cuda {
 
-template void launch (const TensorInTiles &, const Query &, Stream);
+template void launch_answer (const TensorInTiles &, const Query &, Stream);
 
 }  // namespace inthist::cuda

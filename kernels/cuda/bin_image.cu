@@ -182,8 +182,8 @@ int for_rows (std::size_t threads_per_row, int height, Launch &&launch)
 }
 
 template <int kWords>
-int launch (const Image &image, const LutWords &lut, int width, int height, PixelPlane out,
-            Stream stream)
+int launch_bin_pixels (const Image &image, const LutWords &lut, int width, int height,
+                       PixelPlane out, Stream stream)
 {
   return for_rows (out.stride / (4 * kWords), height, [&] (int y, int rows, unsigned blocks) {
     return launch_overlapped (bin_pixels<kWords>, blocks, kThreads, 0, stream,
@@ -221,8 +221,8 @@ int bin_image (const Binning &binning, int width, int height, PixelPlane out, St
       return launch_feature<Feature> (binning, width, height, out, stream);
     });
   const LutWords lut = LutWords::of (binning.lut);
-  return image.format.bytes == 1 ? launch<4> (image, lut, width, height, out, stream)
-                                 : launch<1> (image, lut, width, height, out, stream);
+  return image.format.bytes == 1 ? launch_bin_pixels<4> (image, lut, width, height, out, stream)
+                                 : launch_bin_pixels<1> (image, lut, width, height, out, stream);
 }
 
 }  // namespace inthist::cuda

@@ -103,7 +103,8 @@ int run_byte_tiles (const Job &job, const TilesPolicy &policy)
   job.stage ("scan");
   return launch_overlapped (launch.kernel, unsigned (strips.n) * unsigned (strips.bins),
                             launch.threads, launch.staged_bytes, job.stream,
-                            input.bins_by == BinsBy::count ? bin_plane_of (job) : input.pixels,
+                            input.bins_made_by == BinsMadeBy::count ? bin_plane_of (job)
+                                                                    : input.pixels,
                             strips, job.layout, static_cast<std::uint8_t *> (job.tensor));
 }
 

@@ -39,13 +39,13 @@ inline std::optional<HighBits> high_bits_of (const Lut &lut, int bins)
 
 /// The kernel that maps the image to bins. No kernel is needed if the high bits of the image's
 /// bytes are the bins, or if the job already has bins.
-enum class BinsBy { nobody, count, bin_image };
+enum class BinsMadeBy { no_kernel, count, bin_image };
 
-/// The pixels that the kernels count and scan read. With BinsBy::count, only count reads these
+/// The pixels that the kernels count and scan read. With BinsMadeBy::count, only count reads these
 /// pixels, and scan reads the bins that count stores.
 struct Input {
   BinSource pixels;
-  BinsBy bins_by;
+  BinsMadeBy bins_made_by;
 };
 
 inline BinSource bin_plane_of (const Job &job)
@@ -61,13 +61,13 @@ inline BinSource bin_plane_of (const Job &job)
 inline Input input_of (const Job &job, const Strips &strips, int alignment)
 {
   if (!job.binning)
-    return { bin_plane_of (job), BinsBy::nobody };
+    return { bin_plane_of (job), BinsMadeBy::no_kernel };
   const auto &[image, lut] = *job.binning;
   const auto is_aligned = [&] (int bytes) {
     return plane_of (image).is_aligned (bytes) && strips.width % bytes == 0;
   };
   if (!image.format.is_plain () || image.stride > UINT32_MAX || !is_aligned (4))
-    return { bin_plane_of (job), BinsBy::bin_image };
+    return { bin_plane_of (job), BinsMadeBy::bin_image };
   const auto high_bits = high_bits_of (lut, strips.bins);
   const auto [shift, first] = high_bits.value_or (HighBits{});
   const BinSource source = { .data = static_cast<const std::uint8_t *> (image.data),
@@ -76,12 +76,13 @@ inline Input input_of (const Job &job, const Strips &strips, int alignment)
                              .shift = shift,
                              .first = first,
                              .ready = strips.counted_row_blocks () > 0 };
-  return { source, high_bits && is_aligned (alignment) ? BinsBy::nobody : BinsBy::count };
+  return { source,
+           high_bits && is_aligned (alignment) ? BinsMadeBy::no_kernel : BinsMadeBy::count };
 }
 
 inline int launch_bin_image (const Job &job, const Input &input)
 {
-  if (input.bins_by != BinsBy::bin_image)
+  if (input.bins_made_by != BinsMadeBy::bin_image)
     return 0;
   job.stage ("bins");
   return bin_image (*job.binning, job.shape.width, job.shape.height, job.pixels, job.stream);
@@ -89,7 +90,7 @@ inline int launch_bin_image (const Job &job, const Input &input)
 
 inline int launch_count_columns (const Job &job, const Strips &strips, const Input &input)
 {
-  const bool makes_bins = input.bins_by == BinsBy::count;
+  const bool makes_bins = input.bins_made_by == BinsMadeBy::count;
   const int row_blocks = makes_bins ? strips.row_blocks () : strips.counted_row_blocks ();
   if (row_blocks == 0)
     return 0;

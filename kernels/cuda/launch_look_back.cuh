@@ -40,7 +40,7 @@ look_back_kernel (Planes<T> table, PixelPlane pixels, bool vectors, TileStates<T
 /// Launches a block of look-back for each tile of a table. A block has `shared` bytes of shared
 /// memory; `most_shared` is the device's limit.
 template <class T, class Source, class Tile>
-int launch (const Planes<T> &table, const Job &job, int shared, int most_shared)
+int launch_look_back (const Planes<T> &table, const Job &job, int shared, int most_shared)
 {
   const TileStates<T, Tile> states (job.workspace, table);
   const auto kernel = look_back_kernel<T, Source, Tile>;
@@ -88,13 +88,13 @@ int launch_tiles (const Planes<T> &table, const Job &job)
   const int tiles =
       divide_up (table.width, Large::kWidth) * divide_up (table.height, Large::kHeight);
   if (tiles < kPolicy.many || room < kLargeShared)
-    return launch<T, Source, Small> (table, job, kSmallShared, room);
+    return launch_look_back<T, Source, Small> (table, job, kSmallShared, room);
   int shared = kLargeShared;
   if (kPolicy.spread) {
     TRY_CODE (get_spread (tiles * table.count, shared));
     shared = std::clamp (shared, kLargeShared, room);
   }
-  return launch<T, Source, Large> (table, job, shared, room);
+  return launch_look_back<T, Source, Large> (table, job, shared, room);
 }
 
 template <class T, class Source>

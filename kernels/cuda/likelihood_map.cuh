@@ -8,8 +8,10 @@
 // an element inside the frame is loaded instead, and is multiplied by 0.
 #pragma once
 
+#include <optional>
 #include <type_traits>
 
+#include "chains.cuh"
 #include "device/queries/best_window.cuh"
 #include "tiled_map.cuh"
 
@@ -115,7 +117,7 @@ public:
 
   __device__ void run (const float *model, BestWindow<AnyQuery> &best)
   {
-    for_each_bin ([&] (int b, const Windows<std::uint32_t> &counts) {
+    for_each_bin ([&] (int b, const PerWindow<std::uint32_t> &counts) {
       const float q = model[b];
 #pragma unroll
       for (int k = 0; k < kRows; k++)
@@ -133,7 +135,7 @@ public:
 
 private:
   template <class T>
-  using Windows = T[kRows][kColumns];
+  using PerWindow = T[kRows][kColumns];
   using Corners = typename Elements::Element[kRows + 1][kColumns + 1];
 
   /// Return the column (row) of the map that has the windows in column j (row k) of this block.
@@ -163,7 +165,7 @@ private:
   /// weights. Totals fit in 32 bits, because try_launch_map () excludes larger windows.
   __device__ void start (const int (&x)[kColumns + 1], const int (&y)[kRows + 1])
   {
-    Windows<std::uint32_t> totals;
+    PerWindow<std::uint32_t> totals;
     for (int k = 0; k < kRows; k++)
       for (int j = 0; j < kColumns; j++)
         totals[k][j] = std::uint32_t (x[j + 1] - x[j]) * std::uint32_t (y[k + 1] - y[k]);
@@ -175,7 +177,7 @@ private:
         for_each_window (
             [&] (int at, int k, int j) { totals[k][j] = std::uint32_t (query_.totals[at]); });
       else
-        for_each_bin ([&] (int, const Windows<std::uint32_t> &counts) {
+        for_each_bin ([&] (int, const PerWindow<std::uint32_t> &counts) {
 #pragma unroll
           for (int k = 0; k < kRows; k++)
 #pragma unroll
@@ -198,7 +200,7 @@ private:
         corners[k][j] = elements_.load (plane, places_[k][j]);
   }
 
-  __device__ void count (const Corners &corners, Windows<std::uint32_t> &counts) const
+  __device__ void count (const Corners &corners, PerWindow<std::uint32_t> &counts) const
   {
 #pragma unroll
     for (int k = 0; k < kRows; k++) {
@@ -235,7 +237,7 @@ private:
     for (int first = 0; first < bins; first += kAhead)
 #pragma unroll
       for (int a = 0; a < kAhead; a++) {
-        Windows<std::uint32_t> counts;
+        PerWindow<std::uint32_t> counts;
         count (ahead[a], counts);
         load_next (first + a + kAhead, ahead[a]);
         if (first + a < bins)
@@ -250,7 +252,7 @@ private:
   typename Elements::Place places_[kRows + 1][kColumns + 1];
   // the factor of H at a window's first edges: -1, or 0 if the edge lies before the frame
   std::uint32_t column_factors_[kColumns], row_factors_[kRows];
-  Windows<MeasureSum<kMeasure>> sums_;
+  PerWindow<MeasureSum<kMeasure>> sums_;
 };
 
 // How many blocks of the map kernel must fit on a multiprocessor, which limits the registers of a

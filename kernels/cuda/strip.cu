@@ -103,11 +103,11 @@ struct ScanLaunch {
 int launch_scan (const Job &job, const Strips &strips, const Input &input, const ScanLaunch &launch)
 {
   job.stage ("scan");
-  return launch_overlapped (launch.kernel, unsigned (strips.n) * unsigned (strips.bins),
-                            launch.threads, launch.row_above_bytes, job.stream,
-                            input.bins_by == BinsBy::count ? bin_plane_of (job) : input.pixels,
-                            strips, job.layout, static_cast<std::uint8_t *> (job.tensor),
-                            launch.ranges);
+  return launch_overlapped (
+      launch.kernel, unsigned (strips.n) * unsigned (strips.bins), launch.threads,
+      launch.row_above_bytes, job.stream,
+      input.bins_made_by == BinsMadeBy::count ? bin_plane_of (job) : input.pixels, strips,
+      job.layout, static_cast<std::uint8_t *> (job.tensor), launch.ranges);
 }
 
 int launch_column_sums (const Job &job, const Strips &strips, const Input &input)

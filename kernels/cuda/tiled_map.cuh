@@ -7,7 +7,7 @@
 // loads a quad and gets missing elements from the next lane, so a row's last lane has no windows.
 #pragma once
 
-#include <type_traits>
+#include <optional>
 
 #include "chains.cuh"
 #include "device/queries/best_window.cuh"

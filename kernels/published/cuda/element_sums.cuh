@@ -59,7 +59,7 @@ public:
       add_row (r, columns);
   }
 
-  __device__ T left_of (int chunk) const
+  __device__ T segments_left (int chunk) const
   {
     return sum_of_segments (segment_of (chunk), kHeight - 1);
   }

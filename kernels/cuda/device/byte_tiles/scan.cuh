@@ -6,10 +6,10 @@
 // pixels below the first row of the tiles; the last of these rows is the first row of the next
 // tiles:
 //
-//   find      finds the bin's pixels, four bytes at a time; counts them inside the tile and by row
-//   left_of   adds up each row's count over the warps to the left
-//   store     computes `left` from these counts, and writes the tile to memory
-//   descend   turns the corner and top of the tile into those of the tile below
+//   find         finds the bin's pixels, four bytes at a time; counts them by tile and by row
+//   groups_left  adds up each row's count over the groups of lanes to the left
+//   store        computes `left` from these counts, and writes the tile to memory
+//   descend      turns the corner and top of the tile into those of the tile below
 #pragma once
 
 #include "../../../tiles.hpp"
@@ -82,7 +82,7 @@ public:
       __syncthreads ();
       if (y + kTileSide >= y_end_)
         let_next_start ();
-      store (y, left_of (parity));
+      store (y, groups_left (parity));
     }
     if (kStaged)
       finish_bulk_stores ();
@@ -155,7 +155,7 @@ private:
 
   /// Returns how many of the bin's pixels lie left of the lane's group, in row lane % 16 of the 16
   /// rows of pixels in a step.
-  __device__ std::uint32_t left_of (int buffer)
+  __device__ std::uint32_t groups_left (int buffer)
   {
     constexpr int kParts = kWarp / kGroup;
     const int place = place_of_row (lane_ % kGroup), part = lane_ / kGroup;

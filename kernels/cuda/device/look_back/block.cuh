@@ -173,7 +173,7 @@ private:
           all.values[c] = Sum (all.values[c] + own.values[c]);
         own = all;
       }
-      const T left = sums.left_of (s);
+      const T left = sums.segments_left (s);
       Elements elements;
 #pragma unroll
       for (int c = 0; c < kColumns; c++)

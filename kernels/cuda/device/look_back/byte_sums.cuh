@@ -69,7 +69,7 @@ public:
         columns[s][c] += before[0][s];
   }
 
-  __device__ T left_of (int) const
+  __device__ T segments_left (int) const
   {
     return T (0);
   }

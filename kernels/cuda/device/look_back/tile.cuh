@@ -37,14 +37,14 @@ struct LookBackTile {
 /// Adds up a tile's pixels. A row is added up in segments of columns: a segment is the tile's whole
 /// width, or a part of it. All threads of a block call these functions, in this order:
 ///
-///   pixels    (row, chunk) returns where a lane puts pixels of a chunk, in a row of its warp
-///   sum       (columns) gives for each of the lane's columns the sum of the warp's rows, from the
-///             first column of the segment up to this column
-///   left_of   (chunk) returns the sum of the tile's segments left of the chunk's segment
-///   row_sum   (y) returns the sum of the tile's rows 0..y
-///   store     (above, left, put) calls put (elements, row, chunk) for all elements of a warp.
-///             above: the sums of all rows above the warp's, as `sum` gives them. left[y]: the sum
-///             of rows 0..y of all tiles to the left
+///   pixels         (row, chunk) returns where a lane puts pixels of a chunk, in a row of its warp
+///   sum            (columns) gives for each of the lane's columns the sum of the warp's rows, from
+///                  the first column of the segment up to this column
+///   segments_left  (chunk) returns the sum of the tile's segments left of the chunk's segment
+///   row_sum        (y) returns the sum of the tile's rows 0..y
+///   store          (above, left, put) calls put (elements, row, chunk) for all elements of a warp.
+///                  above: the sums of all rows above the warp's, as `sum` gives them. left[y]:
+///                  the sum of rows 0..y of all tiles to the left
 template <class Sums, class T, class Tile>
 concept SumsOverTile = requires (Sums sums, const Sums &summed, int n,
                                  typename Sums::Sum (&columns)[Tile::kChunks][Tile::kColumns],
@@ -59,7 +59,7 @@ concept SumsOverTile = requires (Sums sums, const Sums &summed, int n,
     } -> std::same_as<typename Sums::Pixels &>;
   sums.sum (columns);
   {
-    summed.left_of (n)
+    summed.segments_left (n)
     } -> std::same_as<T>;
   {
     summed.row_sum (n)

@@ -7,7 +7,7 @@
 //   start        makes H in the row above the strip from the column sums of the rows above
 //   load         loads the pixels of a step's rows
 //   find         finds what these pixels, and the pixels of the lanes to the left, add to the bin
-//   left_of      returns what the pixels of the warps to the left add
+//   warps_left   returns what the pixels of the warps to the left add
 //   step_down    adds all of this to H, row by row, and stores the rows of H
 //
 // AddsToBin says what a pixel adds: 1 (ones_of_bin.cuh) or a weight (weights_of_bin.cuh). A step is
@@ -120,7 +120,7 @@ public:
     start ();
 
     shared_.totals_written.wait (0);
-    std::uint32_t left = left_of (0, 0);
+    std::uint32_t left = warps_left (0, 0);
     for (int parity = 1;; parity ^= 1) {
       // the warps' totals of the next step arrive while the rows of this step are stored
       const bool more = next.y < y_end_;
@@ -149,7 +149,7 @@ public:
       if (!more)
         break;
       shared_.totals_written.wait (parity);
-      left = left_of (parity, next.range);
+      left = warps_left (parity, next.range);
       step = next, next = then, found = next_found;
     }
   }
@@ -176,7 +176,7 @@ private:
 
   /// Returns what all pixels to the left of the warp add to the bin, in row lane % kStepRows of a
   /// step. Each lane adds up some warps for one row.
-  __device__ std::uint32_t left_of (int buffer, int range)
+  __device__ std::uint32_t warps_left (int buffer, int range)
   {
     constexpr int kParts = kWarp / kStepRows;
     const int row = lane_ % kStepRows, part = lane_ / kStepRows;
