@@ -28,7 +28,7 @@ static inthist::PixelFormat format_of (const FeatureSettings &settings, const Gs
 {
   const HistogramSpec &spec = settings.spec;
   inthist::Quantization parts = spec.quantization;
-  if (inthist::info_of (spec.feature).is_gradient ())
+  if (inthist::info_of (spec.feature).is_gradient)
     parts[0] = guint8 (settings.bins);
   inthist::PixelFormat format = pixel_format_of (info, spec.feature, parts);
   format.pixel_weight = spec.weight;

@@ -231,9 +231,10 @@ inline void weigh_row (const Binning &binning, const FeatureTables &tables, int 
           from_middle = tables.gradients->from_middles[places[p]];
         else
           from_middle = tables.from_middles[values[p]];
-        words[x + p] = values[p] < bins.values
-                           ? shared (from_middle, weights[p], bins, binning.lut.data ()).word
-                           : 0;
+        words[x + p] =
+            values[p] < bins.values
+                ? shared_between_bins (from_middle, weights[p], bins, binning.lut.data ()).word
+                : 0;
       }
     }
   });

@@ -61,8 +61,8 @@ const WeightTable *weights_of (const GradientTable &gradients, const PixelFormat
   for (int dy = -255; table && dy <= 255; dy++)
     for (int dx = -255; dx <= 255; dx++)
       if (const int i = GradientTable::index_of (dx, dy); gradients.values[i] < bins.values)
-        (*table)[i] = shared (gradients.from_middles[i], length_of_gradient (dx, dy), bins,
-                              to_themselves.data ())
+        (*table)[i] = shared_between_bins (gradients.from_middles[i], length_of_gradient (dx, dy),
+                                           bins, to_themselves.data ())
                           .word;
   return table;
 }
@@ -72,7 +72,7 @@ const WeightTable *weights_of (const GradientTable &gradients, const PixelFormat
 bool FeatureTables::prepare (const Binning &binning)
 {
   const PixelFormat &format = binning.image.format;
-  if (info_of (format.feature).is_gradient ()) {
+  if (info_of (format.feature).is_gradient) {
     gradients = gradients_of (format);
     if (gradients && binning.lut == uniform_lut (256))
       weighted = weights_of (*gradients, format);

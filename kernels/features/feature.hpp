@@ -52,13 +52,13 @@ struct FeatureInfo {
   int bins = 0;                    // the only possible number of bins; 0: any
   bool is_bin = false;             // the value is the bin; if not, bins divide the values evenly
   bool is_cyclic = false;          // the first value follows the last, as for angles
+  bool is_gradient = false;        // bins are sectors of a full or half turn (gradient.hpp)
   bool is_chroma = false;          // all gray pixels have the same value, or none
   const char *format = nullptr;    // the only video format that has the feature; null: any
 
   bool is_joint () const { return quantization[0] > 0; }
-  bool is_gradient () const { return reads == Reads::luma_3x3 && bins == 0; }
   /// Returns whether a value between the middles of two bins may count for both bins (soft bins).
-  bool can_be_shared () const { return !is_bin || is_gradient (); }
+  bool can_be_shared () const { return !is_bin || is_gradient; }
 };
 
 /// The value of a pixel that is in no bin.
@@ -132,13 +132,15 @@ inline constexpr FeatureInfo kFeatures[] = {
     .reads = Reads::luma_3x3,
     .n_values = 180,
     .is_bin = true,
-    .is_cyclic = true },
+    .is_cyclic = true,
+    .is_gradient = true },
   { .nick = "signed-gradient",
     .blurb = "Direction of luma's gradient, 0 to 360 degrees; flat pixels count nowhere",
     .reads = Reads::luma_3x3,
     .n_values = 180,
     .is_bin = true,
-    .is_cyclic = true },
+    .is_cyclic = true,
+    .is_gradient = true },
   { .nick = "lbp",
     .blurb = "Local binary pattern of the 8 neighbours",
     .reads = Reads::luma_3x3,

@@ -28,8 +28,7 @@ struct Pixel {
 /// Returns the sectors of a format's gradient feature. Other features do not use the result.
 inline Sectors sectors_of (const PixelFormat &format)
 {
-  return info_of (format.feature).is_gradient () ? Sectors::of (format.quantization[0])
-                                                 : Sectors ();
+  return info_of (format.feature).is_gradient ? Sectors::of (format.quantization[0]) : Sectors ();
 }
 
 INTHIST_HOST_DEVICE inline int clamped (int value, int most)

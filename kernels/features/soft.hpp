@@ -41,8 +41,8 @@ INTHIST_HOST_DEVICE int from_first_middle (const Pixel &pixel, const SoftBins &b
 
 /// Divides a pixel's weight between the two bins between whose middles the pixel lies. `lut`
 /// (lut_of_bins ()) renumbers the frame's bins; bins that are not wanted become kNoValue.
-INTHIST_HOST_DEVICE inline WeightedPixel shared (int from_middle, int weight, const SoftBins &bins,
-                                                 const std::uint8_t *lut)
+INTHIST_HOST_DEVICE inline WeightedPixel
+shared_between_bins (int from_middle, int weight, const SoftBins &bins, const std::uint8_t *lut)
 {
   const int bin = from_middle >> 8, next = bin + 1 < bins.n ? bin + 1 : 0;
   const int share = next > 0 || bins.is_cyclic ? from_middle & 255 : 0,
@@ -63,7 +63,8 @@ INTHIST_HOST_DEVICE WeightedPixel weighted (const Pixel &pixel, const PixelForma
     return WeightedPixel::of (lut[value], weight, 0);
   if (value >= format.soft.values)
     return {};
-  return shared (from_first_middle<Feature> (pixel, format.soft), weight, format.soft, lut);
+  return shared_between_bins (from_first_middle<Feature> (pixel, format.soft), weight, format.soft,
+                              lut);
 }
 
 }  // namespace inthist

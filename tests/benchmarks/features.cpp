@@ -106,7 +106,7 @@ public:
     PixelFormat &format = image.format;
     format.feature = counting.feature;
     format.quantization = info_of (counting.feature).quantization;
-    if (info_of (counting.feature).is_gradient ())
+    if (info_of (counting.feature).is_gradient)
       format.quantization[0] = std::uint8_t (bins);
     format.n_planes = 3;
     format.channel[0] = { 0, 1, 1 };

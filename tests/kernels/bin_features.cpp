@@ -313,7 +313,7 @@ DEVICE_TEST (weights)
                                                 : 1 + int (random () % unsigned (soft ? 40 : 180));
             PixelFormat &format = noise.image.format;
             format.pixel_weight = weight;
-            if (info.is_gradient ())
+            if (info.is_gradient)
               format.quantization[0] = std::uint8_t (bins);
             if (soft)
               format.soft = SoftBins::of (Feature (f), bins);

@@ -354,7 +354,7 @@ inthist::PixelFormat ProducerProperties::format (Content content, const GstVideo
 {
   const HistogramSpec of = spec ();
   inthist::Quantization parts = of.quantization;
-  if (const auto &feature_info = inthist::info_of (of.feature); feature_info.is_gradient ())
+  if (const auto &feature_info = inthist::info_of (of.feature); feature_info.is_gradient)
     parts[0] =
         guint8 (content != Content::bins || has_lut () ? feature_info.n_values : all_bins ());
   inthist::PixelFormat format = pixel_format_of (info, of.feature, parts);
