@@ -84,14 +84,14 @@ public:
         columns_ (query.windows.list ? query.windows.n : query.windows.grid.columns)
   {
     const Grid &grid = query.windows.grid;
-    const int most = std::clamp (kMaxVotes / query.n_models (), kRun, Batch::kWindows),
-              most_columns = query.windows.list ? kRun : std::min (most, Batch::kColumns);
+    const int most = std::clamp (kMaxVotes / query.n_models (), kRun, WindowBatch::kWindows),
+              most_columns = query.windows.list ? kRun : std::min (most, WindowBatch::kColumns);
     column_batches_ = divide_up (columns_, most_columns);
     columns_per_batch_ = divide_up (columns_, column_batches_);
     const int wanted = 2 * tbb::this_task_arena::max_concurrency (),
               enough = int (divide_up (std::int64_t (rows_) * column_batches_, wanted));
-    rows_per_batch_ =
-        std::clamp (std::min (most / round_up (columns_per_batch_, 16), enough), 1, Batch::kRows);
+    rows_per_batch_ = std::clamp (std::min (most / round_up (columns_per_batch_, 16), enough), 1,
+                                  WindowBatch::kRows);
     if (query.kind == QueryKind::likelihoods && !query.windows.list
         && grid.window_height % grid.step_y == 0)
       apart_ = std::min (rows_, grid.window_height / grid.step_y);
@@ -99,9 +99,9 @@ public:
 
   int size () const { return divide_up (rows_, rows_per_batch_) * column_batches_; }
 
-  Batch operator[] (int i) const
+  WindowBatch operator[] (int i) const
   {
-    Batch batch;
+    WindowBatch batch;
     const int first = i / column_batches_ * rows_per_batch_;
     batch.n_rows = std::min (rows_per_batch_, rows_ - first);
     for (int r = 0; r < batch.n_rows; r++)
@@ -166,7 +166,7 @@ int compare_all (const TensorView &tensor, const Query &query)
   auto *const answers = static_cast<float *> (query.answers);
   std::vector<RankedWindow> bests (finds_best ? batches.size () : 0);
   const int error = for_each (batches.size (), 1, nullptr, [&] (int b) {
-    const Batch batch = batches[b];
+    const WindowBatch batch = batches[b];
     const int n = batch.n_rows * batch.stride ();
     const auto values =
         std::make_unique_for_overwrite<float[]> (std::size_t (n) * query.n_models ());

@@ -107,7 +107,6 @@ private:
   template <class Sum>
   void add_rows (const Image &image, const Region &window, int bins, Sum *sums)
   {
-    constexpr std::uint32_t kMax = WeightedPixel::kMax;
     const int n = pixels_of (window) < 256 ? 1 : kInterleaved;
     for (int i = 0; i < n; i++)
       std::fill_n (of_bins_[i], bins, 0);
@@ -116,8 +115,9 @@ private:
                                   static_cast<const std::uint8_t *> (image.data) + y * image.stride)
                               + window.x;
       for (int x = 0; x < window.width; x++) {
-        const std::uint32_t word = row[x].word;
-        of_bins_[x & (n - 1)][word & 255] += (word >> 8 & kMax) | std::uint64_t (word >> 20) << 32;
+        const WeightedPixel pixel = row[x];
+        of_bins_[x & (n - 1)][pixel.bin ()] +=
+            pixel.to_bin () | std::uint64_t (pixel.to_next ()) << 32;
       }
     }
     for (int i = 0; i < n; i++) {

@@ -102,6 +102,12 @@ inline void read_colours (const RowReader &reader, int x, int n, int (&colour)[3
   }
 }
 
+/// Returns the index in a GradientTable of the gradient of pixel p.
+HWY_INLINE int gradient_index (const int (&luma)[3][kBatch + 2], int p)
+{
+  return GradientTable::index_of (luma[1][p + 2] - luma[1][p], luma[2][p + 1] - luma[0][p + 1]);
+}
+
 template <class Feature>
 inline constexpr bool kIsGradient = requires (Pixel pixel)
 {
@@ -109,16 +115,16 @@ inline constexpr bool kIsGradient = requires (Pixel pixel)
 };
 
 /// The colours and the luma of kBatch pixels of a row, as features read them.
-struct Batch {
+struct PixelBatch {
   int colour[3][kBatch], luma[3][kBatch + 2];
 
   /// Reads the batch of pixels from column x on, of which n are in the row; with `neighbours`, also
   /// the luma of the pixels around them.
   template <class Feature>
-  static Batch of (const RowReader &reader, bool neighbours, int x, int n)
+  static PixelBatch of (const RowReader &reader, bool neighbours, int x, int n)
   {
     constexpr bool kColours = Feature::kReads == Reads::rgb || Feature::kReads == Reads::ycbcr;
-    Batch batch;
+    PixelBatch batch;
     if (n < kBatch)  // zeros, as features of pixels beyond the row are computed too
       batch = {};
     if constexpr (kColours)
@@ -146,14 +152,13 @@ struct Batch {
 
   template <class Feature>
   HWY_INLINE void get_values (const FeatureTables &tables, const Quantization &quantization,
-                              std::uint8_t *values, int *places) const
+                              std::uint8_t *values, int *gradients) const
   {
     if constexpr (kIsGradient<Feature>) {
       for (int p = 0; p < kBatch; p++)
-        places[p] =
-            GradientTable::index_of (luma[1][p + 2] - luma[1][p], luma[2][p + 1] - luma[0][p + 1]);
+        gradients[p] = gradient_index (luma, p);
       for (int p = 0; p < kBatch; p++)
-        values[p] = tables.gradients->values[places[p]];
+        values[p] = tables.gradients->values[gradients[p]];
     } else {
       for_pixels (quantization,
                   [&] (int p, const Pixel &pixel) { values[p] = Feature::value_of (pixel); });
@@ -162,7 +167,7 @@ struct Batch {
 };
 
 inline void bin_row (const Binning &binning, const FeatureTables &tables, int width, int y,
-                     Columns columns, std::uint8_t *bins)
+                     ColumnRange columns, std::uint8_t *bins)
 {
   const RowReader reader (binning.image, width, y);
   const Quantization quantization = binning.image.format.quantization;
@@ -171,9 +176,9 @@ inline void bin_row (const Binning &binning, const FeatureTables &tables, int wi
     for (int x = columns.first; x < columns.end; x += kBatch) {
       const int n = std::min (kBatch, columns.end - x);
       std::uint8_t values[kBatch];
-      int places[kBatch];
-      Batch::of<Feature> (reader, Feature::kReads == Reads::luma_3x3, x, n)
-          .template get_values<Feature> (tables, quantization, values, places);
+      int gradients[kBatch];
+      PixelBatch::of<Feature> (reader, Feature::kReads == Reads::luma_3x3, x, n)
+          .template get_values<Feature> (tables, quantization, values, gradients);
       std::uint8_t *const to = bins + x;
       for (int p = 0; p < n; p++)
         to[p] = lut[values[p]];
@@ -182,25 +187,24 @@ inline void bin_row (const Binning &binning, const FeatureTables &tables, int wi
 }
 
 /// Looks up the weighted pixels of some columns of a row, if they depend on the gradients only.
-inline void look_up_weights (const RowReader &reader, const FeatureTables &tables, Columns columns,
-                             std::uint32_t *words)
+inline void look_up_weights (const RowReader &reader, const FeatureTables &tables,
+                             ColumnRange columns, std::uint32_t *words)
 {
   const std::uint32_t *const all = tables.weighted->data ();
   for (int x = columns.first; x < columns.end; x += kBatch) {
     const int n = std::min (kBatch, columns.end - x);
-    int luma[3][kBatch + 2], places[kBatch];
+    int luma[3][kBatch + 2], gradients[kBatch];
     for (int row = 0; row < 3; row++)
       read_luma (reader, row, x, n, luma[row]);
     for (int p = 0; p < n; p++)
-      places[p] =
-          GradientTable::index_of (luma[1][p + 2] - luma[1][p], luma[2][p + 1] - luma[0][p + 1]);
+      gradients[p] = gradient_index (luma, p);
     for (int p = 0; p < n; p++)
-      words[x + p] = all[places[p]];
+      words[x + p] = all[gradients[p]];
   }
 }
 
 inline void weigh_row (const Binning &binning, const FeatureTables &tables, int width, int y,
-                       Columns columns, std::uint8_t *row)
+                       ColumnRange columns, std::uint8_t *row)
 {
   auto *const words = reinterpret_cast<std::uint32_t *> (row);
   const RowReader reader (binning.image, width, y);
@@ -213,10 +217,10 @@ inline void weigh_row (const Binning &binning, const FeatureTables &tables, int 
         Feature::kReads == Reads::luma_3x3 || format.pixel_weight == Weight::gradient;
     for (int x = columns.first; x < columns.end; x += kBatch) {
       const int n = std::min (kBatch, columns.end - x);
-      const Batch batch = Batch::of<Feature> (reader, neighbours, x, n);
+      const PixelBatch batch = PixelBatch::of<Feature> (reader, neighbours, x, n);
       std::uint8_t values[kBatch];
-      int places[kBatch], weights[kBatch];
-      batch.template get_values<Feature> (tables, format.quantization, values, places);
+      int gradients[kBatch], weights[kBatch];
+      batch.template get_values<Feature> (tables, format.quantization, values, gradients);
       batch.for_pixels (format.quantization, [&] (int p, const Pixel &pixel) {
         weights[p] = weight_of (pixel, format);
       });
@@ -228,7 +232,7 @@ inline void weigh_row (const Binning &binning, const FeatureTables &tables, int 
       for (int p = 0; p < n; p++) {
         int from_middle;
         if constexpr (kIsGradient<Feature>)
-          from_middle = tables.gradients->from_middles[places[p]];
+          from_middle = tables.gradients->from_middles[gradients[p]];
         else
           from_middle = tables.from_middles[values[p]];
         words[x + p] =
@@ -253,8 +257,8 @@ HWY_EXPORT (bin_row);
 HWY_EXPORT (weigh_row);
 
 /// Computes the bins of a row of pixels that only need one pixel of the first plane, such as luma.
-void bin_pixels (const std::uint8_t *in, const PixelFormat &format, const Lut &lut, Columns columns,
-                 std::uint8_t *bins)
+void bin_pixels (const std::uint8_t *in, const PixelFormat &format, const Lut &lut,
+                 ColumnRange columns, std::uint8_t *bins)
 {
   if (format.bytes == 1)
     for (int x = columns.first; x < columns.end; x++)
@@ -277,7 +281,7 @@ int with_rows_of (Binning binning, int width, int height, ForRows &&for_rows)
     FeatureTables tables;
     if (!tables.prepare (binning))
       return ENOMEM;
-    return for_rows ([&] (int y, Columns columns, std::uint8_t *row) {
+    return for_rows ([&] (int y, ColumnRange columns, std::uint8_t *row) {
       make (binning, tables, width, image.first_row + y, columns, row);
     });
   };
@@ -285,7 +289,7 @@ int with_rows_of (Binning binning, int width, int height, ForRows &&for_rows)
     return make_rows (HWY_DYNAMIC_DISPATCH (weigh_row));
   if (!format.reads_single_pixel ())
     return make_rows (HWY_DYNAMIC_DISPATCH (bin_row));
-  return for_rows ([&] (int y, Columns columns, std::uint8_t *bins) {
+  return for_rows ([&] (int y, ColumnRange columns, std::uint8_t *bins) {
     bin_pixels (static_cast<const std::uint8_t *> (image.data) + y * image.stride, format,
                 binning.lut, columns, bins);
   });
@@ -301,7 +305,7 @@ int bin_image (const Binning &binning, int width, int height, PixelPlane out,
   return with_rows_of (binning, width, height, [&] (auto &&make_row) {
     return for_each (height, 64, cancelled, [&] (int y) {
       std::uint8_t *const row = out.data + y * out.stride;
-      make_row (y, Columns{ 0, width }, row);
+      make_row (y, ColumnRange{ 0, width }, row);
       std::fill (row + bytes, row + out.stride, 0);
     });
   });
@@ -319,7 +323,7 @@ int bin_regions (const Binning &binning, int width, int height, std::span<const 
     return for_each (n, grain, cancelled, [&] (int i) {
       const Region &region = regions[i];
       for (int y = region.y; y < region.y + region.height; y++)
-        make_row (y, Columns{ region.x, region.x + region.width }, out.data + y * out.stride);
+        make_row (y, ColumnRange{ region.x, region.x + region.width }, out.data + y * out.stride);
     });
   });
 }

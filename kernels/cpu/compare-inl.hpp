@@ -189,9 +189,9 @@ inline void add_counts (Line above, Line below, std::uint32_t modulus, int n,
 /// Compares the windows of a batch (compare.hpp) with one model after another.
 class Comparison {
 public:
-  Comparison (const TensorView &tensor, const Query &query, const Batch &batch)
+  Comparison (const TensorView &tensor, const Query &query, const WindowBatch &batch)
       : tensor_ (tensor), shape_ (tensor.shape), query_ (query), batch_ (batch),
-        stride_ (batch.stride ()), at_once_ (Batch::kColumns / stride_ * stride_)
+        stride_ (batch.stride ()), at_once_ (WindowBatch::kColumns / stride_ * stride_)
   {
   }
 
@@ -252,11 +252,11 @@ private:
     const Grid &grid = query_.windows.grid;
     const std::int64_t x = std::int64_t (batch_.first_column) * grid.step_x + grid.x + patch.x - 1;
     const int steps = patch.width / grid.step_x;
-    one_line_ = patch.width % grid.step_x == 0 && steps <= 2 * Batch::kColumns - stride_;
+    one_line_ = patch.width % grid.step_x == 0 && steps <= 2 * WindowBatch::kColumns - stride_;
     left_ = { x, grid.step_x, one_line_ ? stride_ + steps : stride_, shape_.width };
     right_ = { x + patch.width, grid.step_x, stride_, shape_.width };
     exact_rows_ = std::min (shape_.height, most / std::max (1, width));
-    std::uint32_t widths[Batch::kColumns];
+    std::uint32_t widths[WindowBatch::kColumns];
     for (int i = 0; i < stride_; i++)
       widths[i] = clipped (right_.at (i), shape_.width) - clipped (left_.at (i), shape_.width);
     for (int r = 0; r < batch_.n_rows; r++) {
@@ -438,12 +438,12 @@ private:
               batch_.columns);
   }
 
-  static constexpr std::uint32_t kNothing[Batch::kColumns] = {};
+  static constexpr std::uint32_t kNothing[WindowBatch::kColumns] = {};
 
   const TensorView &tensor_;
   const Shape &shape_;
   const Query &query_;
-  const Batch &batch_;
+  const WindowBatch &batch_;
   const int stride_, at_once_;  // windows of a row with padding, and of the rows counted at once
 
   // for the current model
@@ -451,24 +451,24 @@ private:
   std::vector<Region> windows_;  // unless in lines
   bool one_line_;                // left and right sides of windows are read as one line of columns
   Sides left_, right_;
-  int above_[Batch::kRows], below_[Batch::kRows];  // rows of H
-  int exact_rows_;                                 // rows that overflow no counter
-  float normalisers_[Batch::kWindows], numbers_[kOfModel + 1][Batch::kWindows];
-  std::uint64_t totals_[Batch::kWindows];  // each window's pixels, or its sum of weights
+  int above_[WindowBatch::kRows], below_[WindowBatch::kRows];  // rows of H
+  int exact_rows_;                                             // rows that overflow no counter
+  float normalisers_[WindowBatch::kWindows], numbers_[kOfModel + 1][WindowBatch::kWindows];
+  std::uint64_t totals_[WindowBatch::kWindows];  // each window's pixels, or its sum of weights
 
   // for the current bin
   std::size_t ahead_;  // bytes to the next plane
-  std::uint32_t counts_[Batch::kColumns];
-  std::uint64_t wide_counts_[Batch::kColumns];
+  std::uint32_t counts_[WindowBatch::kColumns];
+  std::uint64_t wide_counts_[WindowBatch::kColumns];
   Line line_;  // computed last
   int line_y_, lines_at_ = 0;
-  static constexpr int kLine = Batch::kColumns + kTilesMore;
+  static constexpr int kLine = WindowBatch::kColumns + kTilesMore;
   std::uint32_t lines_[2][2 * kLine];
 };
 
 /// Compares a batch of windows with all models of the query. The results go to `values`, as
 /// [model][row][column], with batch.stride () columns in memory.
-void compare (const TensorView &tensor, const Query &query, const Batch &batch, float *values)
+void compare (const TensorView &tensor, const Query &query, const WindowBatch &batch, float *values)
 {
   const auto comparison = std::make_unique<Comparison> (tensor, query, batch);
   with_measure (query.measure, [&] (auto measure) {

@@ -12,7 +12,7 @@ namespace inthist::cpu {
 /// or consecutive windows of a list, which counts as one row. Maps of 640x480x32 took as long or
 /// longer with 8 or 16 rows, and with 320 or 1024 columns; most differences were within the noise
 /// (queries --device cpu).
-struct Batch {
+struct WindowBatch {
   static constexpr int kRows = 4, kColumns = 512, kWindows = kRows * kColumns;
 
   int n_rows, rows[kRows];
@@ -49,7 +49,7 @@ constexpr int kOfModel = 3;
 template <Measure kMeasure>
 void load (MeasureSum<kMeasure> &sum, const float *numbers)
 {
-  sum.for_state ([numbers] (int k, float &number) { number = numbers[k * Batch::kWindows]; });
+  sum.for_state ([numbers] (int k, float &number) { number = numbers[k * WindowBatch::kWindows]; });
 }
 
 /// Stores a MeasureSum in an array in which its numbers are kWindows apart, except number kOfModel.
@@ -58,7 +58,7 @@ void store (MeasureSum<kMeasure> &sum, float *numbers)
 {
   sum.for_state ([numbers] (int k, float number) {
     if (k != kOfModel)
-      numbers[k * Batch::kWindows] = number;
+      numbers[k * WindowBatch::kWindows] = number;
   });
 }
 

@@ -27,44 +27,46 @@ void fill (GradientTable &table, const PixelFormat &format)
     }
 }
 
-const GradientTable *gradients_of (const PixelFormat &format)
+/// Returns the table of a gradient feature and a number of sectors. The first call makes it with
+/// fill (table). Returns null if there is no memory.
+template <class Table, class Fill>
+const Table *kept_table (const PixelFormat &format, Fill &&fill)
 {
   static std::mutex mutex;
-  static GradientTable *tables[2][Sectors::kMax + 1];
-  const bool all_around = format.feature == Feature::signed_gradient;
+  static Table *tables[2][Sectors::kMax + 1];
   const std::lock_guard lock (mutex);
-  auto &table = tables[all_around][format.quantization[0]];
-  if (!table) {
-    table = new (std::nothrow) GradientTable;
-    if (table)
-      all_around ? fill<Gradient<true>> (*table, format) : fill<Gradient<false>> (*table, format);
-  }
+  auto &table = tables[format.feature == Feature::signed_gradient][format.quantization[0]];
+  if (!table && (table = new (std::nothrow) Table ()))
+    fill (*table);
   return table;
+}
+
+const GradientTable *gradients_of (const PixelFormat &format)
+{
+  return kept_table<GradientTable> (format, [&] (GradientTable &table) {
+    if (format.feature == Feature::signed_gradient)
+      fill<Gradient<true>> (table, format);
+    else
+      fill<Gradient<false>> (table, format);
+  });
 }
 
 /// Returns the table with each gradient's WeightedPixel word. Returns null if a pixel's word
 /// depends on more than the gradient, or if there is no memory.
 const WeightTable *weights_of (const GradientTable &gradients, const PixelFormat &format)
 {
-  static std::mutex mutex;
-  static WeightTable *tables[2][Sectors::kMax + 1];
-  const bool all_around = format.feature == Feature::signed_gradient;
   const SoftBins &bins = format.soft;
   if (format.pixel_weight != Weight::gradient || bins.n != format.quantization[0])
     return nullptr;
-  const std::lock_guard lock (mutex);
-  auto &table = tables[all_around][bins.n];
-  if (table)
-    return table;
-  table = new (std::nothrow) WeightTable ();
-  const Lut to_themselves = uniform_lut (256);
-  for (int dy = -255; table && dy <= 255; dy++)
-    for (int dx = -255; dx <= 255; dx++)
-      if (const int i = GradientTable::index_of (dx, dy); gradients.values[i] < bins.values)
-        (*table)[i] = shared_between_bins (gradients.from_middles[i], length_of_gradient (dx, dy),
-                                           bins, to_themselves.data ())
-                          .word;
-  return table;
+  return kept_table<WeightTable> (format, [&] (WeightTable &table) {
+    const Lut to_themselves = uniform_lut (256);
+    for (int dy = -255; dy <= 255; dy++)
+      for (int dx = -255; dx <= 255; dx++)
+        if (const int i = GradientTable::index_of (dx, dy); gradients.values[i] < bins.values)
+          table[i] = shared_between_bins (gradients.from_middles[i], length_of_gradient (dx, dy),
+                                          bins, to_themselves.data ())
+                         .word;
+  });
 }
 
 }  // namespace

@@ -13,7 +13,7 @@
 namespace inthist::cpu {
 
 /// A range of columns in a row of pixels, from the first column to before the end.
-struct Columns {
+struct ColumnRange {
   int first, end;
 };
 

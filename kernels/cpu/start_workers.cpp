@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Starts all threads of TBB at once: gives TBB as many tasks as it may have threads, each of which
+// waits until the others have started.
 #include <algorithm>
 #include <chrono>
 #include <thread>
