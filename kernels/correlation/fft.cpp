@@ -33,11 +33,11 @@ struct Butterfly {
 
 /// A vector of complex numbers, which belong to neighbouring signals.
 template <class D>
-struct Several {
+struct ComplexVector {
   using Numbers = hn::Vec<D>;
   Numbers re, im;
 
-  static Several load (const float *re, const float *im)
+  static ComplexVector load (const float *re, const float *im)
   {
     return { hn::LoadU (D (), re), hn::LoadU (D (), im) };
   }
@@ -46,23 +46,29 @@ struct Several {
     hn::StoreU (re, D (), to_re);
     hn::StoreU (im, D (), to_im);
   }
-  Several operator+ (const Several &b) const { return { hn::Add (re, b.re), hn::Add (im, b.im) }; }
-  Several operator- (const Several &b) const { return { hn::Sub (re, b.re), hn::Sub (im, b.im) }; }
-  Several times (float wr, float wi) const
+  ComplexVector operator+ (const ComplexVector &b) const
+  {
+    return { hn::Add (re, b.re), hn::Add (im, b.im) };
+  }
+  ComplexVector operator- (const ComplexVector &b) const
+  {
+    return { hn::Sub (re, b.re), hn::Sub (im, b.im) };
+  }
+  ComplexVector times (float wr, float wi) const
   {
     const Numbers r = hn::Set (D (), wr), i = hn::Set (D (), wi);
     return { hn::Sub (hn::Mul (re, r), hn::Mul (im, i)),
              hn::Add (hn::Mul (re, i), hn::Mul (im, r)) };
   }
-  Several times_minus_i () const { return { im, hn::Neg (re) }; }
+  ComplexVector times_minus_i () const { return { im, hn::Neg (re) }; }
 };
 
 /// Computes a butterfly of two inputs, for the signals from i on that fit into a vector of type D.
 template <class D>
 HWY_INLINE void radix_2 (const Butterfly &b, std::size_t i, const float *wr, const float *wi)
 {
-  const auto x0 = Several<D>::load (b.re + i, b.im + i),
-             x1 = Several<D>::load (b.re + i + b.in_stride, b.im + i + b.in_stride);
+  const auto x0 = ComplexVector<D>::load (b.re + i, b.im + i),
+             x1 = ComplexVector<D>::load (b.re + i + b.in_stride, b.im + i + b.in_stride);
   (x0 + x1).store (b.to_re + i, b.to_im + i);
   (x0 - x1).times (wr[1], wi[1]).store (b.to_re + b.out_stride + i, b.to_im + b.out_stride + i);
 }
@@ -71,7 +77,7 @@ template <class D>
 HWY_INLINE void radix_4 (const Butterfly &b, std::size_t i, const float *wr, const float *wi)
 {
   const auto at = [&] (std::size_t k) {
-    return Several<D>::load (b.re + i + k * b.in_stride, b.im + i + k * b.in_stride);
+    return ComplexVector<D>::load (b.re + i + k * b.in_stride, b.im + i + k * b.in_stride);
   };
   const auto x0 = at (0), x1 = at (1), x2 = at (2), x3 = at (3);
   const auto s = x0 + x2, t = x0 - x2, u = x1 + x3, h = (x1 - x3).times_minus_i ();
@@ -155,9 +161,9 @@ Fft::Fft (int length) : length_ (length)
 void Fft::run (float *re, float *im, std::size_t stride, int lanes)
 {
   const std::size_t all = std::size_t (length_) * std::size_t (lanes);
-  for (Complexes &scratch : scratch_)
+  for (ComplexArray &scratch : scratch_)
     if (scratch.size () < all)
-      scratch = Complexes (all);
+      scratch = ComplexArray (all);
   const float *from_re = re, *from_im = im;
   std::size_t left = std::size_t (length_), n = std::size_t (lanes);
   for (std::size_t i = 0; i < passes_.size (); i++) {
@@ -179,7 +185,7 @@ void Fft::run (float *re, float *im, std::size_t stride, int lanes)
                                       .group_out_stride = has_groups ? stride : 0,
                                       .wr = pass.re.data (),
                                       .wi = pass.im.data () };
-    Complexes &scratch = scratch_[i % 2];
+    ComplexArray &scratch = scratch_[i % 2];
     float *const to_re = is_last ? re : scratch.re.data (), *const to_im =
                                                                 is_last ? im : scratch.im.data ();
     HWY_DYNAMIC_DISPATCH (run_pass) (all_of_pass, from_re, from_im, to_re, to_im);
@@ -207,13 +213,13 @@ void Fft::run_columns (float *re, float *im, int lanes)
     run (re + first, im + first, row, some * lanes);
 }
 
-void Fft::forward_2d (Complexes &signals, int lanes, std::span<const std::uint8_t> rows)
+void Fft::forward_2d (ComplexArray &signals, int lanes, std::span<const std::uint8_t> rows)
 {
   run_rows (signals.re.data (), signals.im.data (), lanes, rows);
   run_columns (signals.re.data (), signals.im.data (), lanes);
 }
 
-void Fft::inverse_2d (Complexes &spectra, int lanes, std::span<const std::uint8_t> rows)
+void Fft::inverse_2d (ComplexArray &spectra, int lanes, std::span<const std::uint8_t> rows)
 {
   // With real and imaginary parts swapped, a forward transform computes the inverse.
   run_columns (spectra.im.data (), spectra.re.data (), lanes);

@@ -13,11 +13,11 @@
 namespace inthist::correlation {
 
 /// An array of complex numbers, with the real and the imaginary parts in separate arrays.
-struct Complexes {
+struct ComplexArray {
   std::vector<float> re, im;
 
-  Complexes () = default;
-  explicit Complexes (std::size_t n) : re (n), im (n) {}
+  ComplexArray () = default;
+  explicit ComplexArray (std::size_t n) : re (n), im (n) {}
   std::size_t size () const { return re.size (); }
 };
 
@@ -56,10 +56,10 @@ public:
   /// Transforms `lanes` signals of length x length. Element (x, y) of signal l is at index (y *
   /// length + x) * lanes + l. Rows with a 0 in `rows` are all 0, and are left out. Without `rows`,
   /// no row is left out.
-  void forward_2d (Complexes &signals, int lanes, std::span<const std::uint8_t> rows = {});
+  void forward_2d (ComplexArray &signals, int lanes, std::span<const std::uint8_t> rows = {});
   /// Computes the inverse transform, multiplied by length x length, of `lanes` spectra: only of the
   /// rows with a 1 in `rows`, or of all rows if it is empty.
-  void inverse_2d (Complexes &spectra, int lanes, std::span<const std::uint8_t> rows = {});
+  void inverse_2d (ComplexArray &spectra, int lanes, std::span<const std::uint8_t> rows = {});
 
 private:
   struct Pass {
@@ -73,7 +73,7 @@ private:
 
   const int length_;
   std::vector<Pass> passes_;
-  Complexes scratch_[2];
+  ComplexArray scratch_[2];
 };
 
 }  // namespace inthist::correlation

@@ -38,11 +38,11 @@ inline constexpr float kNone[kChannels] = {};
 
 /// Return the real or imaginary parts of a frequency's channels, from index i of the spectra on;
 /// zeros if the spectra are null.
-inline const float *re_of (const Complexes *spectra, std::size_t i)
+inline const float *re_of (const ComplexArray *spectra, std::size_t i)
 {
   return spectra ? &spectra->re[i] : kNone;
 }
-inline const float *im_of (const Complexes *spectra, std::size_t i)
+inline const float *im_of (const ComplexArray *spectra, std::size_t i)
 {
   return spectra ? &spectra->im[i] : kNone;
 }
@@ -58,16 +58,16 @@ HWY_INLINE void for_frequencies (Body &&body)
             std::size_t ((kGrid - y) % kGrid * kGrid + (kGrid - x) % kGrid) * kPairs);
 }
 
-inline void unpack (const Complexes &pairs, Complexes &spectra)
+inline void unpack (const ComplexArray &pairs, ComplexArray &spectra)
 {
   for_frequencies ([&] (std::size_t to, std::size_t k, std::size_t m) HWY_ATTR {
     const float *const ar = &pairs.re[k], *const ai = &pairs.im[k];
     const float *const br = &pairs.re[m], *const bi = &pairs.im[m];
     float *__restrict re = &spectra.re[to], *__restrict im = &spectra.im[to];
     for (int c = 0; c < kPairs; c++) {
-      const Number there = { ar[c], ai[c] }, mirrored = { br[c], bi[c] };
-      const Number first = first_of_pair (there, mirrored),
-                   second = first_of_pair (there.times_minus_i (), mirrored.times_minus_i ());
+      const Complex there = { ar[c], ai[c] }, mirrored = { br[c], bi[c] };
+      const Complex first = first_of_pair (there, mirrored),
+                    second = first_of_pair (there.times_minus_i (), mirrored.times_minus_i ());
       re[c] = first.re, im[c] = first.im;
       re[c + kPairs] = second.re, im[c + kPairs] = second.im;
     }
@@ -75,7 +75,7 @@ inline void unpack (const Complexes &pairs, Complexes &spectra)
 }
 
 /// Adds two spectra, of which `others` may be null, and combines the channels of the sum in pairs.
-inline void pack (const Complexes &spectra, const Complexes *others, Complexes &pairs)
+inline void pack (const ComplexArray &spectra, const ComplexArray *others, ComplexArray &pairs)
 {
   float *const pairs_re = pairs.re.data (), *const pairs_im = pairs.im.data ();
   for_frequencies ([&] (std::size_t from, std::size_t k, std::size_t m) HWY_ATTR {
@@ -100,8 +100,8 @@ inline void pack (const Complexes &spectra, const Complexes *others, Complexes &
 
 /// Begins a round of ADMM (filter.hpp): sets `v` to the best weights without a box. At each
 /// frequency they solve (conj (x) x' + tau) v = b, which Sherman and Morrison's formula inverts.
-inline void solve_frequencies (const Complexes &spectra, const float *wanted,
-                               const ProximalTerms &terms, Complexes &v)
+inline void solve_frequencies (const ComplexArray &spectra, const float *wanted,
+                               const ProximalTerms &terms, ComplexArray &v)
 {
   const float mu = terms.mu, rho = terms.rho, tau = mu + rho;
   for (int k = 0; k < kFrequencies; k++) {
@@ -113,20 +113,20 @@ inline void solve_frequencies (const Complexes &spectra, const float *wanted,
     const float y = wanted[k];
     alignas (64) float br[kChannels], bi[kChannels], power[kChannels], re[kChannels], im[kChannels];
     for (int c = 0; c < kChannels; c++) {
-      const Number x = { xr[c], xi[c] },
-                   b = right_side (x, y, Number{ gr[c], gi[c] } - Number{ hr[c], hi[c] }, rho,
-                                   { pr[c], pi[c] }, mu),
-                   product = x * b;
+      const Complex x = { xr[c], xi[c] },
+                    b = right_side (x, y, Complex{ gr[c], gi[c] } - Complex{ hr[c], hi[c] }, rho,
+                                    { pr[c], pi[c] }, mu),
+                    product = x * b;
       br[c] = b.re, bi[c] = b.im;
       power[c] = x.power ();
       re[c] = product.re, im[c] = product.im;
     }
     const float scale = 1 / (tau + sum_of (power)), share = 1 / tau;
-    const Number s = Number{ sum_of (re), sum_of (im) } * scale;
+    const Complex s = Complex{ sum_of (re), sum_of (im) } * scale;
     float *__restrict vr = &v.re[o], *__restrict vi = &v.im[o];
     for (int c = 0; c < kChannels; c++) {
-      const Number solved =
-          (Number{ br[c], bi[c] } - Number{ xr[c], xi[c] }.conjugate_times (s)) * share;
+      const Complex solved =
+          (Complex{ br[c], bi[c] } - Complex{ xr[c], xi[c] }.conjugate_times (s)) * share;
       vr[c] = solved.re, vi[c] = solved.im;
     }
   }
@@ -134,8 +134,8 @@ inline void solve_frequencies (const Complexes &spectra, const float *wanted,
 
 /// Ends a round of ADMM (filter.hpp): sets `to`, which may be h, to the next scaled dual variable,
 /// (h + v - g) / growth. The dual variable itself, rho h, must not change when rho grows.
-inline void update_dual (const Complexes *h, const Complexes &v, const Complexes &g, float growth,
-                         Complexes &to)
+inline void update_dual (const ComplexArray *h, const ComplexArray &v, const ComplexArray &g,
+                         float growth, ComplexArray &to)
 {
   for_frequencies ([&] (std::size_t i, std::size_t, std::size_t) HWY_ATTR {
     const float *const vr = &v.re[i], *const vi = &v.im[i];
@@ -153,7 +153,7 @@ inline void update_dual (const Complexes *h, const Complexes &v, const Complexes
 
 /// Multiplies each cell's channels, which are in pairs, by the cell's factor. Rows outside of the
 /// box become 0.
-inline void scale_cells (const float *factors, const std::uint8_t *inside, Complexes &pairs)
+inline void scale_cells (const float *factors, const std::uint8_t *inside, ComplexArray &pairs)
 {
   constexpr std::size_t kRow = std::size_t (kGrid) * kPairs;
   for (std::size_t y = 0; y < kGrid; y++) {
@@ -174,21 +174,22 @@ inline void scale_cells (const float *factors, const std::uint8_t *inside, Compl
 inline void multiply_channels (float wr, float wi, float *__restrict re, float *__restrict im)
 {
   for (int c = 0; c < kChannels; c++) {
-    const Number product = Number{ re[c], im[c] } * Number{ wr, wi };
+    const Complex product = Complex{ re[c], im[c] } * Complex{ wr, wi };
     re[c] = product.re, im[c] = product.im;
   }
 }
 
 /// Computes the spectrum of a filter's response: at each frequency, the sum over all channels of
 /// weights times spectra.
-inline void respond (const Complexes &weights, const Complexes &spectra, Complexes &response)
+inline void respond (const ComplexArray &weights, const ComplexArray &spectra,
+                     ComplexArray &response)
 {
   for_frequencies ([&] (std::size_t o, std::size_t k, std::size_t m) HWY_ATTR {
     const float *const wr = &weights.re[o], *const wi = &weights.im[o];
     const float *const xr = &spectra.re[o], *const xi = &spectra.im[o];
     alignas (64) float re[kChannels], im[kChannels];
     for (int c = 0; c < kChannels; c++) {
-      const Number product = Number{ wr[c], wi[c] } * Number{ xr[c], xi[c] };
+      const Complex product = Complex{ wr[c], wi[c] } * Complex{ xr[c], xi[c] };
       re[c] = product.re, im[c] = product.im;
     }
     const float sum_re = sum_of (re), sum_im = sum_of (im);
@@ -264,15 +265,15 @@ std::vector<float> shares_in_box (double width, double height)
 
 }  // namespace
 
-Complexes spectra_of (std::span<const float> channels)
+ComplexArray spectra_of (std::span<const float> channels)
 {
-  static thread_local Complexes pairs (std::size_t (kFilterCells) * kPairs);
+  static thread_local ComplexArray pairs (std::size_t (kFilterCells) * kPairs);
   for (std::size_t i = 0; i < kFilterCells; i++) {
     std::copy_n (&channels[i * kChannels], kPairs, &pairs.re[i * kPairs]);
     std::copy_n (&channels[i * kChannels + kPairs], kPairs, &pairs.im[i * kPairs]);
   }
   transform ().forward_2d (pairs, kPairs);
-  Complexes spectra (std::size_t (kFrequencies) * kChannels);
+  ComplexArray spectra (std::size_t (kFrequencies) * kChannels);
   HWY_DYNAMIC_DISPATCH (unpack) (pairs, spectra);
   return spectra;
 }
@@ -293,7 +294,7 @@ std::vector<std::complex<double>> phase_factors (double x, double y)
   return factors;
 }
 
-void shift_spectra (Complexes &spectra, double x, double y)
+void shift_spectra (ComplexArray &spectra, double x, double y)
 {
   const auto factors = phase_factors (x, y);
   const auto multiply = HWY_DYNAMIC_DISPATCH (multiply_channels);
@@ -315,25 +316,25 @@ FilterBox::FilterBox (double width, double height)
     share /= kFilterCells;
 }
 
-static float energy_of_spectra (const Complexes &spectra)
+static float energy_of_spectra (const ComplexArray &spectra)
 {
   double sum = 0;
   for (int f = 0; f < kFrequencies; f++) {
     const std::size_t k = std::size_t (f) * kChannels;
     double power = 0;
     for (std::size_t i = k; i < k + kChannels; i++)
-      power += Number{ spectra.re[i], spectra.im[i] }.power ();
+      power += Complex{ spectra.re[i], spectra.im[i] }.power ();
     sum += energy_at (f % kHalf, power);
   }
   return energy_of_sum (sum);
 }
 
-void CorrelationFilter::start (const Complexes &spectra, FilterBox box)
+void CorrelationFilter::start (const ComplexArray &spectra, FilterBox box)
 {
   box_ = std::move (box);
   energy_ = energy_of_spectra (spectra);
-  for (Complexes *spectrum : { &v_, &g_, &h_, &last_ })
-    *spectrum = Complexes (spectra.size ());
+  for (ComplexArray *spectrum : { &v_, &g_, &h_, &last_ })
+    *spectrum = ComplexArray (spectra.size ());
   solve (spectra, Penalties::first (energy_), kFirstRounds);
   renew ();
 }
@@ -348,18 +349,18 @@ void CorrelationFilter::remember (const CorrelationFilter &before, double share)
   renew ();
 }
 
-void CorrelationFilter::learn (const Complexes &spectra, double rate)
+void CorrelationFilter::learn (const ComplexArray &spectra, double rate)
 {
   std::swap (last_, v_);
   solve (spectra, Penalties::later (energy_, rate), kLaterRounds);
 }
 
-void CorrelationFilter::solve (const Complexes &spectra, const Penalties &penalties, int rounds)
+void CorrelationFilter::solve (const ComplexArray &spectra, const Penalties &penalties, int rounds)
 {
   float rho = penalties.rho;
   for (int round = 0; round < rounds; round++, rho *= kRhoGrowth) {
     const bool is_first = round == 0, is_last = round + 1 == rounds;
-    const Complexes *const h = is_first ? nullptr : &h_;
+    const ComplexArray *const h = is_first ? nullptr : &h_;
     HWY_DYNAMIC_DISPATCH (solve_frequencies)
     (spectra, box_->wanted.data (),
      ProximalTerms{ is_first ? last_ : g_, h, last_, penalties.mu, rho }, v_);
@@ -371,9 +372,9 @@ void CorrelationFilter::solve (const Complexes &spectra, const Penalties &penalt
 
 /// Computes g of a round of ADMM (filter.hpp): the sum of v_ and `more`, which is null for zeros,
 /// without the weights outside of the box.
-void CorrelationFilter::keep_inside (const Complexes *more, Complexes &weights)
+void CorrelationFilter::keep_inside (const ComplexArray *more, ComplexArray &weights)
 {
-  static thread_local Complexes pairs (std::size_t (kFilterCells) * kPairs);
+  static thread_local ComplexArray pairs (std::size_t (kFilterCells) * kPairs);
   const std::vector<std::uint8_t> &rows = box_->rows_inside;
   HWY_DYNAMIC_DISPATCH (pack) (v_, more, pairs);
   transform ().inverse_2d (pairs, kPairs, rows);
@@ -382,9 +383,9 @@ void CorrelationFilter::keep_inside (const Complexes *more, Complexes &weights)
   HWY_DYNAMIC_DISPATCH (unpack) (pairs, weights);
 }
 
-std::vector<float> CorrelationFilter::respond (const Complexes &spectra) const
+std::vector<float> CorrelationFilter::respond (const ComplexArray &spectra) const
 {
-  Complexes response (kFilterCells);
+  ComplexArray response (kFilterCells);
   HWY_DYNAMIC_DISPATCH (respond) (used_, spectra, response);
   transform ().inverse_2d (response, 1);
   for (float &value : response.re)
@@ -394,7 +395,7 @@ std::vector<float> CorrelationFilter::respond (const Complexes &spectra) const
 
 std::vector<float> CorrelationFilter::weights () const
 {
-  Complexes pairs (std::size_t (kFilterCells) * kPairs);
+  ComplexArray pairs (std::size_t (kFilterCells) * kPairs);
   HWY_DYNAMIC_DISPATCH (pack) (used_, nullptr, pairs);
   transform ().inverse_2d (pairs, kPairs);
   std::vector<float> weights (std::size_t (kFilterCells) * kChannels);

@@ -36,11 +36,11 @@
 namespace inthist::correlation {
 
 /// Returns the spectra of a square's channels, which are stored as [y][x][channel].
-Complexes spectra_of (std::span<const float> channels);
+ComplexArray spectra_of (std::span<const float> channels);
 
 /// Shifts the channels that spectra belong to by cells, or by fractions of a cell. Cells that leave
 /// the square on one side come in on the other.
-void shift_spectra (Complexes &spectra, double x, double y);
+void shift_spectra (ComplexArray &spectra, double x, double y);
 /// Returns the phase factors by which shift_spectra () multiplies frequencies: a complex number for
 /// each x up to kGrid / 2, then for each y.
 std::vector<std::complex<double>> phase_factors (double x, double y);
@@ -58,7 +58,7 @@ struct FilterBox {
 /// The penalty terms that keep the weights v of a frequency near other weights: rho |v - (g - h)|^2
 /// + mu |v - last|^2. A null h stands for zeros.
 struct ProximalTerms {
-  const Complexes &g, *h, &last;
+  const ComplexArray &g, *h, &last;
   float mu, rho;
 };
 
@@ -68,41 +68,41 @@ public:
   /// Moves the weights by `share`, 0 to 1, towards those of an earlier filter of the target.
   void remember (const CorrelationFilter &before, double share);
   /// Learns from the spectra of the first surroundings, with the target's box in the middle.
-  void start (const Complexes &spectra, FilterBox box);
+  void start (const ComplexArray &spectra, FilterBox box);
   /// Learns from the surroundings in a later frame. The rate is above 0 and at most 1. Another
   /// thread may call respond () at the same time, because responses change only with renew ().
-  void learn (const Complexes &spectra, double rate);
+  void learn (const ComplexArray &spectra, double rate);
   void renew () { used_ = v_; }
   /// Returns the response to each shift by whole cells, as [y][x]. An index of kGrid / 2 or more
   /// stands for the negative shift index - kGrid, to the left or up.
-  std::vector<float> respond (const Complexes &spectra) const;
+  std::vector<float> respond (const ComplexArray &spectra) const;
   /// Returns the weights of all channels as [y][x][channel]. They are mirrored: the cell x cells
   /// left of the middle is at index kGrid / 2 - 1 + x.
   std::vector<float> weights () const;
 
   // The learned state of the filter, which is copied to a GPU and back.
-  const Complexes &spectra () const { return v_; }
+  const ComplexArray &spectra () const { return v_; }
   const FilterBox &box () const { return *box_; }
   float energy () const { return energy_; }
-  void set (FilterBox box, Complexes spectra, float energy)
+  void set (FilterBox box, ComplexArray spectra, float energy)
   {
     box_ = std::move (box);
     v_ = std::move (spectra);
     energy_ = energy;
-    for (Complexes *const spectrum : { &g_, &h_, &last_ })
+    for (ComplexArray *const spectrum : { &g_, &h_, &last_ })
       if (spectrum->size () == 0)
-        *spectrum = Complexes (v_.size ());
+        *spectrum = ComplexArray (v_.size ());
     renew ();
   }
 
 private:
-  void solve (const Complexes &spectra, const Penalties &penalties, int rounds);
-  void keep_inside (const Complexes *more, Complexes &weights);
+  void solve (const ComplexArray &spectra, const Penalties &penalties, int rounds);
+  void keep_inside (const ComplexArray *more, ComplexArray &weights);
 
   std::optional<FilterBox> box_;
   float energy_ = 0;  // of the first surroundings
-  Complexes v_, g_, h_, last_;
-  Complexes used_;  // as of renew ()
+  ComplexArray v_, g_, h_, last_;
+  ComplexArray used_;  // as of renew ()
 };
 
 }  // namespace inthist::correlation

@@ -69,17 +69,17 @@ __device__ void for_warps (int n, Load &&load, Store &&store)
 }
 
 /// Complex numbers in device memory.
-struct Complexes {
+struct ComplexPointers {
   float *re, *im;
 
-  __device__ Number at (int i) const { return { re[i], im[i] }; }
-  __device__ void set (int i, Number number) const { re[i] = number.re, im[i] = number.im; }
+  __device__ Complex at (int i) const { return { re[i], im[i] }; }
+  __device__ void set (int i, Complex number) const { re[i] = number.re, im[i] = number.im; }
 };
-__device__ inline Complexes spectrum (FilterSpectrum &of)
+__device__ inline ComplexPointers spectrum (FilterSpectrum &of)
 {
   return { of, of + kFilterNumbers };
 }
-__device__ inline Complexes spectrum (const FilterSpectrum &of)
+__device__ inline ComplexPointers spectrum (const FilterSpectrum &of)
 {
   return spectrum (const_cast<FilterSpectrum &> (of));
 }
@@ -88,7 +88,7 @@ __device__ inline Complexes spectrum (const FilterSpectrum &of)
 struct Workspace {
   decltype (BlockScratch::filter) &scratch;
   const ModelTables &tables;
-  Complexes pairs;
+  ComplexPointers pairs;
 
   __device__ Workspace (BlockScratch *all, const ModelTables &tables)
       : scratch (all[blockIdx.x].filter),
@@ -108,13 +108,14 @@ struct Workspace {
   }
 };
 
-__device__ inline void load (const Complexes &from, int first, int step, Number (&numbers)[kGrid])
+__device__ inline void load (const ComplexPointers &from, int first, int step,
+                             Complex (&numbers)[kGrid])
 {
 #pragma unroll
   for (int i = 0; i < kGrid; i++)
     numbers[i] = from.at (first + i * step);
 }
-__device__ inline void store (const Number (&numbers)[kGrid], const Complexes &to, int first,
+__device__ inline void store (const Complex (&numbers)[kGrid], const ComplexPointers &to, int first,
                               int step)
 {
 #pragma unroll
@@ -124,13 +125,14 @@ __device__ inline void store (const Number (&numbers)[kGrid], const Complexes &t
 
 /// Computes the Fourier transform of all rows, or columns, of signals stored as [y][x][signal].
 template <int kSignals>
-__device__ void transform_lines (const Complexes &signals, bool rows, const ModelTables &tables)
+__device__ void transform_lines (const ComplexPointers &signals, bool rows,
+                                 const ModelTables &tables)
 {
   if (threadIdx.x < kGrid * kSignals) {
     const int line = int (threadIdx.x) / kSignals, signal = int (threadIdx.x) % kSignals,
               first = line * (rows ? kGrid : 1) * kSignals + signal,
               step = (rows ? 1 : kGrid) * kSignals;
-    Number numbers[kGrid];
+    Complex numbers[kGrid];
     load (signals, first, step, numbers);
     transform_grid (numbers, tables);
     store (numbers, signals, first, step);
@@ -155,7 +157,7 @@ struct Frequency {
   }
 };
 
-__device__ inline void unpack (const Complexes &pairs, const Complexes &spectra)
+__device__ inline void unpack (const ComplexPointers &pairs, const ComplexPointers &spectra)
 {
   const int c = lane (), pair = c % kPairs;
   const bool second = c >= kPairs;
@@ -163,16 +165,16 @@ __device__ inline void unpack (const Complexes &pairs, const Complexes &spectra)
       kFrequencies,
       [&] (int f) {
         const Frequency at = Frequency::of (f);
-        const Number there = pairs.at (at.k * kPairs + pair),
-                     mirrored = pairs.at (at.m * kPairs + pair);
+        const Complex there = pairs.at (at.k * kPairs + pair),
+                      mirrored = pairs.at (at.m * kPairs + pair);
         return first_of_pair (second ? there.times_minus_i () : there,
                               second ? mirrored.times_minus_i () : mirrored);
       },
-      [&] (int f, Number number) { spectra.set (f * kChannels + c, number); });
+      [&] (int f, Complex number) { spectra.set (f * kChannels + c, number); });
   __syncthreads ();
 }
 
-__device__ inline void pack (const Complexes &spectra, const Complexes &pairs)
+__device__ inline void pack (const ComplexPointers &spectra, const ComplexPointers &pairs)
 {
   const int c = lane () % kPairs;
   const bool mirrored = lane () >= kPairs;
@@ -183,7 +185,7 @@ __device__ inline void pack (const Complexes &spectra, const Complexes &pairs)
         const int at = f * kChannels + c;
         return pair_of (spectra.at (at), spectra.at (at + kPairs), sign);
       },
-      [&] (int f, Number number) {
+      [&] (int f, Complex number) {
         const Frequency at = Frequency::of (f);
         if (at.counts && (!at.only || mirrored))
           pairs.set ((mirrored ? at.m : at.k) * kPairs + c, number);
@@ -282,7 +284,7 @@ __device__ inline void describe (const SquareCells &square, const Workspace &wor
 }
 
 __device__ inline void describe_spectra (const SquareCells &square, const Workspace &work,
-                                         const Complexes &to)
+                                         const ComplexPointers &to)
 {
   describe (square, work);
   transform_lines<kPairs> (work.pairs, true, work.tables);

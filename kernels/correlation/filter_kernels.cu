@@ -7,7 +7,7 @@ namespace inthist::correlation::cuda {
 namespace {
 
 /// Shifts the channels that the spectra belong to, by multiplying with phase factors.
-__device__ void move (const Complexes &spectra, const double *phase_factors)
+__device__ void move (const ComplexPointers &spectra, const double *phase_factors)
 {
   const double *const right = phase_factors, *const down = right + 2 * kHalf;
   for_warps (
@@ -17,56 +17,56 @@ __device__ void move (const Complexes &spectra, const double *phase_factors)
         const double ar = right[2 * x], ai = right[2 * x + 1], br = down[2 * y],
                      bi = down[2 * y + 1];
         return spectra.at (f * kChannels + lane ())
-               * Number{ float (ar * br - ai * bi), float (ar * bi + ai * br) };
+               * Complex{ float (ar * br - ai * bi), float (ar * bi + ai * br) };
       },
-      [&] (int f, Number number) { spectra.set (f * kChannels + lane (), number); });
+      [&] (int f, Complex number) { spectra.set (f * kChannels + lane (), number); });
   __syncthreads ();
 }
 
-__device__ Number number_at (const Complexes *spectrum, int i)
+__device__ Complex number_at (const ComplexPointers *spectrum, int i)
 {
-  return spectrum ? spectrum->at (i) : Number{ 0, 0 };
+  return spectrum ? spectrum->at (i) : Complex{ 0, 0 };
 }
 
 /// Begins a round of ADMM (filter.hpp): sets `v` to the best weights without a box. Penalties keep
 /// v near g - h and near the last weights.
-__device__ void solve_frequencies (const Complexes &spectra, const float *wanted, float mu,
-                                   float rho, const Complexes *g, const Complexes *h,
-                                   const Complexes *last, const Complexes &v)
+__device__ void solve_frequencies (const ComplexPointers &spectra, const float *wanted, float mu,
+                                   float rho, const ComplexPointers *g, const ComplexPointers *h,
+                                   const ComplexPointers *last, const ComplexPointers &v)
 {
   const float tau = mu + rho, share = 1 / tau;
   struct Sides {
-    Number x, b;
+    Complex x, b;
   };
   for_warps (
       kFrequencies,
       [&] (int f) {
         const int i = f * kChannels + lane ();
-        const Number x = spectra.at (i);
+        const Complex x = spectra.at (i);
         return Sides{ x, right_side (x, wanted[f], number_at (g, i) - number_at (h, i), rho,
                                      number_at (last, i), mu) };
       },
       [&] (int f, const Sides &sides) {
-        const Number product = sides.x * sides.b;
+        const Complex product = sides.x * sides.b;
         const float scale = 1 / (tau + sum_of (sides.x.power ()));
-        const Number s = Number{ sum_of (product.re), sum_of (product.im) } * scale;
+        const Complex s = Complex{ sum_of (product.re), sum_of (product.im) } * scale;
         v.set (f * kChannels + lane (), (sides.b - sides.x.conjugate_times (s)) * share);
       });
   __syncthreads ();
 }
 
 /// Sets the weights with the spectra `g` to 0 outside of the box, and writes their spectra to `to`.
-__device__ void keep_inside (const ModelMemory &model, const Workspace &work, const Complexes &g,
-                             const Complexes &to)
+__device__ void keep_inside (const ModelMemory &model, const Workspace &work,
+                             const ComplexPointers &g, const ComplexPointers &to)
 {
-  const Complexes pairs = work.pairs, swapped = { pairs.im, pairs.re };
+  const ComplexPointers pairs = work.pairs, swapped = { pairs.im, pairs.re };
   const ModelTables &tables = work.tables;
   pack (g, pairs);
   transform_lines<kPairs> (swapped, false, tables);
   // each thread transforms a row back to weights, applies the box, and transforms the row again
   const int row = int (threadIdx.x) / kPairs,
             first = row * kGrid * kPairs + int (threadIdx.x) % kPairs;
-  Number numbers[kGrid];
+  Complex numbers[kGrid];
   load (swapped, first, kPairs, numbers);
   transform_grid (numbers, tables);
 #pragma unroll
@@ -84,13 +84,13 @@ __device__ void keep_inside (const ModelMemory &model, const Workspace &work, co
 /// Lets a filter learn from its example by rounds of ADMM (filter.hpp), which compute v, g and h in
 /// this order. The last g is written to `to`. `last` has the filter's weights so far, or is null.
 __device__ void solve (const ModelMemory &model, const Workspace &work, const Penalties &penalties,
-                       int rounds, const Complexes *last, const Complexes &to)
+                       int rounds, const ComplexPointers *last, const ComplexPointers &to)
 {
   // A loop up to 2 kFilterNumbers computes both parts of all numbers, because the imaginary parts
   // of a FilterSpectrum lie behind the real ones.
   static_assert (std::extent_v<FilterSpectrum> == 2 * kFilterNumbers);
-  const Complexes spectra = spectrum (model.example), v = spectrum (work.scratch.v),
-                  g = spectrum (work.scratch.g), h = spectrum (work.scratch.h);
+  const ComplexPointers spectra = spectrum (model.example), v = spectrum (work.scratch.v),
+                        g = spectrum (work.scratch.g), h = spectrum (work.scratch.h);
   float rho = penalties.rho;
   for (int round = 0; round < rounds; round++, rho *= kRhoGrowth) {
     const bool is_first = round == 0, is_last = round + 1 == rounds;  // at first h is 0
@@ -116,7 +116,7 @@ __device__ void solve (const ModelMemory &model, const Workspace &work, const Pe
 __device__ void measure_energy (ModelMemory &model)
 {
   __shared__ double powers[kFrequencies];
-  const Complexes spectra = spectrum (model.example);
+  const ComplexPointers spectra = spectrum (model.example);
   for (int f = threadIdx.x; f < kFrequencies; f += kThreads) {
     double power = 0;
     for (int c = 0; c < kChannels; c++)
@@ -141,7 +141,7 @@ __device__ void start_filter (const ExampleJob &job, const Workspace &work)
   for (int i = threadIdx.x; i < kFilterCells; i += kThreads)
     model.inside[i] = job.inside[i];
   measure_energy (model);
-  const Complexes weights = spectrum (model.weights), g = spectrum (work.scratch.g);
+  const ComplexPointers weights = spectrum (model.weights), g = spectrum (work.scratch.g);
   solve (model, work, Penalties::first (model.energy), kFirstRounds, nullptr, g);
   for_numbers (
       2 * kFilterNumbers,
@@ -158,7 +158,7 @@ make_examples_of (const ExampleJob *jobs, int n, const ModelTables *tables, Bloc
   const Workspace work (scratch, *tables);
   for (int i = int (blockIdx.x); i < n; i += int (gridDim.x)) {
     const ExampleJob job = jobs[i];
-    const Complexes example = spectrum (job.model->example);
+    const ComplexPointers example = spectrum (job.model->example);
     describe_spectra (job.square, work, example);
     if (job.phase_factors)
       move (example, job.phase_factors);
@@ -173,7 +173,7 @@ learn_examples (const LearnJob *jobs, int n, const ModelTables *tables, BlockScr
   const Workspace work (scratch, *tables);
   for (int i = int (blockIdx.x); i < n; i += int (gridDim.x)) {
     ModelMemory &model = *jobs[i].model;
-    const Complexes weights = spectrum (model.weights);
+    const ComplexPointers weights = spectrum (model.weights);
     solve (model, work, Penalties::later (model.energy, jobs[i].rate), kLaterRounds, &weights,
            weights);
   }

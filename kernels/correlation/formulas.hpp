@@ -27,15 +27,14 @@ inline constexpr int kHalf = kGrid / 2 + 1, kFrequencies = kGrid * kHalf,
 // Two real channels, a pair, are transformed as one complex signal: first channel + i second.
 inline constexpr int kPairs = kChannels / 2;
 
-// Constants of the channels (channels.hpp): the clipping of a value's share of a block's energy;
-// gray levels, squared, that keep noise from becoming an edge; the weight of a neighbouring cell
-// when cells are smoothed; a factor of the sums of blocks.
-inline constexpr float kMaxShare = 0.2F, kFlat = 1, kNeighbour = 0.3F,
-                       kBlockShare = 0.2357F;  // 1 / sqrt (18)
+// Constants of the channels (channels.hpp)
+inline constexpr float kMaxShare = 0.2F;       // a larger share of a block's energy is clipped
+inline constexpr float kFlat = 1;              // gray levels, squared: less is noise, and no edge
+inline constexpr float kNeighbour = 0.3F;      // weight of a neighbouring cell in smoothing
+inline constexpr float kBlockShare = 0.2357F;  // 1 / sqrt (18), a factor of the sums of blocks
 
-// Constants of learning by ADMM (filter.hpp), for the first example and for later ones: the
-// penalties' weights mu and rho, relative to the energy of the first example, and the number of
-// rounds.
+// Constants of learning by ADMM (filter.hpp): weights mu and rho of penalties, relative to the
+// energy of the first example, and numbers of rounds, for the first example and for later ones
 inline constexpr double kPeakSigma = 0.1;  // width of the wanted peak, as a share of the box's side
 inline constexpr float kFirstRho = 0.1F;   // in the first round
 inline constexpr int kFirstRounds = 4;
@@ -168,18 +167,19 @@ INTHIST_HOST_DEVICE inline float shares_of (float value, const float *around, fl
             + clipped (value, around[3]));
 }
 
-struct Number {
+/// A complex number.
+struct Complex {
   float re, im;
 
-  INTHIST_HOST_DEVICE Number operator+ (Number b) const { return { re + b.re, im + b.im }; }
-  INTHIST_HOST_DEVICE Number operator- (Number b) const { return { re - b.re, im - b.im }; }
-  INTHIST_HOST_DEVICE Number operator* (Number b) const
+  INTHIST_HOST_DEVICE Complex operator+ (Complex b) const { return { re + b.re, im + b.im }; }
+  INTHIST_HOST_DEVICE Complex operator- (Complex b) const { return { re - b.re, im - b.im }; }
+  INTHIST_HOST_DEVICE Complex operator* (Complex b) const
   {
     return { re * b.re - im * b.im, re * b.im + im * b.re };
   }
-  INTHIST_HOST_DEVICE Number operator* (float b) const { return { re * b, im * b }; }
-  INTHIST_HOST_DEVICE Number times_minus_i () const { return { im, -re }; }
-  INTHIST_HOST_DEVICE Number conjugate_times (Number b) const
+  INTHIST_HOST_DEVICE Complex operator* (float b) const { return { re * b, im * b }; }
+  INTHIST_HOST_DEVICE Complex times_minus_i () const { return { im, -re }; }
+  INTHIST_HOST_DEVICE Complex conjugate_times (Complex b) const
   {
     return { re * b.re + im * b.im, re * b.im - im * b.re };
   }
@@ -189,21 +189,21 @@ struct Number {
 /// Splits the spectrum of a pair of channels: returns the first channel at a frequency, from the
 /// pair `there` and the pair at the conjugate frequency (`mirrored`). If the caller multiplies both
 /// by -i, the result is the second channel.
-INTHIST_HOST_DEVICE inline Number first_of_pair (Number there, Number mirrored)
+INTHIST_HOST_DEVICE inline Complex first_of_pair (Complex there, Complex mirrored)
 {
   return { 0.5F * (there.re + mirrored.re), 0.5F * (there.im - mirrored.im) };
 }
 /// Combines two channels at a frequency to their pair at this frequency if `sign` is 1, or at the
 /// conjugate frequency if `sign` is -1.
-INTHIST_HOST_DEVICE inline Number pair_of (Number first, Number second, float sign)
+INTHIST_HOST_DEVICE inline Complex pair_of (Complex first, Complex second, float sign)
 {
   return { first.re - sign * second.im, second.re + sign * first.im };
 }
 
 /// Returns b of the equation (conj (x) x' + mu + rho) v = b of a round of ADMM, for one channel. y
 /// is the wanted response. rho keeps the weights v near `near`, and mu keeps them near `last`.
-INTHIST_HOST_DEVICE inline Number right_side (Number x, float y, Number near, float rho,
-                                              Number last, float mu)
+INTHIST_HOST_DEVICE inline Complex right_side (Complex x, float y, Complex near, float rho,
+                                               Complex last, float mu)
 {
   return { x.re * y + rho * near.re + mu * last.re, -x.im * y + rho * near.im + mu * last.im };
 }

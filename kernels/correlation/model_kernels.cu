@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
 // The parts of the models of targets on a GPU (device_model.hpp) that are not correlation filters:
-// the edges of cells, filters of sizes, and colours.
+// the edges of cells (cell_grid.hpp on the CPU), filters of sizes (the tracker's size_filter.cpp)
+// and colours (the tracker's colour.cpp).
 #include <algorithm>
 
 #include <cuda_runtime.h>
@@ -113,7 +114,7 @@ __device__ void transform_sample (const SizeFilterJob &job, SizesScratch &scratc
     else if (job.mixed_share > 0)
       for (int i = kSizes - 1; i > 0; i--)
         values[i] = mixed (values[i], values[i - 1], job.mixed_share);
-    Number numbers[kSizes];
+    Complex numbers[kSizes];
     for (int i = 0; i < kSizes; i++)
       numbers[i] = { tables.sizes.fade[i] * values[i], 0 };
     transform_sizes (numbers, tables);
@@ -175,14 +176,14 @@ __device__ void learn_sample (const SizeFilterJob &job, const SizesScratch &samp
   const int channels = job.columns * job.rows * kOrientations;
   for (int i = threadIdx.x; i < kSizes * channels; i += kSizeThreads) {
     const int k = i / channels;
-    const Number before =
-        is_first ? Number{ 0, 0 } : Number{ model.numerator_re[i], model.numerator_im[i] };
-    const Number number = learned_number (before, { sample.re[i], sample.im[i] },
-                                          { tables.wanted_re[k], tables.wanted_im[k] }, job.rate);
+    const Complex before =
+        is_first ? Complex{ 0, 0 } : Complex{ model.numerator_re[i], model.numerator_im[i] };
+    const Complex number = learned_number (before, { sample.re[i], sample.im[i] },
+                                           { tables.wanted_re[k], tables.wanted_im[k] }, job.rate);
     model.numerator_re[i] = number.re, model.numerator_im[i] = number.im;
   }
   const float power = add_in_order<kSizes, float> (channels, [&] (int k, int i) {
-    return Number{ sample.re[k * channels + i], sample.im[k * channels + i] }.power ();
+    return Complex{ sample.re[k * channels + i], sample.im[k * channels + i] }.power ();
   });
   if (threadIdx.x < kSizes) {
     const int k = int (threadIdx.x);

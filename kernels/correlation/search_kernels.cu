@@ -2,7 +2,8 @@
 //
 // Searches for targets on a GPU (device_model.hpp). search () finds the best place of a target in a
 // square, by the responses of the filter and the colours (match.hpp). search_frame () finds the
-// places in the whole frame that have a target's colours.
+// places in the whole frame that have a target's colours. On the CPU these are filter.cpp, and the
+// tracker's host_model.cpp and colour.cpp.
 #include <cmath>
 
 #include "filter_block.cuh"
@@ -11,19 +12,19 @@ namespace inthist::correlation::cuda {
 namespace {
 
 /// Computes the filter's response to a square of cells with the spectra x, in shared memory.
-__device__ void respond (const ModelMemory &model, const Complexes &x, const Workspace &work,
+__device__ void respond (const ModelMemory &model, const ComplexPointers &x, const Workspace &work,
                          float *response)
 {
-  const Complexes w = spectrum (model.weights), sums = work.pairs;  // few of these are used
+  const ComplexPointers w = spectrum (model.weights), sums = work.pairs;  // few of these are used
   for_warps<8> (
       kFrequencies,
       [&] (int f) {
         const int i = f * kChannels + lane ();
         return w.at (i) * x.at (i);
       },
-      [&] (int f, Number product) {
+      [&] (int f, Complex product) {
         const Frequency at = Frequency::of (f);
-        const Number sum = { sum_of (product.re), sum_of (product.im) };
+        const Complex sum = { sum_of (product.re), sum_of (product.im) };
         if (lane () == 0 && at.counts) {
           if (!at.only)
             sums.set (at.m, { sum.re, -sum.im });
@@ -32,7 +33,7 @@ __device__ void respond (const ModelMemory &model, const Complexes &x, const Wor
       });
   __syncthreads ();
   // with real and imaginary parts swapped, a forward transform computes the inverse
-  const Complexes swapped = { sums.im, sums.re };
+  const ComplexPointers swapped = { sums.im, sums.re };
   transform_lines<1> (swapped, false, work.tables);
   transform_lines<1> (swapped, true, work.tables);
   for (int i = threadIdx.x; i < kFilterCells; i += kThreads)
@@ -201,7 +202,7 @@ search_squares (const SearchJob *jobs, int n, const ModelTables *tables, BlockSc
   const Workspace work (scratch, *tables);
   for (int i = int (blockIdx.x); i < n; i += int (gridDim.x)) {
     const SearchJob &job = jobs[i];
-    const Complexes spectra = spectrum (work.scratch.g);
+    const ComplexPointers spectra = spectrum (work.scratch.g);
     describe_spectra (job.square, work, spectra);
     respond (*job.model, spectra, work, response);
     find_match (job, add_up_scores (*job.scores, job.score_sums), response);

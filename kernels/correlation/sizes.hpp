@@ -28,8 +28,8 @@ INTHIST_HOST_DEVICE inline float mixed (float value, float neighbour, float shar
 
 /// Returns one frequency of a filter's numerator, moved by the learning rate `share` towards the
 /// conjugate of the wanted response, times the sample.
-INTHIST_HOST_DEVICE inline Number learned_number (Number numerator, Number sample, Number wanted,
-                                                  float share)
+INTHIST_HOST_DEVICE inline Complex learned_number (Complex numerator, Complex sample,
+                                                   Complex wanted, float share)
 {
   return { numerator.re + share * (wanted.re * sample.re + wanted.im * sample.im - numerator.re),
            numerator.im + share * (wanted.re * sample.im - wanted.im * sample.re - numerator.im) };

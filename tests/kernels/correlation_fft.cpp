@@ -14,17 +14,17 @@ using namespace inthist::correlation;
 
 namespace {
 
-Complexes noise (std::size_t n, unsigned seed)
+ComplexArray noise (std::size_t n, unsigned seed)
 {
   std::mt19937 random (seed);
   std::uniform_real_distribution<float> number (-1, 1);
-  Complexes values (n);
+  ComplexArray values (n);
   for (std::size_t i = 0; i < n; i++)
     values.re[i] = number (random), values.im[i] = number (random);
   return values;
 }
 
-std::complex<double> at (const Complexes &values, std::size_t i)
+std::complex<double> at (const ComplexArray &values, std::size_t i)
 {
   return { values.re[i], values.im[i] };
 }
@@ -43,8 +43,8 @@ TEST (lines)
 {
   for (const int length : { 4, 8, 16, 32, 64 })
     for (const int lanes : { 1, 3, 16 }) {
-      const Complexes values = noise (std::size_t (length * lanes), unsigned (length + lanes));
-      Complexes got = values;
+      const ComplexArray values = noise (std::size_t (length * lanes), unsigned (length + lanes));
+      ComplexArray got = values;
       Fft (length).run (got.re.data (), got.im.data (), lanes);
       for (int k = 0; k < length; k++)
         for (int lane = 0; lane < lanes; lane++) {
@@ -60,9 +60,9 @@ TEST (lines)
 TEST (pictures)
 {
   constexpr int kSide = 32, kLanes = 2;
-  const Complexes values = noise (kSide * kSide * kLanes, 7);
+  const ComplexArray values = noise (kSide * kSide * kLanes, 7);
   Fft fft (kSide);
-  Complexes got = values;
+  ComplexArray got = values;
   fft.forward_2d (got, kLanes);
   std::mt19937 random (8);
   for (int i = 0; i < 40; i++) {
@@ -85,8 +85,8 @@ TEST (pictures)
 TEST (same_bits_in_any_lane)
 {
   constexpr int kLength = 32, kLanes = 11;
-  const Complexes one = noise (kLength, 3);
-  Complexes alone = one, many (kLength * kLanes);
+  const ComplexArray one = noise (kLength, 3);
+  ComplexArray alone = one, many (kLength * kLanes);
   for (std::size_t i = 0; i < many.size (); i++)
     many.re[i] = one.re[i / kLanes], many.im[i] = one.im[i / kLanes];
   Fft fft (kLength);

@@ -91,7 +91,7 @@ double miss (const std::vector<float> &response, double width, double height)
   return sum / kCells;
 }
 
-using Complex = std::complex<double>;
+using ComplexDouble = std::complex<double>;
 
 /// The filter in double, by the sums that define a Fourier transform, on whole spectra.
 struct Dense {
@@ -110,7 +110,7 @@ struct Dense {
         inside_.push_back (share (x, width) * share (y, height));
       }
     wanted_ = transformed ({ peak.begin (), peak.end () }, -1);
-    for (const Complex &x : spectra (pictures))
+    for (const ComplexDouble &x : spectra (pictures))
       energy += std::norm (x) / kCells;
   }
 
@@ -119,10 +119,10 @@ struct Dense {
     const auto x = spectra (pictures);
     const auto last = v_;
     auto g = v_;
-    std::vector<Complex> h (v_.size ());
+    std::vector<ComplexDouble> h (v_.size ());
     for (int round = 0; round < rounds; round++, rho *= 10) {
       for (std::size_t k = 0; k < kCells; k++) {
-        Complex projected = 0, b[kChannels];
+        ComplexDouble projected = 0, b[kChannels];
         double power = 0;
         for (std::size_t c = 0; c < kChannels; c++) {
           const std::size_t i = k * kChannels + c;
@@ -136,7 +136,7 @@ struct Dense {
               / (mu + rho);
       }
       for (std::size_t c = 0; c < kChannels; c++) {
-        std::vector<Complex> one (kCells);
+        std::vector<ComplexDouble> one (kCells);
         for (std::size_t k = 0; k < kCells; k++)
           one[k] = v_[k * kChannels + c] + h[k * kChannels + c];
         one = transformed (one, 1);
@@ -158,9 +158,10 @@ struct Dense {
   std::vector<double> weights;
 
 private:
-  static std::vector<Complex> transformed (const std::vector<Complex> &picture, int sign)
+  static std::vector<ComplexDouble> transformed (const std::vector<ComplexDouble> &picture,
+                                                 int sign)
   {
-    std::vector<Complex> rows (kCells), all (kCells);
+    std::vector<ComplexDouble> rows (kCells), all (kCells);
     const auto turn = [sign] (int steps) {
       return std::polar (1.0, sign * 2 * std::numbers::pi * (steps % kGrid) / kGrid);
     };
@@ -175,11 +176,11 @@ private:
     return all;
   }
 
-  static std::vector<Complex> spectra (const std::vector<float> &pictures)
+  static std::vector<ComplexDouble> spectra (const std::vector<float> &pictures)
   {
-    std::vector<Complex> spectra (pictures.size ());
+    std::vector<ComplexDouble> spectra (pictures.size ());
     for (std::size_t c = 0; c < kChannels; c++) {
-      std::vector<Complex> one (kCells);
+      std::vector<ComplexDouble> one (kCells);
       for (std::size_t i = 0; i < kCells; i++)
         one[i] = pictures[i * kChannels + c];
       one = transformed (one, -1);
@@ -189,7 +190,7 @@ private:
     return spectra;
   }
 
-  std::vector<Complex> wanted_, v_;
+  std::vector<ComplexDouble> wanted_, v_;
   std::vector<double> inside_;
 };
 
@@ -203,7 +204,7 @@ std::size_t best_of (const std::vector<float> &response)
 TEST (spectra)
 {
   const auto pictures = noise (1);
-  const Complexes got = spectra_of (pictures);
+  const ComplexArray got = spectra_of (pictures);
   std::mt19937 random (2);
   for (int i = 0; i < 60; i++) {
     const int kx = int (random () % kHalf), ky = int (random () % kGrid), c = i % kChannels;
@@ -343,12 +344,12 @@ TEST (moves)
     for (int x = 0; x < kGrid; x++)
       std::copy_n (&picture[at (x, y) * kChannels], kChannels,
                    &moved[at (x + 3, y - 2) * kChannels]);
-  const auto expect_same = [] (const Complexes &got, const Complexes &wanted) {
+  const auto expect_same = [] (const ComplexArray &got, const ComplexArray &wanted) {
     for (std::size_t i = 0; i < wanted.size (); i++)
       fail_unless (std::fabs (got.re[i] - wanted.re[i]) < 1e-3
                    && std::fabs (got.im[i] - wanted.im[i]) < 1e-3);
   };
-  Complexes spectra = spectra_of (picture);
+  ComplexArray spectra = spectra_of (picture);
   shift_spectra (spectra, 3, -2);
   expect_same (spectra, spectra_of (moved));
 
@@ -384,7 +385,7 @@ TEST (instruction_sets)
       continue;  // not compiled
     hwy::SetSupportedTargetsForTest (target);
     hwy::GetChosenTarget ().Update (hwy::SupportedTargets ());
-    Complexes spectra = spectra_of (next);
+    ComplexArray spectra = spectra_of (next);
     shift_spectra (spectra, 0.7, -1.2);
     CorrelationFilter filter;
     filter.start (spectra_of (first), FilterBox (9.3, 6));

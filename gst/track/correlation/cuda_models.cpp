@@ -218,7 +218,7 @@ private:
   {
     auto to = std::make_unique<HostModel> ();
     const auto unpacked = [] (const FilterSpectrum &from) {
-      Complexes spectra (kFilterNumbers);
+      ComplexArray spectra (kFilterNumbers);
       std::copy_n (from, kFilterNumbers, spectra.re.begin ());
       std::copy_n (from + kFilterNumbers, kFilterNumbers, spectra.im.begin ());
       return spectra;
@@ -231,7 +231,7 @@ private:
                                                 * std::size_t (model.cells.columns)
                                                 * std::size_t (model.cells.rows)
                                           : 0;
-    Complexes numerator (n);
+    ComplexArray numerator (n);
     std::copy_n (memory.numerator_re, n, numerator.re.begin ());
     std::copy_n (memory.numerator_im, n, numerator.im.begin ());
     to->sizes.set ({ model.cells,

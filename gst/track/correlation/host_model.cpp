@@ -89,8 +89,8 @@ void HostModel::queue (const FrameTensors &frame, const ModelRequest &request)
 }
 
 /// Returns the spectra of a square of cells, from the sums in grid number `which` of the queries.
-Complexes HostModel::spectra_of_square (const FrameTensors &frame, const CellGrid &square,
-                                        std::size_t which) const
+ComplexArray HostModel::spectra_of_square (const FrameTensors &frame, const CellGrid &square,
+                                           std::size_t which) const
 {
   static thread_local std::vector<float> channels;
   const auto sums_of_square = [which] (const TargetCellsQuery &query) {
@@ -217,7 +217,7 @@ void HostModel::start (const FrameTensors &frame, const ModelRequest &request)
 
 /// Returns the spectra from which the filter will learn: of a new square around the target, or of a
 /// searched square, shifted so that the target is in its middle.
-Complexes HostModel::example_spectra (const FrameTensors &frame, const ModelRequest &request)
+ComplexArray HostModel::example_spectra (const FrameTensors &frame, const ModelRequest &request)
 {
   const CentreBox &box = request.box;
   if (!request.shift)

@@ -29,7 +29,7 @@ class HostModel {
 public:
   // The learned state of a target. `example` is set while the filter still has to learn from it.
   struct Example {
-    Complexes spectra;
+    ComplexArray spectra;
     double rate;
   };
   CorrelationFilter filter;
@@ -58,7 +58,7 @@ public:
 private:
   struct SquareSearch {
     Centre middle;
-    Complexes spectra;
+    ComplexArray spectra;
     ScoreMap scores;
     std::size_t first_score;  // first sum in queries.scores.sums
   };
@@ -71,13 +71,13 @@ private:
   void queue_sizes (const FrameTensors &frame, const CentreBox &box);
   void queue_search (const FrameTensors &frame, const ModelRequest &request, const Centre &middle);
   void queue_frame_search (const FrameTensors &frame, const CentreBox &box);
-  Complexes spectra_of_square (const FrameTensors &frame, const CellGrid &square,
-                               std::size_t which) const;
+  ComplexArray spectra_of_square (const FrameTensors &frame, const CellGrid &square,
+                                  std::size_t which) const;
   SizeFilter::Sample sample (const FrameTensors &frame, const CentreBox &box) const;
   Match best_match (const FrameTensors &frame, const ModelRequest &request, SquareSearch &searched,
                     std::size_t which) const;
   std::vector<Centre> find_candidates (const CentreBox &box);
-  Complexes example_spectra (const FrameTensors &frame, const ModelRequest &request);
+  ComplexArray example_spectra (const FrameTensors &frame, const ModelRequest &request);
   void start (const FrameTensors &frame, const ModelRequest &request);
   Expected<> search (const FrameTensors &frame, ModelRequest &request);
   void learn_size (const FrameTensors &frame, const ModelRequest &request);

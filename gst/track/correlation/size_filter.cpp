@@ -44,10 +44,10 @@ void set_wanted (SizeTables &tables)
 
 /// Returns the spectra of a sample along its sizes, [frequency][channel], after fading out the
 /// smallest and the largest sizes.
-Complexes faded_spectra (const SizeFilter::Sample &sample)
+ComplexArray faded_spectra (const SizeFilter::Sample &sample)
 {
   const std::size_t channels = sample.size () / kSizes;
-  Complexes spectra (sample.size ());
+  ComplexArray spectra (sample.size ());
   for (int i = 0; i < kSizes; i++) {
     const float fade = size_tables ().fade[i];
     for (std::size_t k = i * channels; k < (i + 1) * channels; k++)
@@ -152,22 +152,22 @@ void SizeFilter::enlarge_sample (Sample &sample, double factor)
 
 void SizeFilter::learn (const Sample &of, double rate)
 {
-  const Complexes sample = faded_spectra (of);
+  const ComplexArray sample = faded_spectra (of);
   const SizeTables &tables = size_tables ();
   const std::size_t channels = sample.size () / kSizes;
   auto &[cells, numerator, denominator, regularisation] = learned_;
   const bool is_first = denominator.empty ();
   if (is_first) {
-    numerator = Complexes (sample.size ());
+    numerator = ComplexArray (sample.size ());
     denominator.assign (kSizes, 0);
   }
   const float share = is_first ? 1 : float (rate) * kSizeRate;
   for (int k = 0; k < kSizes; k++) {
-    const Number wanted = { tables.wanted_re[k], tables.wanted_im[k] };
+    const Complex wanted = { tables.wanted_re[k], tables.wanted_im[k] };
     float power = 0;
     for (std::size_t i = k * channels; i < (k + 1) * channels; i++) {
-      const Number x = { sample.re[i], sample.im[i] };
-      const Number learned =
+      const Complex x = { sample.re[i], sample.im[i] };
+      const Complex learned =
           learned_number ({ numerator.re[i], numerator.im[i] }, x, wanted, share);
       numerator.re[i] = learned.re, numerator.im[i] = learned.im;
       power += x.power ();
@@ -185,7 +185,7 @@ void SizeFilter::learn (const Sample &of, double rate)
 double SizeFilter::find (const Sample &of) const
 {
   const auto &[cells, numerator, denominator, regularisation] = learned_;
-  const Complexes sample = faded_spectra (of);
+  const ComplexArray sample = faded_spectra (of);
   const std::size_t channels = sample.size () / kSizes;
   std::array<double, kSizes> re{}, im{}, response{};
   for (int k = 0; k < kSizes; k++) {

@@ -19,7 +19,7 @@
 
 namespace integralhist {
 
-using inthist::correlation::Complexes;
+using inthist::correlation::ComplexArray;
 
 const inthist::correlation::SizeTables &size_tables ();
 
@@ -57,7 +57,7 @@ public:
   /// The learned state of the filter of sizes, which is copied to a GPU and back.
   struct Learned {
     SizeCells cells = {};
-    Complexes numerator = {};  // [frequency][channel]
+    ComplexArray numerator = {};  // [frequency][channel]
     std::vector<float> denominator = {};
     float regularisation = 0;  // added to the denominator
   };
