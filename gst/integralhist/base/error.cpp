@@ -88,13 +88,13 @@ tl::unexpected<Error> take_gerror (GError *taken, const char *doing)
                         "the integral histogram gives no answer, and no reason");
 }
 
-std::string describe (const inthist::Shape &shape)
+std::string describe (const Shape &shape)
 {
   const std::string size = joined (" of ", shape.width, "x", shape.height, " pixels");
-  if (shape.content == inthist::Content::bins)
+  if (shape.content == Content::bins)
     return joined ("the integral histogram", size, " with ", shape.bins, " bins (",
                    inthist::name_of (shape.counter), ")");
-  if (shape.content == inthist::Content::weights)
+  if (shape.content == Content::weights)
     return joined ("the integral histogram of weights", size, " with ", shape.bins, " bins");
   return (shape.has_squares () ? "the tables of values and squares" : "the summed-area table")
          + size;

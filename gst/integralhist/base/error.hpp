@@ -17,6 +17,9 @@
 
 namespace integralhist {
 
+using inthist::Binning, inthist::Content, inthist::Image, inthist::Lut, inthist::Region,
+    inthist::Shape, inthist::Stream;
+
 struct Error {
   enum class Kind {
     failed,          // the device, the driver or a library failed
@@ -88,7 +91,7 @@ void set_gerror (GError **target, const Error &error);
 tl::unexpected<Error> take_gerror (GError *taken, const char *doing = "");
 
 /// Returns a text like "the integral histogram of 640x480 pixels with 32 bins (u32)", for messages.
-std::string describe (const inthist::Shape &shape);
+std::string describe (const Shape &shape);
 /// Returns the error message for a thread that could not start, with the system's reason `why`.
 std::string no_threads_text (const std::string &why);
 

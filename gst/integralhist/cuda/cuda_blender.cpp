@@ -104,7 +104,7 @@ public:
   explicit CudaBlender (ContextRef context) : context_ (context), own_ (std::move (context)) {}
 
   Expected<> draw (const inthist::Canvas &picture, const LevelPicture *map,
-                   const Drawings &drawings, inthist::Stream stream) override
+                   const Drawings &drawings, Stream stream) override
   {
     return with_context (*context_, [&] { return enqueue (picture, map, drawings, stream); });
   }
@@ -126,7 +126,7 @@ private:
   }
 
   CudaExpected<> enqueue (const inthist::Canvas &picture, const LevelPicture *map,
-                          const Drawings &drawings, inthist::Stream given)
+                          const Drawings &drawings, Stream given)
   {
     if (!own_->stream && !given)
       own_->stream = TRY (make_waiting_stream ());

@@ -141,13 +141,13 @@ Expected<std::size_t> CudaContext::free_memory () const
   });
 }
 
-Expected<> CudaContext::synchronize (inthist::Stream stream) const
+Expected<> CudaContext::synchronize (Stream stream) const
 {
   return with_context (*this, [&] { return check (cudaStreamSynchronize (stream)); });
 }
 
 Expected<> CudaContext::copy_from (const CudaContext &other, const void *from, void *to,
-                                   std::size_t bytes, inthist::Stream stream) const
+                                   std::size_t bytes, Stream stream) const
 {
   const auto as_pointer = [] (const void *p) { return reinterpret_cast<CUdeviceptr> (p); };
   const auto context = [] (const CudaContext &c) { return static_cast<CUcontext> (c.handle_); };

@@ -26,11 +26,11 @@ public:
   /// PyTorch, CuPy and Numba use.
   bool is_primary () const;
   Expected<std::size_t> free_memory () const;
-  Expected<> synchronize (inthist::Stream stream) const;
+  Expected<> synchronize (Stream stream) const;
   /// Enqueues a copy from the memory of another CUDA context to this context, which is current:
   /// directly from GPU to GPU if possible.
   Expected<> copy_from (const CudaContext &other, const void *from, void *to, std::size_t bytes,
-                        inthist::Stream stream) const;
+                        Stream stream) const;
 
   /// Records a CUDA event, which fires after the work now on all streams of this context. Returns
   /// false if the driver is older than CUDA 12.5 and cannot do this.

@@ -38,8 +38,8 @@ using namespace inthist::cuda;
 
 class CudaEngine final : public PartEngine {
 public:
-  CudaEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-              ContextRef context, const PartLimit &limit)
+  CudaEngine (const Shape &shape, const Lut &lut, const Options &options, ContextRef context,
+              const PartLimit &limit)
       : shape_ (shape), largest_part_ (limit.of (shape)), lut_ (lut), download_ (options.download),
         context_ (std::move (context)), queries_ (std::make_shared<QueryBufferPool> (context_)),
         download_stream_ (context_), above_ (context_), slots_ (context_, options.async_depth),
@@ -189,7 +189,7 @@ private:
   Expected<> enqueue (const PartFrame &frame, const Part &part, std::byte *host, CudaTensor &tensor,
                       Slot &slot)
   {
-    const inthist::Image image = TRY (fetch_rows (frame, part, slot));
+    const Image image = TRY (fetch_rows (frame, part, slot));
     TRY (compute ({ image, lut_of_part (frame.lut_or (lut_), shape_, part) }, part, tensor, slot));
     slot.downloads = host || download_ == Download::eager;
     if (slot.downloads)
@@ -199,7 +199,7 @@ private:
 
   /// Enqueues the upload of the picture rows that a part needs, unless they are on the device, and
   /// makes the slot's stream wait for them. Returns the rows on the device.
-  Expected<inthist::Image> fetch_rows (const PartFrame &frame, const Part &part, Slot &slot)
+  Expected<Image> fetch_rows (const PartFrame &frame, const Part &part, Slot &slot)
   {
     slot.picture = nullptr;
     slot.upload_measured = false;
@@ -216,7 +216,7 @@ private:
     slot.upload_measured = std::exchange (picture->timed, false);
     TRY (check (cudaStreamWaitEvent (slot.stream.get (), picture->arrived.get (), 0)));
     slot.picture = picture;
-    inthist::Image image = picture->image;
+    Image image = picture->image;
     image.first_row = rows_of_part (frame.image, part).first_row;
     return image;
   }
@@ -227,8 +227,7 @@ private:
            && (!frame.context || frame.context->handle () == context_->handle ());
   }
 
-  CudaExpected<> compute (const inthist::Binning &binning, const Part &part, CudaTensor &tensor,
-                          Slot &slot)
+  CudaExpected<> compute (const Binning &binning, const Part &part, CudaTensor &tensor, Slot &slot)
   {
     cudaStream_t stream = slot.stream.get ();
     TRY (tensor.reuse (stream));
@@ -276,8 +275,8 @@ private:
     return check (cudaEventRecord (slot.downloaded.get (), stream));
   }
 
-  const inthist::Shape shape_, largest_part_;  // shape_ is the shape of a whole frame
-  const inthist::Lut lut_;
+  const Shape shape_, largest_part_;  // shape_ is the shape of a whole frame
+  const Lut lut_;
   const Download download_;
   const ContextRef context_;
   const std::shared_ptr<QueryBufferPool> queries_;
@@ -297,9 +296,10 @@ private:
 
 }  // namespace
 
-Expected<std::unique_ptr<PartEngine>>
-make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-                  std::shared_ptr<CudaContext> context, const PartLimit &limit)
+Expected<std::unique_ptr<PartEngine>> make_cuda_engine (const Shape &shape, const Lut &lut,
+                                                        const Options &options,
+                                                        std::shared_ptr<CudaContext> context,
+                                                        const PartLimit &limit)
 {
   auto engine = std::make_unique<CudaEngine> (shape, lut, options, std::move (context), limit);
   TRY (engine->open (options));

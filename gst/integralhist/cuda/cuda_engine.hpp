@@ -9,8 +9,9 @@
 namespace integralhist {
 
 /// Makes a part engine on a GPU. It measures strategies (plan.hpp) unless the options name one.
-Expected<std::unique_ptr<PartEngine>>
-make_cuda_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-                  std::shared_ptr<CudaContext> context, const PartLimit &limit = {});
+Expected<std::unique_ptr<PartEngine>> make_cuda_engine (const Shape &shape, const Lut &lut,
+                                                        const Options &options,
+                                                        std::shared_ptr<CudaContext> context,
+                                                        const PartLimit &limit = {});
 
 }  // namespace integralhist

@@ -18,7 +18,6 @@ namespace integralhist {
 namespace {
 
 using namespace inthist::cuda;
-using inthist::Content;
 
 constexpr std::size_t kMaxAnswer = 256 << 20;  // bytes
 
@@ -43,8 +42,7 @@ CudaFeatureImage::Resources::~Resources ()
 
 Expected<std::unique_ptr<CudaFeatureImage>>
 CudaFeatureImage::create (ContextRef context, std::shared_ptr<QueryBufferPool> buffers,
-                          const inthist::Shape &shape, const inthist::Lut &lut,
-                          std::atomic<guint64> &answers)
+                          const Shape &shape, const Lut &lut, std::atomic<guint64> &answers)
 {
   std::unique_ptr<CudaFeatureImage> image (
       new CudaFeatureImage (std::move (context), std::move (buffers), shape, lut, answers));
@@ -53,7 +51,7 @@ CudaFeatureImage::create (ContextRef context, std::shared_ptr<QueryBufferPool> b
 }
 
 CudaFeatureImage::CudaFeatureImage (ContextRef context, std::shared_ptr<QueryBufferPool> buffers,
-                                    const inthist::Shape &shape, const inthist::Lut &lut,
+                                    const Shape &shape, const Lut &lut,
                                     std::atomic<guint64> &answers)
     : context_ (context), buffers_ (std::move (buffers)), shape_ (shape), lut_ (lut),
       answers_ (answers), own_ (std::move (context))
@@ -69,14 +67,14 @@ Expected<> CudaFeatureImage::open ()
   });
 }
 
-Expected<> CudaFeatureImage::upload_picture (const inthist::Binning &picture)
+Expected<> CudaFeatureImage::upload_picture (const Binning &picture)
 {
   return with_context (*context_, [&] () -> CudaExpected<> {
     cudaStream_t stream = own_->stream.get ();
     const PicturePlanes planes (picture.image, shape_.width, shape_.height);
     TRY (own_->picture.reserve (planes.size ()));
     TRY (upload (planes, own_->picture.get (), stream));
-    const inthist::Binning there = { planes.image_in (own_->picture.get ()), picture.lut };
+    const Binning there = { planes.image_in (own_->picture.get ()), picture.lut };
     TRY (check (inthist::cuda::bin_image (there, shape_.width, shape_.height, values (), stream)));
     return check (cudaEventRecord (own_->values_ready.get (), stream));
   });
@@ -87,8 +85,7 @@ Expected<> CudaFeatureImage::await_upload ()
   return with_context (*context_, [&] { return await (own_->values_ready.get ()); });
 }
 
-Expected<> CudaFeatureImage::compute_values (const inthist::Binning &picture,
-                                             inthist::Stream producer)
+Expected<> CudaFeatureImage::compute_values (const Binning &picture, Stream producer)
 {
   return with_context (*context_, [&] () -> CudaExpected<> {
     cudaStream_t stream = own_->stream.get ();
@@ -127,7 +124,7 @@ Expected<> CudaFeatureImage::add_up_cells (std::span<const CellsQuery> queries)
   return copy (queries, buffers->host_answers.get ());
 }
 
-Expected<> CudaFeatureImage::count (std::span<const inthist::Region> windows, guint32 *counts)
+Expected<> CudaFeatureImage::count (std::span<const Region> windows, guint32 *counts)
 {
   const std::size_t bytes = windows.size () * std::size_t (shape_.bins) * sizeof *counts;
   QueryLease buffers;
@@ -138,7 +135,7 @@ Expected<> CudaFeatureImage::count (std::span<const inthist::Region> windows, gu
     cudaStream_t stream = buffers->stream.get ();
     TRY (check (cudaMemcpyAsync (buffers->inputs.get (), buffers->host_inputs.get (),
                                  windows.size_bytes (), cudaMemcpyHostToDevice, stream)));
-    TRY (count_on (stream, reinterpret_cast<const inthist::Region *> (buffers->inputs.get ()),
+    TRY (count_on (stream, reinterpret_cast<const Region *> (buffers->inputs.get ()),
                    int (windows.size ()), reinterpret_cast<guint32 *> (buffers->answers.get ())));
     return fetch (*buffers, bytes);
   }));
@@ -146,7 +143,7 @@ Expected<> CudaFeatureImage::count (std::span<const inthist::Region> windows, gu
   return {};
 }
 
-Expected<> CudaFeatureImage::add_up_cells_on (inthist::Stream stream, const CellGrids &grids)
+Expected<> CudaFeatureImage::add_up_cells_on (Stream stream, const CellGrids &grids)
 {
   TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
   TRY (check (inthist::cuda::add_up_cells (values (), shape_, grids, stream)));
@@ -154,8 +151,7 @@ Expected<> CudaFeatureImage::add_up_cells_on (inthist::Stream stream, const Cell
   return {};
 }
 
-Expected<> CudaFeatureImage::count_on (inthist::Stream stream, const inthist::Region *windows,
-                                       int n, guint32 *counts)
+Expected<> CudaFeatureImage::count_on (Stream stream, const Region *windows, int n, guint32 *counts)
 {
   TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
   TRY (check (
@@ -280,7 +276,7 @@ GpuAssist cuda_assist (std::shared_ptr<CudaContext> context)
   };
   const auto make =
       [context, buffers = std::make_shared<QueryBufferPool> (context)] (
-          const inthist::Shape &shape, const inthist::Lut &lut,
+          const Shape &shape, const Lut &lut,
           std::atomic<guint64> &answers) -> Expected<std::unique_ptr<DeviceFeatureImage>> {
     return TRY (CudaFeatureImage::create (context, buffers, shape, lut, answers));
   };

@@ -9,8 +9,6 @@
 #include <memory>
 #include <span>
 
-#include <kernels/cuda/raii.hpp>
-
 #include <gst/integralhist/engine/device_feature_image.hpp>
 
 #include "in_context.hpp"
@@ -21,25 +19,23 @@ namespace integralhist {
 class CudaFeatureImage final : public DeviceFeatureImage {
 public:
   static Expected<std::unique_ptr<CudaFeatureImage>>
-  create (ContextRef context, std::shared_ptr<QueryBufferPool> buffers, const inthist::Shape &shape,
-          const inthist::Lut &lut, std::atomic<guint64> &answers);
+  create (ContextRef context, std::shared_ptr<QueryBufferPool> buffers, const Shape &shape,
+          const Lut &lut, std::atomic<guint64> &answers);
 
-  Expected<> upload_picture (const inthist::Binning &picture) override;
+  Expected<> upload_picture (const Binning &picture) override;
   Expected<> await_upload () override;
-  Expected<> compute_values (const inthist::Binning &picture, inthist::Stream producer) override;
-  inthist::Stream stream () const override { return own_->stream.get (); }
+  Expected<> compute_values (const Binning &picture, Stream producer) override;
+  Stream stream () const override { return own_->stream.get (); }
   const std::shared_ptr<CudaContext> &context () const override { return context_; }
-  const inthist::Shape &shape () const override { return shape_; }
+  const Shape &shape () const override { return shape_; }
   std::size_t bytes () const override { return own_->picture.bytes () + own_->values.bytes (); }
   bool takes (std::span<const CellsQuery> queries) const override;
   Expected<> add_up_cells (std::span<const CellsQuery> queries) override;
-  Expected<> count (std::span<const inthist::Region> windows, guint32 *counts) override;
-  Expected<> add_up_cells_on (inthist::Stream stream,
-                              const inthist::cuda::CellGrids &grids) override;
-  Expected<> count_on (inthist::Stream stream, const inthist::Region *windows, int n,
-                       guint32 *counts) override;
+  Expected<> count (std::span<const Region> windows, guint32 *counts) override;
+  Expected<> add_up_cells_on (Stream stream, const inthist::cuda::CellGrids &grids) override;
+  Expected<> count_on (Stream stream, const Region *windows, int n, guint32 *counts) override;
   Expected<> add_reader (CUevent_st *done) override;
-  const inthist::Lut &lut () const override { return lut_; }
+  const Lut &lut () const override { return lut_; }
 
   /// Returns the feature values, which are ready once the event values_ready () has fired.
   inthist::PixelPlane values () const
@@ -50,8 +46,7 @@ public:
 
 private:
   CudaFeatureImage (ContextRef context, std::shared_ptr<QueryBufferPool> buffers,
-                    const inthist::Shape &shape, const inthist::Lut &lut,
-                    std::atomic<guint64> &answers);
+                    const Shape &shape, const Lut &lut, std::atomic<guint64> &answers);
 
   struct Resources {
     inthist::cuda::StreamOwner stream;
@@ -71,8 +66,8 @@ private:
   {
     return inthist::padded_columns (shape_.width) * inthist::bytes_of (shape_.pixel);
   }
-  inthist::cuda::CudaExpected<> enqueue_cells (std::span<const CellsQuery> queries,
-                                               QueryBuffers &buffers, cudaStream_t stream) const;
+  CudaExpected<> enqueue_cells (std::span<const CellsQuery> queries, QueryBuffers &buffers,
+                                cudaStream_t stream) const;
   CellInputSizes input_sizes_of (std::span<const CellsQuery> queries) const;
   inthist::cuda::CellGrids stage (std::span<const CellsQuery> queries, const CellInputSizes &sizes,
                                   const QueryBuffers &buffers) const;
@@ -81,8 +76,8 @@ private:
 
   const ContextRef context_;
   const std::shared_ptr<QueryBufferPool> buffers_;
-  const inthist::Shape shape_;
-  const inthist::Lut lut_;
+  const Shape shape_;
+  const Lut lut_;
   std::atomic<guint64> &answers_;
   InContext<Resources> own_;
 };

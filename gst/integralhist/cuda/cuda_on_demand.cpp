@@ -40,7 +40,7 @@ public:
   /// Enqueues the computation of a region's tensor from the frame's feature image. If the region is
   /// not the whole frame, the tensor has memory for slightly larger ones, to be reused. The CUDA
   /// context is current.
-  Expected<std::shared_ptr<CudaTensor>> compute (const inthist::Shape &shape, const Region &region,
+  Expected<std::shared_ptr<CudaTensor>> compute (const Shape &shape, const Region &region,
                                                  bool is_whole, CudaFeatureImage &image)
   {
     std::shared_ptr<CudaTensor> tensor = TRY (take (shape, is_whole));
@@ -71,10 +71,10 @@ private:
   };
 
   /// Returns a tensor that goes back to the idle tensors when its last owner drops it.
-  Expected<std::shared_ptr<CudaTensor>> take (const inthist::Shape &shape, bool is_whole)
+  Expected<std::shared_ptr<CudaTensor>> take (const Shape &shape, bool is_whole)
   {
     constexpr int kUnit = 128;
-    inthist::Shape room = shape;
+    Shape room = shape;
     if (!is_whole) {
       room.width = inthist::round_up (shape.width, kUnit);
       room.height = inthist::round_up (shape.height, kUnit);
@@ -92,7 +92,7 @@ private:
                                         });
   }
   /// Makes a tensor. If memory is short, frees the idle tensors and tries again.
-  Expected<std::unique_ptr<CudaTensor>> make (const inthist::Shape &room)
+  Expected<std::unique_ptr<CudaTensor>> make (const Shape &room)
   {
     for (;;) {
       auto made = CudaTensor::create (room, 0, context, queries_, download_);
@@ -126,7 +126,7 @@ private:
   static Expected<> enqueue (CudaTensor &tensor, const Region &region, Workplace &place,
                              CudaFeatureImage &image)
   {
-    const inthist::Shape &shape = tensor.shape;
+    const Shape &shape = tensor.shape;
     cudaStream_t stream = place.stream.get ();
     const inthist::Strategy &strategy = *inthist::preferred_strategy (inthist::Device::cuda, shape);
     const std::size_t pixel = inthist::bytes_of (shape.pixel),
@@ -136,13 +136,12 @@ private:
     TRY (place.workspace.reserve (strategy.workspace_bytes (shape, {})));
     TRY (tensor.reuse (stream));
     TRY (check (cudaStreamWaitEvent (stream, image.values_ready (), 0)));
-    const inthist::Binning binning = { { values.data, std::ptrdiff_t (values.stride), {} },
-                                       image.lut () };
+    const Binning binning = { { values.data, std::ptrdiff_t (values.stride), {} }, image.lut () };
     // The weights of a region narrower than the frame are copied, because a strategy on a GPU reads
     // them only from a plane with the stride of the region (PixelPlane).
-    const bool bins = shape.content == inthist::Content::bins,
-               moves = shape.content == inthist::Content::weights
-                       && (region.x > 0 || values.stride != stride);
+    const bool bins = shape.content == Content::bins,
+               moves =
+                   shape.content == Content::weights && (region.x > 0 || values.stride != stride);
     inthist::PixelPlane pixels = values;
     if (bins || moves) {
       TRY (place.pixels.reserve (stride * shape.height));
@@ -216,7 +215,7 @@ public:
     return is_prepared_ && image_->takes (queries) ? image_->add_up_cells (queries)
                                                    : OnDemandTensor::ask_cells (queries);
   }
-  Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override
+  Expected<> ask_on (Stream stream, std::span<const Query> queries) override
   {
     for (const Query &query : queries)
       TRY (ask_region_tensor (*TRY (region_tensor_for (query)), query, stream));

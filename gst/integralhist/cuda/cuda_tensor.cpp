@@ -13,8 +13,8 @@ namespace integralhist {
 
 using namespace inthist::cuda;
 
-Expected<std::unique_ptr<CudaTensor>> CudaTensor::create (const inthist::Shape &shape,
-                                                          unsigned alive, ContextRef context,
+Expected<std::unique_ptr<CudaTensor>> CudaTensor::create (const Shape &shape, unsigned alive,
+                                                          ContextRef context,
                                                           std::shared_ptr<QueryBufferPool> queries,
                                                           Download download)
 {
@@ -80,7 +80,7 @@ Expected<> CudaTensor::ask (std::span<const Query> queries)
   });
 }
 
-Expected<> CudaTensor::ask_on (inthist::Stream stream, std::span<const Query> queries)
+Expected<> CudaTensor::ask_on (Stream stream, std::span<const Query> queries)
 {
   return with_context (*context_, [&] () -> Expected<> {
     StagedQueries staged =
@@ -105,7 +105,7 @@ CudaExpected<cudaEvent_t> CudaTensor::event_for_reader ()
   return reader->get ();
 }
 
-Expected<> CudaTensor::add_reader (inthist::Stream stream)
+Expected<> CudaTensor::add_reader (Stream stream)
 {
   return with_context (*context_, [&] () -> CudaExpected<> {
     const std::lock_guard lock (readers_mutex_);
@@ -124,7 +124,7 @@ void CudaTensor::add_all_readers ()
     own_->has_unknown_readers = true;
 }
 
-Expected<> CudaTensor::wait_on (inthist::Stream stream)
+Expected<> CudaTensor::wait_on (Stream stream)
 {
   return with_context (
       *context_, [&] { return check (cudaStreamWaitEvent (stream, own_->computed.get (), 0)); });

@@ -14,7 +14,7 @@ namespace integralhist {
 class CudaTensor final : public EngineTensor, public DeviceTensor {
 public:
   /// Makes a tensor; the CUDA context is current. Error messages say that `alive` tensors exist.
-  static Expected<std::unique_ptr<CudaTensor>> create (const inthist::Shape &shape, unsigned alive,
+  static Expected<std::unique_ptr<CudaTensor>> create (const Shape &shape, unsigned alive,
                                                        ContextRef context,
                                                        std::shared_ptr<QueryBufferPool> queries,
                                                        Download download);
@@ -22,10 +22,10 @@ public:
   Expected<> wait (GstClockTime timeout) override;
   Expected<> wait_for_copy (GstClockTime timeout) override;
   Expected<> ask (std::span<const Query> queries) override;
-  Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override;
-  Expected<> add_reader (inthist::Stream stream) override;
+  Expected<> ask_on (Stream stream, std::span<const Query> queries) override;
+  Expected<> add_reader (Stream stream) override;
   void add_all_readers () override;
-  Expected<> wait_on (inthist::Stream stream) override;
+  Expected<> wait_on (Stream stream) override;
   Expected<const void *> host () override;
   Expected<std::function<Expected<> ()>> start_copy (const HostDestination &to) override;
   CudaView cuda () override;
@@ -39,16 +39,16 @@ public:
   /// Returns the bytes of the tensor's memory. The tensor can have any shape that fits.
   std::size_t room () const { return room_; }
   /// Makes `stream`, which will overwrite the tensor, wait for all earlier uses of the tensor.
-  inthist::cuda::CudaExpected<> reuse (cudaStream_t stream);
-  inthist::cuda::CudaExpected<> set_computed (cudaStream_t stream);
+  CudaExpected<> reuse (cudaStream_t stream);
+  CudaExpected<> set_computed (cudaStream_t stream);
   cudaEvent_t computed () const { return own_->computed.get (); }
   /// Enqueues the download of the tensor to its host copy. `stream` already waits for the tensor.
-  inthist::cuda::CudaExpected<> start_download (cudaStream_t stream);
-  inthist::cuda::CudaExpected<> enqueue_copy (const HostDestination &to, cudaStream_t stream);
+  CudaExpected<> start_download (cudaStream_t stream);
+  CudaExpected<> enqueue_copy (const HostDestination &to, cudaStream_t stream);
 
 private:
-  CudaTensor (const inthist::Shape &shape, ContextRef context,
-              std::shared_ptr<QueryBufferPool> queries, Download download)
+  CudaTensor (const Shape &shape, ContextRef context, std::shared_ptr<QueryBufferPool> queries,
+              Download download)
       : EngineTensor (shape), context_ (std::move (context)), queries_ (std::move (queries)),
         download_ (download), room_ (bytes ()), own_ (context_)
   {
@@ -66,11 +66,10 @@ private:
   };
 
   /// Returns an event to record after a reader's work; the caller holds readers_mutex_.
-  inthist::cuda::CudaExpected<cudaEvent_t> event_for_reader ();
-  inthist::cuda::CudaExpected<> copy_pieces (const HostDestination &destination,
-                                             cudaStream_t stream);
+  CudaExpected<cudaEvent_t> event_for_reader ();
+  CudaExpected<> copy_pieces (const HostDestination &destination, cudaStream_t stream);
   /// Enqueues queries on the device; they run after the tensor is computed.
-  inthist::cuda::CudaExpected<> enqueue (const StagedQueries &staged, cudaStream_t stream);
+  CudaExpected<> enqueue (const StagedQueries &staged, cudaStream_t stream);
 
   const ContextRef context_;
   const std::shared_ptr<QueryBufferPool> queries_;

@@ -8,9 +8,13 @@
 #include <type_traits>
 #include <utility>
 
+#include <kernels/cuda/raii.hpp>
+
 #include "cuda_context.hpp"
 
 namespace integralhist {
+
+using inthist::cuda::CudaExpected;
 
 using ContextRef = std::shared_ptr<CudaContext>;
 

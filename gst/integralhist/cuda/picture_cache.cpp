@@ -37,7 +37,7 @@ Picture *PictureCache::find (const PartFrame &frame, const Part &part)
 
 Expected<Picture *> PictureCache::fetch (const PartFrame &frame, const Part &part, bool measured)
 {
-  const inthist::Image image = rows_of_part (frame.image, part);
+  const Image image = rows_of_part (frame.image, part);
   const bool on_host = frame.location != PixelLocation::device;
   Picture &picture = next ();
   n_fetched_++;

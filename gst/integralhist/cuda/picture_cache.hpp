@@ -8,8 +8,6 @@
 #include <functional>
 #include <vector>
 
-#include <kernels/cuda/raii.hpp>
-
 #include <gst/integralhist/engine/part_engine.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
 #include <gst/integralhist/memory/part.hpp>
@@ -24,23 +22,23 @@ struct Picture {
   inthist::cuda::GrowingDeviceMemory memory;
   inthist::cuda::EventOwner upload_started, arrived;
   guint64 frame = 0;
-  int first_row = -1;    // -1: no picture yet
-  bool timed = false;    // its upload is measured, but not in the statistics yet
-  inthist::Image image;  // of what the memory holds
+  int first_row = -1;  // -1: no picture yet
+  bool timed = false;  // its upload is measured, but not in the statistics yet
+  Image image;         // of what the memory holds
 };
 
 /// Pictures are overwritten in turn. Only one thread uses them, with the CUDA context current.
 class PictureCache {
 public:
   /// A function that waits until no frame in flight reads the given picture.
-  using AwaitReaders = std::function<inthist::cuda::CudaExpected<> (const Picture &)>;
+  using AwaitReaders = std::function<CudaExpected<> (const Picture &)>;
 
   PictureCache (ContextRef context, std::size_t n, int width, AwaitReaders await_readers)
       : context_ (std::move (context)), width_ (width), await_readers_ (std::move (await_readers)),
         stream_ (context_), pictures_ (context_, n)
   {
   }
-  inthist::cuda::CudaExpected<> open ();
+  CudaExpected<> open ();
 
   /// Returns the picture for a part of a frame, or null if the device neither has nor uploads it.
   Picture *find (const PartFrame &frame, const Part &part);
@@ -56,11 +54,10 @@ public:
   guint64 bytes_staged () const { return bytes_staged_; }
 
 private:
-  inthist::cuda::CudaExpected<> forget (Picture &picture);
-  inthist::cuda::CudaExpected<PicturePlanes> stage_in (Picture &picture,
-                                                       const PicturePlanes &planes);
+  CudaExpected<> forget (Picture &picture);
+  CudaExpected<PicturePlanes> stage_in (Picture &picture, const PicturePlanes &planes);
   template <class Memory>
-  inthist::cuda::CudaExpected<> reserve (Memory Picture::*which, std::size_t bytes);
+  CudaExpected<> reserve (Memory Picture::*which, std::size_t bytes);
 
   const ContextRef context_;
   const int width_;

@@ -16,7 +16,7 @@ namespace {
 
 /// Calls the function `array` with the pointer and the bytes of each input array of a query.
 template <class Array>
-void for_inputs (const inthist::Shape &shape, Query &query, Array &&array)
+void for_inputs (const Shape &shape, Query &query, Array &&array)
 {
   const auto visit = [&] (auto &pointer, std::size_t n) {
     if (pointer && n > 0)
@@ -32,7 +32,7 @@ void for_inputs (const inthist::Shape &shape, Query &query, Array &&array)
 /// (kernels/query.hpp), and whether it is uploaded or downloaded. The order keeps uploaded arrays
 /// together, and downloaded ones. Answers without an address are not downloaded.
 template <class Array>
-void for_outputs (const inthist::Shape &shape, std::span<Query> queries, Array &&array)
+void for_outputs (const Shape &shape, std::span<Query> queries, Array &&array)
 {
   for (const auto &[goes_up, comes_back] :
        { std::pair (true, false), std::pair (true, true), std::pair (false, true) })
@@ -101,7 +101,7 @@ CudaExpected<QueryLease> QueryBufferPool::lease ()
   return QueryLease (buffers.release (), { this });
 }
 
-Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inthist::Shape &shape,
+Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const Shape &shape,
                                                std::span<const Query> queries, AnswerMemory answers)
 {
   const bool in_host_memory = answers == AnswerMemory::host;
@@ -122,7 +122,7 @@ Expected<StagedQueries> StagedQueries::create (QueryBufferPool &pool, const inth
   return staged;
 }
 
-std::size_t StagedQueries::plan_answers (const inthist::Shape &shape)
+std::size_t StagedQueries::plan_answers (const Shape &shape)
 {
   Packing outputs;
   for_outputs (shape, queries_, [&] (auto &, std::size_t bytes, bool goes_up, bool comes_back) {
@@ -165,7 +165,7 @@ Expected<> StagedQueries::reserve (QueryBufferPool &pool, std::size_t output_byt
                 ": ask for fewer windows in each call");
 }
 
-void StagedQueries::put_inputs (const inthist::Shape &shape)
+void StagedQueries::put_inputs (const Shape &shape)
 {
   Packing packing;
   for (Query &query : queries_)
@@ -177,7 +177,7 @@ void StagedQueries::put_inputs (const inthist::Shape &shape)
     });
 }
 
-void StagedQueries::put_answers (const inthist::Shape &shape)
+void StagedQueries::put_answers (const Shape &shape)
 {
   std::byte *const answers =
       in_host_answers_ ? buffers_->host_answers.get () : buffers_->answers.get ();

@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include <kernels/cuda/raii.hpp>
 #include <kernels/query.hpp>
 
 #include <gst/integralhist/memory/idle_list.hpp>
@@ -26,10 +25,10 @@ struct QueryBuffers {
 
   bool ended = false;  // end () was called
 
-  inthist::cuda::CudaExpected<> reserve (std::size_t inputs_bytes, std::size_t answers_bytes,
-                                         std::size_t host_answers_bytes);
+  CudaExpected<> reserve (std::size_t inputs_bytes, std::size_t answers_bytes,
+                          std::size_t host_answers_bytes);
   /// Records the event `done` on the CUDA stream `on`, after all use of the buffers.
-  inthist::cuda::CudaExpected<> end (cudaStream_t on);
+  CudaExpected<> end (cudaStream_t on);
 };
 
 class QueryBufferPool;
@@ -48,7 +47,7 @@ public:
   explicit QueryBufferPool (ContextRef context) : context_ (context), idle_ (std::move (context)) {}
 
   /// Returns idle or new buffers, for one call. The CUDA context must be current.
-  inthist::cuda::CudaExpected<QueryLease> lease ();
+  CudaExpected<QueryLease> lease ();
 
 private:
   friend QueryBufferReturn;
@@ -65,20 +64,20 @@ class StagedQueries {
 public:
   /// Copies the inputs of queries to pinned memory, for the upload. With AnswerMemory::host carried
   /// values are copied too, and answers later return to the addresses in the queries.
-  static Expected<StagedQueries> create (QueryBufferPool &pool, const inthist::Shape &shape,
+  static Expected<StagedQueries> create (QueryBufferPool &pool, const Shape &shape,
                                          std::span<const Query> queries, AnswerMemory answers);
 
   const QueryBuffers &buffers () const { return *buffers_; }
   std::span<const Query> queries () const { return queries_; }
-  inthist::cuda::CudaExpected<> upload (cudaStream_t stream) const;
-  inthist::cuda::CudaExpected<> download (cudaStream_t stream) const;
+  CudaExpected<> upload (cudaStream_t stream) const;
+  CudaExpected<> download (cudaStream_t stream) const;
   /// Enqueues copies of each best window to its address in GPU memory if that address does not suit
   /// the atomic operations of kernels.
-  inthist::cuda::CudaExpected<> copy_bests (cudaStream_t stream) const;
+  CudaExpected<> copy_bests (cudaStream_t stream) const;
   /// Copies downloaded answers from pinned memory to the addresses in the queries.
   void copy_answers () const;
   /// Marks the use of the buffers as over after the work that is now on `stream`.
-  inthist::cuda::CudaExpected<> end (cudaStream_t stream) { return buffers_->end (stream); }
+  CudaExpected<> end (cudaStream_t stream) { return buffers_->end (stream); }
 
 private:
   struct Copy {
@@ -91,11 +90,11 @@ private:
     return reinterpret_cast<std::uintptr_t> (best) % sizeof (*best) != 0;
   }
   // Three steps of create (). Both functions of the first return the bytes of the answers' buffer.
-  std::size_t plan_answers (const inthist::Shape &shape);
+  std::size_t plan_answers (const Shape &shape);
   std::size_t plan_bests ();
   Expected<> reserve (QueryBufferPool &pool, std::size_t output_bytes);
-  void put_inputs (const inthist::Shape &shape);
-  void put_answers (const inthist::Shape &shape);
+  void put_inputs (const Shape &shape);
+  void put_answers (const Shape &shape);
   void put_bests ();
 
   QueryLease buffers_;

@@ -18,7 +18,7 @@ namespace integralhist {
 struct Slot {
   inthist::cuda::StreamOwner stream;
   inthist::cuda::DeviceMemory pixels, workspace;
-  std::optional<inthist::Shape> workspace_shape;          // the shape that last used the workspace
+  std::optional<Shape> workspace_shape;                   // the shape that last used the workspace
   inthist::cuda::EventOwner ready, computed, downloaded;  // each event fires after its step
   inthist::cuda::EventOwner compute_started, download_started;  // only in measured frames
   const Picture *picture = nullptr;                             // null: pixels read in place
@@ -31,11 +31,11 @@ struct Slot {
 class Slots {
 public:
   Slots (ContextRef context, unsigned n) : slots_ (std::move (context), n) {}
-  inthist::cuda::CudaExpected<> open (const PartMemory &memory);
+  CudaExpected<> open (const PartMemory &memory);
 
-  inthist::cuda::CudaExpected<Slot *> next ();
+  CudaExpected<Slot *> next ();
   bool is_next_free ();
-  inthist::cuda::CudaExpected<> await_readers (const Picture &picture);
+  CudaExpected<> await_readers (const Picture &picture);
   bool has_readers (const Picture &picture);
   void start (Slot &slot, guint64 bytes_down);
 
@@ -46,7 +46,7 @@ public:
 
 private:
   Slot &at_turn () { return (*slots_)[stats_.frames % slots_->size ()]; }
-  inthist::cuda::CudaExpected<> make_free (Slot &slot);
+  CudaExpected<> make_free (Slot &slot);
 
   std::mutex mutex_;  // guards stats_ and Slot::busy; never held during a wait
   Stats stats_;

@@ -13,7 +13,6 @@ namespace {
 
 using inthist::Cells;
 using inthist::kCellParts;
-using inthist::Region;
 
 /// A strip of pixel columns or rows, and the share of its width that lies in a given cell.
 struct Share {

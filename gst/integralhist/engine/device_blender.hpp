@@ -40,7 +40,7 @@ public:
   /// null, draws after the work of the legacy default stream, and returns when all is drawn. The
   /// picture lies in device memory; other inputs lie in host memory and may change afterwards.
   virtual Expected<> draw (const inthist::Canvas &picture, const LevelPicture *map,
-                           const Drawings &drawings, inthist::Stream stream) = 0;
+                           const Drawings &drawings, Stream stream) = 0;
 };
 
 Expected<std::unique_ptr<DeviceBlender>> make_device_blender (std::shared_ptr<CudaContext> context);

@@ -7,15 +7,15 @@
 
 namespace integralhist {
 
-Expected<bool> count_windows (DeviceFeatureImage &feature_image, const inthist::Shape &shape,
+Expected<bool> count_windows (DeviceFeatureImage &feature_image, const Shape &shape,
                               const Query &query)
 {
   constexpr int kMaxWindows = 20000;
   constexpr double kMaxFrames = 64;  // all windows have at most the pixels of 64 frames
   if (query.kind != inthist::QueryKind::counts || !query.answers || !query.windows.list
-      || query.windows.n > kMaxWindows || shape.content != inthist::Content::bins)
+      || query.windows.n > kMaxWindows || shape.content != Content::bins)
     return false;
-  std::vector<inthist::Region> windows;
+  std::vector<Region> windows;
   double pixels = 0;
   for (int i = 0; i < query.windows.n; i++) {
     windows.push_back (window_of (query.windows, i, shape));

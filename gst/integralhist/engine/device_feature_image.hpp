@@ -28,37 +28,35 @@ public:
   virtual ~DeviceFeatureImage () = default;
   /// Enqueues the upload of a picture from host memory, and the computation of its feature values.
   /// The picture must not change or move until await_upload () returns.
-  virtual Expected<> upload_picture (const inthist::Binning &picture) = 0;
+  virtual Expected<> upload_picture (const Binning &picture) = 0;
   virtual Expected<> await_upload () = 0;
   /// Enqueues, on stream (), the computation of the feature values of a picture in GPU memory. It
   /// starts after the work that is now enqueued on the CUDA stream `producer`, unless that is null.
-  virtual Expected<> compute_values (const inthist::Binning &picture, inthist::Stream producer) = 0;
-  virtual inthist::Stream stream () const = 0;
+  virtual Expected<> compute_values (const Binning &picture, Stream producer) = 0;
+  virtual Stream stream () const = 0;
   virtual const std::shared_ptr<CudaContext> &context () const = 0;
-  virtual const inthist::Shape &shape () const = 0;
+  virtual const Shape &shape () const = 0;
   virtual std::size_t bytes () const = 0;
   /// Returns whether the GPU can answer these queries for sums of cells. It cannot if the answer or
   /// a row of cells is too large, or if a query for cells of an integral histogram has no scores.
   virtual bool takes (std::span<const CellsQuery> queries) const = 0;
   virtual Expected<> add_up_cells (std::span<const CellsQuery> queries) = 0;
   /// Counts the pixels of each bin in rectangles of the frame, stored as [window][bin].
-  virtual Expected<> count (std::span<const inthist::Region> windows, guint32 *counts) = 0;
+  virtual Expected<> count (std::span<const Region> windows, guint32 *counts) = 0;
 
   // The functions below enqueue work on a stream of the feature image's CUDA context, which must be
   // current. All their pointers are to GPU memory.
-  virtual Expected<> add_up_cells_on (inthist::Stream stream,
-                                      const inthist::cuda::CellGrids &grids) = 0;
-  virtual Expected<> count_on (inthist::Stream stream, const inthist::Region *windows, int n,
-                               guint32 *counts) = 0;
+  virtual Expected<> add_up_cells_on (Stream stream, const inthist::cuda::CellGrids &grids) = 0;
+  virtual Expected<> count_on (Stream stream, const Region *windows, int n, guint32 *counts) = 0;
   /// Makes the computation of the next frame's values wait for the CUDA event `done`, which fires
   /// when a reader of the present values is done.
   virtual Expected<> add_reader (CUevent_st *done) = 0;
-  virtual const inthist::Lut &lut () const = 0;
+  virtual const Lut &lut () const = 0;
 };
 
 /// Answers a query for histograms of a list of windows by counting their pixels on a GPU. Returns
 /// false for other queries, and if counting is too slow because there are very many windows.
-Expected<bool> count_windows (DeviceFeatureImage &feature_image, const inthist::Shape &shape,
+Expected<bool> count_windows (DeviceFeatureImage &feature_image, const Shape &shape,
                               const Query &query);
 
 /// Functions that let a GPU answer queries about frames in host memory.
@@ -66,8 +64,8 @@ struct GpuAssist {
   /// Allocates pinned host memory, or plain memory if no more can be pinned.
   AllocateHost allocate;
   /// Makes a feature image, which counts its answers to queries in `answers`.
-  std::function<Expected<std::unique_ptr<DeviceFeatureImage>> (
-      const inthist::Shape &shape, const inthist::Lut &lut, std::atomic<guint64> &answers)>
+  std::function<Expected<std::unique_ptr<DeviceFeatureImage>> (const Shape &shape, const Lut &lut,
+                                                               std::atomic<guint64> &answers)>
       make;
 };
 

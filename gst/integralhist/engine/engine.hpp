@@ -31,17 +31,17 @@ class CudaContext;
 enum class PixelLocation { host, pinned, device };
 
 struct Frame {
-  inthist::Image image;
+  Image image;
   PixelLocation location = PixelLocation::host;
   // For pixels on a device: the CUDA stream that writes them; null if they are already written.
-  inthist::Stream producer = nullptr;
+  Stream producer = nullptr;
   // For pixels on a device: the CUDA context of their memory; null if it is the engine's.
   std::shared_ptr<CudaContext> context = nullptr;
   // For a summed-area table: the lookup table from this frame's pixel values to scores, which may
   // change without a new engine; null for the engine's.
-  std::shared_ptr<const inthist::Lut> lut = nullptr;
+  std::shared_ptr<const Lut> lut = nullptr;
 
-  const inthist::Lut &lut_or (const inthist::Lut &engines) const { return lut ? *lut : engines; }
+  const Lut &lut_or (const Lut &engines) const { return lut ? *lut : engines; }
 };
 
 struct Duration {

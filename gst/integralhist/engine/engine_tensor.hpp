@@ -24,7 +24,7 @@ struct Pieces {
 /// The place of a part of a frame (some bins and rows) in the whole frame's tensor in host memory.
 struct HostDestination {
   std::byte *tensor = nullptr;
-  inthist::Shape shape;  // of the whole frame
+  Shape shape;  // of the whole frame
   Part part;
 
   /// Returns the pieces that make up the part's tensor: all of it if the part has all rows.
@@ -52,7 +52,7 @@ public:
   using Tensor::Tensor;
 
   /// Sets the shape of the next frame or part, which must fit the tensor's memory.
-  void set_shape (const inthist::Shape &next)
+  void set_shape (const Shape &next)
   {
     shape = next;
     layout = inthist::layout_of (next);

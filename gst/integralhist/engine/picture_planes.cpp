@@ -7,7 +7,7 @@
 namespace integralhist {
 
 /// Returns the rows of one plane of an image, with only the bytes that the feature reads.
-static PictureRows rows_of (const inthist::Image &image, int plane, int width, int n)
+static PictureRows rows_of (const Image &image, int plane, int width, int n)
 {
   const inthist::PixelFormat &format = image.format;
   if (plane == 0 && !format.reads_colours ())
@@ -31,7 +31,7 @@ static PictureRows rows_of (const inthist::Image &image, int plane, int width, i
   return rows;
 }
 
-PicturePlanes::PicturePlanes (const inthist::Image &image, int width, int n, bool keep_strides)
+PicturePlanes::PicturePlanes (const Image &image, int width, int n, bool keep_strides)
     : image_ (image), n_ (image.format.n_planes)
 {
   std::size_t offset = 0;
@@ -56,9 +56,9 @@ std::size_t PicturePlanes::bytes () const
   return bytes;
 }
 
-inthist::Image PicturePlanes::image_in (const std::byte *memory) const
+Image PicturePlanes::image_in (const std::byte *memory) const
 {
-  inthist::Image image = image_;
+  Image image = image_;
   image.data = memory;
   image.stride = std::ptrdiff_t (rows_[0].pitch);
   for (int plane = 1; plane < n_; plane++)
@@ -85,7 +85,7 @@ PicturePlanes PicturePlanes::stage (std::byte *to) const
 
 std::size_t most_picture_bytes (const inthist::PixelFormat &format, int width, int n, int rows)
 {
-  inthist::Image image;
+  Image image;
   image.format = format;
   // A crop that begins at this odd pixel touches the most samples of subsampled chroma.
   image.left = 1;

@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include <kernels/inthist.hpp>
+#include <gst/integralhist/base/error.hpp>
 
 namespace integralhist {
 
@@ -26,18 +26,18 @@ public:
   /// Describes `n` rows of an image, `width` pixels wide, or all rows of the frame if the feature
   /// reads several pixels for one value. A stride that suits the kernels is kept, so that one copy
   /// has all rows; other rows are copied one by one. With `keep_strides`, all strides are kept.
-  PicturePlanes (const inthist::Image &image, int width, int n, bool keep_strides = false);
+  PicturePlanes (const Image &image, int width, int n, bool keep_strides = false);
 
   std::span<const PictureRows> all () const { return { rows_, std::size_t (n_) }; }
   std::size_t size () const { return rows_[n_ - 1].offset + rows_[n_ - 1].size (); }
   /// Returns how many bytes of pixels a copy reads, without the gaps between rows.
   std::size_t bytes () const;
-  inthist::Image image_in (const std::byte *memory) const;
+  Image image_in (const std::byte *memory) const;
   /// Copies the planes to `to`, pinned memory of size () bytes, and returns the planes of the copy.
   PicturePlanes stage (std::byte *to) const;
 
 private:
-  inthist::Image image_;
+  Image image_;
   int n_ = 0;
   PictureRows rows_[3];
 };

@@ -10,7 +10,6 @@ namespace integralhist {
 
 using inthist::Choice;
 using inthist::Device;
-using inthist::Shape;
 
 static Expected<StrategyPlan> measured_plan (Device device, const Shape &shape,
                                              const Choice &built_in, unsigned milliseconds,

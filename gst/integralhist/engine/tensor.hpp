@@ -34,13 +34,13 @@ struct CudaView {
 class DeviceTensor {
 public:
   virtual CudaView cuda () = 0;
-  virtual Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) = 0;
+  virtual Expected<> ask_on (Stream stream, std::span<const Query> queries) = 0;
   /// Keeps the tensor's memory from reuse until the work now on `stream`, which reads it, is done.
-  virtual Expected<> add_reader (inthist::Stream stream) = 0;
+  virtual Expected<> add_reader (Stream stream) = 0;
   /// Keeps the tensor's memory from reuse until the work now on all streams of its context is done.
   virtual void add_all_readers () = 0;
   /// Makes the CUDA stream `stream`, of any context, wait until the tensor is computed.
-  virtual Expected<> wait_on (inthist::Stream stream) = 0;
+  virtual Expected<> wait_on (Stream stream) = 0;
 
 protected:
   ~DeviceTensor () = default;
@@ -55,7 +55,7 @@ struct CellsQuery {
   std::int64_t *sums;
 
   /// Returns how many sums a cell has, for a tensor of this shape.
-  std::size_t planes (const inthist::Shape &shape) const
+  std::size_t planes (const Shape &shape) const
   {
     return scores.empty () ? std::size_t (shape.bins) : 1;
   }
@@ -67,10 +67,10 @@ Expected<> ask_cells_by_rectangles (Tensor &tensor, std::span<const CellsQuery> 
 /// Any thread may query a tensor; a query waits until the tensor is computed.
 class Tensor {
 public:
-  inthist::Shape shape;
+  Shape shape;
   inthist::Layout layout;
 
-  explicit Tensor (const inthist::Shape &shape)
+  explicit Tensor (const Shape &shape)
       : shape (shape), layout (inthist::layout_of (shape)), flags (std::make_shared<Flags> ())
   {
   }
@@ -86,7 +86,7 @@ public:
   /// Announces queries about these regions of the frame, so that work that the queries share is
   /// done once. If a GPU will answer, returns the frame's feature image on that GPU, which lives as
   /// long as the tensor, and many queries should come in one call. If not, returns null.
-  virtual Expected<DeviceFeatureImage *> prepare (std::span<const inthist::Region> /*regions*/)
+  virtual Expected<DeviceFeatureImage *> prepare (std::span<const Region> /*regions*/)
   {
     return nullptr;
   }
@@ -96,7 +96,7 @@ public:
   }
   /// Enqueues queries on a CUDA stream of the tensor's context. Answers and carried values lie in
   /// device memory. Inputs lie in host memory and are read before the call returns.
-  virtual Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries)
+  virtual Expected<> ask_on (Stream stream, std::span<const Query> queries)
   {
     if (DeviceTensor *const device = TRY (device_tensor ()))
       return device->ask_on (stream, queries);

@@ -8,8 +8,8 @@
 
 namespace integralhist {
 
-Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext> context,
-                                         const inthist::Lut &lut, const Options &options)
+Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext> context, const Lut &lut,
+                                         const Options &options)
 {
   // 5 % of the free GPU memory remain for the driver and for other processes.
   const std::size_t available = TRY (context->free_memory ()) / 20 * 19;
@@ -17,7 +17,7 @@ Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext> context,
     context->device (),
     options.max_device_memory ? std::min<std::size_t> (options.max_device_memory, available)
                               : available,
-    [lut, context] (const inthist::Shape &shape, const Options &options, const PartLimit &limit) {
+    [lut, context] (const Shape &shape, const Options &options, const PartLimit &limit) {
       return make_cuda_engine (shape, lut, options, context, limit);
     }
   };

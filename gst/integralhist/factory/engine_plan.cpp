@@ -14,7 +14,7 @@ EnginePlan choose_engines (const EngineRequest &request)
 
   const bool automatic = request.compute == Compute::automatic;
   const bool gpu_takes_whole_frame = request.on_gpu && !request.in_parts && !request.is_limited;
-  const bool has_weights = request.content == inthist::Content::weights;
+  const bool has_weights = request.content == Content::weights;
   // False if the GPU has no strategy for the shape. An eager engine then reports that, and the CPU
   // computes frames in host memory.
   const bool device_computes = !request.on_gpu || request.gpu_takes_shape;

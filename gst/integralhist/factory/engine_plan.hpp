@@ -11,7 +11,7 @@ namespace integralhist {
 
 struct EngineRequest {
   Compute compute = Compute::eager;
-  inthist::Content content = inthist::Content::bins;
+  Content content = Content::bins;
   bool on_gpu = false;                   // if false, the CPU computes
   bool lists_devices = false;            // the user lists devices, which a CPU may imitate
   bool in_parts = false;                 // the engine uses several devices, or task-bins is set

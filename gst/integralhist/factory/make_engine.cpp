@@ -25,14 +25,14 @@ Options untuned (Options options)
 
 /// Returns whether a GPU has memory for the tensors of an eager engine and of frames on demand at
 /// once, because both exist while Compute::automatic changes from one to the other.
-Expected<bool> has_room_to_change_mode (const inthist::Shape &shape, const Options &options,
+Expected<bool> has_room_to_change_mode (const Shape &shape, const Options &options,
                                         const CudaContext &context)
 {
   constexpr unsigned kHeld = 4;  // tensors that consumers hold, or that are kept for reuse
   return room_for (shape, TRY (context.free_memory ()), 0) >= 2 * (options.async_depth + kHeld);
 }
 
-Expected<EngineRequest> request_of (const inthist::Shape &shape, const Options &options,
+Expected<EngineRequest> request_of (const Shape &shape, const Options &options,
                                     const Devices &devices)
 {
   const bool on_gpu = devices.on_gpu ();
@@ -53,8 +53,8 @@ Expected<EngineRequest> request_of (const inthist::Shape &shape, const Options &
 
 /// What an eager engine is made from, besides options.
 struct EagerInputs {
-  inthist::Shape shape;
-  inthist::Lut lut;
+  Shape shape;
+  Lut lut;
   Devices devices;
   inthist::PixelFormat format;
   EngineRequest request;
@@ -106,7 +106,7 @@ Options for_queries (Options options)
 
 }  // namespace
 
-Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, const inthist::Lut &lut,
+Expected<std::unique_ptr<Engine>> make_engine (const Shape &shape, const Lut &lut,
                                                const Options &options, const Devices &devices,
                                                const inthist::PixelFormat &format)
 {
@@ -129,7 +129,7 @@ Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, cons
   std::shared_ptr<WholeTensorEngine> whole_engine;
   if (plan.has_whole_engine) {
     EagerInputs of_kept = inputs;
-    if (shape.content == inthist::Content::sums)
+    if (shape.content == Content::sums)
       of_kept.lut = inthist::uniform_lut (256);  // kept values are already scores
     whole_engine = std::make_shared<WholeTensorEngine> (maker_of (of_kept, for_queries (options)),
                                                         request.on_gpu ? inthist::Device::cuda

@@ -19,7 +19,7 @@ struct Devices {
 
 /// Makes the engine for a tensor shape: a sharded engine (sharded_engine.hpp) for several devices,
 /// or if settings or memory require rounds. Input pictures are at most as large as with `format`.
-Expected<std::unique_ptr<Engine>> make_engine (const inthist::Shape &shape, const inthist::Lut &lut,
+Expected<std::unique_ptr<Engine>> make_engine (const Shape &shape, const Lut &lut,
                                                const Options &options, const Devices &devices,
                                                const inthist::PixelFormat &format);
 

@@ -41,8 +41,7 @@ Expected<std::unique_ptr<DeviceBlender>> make_device_blender (std::shared_ptr<Cu
   return error (Error::Kind::no_device, kNoCuda);
 }
 
-Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext>, const inthist::Lut &,
-                                         const Options &)
+Expected<ShardDevice> cuda_shard_device (std::shared_ptr<CudaContext>, const Lut &, const Options &)
 {
   return error (Error::Kind::no_device, kNoCuda);
 }

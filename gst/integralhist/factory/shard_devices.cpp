@@ -6,10 +6,10 @@
 
 namespace integralhist {
 
-ShardDevice cpu_shard_device (int id, const inthist::Lut &lut, const Options &options)
+ShardDevice cpu_shard_device (int id, const Lut &lut, const Options &options)
 {
   return { id, options.max_device_memory ? options.max_device_memory : available_memory ().bytes,
-           [lut] (const inthist::Shape &shape, const Options &options, const PartLimit &limit) {
+           [lut] (const Shape &shape, const Options &options, const PartLimit &limit) {
              return make_cpu_engine (shape, lut, options, limit);
            } };
 }

@@ -25,8 +25,7 @@ using inthist::PixelPlane;
 
 class CpuEngine final : public PartEngine {
 public:
-  CpuEngine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-             const PartLimit &limit)
+  CpuEngine (const Shape &shape, const Lut &lut, const Options &options, const PartLimit &limit)
       : shape_ (shape), largest_part_ (limit.of (shape)), lut_ (lut), slots_ (options.async_depth)
   {
   }
@@ -100,8 +99,8 @@ public:
     lock.unlock ();
 
     const gint64 start = now ();
-    const inthist::Binning binning = { rows_of_part (frame.image, part),
-                                       lut_of_part (frame.lut_or (lut_), shape_, part) };
+    const Binning binning = { rows_of_part (frame.image, part),
+                              lut_of_part (frame.lut_or (lut_), shape_, part) };
     const auto binned =
         check_host (inthist::cpu::bin_image (binning, shape_.width, part.rows, pixels_of (*slot)));
     lock.lock ();
@@ -225,8 +224,8 @@ private:
     }
   }
 
-  const inthist::Shape shape_, largest_part_;  // shape_ is the shape of a whole frame
-  const inthist::Lut lut_;
+  const Shape shape_, largest_part_;  // shape_ is the shape of a whole frame
+  const Lut lut_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> above_;  // integral histogram in the row above a strip
   std::shared_ptr<TensorPool> pool_;
@@ -247,10 +246,8 @@ private:
 
 }  // namespace
 
-Expected<std::unique_ptr<PartEngine>> make_cpu_engine (const inthist::Shape &shape,
-                                                       const inthist::Lut &lut,
-                                                       const Options &options,
-                                                       const PartLimit &limit)
+Expected<std::unique_ptr<PartEngine>>
+make_cpu_engine (const Shape &shape, const Lut &lut, const Options &options, const PartLimit &limit)
 {
   auto engine = std::make_unique<CpuEngine> (shape, lut, options, limit);
   TRY (engine->open (options));

@@ -8,8 +8,7 @@ namespace integralhist {
 
 /// Makes a part engine (part_engine.hpp) on the CPU. It measures strategies (plan.hpp) unless the
 /// options name one, which must be able to compute the shape.
-Expected<std::unique_ptr<PartEngine>> make_cpu_engine (const inthist::Shape &shape,
-                                                       const inthist::Lut &lut,
+Expected<std::unique_ptr<PartEngine>> make_cpu_engine (const Shape &shape, const Lut &lut,
                                                        const Options &options,
                                                        const PartLimit &limit = {});
 

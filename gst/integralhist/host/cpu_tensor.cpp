@@ -22,8 +22,7 @@ Expected<> answer_on_host (const inthist::TensorView &tensor, std::span<const Qu
   return {};
 }
 
-Expected<std::unique_ptr<EngineTensor>> CpuTensor::create (const inthist::Shape &shape,
-                                                           unsigned alive)
+Expected<std::unique_ptr<EngineTensor>> CpuTensor::create (const Shape &shape, unsigned alive)
 {
   const auto message = [&] (const Available &available) {
     return no_memory_for_tensor (shape, available, alive);

@@ -16,11 +16,9 @@ Expected<> answer_on_host (const inthist::TensorView &tensor, std::span<const Qu
 class CpuTensor final : public EngineTensor {
 public:
   /// Makes a tensor. If memory is short, the error message says that `alive` other tensors exist.
-  static Expected<std::unique_ptr<EngineTensor>> create (const inthist::Shape &shape,
-                                                         unsigned alive);
+  static Expected<std::unique_ptr<EngineTensor>> create (const Shape &shape, unsigned alive);
   /// Makes a tensor in this memory, which has room for it.
-  CpuTensor (const inthist::Shape &of, HostMemory memory)
-      : EngineTensor (of), memory_ (std::move (memory))
+  CpuTensor (const Shape &of, HostMemory memory) : EngineTensor (of), memory_ (std::move (memory))
   {
   }
 

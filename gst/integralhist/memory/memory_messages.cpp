@@ -29,18 +29,17 @@ std::string no_memory_within (const std::string &what, std::size_t bytes, const 
          + size_text (double (value));
 }
 
-std::string no_memory_for_tensor (const inthist::Shape &shape, const Available &available,
-                                  unsigned alive)
+std::string no_memory_for_tensor (const Shape &shape, const Available &available, unsigned alive)
 {
   std::string message = no_memory_text (describe (shape), inthist::tensor_bytes (shape), available);
   if (alive > 0)
     message += joined (", with ", alive, " held already: set max-tensors to wait for them,");
   else
     message += ":";
-  if (shape.content == inthist::Content::bins)
+  if (shape.content == Content::bins)
     message +=
         shape.counter == inthist::Type::u32 ? " lower bins, set counter=u8-tiled," : " lower bins,";
-  else if (shape.content == inthist::Content::weights)
+  else if (shape.content == Content::weights)
     message += " lower bins,";
   else if (shape.has_squares ())
     message += " set squared=false,";

@@ -16,7 +16,6 @@ std::string no_memory_within (const std::string &what, std::size_t bytes, const 
                               std::size_t value);
 /// Returns the message for a tensor that finds no memory, with remedies such as fewer bins. `alive`
 /// is how many other tensors are in memory.
-std::string no_memory_for_tensor (const inthist::Shape &shape, const Available &available,
-                                  unsigned alive);
+std::string no_memory_for_tensor (const Shape &shape, const Available &available, unsigned alive);
 
 }  // namespace integralhist

@@ -6,7 +6,7 @@
 
 #include <cstddef>
 
-#include <kernels/inthist.hpp>
+#include <gst/integralhist/base/error.hpp>
 
 namespace integralhist {
 
@@ -14,7 +14,7 @@ struct Part {
   int first_bin = 0, bins = 0, first_row = 0, rows = 0;
 };
 
-inline inthist::Shape shape_of_part (inthist::Shape shape, int bins, int rows)
+inline Shape shape_of_part (Shape shape, int bins, int rows)
 {
   shape.bins = bins;
   shape.height = rows;
@@ -25,7 +25,7 @@ inline inthist::Shape shape_of_part (inthist::Shape shape, int bins, int rows)
 struct PartLimit {
   int bins = 0, rows = 0;
 
-  inthist::Shape of (const inthist::Shape &shape) const
+  Shape of (const Shape &shape) const
   {
     return shape_of_part (shape, bins ? bins : shape.bins, rows ? rows : shape.height);
   }
@@ -33,7 +33,7 @@ struct PartLimit {
 
 /// Returns the image of a frame from the first row of a part on. If a feature reads neighbours of
 /// a pixel, the data stay those of the whole frame, and first_row says where to begin.
-inline inthist::Image rows_of_part (inthist::Image image, const Part &part)
+inline Image rows_of_part (Image image, const Part &part)
 {
   if (image.format.reads_single_pixel ())
     image.data = static_cast<const std::byte *> (image.data) + part.first_row * image.stride;
@@ -43,8 +43,7 @@ inline inthist::Image rows_of_part (inthist::Image image, const Part &part)
 }
 
 /// Returns a LUT from pixel values to only those bins that a part has, renumbered from 0.
-inline inthist::Lut lut_of_part (const inthist::Lut &lut, const inthist::Shape &shape,
-                                 const Part &part)
+inline Lut lut_of_part (const Lut &lut, const Shape &shape, const Part &part)
 {
   return part.bins == shape.bins ? lut : inthist::lut_of_bins (lut, part.first_bin, part.bins);
 }
@@ -56,7 +55,7 @@ struct PartMemory {
   std::size_t above = 0;
 };
 
-inline PartMemory part_memory_of (const inthist::Shape &most, const inthist::Strategy *strategy,
+inline PartMemory part_memory_of (const Shape &most, const inthist::Strategy *strategy,
                                   const inthist::Tuning &tuning)
 {
   return { inthist::binned_stride (most) * most.height,

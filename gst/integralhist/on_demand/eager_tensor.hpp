@@ -38,7 +38,7 @@ public:
     // Tensor::ask_cells () turns cells into regions and passes these to ask (), which notes costs.
     return would_count ? tensor_->ask_cells (queries) : Tensor::ask_cells (queries);
   }
-  Expected<> ask_on (inthist::Stream stream, std::span<const Query> queries) override
+  Expected<> ask_on (Stream stream, std::span<const Query> queries) override
   {
     note (queries);
     return tensor_->ask_on (stream, queries);

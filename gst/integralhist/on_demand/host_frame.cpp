@@ -11,7 +11,7 @@
 
 namespace integralhist {
 
-static std::size_t bytes_of_values (const inthist::Shape &shape)
+static std::size_t bytes_of_values (const Shape &shape)
 {
   return std::size_t (shape.width) * shape.height * inthist::bytes_of (shape.pixel);
 }
@@ -24,8 +24,8 @@ Expected<HostMemory> HostFrame::allocate (const OnDemandContext &context)
   };
   // Only for a summed-area table must a GPU be able to access the memory of the pixel values: for
   // histograms a GPU reads the kept picture instead.
-  return context.shape.content == inthist::Content::sums ? context.allocate (bytes, message)
-                                                         : allocate_on_host (bytes, message);
+  return context.shape.content == Content::sums ? context.allocate (bytes, message)
+                                                : allocate_on_host (bytes, message);
 }
 
 HostFrame::HostFrame (std::shared_ptr<OnDemandContext> context, HostMemory values)
@@ -41,8 +41,8 @@ HostFrame::~HostFrame ()
 
 Expected<> HostFrame::keep (const Frame &frame)
 {
-  const inthist::Image &image = frame.image;
-  const inthist::Lut &lut = context_->copy_lut_of (frame);
+  const Image &image = frame.image;
+  const Lut &lut = context_->copy_lut_of (frame);
   auto *const to = reinterpret_cast<std::uint8_t *> (values_.get ());
   const std::size_t width = shape_.width;
   source_.reset ();
@@ -77,7 +77,7 @@ Expected<> HostFrame::keep_picture (const Frame &frame)
   return {};
 }
 
-void HostFrame::add_missing (const inthist::Region &r, std::vector<bool> &known,
+void HostFrame::add_missing (const Region &r, std::vector<bool> &known,
                              std::vector<int> &tiles) const
 {
   if (r.width == 0 || r.height == 0)
@@ -98,7 +98,7 @@ Expected<> HostFrame::compute_tiles (std::vector<int> tiles)
     return {};
   std::ranges::sort (tiles);
   const int columns = inthist::divide_up (shape_.width, kTileColumns);
-  std::vector<inthist::Region> runs;  // of neighbouring tiles in a row
+  std::vector<Region> runs;  // of neighbouring tiles in a row
   for (std::size_t i = 0; i < tiles.size (); i++) {
     const int x = tiles[i] % columns * kTileColumns, y = tiles[i] / columns * kTileRows,
               width = std::min (kTileColumns, shape_.width - x);
@@ -117,7 +117,7 @@ Expected<> HostFrame::compute_tiles (std::vector<int> tiles)
   return {};
 }
 
-inthist::Binning HostFrame::binning (const inthist::Region &region) const
+Binning HostFrame::binning (const Region &region) const
 {
   const std::size_t bytes = inthist::bytes_of (shape_.pixel), stride = shape_.width * bytes;
   return { { values_.get () + region.y * stride + region.x * bytes, std::ptrdiff_t (stride), {} },

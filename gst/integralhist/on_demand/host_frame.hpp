@@ -37,28 +37,27 @@ public:
   }
   /// Returns the kept pixel values from the first pixel of a region on, and the LUT from values to
   /// bins. The values in the region must have been computed.
-  inthist::Binning binning (const inthist::Region &region) const;
+  Binning binning (const Region &region) const;
   /// Returns what a GPU needs to make the pixel values: the kept picture, or else the kept values.
-  inthist::Binning source () const
+  Binning source () const
   {
-    return source_ ? *source_ : inthist::Binning{ binning ({}).image, context_->identity };
+    return source_ ? *source_ : Binning{ binning ({}).image, context_->identity };
   }
 
 private:
   static constexpr int kTileColumns = 64, kTileRows = 16;
 
   Expected<> keep_picture (const Frame &frame);
-  void add_missing (const inthist::Region &region, std::vector<bool> &known,
-                    std::vector<int> &tiles) const;
+  void add_missing (const Region &region, std::vector<bool> &known, std::vector<int> &tiles) const;
   Expected<> compute_tiles (std::vector<int> tiles);
 
   const std::shared_ptr<OnDemandContext> context_;
-  const inthist::Shape &shape_;
+  const Shape &shape_;
   const HostMemory values_;  // rows lie one after another
   HostMemory picture_;
   std::size_t picture_bytes_ = 0;
-  std::optional<inthist::Binning> source_;  // the kept picture; null if only values are kept
-  std::vector<bool> has_values_;            // whether each tile has values, row by row
+  std::optional<Binning> source_;  // the kept picture; null if only values are kept
+  std::vector<bool> has_values_;   // whether each tile has values, row by row
 };
 
 }  // namespace integralhist

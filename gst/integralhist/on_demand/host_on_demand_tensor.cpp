@@ -187,7 +187,7 @@ Expected<> HostOnDemandTensor::count_cells (CancellableMutex::Lock lock,
   lock.unlock ();
   context_->pixel_answers++;
 
-  const inthist::Binning binning = frame_.binning ({});
+  const Binning binning = frame_.binning ({});
   // Several small grids of cells share a task for a thread; add_up_cells () divides a large grid.
   const int tasks = std::clamp (int (pixels / inthist::cpu::kPixelsOfATask), 1, std::max (n, 1));
   return in_parallel (n, tasks, [&] (int i) -> Expected<> {
@@ -201,7 +201,7 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
 {
   const auto start = std::chrono::steady_clock::now ();
   TRY (frame_.compute_values (1, [&] (int) { return region; }));
-  const inthist::Shape of_region = shape_of (region);
+  const Shape of_region = shape_of (region);
   const auto tensor = std::make_shared<CpuTensor> (
       of_region, TRY (take_memory (of_region, inthist::tensor_bytes (of_region))));
   TRY (run_strategy (region, *tensor));
@@ -213,7 +213,7 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
 }
 
 /// Takes memory for the tensor of a region, or for what it is computed in; none for 0 bytes.
-Expected<HostMemory> HostOnDemandTensor::take_memory (const inthist::Shape &of_region,
+Expected<HostMemory> HostOnDemandTensor::take_memory (const Shape &of_region,
                                                       std::size_t bytes) const
 {
   if (bytes == 0)
@@ -230,13 +230,13 @@ Expected<> HostOnDemandTensor::run_strategy (const Region &region, CpuTensor &te
   inthist::Choice choice = context_->plan.choice;
   if (!inthist::accepts (*choice.strategy, tensor.shape, choice.tuning))
     choice = { .strategy = inthist::preferred_strategy (inthist::Device::cpu, tensor.shape) };
-  const bool bins = tensor.shape.content == inthist::Content::bins;
+  const bool bins = tensor.shape.content == Content::bins;
   const std::size_t stride = inthist::padded_columns (tensor.shape.width);
   const HostMemory pixels =
                        TRY (take_memory (tensor.shape, bins ? stride * tensor.shape.height : 0)),
                    workspace = TRY (take_memory (tensor.shape, choice.strategy->workspace_bytes (
                                                                    tensor.shape, choice.tuning)));
-  const inthist::Binning binning = frame_.binning (region);
+  const Binning binning = frame_.binning (region);
   context_->computing++;
   const auto outcome = check_host (inthist::run (
       *choice.strategy,

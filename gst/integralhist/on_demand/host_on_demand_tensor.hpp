@@ -56,7 +56,7 @@ private:
   Expected<> ask_one (const Query &query);
   Expected<> count_cells (CancellableMutex::Lock lock, std::span<const CellsQuery> queries);
   Expected<std::shared_ptr<Tensor>> compute (const Region &region) override;
-  Expected<HostMemory> take_memory (const inthist::Shape &of_region, std::size_t bytes) const;
+  Expected<HostMemory> take_memory (const Shape &of_region, std::size_t bytes) const;
   Expected<> run_strategy (const Region &region, CpuTensor &tensor);
   Expected<std::shared_ptr<Tensor>> whole ();
   /// Passes the whole tensor, which whole_engine computes, to `ask`. Returns false, so that another

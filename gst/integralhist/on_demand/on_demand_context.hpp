@@ -21,19 +21,19 @@ class OnDemandContext {
 public:
   /// `whole_engine` computes whole tensors from kept pixel values. If it is null, or fails, the
   /// thread that asks computes them. `assist` is an optional GPU that answers many queries at once.
-  OnDemandContext (const inthist::Shape &shape, const inthist::Lut &lut, const StrategyPlan &plan,
+  OnDemandContext (const Shape &shape, const Lut &lut, const StrategyPlan &plan,
                    std::shared_ptr<WholeTensorEngine> whole_engine, std::optional<GpuAssist> assist)
       : shape (shape), lut (lut), plan (plan), whole_engine (std::move (whole_engine)),
         assist (std::move (assist))
   {
   }
 
-  const inthist::Shape shape;
-  const inthist::Lut lut;  // from kept values to bins; for a summed-area table, default scores
+  const Shape shape;
+  const Lut lut;  // from kept values to bins; for a summed-area table, default scores
   const StrategyPlan plan;
   const std::shared_ptr<WholeTensorEngine> whole_engine;
   const std::optional<GpuAssist> assist;
-  const inthist::Lut identity = inthist::uniform_lut (256);
+  const Lut identity = inthist::uniform_lut (256);
   const std::shared_ptr<RecycledMemory> memory = std::make_shared<RecycledMemory> ();
 
   std::atomic<guint64> pixel_answers = 0, device_answers = 0, part_tensors = 0,
@@ -45,9 +45,9 @@ public:
 
   /// Returns the LUT for copying a frame's pixel values into memory: for a summed-area table it
   /// maps values to scores, and for histograms it is the identity.
-  const inthist::Lut &copy_lut_of (const Frame &frame) const
+  const Lut &copy_lut_of (const Frame &frame) const
   {
-    return shape.content == inthist::Content::sums ? frame.lut_or (lut) : identity;
+    return shape.content == Content::sums ? frame.lut_or (lut) : identity;
   }
 
   /// Allocates host memory for a frame; if a GPU assists, memory that the GPU reads without a copy.

@@ -46,7 +46,7 @@ public:
   {
   }
 
-  Expected<> open (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+  Expected<> open (const Shape &shape, const Lut &lut, const Options &options,
                    std::shared_ptr<WholeTensorEngine> whole_engine, std::optional<GpuAssist> assist)
   {
     if (begins_eager_) {
@@ -263,7 +263,7 @@ private:
 }  // namespace
 
 Expected<std::unique_ptr<Engine>>
-make_on_demand_engine (const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
+make_on_demand_engine (const Shape &shape, const Lut &lut, const Options &options,
                        EngineOwner::Make make_eager,
                        std::shared_ptr<WholeTensorEngine> whole_engine,
                        std::unique_ptr<DeviceStore> device_store, std::optional<GpuAssist> assist)

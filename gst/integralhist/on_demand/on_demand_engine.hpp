@@ -40,8 +40,8 @@ std::unique_ptr<DeviceStore> make_cuda_store (std::shared_ptr<CudaContext> conte
 ///   device_store   keeps frames on a GPU; may be null
 ///   assist         a GPU that answers many queries at once about frames in host memory
 Expected<std::unique_ptr<Engine>> make_on_demand_engine (
-    const inthist::Shape &shape, const inthist::Lut &lut, const Options &options,
-    EngineOwner::Make make_eager, std::shared_ptr<WholeTensorEngine> whole_engine,
+    const Shape &shape, const Lut &lut, const Options &options, EngineOwner::Make make_eager,
+    std::shared_ptr<WholeTensorEngine> whole_engine,
     std::unique_ptr<DeviceStore> device_store = nullptr, std::optional<GpuAssist> assist = {});
 
 }  // namespace integralhist

@@ -15,7 +15,7 @@ void OnDemandTensor::note_failure (const Error &error)
 }
 
 /// Returns a query with its windows in coordinates of the region `to`. `list` owns the windows.
-static Expected<Query> moved (Query query, const Region &to, const inthist::Shape &frame,
+static Expected<Query> moved (Query query, const Region &to, const Shape &frame,
                               std::unique_ptr<Region[]> &list)
 {
   if (query.windows.list) {
@@ -34,9 +34,9 @@ static Expected<Query> moved (Query query, const Region &to, const inthist::Shap
   return query;
 }
 
-inthist::Shape OnDemandTensor::shape_of (const Region &region) const
+Shape OnDemandTensor::shape_of (const Region &region) const
 {
-  inthist::Shape of_region = shape;
+  Shape of_region = shape;
   of_region.width = region.width;
   of_region.height = region.height;
   if (!is_whole (region))
@@ -63,7 +63,7 @@ OnDemandTensor::region_tensor_of (const Region &region)
 }
 
 Expected<> OnDemandTensor::ask_region_tensor (const RegionTensor &region_tensor, const Query &query,
-                                              std::optional<inthist::Stream> stream)
+                                              std::optional<Stream> stream)
 {
   const auto &[region, tensor] = region_tensor;
   std::unique_ptr<Region[]> list;

@@ -56,7 +56,7 @@ protected:
   {
     return region.width == shape.width && region.height == shape.height;
   }
-  inthist::Shape shape_of (const Region &region) const;
+  Shape shape_of (const Region &region) const;
   static constexpr Error::Kind kFailed[] = { Error::Kind::failed },
                                kFailedOrNoMemory[] = { Error::Kind::failed,
                                                        Error::Kind::no_memory };
@@ -78,7 +78,7 @@ protected:
   /// Asks the tensor of a region, with the query's windows in coordinates of the region. With a
   /// `stream`, which may be null, enqueues the query there, as Tensor::ask_on () does.
   Expected<> ask_region_tensor (const RegionTensor &region_tensor, const Query &query,
-                                std::optional<inthist::Stream> stream = {});
+                                std::optional<Stream> stream = {});
 
   const std::shared_ptr<OnDemandContext> context_;
 

@@ -30,7 +30,7 @@ struct Extent {
   }
   bool is_empty () const { return x1 <= x0 || y1 <= y0; }
   /// Returns the part of this rectangle that lies in the frame, but at least one pixel.
-  Region within (const inthist::Shape &frame) const
+  Region within (const Shape &frame) const
   {
     const int x = inthist::between (0, x0, frame.width - 1),
               y = inthist::between (0, y0, frame.height - 1);
@@ -39,14 +39,14 @@ struct Extent {
   }
 };
 
-bool is_most (const Region &region, const inthist::Shape &frame)
+bool is_most (const Region &region, const Shape &frame)
 {
   return double (pixels_of (region)) > kMaxOfWhole * frame.width * frame.height;
 }
 
 /// Returns the smallest region of the frame with all windows of a query, at least one pixel.
 /// Returns the whole frame early if the windows of a long list span most of it.
-Region around (const Query &query, const inthist::Shape &shape)
+Region around (const Query &query, const Shape &shape)
 {
   const inthist::Windows &windows = query.windows;
   Extent patches, all;
@@ -84,7 +84,7 @@ Region around_both (const Region &a, const Region &b)
            std::max (a.y + a.height, b.y + b.height) - y0 };
 }
 
-double pixels_of (const Query &query, const inthist::Shape &shape)
+double pixels_of (const Query &query, const Shape &shape)
 {
   double pixels = 0;
   for (int i = 0; i < query.windows.size (); i++)
@@ -155,7 +155,7 @@ bool QueryOptimizer::choose_counting (std::span<const CellsQuery> queries)
   for (const CellsQuery &query : queries) {
     // Cells of a histogram are counted pixel by pixel only with scores, which give one number a
     // cell: without scores a cell has a number for each bin, and many of these are 0.
-    if ((shape_.content == inthist::Content::bins) == query.scores.empty ())
+    if ((shape_.content == Content::bins) == query.scores.empty ())
       return false;
     for (const inthist::Cells &cells : query.grids) {
       if (cells.widest () > inthist::cpu::kMaxCellColumns)

@@ -19,8 +19,6 @@
 
 namespace integralhist {
 
-using inthist::Region;
-
 inline bool is_within (const Region &inner, const Region &outer)
 {
   return inner.x >= outer.x && inner.y >= outer.y && inner.x + inner.width <= outer.x + outer.width
@@ -37,7 +35,7 @@ inline bool is_additive (const Query &query)
 /// Adds up the costs of queries about a frame, to choose the cheapest way to answer the next one.
 class QueryOptimizer {
 public:
-  QueryOptimizer (const inthist::Shape &shape, const AnswerCost &cost)
+  QueryOptimizer (const Shape &shape, const AnswerCost &cost)
       : shape_ (shape), answer_cost_ (&cost), frame_{ 0, 0, shape.width, shape.height }
   {
   }
@@ -67,7 +65,7 @@ private:
   }
   bool charge_counting (double counting, double lookups, const Region &all);
 
-  inthist::Shape shape_;
+  Shape shape_;
   const AnswerCost *answer_cost_;
   Region frame_;
   Region computed_region_;  // region of the last computed tensor

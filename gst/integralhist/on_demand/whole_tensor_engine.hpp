@@ -23,7 +23,7 @@ public:
 
   /// Computes a frame's tensor and returns the finished tensor, or an error if this thread is
   /// cancelled first. If the engine fails, it is dropped, and the next call makes another.
-  Expected<std::shared_ptr<Tensor>> compute (const inthist::Image &image)
+  Expected<std::shared_ptr<Tensor>> compute (const Image &image)
   {
     const auto lock = TRY (mutex_.lock ());
     auto tensor = submit_and_await (image);
@@ -41,7 +41,7 @@ public:
   Stats stats () { return engine_.stats (); }
 
 private:
-  Expected<std::shared_ptr<Tensor>> submit_and_await (const inthist::Image &image)
+  Expected<std::shared_ptr<Tensor>> submit_and_await (const Image &image)
   {
     const auto engine = TRY (engine_.ensure ());
     const auto tensor = TRY (engine->submit ({ image })).tensor;

@@ -18,7 +18,7 @@ namespace integralhist {
 class DeviceWorker {
 public:
   /// For tests, the `faulty`-th part of the device fails, counted from 1; 0 for no fault.
-  DeviceWorker (int device, std::unique_ptr<PartEngine> engine, const inthist::Shape &shape,
+  DeviceWorker (int device, std::unique_ptr<PartEngine> engine, const Shape &shape,
                 const Partition &partition, TensorPool &pool, FrameQueue &queue, int faulty)
       : device_ (device), faulty_ (faulty), shape_ (shape), partition_ (partition), pool_ (pool),
         queue_ (queue), engine_ (std::move (engine))
@@ -50,7 +50,7 @@ private:
   void fail (const Task &task, const Error &error);
 
   const int device_, faulty_;
-  const inthist::Shape shape_;
+  const Shape shape_;
   const Partition &partition_;
   TensorPool &pool_;
   FrameQueue &queue_;

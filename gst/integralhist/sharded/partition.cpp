@@ -28,12 +28,12 @@ using inthist::divide_up;
 /// tensors have no strips, because nothing can be added to tiles.
 class Divider {
 public:
-  Divider (const inthist::Shape &shape, std::span<const ShardDevice> devices,
-           const Options &options, const Overhead &overhead, std::size_t pictures)
+  Divider (const Shape &shape, std::span<const ShardDevice> devices, const Options &options,
+           const Overhead &overhead, std::size_t pictures)
       : shape_ (shape), devices_ (devices), n_ (int (devices.size ())), options_ (options),
         overhead_ (overhead), pictures_ (pictures),
         // The planes of a summed-area table stay together, because no LUT selects one.
-        least_bins_ (shape.content == inthist::Content::sums ? shape.bins : 1),
+        least_bins_ (shape.content == Content::sums ? shape.bins : 1),
         most_bins_ (least_bins_ == 1 && options.task_bins > 0
                         ? std::min (options.task_bins, shape.bins)
                         : shape.bins)
@@ -165,7 +165,7 @@ private:
            + (options_.max_device_memory ? ", or raise max-device-memory" : "");
   }
 
-  const inthist::Shape &shape_;
+  const Shape &shape_;
   const std::span<const ShardDevice> devices_;
   const int n_;
   const Options &options_;
@@ -176,7 +176,7 @@ private:
 
 }  // namespace
 
-std::size_t overhead_of (const inthist::Shape &part, const Options &options, inthist::Device device,
+std::size_t overhead_of (const Shape &part, const Options &options, inthist::Device device,
                          std::size_t picture, unsigned parts)
 {
   const PartMemory memory = part_memory_of (
@@ -185,7 +185,7 @@ std::size_t overhead_of (const inthist::Shape &part, const Options &options, int
          + (parts + kPicturesAhead) * picture;
 }
 
-unsigned room_for (const inthist::Shape &shape, std::size_t memory, std::size_t needed)
+unsigned room_for (const Shape &shape, std::size_t memory, std::size_t needed)
 {
   const std::size_t bytes = inthist::tensor_bytes (shape);
   return unsigned (
@@ -197,7 +197,7 @@ unsigned least_resident_tensors (const Options &options)
   return options.max_tensors == 1 || options.download == Download::never ? 1 : 2;
 }
 
-Expected<Partition> divide (const inthist::Shape &shape, std::span<const ShardDevice> devices,
+Expected<Partition> divide (const Shape &shape, std::span<const ShardDevice> devices,
                             const Options &options, const Overhead &overhead, std::size_t pictures)
 {
   return Divider (shape, devices, options, overhead, pictures).divide ();

@@ -11,7 +11,7 @@ namespace integralhist {
 struct ShardDevice {
   int id = 0;
   std::size_t memory = 0;  // bytes that may be used
-  std::function<Expected<std::unique_ptr<PartEngine>> (const inthist::Shape &, const Options &,
+  std::function<Expected<std::unique_ptr<PartEngine>> (const Shape &, const Options &,
                                                        const PartLimit &)>
       make_engine;
 };
@@ -27,7 +27,7 @@ struct Partition {
   std::vector<unsigned> tensors;  // most tensors of parts on each device
   unsigned frames = 0;            // whole tensors that fit the devices; 0: no limit, in host memory
 
-  Part part (const inthist::Shape &shape, int group, int strip) const
+  Part part (const Shape &shape, int group, int strip) const
   {
     const int first_bin = group * bins, first_row = strip * rows;
     return { first_bin, std::min (bins, shape.bins - first_bin), first_row,
@@ -39,7 +39,7 @@ struct Partition {
 using Overhead = std::function<std::size_t (int bins, int rows)>;
 
 /// Returns how many tensors of a shape fit `memory` bytes, of which `needed` have another use.
-unsigned room_for (const inthist::Shape &shape, std::size_t memory, std::size_t needed);
+unsigned room_for (const Shape &shape, std::size_t memory, std::size_t needed);
 
 /// Returns how many whole tensors must fit the devices so that tensors stay there as shards.
 unsigned least_resident_tensors (const Options &options);
@@ -47,13 +47,13 @@ unsigned least_resident_tensors (const Options &options);
 /// Divides frames over devices. Tensors stay there as shards (groups of bins) if two fit, one held
 /// and one in flight; one is enough with options.max_tensors 1 or download=never. Each device also
 /// has `pictures` bytes of pictures. Returns an error if a device is too small for any part.
-Expected<Partition> divide (const inthist::Shape &shape, std::span<const ShardDevice> devices,
+Expected<Partition> divide (const Shape &shape, std::span<const ShardDevice> devices,
                             const Options &options, const Overhead &overhead,
                             std::size_t pictures = 0);
 
 /// Returns the most bytes that an engine needs besides tensors for `parts` parts of this shape in
 /// flight, each with `picture` bytes of pixels. The strategy is that of the options or built-in.
-std::size_t overhead_of (const inthist::Shape &part, const Options &options, inthist::Device device,
+std::size_t overhead_of (const Shape &part, const Options &options, inthist::Device device,
                          std::size_t picture, unsigned parts);
 
 }  // namespace integralhist

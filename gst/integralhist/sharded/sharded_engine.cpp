@@ -29,7 +29,7 @@ Expected<std::optional<Fault>> wanted_fault ()
 
 class ShardedEngine final : public Engine {
 public:
-  ShardedEngine (const inthist::Shape &shape, const Options &options, const Partition &partition,
+  ShardedEngine (const Shape &shape, const Options &options, const Partition &partition,
                  const DeviceFunctions &functions)
       : shape_ (shape), partition_ (partition), functions_ (functions),
         staging_ (std::make_shared<RecycledMemory> (functions.allocate, options.async_depth + 1)),
@@ -173,7 +173,7 @@ private:
     return {};
   }
 
-  const inthist::Shape shape_;
+  const Shape shape_;
   const Partition partition_;
   const DeviceFunctions functions_;
   const std::shared_ptr<RecycledMemory> staging_;  // buffers for pixels in unpinned memory
@@ -185,8 +185,7 @@ private:
 
 }  // namespace
 
-Expected<std::unique_ptr<Engine>> make_sharded_engine (const inthist::Shape &shape,
-                                                       const Options &options,
+Expected<std::unique_ptr<Engine>> make_sharded_engine (const Shape &shape, const Options &options,
                                                        std::vector<ShardDevice> devices,
                                                        const DeviceFunctions &functions,
                                                        const inthist::PixelFormat &format)

@@ -34,15 +34,14 @@ struct DeviceFunctions {
   /// as many at 1920x1080, 1.35 times at 4096x3072, 1.7 times at 8192x8192.
   std::size_t least_copied = 1 << 20;  // pixels
 
-  bool peers_copy (const inthist::Shape &shape) const
+  bool peers_copy (const Shape &shape) const
   {
     return upload && std::size_t (shape.width) * shape.height >= least_copied;
   }
 };
 
 /// Makes a sharded engine for frames whose pictures are no larger than those of `format`.
-Expected<std::unique_ptr<Engine>> make_sharded_engine (const inthist::Shape &shape,
-                                                       const Options &options,
+Expected<std::unique_ptr<Engine>> make_sharded_engine (const Shape &shape, const Options &options,
                                                        std::vector<ShardDevice> devices,
                                                        const DeviceFunctions &functions,
                                                        const inthist::PixelFormat &format);

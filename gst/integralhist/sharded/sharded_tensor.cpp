@@ -7,7 +7,7 @@
 namespace integralhist {
 
 Expected<std::unique_ptr<EngineTensor>>
-ShardedTensor::create (const inthist::Shape &shape, const Partition &partition, Download download,
+ShardedTensor::create (const Shape &shape, const Partition &partition, Download download,
                        AllocateHost allocate, unsigned alive)
 {
   std::unique_ptr<ShardedTensor> tensor (

@@ -15,7 +15,7 @@ namespace integralhist {
 class ShardedTensor final : public EngineTensor {
 public:
   /// Makes a tensor, which has host memory if the devices' parts of it are copied there.
-  static Expected<std::unique_ptr<EngineTensor>> create (const inthist::Shape &shape,
+  static Expected<std::unique_ptr<EngineTensor>> create (const Shape &shape,
                                                          const Partition &partition,
                                                          Download download, AllocateHost allocate,
                                                          unsigned alive);
@@ -37,7 +37,7 @@ public:
   void fail (const Error &failure, bool reported);
 
 private:
-  ShardedTensor (const inthist::Shape &of, const Partition &partition, Download download,
+  ShardedTensor (const Shape &of, const Partition &partition, Download download,
                  AllocateHost allocate)
       : EngineTensor (of), partition_ (partition), download_ (download),
         allocate_ (std::move (allocate))

@@ -11,7 +11,6 @@
 namespace integralhist {
 
 using inthist::QueryKind;
-using inthist::Shape;
 
 namespace {
 
@@ -42,7 +41,7 @@ Expected<Carried> carried_by (Query query, const Shape &whole, std::span<const S
   if (is_per_bin (query))
     return carried;
   carried.values = TRY (allocate_bytes (inthist::carried_bytes (query)));
-  if (whole.content != inthist::Content::weights)
+  if (whole.content != Content::weights)
     return carried;
   query.kind = QueryKind::totals;
   query.best = nullptr;

@@ -16,7 +16,7 @@ struct Shard {
 /// Answers queries exactly as one tensor with all bins would. The shards have all bins, in order.
 /// Each shard gets all queries at once, one shard after another. If bins have weights, shards first
 /// return the totals of weights that the queries divide by.
-Expected<> ask_shards (const inthist::Shape &whole, std::span<const Shard> shards,
+Expected<> ask_shards (const Shape &whole, std::span<const Shard> shards,
                        std::span<const Query> queries);
 
 }  // namespace integralhist
