@@ -21,6 +21,13 @@ using namespace inthist::cuda;
 
 constexpr std::size_t kMaxAnswer = 256 << 20;  // bytes
 
+/// Enqueues the copy of `bytes` bytes of inputs from pinned memory to the GPU.
+CudaExpected<> upload_inputs (const QueryBuffers &buffers, std::size_t bytes)
+{
+  return check (cudaMemcpyAsync (buffers.inputs.get (), buffers.host_inputs.get (), bytes,
+                                 cudaMemcpyHostToDevice, buffers.stream.get ()));
+}
+
 /// Copies `bytes` bytes of answers from the GPU to the host, and waits for the copy.
 Expected<> fetch (QueryBuffers &buffers, std::size_t bytes)
 {
@@ -117,8 +124,10 @@ Expected<> CudaFeatureImage::add_up_cells (std::span<const CellsQuery> queries)
   QueryLease buffers;
   TRY (with_context (*context_, [&] () -> Expected<> {
     buffers = TRY (buffers_->lease ());
-    TRY (buffers->reserve (0, bytes, bytes));
-    TRY (enqueue_cells (queries, *buffers, buffers->stream.get ()));
+    TRY (buffers->reserve (sizes.bytes, bytes, bytes));
+    const CellGrids grids = stage (queries, sizes, *buffers);
+    TRY (upload_inputs (*buffers, sizes.bytes));
+    TRY (add_up_cells_on (buffers->stream.get (), grids));
     return fetch (*buffers, bytes);
   }));
   return copy (queries, buffers->host_answers.get ());
@@ -132,11 +141,10 @@ Expected<> CudaFeatureImage::count (std::span<const Region> windows, guint32 *co
     buffers = TRY (buffers_->lease ());
     TRY (buffers->reserve (windows.size_bytes (), bytes, bytes));
     std::memcpy (buffers->host_inputs.get (), windows.data (), windows.size_bytes ());
-    cudaStream_t stream = buffers->stream.get ();
-    TRY (check (cudaMemcpyAsync (buffers->inputs.get (), buffers->host_inputs.get (),
-                                 windows.size_bytes (), cudaMemcpyHostToDevice, stream)));
-    TRY (count_on (stream, reinterpret_cast<const Region *> (buffers->inputs.get ()),
-                   int (windows.size ()), reinterpret_cast<guint32 *> (buffers->answers.get ())));
+    TRY (upload_inputs (*buffers, windows.size_bytes ()));
+    TRY (count_on (buffers->stream.get (),
+                   reinterpret_cast<const Region *> (buffers->inputs.get ()), int (windows.size ()),
+                   reinterpret_cast<guint32 *> (buffers->answers.get ())));
     return fetch (*buffers, bytes);
   }));
   std::memcpy (counts, buffers->host_answers.get (), bytes);
@@ -156,21 +164,6 @@ Expected<> CudaFeatureImage::count_on (Stream stream, const Region *windows, int
   TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
   TRY (check (
       inthist::cuda::count_windows (values (), lut_, shape_.bins, windows, n, counts, stream)));
-  answers_++;
-  return {};
-}
-
-/// Enqueues the sums of cells, which stay in GPU memory; the CUDA context is current.
-CudaExpected<> CudaFeatureImage::enqueue_cells (std::span<const CellsQuery> queries,
-                                                QueryBuffers &buffers, cudaStream_t stream) const
-{
-  const CellInputSizes sizes = input_sizes_of (queries);
-  TRY (buffers.reserve (sizes.bytes, sizes.sums * sizeof (std::int64_t), 0));
-  const CellGrids grids = stage (queries, sizes, buffers);
-  TRY (check (cudaMemcpyAsync (buffers.inputs.get (), buffers.host_inputs.get (), sizes.bytes,
-                               cudaMemcpyHostToDevice, stream)));
-  TRY (check (cudaStreamWaitEvent (stream, own_->values_ready.get (), 0)));
-  TRY (check (inthist::cuda::add_up_cells (values (), shape_, grids, stream)));
   answers_++;
   return {};
 }

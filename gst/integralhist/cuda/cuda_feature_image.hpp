@@ -66,8 +66,6 @@ private:
   {
     return inthist::padded_columns (shape_.width) * inthist::bytes_of (shape_.pixel);
   }
-  CudaExpected<> enqueue_cells (std::span<const CellsQuery> queries, QueryBuffers &buffers,
-                                cudaStream_t stream) const;
   CellInputSizes input_sizes_of (std::span<const CellsQuery> queries) const;
   inthist::cuda::CellGrids stage (std::span<const CellsQuery> queries, const CellInputSizes &sizes,
                                   const QueryBuffers &buffers) const;
