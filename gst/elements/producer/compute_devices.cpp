@@ -158,7 +158,7 @@ Expected<MappedFrame> ComputeDevices::map (GstBuffer *buffer, const FrameFormat 
                     "The frame cannot be read: in CUDA memory its rows go from the bottom up. Put "
                     "\"cudadownload ! videoconvert\" before this element");
     frame.location = PixelLocation::device;
-    frame.producer = CudaDevice::producer_stream (buffer);
+    frame.written_on = CudaDevice::producer_stream (buffer);
   } else if (devices_.on_gpu () && std::ranges::all_of (planes.all (), is_pinned_plane)) {
     frame.location = PixelLocation::pinned;
   }

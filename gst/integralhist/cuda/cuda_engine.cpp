@@ -204,7 +204,7 @@ private:
     slot.picture = nullptr;
     slot.upload_measured = false;
     if (is_here (frame)) {
-      TRY (wait_for_producer (slot.stream.get (), frame.producer, slot.ready.get ()));
+      TRY (wait_for_writes (slot.stream.get (), frame.written_on, slot.ready.get ()));
       if (frame.arrived)
         TRY (check (
             cudaStreamWaitEvent (slot.stream.get (), static_cast<cudaEvent_t> (frame.arrived), 0)));

@@ -35,12 +35,12 @@ CudaExpected<> await (cudaEvent_t event, std::chrono::microseconds polling, Loca
   return check (state == cudaErrorNotReady ? cudaEventSynchronize (event) : state, where);
 }
 
-CudaExpected<> wait_for_producer (cudaStream_t stream, cudaStream_t producer, cudaEvent_t event,
-                                  Location where)
+CudaExpected<> wait_for_writes (cudaStream_t stream, cudaStream_t written_on, cudaEvent_t event,
+                                Location where)
 {
-  if (!producer)
+  if (!written_on)
     return {};
-  TRY (check (cudaEventRecord (event, producer), where));
+  TRY (check (cudaEventRecord (event, written_on), where));
   return check (cudaStreamWaitEvent (stream, event, 0), where);
 }
 

@@ -23,11 +23,11 @@ inthist::cuda::CudaExpected<>
 await (cudaEvent_t event, std::chrono::microseconds polling = kPolling,
        inthist::cuda::Location where = inthist::cuda::Location::current ());
 
-/// Makes the CUDA stream `stream` wait for the work now on the stream `producer`, by recording
-/// `event` on `producer`. Does nothing if `producer` is null.
+/// Makes the CUDA stream `stream` wait for the work now on the stream `written_on`, by recording
+/// `event` on `written_on`. Does nothing if `written_on` is null.
 inthist::cuda::CudaExpected<>
-wait_for_producer (cudaStream_t stream, cudaStream_t producer, cudaEvent_t event,
-                   inthist::cuda::Location where = inthist::cuda::Location::current ());
+wait_for_writes (cudaStream_t stream, cudaStream_t written_on, cudaEvent_t event,
+                 inthist::cuda::Location where = inthist::cuda::Location::current ());
 
 /// Waits for a CUDA event. After `timeout` nanoseconds, returns an Error::Kind::timeout.
 Expected<> await (cudaEvent_t event, GstClockTime timeout,

@@ -92,11 +92,11 @@ Expected<> CudaFeatureImage::await_upload ()
   return with_context (*context_, [&] { return await (own_->values_ready.get ()); });
 }
 
-Expected<> CudaFeatureImage::compute_values (const Binning &picture, Stream producer)
+Expected<> CudaFeatureImage::compute_values (const Binning &picture, Stream written_on)
 {
   return with_context (*context_, [&] () -> CudaExpected<> {
     cudaStream_t stream = own_->stream.get ();
-    TRY (wait_for_producer (stream, producer, own_->values_ready.get ()));
+    TRY (wait_for_writes (stream, written_on, own_->values_ready.get ()));
     TRY (
         check (inthist::cuda::bin_image (picture, shape_.width, shape_.height, values (), stream)));
     return check (cudaEventRecord (own_->values_ready.get (), stream));

@@ -24,7 +24,7 @@ public:
 
   Expected<> upload_picture (const Binning &picture) override;
   Expected<> await_upload () override;
-  Expected<> compute_values (const Binning &picture, Stream producer) override;
+  Expected<> compute_values (const Binning &picture, Stream written_on) override;
   Stream stream () const override { return own_->stream.get (); }
   const std::shared_ptr<CudaContext> &context () const override { return context_; }
   const Shape &shape () const override { return shape_; }

@@ -190,7 +190,8 @@ public:
   {
     const bool weighted = frame.image.format.is_weighted ();
     return image_->compute_values (
-        { frame.image, weighted ? context_->lut : context_->copy_lut_of (frame) }, frame.producer);
+        { frame.image, weighted ? context_->lut : context_->copy_lut_of (frame) },
+        frame.written_on);
   }
   void on_released () override
   {

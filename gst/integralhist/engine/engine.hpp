@@ -34,7 +34,7 @@ struct Frame {
   Image image;
   PixelLocation location = PixelLocation::host;
   // For pixels on a device: the CUDA stream that writes them; null if they are already written.
-  Stream producer = nullptr;
+  Stream written_on = nullptr;
   // For pixels on a device: the CUDA context of their memory; null if it is the engine's.
   std::shared_ptr<CudaContext> context = nullptr;
   // For a summed-area table: the lookup table from this frame's pixel values to scores, which may

@@ -34,8 +34,9 @@ DeviceFunctions device_functions (const std::vector<std::shared_ptr<CudaContext>
       return allocate_pinned (first, bytes, message);
     },
     [first] (const Frame &frame) {
-      return frame.producer ? (frame.context ? frame.context : first)->synchronize (frame.producer)
-                            : Expected<> ();
+      return frame.written_on
+                 ? (frame.context ? frame.context : first)->synchronize (frame.written_on)
+                 : Expected<> ();
     }
   };
   if (const auto peers = PeerUpload::between (contexts))

@@ -99,7 +99,7 @@ public:
     if (frame.location == PixelLocation::host)
       TRY (stage (*pending));
     else
-      TRY (functions_.await_producer (frame));
+      TRY (functions_.await_writes (frame));
     const bool for_peers = peers_copy () && frame.location != PixelLocation::device;
     if (for_peers)
       pending->uploaded = TRY (functions_.upload (pending->frame, shape_.width, shape_.height));

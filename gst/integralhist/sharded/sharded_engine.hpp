@@ -22,7 +22,7 @@ struct DeviceFunctions {
   inthist::Device device = inthist::Device::cpu;
   AllocateHost allocate = allocate_on_host;
   /// Waits until the pixels of a frame in device memory are written.
-  std::function<Expected<> (const Frame &)> await_producer = [] (const Frame &) {
+  std::function<Expected<> (const Frame &)> await_writes = [] (const Frame &) {
     return Expected<> ();
   };
   /// Uploads a frame's pixels from pinned host memory to one device, from which the others copy
