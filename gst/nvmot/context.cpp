@@ -3,7 +3,7 @@
 
 #include <set>
 
-#include <gst/integralhist/base/tasks.hpp>
+#include <gst/integralhist/base/in_parallel.hpp>
 #include <gst/integralhist/cuda/cuda_context.hpp>
 
 #include "log.hpp"

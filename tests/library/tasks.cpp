@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <gst/integralhist/base/cancel.hpp>
-#include <gst/integralhist/base/tasks.hpp>
+#include <gst/integralhist/base/in_parallel.hpp>
 
 #include "test.hpp"  // last: it has macros with names of the standard library
 

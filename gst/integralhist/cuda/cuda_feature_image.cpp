@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <gst/integralhist/base/tasks.hpp>
+#include <gst/integralhist/base/in_parallel.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
 
 #include "cuda_error.hpp"

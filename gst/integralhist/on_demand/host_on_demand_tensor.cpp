@@ -10,7 +10,7 @@
 #include <kernels/window.hpp>
 
 #include <gst/integralhist/base/cancel.hpp>
-#include <gst/integralhist/base/tasks.hpp>
+#include <gst/integralhist/base/in_parallel.hpp>
 #include <gst/integralhist/host/cpu_tensor.hpp>
 #include <gst/integralhist/memory/memory_messages.hpp>
 

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include <gst/integralhist/base/tasks.hpp>
+#include <gst/integralhist/base/in_parallel.hpp>
 #include <gst/integralhist/meta/placed.hpp>
 #include <gst/track/base/log.hpp>
 

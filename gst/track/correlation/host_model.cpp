@@ -6,7 +6,7 @@
 #include <cmath>
 #include <utility>
 
-#include <gst/integralhist/base/tasks.hpp>
+#include <gst/integralhist/base/in_parallel.hpp>
 
 #include "frame_windows.hpp"
 

@@ -4,7 +4,7 @@
 #include <functional>
 
 #include <gst/integralhist/api/histogram.hpp>
-#include <gst/integralhist/base/tasks.hpp>
+#include <gst/integralhist/base/in_parallel.hpp>
 
 namespace integralhist {
 

@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-#include <gst/integralhist/base/tasks.hpp>
+#include <gst/integralhist/base/in_parallel.hpp>
 
 namespace integralhist {
 namespace {

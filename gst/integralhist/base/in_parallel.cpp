@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "tasks.hpp"
+#include "in_parallel.hpp"
 
 #include <algorithm>
 #include <cstring>
