@@ -11,7 +11,7 @@
 
 #include <glib/gstdio.h>
 #include <gst/integralhist/base/cancel.hpp>
-#include <gst/integralhist/engine/plan.hpp>
+#include <gst/integralhist/engine/strategy_choice.hpp>
 #include <gst/integralhist/gstintegralhist.h>
 #include <kernels/registry.hpp>
 

@@ -22,7 +22,7 @@
 
 #include <gst/integralhist/base/log.hpp>
 #include <gst/integralhist/base/trace.hpp>
-#include <gst/integralhist/engine/plan.hpp>
+#include <gst/integralhist/engine/strategy_choice.hpp>
 #include <gst/integralhist/engine/tensor_pool.hpp>
 
 #include "buffer_holds.hpp"

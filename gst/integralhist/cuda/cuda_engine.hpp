@@ -8,7 +8,7 @@
 
 namespace integralhist {
 
-/// Makes a part engine on a GPU. It measures strategies (plan.hpp) unless the options name one.
+/// Makes a part engine (part_engine.hpp) on a GPU, with a strategy by choose_strategy ().
 Expected<std::unique_ptr<PartEngine>> make_cuda_engine (const Shape &shape, const Lut &lut,
                                                         const Options &options,
                                                         std::shared_ptr<CudaContext> context,

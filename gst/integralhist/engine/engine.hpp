@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "plan.hpp"
+#include "strategy_choice.hpp"
 #include "tensor.hpp"
 
 namespace integralhist {

@@ -6,8 +6,8 @@
 
 namespace integralhist {
 
-/// Makes a part engine (part_engine.hpp) on the CPU. It measures strategies (plan.hpp) unless the
-/// options name one, which must be able to compute the shape.
+/// Makes a part engine (part_engine.hpp) on the CPU, with a strategy by choose_strategy (). A
+/// strategy that the options name must be able to compute the shape.
 Expected<std::unique_ptr<PartEngine>> make_cpu_engine (const Shape &shape, const Lut &lut,
                                                        const Options &options,
                                                        const PartLimit &limit = {});

@@ -9,7 +9,7 @@
 
 #include <gst/integralhist/engine/device_feature_image.hpp>
 #include <gst/integralhist/engine/engine.hpp>
-#include <gst/integralhist/engine/plan.hpp>
+#include <gst/integralhist/engine/strategy_choice.hpp>
 #include <gst/integralhist/memory/recycled_memory.hpp>
 
 #include "whole_tensor_engine.hpp"

@@ -14,7 +14,7 @@
 
 #include <gst/integralhist/base/check_threads.hpp>
 #include <gst/integralhist/base/log.hpp>
-#include <gst/integralhist/engine/plan.hpp>
+#include <gst/integralhist/engine/strategy_choice.hpp>
 #include <gst/integralhist/engine/tensor_pool.hpp>
 
 #include "eager_tensor.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
-#include "plan.hpp"
+#include "strategy_choice.hpp"
 
 #include <chrono>
 
