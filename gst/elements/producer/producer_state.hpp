@@ -10,7 +10,7 @@
 
 #include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/engine/destroy_engine.hpp>
-#include <gst/integralhist/memory/part.hpp>
+#include <gst/integralhist/engine/part.hpp>
 
 #include "clipped_regions.hpp"
 #include "compute_devices.hpp"

@@ -8,9 +8,9 @@
 #include <functional>
 #include <vector>
 
+#include <gst/integralhist/engine/part.hpp>
 #include <gst/integralhist/engine/part_engine.hpp>
 #include <gst/integralhist/engine/picture_planes.hpp>
-#include <gst/integralhist/memory/part.hpp>
 
 #include "in_context.hpp"
 

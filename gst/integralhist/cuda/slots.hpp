@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <gst/integralhist/engine/engine.hpp>
-#include <gst/integralhist/memory/part.hpp>
+#include <gst/integralhist/engine/part.hpp>
 
 #include "picture_cache.hpp"
 

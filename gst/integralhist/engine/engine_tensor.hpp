@@ -7,8 +7,7 @@
 #include <cstring>
 #include <functional>
 
-#include <gst/integralhist/memory/part.hpp>
-
+#include "part.hpp"
 #include "tensor.hpp"
 
 namespace integralhist {

@@ -11,10 +11,10 @@
 #include <gst/integralhist/base/check_threads.hpp>
 #include <gst/integralhist/base/log.hpp>
 #include <gst/integralhist/base/thread.hpp>
+#include <gst/integralhist/engine/part.hpp>
 #include <gst/integralhist/engine/strategy_choice.hpp>
 #include <gst/integralhist/engine/tensor_pool.hpp>
 #include <gst/integralhist/memory/memory_messages.hpp>
-#include <gst/integralhist/memory/part.hpp>
 
 #include "cpu_tensor.hpp"
 

@@ -7,8 +7,8 @@
 
 #include <kernels/registry.hpp>
 
+#include <gst/integralhist/engine/part.hpp>
 #include <gst/integralhist/memory/memory_messages.hpp>
-#include <gst/integralhist/memory/part.hpp>
 
 namespace integralhist {
 namespace {
