@@ -124,12 +124,10 @@ bool CudaContext::is_primary () const
   return primary == handle_;
 }
 
-bool CudaContext::record (void *event) const
+bool CudaContext::record (CudaEvent event) const
 {
   const auto record_context = Driver::get ().record_context;
-  return record_context
-         && record_context (static_cast<CUcontext> (handle_), static_cast<CUevent> (event))
-                == CUDA_SUCCESS;
+  return record_context && record_context (static_cast<CUcontext> (handle_), event) == CUDA_SUCCESS;
 }
 
 Expected<std::size_t> CudaContext::free_memory () const

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include <gst/integralhist/base/error.hpp>
+#include <gst/integralhist/engine/tensor.hpp>
 
 namespace integralhist {
 
@@ -34,7 +34,7 @@ public:
 
   /// Records a CUDA event, which fires after the work now on all streams of this context. Returns
   /// false if the driver is older than CUDA 12.5 and cannot do this.
-  bool record (void *event) const;
+  bool record (CudaEvent event) const;
 
   class Scope {
   public:

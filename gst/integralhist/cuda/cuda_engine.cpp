@@ -206,8 +206,7 @@ private:
     if (is_here (frame)) {
       TRY (wait_for_writes (slot.stream.get (), frame.written_on, slot.ready.get ()));
       if (frame.arrived)
-        TRY (check (
-            cudaStreamWaitEvent (slot.stream.get (), static_cast<cudaEvent_t> (frame.arrived), 0)));
+        TRY (check (cudaStreamWaitEvent (slot.stream.get (), frame.arrived, 0)));
       return rows_of_part (frame.image, part);
     }
     Picture *picture = frame.number > 0 ? pictures_.find (frame, part) : nullptr;

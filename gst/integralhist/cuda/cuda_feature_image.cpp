@@ -251,7 +251,7 @@ Expected<> CudaFeatureImage::copy (std::span<const CellsQuery> queries, const st
   return copy_in_parallel (copies);
 }
 
-Expected<> CudaFeatureImage::add_reader (CUevent_st *done)
+Expected<> CudaFeatureImage::add_reader (CudaEvent done)
 {
   return with_context (*context_, [&] () -> CudaExpected<> {
     return check (cudaStreamWaitEvent (own_->stream.get (), done, 0));

@@ -34,7 +34,7 @@ public:
   Expected<> count (std::span<const Region> windows, guint32 *counts) override;
   Expected<> add_up_cells_on (Stream stream, const inthist::cuda::CellGrids &grids) override;
   Expected<> count_on (Stream stream, const Region *windows, int n, guint32 *counts) override;
-  Expected<> add_reader (CUevent_st *done) override;
+  Expected<> add_reader (CudaEvent done) override;
   const Lut &lut () const override { return lut_; }
 
   /// Returns the feature values, which are ready once the event values_ready () has fired.

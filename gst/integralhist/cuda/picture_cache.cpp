@@ -57,7 +57,7 @@ Expected<Picture *> PictureCache::fetch (const PartFrame &frame, const Part &par
       bytes_staged_ += from.bytes ();
   } else {
     if (frame.arrived)
-      TRY (check (cudaStreamWaitEvent (stream, static_cast<cudaEvent_t> (frame.arrived), 0)));
+      TRY (check (cudaStreamWaitEvent (stream, frame.arrived, 0)));
     for (const PictureRows &rows : from.all ())
       TRY (context_->copy_from (*frame.context, rows.data, picture.memory.get () + rows.offset,
                                 rows.pitch * (rows.n - 1) + rows.bytes, stream));

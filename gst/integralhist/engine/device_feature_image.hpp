@@ -16,8 +16,6 @@
 
 #include "tensor.hpp"
 
-struct CUevent_st;  // the type that a cudaEvent_t points to
-
 namespace integralhist {
 
 class CudaContext;
@@ -51,7 +49,7 @@ public:
   virtual Expected<> count_on (Stream stream, const Region *windows, int n, guint32 *counts) = 0;
   /// Makes the computation of the next frame's values wait for the CUDA event `done`, which fires
   /// when a reader of the present values is done.
-  virtual Expected<> add_reader (CUevent_st *done) = 0;
+  virtual Expected<> add_reader (CudaEvent done) = 0;
   virtual const Lut &lut () const = 0;
 };
 

@@ -10,8 +10,8 @@
 namespace integralhist {
 
 struct PartFrame : Frame {
-  guint64 number = 0;       // from 1 on
-  void *arrived = nullptr;  // a CUDA event after which the pixels can be read, or null
+  guint64 number = 0;           // from 1 on
+  CudaEvent arrived = nullptr;  // after it the pixels can be read; null: at once
 };
 
 /// Only one thread may call a part engine.

@@ -15,9 +15,12 @@
 
 #include <gst/integralhist/base/cancel.hpp>
 
+struct CUevent_st;
+
 namespace integralhist {
 
 using inthist::Query;
+using CudaEvent = CUevent_st *;  // a cudaEvent_t
 
 struct Shard;
 class DeviceFeatureImage;
@@ -26,7 +29,8 @@ class DeviceFeatureImage;
 /// and the context. All are null for a tensor in host memory.
 struct CudaView {
   guint64 pointer = 0;
-  void *event = nullptr, *context = nullptr;
+  CudaEvent event = nullptr;
+  void *context = nullptr;
   int device = -1;
   bool is_primary = false;  // whether the context is the device's primary one
 };
