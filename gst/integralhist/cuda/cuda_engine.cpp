@@ -41,8 +41,9 @@ public:
   CudaEngine (const Shape &shape, const Lut &lut, const Options &options, ContextRef context,
               const PartLimit &limit)
       : shape_ (shape), largest_part_ (limit.of (shape)), lut_ (lut), download_ (options.download),
-        context_ (std::move (context)), queries_ (std::make_shared<QueryBufferPool> (context_)),
-        download_stream_ (context_), above_ (context_), slots_ (context_, options.async_depth),
+        context_ (std::move (context)),
+        query_buffers_ (std::make_shared<QueryBufferPool> (context_)), download_stream_ (context_),
+        above_ (context_), slots_ (context_, options.async_depth),
         pictures_ (context_, options.async_depth + (limit.bins > 0 ? kPicturesAhead : 0),
                    shape.width,
                    [this] (const Picture &picture) { return slots_.await_readers (picture); })
@@ -138,9 +139,9 @@ public:
 private:
   Expected<> allocate (const Options &options)
   {
-    const auto make = [shape = largest_part_, context = context_, queries = queries_,
+    const auto make = [shape = largest_part_, context = context_, buffers = query_buffers_,
                        download = download_] (unsigned alive) {
-      return CudaTensor::create (shape, alive, context, queries, download);
+      return CudaTensor::create (shape, alive, context, buffers, download);
     };
     pool_ = TRY (TensorPool::create (make, options));
     const auto first = TRY (pool_->acquire ());
@@ -278,7 +279,7 @@ private:
   const Lut lut_;
   const Download download_;
   const ContextRef context_;
-  const std::shared_ptr<QueryBufferPool> queries_;
+  const std::shared_ptr<QueryBufferPool> query_buffers_;
   std::shared_ptr<TensorPool> pool_;
   StrategyPlan plan_;
   PartMemory memory_;

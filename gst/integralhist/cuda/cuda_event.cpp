@@ -44,7 +44,7 @@ CudaExpected<> wait_for_writes (cudaStream_t stream, cudaStream_t written_on, cu
   return check (cudaStreamWaitEvent (stream, event, 0), where);
 }
 
-Expected<> await (cudaEvent_t event, GstClockTime timeout, Location where)
+Expected<> await_until (cudaEvent_t event, GstClockTime timeout, Location where)
 {
   if (timeout == GST_CLOCK_TIME_NONE) {
     TRY (await (event, kPolling, where));

@@ -29,8 +29,8 @@ inthist::cuda::CudaExpected<>
 wait_for_writes (cudaStream_t stream, cudaStream_t written_on, cudaEvent_t event,
                  inthist::cuda::Location where = inthist::cuda::Location::current ());
 
-/// Waits for a CUDA event. After `timeout` nanoseconds, returns an Error::Kind::timeout.
-Expected<> await (cudaEvent_t event, GstClockTime timeout,
-                  inthist::cuda::Location where = inthist::cuda::Location::current ());
+/// Waits for a CUDA event at most `timeout` nanoseconds, and then returns an Error::Kind::timeout.
+Expected<> await_until (cudaEvent_t event, GstClockTime timeout,
+                        inthist::cuda::Location where = inthist::cuda::Location::current ());
 
 }  // namespace integralhist

@@ -30,7 +30,7 @@ class RegionTensors : public std::enable_shared_from_this<RegionTensors> {
 public:
   RegionTensors (ContextRef context, Download download)
       : context (std::move (context)), download_ (download),
-        queries_ (std::make_shared<QueryBufferPool> (this->context)), places_ (this->context),
+        query_buffers_ (std::make_shared<QueryBufferPool> (this->context)), places_ (this->context),
         idle_ (this->context, kMaxIdle)
   {
   }
@@ -54,7 +54,7 @@ public:
   }
   Expected<std::unique_ptr<CudaFeatureImage>> make_image (OnDemandContext &frames) const
   {
-    return CudaFeatureImage::create (context, queries_, frames.shape, frames.lut,
+    return CudaFeatureImage::create (context, query_buffers_, frames.shape, frames.lut,
                                      frames.device_answers);
   }
   /// Frees the idle tensors now, and tensors in use when their last owner drops them.
@@ -95,7 +95,7 @@ private:
   Expected<std::unique_ptr<CudaTensor>> make (const Shape &room)
   {
     for (;;) {
-      auto made = CudaTensor::create (room, 0, context, queries_, download_);
+      auto made = CudaTensor::create (room, 0, context, query_buffers_, download_);
       if (!made && made.error ().kind == Error::Kind::no_memory && free_all (idle_->take_all ()))
         continue;
       std::unique_ptr<CudaTensor> tensor = TRY (std::move (made));
@@ -163,7 +163,7 @@ private:
   }
 
   const Download download_;
-  const std::shared_ptr<QueryBufferPool> queries_;
+  const std::shared_ptr<QueryBufferPool> query_buffers_;
   std::atomic<guint64> bytes_ = 0;
   InContext<IdleList<std::unique_ptr<Workplace>>> places_;
   InContext<IdleList<std::unique_ptr<CudaTensor>>> idle_;

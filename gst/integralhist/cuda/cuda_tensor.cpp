@@ -15,11 +15,11 @@ using namespace inthist::cuda;
 
 Expected<std::unique_ptr<CudaTensor>> CudaTensor::create (const Shape &shape, unsigned alive,
                                                           ContextRef context,
-                                                          std::shared_ptr<QueryBufferPool> queries,
+                                                          std::shared_ptr<QueryBufferPool> buffers,
                                                           Download download)
 {
   std::unique_ptr<CudaTensor> tensor (
-      new CudaTensor (shape, std::move (context), std::move (queries), download));
+      new CudaTensor (shape, std::move (context), std::move (buffers), download));
   auto memory = make_device_memory (tensor->room_);
   if (!memory && memory.error ().code == cudaErrorMemoryAllocation)
     return error (Error::Kind::no_memory, no_memory_for_tensor (shape, free_on_device (), alive));
@@ -44,15 +44,15 @@ CudaTensor::Resources::~Resources ()
 
 Expected<> CudaTensor::wait (GstClockTime timeout)
 {
-  return with_context (*context_, [&] { return await (own_->computed.get (), timeout); });
+  return with_context (*context_, [&] { return await_until (own_->computed.get (), timeout); });
 }
 
 Expected<> CudaTensor::wait_for_copy (GstClockTime timeout)
 {
   // Without a download, the second wait is short: an event never recorded counts as fired.
   return with_context (*context_, [&] () -> Expected<> {
-    TRY (await (own_->computed.get (), timeout));
-    return await (own_->downloaded.get (), timeout);
+    TRY (await_until (own_->computed.get (), timeout));
+    return await_until (own_->downloaded.get (), timeout);
   });
 }
 
@@ -69,7 +69,7 @@ Expected<> CudaTensor::ask (std::span<const Query> queries)
 {
   return with_context (*context_, [&] () -> Expected<> {
     StagedQueries staged =
-        TRY (StagedQueries::create (*queries_, shape, queries, AnswerMemory::host));
+        TRY (StagedQueries::create (*query_buffers_, shape, queries, AnswerMemory::host));
     cudaStream_t stream = staged.buffers ().stream.get ();
     TRY (enqueue (staged, stream));
     TRY (staged.download (stream));
@@ -84,7 +84,7 @@ Expected<> CudaTensor::ask_on (Stream stream, std::span<const Query> queries)
 {
   return with_context (*context_, [&] () -> Expected<> {
     StagedQueries staged =
-        TRY (StagedQueries::create (*queries_, shape, queries, AnswerMemory::device));
+        TRY (StagedQueries::create (*query_buffers_, shape, queries, AnswerMemory::device));
     const auto enqueued = enqueue (staged, stream);
     TRY (add_reader (stream));  // a reader even if only some work was enqueued before a failure
     TRY (enqueued);
@@ -141,7 +141,7 @@ Expected<const void *> CudaTensor::host ()
     if (!own_->host)
       own_->host = TRY (make_pinned_memory (room_));
     if (!download_started_) {
-      const QueryLease buffers = TRY (queries_->lease ());
+      const QueryLease buffers = TRY (query_buffers_->lease ());
       cudaStream_t stream = buffers->stream.get ();
       TRY (check (cudaStreamWaitEvent (stream, own_->computed.get (), 0)));
       TRY (start_download (stream));
@@ -155,7 +155,7 @@ Expected<const void *> CudaTensor::host ()
 Expected<std::function<Expected<> ()>> CudaTensor::start_copy (const HostDestination &to)
 {
   return with_context (*context_, [&] () -> Expected<std::function<Expected<> ()>> {
-    const std::shared_ptr<QueryBuffers> buffers = TRY (queries_->lease ());
+    const std::shared_ptr<QueryBuffers> buffers = TRY (query_buffers_->lease ());
     cudaStream_t stream = buffers->stream.get ();
     TRY (check (cudaStreamWaitEvent (stream, own_->computed.get (), 0)));
     TRY (copy_pieces (to, stream));

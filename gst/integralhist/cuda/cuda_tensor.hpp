@@ -16,7 +16,7 @@ public:
   /// Makes a tensor; the CUDA context is current. Error messages say that `alive` tensors exist.
   static Expected<std::unique_ptr<CudaTensor>> create (const Shape &shape, unsigned alive,
                                                        ContextRef context,
-                                                       std::shared_ptr<QueryBufferPool> queries,
+                                                       std::shared_ptr<QueryBufferPool> buffers,
                                                        Download download);
 
   Expected<> wait (GstClockTime timeout) override;
@@ -42,14 +42,16 @@ public:
   CudaExpected<> reuse (cudaStream_t stream);
   CudaExpected<> set_computed (cudaStream_t stream);
   cudaEvent_t computed () const { return own_->computed.get (); }
-  /// Enqueues the download of the tensor to its host copy. `stream` already waits for the tensor.
+  // Copies to the host. `stream` already waits for the tensor, and `downloaded` fires afterwards:
+  //   start_download   to the tensor's own host copy
+  //   enqueue_copy     to another place; start_copy () does not record `downloaded`, and waits
   CudaExpected<> start_download (cudaStream_t stream);
   CudaExpected<> enqueue_copy (const HostDestination &to, cudaStream_t stream);
 
 private:
-  CudaTensor (const Shape &shape, ContextRef context, std::shared_ptr<QueryBufferPool> queries,
+  CudaTensor (const Shape &shape, ContextRef context, std::shared_ptr<QueryBufferPool> buffers,
               Download download)
-      : EngineTensor (shape), context_ (std::move (context)), queries_ (std::move (queries)),
+      : EngineTensor (shape), context_ (std::move (context)), query_buffers_ (std::move (buffers)),
         download_ (download), room_ (bytes ()), own_ (context_)
   {
   }
@@ -72,7 +74,7 @@ private:
   CudaExpected<> enqueue (const StagedQueries &staged, cudaStream_t stream);
 
   const ContextRef context_;
-  const std::shared_ptr<QueryBufferPool> queries_;
+  const std::shared_ptr<QueryBufferPool> query_buffers_;
   const Download download_;
   const std::size_t room_;  // bytes of the largest shape
   InContext<Resources> own_;

@@ -37,7 +37,8 @@ auto with_context (const CudaContext &context, Body &&body)
     return std::move (*result);
 }
 
-/// Owns a value such as a CUDA stream, and makes its CUDA context current to destroy it.
+/// Owns a value such as a CUDA stream, and makes its CUDA context current to destroy it. A class
+/// has all that it owns in its context in one such member, `own_`.
 template <class T>
 class InContext {
 public:

@@ -16,7 +16,7 @@ namespace integralhist {
 
 using namespace inthist::cuda;
 
-struct PeerUpload::Picture {
+struct PeerUpload::PeerPicture {
   EventOwner arrived;
   GrowingDeviceMemory memory;
 };
@@ -24,7 +24,7 @@ struct PeerUpload::Picture {
 struct PeerUpload::Device {
   ContextRef context;
   InContext<StreamOwner> stream = { context };
-  InContext<IdleList<std::unique_ptr<Picture>>> idle = { context };
+  InContext<IdleList<std::unique_ptr<PeerPicture>>> idle = { context };
 };
 
 namespace {
@@ -116,9 +116,9 @@ Expected<std::shared_ptr<void>> PeerUpload::upload (PartFrame &frame, int width,
   Device &device = *devices_[uploaded_++ % devices_.size ()];
   return with_context (*device.context, [&] () -> Expected<std::shared_ptr<void>> {
     const PicturePlanes planes (frame.image, width, height);
-    std::unique_ptr<Picture> picture = device.idle->take ();
+    std::unique_ptr<PeerPicture> picture = device.idle->take ();
     if (!picture)
-      picture = std::make_unique<Picture> (TRY (make_event (cudaEventDisableTiming)));
+      picture = std::make_unique<PeerPicture> (TRY (make_event (cudaEventDisableTiming)));
     TRY (picture->memory.reserve (planes.size ()));
     TRY (integralhist::upload (planes, picture->memory.get (), device.stream->get ()));
     TRY (check (cudaEventRecord (picture->arrived.get (), device.stream->get ())));
@@ -127,14 +127,14 @@ Expected<std::shared_ptr<void>> PeerUpload::upload (PartFrame &frame, int width,
     frame.context = device.context;
     frame.arrived = picture->arrived.get ();
     // `device` belongs to `peers`
-    return std::shared_ptr<void> (picture.release (),
-                                  [peers = shared_from_this (), &device] (void *memory) {
-                                    std::unique_ptr<Picture> used (static_cast<Picture *> (memory));
-                                    const CudaContext::Scope scope (*device.context);
-                                    // Waits because the upload of a dropped frame may still run.
-                                    cudaEventSynchronize (used->arrived.get ());
-                                    device.idle->give_back (std::move (used));
-                                  });
+    return std::shared_ptr<void> (
+        picture.release (), [peers = shared_from_this (), &device] (void *memory) {
+          std::unique_ptr<PeerPicture> used (static_cast<PeerPicture *> (memory));
+          const CudaContext::Scope scope (*device.context);
+          // Waits because the upload of a dropped frame may still run.
+          cudaEventSynchronize (used->arrived.get ());
+          device.idle->give_back (std::move (used));
+        });
   });
 }
 

@@ -25,7 +25,7 @@ public:
   Expected<std::shared_ptr<void>> upload (PartFrame &frame, int width, int height);
 
 private:
-  struct Picture;
+  struct PeerPicture;
   struct Device;
 
   std::vector<std::unique_ptr<Device>> devices_;
