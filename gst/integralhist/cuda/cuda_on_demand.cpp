@@ -52,7 +52,7 @@ public:
     TRY (enqueued);
     return tensor;
   }
-  Expected<std::unique_ptr<CudaFeatureImage>> make_image (OnDemandContext &frames) const
+  Expected<std::unique_ptr<CudaFeatureImage>> make_image (OnDemandShared &frames) const
   {
     return CudaFeatureImage::create (context, query_buffers_, frames.shape, frames.lut,
                                      frames.device_answers);
@@ -173,14 +173,14 @@ private:
 /// the GPU answers many queries at once, and computes tensors of regions.
 class CudaOnDemandTensor final : public OnDemandTensor {
 public:
-  static Expected<std::unique_ptr<EngineTensor>> create (std::shared_ptr<OnDemandContext> shared,
+  static Expected<std::unique_ptr<EngineTensor>> create (std::shared_ptr<OnDemandShared> shared,
                                                          std::shared_ptr<RegionTensors> tensors)
   {
     auto image = TRY (tensors->make_image (*shared));
     return std::unique_ptr<EngineTensor> (
         new CudaOnDemandTensor (std::move (shared), std::move (tensors), std::move (image)));
   }
-  ~CudaOnDemandTensor () override { context_->value_bytes -= image_->bytes (); }
+  ~CudaOnDemandTensor () override { shared_->value_bytes -= image_->bytes (); }
 
   /// Returns the CUDA event that fires when the frame's pixels have been read.
   cudaEvent_t kept () const { return image_->values_ready (); }
@@ -190,8 +190,7 @@ public:
   {
     const bool weighted = frame.image.format.is_weighted ();
     return image_->compute_values (
-        { frame.image, weighted ? context_->lut : context_->copy_lut_of (frame) },
-        frame.written_on);
+        { frame.image, weighted ? shared_->lut : shared_->copy_lut_of (frame) }, frame.written_on);
   }
   void on_released () override
   {
@@ -201,7 +200,7 @@ public:
 
   Expected<DeviceFeatureImage *> prepare (std::span<const Region>) override
   {
-    is_prepared_ = context_->assist.has_value ();
+    is_prepared_ = shared_->assist.has_value ();
     return is_prepared_ ? image_.get () : nullptr;
   }
   Expected<> ask (std::span<const Query> queries) override
@@ -226,13 +225,13 @@ public:
   Expected<DeviceTensor *> device_tensor () override { return TRY (whole ())->device_tensor (); }
 
 private:
-  CudaOnDemandTensor (std::shared_ptr<OnDemandContext> shared,
+  CudaOnDemandTensor (std::shared_ptr<OnDemandShared> shared,
                       std::shared_ptr<RegionTensors> tensors,
                       std::unique_ptr<CudaFeatureImage> image)
       : OnDemandTensor (std::move (shared), kGpuCost), tensors_ (std::move (tensors)),
         image_ (std::move (image))
   {
-    context_->value_bytes += image_->bytes ();
+    shared_->value_bytes += image_->bytes ();
   }
 
   Expected<std::shared_ptr<const RegionTensor>> region_tensor_for (const Query &query)
@@ -251,7 +250,7 @@ private:
     return with_context (*tensors_->context, [&] () -> Expected<std::shared_ptr<Tensor>> {
       const std::shared_ptr<Tensor> tensor =
           TRY (tensors_->compute (shape_of (region), region, is_whole (region), *image_));
-      context_->count_tensor (is_whole (region));
+      shared_->count_tensor (is_whole (region));
       return tensor;
     });
   }
@@ -282,7 +281,7 @@ public:
   }
 
   Expected<std::unique_ptr<EngineTensor>>
-  make (const std::shared_ptr<OnDemandContext> &shared) override
+  make (const std::shared_ptr<OnDemandShared> &shared) override
   {
     return CudaOnDemandTensor::create (shared, tensors_);
   }

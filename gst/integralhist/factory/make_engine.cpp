@@ -117,7 +117,7 @@ Expected<std::unique_ptr<Engine>> make_engine (const Shape &shape, const Lut &lu
     return inputs.make (options);
 
   GST_DEBUG ("%s: frames are computed on demand", describe (shape).c_str ());
-  const auto maker_of = [] (const EagerInputs &from, const Options &options) -> EngineOwner::Make {
+  const auto maker_of = [] (const EagerInputs &from, const Options &options) -> LazyEngine::Make {
     return [=] () -> Expected<std::shared_ptr<Engine>> { return TRY (from.make (options)); };
   };
   std::unique_ptr<DeviceStore> device_store;
@@ -126,18 +126,18 @@ Expected<std::unique_ptr<Engine>> make_engine (const Shape &shape, const Lut &lu
   std::optional<GpuAssist> assist;
   if (plan.gpu_assists)
     assist = cuda_assist (devices.contexts.front ());
-  std::shared_ptr<WholeTensorEngine> whole_engine;
+  std::shared_ptr<WholeTensors> whole_tensors;
   if (plan.has_whole_engine) {
     EagerInputs of_kept = inputs;
     if (shape.content == Content::sums)
       of_kept.lut = inthist::uniform_lut (256);  // kept values are already scores
-    whole_engine = std::make_shared<WholeTensorEngine> (maker_of (of_kept, for_queries (options)),
-                                                        request.on_gpu ? inthist::Device::cuda
-                                                                       : inthist::Device::cpu);
+    whole_tensors = std::make_shared<WholeTensors> (maker_of (of_kept, for_queries (options)),
+                                                    request.on_gpu ? inthist::Device::cuda
+                                                                   : inthist::Device::cpu);
   }
   return make_on_demand_engine (
       shape, lut, options, maker_of (inputs, plan.measures ? options : untuned (options)),
-      std::move (whole_engine), std::move (device_store), std::move (assist));
+      std::move (whole_tensors), std::move (device_store), std::move (assist));
 }
 
 }  // namespace integralhist

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Makes the engine that suits the shape of a tensor, the settings and the devices.
 #pragma once
 
 #include <gst/integralhist/engine/engine.hpp>

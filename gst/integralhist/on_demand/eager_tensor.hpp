@@ -6,7 +6,7 @@
 #include <span>
 #include <utility>
 
-#include "on_demand_context.hpp"
+#include "on_demand_shared.hpp"
 #include "query_optimizer.hpp"
 
 namespace integralhist {
@@ -15,13 +15,13 @@ namespace integralhist {
 /// cost on demand, so that the engine can return to computing on demand if that is cheaper.
 class EagerTensor final : public Tensor {
 public:
-  EagerTensor (std::shared_ptr<OnDemandContext> context, std::shared_ptr<Tensor> tensor,
+  EagerTensor (std::shared_ptr<OnDemandShared> shared, std::shared_ptr<Tensor> tensor,
                const AnswerCost &cost)
-      : Tensor (*tensor, tensor->flags), tensor_ (std::move (tensor)),
-        context_ (std::move (context)), optimizer_ (shape, cost)
+      : Tensor (*tensor, tensor->flags), tensor_ (std::move (tensor)), shared_ (std::move (shared)),
+        optimizer_ (shape, cost)
   {
   }
-  ~EagerTensor () override { context_->note_released (optimizer_.whole_is_better ()); }
+  ~EagerTensor () override { shared_->note_released (optimizer_.whole_is_better ()); }
 
   Expected<> wait (GstClockTime timeout) override { return tensor_->wait (timeout); }
   Expected<> ask (std::span<const Query> queries) override
@@ -70,7 +70,7 @@ private:
   }
 
   const std::shared_ptr<Tensor> tensor_;
-  const std::shared_ptr<OnDemandContext> context_;
+  const std::shared_ptr<OnDemandShared> shared_;
   std::mutex mutex_;
   QueryOptimizer optimizer_;
 };

@@ -16,39 +16,39 @@ static std::size_t bytes_of_values (const Shape &shape)
   return std::size_t (shape.width) * shape.height * inthist::bytes_of (shape.pixel);
 }
 
-Expected<HostMemory> HostFrame::allocate (const OnDemandContext &context)
+Expected<HostMemory> HostFrame::allocate (const OnDemandShared &shared)
 {
-  const std::size_t bytes = bytes_of_values (context.shape);
+  const std::size_t bytes = bytes_of_values (shared.shape);
   const auto message = [bytes] (const Available &available) {
     return no_memory_text ("the pixels of a frame", bytes, available) + ": lower max-tensors";
   };
   // Only for a summed-area table must a GPU be able to access the memory of the pixel values: for
   // histograms a GPU reads the kept picture instead.
-  return context.shape.content == Content::sums ? context.allocate (bytes, message)
-                                                : allocate_on_host (bytes, message);
+  return shared.shape.content == Content::sums ? shared.allocate (bytes, message)
+                                               : allocate_on_host (bytes, message);
 }
 
-HostFrame::HostFrame (std::shared_ptr<OnDemandContext> context, HostMemory values)
-    : context_ (std::move (context)), shape_ (context_->shape), values_ (std::move (values))
+HostFrame::HostFrame (std::shared_ptr<OnDemandShared> shared, HostMemory values)
+    : shared_ (std::move (shared)), shape_ (shared_->shape), values_ (std::move (values))
 {
-  context_->value_bytes += bytes_of_values (shape_);
+  shared_->value_bytes += bytes_of_values (shape_);
 }
 
 HostFrame::~HostFrame ()
 {
-  context_->value_bytes -= bytes_of_values (shape_) + picture_bytes_;
+  shared_->value_bytes -= bytes_of_values (shape_) + picture_bytes_;
 }
 
 Expected<> HostFrame::keep (const Frame &frame)
 {
   const Image &image = frame.image;
-  const Lut &lut = context_->copy_lut_of (frame);
+  const Lut &lut = shared_->copy_lut_of (frame);
   auto *const to = reinterpret_cast<std::uint8_t *> (values_.get ());
   const std::size_t width = shape_.width;
   source_.reset ();
   if (image.format.is_weighted () || !image.format.reads_single_pixel ())
     return keep_picture (frame);
-  if (!image.format.is_plain () || lut != context_->identity)
+  if (!image.format.is_plain () || lut != shared_->identity)
     return check_host (
         inthist::cpu::bin_image ({ image, lut }, shape_.width, shape_.height, { to, width }));
   for (int y = 0; y < shape_.height; y++)
@@ -62,15 +62,15 @@ Expected<> HostFrame::keep_picture (const Frame &frame)
   const PicturePlanes planes (frame.image, shape_.width, shape_.height);
   const std::size_t bytes = planes.size ();
   if (bytes > picture_bytes_) {
-    context_->value_bytes -= std::exchange (picture_bytes_, 0);
+    shared_->value_bytes -= std::exchange (picture_bytes_, 0);
     picture_ = nullptr;
-    picture_ = TRY (context_->allocate (bytes, [bytes] (const Available &available) {
+    picture_ = TRY (shared_->allocate (bytes, [bytes] (const Available &available) {
       return no_memory_text ("the picture of a frame", bytes, available) + ": lower max-tensors";
     }));
-    context_->value_bytes += picture_bytes_ = bytes;
+    shared_->value_bytes += picture_bytes_ = bytes;
   }
   source_ = { planes.stage (picture_.get ()).image_in (picture_.get ()),
-              frame.image.format.is_weighted () ? context_->lut : context_->copy_lut_of (frame) };
+              frame.image.format.is_weighted () ? shared_->lut : shared_->copy_lut_of (frame) };
   has_values_.assign (std::size_t (inthist::divide_up (shape_.width, kTileColumns))
                           * inthist::divide_up (shape_.height, kTileRows),
                       false);
@@ -121,7 +121,7 @@ Binning HostFrame::binning (const Region &region) const
 {
   const std::size_t bytes = inthist::bytes_of (shape_.pixel), stride = shape_.width * bytes;
   return { { values_.get () + region.y * stride + region.x * bytes, std::ptrdiff_t (stride), {} },
-           context_->lut };
+           shared_->lut };
 }
 
 }  // namespace integralhist

@@ -9,14 +9,14 @@
 #include <optional>
 #include <vector>
 
-#include "on_demand_context.hpp"
+#include "on_demand_shared.hpp"
 
 namespace integralhist {
 
 class HostFrame {
 public:
-  static Expected<HostMemory> allocate (const OnDemandContext &context);
-  HostFrame (std::shared_ptr<OnDemandContext> context, HostMemory values);
+  static Expected<HostMemory> allocate (const OnDemandShared &shared);
+  HostFrame (std::shared_ptr<OnDemandShared> shared, HostMemory values);
   ~HostFrame ();
   HostFrame (const HostFrame &) = delete;
   HostFrame &operator= (const HostFrame &) = delete;
@@ -41,7 +41,7 @@ public:
   /// Returns what a GPU needs to make the pixel values: the kept picture, or else the kept values.
   Binning source () const
   {
-    return source_ ? *source_ : Binning{ binning ({}).image, context_->identity };
+    return source_ ? *source_ : Binning{ binning ({}).image, shared_->identity };
   }
 
 private:
@@ -51,7 +51,7 @@ private:
   void add_missing (const Region &region, std::vector<bool> &known, std::vector<int> &tiles) const;
   Expected<> compute_tiles (std::vector<int> tiles);
 
-  const std::shared_ptr<OnDemandContext> context_;
+  const std::shared_ptr<OnDemandShared> shared_;
   const Shape &shape_;
   const HostMemory values_;  // rows lie one after another
   HostMemory picture_;

@@ -17,10 +17,10 @@
 namespace integralhist {
 
 Expected<std::unique_ptr<EngineTensor>>
-HostOnDemandTensor::create (const std::shared_ptr<OnDemandContext> &context)
+HostOnDemandTensor::create (const std::shared_ptr<OnDemandShared> &shared)
 {
-  HostMemory values = TRY (HostFrame::allocate (*context));
-  return std::unique_ptr<EngineTensor> (new HostOnDemandTensor (context, std::move (values)));
+  HostMemory values = TRY (HostFrame::allocate (*shared));
+  return std::unique_ptr<EngineTensor> (new HostOnDemandTensor (shared, std::move (values)));
 }
 
 void HostOnDemandTensor::on_released ()
@@ -32,7 +32,7 @@ void HostOnDemandTensor::on_released ()
 Expected<DeviceFeatureImage *> HostOnDemandTensor::prepare (std::span<const Region> regions)
 {
   const Expected<bool> on_gpu =
-      context_->assist ? prepare_device_image (regions) : Expected<bool> (false);
+      shared_->assist ? prepare_device_image (regions) : Expected<bool> (false);
   if (!failed_recoverably (on_gpu) && TRY (on_gpu))
     return device_image_.get ();
   if (regions.size () > 1) {
@@ -53,7 +53,7 @@ bool HostOnDemandTensor::upload_pays (std::span<const Region> regions) const
   for (const Region &region : regions)
     pixels += double (pixels_of (region));
   const double enough = std::max (kEnough, kEnoughOfFrame * double (shape.width) * shape.height);
-  return pixels >= (context_->assist_was_used ? enough / 2 : enough);
+  return pixels >= (shared_->assist_was_used ? enough / 2 : enough);
 }
 
 /// Uploads the frame to the GPU and computes its feature image there, if that pays off. Returns
@@ -63,22 +63,22 @@ Expected<bool> HostOnDemandTensor::prepare_device_image (std::span<const Region>
   const auto lock = TRY (mutex_.lock ());
   if (is_device_image_current_)
     return true;
-  if (context_->assist_failed || !upload_pays (regions)) {
-    context_->assist_was_used = false;
+  if (shared_->assist_failed || !upload_pays (regions)) {
+    shared_->assist_was_used = false;
     return false;
   }
   const auto upload = [&] () -> Expected<> {
     if (!device_image_)
-      device_image_ = TRY (context_->assist->make (shape, context_->lut, context_->device_answers));
+      device_image_ = TRY (shared_->assist->make (shape, shared_->lut, shared_->device_answers));
     return device_image_->upload_picture (frame_.source ());
   };
   const auto uploaded = upload ();
   const std::size_t bytes = device_image_ ? device_image_->bytes () : 0;
-  context_->value_bytes += bytes - std::exchange (device_bytes_, bytes);
-  context_->assist_was_used = is_device_image_current_ = uploaded.has_value ();
-  context_->assist_failed = !uploaded
-                            && std::ranges::find (kFailedOrNoMemory, uploaded.error ().kind)
-                                   != std::end (kFailedOrNoMemory);
+  shared_->value_bytes += bytes - std::exchange (device_bytes_, bytes);
+  shared_->assist_was_used = is_device_image_current_ = uploaded.has_value ();
+  shared_->assist_failed = !uploaded
+                           && std::ranges::find (kFailedOrNoMemory, uploaded.error ().kind)
+                                  != std::end (kFailedOrNoMemory);
   TRY (uploaded);
   return true;
 }
@@ -142,7 +142,7 @@ Expected<> HostOnDemandTensor::answer_from_pixels (CancellableMutex::Lock lock, 
   TRY (frame_.compute_values (query.windows.size (),
                               [&] (int i) { return window_of (query.windows, i, shape); }));
   lock.unlock ();
-  context_->pixel_answers++;
+  shared_->pixel_answers++;
   return check_host (inthist::cpu::answer_pixels (frame_.binning ({}), shape, query));
 }
 
@@ -185,7 +185,7 @@ Expected<> HostOnDemandTensor::count_cells (CancellableMutex::Lock lock,
   TRY (frame_.compute_values (n,
                               [&] (int i) { return cell_tasks[std::size_t (i)].cells.around (); }));
   lock.unlock ();
-  context_->pixel_answers++;
+  shared_->pixel_answers++;
 
   const Binning binning = frame_.binning ({});
   // Several small grids of cells share a task for a thread; add_up_cells () divides a large grid.
@@ -205,9 +205,8 @@ Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::compute (const Region &reg
   const auto tensor = std::make_shared<CpuTensor> (
       of_region, TRY (take_memory (of_region, inthist::tensor_bytes (of_region))));
   TRY (run_strategy (region, *tensor));
-  context_->count_tensor (is_whole (region));
-  context_->add_time (
-      std::chrono::nanoseconds (std::chrono::steady_clock::now () - start).count ());
+  shared_->count_tensor (is_whole (region));
+  shared_->add_time (std::chrono::nanoseconds (std::chrono::steady_clock::now () - start).count ());
   tensor->finish ({});
   return tensor;
 }
@@ -218,7 +217,7 @@ Expected<HostMemory> HostOnDemandTensor::take_memory (const Shape &of_region,
 {
   if (bytes == 0)
     return HostMemory ();
-  return context_->memory->take (bytes, [&of_region] (const Available &available) {
+  return shared_->memory->take (bytes, [&of_region] (const Available &available) {
     return no_memory_for_tensor (of_region, available, 0);
   });
 }
@@ -227,7 +226,7 @@ Expected<HostMemory> HostOnDemandTensor::take_memory (const Shape &of_region,
 /// one if the engine's does not take the shape of the region.
 Expected<> HostOnDemandTensor::run_strategy (const Region &region, CpuTensor &tensor)
 {
-  inthist::Choice choice = context_->plan.choice;
+  inthist::Choice choice = shared_->plan.choice;
   if (!inthist::accepts (*choice.strategy, tensor.shape, choice.tuning))
     choice = { .strategy = inthist::preferred_strategy (inthist::Device::cpu, tensor.shape) };
   const bool bins = tensor.shape.content == Content::bins;
@@ -237,7 +236,7 @@ Expected<> HostOnDemandTensor::run_strategy (const Region &region, CpuTensor &te
                    workspace = TRY (take_memory (tensor.shape, choice.strategy->workspace_bytes (
                                                                    tensor.shape, choice.tuning)));
   const Binning binning = frame_.binning (region);
-  context_->computing++;
+  shared_->computing++;
   const auto outcome = check_host (inthist::run (
       *choice.strategy,
       { .shape = tensor.shape,
@@ -250,20 +249,20 @@ Expected<> HostOnDemandTensor::run_strategy (const Region &region, CpuTensor &te
         .tuning = choice.tuning,
         .binning = bins ? &binning : nullptr,
         .cancelled = CancelScope::flag () }));
-  context_->computing--;
+  shared_->computing--;
   return outcome;
 }
 
-/// Returns the whole tensor. If it is missing, whole_engine computes it. The caller holds the
+/// Returns the whole tensor. If it is missing, whole_tensors computes it. The caller holds the
 /// mutex.
 Expected<std::shared_ptr<Tensor>> HostOnDemandTensor::whole ()
 {
   if (whole_)
     return whole_;
   TRY (frame_.compute_values (1, [&] (int) { return optimizer_.frame (); }));
-  whole_ = TRY (context_->whole_engine->compute (frame_.binning ({}).image));
+  whole_ = TRY (shared_->whole_tensors->compute (frame_.binning ({}).image));
   optimizer_.note_computed (optimizer_.frame ());
-  context_->count_tensor (true);
+  shared_->count_tensor (true);
   return whole_;
 }
 
@@ -271,7 +270,7 @@ template <class Ask>
 Expected<bool> HostOnDemandTensor::ask_whole (Ask &&ask, std::span<const Error::Kind> recoverable)
 {
   auto lock = TRY (mutex_.lock ());
-  if (!context_->whole_engine || (region_tensor_ && is_whole (region_tensor_->region)))
+  if (!shared_->whole_tensors || (region_tensor_ && is_whole (region_tensor_->region)))
     return false;
   const auto tensor = whole ();
   lock.unlock ();
@@ -312,7 +311,7 @@ Expected<std::span<const Shard>> HostOnDemandTensor::shards ()
 
 Expected<DeviceTensor *> HostOnDemandTensor::device_tensor ()
 {
-  if (!context_->whole_engine || context_->whole_engine->device != inthist::Device::cuda)
+  if (!shared_->whole_tensors || shared_->whole_tensors->device != inthist::Device::cuda)
     return nullptr;
   auto lock = TRY (mutex_.lock ());
   const auto all = TRY (whole ());

@@ -4,7 +4,7 @@
 //
 //   1. a GPU       from its DeviceFeatureImage, if prepare () has announced many queries
 //   2. pixels      cpu::answer_pixels (), while that costs less than a tensor (QueryOptimizer)
-//   3. an engine   WholeTensorEngine::compute (), once consumers have asked for all of the frame
+//   3. an engine   WholeTensors::compute (), once consumers have asked for all of the frame
 //   4. a region    compute (): the CPU computes the tensor of a region with the windows, to keep
 //   5. pixels      again, whatever that costs, if there is no memory for that tensor
 #pragma once
@@ -18,9 +18,9 @@ class CpuTensor;
 
 class HostOnDemandTensor final : public OnDemandTensor {
 public:
-  ~HostOnDemandTensor () override { context_->value_bytes -= device_bytes_; }
+  ~HostOnDemandTensor () override { shared_->value_bytes -= device_bytes_; }
   static Expected<std::unique_ptr<EngineTensor>>
-  create (const std::shared_ptr<OnDemandContext> &context);
+  create (const std::shared_ptr<OnDemandShared> &shared);
 
   /// Copies a frame into this tensor. The engine calls this before any other code has the tensor.
   Expected<> keep (const Frame &frame)
@@ -40,8 +40,8 @@ public:
   void on_released () override;
 
 private:
-  HostOnDemandTensor (const std::shared_ptr<OnDemandContext> &context, HostMemory values)
-      : OnDemandTensor (context, kCpuCost), frame_ (context, std::move (values))
+  HostOnDemandTensor (const std::shared_ptr<OnDemandShared> &shared, HostMemory values)
+      : OnDemandTensor (shared, kCpuCost), frame_ (shared, std::move (values))
   {
   }
 
@@ -59,14 +59,14 @@ private:
   Expected<HostMemory> take_memory (const Shape &of_region, std::size_t bytes) const;
   Expected<> run_strategy (const Region &region, CpuTensor &tensor);
   Expected<std::shared_ptr<Tensor>> whole ();
-  /// Passes the whole tensor, which whole_engine computes, to `ask`. Returns false, so that another
-  /// way may answer, if there is no whole_engine, if the region of region_tensor_ is the whole
-  /// frame, if the engine fails, or if `ask` fails with a kind of error in `recoverable`.
+  /// Passes the whole tensor, which whole_tensors computes, to `ask`. Returns false, so that
+  /// another way may answer, if there is no whole_tensors, if the region of region_tensor_ is the
+  /// whole frame, if the engine fails, or if `ask` fails with a kind of error in `recoverable`.
   template <class Ask>
   Expected<bool> ask_whole (Ask &&ask, std::span<const Error::Kind> recoverable);
 
   HostFrame frame_;                // compute_values () is called with mutex_ held
-  std::shared_ptr<Tensor> whole_;  // by whole_engine; guarded by mutex_
+  std::shared_ptr<Tensor> whole_;  // by whole_tensors; guarded by mutex_
   std::size_t device_bytes_ = 0;
   std::unique_ptr<DeviceFeatureImage> device_image_;  // null until it is needed
   bool is_device_image_current_ = false;  // whether the GPU has this frame; guarded by mutex_

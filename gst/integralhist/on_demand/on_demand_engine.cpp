@@ -38,7 +38,7 @@ constexpr ComputeMode kSet = { false, kModeSet };
 
 class OnDemandEngine final : public Engine {
 public:
-  OnDemandEngine (const Options &options, EngineOwner::Make make_eager,
+  OnDemandEngine (const Options &options, LazyEngine::Make make_eager,
                   std::unique_ptr<DeviceStore> device_store)
       : options_ (options), automatic_ (options.compute == Compute::automatic),
         eager_ (std::move (make_eager)), device_store_ (std::move (device_store)),
@@ -47,13 +47,13 @@ public:
   }
 
   Expected<> open (const Shape &shape, const Lut &lut, const Options &options,
-                   std::shared_ptr<WholeTensorEngine> whole_engine, std::optional<GpuAssist> assist)
+                   std::shared_ptr<WholeTensors> whole_tensors, std::optional<GpuAssist> assist)
   {
     if (begins_eager_) {
       const auto engine = eager_.ensure ();
       if (engine) {
-        context_ = std::make_shared<OnDemandContext> (shape, lut, (*engine)->plan (),
-                                                      std::move (whole_engine), std::nullopt);
+        shared_ = std::make_shared<OnDemandShared> (shape, lut, (*engine)->plan (),
+                                                    std::move (whole_tensors), std::nullopt);
         mode_ = &kFirstFrames;
         return {};
       }
@@ -68,10 +68,10 @@ public:
     StrategyPlan plan = TRY (choose_strategy (inthist::Device::cpu, shape,
                                               is_cpu ? options.strategy : nullptr, 0, 1, nullptr));
     plan.description += ", on demand";
-    context_ = std::make_shared<OnDemandContext> (shape, lut, plan, std::move (whole_engine),
-                                                  std::move (assist));
+    shared_ = std::make_shared<OnDemandShared> (shape, lut, plan, std::move (whole_tensors),
+                                                std::move (assist));
     pool_ = TRY (TensorPool::create (
-        [context = context_] (unsigned) { return HostOnDemandTensor::create (context); }, options));
+        [shared = shared_] (unsigned) { return HostOnDemandTensor::create (shared); }, options));
     return {};
   }
 
@@ -80,8 +80,8 @@ public:
     for (const auto &pool : { pool_, device_pool_ })
       if (pool)
         pool->close ();
-    if (context_ && context_->whole_engine)
-      context_->whole_engine->end ();
+    if (shared_ && shared_->whole_tensors)
+      shared_->whole_tensors->end ();
   }
 
   Expected<SubmittedFrame> submit (const Frame &frame) override
@@ -127,22 +127,22 @@ public:
     const ComputeMode &mode = *mode_;
     stats.compute_mode = mode.is_eager ? "eager" : "on-demand";
     stats.compute_mode_reason = mode.reason;
-    if (context_->whole_engine) {
-      if (context_->whole_engine->device == inthist::Device::cuda)
+    if (shared_->whole_tensors) {
+      if (shared_->whole_tensors->device == inthist::Device::cuda)
         stats.backend = "cuda";
-      Stats asked = context_->whole_engine->stats ();
+      Stats asked = shared_->whole_tensors->stats ();
       asked.frames = 0;  // this engine counts the frames
       stats.add (asked);
     }
     if (device_store_)
       stats.device = std::max (stats.device, device_store_->device ());
-    stats.in_flight += context_->computing;
-    stats.pixel_answers = context_->pixel_answers;
-    stats.device_answers = context_->device_answers;
-    stats.part_tensors = context_->part_tensors;
-    stats.tensors = context_->tensors;
-    stats.bytes_on_demand = context_->bytes () + (device_store_ ? device_store_->bytes () : 0);
-    stats.compute.add (context_->time ());
+    stats.in_flight += shared_->computing;
+    stats.pixel_answers = shared_->pixel_answers;
+    stats.device_answers = shared_->device_answers;
+    stats.part_tensors = shared_->part_tensors;
+    stats.tensors = shared_->tensors;
+    stats.bytes_on_demand = shared_->bytes () + (device_store_ ? device_store_->bytes () : 0);
+    stats.compute.add (shared_->time ());
     const std::lock_guard lock (mutex_);
     stats.add (stats_);
     return stats;
@@ -151,9 +151,9 @@ public:
   const StrategyPlan &plan () const override
   {
     // The reference to the eager engine's plan stays valid: only an engine with Compute::automatic
-    // drops its eager engine, and such an engine has no whole_engine.
-    const auto engine = context_->whole_engine ? eager_.engine () : nullptr;
-    return engine ? engine->plan () : context_->plan;
+    // drops its eager engine, and such an engine has no whole_tensors.
+    const auto engine = shared_->whole_tensors ? eager_.engine () : nullptr;
+    return engine ? engine->plan () : shared_->plan;
   }
 
 private:
@@ -168,7 +168,7 @@ private:
   {
     auto submitted = TRY (eager_.engine ()->submit (frame));
     submitted.tensor = std::make_shared<EagerTensor> (
-        context_, std::move (submitted.tensor),
+        shared_, std::move (submitted.tensor),
         frame.location == PixelLocation::device ? kGpuCost : kCpuCost);
     return submitted;
   }
@@ -189,7 +189,7 @@ private:
   {
     if (!device_pool_)
       device_pool_ = TRY (TensorPool::create (
-          [this] (unsigned) { return device_store_->make (context_); }, options_));
+          [this] (unsigned) { return device_store_->make (shared_); }, options_));
     MemoryReturns &returns = *TRY (device_store_->returns ());
     auto submitted = TRY (device_store_->keep (frame, TRY (device_pool_->acquire (returns))));
     const std::lock_guard lock (mutex_);
@@ -204,13 +204,13 @@ private:
       set_mode (stays_on_demand_ ? kEagerFailed : kSet);
       return false;
     }
-    const OnDemandContext::Streak streak = context_->streak ();
+    const OnDemandShared::Streak streak = shared_->streak ();
     const bool was = mode_.load ()->is_eager,
                now = was ? streak.less < kFramesToOnDemand : streak.whole >= kFramesToEager;
     if (streak.less >= kFramesToFree)
       TRY (drop_eager ());
     if (now && !eager_.engine ()) {
-      context_->memory->free_idle ();
+      shared_->memory->free_idle ();
       const auto engine = eager_.ensure ();
       if (!engine && engine.error ().kind == Error::Kind::flushing)
         return tl::make_unexpected (engine.error ());
@@ -248,10 +248,10 @@ private:
 
   const Options options_;
   const bool automatic_;
-  EngineOwner eager_;
+  LazyEngine eager_;
   const std::unique_ptr<DeviceStore> device_store_;
   bool begins_eager_;  // whether to compute the first frames at once; constant after open ()
-  std::shared_ptr<OnDemandContext> context_;
+  std::shared_ptr<OnDemandShared> shared_;
   std::shared_ptr<TensorPool> pool_, device_pool_;  // used by the streaming thread
   bool stays_on_demand_ = false;                    // used by the streaming thread
   std::atomic<const ComputeMode *> mode_;           // written by the streaming thread
@@ -264,13 +264,12 @@ private:
 
 Expected<std::unique_ptr<Engine>>
 make_on_demand_engine (const Shape &shape, const Lut &lut, const Options &options,
-                       EngineOwner::Make make_eager,
-                       std::shared_ptr<WholeTensorEngine> whole_engine,
+                       LazyEngine::Make make_eager, std::shared_ptr<WholeTensors> whole_tensors,
                        std::unique_ptr<DeviceStore> device_store, std::optional<GpuAssist> assist)
 {
   auto engine =
       std::make_unique<OnDemandEngine> (options, std::move (make_eager), std::move (device_store));
-  TRY (engine->open (shape, lut, options, std::move (whole_engine), std::move (assist)));
+  TRY (engine->open (shape, lut, options, std::move (whole_tensors), std::move (assist)));
   return engine;
 }
 

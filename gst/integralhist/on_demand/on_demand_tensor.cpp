@@ -46,7 +46,7 @@ Shape OnDemandTensor::shape_of (const Region &region) const
 
 void OnDemandTensor::on_released ()
 {
-  context_->note_released (optimizer_.whole_is_better ());
+  shared_->note_released (optimizer_.whole_is_better ());
   region_tensor_ = nullptr;
   optimizer_.forget ();
 }

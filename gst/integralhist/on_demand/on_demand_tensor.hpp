@@ -16,8 +16,8 @@
 //     └─ CudaOnDemandTensor::ask ()      answers from the feature image, or from the tensor of a
 //                                        region, which region_tensor_of () finds or computes
 //
-// The tensors of an engine share an OnDemandContext. QueryOptimizer (query_optimizer.hpp) counts a
-// frame's costs.
+// OnDemandShared is what the tensors of an engine share. QueryOptimizer (query_optimizer.hpp)
+// counts a frame's costs.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@
 #include <gst/integralhist/base/cancel.hpp>
 #include <gst/integralhist/engine/engine_tensor.hpp>
 
-#include "on_demand_context.hpp"
+#include "on_demand_shared.hpp"
 #include "query_optimizer.hpp"
 
 namespace integralhist {
@@ -45,8 +45,8 @@ protected:
     std::shared_ptr<Tensor> tensor;
   };
 
-  OnDemandTensor (std::shared_ptr<OnDemandContext> context, const AnswerCost &cost)
-      : EngineTensor (context->shape), context_ (std::move (context)), optimizer_ (shape, cost)
+  OnDemandTensor (std::shared_ptr<OnDemandShared> shared, const AnswerCost &cost)
+      : EngineTensor (shared->shape), shared_ (std::move (shared)), optimizer_ (shape, cost)
   {
   }
 
@@ -80,7 +80,7 @@ protected:
   Expected<> ask_region_tensor (const RegionTensor &region_tensor, const Query &query,
                                 std::optional<Stream> stream = {});
 
-  const std::shared_ptr<OnDemandContext> context_;
+  const std::shared_ptr<OnDemandShared> shared_;
 
   CancellableMutex mutex_;  // guards all below; held while a tensor or pixel values are computed
   std::shared_ptr<const RegionTensor> region_tensor_;

@@ -12,11 +12,11 @@
 namespace integralhist {
 
 /// Makes an engine when first needed, and another after a drop. Adds up all engines' statistics.
-class EngineOwner {
+class LazyEngine {
 public:
   using Make = std::function<Expected<std::shared_ptr<Engine>> ()>;
 
-  explicit EngineOwner (Make make) : make_ (std::move (make)) {}
+  explicit LazyEngine (Make make) : make_ (std::move (make)) {}
 
   /// Returns the engine, made if there is none. Only one thread at a time may call this.
   Expected<std::shared_ptr<Engine>> ensure ()

@@ -5,16 +5,16 @@
 
 #include <gst/integralhist/base/cancel.hpp>
 
-#include "engine_owner.hpp"
+#include "lazy_engine.hpp"
 
 namespace integralhist {
 
 /// Computes whole tensors of frames on demand, one at a time, for calls from any thread. No call
 /// waits until another thread releases a tensor.
-class WholeTensorEngine {
+class WholeTensors {
 public:
   /// Takes a function that makes an engine which does not wait for tensors in use.
-  WholeTensorEngine (EngineOwner::Make make, inthist::Device device)
+  WholeTensors (LazyEngine::Make make, inthist::Device device)
       : device (device), engine_ (std::move (make))
   {
   }
@@ -54,7 +54,7 @@ private:
     return engine && engine->has_failed ();
   }
 
-  EngineOwner engine_;
+  LazyEngine engine_;
   std::atomic<bool> ended_ = false;
   CancellableMutex mutex_;  // held while a tensor is computed
 };

@@ -12,18 +12,18 @@
 #include <gst/integralhist/engine/strategy_choice.hpp>
 #include <gst/integralhist/memory/recycled_memory.hpp>
 
-#include "whole_tensor_engine.hpp"
+#include "whole_tensors.hpp"
 
 namespace integralhist {
 
 /// State and statistics that an on-demand engine's tensors share, and keep after the engine's end.
-class OnDemandContext {
+class OnDemandShared {
 public:
-  /// `whole_engine` computes whole tensors from kept pixel values. If it is null, or fails, the
+  /// `whole_tensors` computes whole tensors from kept pixel values. If it is null, or fails, the
   /// thread that asks computes them. `assist` is an optional GPU that answers many queries at once.
-  OnDemandContext (const Shape &shape, const Lut &lut, const StrategyPlan &plan,
-                   std::shared_ptr<WholeTensorEngine> whole_engine, std::optional<GpuAssist> assist)
-      : shape (shape), lut (lut), plan (plan), whole_engine (std::move (whole_engine)),
+  OnDemandShared (const Shape &shape, const Lut &lut, const StrategyPlan &plan,
+                  std::shared_ptr<WholeTensors> whole_tensors, std::optional<GpuAssist> assist)
+      : shape (shape), lut (lut), plan (plan), whole_tensors (std::move (whole_tensors)),
         assist (std::move (assist))
   {
   }
@@ -31,7 +31,7 @@ public:
   const Shape shape;
   const Lut lut;  // from kept values to bins; for a summed-area table, default scores
   const StrategyPlan plan;
-  const std::shared_ptr<WholeTensorEngine> whole_engine;
+  const std::shared_ptr<WholeTensors> whole_tensors;
   const std::optional<GpuAssist> assist;
   const Lut identity = inthist::uniform_lut (256);
   const std::shared_ptr<RecycledMemory> memory = std::make_shared<RecycledMemory> ();

@@ -4,7 +4,7 @@
 // the test says so. Their counts are the truth.
 #include <gst/integralhist/host/host_fence.hpp>
 #include <gst/integralhist/on_demand/on_demand_engine.hpp>
-#include <gst/integralhist/on_demand/whole_tensor_engine.hpp>
+#include <gst/integralhist/on_demand/whole_tensors.hpp>
 
 #include <atomic>
 #include <optional>
@@ -78,7 +78,7 @@ private:
   std::atomic<guint64> frames_ = 0;
 };
 
-EngineOwner::Make maker (Devices &devices)
+LazyEngine::Make maker (Devices &devices)
 {
   return [&devices] () -> Expected<std::shared_ptr<Engine>> {
     if (devices.make_fails)
@@ -87,7 +87,7 @@ EngineOwner::Make maker (Devices &devices)
   };
 }
 
-std::optional<Kind> failure_of (WholeTensorEngine &frames)
+std::optional<Kind> failure_of (WholeTensors &frames)
 {
   const auto tensor = frames.compute ({});
   return tensor ? std::optional<Kind> () : tensor.error ().kind;
@@ -95,10 +95,7 @@ std::optional<Kind> failure_of (WholeTensorEngine &frames)
 
 /// Computes a frame.
 struct Asker : Cancellable<std::optional<Kind>> {
-  explicit Asker (WholeTensorEngine &frames)
-      : Cancellable ([&frames] { return failure_of (frames); })
-  {
-  }
+  explicit Asker (WholeTensors &frames) : Cancellable ([&frames] { return failure_of (frames); }) {}
 };
 
 }  // namespace
@@ -108,7 +105,7 @@ struct Asker : Cancellable<std::optional<Kind>> {
 TEST (cancelled)
 {
   Devices devices;
-  WholeTensorEngine frames (maker (devices), inthist::Device::cpu);
+  WholeTensors frames (maker (devices), inthist::Device::cpu);
   {
     Asker first (frames);
     while (devices.submitted == 0)
@@ -133,7 +130,7 @@ TEST (failures)
 {
   Devices devices;
   devices.computed->signal ({});
-  WholeTensorEngine frames (maker (devices), inthist::Device::cpu);
+  WholeTensors frames (maker (devices), inthist::Device::cpu);
   devices.make_fails = Kind::no_memory;
   fail_unless (failure_of (frames) == Kind::no_memory && devices.made == 0);
   devices.make_fails = {};
@@ -167,7 +164,7 @@ TEST (failures)
 TEST (end)
 {
   Devices devices;
-  WholeTensorEngine frames (maker (devices), inthist::Device::cpu);
+  WholeTensors frames (maker (devices), inthist::Device::cpu);
   frames.end ();
   fail_unless (devices.made == 0);
   {
@@ -186,7 +183,7 @@ TEST (end)
 TEST (counts)
 {
   Devices devices;
-  EngineOwner engine (maker (devices));
+  LazyEngine engine (maker (devices));
   std::atomic<guint64> submitted = 0;
   std::atomic<bool> done = false, wrong = false;
   std::thread reader ([&] {
@@ -217,7 +214,7 @@ TEST (no_memory_at_the_start)
 {
   class OtherMemory final : public DeviceStore {
     bool takes (const Frame &) const override { return false; }
-    Expected<std::unique_ptr<EngineTensor>> make (const std::shared_ptr<OnDemandContext> &) override
+    Expected<std::unique_ptr<EngineTensor>> make (const std::shared_ptr<OnDemandShared> &) override
     {
       return error (Kind::failed, "nothing lies there");
     }
