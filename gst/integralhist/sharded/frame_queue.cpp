@@ -25,13 +25,14 @@ Expected<> FrameQueue::await_room ()
   return CancelScope::check ();
 }
 
-Expected<> FrameQueue::add (const std::shared_ptr<PendingFrame> &pending)
+Expected<> FrameQueue::add (const std::shared_ptr<PendingFrame> &pending, int groups)
 {
   const std::lock_guard lock (mutex_);
   TRY (no_failure ());
   pending->frame.number = ++added_;
   unfinished_.insert (pending->frame.number);
-  for (int group = 0; group < pending->users; group++)
+  pending->users = groups;
+  for (int group = 0; group < groups; group++)
     tasks_.push_back ({ pending, group });
   changed_.notify_all ();
   return {};

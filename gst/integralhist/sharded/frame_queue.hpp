@@ -98,8 +98,8 @@ public:
 
   /// Waits until fewer than options.async_depth frames are in flight, so that one can be added.
   Expected<> await_room ();
-  /// Gives a frame the next number, and queues one task for each of the frame's `users`.
-  Expected<> add (const std::shared_ptr<PendingFrame> &pending);
+  /// Gives a frame the next number, and queues one task for each of its groups of bins.
+  Expected<> add (const std::shared_ptr<PendingFrame> &pending, int groups);
   /// Holds a frame's GstBuffer until devices have read its pixels (BufferHold), or waits for that.
   void hold (PendingFrame &pending, GstBuffer *buffer, bool wait,
              const std::shared_ptr<Tensor> &tensor);

@@ -42,18 +42,18 @@ public:
 
   Expected<Partition> divide () const
   {
-    const Partition resident = shards ();
+    const Partition resident = divide_into_shards ();
     if (resident.frames >= least_resident_tensors (options_)
         && std::ranges::find (resident.tensors, 0u) == resident.tensors.end ())
       return resident;
     if (options_.download == Download::never)
       return error (Error::Kind::no_memory, why_not_resident (resident));
-    if (const auto rounds = groups ())
+    if (const auto rounds = divide_into_groups ())
       return *rounds;
     if (shape_.counter == inthist::Type::u8_tiled)
       return too_small ("one bin of ", shape_.height,
                         ", and tiles are not cut into strips of rows: set counter=u16, or ");
-    if (const auto rounds = strips ())
+    if (const auto rounds = divide_into_strips ())
       return *rounds;
     return too_small ("one row of ", 1, ": ");
   }
@@ -65,7 +65,7 @@ private:
   }
 
   /// Returns how many tensors of parts of this size fit a device, besides `more` bytes.
-  unsigned fit (const ShardDevice &device, int bins, int rows, std::size_t more = 0) const
+  unsigned count_fitting (const ShardDevice &device, int bins, int rows, std::size_t more = 0) const
   {
     return room_for (shape_of_part (shape_, bins, rows), device.memory,
                      overhead_ (bins, rows) + more);
@@ -73,8 +73,9 @@ private:
 
   bool fits_all (int bins, int rows) const
   {
-    return std::ranges::all_of (
-        devices_, [&] (const ShardDevice &d) { return fit (d, bins, rows) >= kPartsAtOnce; });
+    return std::ranges::all_of (devices_, [&] (const ShardDevice &d) {
+      return count_fitting (d, bins, rows) >= kPartsAtOnce;
+    });
   }
 
   /// Returns how many bins a task must have so that a frame has at most `tasks` tasks.
@@ -84,24 +85,26 @@ private:
   }
 
   /// Returns the number of tasks rounded up so that each device can have equally many.
-  int even (int tasks) const { return divide_up (tasks, n_) * n_; }
+  int round_to_devices (int tasks) const { return divide_up (tasks, n_) * n_; }
 
-  Partition into (bool resident, int bins, int rows) const
+  Partition partition_of (bool resident, int bins, int rows) const
   {
     Partition partition = {
       resident, bins, rows, divide_up (shape_.bins, bins), divide_up (shape_.height, rows), {}, 0
     };
     for (const ShardDevice &device : devices_)
-      partition.tensors.push_back (resident ? fit (device, bins, rows, pictures_) : kPartsAtOnce);
+      partition.tensors.push_back (resident ? count_fitting (device, bins, rows, pictures_)
+                                            : kPartsAtOnce);
     return partition;
   }
 
-  Partition shards () const
+  Partition divide_into_shards () const
   {
     const int task_bins = options_.download == Download::eager ? kDownloadedTaskBins : kTaskBins;
     const int tasks =
-        least_bins_ > 1 ? 1 : even (std::max (n_, divide_up (shape_.bins, task_bins)));
-    Partition partition = into (true, std::min (most_bins_, bins_of (tasks)), shape_.height);
+        least_bins_ > 1 ? 1 : round_to_devices (std::max (n_, divide_up (shape_.bins, task_bins)));
+    Partition partition =
+        partition_of (true, std::min (most_bins_, bins_of (tasks)), shape_.height);
     const guint64 room =
         std::accumulate (partition.tensors.begin (), partition.tensors.end (), guint64 (0))
         / partition.groups;
@@ -109,18 +112,18 @@ private:
     return partition;
   }
 
-  std::optional<Partition> groups () const
+  std::optional<Partition> divide_into_groups () const
   {
     for (int bins = std::max (std::min (most_bins_, kDownloadedTaskBins), least_bins_);
          bins >= least_bins_; bins--)
       if (fits_all (bins, shape_.height)) {
-        const int tasks = even (divide_up (shape_.bins, bins));
-        return into (false, std::clamp (bins_of (tasks), least_bins_, bins), shape_.height);
+        const int tasks = round_to_devices (divide_up (shape_.bins, bins));
+        return partition_of (false, std::clamp (bins_of (tasks), least_bins_, bins), shape_.height);
       }
     return {};
   }
 
-  std::optional<Partition> strips () const
+  std::optional<Partition> divide_into_strips () const
   {
     for (int bins = std::min (most_bins_, kStripBins); bins >= least_bins_; bins /= 2) {
       int rows = 0;  // the most that fit
@@ -128,7 +131,8 @@ private:
         if (rows + step <= shape_.height && fits_all (bins, rows + step))
           rows += step;
       if (rows >= kStripRows || (bins == least_bins_ && rows > 0))
-        return into (false, bins, divide_up (shape_.height, divide_up (shape_.height, rows)));
+        return partition_of (false, bins,
+                             divide_up (shape_.height, divide_up (shape_.height, rows)));
     }
     return {};
   }

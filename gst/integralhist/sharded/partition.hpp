@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// How a sharded engine divides frames over devices, so that the parts fit their memory.
 #pragma once
 
 #include <vector>

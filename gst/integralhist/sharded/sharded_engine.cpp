@@ -95,7 +95,6 @@ public:
     auto pending = std::make_shared<PendingFrame> ();
     pending->frame = PartFrame{ frame };
     pending->tensor = tensor;
-    pending->users = partition_.groups;
     if (frame.location == PixelLocation::host)
       TRY (stage (*pending));
     else
@@ -103,7 +102,7 @@ public:
     const bool for_peers = peers_copy () && frame.location != PixelLocation::device;
     if (for_peers)
       pending->uploaded = TRY (functions_.upload (pending->frame, shape_.width, shape_.height));
-    TRY (queue_.add (pending));
+    TRY (queue_.add (pending, partition_.groups));
     if (for_peers)
       bytes_up_ += PicturePlanes (frame.image, shape_.width, shape_.height).bytes ();
     if (frame.location == PixelLocation::host)
