@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The C API of a histogram: its properties, its shards, the answers for rectangles, and its memory.
 #include <gst/integralhist/gstintegralhistogram.h>
 
 #include <algorithm>
@@ -81,8 +83,8 @@ using inthist::QueryKind;
 
 /// Computes the count (guint32) or the sum (guint64) of each rectangle in each plane of a tensor.
 template <class Answer>
-static Expected<> add_up (Tensor &tensor, const GstVideoRectangle *rectangles, guint n,
-                          Answer *answers)
+static Expected<> ask_sums (Tensor &tensor, const GstVideoRectangle *rectangles, guint n,
+                            Answer *answers)
 {
   if (n == 0)
     return {};
@@ -108,13 +110,13 @@ static Expected<> add_up (Tensor &tensor, const GstVideoRectangle *rectangles, g
   return {};
 }
 
-/// add_up () and, below, add_up_bytes () with a GError, for functions of the C API.
+/// ask_sums () and, below, ask_sums_as_bytes () with a GError, for functions of the C API.
 template <class Answer>
 static gboolean add_up (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles,
                         guint n, Answer *answers, GError **error)
 {
   g_return_val_if_fail (histogram && (n == 0 || (rectangles && answers)), FALSE);
-  return to_c (add_up (*histogram->tensor, rectangles, n, answers), error);
+  return to_c (ask_sums (*histogram->tensor, rectangles, n, answers), error);
 }
 
 template <class Answer>
@@ -130,7 +132,7 @@ static Answer *add_up_one (GstIntegralHistogram *histogram, const GstVideoRectan
 }
 
 template <class Answer>
-static Expected<GBytes *> add_up_bytes (Tensor &tensor, const gint *values, gsize n_values)
+static Expected<GBytes *> ask_sums_as_bytes (Tensor &tensor, const gint *values, gsize n_values)
 {
   if (n_values % 4 != 0)
     return error (Error::Kind::bad_question, n_values,
@@ -138,8 +140,8 @@ static Expected<GBytes *> add_up_bytes (Tensor &tensor, const gint *values, gsiz
   static_assert (sizeof (GstVideoRectangle) == 4 * sizeof (gint));
   const gsize n = n_values / 4, n_answers = n * tensor.shape.bins;
   g_autofree Answer *answers = TRY (answers_for<Answer> (n_answers));
-  const auto n_asked = guint (std::min<gsize> (n, G_MAXUINT));  // add_up () refuses so many
-  TRY (add_up (tensor, reinterpret_cast<const GstVideoRectangle *> (values), n_asked, answers));
+  const auto n_asked = guint (std::min<gsize> (n, G_MAXUINT));  // ask_sums () refuses so many
+  TRY (ask_sums (tensor, reinterpret_cast<const GstVideoRectangle *> (values), n_asked, answers));
   return g_bytes_new_take (g_steal_pointer (&answers), n_answers * sizeof (Answer));
 }
 
@@ -148,7 +150,7 @@ static GBytes *add_up_bytes (GstIntegralHistogram *histogram, const gint *values
                              GError **error)
 {
   g_return_val_if_fail (histogram, nullptr);
-  return to_c (add_up_bytes<Answer> (*histogram->tensor, values, n_values), error);
+  return to_c (ask_sums_as_bytes<Answer> (*histogram->tensor, values, n_values), error);
 }
 
 static bool has_place (const inthist::Shape &shape, guint bin, gint x, gint y)

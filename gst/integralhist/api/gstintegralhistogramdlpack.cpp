@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// Tensors as DLPack arrays, which PyTorch, CuPy and NumPy read in place.
 #include <gst/integralhist/gstintegralhistogramdlpack.h>
 
 #include <dlfcn.h>

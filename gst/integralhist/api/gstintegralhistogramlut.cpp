@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The event that carries a lookup table upstream, from values of pixels to scores.
 #include <gst/integralhist/gstintegralhistogramlut.h>
 
 #include <tuple>

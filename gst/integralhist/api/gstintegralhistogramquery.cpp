@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
+//
+// The C API of questions about windows. Each function checks what it is given, builds queries
+// (kernels/query.hpp), and asks the tensor.
 #include <gst/integralhist/gstintegralhistogramquery.h>
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <deque>
+#include <optional>
 
 #include "c_api.hpp"
 #include "histogram.hpp"
@@ -142,7 +146,7 @@ public:
     return {};
   }
 
-  Expected<> ask (const gpointer *stream)
+  Expected<> ask (std::optional<gpointer> stream)
   {
     if (queries_.empty ())
       return {};
@@ -156,7 +160,7 @@ private:
   std::vector<Query> queries_;
 };
 
-Expected<> check_has_all_bins (const GstIntegralHistogram *histogram)
+Expected<> check_bins_for_query (const GstIntegralHistogram *histogram)
 {
   if (!histogram->spec.range)
     return {};
@@ -165,10 +169,10 @@ Expected<> check_has_all_bins (const GstIntegralHistogram *histogram)
                  "cudaintegralhist, or ask each range for counts and put these together");
 }
 
-/// Asks a histogram's tensor the queries that `build` adds to a QueryBuilder. If `stream` is null,
-/// waits for the answers; otherwise enqueues the work on that CUDA stream.
+/// Asks a histogram's tensor the queries that `build` adds to a QueryBuilder. Without a
+/// `stream`, waits for the answers; with one, enqueues the work on that CUDA stream.
 template <class Build>
-gboolean ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **error,
+gboolean ask (GstIntegralHistogram *histogram, std::optional<gpointer> stream, GError **error,
               Build &&build)
 {
   const auto answer = [&] () -> Expected<> {
@@ -184,7 +188,7 @@ gboolean ask (GstIntegralHistogram *histogram, const gpointer *stream, GError **
 }
 
 gboolean ask_grids (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids,
-                    guint32 *counts, const gpointer *stream, GError **error)
+                    guint32 *counts, std::optional<gpointer> stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
     for (guint i = 0; i < n_grids; i++)
@@ -195,10 +199,10 @@ gboolean ask_grids (GstIntegralHistogram *histogram, const Grid *grids, guint n_
 
 gboolean ask_likelihoods (GstIntegralHistogram *histogram, const GstVideoRectangle *rectangles,
                           guint n, const gfloat *model, guint measure, gfloat *values, Best *best,
-                          const gpointer *stream, GError **error)
+                          std::optional<gpointer> stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    TRY (check_has_all_bins (histogram));
+    TRY (check_bins_for_query (histogram));
     const Measure how = TRY (measure_of (measure));
     builder.add ({ .kind = QueryKind::likelihoods,
                    .windows = TRY (windows_of (rectangles, n)),
@@ -211,10 +215,10 @@ gboolean ask_likelihoods (GstIntegralHistogram *histogram, const GstVideoRectang
 
 gboolean ask_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids,
                               const gfloat *model, guint measure, gfloat *maps, Best *bests,
-                              const gpointer *stream, GError **error)
+                              std::optional<gpointer> stream, GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    TRY (check_has_all_bins (histogram));
+    TRY (check_bins_for_query (histogram));
     const Measure how = TRY (measure_of (measure));
     const float *const models = TRY (builder.models_for (how, model, 1));
     for (guint i = 0; i < n_grids; i++)
@@ -228,10 +232,11 @@ gboolean ask_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids
 }
 
 gboolean ask_quantile_maps (GstIntegralHistogram *histogram, const Grid *grids, guint n_grids,
-                            gdouble quantile, gint32 *maps, const gpointer *stream, GError **error)
+                            gdouble quantile, gint32 *maps, std::optional<gpointer> stream,
+                            GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    TRY (check_has_all_bins (histogram));
+    TRY (check_bins_for_query (histogram));
     if (!(quantile >= 0 && quantile <= 1))
       return refuse ("the quantile is ", quantile, ": pass 0 to 1");
     for (guint i = 0; i < n_grids; i++)
@@ -257,11 +262,11 @@ Expected<> check (const Search &search)
 }
 
 gboolean ask_vote_maps (GstIntegralHistogram *histogram, const Search *searches, guint n_searches,
-                        guint measure, gfloat *maps, Best *bests, const gpointer *stream,
+                        guint measure, gfloat *maps, Best *bests, std::optional<gpointer> stream,
                         GError **error)
 {
   return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
-    TRY (check_has_all_bins (histogram));
+    TRY (check_bins_for_query (histogram));
     const Measure how = TRY (measure_of (measure));
     for (guint i = 0; i < n_searches; i++) {
       const Search &search = searches[i];
@@ -332,7 +337,7 @@ gboolean gst_integral_histogram_grids (GstIntegralHistogram *histogram, const Gr
                                        guint n_grids, guint32 *counts, GError **error)
 {
   g_return_val_if_fail (histogram && (n_grids == 0 || (grids && counts)), FALSE);
-  return ask_grids (histogram, grids, n_grids, counts, nullptr, error);
+  return ask_grids (histogram, grids, n_grids, counts, {}, error);
 }
 
 gboolean gst_integral_histogram_likelihoods (GstIntegralHistogram *histogram,
@@ -342,8 +347,8 @@ gboolean gst_integral_histogram_likelihoods (GstIntegralHistogram *histogram,
                                              Best *best, GError **error)
 {
   g_return_val_if_fail (histogram && rectangles && n > 0 && model && values, FALSE);
-  return ask_likelihoods (histogram, rectangles, n, model, number_of (measure), values, best,
-                          nullptr, error);
+  return ask_likelihoods (histogram, rectangles, n, model, number_of (measure), values, best, {},
+                          error);
 }
 
 gboolean gst_integral_histogram_likelihood_maps (GstIntegralHistogram *histogram, const Grid *grids,
@@ -353,7 +358,7 @@ gboolean gst_integral_histogram_likelihood_maps (GstIntegralHistogram *histogram
 {
   g_return_val_if_fail (histogram && model && (n_grids == 0 || (grids && (maps || bests))), FALSE);
   return ask_likelihood_maps (histogram, grids, n_grids, model, number_of (measure), maps, bests,
-                              nullptr, error);
+                              {}, error);
 }
 
 gboolean gst_integral_histogram_quantile_maps (GstIntegralHistogram *histogram, const Grid *grids,
@@ -361,7 +366,7 @@ gboolean gst_integral_histogram_quantile_maps (GstIntegralHistogram *histogram, 
                                                GError **error)
 {
   g_return_val_if_fail (histogram && (n_grids == 0 || (grids && maps)), FALSE);
-  return ask_quantile_maps (histogram, grids, n_grids, quantile, maps, nullptr, error);
+  return ask_quantile_maps (histogram, grids, n_grids, quantile, maps, {}, error);
 }
 
 gboolean gst_integral_histogram_vote_maps (GstIntegralHistogram *histogram, const Search *searches,
@@ -369,7 +374,7 @@ gboolean gst_integral_histogram_vote_maps (GstIntegralHistogram *histogram, cons
                                            gfloat *maps, Best *bests, GError **error)
 {
   g_return_val_if_fail (histogram && (n_searches == 0 || (searches && (maps || bests))), FALSE);
-  return ask_vote_maps (histogram, searches, n_searches, number_of (measure), maps, bests, nullptr,
+  return ask_vote_maps (histogram, searches, n_searches, number_of (measure), maps, bests, {},
                         error);
 }
 
@@ -380,7 +385,7 @@ gboolean gst_integral_histogram_regions_on_stream (GstIntegralHistogram *histogr
   g_return_val_if_fail (histogram && (n == 0 || (rectangles && counts)), FALSE);
   if (n == 0)
     return TRUE;
-  return ask (histogram, &stream, error, [&] (QueryBuilder &builder) -> Expected<> {
+  return ask (histogram, stream, error, [&] (QueryBuilder &builder) -> Expected<> {
     return builder.add_counts (TRY (windows_of (rectangles, n)), counts);
   });
 }
@@ -390,7 +395,7 @@ gboolean gst_integral_histogram_grids_on_stream (GstIntegralHistogram *histogram
                                                  GError **error)
 {
   g_return_val_if_fail (histogram && (n_grids == 0 || (grids && counts)), FALSE);
-  return ask_grids (histogram, grids, n_grids, counts, &stream, error);
+  return ask_grids (histogram, grids, n_grids, counts, stream, error);
 }
 
 gboolean gst_integral_histogram_likelihoods_on_stream (GstIntegralHistogram *histogram,
@@ -402,7 +407,7 @@ gboolean gst_integral_histogram_likelihoods_on_stream (GstIntegralHistogram *his
 {
   g_return_val_if_fail (histogram && rectangles && n > 0 && model && values, FALSE);
   return ask_likelihoods (histogram, rectangles, n, model, number_of (measure), values, best,
-                          &stream, error);
+                          stream, error);
 }
 
 gboolean gst_integral_histogram_likelihood_maps_on_stream (
@@ -411,7 +416,7 @@ gboolean gst_integral_histogram_likelihood_maps_on_stream (
 {
   g_return_val_if_fail (histogram && model && (n_grids == 0 || (grids && maps)), FALSE);
   return ask_likelihood_maps (histogram, grids, n_grids, model, number_of (measure), maps, bests,
-                              &stream, error);
+                              stream, error);
 }
 
 gboolean gst_integral_histogram_quantile_maps_on_stream (GstIntegralHistogram *histogram,
@@ -420,7 +425,7 @@ gboolean gst_integral_histogram_quantile_maps_on_stream (GstIntegralHistogram *h
                                                          gpointer stream, GError **error)
 {
   g_return_val_if_fail (histogram && (n_grids == 0 || (grids && maps)), FALSE);
-  return ask_quantile_maps (histogram, grids, n_grids, quantile, maps, &stream, error);
+  return ask_quantile_maps (histogram, grids, n_grids, quantile, maps, stream, error);
 }
 
 gboolean gst_integral_histogram_vote_maps_on_stream (GstIntegralHistogram *histogram,
@@ -430,7 +435,7 @@ gboolean gst_integral_histogram_vote_maps_on_stream (GstIntegralHistogram *histo
                                                      GError **error)
 {
   g_return_val_if_fail (histogram && (n_searches == 0 || (searches && maps)), FALSE);
-  return ask_vote_maps (histogram, searches, n_searches, number_of (measure), maps, bests, &stream,
+  return ask_vote_maps (histogram, searches, n_searches, number_of (measure), maps, bests, stream,
                         error);
 }
 
@@ -457,7 +462,7 @@ GBytes *gst_integral_histogram_query_likelihood_map (GstIntegralHistogram *histo
     return nullptr;
   return bytes_of (*grid, sizeof (gfloat), error, [&] (guint8 *answers) {
     return ask_likelihood_maps (histogram, grid, 1, model, number_of (measure),
-                                reinterpret_cast<gfloat *> (answers), best, nullptr, error);
+                                reinterpret_cast<gfloat *> (answers), best, {}, error);
   });
 }
 
@@ -491,6 +496,6 @@ GBytes *gst_integral_histogram_query_vote_map (GstIntegralHistogram *histogram, 
                           guint (n_patches), models, rank };
   return bytes_of (*grid, sizeof (gfloat), error, [&] (guint8 *answers) {
     return ask_vote_maps (histogram, &search, 1, number_of (measure),
-                          reinterpret_cast<gfloat *> (answers), best, nullptr, error);
+                          reinterpret_cast<gfloat *> (answers), best, {}, error);
   });
 }
