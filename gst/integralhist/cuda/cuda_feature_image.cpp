@@ -110,7 +110,7 @@ bool CudaFeatureImage::takes (std::span<const CellsQuery> queries) const
   return input_sizes_of (queries).sums * sizeof (std::int64_t) <= kMaxAnswer
          && std::ranges::all_of (queries, [&] (const CellsQuery &query) {
               return bins != query.scores.empty ()
-                     && std::ranges::all_of (query.grids, [&] (const inthist::Cells &cells) {
+                     && std::ranges::all_of (query.grids, [&] (const Cells &cells) {
                           return cells.columns () * planes <= kMaxCellSums
                                  && cells.widest () <= inthist::cpu::kMaxCellColumns;
                         });
@@ -175,7 +175,7 @@ CudaFeatureImage::input_sizes_of (std::span<const CellsQuery> queries) const
   for (const CellsQuery &query : queries) {
     sizes.grids += query.grids.size ();
     sizes.value_weights += query.planes (shape_);
-    for (const inthist::Cells &cells : query.grids) {
+    for (const Cells &cells : query.grids) {
       sizes.edges += cells.x.size () + cells.y.size ();
       sizes.sums += cells.size () * query.planes (shape_);
     }
@@ -203,7 +203,7 @@ CellGrids CudaFeatureImage::stage (std::span<const CellsQuery> queries, const Ce
   CellGrids all = { there (grid), int (sizes.grids), 0, 0 };
   auto *sums = reinterpret_cast<std::int64_t *> (buffers.answers.get ());
   for (const CellsQuery &query : queries) {
-    for (const inthist::Cells &cells : query.grids) {
+    for (const Cells &cells : query.grids) {
       int *const x = edges, *const y = std::ranges::copy (cells.x, x).out;
       edges = std::ranges::copy (cells.y, y).out;
       *grid++ = { there (x),     there (y),       cells.columns (),
@@ -243,7 +243,7 @@ Expected<> CudaFeatureImage::copy (std::span<const CellsQuery> queries, const st
   std::vector<Copy> copies;
   for (const CellsQuery &query : queries) {
     std::size_t bytes = 0;
-    for (const inthist::Cells &cells : query.grids)
+    for (const Cells &cells : query.grids)
       bytes += cells.size () * query.planes (shape_) * sizeof (std::int64_t);
     copies.push_back ({ query.sums, next, bytes });
     next += bytes;

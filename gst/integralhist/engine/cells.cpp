@@ -11,7 +11,6 @@
 namespace integralhist {
 namespace {
 
-using inthist::Cells;
 using inthist::kCellParts;
 
 /// A strip of pixel columns or rows, and the share of its width that lies in a given cell.
@@ -101,7 +100,7 @@ std::int64_t *write_cells (const Axes &axes, const guint64 *sums, std::size_t pl
 Expected<> ask_sums (Tensor &tensor, const std::vector<Region> &rectangles, guint64 *sums)
 {
   const Query query = {
-    .kind = inthist::QueryKind::sums,
+    .kind = QueryKind::sums,
     .windows = { .list = rectangles.data (), .n = int (rectangles.size ()), .grid = {} },
     .answers = sums
   };
@@ -118,7 +117,7 @@ Expected<> ask_scores (Tensor &tensor, const std::vector<Region> &rectangles,
   std::vector<guint32> counts (std::min (n, kAtOnce) * bins);
   for (std::size_t first = 0; first < n; first += kAtOnce) {
     const std::size_t some = std::min (kAtOnce, n - first);
-    const Query query = { .kind = inthist::QueryKind::counts,
+    const Query query = { .kind = QueryKind::counts,
                           .windows = { .list = &rectangles[first], .n = int (some), .grid = {} },
                           .answers = counts.data () };
     TRY (tensor.ask ({ &query, 1 }));

@@ -12,7 +12,7 @@ Expected<bool> count_windows (DeviceFeatureImage &feature_image, const Shape &sh
 {
   constexpr int kMaxWindows = 20000;
   constexpr double kMaxFrames = 64;  // all windows have at most the pixels of 64 frames
-  if (query.kind != inthist::QueryKind::counts || !query.answers || !query.windows.list
+  if (query.kind != QueryKind::counts || !query.answers || !query.windows.list
       || query.windows.n > kMaxWindows || shape.content != Content::bins)
     return false;
   std::vector<Region> windows;

@@ -19,7 +19,7 @@ struct CUevent_st;
 
 namespace integralhist {
 
-using inthist::Query;
+using inthist::Cells, inthist::Query, inthist::QueryKind, inthist::Windows;
 using CudaEvent = CUevent_st *;  // a cudaEvent_t
 
 struct Shard;
@@ -54,7 +54,7 @@ protected:
 /// [cell][plane] in units of 1/kCellParts^2 pixel. With `scores` for the bins of an integral
 /// histogram, a cell has one sum, of the scores of its pixels.
 struct CellsQuery {
-  std::span<const inthist::Cells> grids;
+  std::span<const Cells> grids;
   inthist::Scores scores;
   std::int64_t *sums;
 

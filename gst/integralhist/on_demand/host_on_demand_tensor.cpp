@@ -167,7 +167,7 @@ Expected<> HostOnDemandTensor::count_cells (CancellableMutex::Lock lock,
                                             std::span<const CellsQuery> queries)
 {
   struct CellTask {
-    const inthist::Cells &cells;
+    const Cells &cells;
     inthist::Scores scores;
     std::int64_t *sums;
   };
@@ -175,7 +175,7 @@ Expected<> HostOnDemandTensor::count_cells (CancellableMutex::Lock lock,
   double pixels = 0;
   for (const CellsQuery &query : queries) {
     std::int64_t *to = query.sums;
-    for (const inthist::Cells &cells : query.grids) {
+    for (const Cells &cells : query.grids) {
       cell_tasks.push_back ({ cells, query.scores, to });
       to += cells.size () * query.planes (shape);
       pixels += double (pixels_of (cells.around ()));

@@ -9,8 +9,6 @@
 namespace integralhist {
 namespace {
 
-using inthist::QueryKind;
-
 /// The tensor of a region also covers windows of earlier queries, which may be asked again. It may
 /// cost as much as the last tensor and this many tensors around the query's own windows, since
 /// between distant windows lie too many pixels that no query needs. An estimate.
@@ -48,7 +46,7 @@ bool is_most (const Region &region, const Shape &frame)
 /// Returns the whole frame early if the windows of a long list span most of it.
 Region around (const Query &query, const Shape &shape)
 {
-  const inthist::Windows &windows = query.windows;
+  const Windows &windows = query.windows;
   Extent patches, all;
   for (int p = 0; p < query.n_patches; p++) {
     const Region &patch = query.patches[p];
@@ -157,7 +155,7 @@ bool QueryOptimizer::choose_counting (std::span<const CellsQuery> queries)
     // cell: without scores a cell has a number for each bin, and many of these are 0.
     if ((shape_.content == Content::bins) == query.scores.empty ())
       return false;
-    for (const inthist::Cells &cells : query.grids) {
+    for (const Cells &cells : query.grids) {
       if (cells.widest () > inthist::cpu::kMaxCellColumns)
         return false;
       const Region region = cells.around ();

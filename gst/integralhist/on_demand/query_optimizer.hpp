@@ -28,8 +28,7 @@ inline bool is_within (const Region &inner, const Region &outer)
 /// Returns whether a query asks for counts or sums, which need no tensor: pixels can be added up.
 inline bool is_additive (const Query &query)
 {
-  return query.answers
-         && (query.kind == inthist::QueryKind::counts || query.kind == inthist::QueryKind::sums);
+  return query.answers && (query.kind == QueryKind::counts || query.kind == QueryKind::sums);
 }
 
 /// Adds up the costs of queries about a frame, to choose the cheapest way to answer the next one.

@@ -10,8 +10,6 @@
 
 namespace integralhist {
 
-using inthist::QueryKind;
-
 namespace {
 
 Expected<HostMemory> allocate_bytes (std::size_t n)
