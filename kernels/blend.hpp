@@ -53,7 +53,7 @@ struct LevelMap {
   int x, y, width, height;    // the box
 };
 
-INTHIST_HOST_DEVICE inline Argb pixel_of (const LevelMap &map, int x, int y)
+HOST_DEVICE inline Argb pixel_of (const LevelMap &map, int x, int y)
 {
   return map.colours[map.levels[std::ptrdiff_t (map.rows[y]) * map.stride + map.columns[x]]];
 }
@@ -62,11 +62,11 @@ struct CanvasWord {
   std::uint8_t *bytes;
   int n;
 
-  INTHIST_HOST_DEVICE std::uint32_t read () const
+  HOST_DEVICE std::uint32_t read () const
   {
     return n == 1 ? bytes[0] : std::uint32_t (bytes[0] | bytes[1] << 8);
   }
-  INTHIST_HOST_DEVICE void write (std::uint32_t value) const
+  HOST_DEVICE void write (std::uint32_t value) const
   {
     bytes[0] = std::uint8_t (value);
     if (n == 2)
@@ -74,8 +74,8 @@ struct CanvasWord {
   }
 };
 
-INTHIST_HOST_DEVICE inline CanvasWord word_of (const Canvas &canvas, const CanvasSample &sample,
-                                               int x, int y)
+HOST_DEVICE inline CanvasWord word_of (const Canvas &canvas, const CanvasSample &sample, int x,
+                                       int y)
 {
   const Channel &at = sample.at;
   return { canvas.planes[at.plane] + at.row_of (y) * canvas.strides[at.plane]
@@ -85,7 +85,7 @@ INTHIST_HOST_DEVICE inline CanvasWord word_of (const Canvas &canvas, const Canva
 
 /// Converts R, G, B, premultiplied by alpha, to the Y', Cb, Cr (BT.709, limited range) of the same
 /// colour without premultiplication.
-INTHIST_HOST_DEVICE inline void to_ycbcr (int (&colour)[3], int alpha)
+HOST_DEVICE inline void to_ycbcr (int (&colour)[3], int alpha)
 {
   int straight[3];
   for (int c = 0; c < 3; c++)
@@ -102,8 +102,8 @@ INTHIST_HOST_DEVICE inline void to_ycbcr (int (&colour)[3], int alpha)
 }
 
 /// Blends a premultiplied colour into a pixel of a picture that has alpha and R, G, B of 8 bits.
-INTHIST_HOST_DEVICE inline void blend_with_alpha (const Canvas &canvas, int x, int y,
-                                                  const int (&colour)[3], int alpha)
+HOST_DEVICE inline void blend_with_alpha (const Canvas &canvas, int x, int y,
+                                          const int (&colour)[3], int alpha)
 {
   const CanvasWord under = word_of (canvas, canvas.samples[3], x, y);
   const int before = int (under.read ()), through = before * (255 - alpha) / 255,
@@ -120,7 +120,7 @@ INTHIST_HOST_DEVICE inline void blend_with_alpha (const Canvas &canvas, int x, i
 // value nvcc schedules the instructions of blend () differently.
 
 /// Blends a drawn colour over a sample of 8 bits. `over` is the colour times its alpha.
-INTHIST_HOST_DEVICE inline void blend_byte (const CanvasWord &word, const int &over, int alpha)
+HOST_DEVICE inline void blend_byte (const CanvasWord &word, const int &over, int alpha)
 {
   const int mixed = (over + int (word.read ()) * (255 - alpha)) / 255;
   word.write (std::uint32_t (mixed < 255 ? mixed : 255));
@@ -128,8 +128,8 @@ INTHIST_HOST_DEVICE inline void blend_byte (const CanvasWord &word, const int &o
 
 /// Blends a drawn colour over a sample of more than 8 bits as if the sample had 16 bits. The drawn
 /// colour, of 8 bits, becomes the upper 8 of 16 bits.
-INTHIST_HOST_DEVICE inline void blend_word (const CanvasWord &word, const CanvasSample &sample,
-                                            const int &colour, int alpha)
+HOST_DEVICE inline void blend_word (const CanvasWord &word, const CanvasSample &sample,
+                                    const int &colour, int alpha)
 {
   const int lowest = sample.at.shift + 8 - sample.bits, less = 16 - sample.bits;
   std::uint32_t value = (word.read () >> lowest & ((1u << sample.bits) - 1)) << less;
@@ -140,7 +140,7 @@ INTHIST_HOST_DEVICE inline void blend_word (const CanvasWord &word, const Canvas
   word.write ((mixed < opaque ? mixed : opaque) >> less << lowest);
 }
 
-INTHIST_HOST_DEVICE inline void blend (const Canvas &canvas, int x, int y, Argb pixel)
+HOST_DEVICE inline void blend (const Canvas &canvas, int x, int y, Argb pixel)
 {
   const int alpha = int (pixel >> 24);
   if (alpha == 0)

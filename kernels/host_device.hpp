@@ -3,7 +3,7 @@
 
 /// Marks code that is compiled for the host and, in a .cu file, also for the device.
 #ifdef __CUDACC__
-#define INTHIST_HOST_DEVICE __host__ __device__
+#define HOST_DEVICE __host__ __device__
 #else
-#define INTHIST_HOST_DEVICE
+#define HOST_DEVICE
 #endif

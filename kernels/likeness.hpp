@@ -60,7 +60,7 @@ constexpr const char *name_of (Measure measure)
 }
 
 /// Returns how many numbers (floats) a MeasureSum keeps from bin to bin.
-INTHIST_HOST_DEVICE constexpr int state_size (Measure measure)
+HOST_DEVICE constexpr int state_size (Measure measure)
 {
   switch (measure) {
     case Measure::correlation: return 4;
@@ -72,13 +72,13 @@ INTHIST_HOST_DEVICE constexpr int state_size (Measure measure)
 }
 
 /// Returns whether a MeasureSum counts the window's pixels, to know how many are in no bin.
-INTHIST_HOST_DEVICE constexpr bool counts_pixels (Measure measure)
+HOST_DEVICE constexpr bool counts_pixels (Measure measure)
 {
   return measure == Measure::bhattacharyya;
 }
 
 /// Returns whether a larger value of a measure means that histograms are more alike.
-INTHIST_HOST_DEVICE constexpr bool is_similarity (Measure measure)
+HOST_DEVICE constexpr bool is_similarity (Measure measure)
 {
   return measure == Measure::intersection || measure == Measure::correlation
          || measure == Measure::linear;
@@ -109,7 +109,7 @@ inline void prepare (Measure measure, std::span<float> model)
 // relative error of reciprocal_of () and log_of () is at most 2e-7, and all devices get the same
 // bits. Neither has branches, which would keep a GPU from computing windows side by side.
 
-INTHIST_HOST_DEVICE inline float reciprocal_of (float x)
+HOST_DEVICE inline float reciprocal_of (float x)
 {
   float r = std::bit_cast<float> (0x7ef311c7 - std::bit_cast<std::int32_t> (x));
   for (int i = 0; i < 3; i++)
@@ -119,7 +119,7 @@ INTHIST_HOST_DEVICE inline float reciprocal_of (float x)
 
 /// Returns the natural logarithm log x = e log 2 + 2 artanh ((m - 1) / (m + 1)), where x = 2^e m
 /// and m is between sqrt (1/2) and sqrt (2).
-INTHIST_HOST_DEVICE inline float log_of (float x)
+HOST_DEVICE inline float log_of (float x)
 {
   constexpr std::int32_t kRootOfHalf = 0x3f3504f3;
   const std::int32_t bits = std::bit_cast<std::int32_t> (x), exponent = (bits - kRootOfHalf) >> 23;
@@ -136,14 +136,14 @@ public:
   /// Begins the comparison of a window's histogram with a model. `normaliser` is 1 / the window's
   /// pixels, or 0 if it has none, and `pixels` the window's pixels, modulo 2^32. If bins have
   /// weights, both are about units of weight.
-  INTHIST_HOST_DEVICE MeasureSum (float normaliser, std::uint32_t pixels)
+  HOST_DEVICE MeasureSum (float normaliser, std::uint32_t pixels)
       : normaliser_ (normaliser), uncounted_ (pixels)
   {
   }
 
   /// Adds a bin in which the window has `pixels` pixels; `q` is this bin of the prepared model.
   template <class Count>
-  INTHIST_HOST_DEVICE void add (int bin, Count pixels, float q)
+  HOST_DEVICE void add (int bin, Count pixels, float q)
   {
     if constexpr (counts_pixels (kMeasure))
       count (std::uint32_t (pixels));
@@ -151,9 +151,9 @@ public:
   }
 
   /// Subtracts a bin's pixels from the number of the window's pixels that are in no bin.
-  INTHIST_HOST_DEVICE void count (std::uint32_t pixels) { uncounted_ -= pixels; }
+  HOST_DEVICE void count (std::uint32_t pixels) { uncounted_ -= pixels; }
 
-  INTHIST_HOST_DEVICE void add_share ([[maybe_unused]] int bin, float p, float q)
+  HOST_DEVICE void add_share ([[maybe_unused]] int bin, float p, float q)
   {
     const float d = p - q;
     if constexpr (kMeasure == Measure::intersection) {
@@ -190,9 +190,9 @@ public:
     }
   }
 
-  INTHIST_HOST_DEVICE float normaliser () const { return normaliser_; }
+  HOST_DEVICE float normaliser () const { return normaliser_; }
 
-  INTHIST_HOST_DEVICE float value () const
+  HOST_DEVICE float value () const
   {
     if constexpr (kMeasure == Measure::bhattacharyya)
       return normaliser_ > 0 ? std::sqrt ((a_ + normaliser_ * float (uncounted_)) / 2) : 1;
@@ -212,7 +212,7 @@ public:
   /// another MeasureSum can go on with them. All numbers are floats: the integer uncounted_ is
   /// passed as the float that has the same bits.
   template <class Visit>
-  INTHIST_HOST_DEVICE void for_state (Visit &&visit)
+  HOST_DEVICE void for_state (Visit &&visit)
   {
     visit (0, a_);
     if constexpr (counts_pixels (kMeasure)) {
@@ -229,7 +229,7 @@ public:
   }
 
 private:
-  INTHIST_HOST_DEVICE static float at_least_tiny (float x) { return x > 1e-30f ? x : 1e-30f; }
+  HOST_DEVICE static float at_least_tiny (float x) { return x > 1e-30f ? x : 1e-30f; }
 
   float normaliser_ = 0;
   std::uint32_t uncounted_ = 0;  // the window's pixels in none of the bins so far

@@ -22,7 +22,7 @@ struct Channel {
   bool interlaced = false;
 
   /// Returns the row of the colour's plane that stores row y of the image.
-  INTHIST_HOST_DEVICE constexpr int row_of (int y) const
+  HOST_DEVICE constexpr int row_of (int y) const
   {
     return interlaced ? (y >> 1 >> log2_subsample_y) * 2 + (y & 1) : y >> log2_subsample_y;
   }
@@ -33,7 +33,7 @@ struct Channel {
     return (last > other ? last : other) + 1;
   }
   /// Returns whether row y of the image is the first of the rows that share a row of chroma.
-  INTHIST_HOST_DEVICE constexpr bool is_first_row (int y) const
+  HOST_DEVICE constexpr bool is_first_row (int y) const
   {
     return ((interlaced ? y >> 1 : y) & ((1 << log2_subsample_y) - 1)) == 0;
   }
@@ -101,8 +101,7 @@ struct PixelFormat {
 };
 
 /// Returns a pixel's luma of 8 bits (see PixelFormat), the same integer on CPU and GPU.
-INTHIST_HOST_DEVICE inline std::uint8_t pixel_value (const std::uint8_t *pixel,
-                                                     const PixelFormat &format)
+HOST_DEVICE inline std::uint8_t pixel_value (const std::uint8_t *pixel, const PixelFormat &format)
 {
   std::uint32_t word = pixel[0];
   for (int i = 1; i < format.bytes; i++)

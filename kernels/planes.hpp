@@ -19,7 +19,7 @@ struct Planes {
   int width, height, count;
   std::size_t row, plane;  // strides, in elements
 
-  INTHIST_HOST_DEVICE T *line (int p, int y) const { return data + p * plane + y * row; }
+  HOST_DEVICE T *line (int p, int y) const { return data + p * plane + y * row; }
 
   /// Returns planes that lie one after another in a workspace, with rows aligned to 128 bytes.
   static Planes packed (void *memory, int width, int height, int count)
@@ -46,7 +46,7 @@ Planes<T> planes_of (const Shape &shape, const Layout &layout, void *tensor)
 /// The summand of a pixel in an integral histogram: 1 in the plane of its bin, and 0 in the others.
 struct OneHot {
   PixelPlane pixels;
-  INTHIST_HOST_DEVICE int operator() (int plane, int y, int x) const
+  HOST_DEVICE int operator() (int plane, int y, int x) const
   {
     return pixels.data[y * pixels.stride + x] == plane;
   }
@@ -57,7 +57,7 @@ struct Weights {
   PixelPlane pixels;
   int bins;
 
-  INTHIST_HOST_DEVICE std::uint32_t operator() (int plane, int y, int x) const
+  HOST_DEVICE std::uint32_t operator() (int plane, int y, int x) const
   {
     const auto *const row =
         reinterpret_cast<const WeightedPixel *> (pixels.data + y * pixels.stride);
@@ -71,7 +71,7 @@ struct Power {
   using Pixel = P;
   PixelPlane pixels;
 
-  INTHIST_HOST_DEVICE static T power (Pixel pixel, int plane)
+  HOST_DEVICE static T power (Pixel pixel, int plane)
   {
     const T value = T (pixel);
     if constexpr (std::is_same_v<Pixel, std::uint8_t>)
@@ -79,7 +79,7 @@ struct Power {
         return value * value;
     return value;
   }
-  INTHIST_HOST_DEVICE T operator() (int plane, int y, int x) const
+  HOST_DEVICE T operator() (int plane, int y, int x) const
   {
     return power (reinterpret_cast<const Pixel *> (pixels.data + y * pixels.stride)[x], plane);
   }

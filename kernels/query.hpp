@@ -49,7 +49,7 @@ struct Windows {
   int n = 0;  // windows in the list
   Grid grid;
 
-  INTHIST_HOST_DEVICE int size () const { return list ? n : grid.columns * grid.rows; }
+  HOST_DEVICE int size () const { return list ? n : grid.columns * grid.rows; }
 };
 
 enum class QueryKind { counts, sums, totals, likelihoods, quantiles, votes };
@@ -92,22 +92,19 @@ struct BasicQuery {
   // Sums of weights over all bins of the frame; needed if this tensor has only some bins.
   const std::uint64_t *totals = nullptr;
 
-  INTHIST_HOST_DEVICE int n_models () const
+  HOST_DEVICE int n_models () const
   {
     return kind == QueryKind::likelihoods ? 1 : kind == QueryKind::votes ? n_patches : 0;
   }
   /// Returns the number of totals (sums of weights): one for each window, or one for each patch of
   /// each window.
-  INTHIST_HOST_DEVICE std::size_t n_totals () const
+  HOST_DEVICE std::size_t n_totals () const
   {
     return std::size_t (n_patches > 0 ? n_patches : 1) * windows.size ();
   }
-  INTHIST_HOST_DEVICE int bin_of (int b) const { return kMayCarry ? first_bin + b : b; }
-  INTHIST_HOST_DEVICE bool has_bins_before () const
-  {
-    return kMayCarry && carried && first_bin > 0;
-  }
-  INTHIST_HOST_DEVICE bool has_bins_after (const Shape &shape) const
+  HOST_DEVICE int bin_of (int b) const { return kMayCarry ? first_bin + b : b; }
+  HOST_DEVICE bool has_bins_before () const { return kMayCarry && carried && first_bin > 0; }
+  HOST_DEVICE bool has_bins_after (const Shape &shape) const
   {
     return kMayCarry && carried && first_bin + shape.bins < all_bins;
   }

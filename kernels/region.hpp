@@ -22,33 +22,33 @@ struct Region {
   int x = 0, y = 0, width = 0, height = 0;
 };
 
-INTHIST_HOST_DEVICE inline std::uint64_t pixels_of (const Region &region)
+HOST_DEVICE inline std::uint64_t pixels_of (const Region &region)
 {
   return std::uint64_t (region.width) * region.height;
 }
 
-INTHIST_HOST_DEVICE inline int between (std::int64_t low, std::int64_t value, std::int64_t high)
+HOST_DEVICE inline int between (std::int64_t low, std::int64_t value, std::int64_t high)
 {
   return int (value < low ? low : value > high ? high : value);
 }
 
 /// Clips a rectangle, which may begin outside the frame, to the frame. If nothing is left, all
 /// numbers of the result are 0.
-INTHIST_HOST_DEVICE inline Region clip_at (std::int64_t x, std::int64_t y, int width, int height,
-                                           const Shape &shape)
+HOST_DEVICE inline Region clip_at (std::int64_t x, std::int64_t y, int width, int height,
+                                   const Shape &shape)
 {
   const int x0 = between (0, x, shape.width), x1 = between (0, x + width, shape.width);
   const int y0 = between (0, y, shape.height), y1 = between (0, y + height, shape.height);
   return x1 > x0 && y1 > y0 ? Region{ x0, y0, x1 - x0, y1 - y0 } : Region{};
 }
 
-INTHIST_HOST_DEVICE inline Region clip (const Region &region, const Shape &shape)
+HOST_DEVICE inline Region clip (const Region &region, const Shape &shape)
 {
   return clip_at (region.x, region.y, region.width, region.height, shape);
 }
 
 /// Returns how many pixels a rectangle may have so that its sum cannot overflow a tensor element.
-INTHIST_HOST_DEVICE inline int exact_pixels (const Shape &shape, int plane)
+HOST_DEVICE inline int exact_pixels (const Shape &shape, int plane)
 {
   const std::uint32_t most = shape.counter == Type::u16 ? 0xffffu : 0xffffffffu;
   const std::uint32_t most_per_pixel = shape.content == Content::bins      ? 1
@@ -61,7 +61,7 @@ INTHIST_HOST_DEVICE inline int exact_pixels (const Shape &shape, int plane)
 
 /// Returns the sum over a region, not empty and inside the plane, from its four corners.
 template <class Plane>
-INTHIST_HOST_DEVICE inline auto sum_part (const Plane &at, const Region &part)
+HOST_DEVICE inline auto sum_part (const Plane &at, const Region &part)
 {
   const int x1 = part.x + part.width - 1, y1 = part.y + part.height - 1;
   auto sum = at (y1, x1);
@@ -77,7 +77,7 @@ INTHIST_HOST_DEVICE inline auto sum_part (const Plane &at, const Region &part)
 
 /// Returns the sum over a region that is cut into parts of at most `most` pixels (exact_pixels ()).
 template <class Sum, class Plane>
-INTHIST_HOST_DEVICE inline Sum sum_region (const Plane &at, const Region &region, int most)
+HOST_DEVICE inline Sum sum_region (const Plane &at, const Region &region, int most)
 {
   if (region.width <= 0 || region.height <= 0)
     return 0;

@@ -9,13 +9,13 @@ namespace inthist {
 
 /// Returns a / b, rounded up; a is 0 or more.
 template <class Int>
-INTHIST_HOST_DEVICE constexpr Int divide_up (Int a, std::type_identity_t<Int> b)
+HOST_DEVICE constexpr Int divide_up (Int a, std::type_identity_t<Int> b)
 {
   return a / b + (a % b != 0);
 }
 
 template <class Int>
-INTHIST_HOST_DEVICE constexpr Int round_up (Int a, std::type_identity_t<Int> unit)
+HOST_DEVICE constexpr Int round_up (Int a, std::type_identity_t<Int> unit)
 {
   return divide_up (a, unit) * unit;
 }

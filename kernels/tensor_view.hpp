@@ -16,7 +16,7 @@ struct Elements2d {
   const T *plane;
   std::size_t row;
 
-  INTHIST_HOST_DEVICE T operator() (int y, int x) const { return plane[y * row + x]; }
+  HOST_DEVICE T operator() (int y, int x) const { return plane[y * row + x]; }
 };
 
 /// A view of a tensor of u16, u32 or tiles, in memory of the host or of a device. It owns nothing,
@@ -46,7 +46,7 @@ struct TensorInRows : TensorView {
   explicit TensorInRows (const TensorView &tensor) : TensorView (tensor) {}
 
   template <class Body>
-  INTHIST_HOST_DEVICE auto with_planes (Body &&body) const
+  HOST_DEVICE auto with_planes (Body &&body) const
   {
     if (shape.counter == Type::u16)
       return body ([view = *this] (int p) { return view.elements<std::uint16_t> (p); });
@@ -56,7 +56,7 @@ struct TensorInRows : TensorView {
 
 private:
   template <class T>
-  INTHIST_HOST_DEVICE Elements2d<T> elements (int p) const
+  HOST_DEVICE Elements2d<T> elements (int p) const
   {
     return { reinterpret_cast<const T *> (bytes + p * layout.plane_pitch),
              layout.row_pitch / sizeof (T) };
@@ -72,7 +72,7 @@ struct TensorInTiles : TensorView {
   }
 
   template <class Body>
-  INTHIST_HOST_DEVICE auto with_planes (Body &&body) const
+  HOST_DEVICE auto with_planes (Body &&body) const
   {
     const auto with_width = [&] (bool wide) {
       return body ([view = *this, wide] (int p) { return view.elements (p, wide); });
@@ -81,7 +81,7 @@ struct TensorInTiles : TensorView {
   }
 
 private:
-  INTHIST_HOST_DEVICE TiledElements elements (int p, bool wide) const
+  HOST_DEVICE TiledElements elements (int p, bool wide) const
   {
     return { bytes + p * layout.plane_pitch, layout.row_pitch,
              Tiles{ tiles.columns, tiles.rows, wide } };

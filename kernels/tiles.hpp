@@ -46,21 +46,21 @@ struct Tiles {
   bool wide = false;
 
   /// Returns which line of a tile has inside[i], the counts of the tile's row i; i is at least 1.
-  INTHIST_HOST_DEVICE static constexpr int line_of (bool wide, int i) { return (wide ? 4 : 2) + i; }
-  INTHIST_HOST_DEVICE static constexpr int bytes (bool wide)
+  HOST_DEVICE static constexpr int line_of (bool wide, int i) { return (wide ? 4 : 2) + i; }
+  HOST_DEVICE static constexpr int bytes (bool wide)
   {
     return kTileSide * line_of (wide, kTileSide);
   }
 
   /// Returns the offset in bytes, from the start of a plane, of the tile with element (y, x).
   template <class Bytes>
-  INTHIST_HOST_DEVICE static constexpr Bytes offset_of (bool wide, Bytes row_pitch, int y, int x)
+  HOST_DEVICE static constexpr Bytes offset_of (bool wide, Bytes row_pitch, int y, int x)
   {
     return unsigned (y) / kTileSide * row_pitch + Bytes (unsigned (x) / kTileSide) * bytes (wide);
   }
 
-  INTHIST_HOST_DEVICE constexpr int line_of (int i) const { return line_of (wide, i); }
-  INTHIST_HOST_DEVICE constexpr int bytes () const { return bytes (wide); }
+  HOST_DEVICE constexpr int line_of (int i) const { return line_of (wide, i); }
+  HOST_DEVICE constexpr int bytes () const { return bytes (wide); }
 };
 
 constexpr Tiles tiles_of (const Shape &shape)
@@ -81,13 +81,13 @@ struct TiledElements {
   std::size_t row;
   Tiles tiles;
 
-  INTHIST_HOST_DEVICE const std::uint8_t *tile (int y, int x) const
+  HOST_DEVICE const std::uint8_t *tile (int y, int x) const
   {
     return plane + Tiles::offset_of (tiles.wide, row, y, x);
   }
 
   /// Returns the tensor's element in row i and column 0 of a tile.
-  INTHIST_HOST_DEVICE std::uint32_t left (const std::uint8_t *tile, unsigned i) const
+  HOST_DEVICE std::uint32_t left (const std::uint8_t *tile, unsigned i) const
   {
     const auto line = [tile] (int n) { return tile + kTileSide * n; };
     const std::uint32_t below = i > 0 ? ~0u : 0;
@@ -99,7 +99,7 @@ struct TiledElements {
     return h;
   }
 
-  INTHIST_HOST_DEVICE std::uint32_t operator() (int y, int x) const
+  HOST_DEVICE std::uint32_t operator() (int y, int x) const
   {
     const unsigned i = unsigned (y) % kTileSide, j = unsigned (x) % kTileSide;
     const std::uint8_t *const tile = this->tile (y, x);

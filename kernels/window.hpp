@@ -13,7 +13,7 @@ struct Corner {
   std::int64_t x, y;
 };
 
-INTHIST_HOST_DEVICE inline Corner corner_of (const Windows &windows, int i)
+HOST_DEVICE inline Corner corner_of (const Windows &windows, int i)
 {
   if (windows.list)
     return { windows.list[i].x, windows.list[i].y };
@@ -22,7 +22,7 @@ INTHIST_HOST_DEVICE inline Corner corner_of (const Windows &windows, int i)
            grid.y + std::int64_t (i / grid.columns) * grid.step_y };
 }
 
-INTHIST_HOST_DEVICE inline Region window_of (const Windows &windows, int i, const Shape &shape)
+HOST_DEVICE inline Region window_of (const Windows &windows, int i, const Shape &shape)
 {
   const auto [x, y] = corner_of (windows, i);
   const bool listed = windows.list;
@@ -30,8 +30,7 @@ INTHIST_HOST_DEVICE inline Region window_of (const Windows &windows, int i, cons
                   listed ? windows.list[i].height : windows.grid.window_height, shape);
 }
 
-INTHIST_HOST_DEVICE inline Region patch_at (const Corner &corner, const Region &patch,
-                                            const Shape &shape)
+HOST_DEVICE inline Region patch_at (const Corner &corner, const Region &patch, const Shape &shape)
 {
   return clip_at (corner.x + patch.x, corner.y + patch.y, patch.width, patch.height, shape);
 }
@@ -39,21 +38,21 @@ INTHIST_HOST_DEVICE inline Region patch_at (const Corner &corner, const Region &
 /// Returns the factor that normalises a window's histogram: 1 / total, or 0 if the total is 0. The
 /// total is the window's pixels, or its sum of weights. The total, each bin, the reciprocal and the
 /// product are each rounded to the nearest float.
-INTHIST_HOST_DEVICE inline float reciprocal_of_total (std::uint64_t total)
+HOST_DEVICE inline float reciprocal_of_total (std::uint64_t total)
 {
   return total > 0 ? 1 / float (total) : 0;
 }
 
 template <Measure kMeasure>
-INTHIST_HOST_DEVICE inline MeasureSum<kMeasure> sum_for (std::uint64_t total)
+HOST_DEVICE inline MeasureSum<kMeasure> sum_for (std::uint64_t total)
 {
   return { reciprocal_of_total (total), std::uint32_t (total) };
 }
 
 /// Returns a window's pixels, or sum of weights, in plane b; weights may need over 32 bits.
 template <class PlaneAccessor>
-INTHIST_HOST_DEVICE inline std::uint64_t amount_in (const Shape &shape, const PlaneAccessor &plane,
-                                                    int b, const Region &window)
+HOST_DEVICE inline std::uint64_t amount_in (const Shape &shape, const PlaneAccessor &plane, int b,
+                                            const Region &window)
 {
   const int most = exact_pixels (shape, b);
   return shape.content == Content::weights ? sum_region<std::uint64_t> (plane (b), window, most)
@@ -62,9 +61,8 @@ INTHIST_HOST_DEVICE inline std::uint64_t amount_in (const Shape &shape, const Pl
 
 /// Returns a window's sum of weights over the bins first, first + step, ... of the tensor.
 template <class PlaneAccessor>
-INTHIST_HOST_DEVICE inline std::uint64_t total_in (const Shape &shape, const PlaneAccessor &plane,
-                                                   const Region &window, int first = 0,
-                                                   int step = 1)
+HOST_DEVICE inline std::uint64_t total_in (const Shape &shape, const PlaneAccessor &plane,
+                                           const Region &window, int first = 0, int step = 1)
 {
   std::uint64_t total = 0;
   for (int b = first; b < shape.bins; b += step)
@@ -73,8 +71,7 @@ INTHIST_HOST_DEVICE inline std::uint64_t total_in (const Shape &shape, const Pla
 }
 
 /// Returns the region of answer i of a query for totals: a window, or a patch of a window.
-INTHIST_HOST_DEVICE inline Region region_of_total (const Query &query, std::size_t i,
-                                                   const Shape &shape)
+HOST_DEVICE inline Region region_of_total (const Query &query, std::size_t i, const Shape &shape)
 {
   const int windows = query.windows.size (), window = int (i % windows);
   return query.n_patches > 0
@@ -84,7 +81,7 @@ INTHIST_HOST_DEVICE inline Region region_of_total (const Query &query, std::size
 
 /// Returns whether Query::totals is given: if this tensor has only some of the frame's bins.
 template <class AnyQuery>
-INTHIST_HOST_DEVICE inline bool brings_totals (const Shape &shape, const AnyQuery &query)
+HOST_DEVICE inline bool brings_totals (const Shape &shape, const AnyQuery &query)
 {
   return query.has_bins_before () || query.has_bins_after (shape);
 }
@@ -92,9 +89,9 @@ INTHIST_HOST_DEVICE inline bool brings_totals (const Shape &shape, const AnyQuer
 /// Returns the divisor that normalises a window's histogram: the pixels of the window, or their sum
 /// of weights, which is Query::totals[i] if the tensor has only some bins.
 template <class PlaneAccessor, class AnyQuery>
-INTHIST_HOST_DEVICE inline std::uint64_t divisor_of (const Shape &shape, const PlaneAccessor &plane,
-                                                     const AnyQuery &query, std::size_t i,
-                                                     const Region &window)
+HOST_DEVICE inline std::uint64_t divisor_of (const Shape &shape, const PlaneAccessor &plane,
+                                             const AnyQuery &query, std::size_t i,
+                                             const Region &window)
 {
   if (shape.content != Content::weights)
     return pixels_of (window);
@@ -104,15 +101,14 @@ INTHIST_HOST_DEVICE inline std::uint64_t divisor_of (const Shape &shape, const P
 /// Returns number k of the data that Query::carried has for comparison i of a window with a model.
 /// Comparisons are numbered by model, then by window.
 template <class AnyQuery>
-INTHIST_HOST_DEVICE inline float &carried_number (const AnyQuery &query, int k, std::size_t i)
+HOST_DEVICE inline float &carried_number (const AnyQuery &query, int k, std::size_t i)
 {
   return static_cast<float *> (
       query.carried)[std::size_t (k) * query.n_models () * query.windows.size () + i];
 }
 
 template <Measure kMeasure, class AnyQuery>
-INTHIST_HOST_DEVICE inline void resume (const AnyQuery &query, std::size_t i,
-                                        MeasureSum<kMeasure> &sum)
+HOST_DEVICE inline void resume (const AnyQuery &query, std::size_t i, MeasureSum<kMeasure> &sum)
 {
   if (query.has_bins_before ())
     sum.for_state ([&] (int k, float &number) { number = carried_number (query, k, i); });
@@ -121,8 +117,8 @@ INTHIST_HOST_DEVICE inline void resume (const AnyQuery &query, std::size_t i,
 /// Ends comparison i of a window with a model: stores it in Query::carried if another tensor has
 /// later bins of the frame, and if not, calls `store` with the result.
 template <Measure kMeasure, class AnyQuery, class Store>
-INTHIST_HOST_DEVICE inline void finish (const Shape &shape, const AnyQuery &query, std::size_t i,
-                                        MeasureSum<kMeasure> &sum, Store &&store)
+HOST_DEVICE inline void finish (const Shape &shape, const AnyQuery &query, std::size_t i,
+                                MeasureSum<kMeasure> &sum, Store &&store)
 {
   if (query.has_bins_after (shape))
     sum.for_state ([&] (int k, float number) { carried_number (query, k, i) = number; });
@@ -134,9 +130,8 @@ INTHIST_HOST_DEVICE inline void finish (const Shape &shape, const AnyQuery &quer
 /// sum is at least `least` and at least 1, or -1 if there is none. A double holds the sum exactly,
 /// because the sum of a frame is below 2^53.
 template <class Sum, class PlaneAccessor>
-INTHIST_HOST_DEVICE inline int first_bin_with (const Shape &shape, const PlaneAccessor &plane,
-                                               const Region &window, double least,
-                                               std::uint64_t &so_far)
+HOST_DEVICE inline int first_bin_with (const Shape &shape, const PlaneAccessor &plane,
+                                       const Region &window, double least, std::uint64_t &so_far)
 {
   for (int b = 0; b < shape.bins; b++) {
     so_far += sum_region<Sum> (plane (b), window, exact_pixels (shape, b));
@@ -147,8 +142,8 @@ INTHIST_HOST_DEVICE inline int first_bin_with (const Shape &shape, const PlaneAc
 }
 
 template <class PlaneAccessor, class AnyQuery>
-INTHIST_HOST_DEVICE inline void quantile (const Shape &shape, const PlaneAccessor &plane,
-                                          const AnyQuery &query, int i)
+HOST_DEVICE inline void quantile (const Shape &shape, const PlaneAccessor &plane,
+                                  const AnyQuery &query, int i)
 {
   auto *const carried = static_cast<std::int64_t *> (query.carried);
   const std::int64_t before = query.has_bins_before () ? carried[i] : 0;
@@ -176,7 +171,7 @@ struct RankedWindow {
   int index;
   std::int64_t from_middle;  // squared distance of window and grid's middle, in half steps
 
-  INTHIST_HOST_DEVICE bool operator<(const RankedWindow &other) const
+  HOST_DEVICE bool operator<(const RankedWindow &other) const
   {
     if (cost != other.cost)
       return cost < other.cost;
@@ -185,7 +180,7 @@ struct RankedWindow {
 };
 
 template <class AnyQuery>
-INTHIST_HOST_DEVICE inline RankedWindow ranked (const AnyQuery &query, int i, float value)
+HOST_DEVICE inline RankedWindow ranked (const AnyQuery &query, int i, float value)
 {
   std::int64_t from_middle = 0;
   if (!query.windows.list) {

@@ -22,7 +22,7 @@ struct CellGrid {
   int columns, rows;
 
   /// Returns whether the cells' edges are rounded to whole pixels, which is faster for large cells.
-  INTHIST_HOST_DEVICE bool is_rounded () const
+  HOST_DEVICE bool is_rounded () const
   {
     constexpr double kLarge = 8;
     return width >= kLarge && height >= kLarge;
@@ -35,8 +35,8 @@ struct CellGrid {
 };
 
 /// Returns the i-th edge of cells along an axis, clipped to the frame, in 1/kCellParts pixel.
-INTHIST_HOST_DEVICE inline int part_edge (double first, double cell_size, int i, int frame_size,
-                                          bool rounded)
+HOST_DEVICE inline int part_edge (double first, double cell_size, int i, int frame_size,
+                                  bool rounded)
 {
   const double at = first + i * cell_size, place = at < 0                     ? 0
                                                    : at > double (frame_size) ? double (frame_size)
@@ -46,8 +46,8 @@ INTHIST_HOST_DEVICE inline int part_edge (double first, double cell_size, int i,
 
 /// Writes the edges of cells along an axis, rounded to whole pixels and clipped to the frame, each
 /// only once. Returns the number of written edges: up to n_cells + 1.
-INTHIST_HOST_DEVICE inline int write_pixel_edges (double first, double cell_size, int n_cells,
-                                                  int frame_size, int *edges)
+HOST_DEVICE inline int write_pixel_edges (double first, double cell_size, int n_cells,
+                                          int frame_size, int *edges)
 {
   int n = 0;
   for (int i = 0; i <= n_cells; i++) {

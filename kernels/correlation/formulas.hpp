@@ -48,8 +48,8 @@ inline constexpr float kRhoGrowth = 10;  // factor of the penalty's weight rho i
 struct Penalties {
   float mu, rho;
 
-  INTHIST_HOST_DEVICE static Penalties first (float energy) { return { 0, kFirstRho * energy }; }
-  INTHIST_HOST_DEVICE static Penalties later (float energy, double rate)
+  HOST_DEVICE static Penalties first (float energy) { return { 0, kFirstRho * energy }; }
+  HOST_DEVICE static Penalties later (float energy, double rate)
   {
     return { float (double (kLaterMu * energy) / rate), kLaterRho * energy };
   }
@@ -57,11 +57,11 @@ struct Penalties {
 
 /// Returns what a frequency, whose power is summed over all channels, adds to the energy of an
 /// example. A frequency between x = 0 and x = kGrid / 2 counts twice: its conjugate is not stored.
-INTHIST_HOST_DEVICE inline double energy_at (int x, double power)
+HOST_DEVICE inline double energy_at (int x, double power)
 {
   return power * (x == 0 || x == kGrid / 2 ? 1 : 2);
 }
-INTHIST_HOST_DEVICE inline float energy_of_sum (double sum)
+HOST_DEVICE inline float energy_of_sum (double sum)
 {
   const float mean = float (sum / kFilterCells);
   return mean > 1e-6F ? mean : 1e-6F;
@@ -80,11 +80,8 @@ struct SquareSums {
   int luma_planes;
   CellFactors scale;
 
-  INTHIST_HOST_DEVICE float direction (int i) const
-  {
-    return float (gradients[i]) * scale.per_length;
-  }
-  INTHIST_HOST_DEVICE float luma_of (int cell) const
+  HOST_DEVICE float direction (int i) const { return float (gradients[i]) * scale.per_length; }
+  HOST_DEVICE float luma_of (int cell) const
   {
     const int row = cell / kGrid, column = cell % kGrid;
     const std::int64_t area = std::int64_t (x[column + 1] - x[column]) * (y[row + 1] - y[row]);
@@ -100,7 +97,7 @@ struct SizeJob {
   float scale;    // turns sums of gradients into gray levels per pixel
   float *sample;  // [cell][orientation]
 
-  INTHIST_HOST_DEVICE float value (int cell, int orientation) const
+  HOST_DEVICE float value (int cell, int orientation) const
   {
     const std::int64_t *const from = gradients + cell * kDirections;
     return float (from[orientation] + from[orientation + kOrientations]) * scale;
@@ -108,14 +105,14 @@ struct SizeJob {
 };
 
 /// Returns the weighted mean of a cell's value and those of the two neighbouring cells on an axis.
-INTHIST_HOST_DEVICE inline float smoothed (float before, float value, float after)
+HOST_DEVICE inline float smoothed (float before, float value, float after)
 {
   constexpr float kScale = 1 / (1 + 2 * kNeighbour);
   return (value + kNeighbour * (before + after)) * kScale;
 }
 
 /// Returns the energy of a cell's gradients: the sum of the squares of its 9 orientations.
-INTHIST_HOST_DEVICE inline float energy_of (const float *directions)
+HOST_DEVICE inline float energy_of (const float *directions)
 {
   float energy = 0;
   for (int b = 0; b < kOrientations; b++) {
@@ -127,8 +124,7 @@ INTHIST_HOST_DEVICE inline float energy_of (const float *directions)
 
 /// Returns the norm of a block, the four cells around a corner: 1 / the root of their energies'
 /// sum. Beyond the border of the grid, cells at the border are repeated.
-INTHIST_HOST_DEVICE inline float block_norm (const float *energies, int columns, int rows, int x,
-                                             int y)
+HOST_DEVICE inline float block_norm (const float *energies, int columns, int rows, int x, int y)
 {
   const int above = std::max (0, y - 1) * columns, below = std::min (rows - 1, y) * columns,
             left = std::max (0, x - 1), right = std::min (columns - 1, x);
@@ -141,7 +137,7 @@ INTHIST_HOST_DEVICE inline float block_norm (const float *energies, int columns,
 struct BlockNorms {
   float at[4];
 
-  INTHIST_HOST_DEVICE BlockNorms (const float *norms, int columns, int row, int column)
+  HOST_DEVICE BlockNorms (const float *norms, int columns, int row, int column)
   {
     const float *const corner = norms + row * (columns + 1) + column;
     at[0] = corner[0], at[1] = corner[1];
@@ -149,7 +145,7 @@ struct BlockNorms {
   }
 };
 
-INTHIST_HOST_DEVICE inline float clipped (float value, float norm)
+HOST_DEVICE inline float clipped (float value, float norm)
 {
 #ifdef __CUDA_ARCH__
   return fminf (value * norm, kMaxShare);  // one instruction on a GPU, but a call on the CPU
@@ -160,7 +156,7 @@ INTHIST_HOST_DEVICE inline float clipped (float value, float norm)
 
 /// Returns a channel of a cell, times `fade`: half the sum of a value's clipped shares of the four
 /// blocks around the cell.
-INTHIST_HOST_DEVICE inline float shares_of (float value, const float *around, float fade = 1)
+HOST_DEVICE inline float shares_of (float value, const float *around, float fade = 1)
 {
   return 0.5F * fade
          * (clipped (value, around[0]) + clipped (value, around[1]) + clipped (value, around[2])
@@ -171,39 +167,39 @@ INTHIST_HOST_DEVICE inline float shares_of (float value, const float *around, fl
 struct Complex {
   float re, im;
 
-  INTHIST_HOST_DEVICE Complex operator+ (Complex b) const { return { re + b.re, im + b.im }; }
-  INTHIST_HOST_DEVICE Complex operator- (Complex b) const { return { re - b.re, im - b.im }; }
-  INTHIST_HOST_DEVICE Complex operator* (Complex b) const
+  HOST_DEVICE Complex operator+ (Complex b) const { return { re + b.re, im + b.im }; }
+  HOST_DEVICE Complex operator- (Complex b) const { return { re - b.re, im - b.im }; }
+  HOST_DEVICE Complex operator* (Complex b) const
   {
     return { re * b.re - im * b.im, re * b.im + im * b.re };
   }
-  INTHIST_HOST_DEVICE Complex operator* (float b) const { return { re * b, im * b }; }
-  INTHIST_HOST_DEVICE Complex times_minus_i () const { return { im, -re }; }
-  INTHIST_HOST_DEVICE Complex conjugate_times (Complex b) const
+  HOST_DEVICE Complex operator* (float b) const { return { re * b, im * b }; }
+  HOST_DEVICE Complex times_minus_i () const { return { im, -re }; }
+  HOST_DEVICE Complex conjugate_times (Complex b) const
   {
     return { re * b.re + im * b.im, re * b.im - im * b.re };
   }
-  INTHIST_HOST_DEVICE float power () const { return re * re + im * im; }
+  HOST_DEVICE float power () const { return re * re + im * im; }
 };
 
 /// Splits the spectrum of a pair of channels: returns the first channel at a frequency, from the
 /// pair `there` and the pair at the conjugate frequency (`mirrored`). If the caller multiplies both
 /// by -i, the result is the second channel.
-INTHIST_HOST_DEVICE inline Complex first_of_pair (Complex there, Complex mirrored)
+HOST_DEVICE inline Complex first_of_pair (Complex there, Complex mirrored)
 {
   return { 0.5F * (there.re + mirrored.re), 0.5F * (there.im - mirrored.im) };
 }
 /// Combines two channels at a frequency to their pair at this frequency if `sign` is 1, or at the
 /// conjugate frequency if `sign` is -1.
-INTHIST_HOST_DEVICE inline Complex pair_of (Complex first, Complex second, float sign)
+HOST_DEVICE inline Complex pair_of (Complex first, Complex second, float sign)
 {
   return { first.re - sign * second.im, second.re + sign * first.im };
 }
 
 /// Returns b of the equation (conj (x) x' + mu + rho) v = b of a round of ADMM, for one channel. y
 /// is the wanted response. rho keeps the weights v near `near`, and mu keeps them near `last`.
-INTHIST_HOST_DEVICE inline Complex right_side (Complex x, float y, Complex near, float rho,
-                                               Complex last, float mu)
+HOST_DEVICE inline Complex right_side (Complex x, float y, Complex near, float rho, Complex last,
+                                       float mu)
 {
   return { x.re * y + rho * near.re + mu * last.re, -x.im * y + rho * near.im + mu * last.im };
 }

@@ -20,17 +20,17 @@ inline constexpr double kColourWeight = 0.55;  // weight of the colours' respons
 
 /// Returns the index of a row and a column of a response. Beyond its border, a response wraps
 /// around.
-INTHIST_HOST_DEVICE inline int index_of (int row, int column)
+HOST_DEVICE inline int index_of (int row, int column)
 {
   return (row + kGrid) % kGrid * kGrid + (column + kGrid) % kGrid;
 }
 /// Returns the shift in cells, maybe negative, that a row or a column of a response stands for.
-INTHIST_HOST_DEVICE inline int shift_of (int index)
+HOST_DEVICE inline int shift_of (int index)
 {
   return index < kGrid / 2 ? index : index - kGrid;
 }
 /// Returns whether an index of a response is a shift by up to kSearchRadius cells along both axes.
-INTHIST_HOST_DEVICE inline bool is_searched (int index)
+HOST_DEVICE inline bool is_searched (int index)
 {
   const int right = shift_of (index % kGrid), down = shift_of (index / kGrid);
   return right >= -kSearchRadius && right <= kSearchRadius && down >= -kSearchRadius
@@ -50,22 +50,19 @@ struct ShiftWeights {
       weights.along[i] = spread > 0 ? std::exp (-0.5 * std::pow (shift_of (i) / spread, 2)) : 1;
     return weights;
   }
-  INTHIST_HOST_DEVICE double of (int index) const
-  {
-    return along[index % kGrid] * along[index / kGrid];
-  }
+  HOST_DEVICE double of (int index) const { return along[index % kGrid] * along[index / kGrid]; }
 };
 
 /// Returns the weighted sum of the filter's response, times 1 / its usual peak, and the colours'
 /// score.
-INTHIST_HOST_DEVICE inline double combined_response (float response, double per_peak, double score)
+HOST_DEVICE inline double combined_response (float response, double per_peak, double score)
 {
   return (1 - kColourWeight) * response * per_peak + kColourWeight * score;
 }
 
 /// Returns where the parabola through three equally spaced values is highest, relative to the
 /// middle value: -0.5 to 0.5.
-INTHIST_HOST_DEVICE inline double peak_between (double before, double middle, double after)
+HOST_DEVICE inline double peak_between (double before, double middle, double after)
 {
   const double bend = before - 2 * middle + after;
   if (!(bend < 0))
@@ -81,7 +78,7 @@ struct CellShift {
 /// Returns the exact shift of a response's peak at a row and a column, by parabolas through the
 /// neighbours. The function `value` returns the response at an index.
 template <class Value>
-INTHIST_HOST_DEVICE CellShift peak_near (int row, int column, Value &&value)
+HOST_DEVICE CellShift peak_near (int row, int column, Value &&value)
 {
   const double middle = value (index_of (row, column));
   return { shift_of (column)
@@ -98,7 +95,7 @@ struct Sidelobes {
   double sum, squares;
   int n;
 
-  INTHIST_HOST_DEVICE static Sidelobes of_row (const float *response, int y, int row, int column)
+  HOST_DEVICE static Sidelobes of_row (const float *response, int y, int row, int column)
   {
     constexpr int kNear = 5;
     const auto is_far = [] (int a, int b) {
@@ -114,12 +111,12 @@ struct Sidelobes {
       }
     return found;
   }
-  INTHIST_HOST_DEVICE void add (const Sidelobes &other)
+  HOST_DEVICE void add (const Sidelobes &other)
   {
     sum += other.sum, squares += other.squares, n += other.n;
   }
   /// Returns how far the peak lies above the mean of the sidelobes, in standard deviations.
-  INTHIST_HOST_DEVICE double sharpness (double peak) const
+  HOST_DEVICE double sharpness (double peak) const
   {
     const double mean = sum / n, variance = squares / n - mean * mean;
     return (peak - mean) / sqrt (variance < 1e-12 ? 1e-12 : variance);
@@ -140,7 +137,7 @@ struct EdgePosition {
   int edge;
   double share;
 
-  INTHIST_HOST_DEVICE static EdgePosition of (const int *edges, int n, double at)
+  HOST_DEVICE static EdgePosition of (const int *edges, int n, double at)
   {
     if (n < 2 || at <= edges[0])
       return { 0, 0 };
@@ -162,8 +159,8 @@ struct EdgePosition {
 struct EdgeRange {
   EdgePosition begin, end;
 
-  INTHIST_HOST_DEVICE static EdgeRange of (const int *edges, int n, double middle, double length,
-                                           double edge_unit)
+  HOST_DEVICE static EdgeRange of (const int *edges, int n, double middle, double length,
+                                   double edge_unit)
   {
     return { EdgePosition::of (edges, n, (middle - length / 2) * edge_unit),
              EdgePosition::of (edges, n, (middle + length / 2) * edge_unit) };
@@ -178,23 +175,23 @@ struct ScoreSums {
   const double *at_edges;  // sum of the scores above and left of each corner
 
   /// Returns the sum of the scores above and left of a place, interpolated inside a cell.
-  INTHIST_HOST_DEVICE double before (const EdgePosition &right, const EdgePosition &bottom) const
+  HOST_DEVICE double before (const EdgePosition &right, const EdgePosition &bottom) const
   {
     const double *const at = at_edges + bottom.edge * n_x + right.edge;
     return (1 - bottom.share) * ((1 - right.share) * at[0] + right.share * at[1])
            + bottom.share * ((1 - right.share) * at[n_x] + right.share * at[n_x + 1]);
   }
-  INTHIST_HOST_DEVICE EdgeRange columns_of (double middle, double width) const
+  HOST_DEVICE EdgeRange columns_of (double middle, double width) const
   {
     return EdgeRange::of (x, n_x, middle, width, edge_unit);
   }
-  INTHIST_HOST_DEVICE EdgeRange rows_of (double middle, double height) const
+  HOST_DEVICE EdgeRange rows_of (double middle, double height) const
   {
     return EdgeRange::of (y, n_y, middle, height, edge_unit);
   }
   /// Returns the mean score of a box's pixels, 0 to 1. Beyond the cells the score is 0.
-  INTHIST_HOST_DEVICE double mean (const EdgeRange &columns, const EdgeRange &rows, double width,
-                                   double height) const
+  HOST_DEVICE double mean (const EdgeRange &columns, const EdgeRange &rows, double width,
+                           double height) const
   {
     if (n_x < 2 || n_y < 2)
       return 0;
@@ -202,8 +199,7 @@ struct ScoreSums {
             - before (columns.end, rows.begin) + before (columns.begin, rows.begin))
            / (255 * width * height);
   }
-  INTHIST_HOST_DEVICE double mean (double middle_x, double middle_y, double width,
-                                   double height) const
+  HOST_DEVICE double mean (double middle_x, double middle_y, double width, double height) const
   {
     return mean (columns_of (middle_x, width), rows_of (middle_y, height), width, height);
   }

@@ -21,30 +21,30 @@ struct SizeTables {
 };
 
 /// Mixes a channel at one size with that at a neighbouring size, which has the weight `share`.
-INTHIST_HOST_DEVICE inline float mixed (float value, float neighbour, float share)
+HOST_DEVICE inline float mixed (float value, float neighbour, float share)
 {
   return value + share * (neighbour - value);
 }
 
 /// Returns one frequency of a filter's numerator, moved by the learning rate `share` towards the
 /// conjugate of the wanted response, times the sample.
-INTHIST_HOST_DEVICE inline Complex learned_number (Complex numerator, Complex sample,
-                                                   Complex wanted, float share)
+HOST_DEVICE inline Complex learned_number (Complex numerator, Complex sample, Complex wanted,
+                                           float share)
 {
   return { numerator.re + share * (wanted.re * sample.re + wanted.im * sample.im - numerator.re),
            numerator.im + share * (wanted.re * sample.im - wanted.im * sample.re - numerator.im) };
 }
 
 /// Returns the regularisation of a filter of sizes: a hundredth of its mean first denominator.
-INTHIST_HOST_DEVICE inline float regularisation_of_sum (float sum)
+HOST_DEVICE inline float regularisation_of_sum (float sum)
 {
   const float regularisation = 0.01F * sum / kSizes;
   return regularisation > 1e-6F ? regularisation : 1e-6F;
 }
 
 /// Returns a filter's response to the i-th size, from the spectrum of its response to all sizes.
-INTHIST_HOST_DEVICE inline double size_response (const double *re, const double *im, int i,
-                                                 const SizeTables &tables)
+HOST_DEVICE inline double size_response (const double *re, const double *im, int i,
+                                         const SizeTables &tables)
 {
   double response = 0;
   for (int k = 0; k < kSizes; k++)

@@ -20,7 +20,7 @@ struct Chains {
 
 /// Returns the place (row or column) of a likelihood map at which a chain of windows begins.
 template <int kLength>
-INTHIST_HOST_DEVICE inline int first_window (int chain, int apart)
+HOST_DEVICE inline int first_window (int chain, int apart)
 {
   return chain / apart * kLength * apart + chain % apart;
 }
@@ -28,8 +28,7 @@ INTHIST_HOST_DEVICE inline int first_window (int chain, int apart)
 /// Returns the row or column of the integral histogram for an edge of a window at a place of a
 /// grid: that of the last pixel before the edge, or -1 before the frame. The edge lies `offset`
 /// pixels after the window's first edge; the frame has `size` rows or columns.
-INTHIST_HOST_DEVICE inline int edge_at (int start, int step, std::int64_t place, int offset,
-                                        int size)
+HOST_DEVICE inline int edge_at (int start, int step, std::int64_t place, int offset, int size)
 {
   return between (-1, start + place * step + offset - 1, size - 1);
 }

@@ -31,7 +31,7 @@ struct QuadColumns {
   int left = 0;    // column of the first quad before the windows: -4, or 0 or more
   int shift = 0;   // distance from `left` to the column before the windows, 0 to 3
   int n = 0;       // number of quads in a row
-  INTHIST_HOST_DEVICE int lanes () const { return kRowLanes - (shift > 0 ? 1 : 0); }
+  HOST_DEVICE int lanes () const { return kRowLanes - (shift > 0 ? 1 : 0); }
 };
 
 inline QuadColumns quad_columns (const Grid &grid)

@@ -13,7 +13,7 @@ namespace inthist {
 struct PlainPixel {
   static constexpr Reads kReads = Reads::luma;
 
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
+  HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
     return std::uint8_t (pixel.luma[1][1]);
   }

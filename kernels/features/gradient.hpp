@@ -19,7 +19,7 @@ namespace inthist {
 
 /// Returns the angle of a gradient that is not zero. The unit is 1/2^17 of a half turn, so the
 /// result is 0 to 2^18 - 1. The error is less than 3 units.
-INTHIST_HOST_DEVICE inline int angle_of_gradient (int dx, int dy)
+HOST_DEVICE inline int angle_of_gradient (int dx, int dy)
 {
   constexpr int kHalfTurn = 1 << 17, kBits = 15;
   const bool turned = dy < 0 || (dy == 0 && dx < 0);
@@ -42,14 +42,14 @@ struct Gradient {
   static constexpr Reads kReads = Reads::luma_3x3;
 
   /// Returns where a gradient's angle lies on the axis of `bins` bins, in units of 1/256 of a bin.
-  INTHIST_HOST_DEVICE static int position_of (const Pixel &pixel, int bins)
+  HOST_DEVICE static int position_of (const Pixel &pixel, int bins)
   {
     constexpr int kHalfTurn = 1 << 17;
     const int angle = angle_of_gradient (pixel.dx (), pixel.dy ());
     return kSigned ? (angle * bins) >> 10 : ((angle & (kHalfTurn - 1)) * bins) >> 9;
   }
 
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
+  HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
     const int dx = pixel.dx (), dy = pixel.dy ();
     if (dx == 0 && dy == 0)

@@ -14,7 +14,7 @@ struct Hsv {
 
   static constexpr int kHues = 180;
 
-  INTHIST_HOST_DEVICE static Hsv of (const Colour &colour)
+  HOST_DEVICE static Hsv of (const Colour &colour)
   {
     const auto [r, g, b] = colour.of;
     const int most = r > g ? (r > b ? r : b) : (g > b ? g : b),
@@ -28,7 +28,7 @@ private:
   static constexpr int kBits = 12, kHalf = 1 << (kBits - 1);
 
   /// Returns whole / n in fixed point, rounded; 0 if n is 0.
-  INTHIST_HOST_DEVICE static int share (int whole, int n)
+  HOST_DEVICE static int share (int whole, int n)
   {
     // A division of floats is faster, and exact: the numbers have at most 23 bits, the quotient
     // lies between multiples of 1 / (2 * n), and the error is below the distance to any integer.
@@ -41,7 +41,7 @@ private:
 struct Hue {
   static constexpr Reads kReads = Reads::rgb;
 
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
+  HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
     constexpr int kMinSaturation = 30, kMinValue = 10;
     const Hsv hsv = Hsv::of (pixel.colour);
@@ -53,7 +53,7 @@ struct Hue {
 struct Saturation {
   static constexpr Reads kReads = Reads::rgb;
 
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
+  HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
     return std::uint8_t (Hsv::of (pixel.colour).saturation);
   }
@@ -62,7 +62,7 @@ struct Saturation {
 struct Value {
   static constexpr Reads kReads = Reads::rgb;
 
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
+  HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
     return std::uint8_t (Hsv::of (pixel.colour).value);
   }

@@ -14,7 +14,7 @@ template <int kChannel>
 struct OneColour {
   static constexpr Reads kReads = Reads::rgb;  // or Reads::ycbcr
 
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
+  HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
     return std::uint8_t (pixel.colour.of[kChannel]);
   }
@@ -24,7 +24,7 @@ struct OneColour {
 struct JointColour {
   static constexpr Reads kReads = Reads::rgb;  // or Reads::ycbcr
 
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
+  HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
     const Quantization &n = pixel.parts;
     const auto [a, b, c] = pixel.colour.of;
@@ -35,7 +35,7 @@ struct JointColour {
 struct HueSaturation {
   static constexpr Reads kReads = Reads::rgb;
 
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
+  HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
     const Quantization &n = pixel.parts;
     const auto [h, s, v] = Hsv::of (pixel.colour);
@@ -50,7 +50,7 @@ struct HueSaturation {
 struct JointHsv {
   static constexpr Reads kReads = Reads::rgb;
 
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
+  HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
     const int values = pixel.parts[2];
     return std::uint8_t (HueSaturation::value_of (pixel) * values

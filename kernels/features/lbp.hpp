@@ -15,7 +15,7 @@ namespace inthist {
 struct Lbp {
   static constexpr Reads kReads = Reads::luma_3x3;
 
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
+  HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
     const auto is_set = [&pixel] (int dx, int dy) {
       return pixel.luma[1 + dy][1 + dx] >= pixel.luma[1][1] ? 1 : 0;
@@ -29,7 +29,7 @@ struct Lbp {
 struct UniformLbp {
   static constexpr Reads kReads = Reads::luma_3x3;
 
-  INTHIST_HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
+  HOST_DEVICE static std::uint8_t value_of (const Pixel &pixel)
   {
     const unsigned pattern = Lbp::value_of (pixel),
                    turned = (pattern << 1 | pattern >> 7) & 255;  // by one neighbour
@@ -43,7 +43,7 @@ struct UniformLbp {
   }
 
 private:
-  INTHIST_HOST_DEVICE static int n_bits (unsigned pattern)
+  HOST_DEVICE static int n_bits (unsigned pattern)
   {
     pattern -= pattern >> 1 & 0x55;
     pattern = (pattern & 0x33) + (pattern >> 2 & 0x33);

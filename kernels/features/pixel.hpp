@@ -21,8 +21,8 @@ struct Pixel {
   const Sectors &sectors;  // for a gradient
 
   /// Luma's gradient along x and y, by the kernel [-1 0 1].
-  INTHIST_HOST_DEVICE int dx () const { return luma[1][2] - luma[1][0]; }
-  INTHIST_HOST_DEVICE int dy () const { return luma[2][1] - luma[0][1]; }
+  HOST_DEVICE int dx () const { return luma[1][2] - luma[1][0]; }
+  HOST_DEVICE int dy () const { return luma[2][1] - luma[0][1]; }
 };
 
 /// Returns the sectors of a format's gradient feature. Other features do not use the result.
@@ -31,7 +31,7 @@ inline Sectors sectors_of (const PixelFormat &format)
   return info_of (format.feature).is_gradient ? Sectors::of (format.quantization[0]) : Sectors ();
 }
 
-INTHIST_HOST_DEVICE inline int clamped (int value, int most)
+HOST_DEVICE inline int clamped (int value, int most)
 {
   return value < 0 ? 0 : value > most ? most : value;
 }
@@ -39,7 +39,7 @@ INTHIST_HOST_DEVICE inline int clamped (int value, int most)
 /// Reads the pixels of one row of an image, and the luma of the rows above and below.
 class RowReader {
 public:
-  INTHIST_HOST_DEVICE RowReader (const Image &image, int width, int y)
+  HOST_DEVICE RowReader (const Image &image, int width, int y)
       : format_ (image.format), left_ (image.left), last_ (width - 1)
   {
     const auto row_of = [] (const ImagePlane &plane, int row) {
@@ -55,11 +55,11 @@ public:
     }
   }
 
-  INTHIST_HOST_DEVICE const PixelFormat &format () const { return format_; }
-  INTHIST_HOST_DEVICE int left () const { return left_; }
+  HOST_DEVICE const PixelFormat &format () const { return format_; }
+  HOST_DEVICE int left () const { return left_; }
 
   /// Returns the i-th colour component of the pixel in column x, as 8 bits.
-  INTHIST_HOST_DEVICE int channel (int i, int x) const
+  HOST_DEVICE int channel (int i, int x) const
   {
     const Channel &from = format_.channel[i];
     const std::uint8_t *const at = first (i, x);
@@ -73,13 +73,13 @@ public:
     return int (word >> from.shift & 255);
   }
   /// Returns the address of the i-th colour component in column x.
-  INTHIST_HOST_DEVICE const std::uint8_t *first (int i, int x) const
+  HOST_DEVICE const std::uint8_t *first (int i, int x) const
   {
     const Channel &from = format_.channel[i];
     return channel_[i] + std::ptrdiff_t ((left_ + x) >> from.log2_subsample_x) * from.step;
   }
 
-  INTHIST_HOST_DEVICE static Colour transformed (const Colour &from, const ColourTransform &by)
+  HOST_DEVICE static Colour transformed (const Colour &from, const ColourTransform &by)
   {
     Colour to;
     for (int i = 0; i < 3; i++)
@@ -92,13 +92,13 @@ public:
 
   /// Return the luma in column x, or the address of the row's first pixel, for the row above (0),
   /// this row (1) or the row below (2).
-  INTHIST_HOST_DEVICE int luma (int row, int x) const
+  HOST_DEVICE int luma (int row, int x) const
   {
     return pixel_value (luma_[row] + std::ptrdiff_t (left_ + clamped (x, last_)) * format_.bytes,
                         format_);
   }
 
-  INTHIST_HOST_DEVICE const std::uint8_t *luma_row (int row) const
+  HOST_DEVICE const std::uint8_t *luma_row (int row) const
   {
     return luma_[row] + left_ * format_.bytes;
   }

@@ -7,7 +7,7 @@ namespace inthist {
 
 /// Returns dividend / divisor. On a GPU the error is up to 2 units in the last place, which a
 /// caller that needs the same numbers on every device must allow for.
-INTHIST_HOST_DEVICE inline float quotient (float dividend, float divisor)
+HOST_DEVICE inline float quotient (float dividend, float divisor)
 {
 #ifdef __CUDA_ARCH__
   return __fdividef (dividend, divisor);

@@ -21,7 +21,7 @@ struct Sectors {
 
   /// Returns the sector of a gradient that points down, or to the right. An angle with an error
   /// below half a sector gives the nearest border, whose side then gives the sector exactly.
-  INTHIST_HOST_DEVICE int of_half_turn (int dx, int dy) const
+  HOST_DEVICE int of_half_turn (int dx, int dy) const
   {
     // An approximation of atan, in half turns, with an error of at most 0.22 degrees (Rajan, Wang,
     // Inkol and Joyal 2006, eq. 9).

@@ -25,14 +25,14 @@ struct WeightedPixel {
 
   std::uint32_t word = 0;
 
-  INTHIST_HOST_DEVICE static WeightedPixel of (int bin, int to_bin, int to_next)
+  HOST_DEVICE static WeightedPixel of (int bin, int to_bin, int to_next)
   {
     return { std::uint32_t (bin) | std::uint32_t (to_bin) << 8 | std::uint32_t (to_next) << 20 };
   }
-  INTHIST_HOST_DEVICE int bin () const { return int (word & 255); }
-  INTHIST_HOST_DEVICE std::uint32_t to_bin () const { return word >> 8 & kMax; }
-  INTHIST_HOST_DEVICE std::uint32_t to_next () const { return word >> 20; }
-  INTHIST_HOST_DEVICE std::uint32_t to (int b, int bins) const
+  HOST_DEVICE int bin () const { return int (word & 255); }
+  HOST_DEVICE std::uint32_t to_bin () const { return word >> 8 & kMax; }
+  HOST_DEVICE std::uint32_t to_next () const { return word >> 20; }
+  HOST_DEVICE std::uint32_t to (int b, int bins) const
   {
     const int before = b == 0 ? bins - 1 : b - 1;
     return (bin () == b ? to_bin () : 0) + (bin () == before ? to_next () : 0);
@@ -40,13 +40,13 @@ struct WeightedPixel {
 };
 
 /// Returns the integer that stands for a weight of 1.
-INTHIST_HOST_DEVICE constexpr int unit_of (Weight weight, bool soft)
+HOST_DEVICE constexpr int unit_of (Weight weight, bool soft)
 {
   return weight == Weight::gradient ? 8 : soft ? 256 : 1;
 }
 
 /// Returns the weight of a pixel: eight times the length of its gradient, rounded.
-INTHIST_HOST_DEVICE inline int length_of_gradient (int dx, int dy)
+HOST_DEVICE inline int length_of_gradient (int dx, int dy)
 {
   constexpr int kUnit = unit_of (Weight::gradient, false);
   const int square = kUnit * kUnit * (dx * dx + dy * dy);  // below 2^23, so that a float is exact

@@ -15,14 +15,14 @@ struct alignas (16) F32x4 {
   float channels[4];
 
   F32x4 () = default;
-  INTHIST_HOST_DEVICE explicit F32x4 (float value) : channels{ value, value, value, value } {}
-  INTHIST_HOST_DEVICE F32x4 &operator+= (const F32x4 &other)
+  HOST_DEVICE explicit F32x4 (float value) : channels{ value, value, value, value } {}
+  HOST_DEVICE F32x4 &operator+= (const F32x4 &other)
   {
     for (int c = 0; c < 4; c++)
       channels[c] += other.channels[c];
     return *this;
   }
-  INTHIST_HOST_DEVICE friend F32x4 operator+ (F32x4 a, const F32x4 &b) { return a += b; }
+  HOST_DEVICE friend F32x4 operator+ (F32x4 a, const F32x4 &b) { return a += b; }
 };
 
 /// Passes two types to a function: the type T of elements, and the Source of their values.

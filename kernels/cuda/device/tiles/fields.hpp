@@ -28,7 +28,7 @@ constexpr int kFieldsOfLanes = 8;  // lanes for an element; wide tiles (9 fields
 ///   2  the corner, bits 16..23    5  inside[i][j]            8  wide: top[j], bits 16..23
 class TilePlace {
 public:
-  INTHIST_HOST_DEVICE TilePlace (const Tiles &tiles, std::size_t row_pitch, int y, int x)
+  HOST_DEVICE TilePlace (const Tiles &tiles, std::size_t row_pitch, int y, int x)
       : tile_ (Tiles::offset_of (tiles.wide, row_pitch, y, x)), i_ (unsigned (y) % kTileSide),
         j_ (unsigned (x) % kTileSide), own_line_ (tiles.line_of (int (i_))),
         fields_ (tiles.wide ? 9 : 6)
@@ -37,7 +37,7 @@ public:
 
   /// Returns how to read a field of the tile by its number. The field reads as 0 if it does not
   /// exist or if `counts` is false. There are no branches, because each lane reads another field.
-  INTHIST_HOST_DEVICE FieldCut cut (unsigned number, bool counts) const
+  HOST_DEVICE FieldCut cut (unsigned number, bool counts) const
   {
     const bool is_field = number < fields_, of_i = 0xb8 >> number & 1, of_j = 0x122 >> number & 1,
                pair = number < 2, in_row = number == 4 || number == 5;
@@ -56,7 +56,7 @@ public:
 private:
   static constexpr std::uint32_t kNothing = 0x4444;  // a selector that makes 0
 
-  INTHIST_HOST_DEVICE static unsigned digit (std::uint64_t digits, unsigned number)
+  HOST_DEVICE static unsigned digit (std::uint64_t digits, unsigned number)
   {
     return digits >> 4 * number & 15;
   }

@@ -25,7 +25,7 @@ class QuadPlace {
 public:
   QuadPlace () = default;
   /// `row_pitch` is the number of bytes of a row of tiles. A plane has less than 2^32 bytes.
-  INTHIST_HOST_DEVICE QuadPlace (unsigned row_pitch, int y, int x)
+  HOST_DEVICE QuadPlace (unsigned row_pitch, int y, int x)
       : i_ (unsigned (y) % kTileSide), j_ (unsigned (x) % kTileSide),
         tile_ (Tiles::offset_of (kWide, row_pitch, y, x)),
         row_ (tile_ + kTileSide * Tiles::line_of (kWide, int (i_)))
@@ -33,7 +33,7 @@ public:
   }
 
   /// Loads a quad's four elements without branches, so that loads of several quads overlap.
-  INTHIST_HOST_DEVICE Quad load (const std::uint8_t *plane) const
+  HOST_DEVICE Quad load (const std::uint8_t *plane) const
   {
     const std::uint8_t *const tile = plane + tile_, *const row = plane + row_;
     const auto line = [&] (int n) { return tile + kTileSide * n; };
