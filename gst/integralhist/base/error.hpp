@@ -17,8 +17,9 @@
 
 namespace integralhist {
 
-using inthist::Binning, inthist::Content, inthist::Image, inthist::Lut, inthist::Region,
-    inthist::Shape, inthist::Stream;
+using inthist::Binning, inthist::Content, inthist::Device, inthist::Image, inthist::Lut,
+    inthist::PixelFormat, inthist::PixelPlane, inthist::Region, inthist::Shape, inthist::Strategy,
+    inthist::Stream;
 
 struct Error {
   enum class Kind {

@@ -145,7 +145,7 @@ private:
     };
     pool_ = TRY (TensorPool::create (make, options));
     const auto first = TRY (pool_->acquire ());
-    plan_ = TRY (choose_strategy (inthist::Device::cuda, largest_part_, options.strategy,
+    plan_ = TRY (choose_strategy (Device::cuda, largest_part_, options.strategy,
                                   options.tuning_time, int (options.async_depth),
                                   static_cast<CudaTensor &> (*first).data ()));
     memory_ = part_memory_of (largest_part_, plan_.choice.strategy, plan_.choice.tuning);
@@ -233,8 +233,8 @@ private:
     TRY (tensor.reuse (stream));
     if (slot.measured)
       TRY (check (cudaEventRecord (slot.compute_started.get (), stream)));
-    const inthist::PixelPlane pixels = { reinterpret_cast<guint8 *> (slot.pixels.get ()),
-                                         inthist::binned_stride (shape_) };
+    const PixelPlane pixels = { reinterpret_cast<guint8 *> (slot.pixels.get ()),
+                                inthist::binned_stride (shape_) };
     // The strategy reuses the workspace's contents if its last use had this shape and did not fail.
     const bool kept = std::exchange (slot.workspace_shape, std::nullopt) == tensor.shape;
     TRY (check (inthist::run (*plan_.choice.strategy, { .shape = tensor.shape,

@@ -38,7 +38,7 @@ public:
   const Lut &lut () const override { return lut_; }
 
   /// Returns the feature values, which are ready once the event values_ready () has fired.
-  inthist::PixelPlane values () const
+  PixelPlane values () const
   {
     return { reinterpret_cast<std::uint8_t *> (own_->values.get ()), stride () };
   }

@@ -128,10 +128,10 @@ private:
   {
     const Shape &shape = tensor.shape;
     cudaStream_t stream = place.stream.get ();
-    const inthist::Strategy &strategy = *inthist::preferred_strategy (inthist::Device::cuda, shape);
+    const Strategy &strategy = *inthist::preferred_strategy (Device::cuda, shape);
     const std::size_t pixel = inthist::bytes_of (shape.pixel),
                       stride = inthist::binned_stride (shape);
-    inthist::PixelPlane values = image.values ();
+    PixelPlane values = image.values ();
     values.data += std::size_t (region.y) * values.stride + std::size_t (region.x) * pixel;
     TRY (place.workspace.reserve (strategy.workspace_bytes (shape, {})));
     TRY (tensor.reuse (stream));
@@ -142,7 +142,7 @@ private:
     const bool bins = shape.content == Content::bins,
                moves =
                    shape.content == Content::weights && (region.x > 0 || values.stride != stride);
-    inthist::PixelPlane pixels = values;
+    PixelPlane pixels = values;
     if (bins || moves) {
       TRY (place.pixels.reserve (stride * shape.height));
       pixels = { reinterpret_cast<std::uint8_t *> (place.pixels.get ()), stride };

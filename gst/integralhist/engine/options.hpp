@@ -19,7 +19,7 @@ enum class Compute { automatic, eager, on_demand };
 struct Options {
   /// The algorithm that computes tensors. If null, it is the fastest that is measured in
   /// `tuning_time` ms, or the built-in one if `tuning_time` is 0.
-  const inthist::Strategy *strategy = nullptr;
+  const Strategy *strategy = nullptr;
   unsigned tuning_time = 0;
   unsigned async_depth = 3, max_tensors = 0;
   guint64 max_device_memory = 0;  // most bytes to use on each device; 0: all free memory

@@ -55,7 +55,7 @@ struct PartMemory {
   std::size_t above = 0;
 };
 
-inline PartMemory part_memory_of (const Shape &most, const inthist::Strategy *strategy,
+inline PartMemory part_memory_of (const Shape &most, const Strategy *strategy,
                                   const inthist::Tuning &tuning)
 {
   return { inthist::binned_stride (most) * most.height,

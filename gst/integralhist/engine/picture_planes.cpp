@@ -9,7 +9,7 @@ namespace integralhist {
 /// Returns the rows of one plane of an image, with only the bytes that the feature reads.
 static PictureRows rows_of (const Image &image, int plane, int width, int n)
 {
-  const inthist::PixelFormat &format = image.format;
+  const PixelFormat &format = image.format;
   if (plane == 0 && !format.reads_colours ())
     return { static_cast<const std::byte *> (image.data),
              n,
@@ -83,7 +83,7 @@ PicturePlanes PicturePlanes::stage (std::byte *to) const
   return staged;
 }
 
-std::size_t most_picture_bytes (const inthist::PixelFormat &format, int width, int n, int rows)
+std::size_t most_picture_bytes (const PixelFormat &format, int width, int n, int rows)
 {
   Image image;
   image.format = format;

@@ -45,6 +45,6 @@ private:
 /// Returns the most bytes that `n` rows of a picture can occupy on a device, for any allocator and
 /// any crop: at least PicturePlanes::size (), and with the row pitch of cudaMallocPitch. If the
 /// feature reads several pixels for one value, all `rows` rows of the frame are needed.
-std::size_t most_picture_bytes (const inthist::PixelFormat &format, int width, int n, int rows);
+std::size_t most_picture_bytes (const PixelFormat &format, int width, int n, int rows);
 
 }  // namespace integralhist

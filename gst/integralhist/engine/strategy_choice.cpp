@@ -9,7 +9,6 @@
 namespace integralhist {
 
 using inthist::Choice;
-using inthist::Device;
 
 static Expected<StrategyPlan> measured_plan (Device device, const Shape &shape,
                                              const Choice &built_in, unsigned milliseconds,
@@ -32,9 +31,8 @@ static Expected<StrategyPlan> measured_plan (Device device, const Shape &shape,
                        joined ("measured in ", int (took.count () * 1e3), " ms") };
 }
 
-Expected<StrategyPlan> choose_strategy (Device device, const Shape &shape,
-                                        const inthist::Strategy *set, unsigned milliseconds,
-                                        int slots, void *tensor)
+Expected<StrategyPlan> choose_strategy (Device device, const Shape &shape, const Strategy *set,
+                                        unsigned milliseconds, int slots, void *tensor)
 {
   StrategyPlan plan;
   if (set) {

@@ -20,8 +20,7 @@ struct StrategyPlan {
 /// `milliseconds` if not 0; or the built-in one. Measuring overwrites `tensor` on the device. The
 /// error is `failed` if no strategy takes the shape, `flushing` soon after this thread is
 /// cancelled.
-Expected<StrategyPlan> choose_strategy (inthist::Device device, const Shape &shape,
-                                        const inthist::Strategy *set, unsigned milliseconds,
-                                        int slots, void *tensor);
+Expected<StrategyPlan> choose_strategy (Device device, const Shape &shape, const Strategy *set,
+                                        unsigned milliseconds, int slots, void *tensor);
 
 }  // namespace integralhist

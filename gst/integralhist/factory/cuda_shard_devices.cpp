@@ -29,7 +29,7 @@ DeviceFunctions device_functions (const std::vector<std::shared_ptr<CudaContext>
     return {};
   const std::shared_ptr<CudaContext> first = contexts.front ();
   DeviceFunctions functions = {
-    inthist::Device::cuda,
+    Device::cuda,
     [first] (std::size_t bytes, const auto &message) {
       return allocate_pinned (first, bytes, message);
     },

@@ -44,7 +44,7 @@ Expected<EngineRequest> request_of (const Shape &shape, const Options &options,
     .in_parts = devices.are_several () || options.task_bins > 0,
     .is_limited = options.max_device_memory > 0,
     .downloads = options.download == Download::eager,
-    .gpu_takes_shape = on_gpu && inthist::preferred_strategy (inthist::Device::cuda, shape),
+    .gpu_takes_shape = on_gpu && inthist::preferred_strategy (Device::cuda, shape),
     .has_room_to_change_mode =
         on_gpu && options.compute == Compute::automatic
         && TRY (has_room_to_change_mode (shape, options, *devices.contexts.front ())),
@@ -56,7 +56,7 @@ struct EagerInputs {
   Shape shape;
   Lut lut;
   Devices devices;
-  inthist::PixelFormat format;
+  PixelFormat format;
   EngineRequest request;
 
   Expected<std::unique_ptr<Engine>> make (const Options &options) const;
@@ -108,7 +108,7 @@ Options for_queries (Options options)
 
 Expected<std::unique_ptr<Engine>> make_engine (const Shape &shape, const Lut &lut,
                                                const Options &options, const Devices &devices,
-                                               const inthist::PixelFormat &format)
+                                               const PixelFormat &format)
 {
   const EngineRequest request = TRY (request_of (shape, options, devices));
   const EnginePlan plan = choose_engines (request);
@@ -132,8 +132,7 @@ Expected<std::unique_ptr<Engine>> make_engine (const Shape &shape, const Lut &lu
     if (shape.content == Content::sums)
       of_kept.lut = inthist::uniform_lut (256);  // kept values are already scores
     whole_tensors = std::make_shared<WholeTensors> (maker_of (of_kept, for_queries (options)),
-                                                    request.on_gpu ? inthist::Device::cuda
-                                                                   : inthist::Device::cpu);
+                                                    request.on_gpu ? Device::cuda : Device::cpu);
   }
   return make_on_demand_engine (
       shape, lut, options, maker_of (inputs, plan.measures ? options : untuned (options)),

@@ -23,6 +23,6 @@ struct Devices {
 /// or if settings or memory require rounds. Input pictures are at most as large as with `format`.
 Expected<std::unique_ptr<Engine>> make_engine (const Shape &shape, const Lut &lut,
                                                const Options &options, const Devices &devices,
-                                               const inthist::PixelFormat &format);
+                                               const PixelFormat &format);
 
 }  // namespace integralhist

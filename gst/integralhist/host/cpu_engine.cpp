@@ -21,8 +21,6 @@
 namespace integralhist {
 namespace {
 
-using inthist::PixelPlane;
-
 class CpuEngine final : public PartEngine {
 public:
   CpuEngine (const Shape &shape, const Lut &lut, const Options &options, const PartLimit &limit)
@@ -38,9 +36,8 @@ public:
     pool_ = TRY (TensorPool::create (make, options));
     TRY (check_threads ());
     const auto first = TRY (pool_->acquire ());
-    plan_ =
-        TRY (choose_strategy (inthist::Device::cpu, largest_part_, options.strategy,
-                              options.tuning_time, 1, static_cast<CpuTensor &> (*first).data ()));
+    plan_ = TRY (choose_strategy (Device::cpu, largest_part_, options.strategy, options.tuning_time,
+                                  1, static_cast<CpuTensor &> (*first).data ()));
     const PartMemory memory =
         part_memory_of (largest_part_, plan_.choice.strategy, plan_.choice.tuning);
     for (Slot &slot : slots_) {

@@ -228,7 +228,7 @@ Expected<> HostOnDemandTensor::run_strategy (const Region &region, CpuTensor &te
 {
   inthist::Choice choice = shared_->plan.choice;
   if (!inthist::accepts (*choice.strategy, tensor.shape, choice.tuning))
-    choice = { .strategy = inthist::preferred_strategy (inthist::Device::cpu, tensor.shape) };
+    choice = { .strategy = inthist::preferred_strategy (Device::cpu, tensor.shape) };
   const bool bins = tensor.shape.content == Content::bins;
   const std::size_t stride = inthist::padded_columns (tensor.shape.width);
   const HostMemory pixels =
@@ -241,9 +241,8 @@ Expected<> HostOnDemandTensor::run_strategy (const Region &region, CpuTensor &te
       *choice.strategy,
       { .shape = tensor.shape,
         .layout = tensor.layout,
-        .pixels =
-            bins ? inthist::PixelPlane{ reinterpret_cast<std::uint8_t *> (pixels.get ()), stride }
-                 : inthist::plane_of (binning.image),
+        .pixels = bins ? PixelPlane{ reinterpret_cast<std::uint8_t *> (pixels.get ()), stride }
+                       : inthist::plane_of (binning.image),
         .tensor = tensor.data (),
         .workspace = workspace.get (),
         .tuning = choice.tuning,
@@ -311,7 +310,7 @@ Expected<std::span<const Shard>> HostOnDemandTensor::shards ()
 
 Expected<DeviceTensor *> HostOnDemandTensor::device_tensor ()
 {
-  if (!shared_->whole_tensors || shared_->whole_tensors->device != inthist::Device::cuda)
+  if (!shared_->whole_tensors || shared_->whole_tensors->device != Device::cuda)
     return nullptr;
   auto lock = TRY (mutex_.lock ());
   const auto all = TRY (whole ());

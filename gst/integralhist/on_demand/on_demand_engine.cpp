@@ -64,9 +64,9 @@ public:
       set_mode (kEagerFailed);
     }
     TRY (check_threads ());
-    const bool is_cpu = options.strategy && options.strategy->device == inthist::Device::cpu;
-    StrategyPlan plan = TRY (choose_strategy (inthist::Device::cpu, shape,
-                                              is_cpu ? options.strategy : nullptr, 0, 1, nullptr));
+    const bool is_cpu = options.strategy && options.strategy->device == Device::cpu;
+    StrategyPlan plan = TRY (
+        choose_strategy (Device::cpu, shape, is_cpu ? options.strategy : nullptr, 0, 1, nullptr));
     plan.description += ", on demand";
     shared_ = std::make_shared<OnDemandShared> (shape, lut, plan, std::move (whole_tensors),
                                                 std::move (assist));
@@ -128,7 +128,7 @@ public:
     stats.compute_mode = mode.is_eager ? "eager" : "on-demand";
     stats.compute_mode_reason = mode.reason;
     if (shared_->whole_tensors) {
-      if (shared_->whole_tensors->device == inthist::Device::cuda)
+      if (shared_->whole_tensors->device == Device::cuda)
         stats.backend = "cuda";
       Stats asked = shared_->whole_tensors->stats ();
       asked.frames = 0;  // this engine counts the frames

@@ -14,12 +14,11 @@ namespace integralhist {
 class WholeTensors {
 public:
   /// Takes a function that makes an engine which does not wait for tensors in use.
-  WholeTensors (LazyEngine::Make make, inthist::Device device)
-      : device (device), engine_ (std::move (make))
+  WholeTensors (LazyEngine::Make make, Device device) : device (device), engine_ (std::move (make))
   {
   }
 
-  const inthist::Device device;
+  const Device device;
 
   /// Computes a frame's tensor and returns the finished tensor, or an error if this thread is
   /// cancelled first. If the engine fails, it is dropped, and the next call makes another.

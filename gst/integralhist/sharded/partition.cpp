@@ -180,7 +180,7 @@ private:
 
 }  // namespace
 
-std::size_t overhead_of (const Shape &part, const Options &options, inthist::Device device,
+std::size_t overhead_of (const Shape &part, const Options &options, Device device,
                          std::size_t picture, unsigned parts)
 {
   const PartMemory memory = part_memory_of (

@@ -55,7 +55,7 @@ Expected<Partition> divide (const Shape &shape, std::span<const ShardDevice> dev
 
 /// Returns the most bytes that an engine needs besides tensors for `parts` parts of this shape in
 /// flight, each with `picture` bytes of pixels. The strategy is that of the options or built-in.
-std::size_t overhead_of (const Shape &part, const Options &options, inthist::Device device,
+std::size_t overhead_of (const Shape &part, const Options &options, Device device,
                          std::size_t picture, unsigned parts);
 
 }  // namespace integralhist

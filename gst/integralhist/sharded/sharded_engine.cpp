@@ -187,7 +187,7 @@ private:
 Expected<std::unique_ptr<Engine>> make_sharded_engine (const Shape &shape, const Options &options,
                                                        std::vector<ShardDevice> devices,
                                                        const DeviceFunctions &functions,
-                                                       const inthist::PixelFormat &format)
+                                                       const PixelFormat &format)
 {
   const auto picture = [&] (int rows) {
     return most_picture_bytes (format, shape.width, rows, shape.height);

@@ -19,7 +19,7 @@ namespace integralhist {
 
 /// Functions for the devices of a sharded engine, which are all the CPU or all GPUs.
 struct DeviceFunctions {
-  inthist::Device device = inthist::Device::cpu;
+  Device device = Device::cpu;
   AllocateHost allocate = allocate_on_host;
   /// Waits until the pixels of a frame in device memory are written.
   std::function<Expected<> (const Frame &)> await_writes = [] (const Frame &) {
@@ -44,6 +44,6 @@ struct DeviceFunctions {
 Expected<std::unique_ptr<Engine>> make_sharded_engine (const Shape &shape, const Options &options,
                                                        std::vector<ShardDevice> devices,
                                                        const DeviceFunctions &functions,
-                                                       const inthist::PixelFormat &format);
+                                                       const PixelFormat &format);
 
 }  // namespace integralhist
