@@ -23,11 +23,9 @@ static std::vector<Detection> detections_of (std::span<const InputObject> object
                                     std::max (1, round_to_pixel (double (x) + width) - left),
                                     std::max (1, round_to_pixel (double (y) + height) - top) };
     Detection detection = { gint (i), box, std::to_string (objects[i].class_id), std::nullopt };
-    const float confidence = objects[i].confidence;
-    if (!std::isfinite (confidence))
-      detection.bad_confidence = joined ("(float) ", confidence);
-    else if (confidence >= 0)
-      detection.confidence = confidence;
+    set_confidence (detection, objects[i].confidence, "float");
+    if (detection.confidence.value_or (0) < 0)  // the detector gives none
+      detection.confidence.reset ();
     detections.push_back (std::move (detection));
   }
   return detections;

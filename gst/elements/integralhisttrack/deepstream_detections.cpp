@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "deepstream_detections.hpp"
 
-#include <cmath>
-
-#include <gst/integralhist/base/error.hpp>
 #include <gst/track/base/target_frame.hpp>
 
 namespace integralhist {
@@ -82,11 +79,9 @@ Detection detection_of (const Object &object, gint number)
                             round_to_pixel (double (top) + double (height)) - y },
                           std::to_string (object.class_id),
                           std::nullopt };
-  const gfloat confidence = object.confidence;
-  if (!std::isfinite (confidence))
-    detection.bad_confidence = joined ("(gfloat) ", confidence);
-  else if (confidence >= 0)  // DeepStream's -0.1 means an unknown confidence
-    detection.confidence = confidence;
+  set_confidence (detection, object.confidence);
+  if (detection.confidence.value_or (0) < 0)  // DeepStream's -0.1 means an unknown confidence
+    detection.confidence.reset ();
   return detection;
 }
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 #include "frame_boxes.hpp"
 
-#include <cmath>
-
 #include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/base/number.hpp>
 #include <gst/integralhist/meta/tracks.hpp>
@@ -58,11 +56,12 @@ std::vector<Detection> read_detections (GstBuffer *buffer)
       gfloat confidence;
       const GQuark type = gst_analytics_od_mtd_get_obj_type (&mtd);
       if (type != g_quark_from_static_string (kTrackType)
-          && gst_analytics_od_mtd_get_location (&mtd, &box.x, &box.y, &box.w, &box.h, &confidence))
+          && gst_analytics_od_mtd_get_location (&mtd, &box.x, &box.y, &box.w, &box.h,
+                                                &confidence)) {
         detections.push_back (
-            { gint (mtd.id), box, class_name_of (type),
-              std::isfinite (confidence) ? std::optional<double> (confidence) : std::nullopt,
-              std::isfinite (confidence) ? "" : joined ("(gfloat) ", confidence), mtd.id });
+            { gint (mtd.id), box, class_name_of (type), std::nullopt, "", mtd.id });
+        set_confidence (detections.back (), confidence);
+      }
     }
   }
 #endif

@@ -3,9 +3,11 @@
 // The detections that a tracker reads, and the tracks that it gives.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <string>
 
+#include <gst/integralhist/base/error.hpp>
 #include <gst/integralhist/meta/tracks.hpp>
 
 namespace integralhist {
@@ -19,6 +21,15 @@ struct Detection {
   std::string bad_confidence = {};   // text of a confidence that is not a number
   std::optional<guint> mtd_id = {};  // the id of an object detection of GstAnalytics
 };
+
+/// Sets a detection's confidence to that of a detector, or `bad_confidence` if it is not finite.
+inline void set_confidence (Detection &detection, gfloat confidence, const char *type = "gfloat")
+{
+  if (std::isfinite (confidence))
+    detection.confidence = confidence;
+  else
+    detection.bad_confidence = joined ("(", type, ") ", confidence);
+}
 
 /// A track, and facts about its target. Serials count all targets, also unconfirmed ones.
 struct TrackedBox {
