@@ -155,9 +155,9 @@ bool has_fields (const GstVideoFrame &picture)
              && GST_BUFFER_FLAG_IS_SET (picture.buffer, GST_VIDEO_BUFFER_FLAG_INTERLACED));
 }
 
-inthist::PixelFormat pixel_format_of (const GstVideoInfo &info, inthist::Feature feature,
-                                      const inthist::Quantization &quantization)
+inthist::PixelFormat pixel_format_of (const GstVideoInfo &info, const HistogramSpec &spec, int bins)
 {
+  const inthist::FeatureInfo &feature = inthist::info_of (spec.feature);
   const bool rgb = GST_VIDEO_INFO_IS_RGB (&info);
   inthist::PixelFormat format;
   format.bytes = GST_VIDEO_INFO_COMP_PSTRIDE (&info, 0);
@@ -172,14 +172,19 @@ inthist::PixelFormat pixel_format_of (const GstVideoInfo &info, inthist::Feature
     format.weight[2] = guint32 (std::lround (shares.blue * 65536));
     format.weight[1] = 65536 - format.weight[0] - format.weight[2];
   }
-  format.feature = feature;
-  format.quantization = quantization;
+  format.feature = spec.feature;
+  format.quantization = spec.quantization;
+  if (feature.is_gradient)
+    format.quantization[0] = guint8 (bins);
+  format.pixel_weight = spec.weight;
+  if (spec.soft)
+    format.soft = inthist::SoftBins::of (spec.feature, bins);
   if (!format.reads_colours ())
     return format;
   format.n_planes = int (GST_VIDEO_INFO_N_PLANES (&info));
   for (int c = 0; c < std::min (3, int (GST_VIDEO_INFO_N_COMPONENTS (&info))); c++)
     format.channel[c] = channel_of (info, c);
-  const bool wants_rgb = inthist::info_of (feature).reads == inthist::Reads::rgb;
+  const bool wants_rgb = feature.reads == inthist::Reads::rgb;
   if (rgb != wants_rgb)
     format.transform = wants_rgb ? rgb_of_ycbcr (info) : ycbcr_of_rgb (info);
   return format;

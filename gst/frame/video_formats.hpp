@@ -6,7 +6,7 @@
 #include <kernels/blend.hpp>
 #include <kernels/pixel_format.hpp>
 
-#include <gst/integralhist/base/error.hpp>
+#include <gst/integralhist/api/histogram.hpp>
 
 #include "nvmm_surface.hpp"
 
@@ -61,9 +61,10 @@ bool has_fields (const GstVideoFrame &picture);
 /// For features that read colours, the result also has the places of the colours, and the transform
 /// to the colours that the feature reads: from YCbCr by the colorimetry's matrix and range, from
 /// RGB as for luma. Chroma is not interpolated: each sample holds for all of its pixels.
-inthist::PixelFormat pixel_format_of (const GstVideoInfo &info,
-                                      inthist::Feature feature = inthist::Feature::luma,
-                                      const inthist::Quantization &quantization = {});
+///
+/// `bins` is the number of directions of a gradient, and of bins of a soft histogram.
+inthist::PixelFormat pixel_format_of (const GstVideoInfo &info, const HistogramSpec &spec = {},
+                                      int bins = 0);
 
 /// Returns caps of the only pixel format from which a feature can be computed; null if all suit.
 GstCaps *caps_of (inthist::Feature feature);

@@ -24,26 +24,13 @@ static inthist::Lut lut_of (const FeatureSettings &settings)
              : inthist::lut_of_feature (settings.spec.feature, counts_pixels ? settings.bins : 256);
 }
 
-static inthist::PixelFormat format_of (const FeatureSettings &settings, const GstVideoInfo &info)
-{
-  const HistogramSpec &spec = settings.spec;
-  inthist::Quantization parts = spec.quantization;
-  if (inthist::info_of (spec.feature).is_gradient)
-    parts[0] = guint8 (settings.bins);
-  inthist::PixelFormat format = pixel_format_of (info, spec.feature, parts);
-  format.pixel_weight = spec.weight;
-  if (spec.soft)
-    format.soft = inthist::SoftBins::of (spec.feature, settings.bins);
-  return format;
-}
-
 Expected<FeatureEngines> FeatureEngines::make (const GstVideoInfo &info, const Devices &devices)
 {
   FeatureEngines engines;
   auto part = engines.parts_.begin ();
   for (const FeatureSettings *const settings : kCorrelationSettings) {
     part->spec = settings->spec;
-    part->format = format_of (*settings, info);
+    part->format = pixel_format_of (info, settings->spec, settings->bins);
     part->engine = TRY (make_engine (shape_of (*settings, info), lut_of (*settings),
                                      { .compute = Compute::on_demand }, devices, part->format));
     part++;

@@ -32,7 +32,7 @@ TEST (bound)
             gst_video_info_set_interlaced_format (&info, gst_video_format_from_string (name), mode,
                                                   guint (width), guint (rows));
             inthist::Image image;
-            image.format = pixel_format_of (info, inthist::Feature (feature));
+            image.format = pixel_format_of (info, { .feature = inthist::Feature (feature) });
             image.data = memory;
             image.rows = rows;
             const std::size_t most = most_picture_bytes (image.format, width, n, rows);

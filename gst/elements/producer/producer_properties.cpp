@@ -352,16 +352,9 @@ HistogramSpec ProducerProperties::spec () const
 
 inthist::PixelFormat ProducerProperties::format (Content content, const GstVideoInfo &info) const
 {
-  const HistogramSpec of = spec ();
-  inthist::Quantization parts = of.quantization;
-  if (const auto &feature_info = inthist::info_of (of.feature); feature_info.is_gradient)
-    parts[0] =
-        guint8 (content != Content::bins || has_lut () ? feature_info.n_values : all_bins ());
-  inthist::PixelFormat format = pixel_format_of (info, of.feature, parts);
-  format.pixel_weight = of.weight;
-  if (of.soft)
-    format.soft = inthist::SoftBins::of (of.feature, all_bins ());
-  return format;
+  const bool reads_values = content != Content::bins || has_lut ();
+  return pixel_format_of (info, spec (),
+                          reads_values ? inthist::info_of (feature).n_values : all_bins ());
 }
 
 std::string ProducerProperties::describe_ignored_bins () const
