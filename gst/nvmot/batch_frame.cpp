@@ -49,12 +49,6 @@ bool has_surface (const void *frame)
   return READ (Layout, n_surfaces) == 1 && READ (Layout, surfaces);
 }
 
-template <class... Parts>
-tl::unexpected<Error> bad_frame (const Parts &...why)
-{
-  return error (Error::Kind::bad_frame, "The batch cannot be read: ", why...);
-}
-
 template <class Layout>
 BatchFrame read_frame (const void *frames, std::size_t index, InputList &input)
 {
@@ -101,7 +95,7 @@ Expected<Release> release_of_frame (const void *first, std::optional<Release> kn
   }
   if (is_91 != is_80)
     return is_91 ? Release::r91 : Release::r80;
-  return bad_frame ("its first frame is ", is_91 ? "like those of both layouts" : "not like those",
+  return bad_batch ("its first frame is ", is_91 ? "like those of both layouts" : "not like those",
                     " of DeepStream 8.0 to 9.1: use one of these releases");
 }
 
@@ -112,12 +106,12 @@ Expected<BatchFrame> BatchFrame::read (const void *frames, std::size_t index, Re
   BatchFrame frame = release == Release::r91 ? read_frame<Frame91> (frames, index, input)
                                              : read_frame<Frame80> (frames, index, input);
   if (!frame.surface)
-    return bad_frame ("frame ", index, " has no surface: use DeepStream 8.0 to 9.1");
+    return bad_batch ("frame ", index, " has no surface: use DeepStream 8.0 to 9.1");
   if (input.n_filled > input.n_allocated || (input.n_filled > 0 && !input.objects))
-    return bad_frame ("frame ", index, " says ", input.n_filled, " of ", input.n_allocated,
+    return bad_batch ("frame ", index, " says ", input.n_filled, " of ", input.n_allocated,
                       " objects: use DeepStream 8.0 to 9.1");
   if (input.n_filled > max_targets)
-    return bad_frame ("frame ", index, " has ", input.n_filled, " objects, and at most ",
+    return bad_batch ("frame ", index, " has ", input.n_filled, " objects, and at most ",
                       max_targets, " are possible: raise max-targets");
   frame.objects = { input.objects, input.n_filled };
   return frame;

@@ -16,6 +16,12 @@ namespace integralhist::nvmot {
 
 enum class Release { r80, r91 };
 
+template <class... Parts>
+tl::unexpected<Error> bad_batch (const Parts &...why)
+{
+  return error (Error::Kind::bad_frame, "The batch cannot be read: ", why...);
+}
+
 /// Returns the release of nvtracker in GStreamer's registry, or nothing without that element. An
 /// error if the release is too old.
 Expected<std::optional<Release>> release_of_element ();

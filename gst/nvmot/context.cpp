@@ -117,16 +117,13 @@ void Context::drop_absent_streams ()
 Expected<std::vector<Context::Task>> Context::read (const ProcessParams &params,
                                                     const OutputBatch &output)
 {
-  const auto refuse = [] (const auto &...why) {
-    return error (Error::Kind::bad_frame, "The batch cannot be read: ", why...);
-  };
   const guint32 n = params.n_frames;
   if (n > max_streams_)
-    return refuse ("it has ", n, " frames, and at most ", max_streams_,
-                   " streams: set batch-size of nvtracker to the number of streams");
+    return bad_batch ("it has ", n, " frames, and at most ", max_streams_,
+                      " streams: set batch-size of nvtracker to the number of streams");
   if (n > 0 && (!params.frames || !output.lists || output.n_allocated < n))
-    return refuse (n, " frames need as many lists of tracks, and there are ",
-                   output.lists ? output.n_allocated : 0, ": use DeepStream 8.0 to 9.1");
+    return bad_batch (n, " frames need as many lists of tracks, and there are ",
+                      output.lists ? output.n_allocated : 0, ": use DeepStream 8.0 to 9.1");
   if (n > 0)
     release_ = TRY (release_of_frame (params.frames, release_));
   std::vector<Task> tasks;
@@ -136,10 +133,10 @@ Expected<std::vector<Context::Task>> Context::read (const ProcessParams &params,
     Task task = { TRY (BatchFrame::read (params.frames, i, *release_, options_.max_targets)),
                   nullptr, &list };
     if (list.n_allocated > 0 && !list.objects)
-      return refuse ("list ", i, " of tracks has no memory: use DeepStream 8.0 to 9.1");
+      return bad_batch ("list ", i, " of tracks has no memory: use DeepStream 8.0 to 9.1");
     if (!ids.insert (task.frame.stream).second)
-      return refuse ("two frames are of stream ", task.frame.stream,
-                     ": give each stream at most one frame of a batch");
+      return bad_batch ("two frames are of stream ", task.frame.stream,
+                        ": give each stream at most one frame of a batch");
     tasks.push_back (task);
   }
   n_batches_++;
