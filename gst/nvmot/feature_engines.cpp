@@ -5,7 +5,7 @@
 
 namespace integralhist::nvmot {
 
-static inthist::Shape shape_of (const FeatureSettings &settings, const GstVideoInfo &info)
+static inthist::Shape shape_of (const TensorSettings &settings, const GstVideoInfo &info)
 {
   const bool weighted = settings.content == inthist::Content::weights;
   return { GST_VIDEO_INFO_WIDTH (&info),
@@ -16,7 +16,7 @@ static inthist::Shape shape_of (const FeatureSettings &settings, const GstVideoI
            weighted ? inthist::Type::u32 : inthist::Type::u8 };
 }
 
-static inthist::Lut lut_of (const FeatureSettings &settings)
+static inthist::Lut lut_of (const TensorSettings &settings)
 {
   const bool counts_pixels = settings.content == inthist::Content::bins;
   return settings.spec.soft
@@ -28,7 +28,7 @@ Expected<FeatureEngines> FeatureEngines::make (const GstVideoInfo &info, const D
 {
   FeatureEngines engines;
   auto part = engines.parts_.begin ();
-  for (const FeatureSettings *const settings : kCorrelationSettings) {
+  for (const TensorSettings *const settings : kCorrelationSettings) {
     part->spec = settings->spec;
     part->format = pixel_format_of (info, settings->spec, settings->bins);
     part->engine = TRY (make_engine (shape_of (*settings, info), lut_of (*settings),

@@ -8,7 +8,7 @@
 #include <gst/frame/mapped_frame.hpp>
 #include <gst/integralhist/api/histogram.hpp>
 #include <gst/integralhist/meta/placed.hpp>
-#include <gst/track/correlation/features.hpp>
+#include <gst/track/correlation/tensor_settings.hpp>
 
 namespace integralhist {
 
@@ -201,9 +201,10 @@ bool HistogramConsumer::note_incomplete (GstBaseTransform *element)
     return true;
   producer_name_ = kCorrelationProducer;
   missing_++;
-  for (const FeatureSettings *const of : kCorrelationSettings)
-    if (const auto producer = find_producer (GST_BASE_TRANSFORM_SINK_PAD (element),
-                                             inthist::info_of (of->spec.feature).nick, of->content);
+  for (const TensorSettings *const settings : kCorrelationSettings)
+    if (const auto producer =
+            find_producer (GST_BASE_TRANSFORM_SINK_PAD (element),
+                           inthist::info_of (settings->spec.feature).nick, settings->content);
         !producer || has_attached_enough (*producer, missing_)) {
       missing_ = 0;  // prevents a second warning about missing histograms
       return false;

@@ -32,7 +32,7 @@
 #include <gst/elements/producer/gstcudaintegral.hpp>
 #include <gst/elements/producer/producer_properties.hpp>
 #include <gst/frame/video_formats.hpp>
-#include <gst/track/correlation/features.hpp>
+#include <gst/track/correlation/tensor_settings.hpp>
 
 using namespace integralhist;
 
@@ -92,7 +92,7 @@ static void gst_cuda_track_features_init (GstCudaTrackFeatures *self)
   self->gradients = gst_element_factory_make ("cudaintegralhist", "gradients");
   self->colours = gst_element_factory_make ("cudaintegralhist", "colours");
   self->luma = gst_element_factory_make ("cudaintegralimage", "luma");
-  const auto set = [] (GstElement *producer, const FeatureSettings &settings) {
+  const auto set = [] (GstElement *producer, const TensorSettings &settings) {
     g_object_set (producer, "feature", int (settings.spec.feature), nullptr);
     if (settings.content == inthist::Content::weights)
       g_object_set (producer, "bins", guint (settings.bins), "weight", int (settings.spec.weight),

@@ -64,7 +64,7 @@
 #include <gst/integralhist/api/c_api.hpp>
 #include <gst/properties/properties.hpp>
 #include <gst/track/base/log.hpp>
-#include <gst/track/correlation/features.hpp>
+#include <gst/track/correlation/tensor_settings.hpp>
 #include <gst/track/stream_tracker.hpp>
 #include <gst/track/track_options.hpp>
 
@@ -305,8 +305,9 @@ static Expected<> track_by_correlation (GstBaseTransform *trans, State &state,
 {
   const CorrelationMetas metas = CorrelationMetas::of (buffer);
   if (!metas.are_complete ()) {
-    for (const FeatureSettings *const of : kCorrelationSettings)
-      warn_of_interval (trans, state, inthist::info_of (of->spec.feature).nick, of->content);
+    for (const TensorSettings *const settings : kCorrelationSettings)
+      warn_of_interval (trans, state, inthist::info_of (settings->spec.feature).nick,
+                        settings->content);
     const MissingTensors missing = MissingTensors::of (buffer, metas);
     if (missing.range_meta && !state.consumer.has_found ())
       TRY (check_all_bins (missing.range_meta->histogram));

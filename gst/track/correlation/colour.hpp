@@ -13,7 +13,7 @@
 
 #include <kernels/correlation/match.hpp>
 
-#include "model.hpp"
+#include "model_request.hpp"
 #include "target_queries.hpp"
 
 namespace integralhist {

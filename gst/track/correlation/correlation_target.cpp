@@ -7,7 +7,7 @@
 #include <gst/integralhist/meta/placed.hpp>
 #include <gst/track/base/log.hpp>
 
-#include "features.hpp"
+#include "tensor_settings.hpp"
 
 #define GST_CAT_DEFAULT track_log ()
 
@@ -62,7 +62,7 @@ MissingTensors MissingTensors::of (GstBuffer *buffer, const CorrelationMetas &me
                       })
            != nullptr;
   };
-  const auto has_other_feature = [&has] (const FeatureSettings &wanted) {
+  const auto has_other_feature = [&has] (const TensorSettings &wanted) {
     return has (wanted.content,
                 [&] (const HistogramSpec &spec) { return spec.feature != wanted.spec.feature; });
   };
@@ -85,7 +85,7 @@ MissingTensors MissingTensors::of (GstBuffer *buffer, const CorrelationMetas &me
           || (!missing.colours && missing.luma && has_other_feature (kLumaSettings)));
   missing.range_meta = find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
     const HistogramSpec &spec = spec_of (meta->histogram);
-    const FeatureSettings &first = missing.gradients ? kGradientSettings : kColourSettings;
+    const TensorSettings &first = missing.gradients ? kGradientSettings : kColourSettings;
     return spec.range && spec.feature == first.spec.feature;
   });
   return missing;

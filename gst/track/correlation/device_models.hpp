@@ -12,7 +12,7 @@
 
 #include "cells.hpp"
 #include "host_model.hpp"
-#include "model.hpp"
+#include "model_request.hpp"
 
 namespace integralhist {
 

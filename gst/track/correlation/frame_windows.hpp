@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "cells.hpp"
-#include "model.hpp"
+#include "model_request.hpp"
 
 namespace integralhist {
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-or-later
 //
-// The model of a target in the host's memory. For each stage (model.hpp) the model prepares
+// The model of a target in the host's memory. For each stage (model_request.hpp) the model prepares
 // queries, which run together with those of other targets, and then reads their results.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include "cells.hpp"
 #include "colour.hpp"
-#include "model.hpp"
+#include "model_request.hpp"
 #include "size_filter.hpp"
 #include "target_queries.hpp"
 

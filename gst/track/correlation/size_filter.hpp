@@ -15,7 +15,7 @@
 #include <kernels/correlation/sizes.hpp>
 
 #include "cells.hpp"
-#include "model.hpp"
+#include "model_request.hpp"
 
 namespace integralhist {
 

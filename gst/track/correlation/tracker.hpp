@@ -11,8 +11,8 @@
 // frames is lost. The tracker looks for a lost target where it was, and at the places of the whole
 // frame that have its colours.
 //
-// The tracker only decides. The learned state is in a model (model.hpp), in the host's memory or in
-// a GPU's.
+// The tracker only decides. The learned state is in a model (model_request.hpp), in the host's
+// memory or in a GPU's.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@
 #include "device_models.hpp"
 #include "disappearance.hpp"
 #include "host_model.hpp"
-#include "model.hpp"
+#include "model_request.hpp"
 
 namespace integralhist {
 

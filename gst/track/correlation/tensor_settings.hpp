@@ -9,7 +9,7 @@
 
 namespace integralhist {
 
-struct FeatureSettings {
+struct TensorSettings {
   inthist::Content content;
   HistogramSpec spec;
   int bins;  // planes of the tensor
@@ -26,23 +26,23 @@ struct FeatureSettings {
   }
 };
 
-inline constexpr FeatureSettings kGradientSettings = { inthist::Content::weights,
-                                                       { .feature =
-                                                             inthist::Feature::signed_gradient,
-                                                         .weight = inthist::Weight::gradient,
-                                                         .soft = true },
-                                                       inthist::correlation::kDirections };
-inline constexpr FeatureSettings kColourSettings = {
+inline constexpr TensorSettings kGradientSettings = { inthist::Content::weights,
+                                                      { .feature =
+                                                            inthist::Feature::signed_gradient,
+                                                        .weight = inthist::Weight::gradient,
+                                                        .soft = true },
+                                                      inthist::correlation::kDirections };
+inline constexpr TensorSettings kColourSettings = {
   inthist::Content::bins,
   { .feature = inthist::Feature::hsv,
     .quantization = inthist::info_of (inthist::Feature::hsv).quantization },
   256
 };
-inline constexpr FeatureSettings kLumaSettings = { inthist::Content::sums,
-                                                   { .feature = inthist::Feature::luma },
-                                                   1 };
-inline constexpr const FeatureSettings *kCorrelationSettings[] = { &kGradientSettings,
-                                                                   &kColourSettings,
-                                                                   &kLumaSettings };
+inline constexpr TensorSettings kLumaSettings = { inthist::Content::sums,
+                                                  { .feature = inthist::Feature::luma },
+                                                  1 };
+inline constexpr const TensorSettings *kCorrelationSettings[] = { &kGradientSettings,
+                                                                  &kColourSettings,
+                                                                  &kLumaSettings };
 
 }  // namespace integralhist
