@@ -13,24 +13,11 @@ CudaBatch::CudaBatch (const FrameTensors &frame, std::span<const DeviceRequest> 
     : frame_ (frame), width_ (frame.width ()), height_ (frame.height ()),
       bins_ (frame.colour_image->shape ().bins)
 {
-  for (const DeviceRequest &target : targets)
+  for (const DeviceRequest &target : targets) {
+    CudaModel::of (target).begin (*target.request);
     add (target);
-  const auto count = [&]<class Job> (const JobList<Job> &list) {
-    inputs_.take<Job> (std::size_t (list.size ()));
-  };
-  std::size_t n = 0;
-  for (std::size_t image = 0; image < kCellImages; image++)
-    n += std::size_t (grids_[image].n);
-  inputs_.take<GridJob> (n);
-  work_.take<CellsOnDevice> (n);
-  count (searches);
-  count (frame_searches);
-  count (examples);
-  count (sizes);
-  count (learners);
-  count (colours);
-  count (windows);
-  work_.take<guint32> (std::size_t (windows.size ()) * std::size_t (bins_));
+  }
+  take_lists (*this);
 }
 
 CudaBatch::CudaBatch (const FrameTensors &frame, std::span<const DeviceRequest> targets,
@@ -38,36 +25,39 @@ CudaBatch::CudaBatch (const FrameTensors &frame, std::span<const DeviceRequest> 
     : frame_ (frame), width_ (frame.width ()), height_ (frame.height ()), bins_ (counted.bins_),
       memory_ (memory), inputs_ (memory.host_inputs), work_ (memory.work), answers_ (memory.answers)
 {
+  take_lists (counted);
+  for (const DeviceRequest &target : targets) {
+    add (target);
+    CudaModel::of (target).end (*target.request);
+  }
+}
+
+/// Takes the memory of all grids and of the lists of jobs, as many as `counted` has.
+void CudaBatch::take_lists (const CudaBatch &counted)
+{
   for (std::size_t image = 0; image < kCellImages; image++)
     first_[image + 1] = first_[image] + counted.grids_[image].n;
-  const auto allocate = [&] (auto &list, int n) { list.allocate (inputs_, n, memory); };
-  grid_jobs_ = inputs_.take<GridJob> (std::size_t (first_[kCellImages]));
-  cells_ = work_.take<CellsOnDevice> (std::size_t (first_[kCellImages]));
-  allocate (searches, counted.searches.size ());
-  allocate (frame_searches, counted.frame_searches.size ());
-  allocate (examples, counted.examples.size ());
-  allocate (sizes, counted.sizes.size ());
-  allocate (learners, counted.learners.size ());
-  allocate (colours, counted.colours.size ());
-  allocate (windows, counted.windows.size ());
+  grid_jobs_ = inputs_.take<GridJob> (std::size_t (n_grids ()));
+  cells_ = work_.take<CellsOnDevice> (std::size_t (n_grids ()));
+  const auto take = [&] (auto &list, int n) { list.take (inputs_, n, memory_); };
+  take (searches, counted.searches.size ());
+  take (frame_searches, counted.frame_searches.size ());
+  take (examples, counted.examples.size ());
+  take (sizes, counted.sizes.size ());
+  take (learners, counted.learners.size ());
+  take (colours, counted.colours.size ());
+  take (windows, counted.windows.size ());
   counts = work_.take<guint32> (std::size_t (counted.windows.size ()) * std::size_t (bins_));
-  for (const DeviceRequest &target : targets)
-    add (target);
 }
 
 void CudaBatch::add (const DeviceRequest &target)
 {
   const ModelRequest &request = *target.request;
-  CudaModel &model = CudaModel::of (target);
+  const CudaModel &model = CudaModel::of (target);
   const CentreBox &box = request.box;
   switch (request.stage) {
     case Stage::done: break;
     case Stage::start:
-      if (request.restarts_size_filter) {
-        model.cells = SizeCells::of (box.width, box.height);
-        model.has_sizes = false;
-      }
-      model.example_rate = 0;
       add_example (target, { box.x, box.y }, nullptr, true);
       add_size_learning (target, 1, {});
       add_colours (target, 1);
@@ -79,16 +69,12 @@ void CudaBatch::add (const DeviceRequest &target)
       if (request.whole_frame)
         add_frame_search (target);
       if (request.stage == Stage::search && model.example_rate > 0)
-        learners.add ([&] {
-          return LearnJob{ model.get (), std::exchange (model.example_rate, 0) };
-        });
+        learners.add ([&] { return LearnJob{ model.get (), model.example_rate }; });
       break;
     case Stage::learn_filter:
       add_example (target, request.shift ? request.searched_centre : Centre{ box.x, box.y },
                    request.shift ? &*request.shift : nullptr, false);
       add_colours (target, request.rate);
-      if (writes ())
-        model.example_rate = request.rate;
       break;
     case Stage::find_size: add_size_search (target); break;
     case Stage::learn_size:
@@ -103,26 +89,26 @@ void CudaBatch::add (const DeviceRequest &target)
 const CellsOnDevice *CudaBatch::add_grid (CellImage image, const CellGrid &grid, int planes,
                                           const ModelMemory *model)
 {
-  Grids &all = grids_[image];
-  const std::size_t at = std::size_t (first_[image] + all.n++);
-  all.most_columns = std::max (all.most_columns, grid.columns);
-  all.most_rows = std::max (all.most_rows, grid.rows);
-  all.most_sums = std::max (all.most_sums, grid.columns * planes);
-  all.widest = std::max (all.widest, std::min (grid.width, double (width_)));
+  Grids &grids = grids_[image];
+  const std::size_t index = std::size_t (first_[image] + grids.n++);
+  grids.most_columns = std::max (grids.most_columns, grid.columns);
+  grids.most_rows = std::max (grids.most_rows, grid.rows);
+  grids.most_sums = std::max (grids.most_sums, grid.columns * planes);
+  grids.widest = std::max (grids.widest, std::min (grid.width, double (width_)));
   int *const x = work_.take<int> (std::size_t (grid.columns) + 1), *const y = work_.take<int> (
                                                                        std::size_t (grid.rows) + 1);
   auto *const value_weights = model ? work_.take<std::uint16_t> (256) : nullptr;
   auto *const sums = work_.take<std::int64_t> (grid.size () * std::size_t (planes));
   if (!writes ())
     return nullptr;
-  grid_jobs_[at] = { .grid = grid,
-                     .whole_pixels = model != nullptr,
-                     .x = x,
-                     .y = y,
-                     .colours = model,
-                     .value_weights = image == kLumaCells ? memory_.luma_values : value_weights,
-                     .sums = sums };
-  return cells_ + at;
+  grid_jobs_[index] = { .grid = grid,
+                        .whole_pixels = model != nullptr,
+                        .x = x,
+                        .y = y,
+                        .colours = model,
+                        .value_weights = image == kLumaCells ? memory_.luma_values : value_weights,
+                        .sums = sums };
+  return cells_ + index;
 }
 
 CudaBatch::SquareCells CudaBatch::add_square (const Centre &middle, double side)
@@ -139,7 +125,7 @@ template <class T>
 T *CudaBatch::take_answer (std::vector<Answer> &list, const DeviceRequest &target, std::size_t n)
 {
   if (writes ())
-    list.push_back ({ &target, answers_.bytes () });
+    list.push_back ({ target.request, answers_.bytes () });
   return answers_.take<T> (n);
 }
 
@@ -176,7 +162,7 @@ void CudaBatch::add_frame_search (const DeviceRequest &target)
   const CentreBox &box = target.request->box;
   const FrameWindows windows = FrameWindows::of (box, width_, height_);
   const CellGrid &cells = windows.cells;
-  const std::size_t n_x = windows.n_x (), n_y = windows.n_y ();
+  const std::size_t n_x = windows.x ().size (), n_y = windows.y ().size ();
   const CellsOnDevice *const scores =
       add_grid (kColourCells, cells, 1, CudaModel::of (target).get ());
   auto *const score_sums =
@@ -206,44 +192,33 @@ void CudaBatch::add_frame_search (const DeviceRequest &target)
   });
 }
 
-/// Copies numbers to the batch's inputs. Returns the address that they will have on the GPU.
-const float *CudaBatch::put_input (std::span<const float> numbers)
-{
-  float *const here = inputs_.take<float> (numbers.size ());
-  std::ranges::copy (numbers, here);
-  return memory_.on_device (here);
-}
-
 void CudaBatch::add_example (const DeviceRequest &target, const Centre &middle,
                              const CellShift *shift, bool starts)
 {
   const CentreBox &box = target.request->box;
-  CudaModel &model = CudaModel::of (target);
   const SquareCells square = add_square (middle, box.side ());
-  if (!writes ()) {
-    inputs_.take<double> (shift ? 2 * std::size_t (kHalf + kGrid) : 0);
-    inputs_.take<float> (starts ? kFrequencies : 0);
-    inputs_.take<float> (starts ? kFilterCells : 0);
-  }
+  auto *const factors = inputs_.take<std::complex<double>> (shift ? kHalf + kGrid : 0);
+  auto *const wanted = inputs_.take<float> (starts ? kFrequencies : 0), *const inside =
+                                                                            inputs_.take<float> (
+                                                                                starts
+                                                                                    ? kFilterCells
+                                                                                    : 0);
   examples.add ([&] {
-    ExampleJob job = { .model = model.get (),
-                       .square = square,
-                       .phase_factors = nullptr,
-                       .wanted = nullptr,
-                       .inside = nullptr,
-                       .kept_share = target.request->kept_share };
-    if (shift) {
-      const auto factors = phase_factors (shift->right, shift->down);
-      auto *const here = inputs_.take<double> (2 * factors.size ());
-      std::ranges::copy (factors, reinterpret_cast<std::complex<double> *> (here));
-      job.phase_factors = memory_.on_device (here);
-    }
+    CudaModel &model = CudaModel::of (target);
+    if (shift)
+      std::ranges::copy (phase_factors (shift->right, shift->down), factors);
     if (starts) {
       model.box = filter_box (box);
-      job.wanted = put_input (model.box->wanted);
-      job.inside = put_input (model.box->inside);
+      std::ranges::copy (model.box->wanted, wanted);
+      std::ranges::copy (model.box->inside, inside);
     }
-    return job;
+    const auto *const factor_numbers = reinterpret_cast<const double *> (factors);
+    return ExampleJob{ .model = model.get (),
+                       .square = square,
+                       .phase_factors = shift ? memory_.on_device (factor_numbers) : nullptr,
+                       .wanted = starts ? memory_.on_device (wanted) : nullptr,
+                       .inside = starts ? memory_.on_device (inside) : nullptr,
+                       .kept_share = target.request->kept_share };
   });
 }
 
@@ -284,11 +259,10 @@ void CudaBatch::add_size_search (const DeviceRequest &target)
 void CudaBatch::add_size_learning (const DeviceRequest &target, double rate,
                                    std::optional<double> factor)
 {
-  CudaModel &model = CudaModel::of (target);
+  const CudaModel &model = CudaModel::of (target);
   SizeFilterJob job = size_job (model, factor ? nullptr : &target.request->box);
   sizes.add ([&] {
     job.rate = model.has_sizes ? float (rate) * kSizeRate : 1;
-    model.has_sizes = true;
     if (factor) {
       const double larger = *size_steps_of (*factor);
       job.mixed_share = float (std::fabs (larger));
@@ -323,20 +297,20 @@ Expected<> CudaBatch::check () const
 
 void CudaBatch::take_answers (const std::byte *answers) const
 {
-  for (const Answer &of : matches_) {
-    of.target->request->matches.clear ();
-    of.target->request->candidates.clear ();
+  for (const auto &[request, offset] : matches_) {
+    request->matches.clear ();
+    request->candidates.clear ();
   }
-  for (const Answer &of : matches_)
-    of.target->request->matches.push_back (*reinterpret_cast<const Match *> (answers + of.at));
-  for (const Answer &of : candidates_) {
-    const auto *const candidates = reinterpret_cast<const Centre *> (answers + of.at);
+  for (const auto &[request, offset] : matches_)
+    request->matches.push_back (*reinterpret_cast<const Match *> (answers + offset));
+  for (const auto &[request, offset] : candidates_) {
+    const auto *const candidates = reinterpret_cast<const Centre *> (answers + offset);
     for (std::size_t i = 0; i < kMaxCandidates && !std::isnan (candidates[i].x); i++)
-      of.target->request->candidates.push_back (candidates[i]);
+      request->candidates.push_back (candidates[i]);
   }
-  for (const Answer &of : responses_)
-    of.target->request->size_factor =
-        size_factor_of ({ reinterpret_cast<const double *> (answers + of.at), kSizes });
+  for (const auto &[request, offset] : responses_)
+    request->size_factor =
+        size_factor_of ({ reinterpret_cast<const double *> (answers + offset), kSizes });
 }
 
 }  // namespace integralhist

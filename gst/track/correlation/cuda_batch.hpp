@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include <kernels/rounding.hpp>
@@ -60,13 +59,13 @@ struct BatchMemory {
   }
 };
 
-/// The jobs of a kernel in pinned memory, and their address on the GPU. Before allocate () is
-/// called, the list only counts jobs.
+/// The jobs of a kernel in pinned memory, and their address on the GPU. Without memory, the list
+/// only counts jobs.
 template <class Job>
 class JobList {
 public:
-  /// Reserves pinned memory for the `n` jobs of a kernel that an earlier run has counted.
-  void allocate (Arena &inputs, int n, const BatchMemory &memory)
+  /// Takes memory for the `n` jobs that an earlier run has counted.
+  void take (Arena &inputs, int n, const BatchMemory &memory)
   {
     jobs_ = inputs.take<Job> (std::size_t (n));
     device_jobs_ = memory.on_device (jobs_);
@@ -138,11 +137,12 @@ private:
     double widest = 0;
   };
   struct Answer {
-    const DeviceRequest *target;
-    std::size_t at;
+    ModelRequest *request;
+    std::size_t offset;  // in the memory of answers
   };
 
   bool writes () const { return memory_.work; }
+  void take_lists (const CudaBatch &counted);
   void add (const DeviceRequest &target);
   const CellsOnDevice *add_grid (CellImage image, const CellGrid &grid, int planes,
                                  const ModelMemory *colours = nullptr);
@@ -157,7 +157,6 @@ private:
   void add_colours (const DeviceRequest &target, double rate);
   template <class T>
   T *take_answer (std::vector<Answer> &list, const DeviceRequest &target, std::size_t n);
-  const float *put_input (std::span<const float> numbers);
 
   const FrameTensors &frame_;
   const int width_, height_, bins_;

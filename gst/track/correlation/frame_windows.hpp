@@ -50,20 +50,18 @@ struct FrameWindows {
              width - box.width / 2,
              height - box.height / 2 };
   }
-  std::vector<double> x () const { return all (first_x, last_x, cells.width); }
-  std::vector<double> y () const { return all (first_y, last_y, cells.height); }
-  std::size_t n_x () const { return x ().size (); }
-  std::size_t n_y () const { return y ().size (); }
+  std::vector<double> x () const { return middles (first_x, last_x, cells.width); }
+  std::vector<double> y () const { return middles (first_y, last_y, cells.height); }
 
 private:
   /// Returns the middle of each box along an axis. Adds step after step, as GPUs do, so that both
   /// round alike.
-  static std::vector<double> all (double first, double last, double step)
+  static std::vector<double> middles (double first, double last, double step)
   {
-    std::vector<double> middles;
-    for (double at = first; at <= last; at += step)
-      middles.push_back (at);
-    return middles;
+    std::vector<double> found;
+    for (double middle = first; middle <= last; middle += step)
+      found.push_back (middle);
+    return found;
   }
 };
 
