@@ -107,26 +107,21 @@ SizeFilter::Sample HostModel::sample (const FrameTensors &frame, const CentreBox
   return sizes.sample (frame, sizes.cells ().grids (box), queries.sizes.sums);
 }
 
-/// Returns the best place for the target's box in a searched square, number `which` of the stage.
-Match HostModel::best_match (const FrameTensors &frame, const ModelRequest &request,
-                             SquareSearch &searched, std::size_t which) const
+/// Returns the responses of the filter to the shifts that are searched, combined with the scores of
+/// the colours there.
+std::vector<double> HostModel::combine_responses (const SquareSearch &searched,
+                                                  const ModelRequest &request,
+                                                  const ShiftWeights &weights,
+                                                  std::span<const float> response)
 {
   const CentreBox &box = request.box;
-  const auto [x, y] = searched.middle;
-  const double cell = box.cell ();
-  if (!queries.scores.grids.empty ())
-    searched.scores.set_sums (
-        std::span (queries.scores.sums).subspan (searched.first_score, searched.scores.n_cells ()));
-  searched.spectra = spectra_of_square (frame, square_around (x, y, box.side ()), which);
-  const std::vector<float> response = filter.respond (searched.spectra);
-  const ShiftWeights weights = shift_weights (request);
   std::vector<double> xs, ys;
   for (int shift = -kSearchRadius; shift <= kSearchRadius; shift++) {
-    xs.push_back (x + shift * cell);
-    ys.push_back (y + shift * cell);
+    xs.push_back (searched.middle.x + shift * box.cell ());
+    ys.push_back (searched.middle.y + shift * box.cell ());
   }
-  const std::vector<double> near = searched.scores.scores (xs, ys, box.width, box.height);
-  const double *score = near.data ();
+  const std::vector<double> scores = searched.scores.scores (xs, ys, box.width, box.height);
+  const double *score = scores.data ();
   std::vector<double> combined (kFilterCells);
   for (int down = -kSearchRadius; down <= kSearchRadius; down++)
     for (int right = -kSearchRadius; right <= kSearchRadius; right++) {
@@ -135,21 +130,35 @@ Match HostModel::best_match (const FrameTensors &frame, const ModelRequest &requ
           weights.of (i)
           * combined_response (response[std::size_t (i)], request.per_peak, *score++);
     }
+  return combined;
+}
+
+/// Returns the best place for the target's box in a searched square, number `which` of the stage.
+Match HostModel::best_match (const FrameTensors &frame, const ModelRequest &request,
+                             SquareSearch &searched, std::size_t which) const
+{
+  const CentreBox &box = request.box;
+  const auto [x, y] = searched.middle;
+  if (!queries.scores.grids.empty ())
+    searched.scores.set_sums (
+        std::span (queries.scores.sums).subspan (searched.first_score, searched.scores.n_cells ()));
+  searched.spectra = spectra_of_square (frame, square_around (x, y, box.side ()), which);
+  const std::vector<float> response = filter.respond (searched.spectra);
+  const ShiftWeights weights = shift_weights (request);
+  const std::vector<double> combined = combine_responses (searched, request, weights, response);
   const int best = int (std::ranges::max_element (combined) - combined.begin ());
   const int row = best / kGrid, column = best % kGrid;
   // If a detector runs (`spread` is not 0), the filter has recently learned the exact place. Then
   // only the filter's response refines the shift within a cell: uneven colours would pull the box
   // aside.
-  const CellShift shift =
-      request.spread > 0
-          ? peak_near (row, column,
-                       [&] (int i) {
-                         return is_searched (i) ? weights.of (i) * response[std::size_t (i)] : 0.0;
-                       })
-          : peak_near (row, column, [&] (int i) { return combined[std::size_t (i)]; });
+  const CellShift shift = peak_near (row, column, [&] (int i) {
+    if (request.spread > 0)
+      return is_searched (i) ? weights.of (i) * response[std::size_t (i)] : 0.0;
+    return combined[std::size_t (i)];
+  });
   Match match{};
-  match.x = x + cell * shift.right;
-  match.y = y + cell * shift.down;
+  match.x = x + box.cell () * shift.right;
+  match.y = y + box.cell () * shift.down;
   match.peak = response[std::size_t (best)];
   match.sharpness = sharpness_of (response.data (), row, column);
   match.score = searched.scores.sums ().mean (match.x, match.y, box.width, box.height);
