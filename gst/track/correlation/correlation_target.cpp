@@ -16,16 +16,20 @@ namespace {
 
 constexpr double kSameTargetIou = 0.2;  // least overlap of an old and a new box
 
-/// Returns the buffer's first meta whose histogram has all bins and no LUT, and is accepted by
-/// `is_wanted`. If `as` is not null, both metas must be of the same part of the frame.
-template <class IsWanted>
-GstIntegralHistogramMeta *find (GstBuffer *buffer, const GstIntegralHistogramMeta *as,
-                                IsWanted &&is_wanted)
+/// Returns the buffer's first meta whose histogram has these settings, all bins and no LUT. If
+/// `other` is not null, both metas must be of the same part of the frame, and of the same size.
+GstIntegralHistogramMeta *find (GstBuffer *buffer, const TensorSettings &settings,
+                                const GstIntegralHistogramMeta *other = nullptr)
 {
+  const auto size_of = [] (const GstIntegralHistogramMeta *meta) {
+    const inthist::Shape &shape = tensor_of (meta->histogram).shape;
+    return std::pair (shape.width, shape.height);
+  };
   return find_meta (buffer, [&] (GstIntegralHistogramMeta *meta) {
     const HistogramSpec &spec = spec_of (meta->histogram);
-    return !spec.has_lut && !spec.range && (!as || geometry_of (meta) == geometry_of (as))
-           && is_wanted (meta->histogram);
+    return !spec.has_lut && !spec.range && settings.matches (meta->histogram)
+           && (!other
+               || (geometry_of (meta) == geometry_of (other) && size_of (meta) == size_of (other)));
   });
 }
 
@@ -33,23 +37,9 @@ GstIntegralHistogramMeta *find (GstBuffer *buffer, const GstIntegralHistogramMet
 
 CorrelationMetas CorrelationMetas::of (GstBuffer *buffer)
 {
-  CorrelationMetas metas{};
-  metas.gradients = find (buffer, nullptr, [] (GstIntegralHistogram *histogram) {
-    return kGradientSettings.match (histogram);
-  });
-  const auto has_its_size = [&] (GstIntegralHistogram *histogram) {
-    const auto size = [] (GstIntegralHistogram *of) {
-      return std::pair (tensor_of (of).shape.width, tensor_of (of).shape.height);
-    };
-    return !metas.gradients || size (histogram) == size (metas.gradients->histogram);
-  };
-  metas.colours = find (buffer, metas.gradients, [&] (GstIntegralHistogram *histogram) {
-    return kColourSettings.match (histogram) && has_its_size (histogram);
-  });
-  metas.luma = find (buffer, metas.gradients, [&] (GstIntegralHistogram *histogram) {
-    return kLumaSettings.match (histogram) && has_its_size (histogram);
-  });
-  return metas;
+  GstIntegralHistogramMeta *const gradients = find (buffer, kGradientSettings);
+  return { gradients, find (buffer, kColourSettings, gradients),
+           find (buffer, kLumaSettings, gradients) };
 }
 
 MissingTensors MissingTensors::of (GstBuffer *buffer, const CorrelationMetas &metas)

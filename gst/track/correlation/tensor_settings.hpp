@@ -16,7 +16,7 @@ struct TensorSettings {
 
   /// Returns whether a histogram was computed with these settings. Only a histogram of weights,
   /// such as of gradients, must also have the same number of bins.
-  bool match (GstIntegralHistogram *histogram) const
+  bool matches (GstIntegralHistogram *histogram) const
   {
     const Tensor &tensor = tensor_of (histogram);
     const HistogramSpec &other = spec_of (histogram);

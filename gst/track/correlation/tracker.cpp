@@ -127,10 +127,7 @@ void CorrelationTracker::give_up_device ()
 
 void CorrelationTracker::resize (double x_factor, double y_factor)
 {
-  box_.x *= x_factor;
-  box_.y *= y_factor;
-  box_.width *= x_factor;
-  box_.height *= y_factor;
+  box_ = { box_.x * x_factor, box_.y * y_factor, box_.width * x_factor, box_.height * y_factor };
 }
 
 inthist::Region CorrelationTracker::region (const FrameTensors &frame, const CentreBox &now,
